@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long does this kernel take? The engine asks; kernels/cost_model.h answers.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "engine/kernel_call.h"
+#include "engine/units.h"
+
+namespace orrery {
+
+enum class CostSource : std::uint8_t { measured, interpolated, roofline };
+std::string_view name(CostSource source);
+
+struct KernelTime {
+    Time duration;                 // alone on the device
+    Time ideal;                    // flop at the peak of the kernel's precision, at most `duration`
+    CostSource source = CostSource::roofline;
+    double relative_sigma = 0;     // standard deviation of the relative error
+    // How much of the kernel's rate goes with the SMs that it may use: 1000 for a compute-bound
+    // kernel, less for one that memory bandwidth bounds.
+    std::uint32_t sm_sensitivity_permille = 1000;
+};
+
+class KernelCost {
+public:
+    virtual ~KernelCost() = default;
+    virtual KernelTime time(const KernelCall& call) const = 0;
+};
+
+// Progress of a kernel per picosecond, in units of 1/2^20: 2^20 when nothing else runs on the
+// device. Kernels and communication kernels share the SMs; both executors and the reference use
+// this one definition, in integers, so that they agree to the picosecond.
+inline constexpr std::int64_t kFullKernelRate = std::int64_t{1} << 20;
+constexpr std::int64_t kernel_rate(std::uint32_t held_sms,
+                                   std::uint32_t num_sms,
+                                   std::uint32_t sm_sensitivity_permille) {
+    if (num_sms == 0) {
+        return kFullKernelRate;
+    }
+    // At most three quarters of the device: NCCL never takes more.
+    const std::int64_t held = held_sms * 4 <= num_sms * 3 ? held_sms : num_sms * 3 / 4;
+    return kFullKernelRate -
+           kFullKernelRate * held * sm_sensitivity_permille / (std::int64_t{num_sms} * 1000);
+}
+
+}  // namespace orrery

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mesh factors the ranks of a job into named axes ("tp", "cp", "dp", "pp"), the first axis varying
+// fastest, as Megatron-LM's rank order does. Rank <-> coordinates is arithmetic; a Group is the set
+// of ranks that differ from a given one only along some of the axes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/ids.h"
+
+namespace orrery {
+
+struct MeshAxis {
+    std::string name;
+    std::uint32_t size = 1;
+};
+
+// Which ranks communicate, seen from any of them.
+struct Group {
+    std::string name;             // "tp", "dp-cp", "pp{first,last}"
+    std::uint32_t axes = 0;       // bit i: members range over mesh axis i
+    // If not empty: along `subset_axis` (one of `axes`) only these coordinates take part.
+    std::uint32_t subset_axis = 0;
+    std::vector<std::uint32_t> subset;
+    // If not empty: the groups are these rank lists instead (ragged survivors after a fault).
+    std::vector<std::vector<RankId>> explicit_ranks;
+};
+
+class Mesh {
+public:
+    Mesh() = default;
+    explicit Mesh(std::vector<MeshAxis> axes);
+
+    const std::vector<MeshAxis>& axes() const { return axes_; }
+    std::uint32_t num_ranks() const { return num_ranks_; }
+    // Position of the axis with this name; asserts that it exists.
+    std::uint32_t axis(std::string_view name) const;
+    std::uint32_t size(std::uint32_t axis) const { return axes_[axis].size; }
+    std::uint32_t stride(std::uint32_t axis) const { return strides_[axis]; }
+    std::uint32_t coordinate(RankId rank, std::uint32_t axis) const {
+        return static_cast<std::uint32_t>(index(rank)) / strides_[axis] % axes_[axis].size;
+    }
+    // The rank `delta` further along `axis`, wrapping around.
+    RankId shifted(RankId rank, std::uint32_t axis, int delta) const;
+    // Members in ascending rank order, `rank` among them; empty if `rank` takes no part.
+    std::vector<RankId> members(const Group& group, RankId rank) const;
+    std::uint32_t group_size(const Group& group) const;  // not for explicit_ranks
+
+private:
+    std::vector<MeshAxis> axes_;
+    std::vector<std::uint32_t> strides_;
+    std::uint32_t num_ranks_ = 1;
+};
+
+}  // namespace orrery

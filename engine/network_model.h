@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's questions to the network. *Planning* is static: which links does this collective
+// load, after which latency, and how many bytes per unit of progress. *Rates* are dynamic: how fast
+// does each transfer in flight progress while it shares links with the others.
+//
+// A transfer is coupled: it progresses with one rate x (bit/s), and loads link l with count_l * x.
+// A ring is one such transfer: its edges advance in lock-step (network/fluid.h has the sharing rule).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/ids.h"
+#include "engine/program.h"
+#include "engine/units.h"
+
+namespace orrery {
+
+struct LinkShare {
+    LinkId link{};
+    std::uint32_t count = 1;  // this link carries count * the transfer's rate
+    bool operator==(const LinkShare&) const = default;
+};
+
+// Parts of a phase run at the same time; each is a coupled transfer of its own.
+struct TransferPart {
+    std::vector<LinkShare> footprint;  // ascending link ids, each at most once
+    Bytes bytes;                       // progress to make
+    Bandwidth rate_max;                // the protocol's cap on the transfer's rate
+    bool operator==(const TransferPart&) const = default;
+};
+
+// Start-up and pipeline fill, then the bytes. The phase ends with its last part.
+struct TransferPhase {
+    Time latency;
+    std::vector<TransferPart> parts;
+    bool operator==(const TransferPhase&) const = default;
+};
+
+struct TransferPlan {
+    std::vector<TransferPhase> phases;  // one after the other
+    std::uint32_t sms = 0;              // SMs that each member holds from its arrival to the end
+    std::string algorithm;              // "ring", "tree", "nvls", "p2p" …
+    std::string protocol;               // "LL", "LL128", "Simple"
+    std::uint32_t channels = 0;
+};
+
+struct LinkInfo {
+    Bandwidth capacity;       // usable, after protocol overhead
+    std::uint16_t link_class = 0;  // index into NetworkModel::link_class_names
+};
+
+class NetworkModel {
+public:
+    virtual ~NetworkModel() = default;
+
+    // `members` in ascending rank order. Deterministic; the plan may depend on the placement.
+    virtual TransferPlan plan_collective(const CollectiveCall& call,
+                                         std::span<const RankId> members) const = 0;
+    virtual TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const = 0;
+
+    virtual std::span<const LinkInfo> links() const = 0;
+    virtual std::span<const std::string> link_class_names() const = 0;
+    // False: transfers never slow each other down (`network: analytic`).
+    virtual bool has_contention() const = 0;
+};
+
+enum class FlowId : std::uint32_t {};
+enum class FootprintId : std::uint32_t {};
+
+// Transfers in flight and their rates. Usage: any number of start() and of pop_completed() at one
+// instant, then settle() once; time never goes back. The sharing rule is network/fluid.h's.
+class SharedRates {
+public:
+    virtual ~SharedRates() = default;
+
+    // A footprint can be used by any number of flows. Counts per link, ascending link ids.
+    virtual FootprintId add_footprint(std::span<const LinkShare> footprint) = 0;
+    // Bytes > 0. The flow has no rate until settle().
+    virtual FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) = 0;
+    // Recomputes the rates that the starts and ends of this instant change.
+    virtual void settle(Time now) = 0;
+    // When the first flow in flight ends at present rates; Time::max() if none does.
+    virtual Time next_completion() const = 0;
+    // Ends and removes every flow whose end is exactly `now`, in ascending FlowId order. Ids are
+    // reused after that.
+    virtual void pop_completed(Time now, std::vector<FlowId>& ended) = 0;
+    // Sets the capacity of a link from now on (a fault, a degraded port).
+    virtual void set_capacity(Time now, LinkId link, Bandwidth capacity) = 0;
+
+    virtual Bandwidth rate(FlowId flow) const = 0;
+    virtual std::int64_t num_solves() const = 0;
+    virtual std::int64_t num_flows_started() const = 0;
+};
+
+}  // namespace orrery

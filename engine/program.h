@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Program is what every rank does in one training step: kernels and collectives on in-order
+// streams. It is lowered once from (model, plan, schedule) and executed by the simulated and by the
+// real executor. Nothing downstream of it knows what a transformer is; nothing upstream of it knows
+// whether it will be simulated.
+//
+// Three tables: *segments* are straight-line op lists, lowered once each; the *slots* of a role are
+// the schedule's order of segments, each with its chunk, micro-batch and buffers; *tensors* name
+// what the ops read and write. Ranks of one role run the same slots; which role a rank has, and who
+// its peers are, is arithmetic on the mesh.
+//
+// Program order: the ops of a role are ordered by (slot, position in the slot's segment). This is
+// the order in which the host launches them. A wait always names an op that is earlier in program
+// order, in this step or (carried) in the last one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/cause.h"
+#include "engine/ids.h"
+#include "engine/kernel_call.h"
+#include "engine/mesh.h"
+#include "engine/units.h"
+
+namespace orrery {
+
+enum class OpKind : std::uint8_t { kernel, collective, send_recv, copy, host };
+
+enum class CollectiveKind : std::uint8_t {
+    all_reduce,
+    all_gather,
+    reduce_scatter,
+    all_to_all,
+    broadcast,
+};
+std::string_view name(CollectiveKind kind);
+
+// Operands of an op. In-place aliases are write operands of the same tensor that is read.
+enum class Access : std::uint8_t { read, write, accumulate };
+struct Operand {
+    TensorId tensor{};
+    Access access = Access::read;
+};
+
+struct Op {
+    OpKind kind = OpKind::kernel;
+    StreamId stream{};
+    Cause cause = Cause::memory_bound_kernels;
+    std::uint8_t launches = 1;       // host launches (an unfused op may take several kernels)
+    std::uint32_t payload = 0;       // index into Program::kernels, collectives, send_recvs …
+    std::uint32_t name = 0;          // index into Program::names
+    std::uint32_t first_wait = 0;    // Program::waits: positions of earlier ops in this segment
+    std::uint32_t num_waits = 0;
+    std::uint32_t first_operand = 0; // Program::operands
+    std::uint32_t num_operands = 0;
+};
+
+struct CollectiveCall {
+    CollectiveKind kind = CollectiveKind::all_reduce;
+    GroupId group{};
+    // Bytes of the whole vector (NCCL's nBytes): all_reduce the buffer, all_gather the gathered
+    // result, reduce_scatter the unreduced input, all_to_all what one rank sends in all.
+    Bytes bytes;
+    Dtype wire = Dtype::bf16;
+    // Operations of one (group, communicator) form one total order, the same on all members.
+    std::uint16_t communicator = 0;
+    bool operator==(const CollectiveCall&) const = default;
+};
+
+// One message of a send_recv op. The k-th send from a to b on a communicator pairs with the k-th
+// receive of b from a. Parts of one op progress together; the op ends with its last part.
+struct SendRecvPart {
+    bool is_send = true;
+    std::uint32_t axis = 0;  // the peer is the rank `delta` further along this mesh axis (wrapping)
+    int delta = 1;
+    Bytes bytes;
+    std::uint16_t communicator = 0;
+    bool operator==(const SendRecvPart&) const = default;
+};
+struct SendRecvCall {
+    std::vector<SendRecvPart> parts;
+    bool operator==(const SendRecvCall&) const = default;
+};
+
+enum class MemoryTier : std::uint8_t { hbm, dram, nvme };
+struct CopyCall {
+    MemoryTier from = MemoryTier::hbm;
+    MemoryTier to = MemoryTier::dram;
+    Bytes bytes;
+};
+struct HostWork {
+    Time duration;
+};
+
+enum class TensorKind : std::uint8_t {
+    weights,
+    gradients,
+    optimizer,
+    activations,
+    communication,
+    workspace,
+};
+inline constexpr std::size_t kNumTensorKinds = 6;
+std::string_view name(TensorKind kind);
+
+enum class Lifetime : std::uint8_t {
+    slot,        // lives inside one slot
+    micro_batch, // from the slot that writes it to the last slot of that (chunk, micro-batch)
+    step,        // from its first write to its last use in the step
+    persistent,  // lives across steps
+};
+
+// How one mesh axis holds a tensor: sharded along a tensor dimension, replicated, or as partial sums.
+enum class Placement : std::uint8_t { replicate, shard, partial };
+struct AxisPlacement {
+    Placement placement = Placement::replicate;
+    std::int8_t dim = -1;  // tensor dimension if sharded
+    bool operator==(const AxisPlacement&) const = default;
+};
+
+struct Tensor {
+    std::string name;
+    std::string parameter;  // name in the model's state, or empty
+    Dtype dtype = Dtype::bf16;
+    TensorKind kind = TensorKind::activations;
+    Lifetime lifetime = Lifetime::slot;
+    std::vector<std::int64_t> global_shape;
+    std::vector<AxisPlacement> layout;  // by mesh axis
+    Bytes bytes;                        // of one rank's part
+    std::uint32_t buffer = 0;           // tensors that share a buffer alias each other
+    Bytes offset;
+};
+
+struct Segment {
+    std::string name;  // "chunk 0 forward"
+    std::vector<Op> ops;
+};
+
+enum class Pass : std::uint8_t {
+    step_begin,
+    receive,
+    forward,
+    send,
+    backward_input,
+    backward_weight,
+    backward,        // both
+    gradient_sync,
+    parameter_sync,
+    optimizer,
+};
+std::string_view name(Pass pass);
+
+// A wait of an op of this slot on an op of an earlier slot of the same role.
+struct SlotWait {
+    std::uint32_t op = 0;          // position in this slot's segment
+    std::uint32_t slot = 0;        // index in the role's slots
+    std::uint32_t slot_op = 0;     // position in that slot's segment
+    bool carried = false;          // true: that slot of the last step
+};
+
+struct Slot {
+    SegmentId segment{};
+    Pass pass = Pass::forward;
+    std::int32_t chunk = -1;        // model chunk on this rank, or -1
+    std::int32_t micro_batch = -1;  // or -1
+    std::uint32_t buffer_slot = 0;  // which copy of the micro-batch's buffers (ring)
+    std::vector<SlotWait> waits;
+};
+
+struct Role {
+    std::string name;  // "pp 0"
+    std::vector<Slot> slots;
+};
+
+struct Program {
+    Mesh mesh;
+    std::uint32_t role_axis = 0;  // a rank's role is its coordinate along this axis
+    std::vector<Role> roles;
+    std::vector<Segment> segments;
+    std::vector<Tensor> tensors;
+    std::vector<Group> groups;
+    std::vector<KernelCall> kernels;
+    std::vector<CollectiveCall> collectives;
+    std::vector<SendRecvCall> send_recvs;
+    std::vector<CopyCall> copies;
+    std::vector<HostWork> host_works;
+    std::vector<std::uint32_t> waits;
+    std::vector<Operand> operands;
+    std::vector<std::string> names;
+    std::vector<std::string> stream_names;  // by StreamId
+
+    std::uint32_t num_ranks() const { return mesh.num_ranks(); }
+    RoleId role_of(RankId rank) const {
+        return to_id<RoleId>(mesh.coordinate(rank, role_axis));
+    }
+    const Segment& segment_of(const Slot& slot) const { return segments[index(slot.segment)]; }
+};
+
+// Ops of one step over all ranks.
+std::int64_t num_ops(const Program& program);
+
+}  // namespace orrery

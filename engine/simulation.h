@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a simulation takes and gives, and the rules that every simulated executor obeys. Two
+// executors implement them: engine/simulated_executor.h (folded, fast) and tests/reference (one op
+// and one flow at a time, nothing folded, no shared code). They agree to the picosecond.
+//
+// Rules
+//  1. Stream order. An op of a (rank, stream) starts after the previous op of that stream ended, in
+//     program order, across steps too.
+//  2. Waits. It starts after every op that it waits on ended. A carried wait names an op of the
+//     last step; in the first step it is void.
+//  3. Host. It starts no earlier than its launch: host_start(rank, step) + the sum of
+//     launches * launch_cost over the rank's ops up to and including it in program order.
+//     host_start(rank, 0) = 0; host_start(rank, step+1) = the end of the rank's last op of `step`
+//     to end (the host reads the loss). Ops carry no other dependence on the host.
+//  4. Kernels. A started kernel has duration * 2^20 units of work and does
+//     kernel_rate(held, num_sms, sensitivity) units a picosecond, where held = the sum of the SMs
+//     of the rank's collective and send_recv ops that have started (arrived) and not ended. It ends
+//     at the first whole picosecond when its work is done.
+//  5. Collectives. The k-th op of a rank on a (group, communicator) belongs to the same operation as
+//     its peers' k-th. An op starts when rules 1-3 let it: that is its rank's arrival. When the last
+//     member has arrived the phases run one after the other: the latency passes, then the parts
+//     flow together; a phase ends with its last part. All members' ops end with the last phase.
+//     A group of one rank ends on arrival.
+//  6. Send_recv. Each part runs as a transfer (plan_send) of its own as soon as both its sides have
+//     arrived. The op ends with its last part.
+//  7. Rates. At an instant all ends and starts take effect until nothing more happens, then the
+//     rates of all transfers in flight are the max-min allocation of network/fluid.h. A part with
+//     zero bytes or an empty phase ends when its latency has passed.
+//     A flow's remaining work is bytes * 8 * 10^12 (bit * ps), minus rate * elapsed; it ends at the
+//     first whole picosecond when that is <= 0.
+//  8. Copies and host work take their given duration (rate never changes).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/cause.h"
+#include "engine/kernel_cost.h"
+#include "engine/network_model.h"
+#include "engine/program.h"
+#include "engine/result.h"
+
+namespace orrery {
+
+// Ranks with the same speed share a class; class 0 is the healthy device.
+struct DeviceTimings {
+    std::vector<KernelTime> kernels;  // by KernelId
+    std::vector<Time> copies;         // by CopyId
+    std::uint32_t num_sms = 0;        // 0: kernels are never slowed by communication
+};
+
+struct SimulationInput {
+    const Program* program = nullptr;
+    const NetworkModel* network = nullptr;
+    std::vector<DeviceTimings> devices;       // by device class
+    std::vector<std::uint16_t> device_class;  // by rank; empty: all 0
+    Time launch_cost;                         // of one launch on the host
+    std::uint32_t steps = 2;                  // iteration_s is the last step's period
+    bool fold = true;                         // false: every rank and link on its own
+    std::vector<RankId> traced_ranks;
+    // Called now and then with the share of ops done, 0 … 1.
+    std::function<void(double)> progress;
+};
+
+struct TracedOp {
+    RankId rank{};
+    std::uint32_t step = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t op = 0;  // position in the slot's segment
+    Time start;            // arrival, for communication
+    Time data_start;       // when the last peer had arrived (= start for kernels)
+    Time end;
+};
+
+struct SimulationResult {
+    Time iteration;             // end of the last step - end of the one before it
+    std::vector<Time> step_end; // by step: when the last rank's last op ended
+    // Backward along the critical path of the last step's period, accumulated forward: each op adds
+    // its own time to the path of the predecessor that it started last on. Adds up to `iteration`.
+    CauseTimes critical_path;
+    // Sum over ranks of the time in ops, by cause, in the last step (kernels: ideal part under
+    // useful_compute, stretch by communication under interference). Divide by num_ranks.
+    CauseTimes busy_sum;
+    RankId slowest_rank{};      // whose op ended last
+    std::vector<Time> rank_compute; // by fold class: kernel time of the last step
+    std::vector<std::uint32_t> fold_class_of_rank;
+    std::uint32_t fold_classes = 0;
+    std::int64_t distinct_paths = 0; // footprints that the rate solver knows
+    std::int64_t flows = 0;          // transfers that shared links, all steps
+    std::int64_t rate_solves = 0;
+    std::int64_t simulated_ops = 0;  // over all ranks and steps, folded ranks included
+    // By link class: mean utilisation over the last step's links of that class, 0 … 1, and the
+    // utilisation of its busiest link.
+    std::vector<double> link_class_utilisation_mean;
+    std::vector<double> link_class_utilisation_max;
+    std::vector<TracedOp> trace;     // of the traced ranks, ordered by (rank, start)
+};
+
+// The error of a program that can make no progress names the ops that wait on each other.
+using SimulationOutcome = Result<SimulationResult>;
+
+}  // namespace orrery

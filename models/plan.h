@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a training step is spread over the ranks. Names and meanings are Megatron-LM's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/kernel_call.h"
+
+namespace orrery {
+
+// ZeRO 0, 1, 2, 3 (Rajbhandari et al., SC 2020).
+enum class ShardingStrategy : std::uint8_t { no_shard, optim, optim_grads, optim_grads_params };
+enum class Recompute : std::uint8_t { none, selective, full };
+enum class ScheduleKind : std::uint8_t {
+    gpipe,
+    one_f_one_b,
+    interleaved_1f1b,
+    breadth_first,
+    zero_bubble,
+};
+enum class ContextParallelComm : std::uint8_t { ring, all_to_all };  // p2p ring, head exchange
+enum class Optimizer : std::uint8_t { adam, lamb };
+// Which attention kernel a stack ran: a fact about the stack, not a tuning knob.
+enum class AttentionKernel : std::uint8_t { unfused, flash_1, flash_2, flash_3_or_cudnn };
+enum class RankOrder : std::uint8_t {
+    tp_cp_dp_pp,  // Megatron-LM's default; data-parallel groups before pipeline groups
+    tp_cp_pp_dp,
+};
+
+struct ParallelPlan {
+    std::int64_t tensor_model_parallel_size = 1;
+    std::int64_t pipeline_model_parallel_size = 1;
+    std::int64_t virtual_pipeline_model_parallel_size = 1;  // model chunks a pipeline rank
+    std::int64_t context_parallel_size = 1;
+    std::int64_t data_parallel_size = 1;  // derived from the number of GPUs, never given
+    bool sequence_parallel = false;
+    ContextParallelComm context_parallel_comm = ContextParallelComm::ring;
+    ShardingStrategy data_parallel_sharding_strategy = ShardingStrategy::no_shard;
+    std::int64_t hsdp_shard_size = 0;  // > 0: shard inside groups of this size, replicate outside
+    std::int64_t micro_batch_size = 1;
+    std::int64_t global_batch_size = 1;
+    Dtype precision = Dtype::bf16;  // of GEMM inputs: fp32, fp16, bf16, fp8
+    Recompute recompute_granularity = Recompute::none;
+    ScheduleKind schedule = ScheduleKind::one_f_one_b;
+    RankOrder rank_order = RankOrder::tp_cp_dp_pp;
+    AttentionKernel attention_kernel = AttentionKernel::flash_2;
+    Optimizer optimizer = Optimizer::adam;
+    bool gradient_accumulation_fusion = true;  // weight-gradient GEMM adds into fp32 main_grad
+    Dtype gradient_dtype = Dtype::fp32;        // of main_grad and of its reduction
+    bool overlap_grad_reduce = false;
+    bool overlap_param_gather = false;
+    bool tp_comm_overlap = false;
+    bool overlap_p2p = false;
+    std::int64_t tp_comm_overlap_chunks = 4;
+    bool fused_norm = true;          // norm kernels fused (residual + norm, bias + dropout + add)
+    bool fused_activation = true;    // bias + activation in one kernel or GEMM epilogue
+    bool fused_cross_entropy = true; // logits turned into their gradient in place
+    bool cuda_graphs = false;
+    bool compiled = false;           // elementwise chains fused by a compiler (torch.compile, XLA)
+    bool embedding_and_loss_as_layers = false;  // two extra layer slots in the pipeline split
+    std::int64_t ddp_bucket_size = 0;           // elements; 0: Megatron's default
+    // Layers of each (chunk, stage) if not the even split, chunk-major; empty: even.
+    std::vector<std::int64_t> pipeline_layout;
+
+    std::int64_t num_micro_batches() const {
+        return global_batch_size / (micro_batch_size * data_parallel_size);
+    }
+    std::int64_t model_parallel_size() const {
+        return tensor_model_parallel_size * pipeline_model_parallel_size * context_parallel_size;
+    }
+    bool operator==(const ParallelPlan&) const = default;
+};
+
+}  // namespace orrery
