@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fused (flash) attention. Scores are never stored, blocks that a mask hides are skipped.
+// FLOP = 4 head_dim (visible query-key pairs) heads batch forward; the backward pass recomputes
+// the scores: five products instead of two, 2.5 times the forward (Dao, arXiv 2307.08691, 4.1).
+// Unfused attention is batched gemm() + softmax (kernels/softmax/softmax.h).
+//   dims = {batch, seq_q, seq_kv, heads, kv_heads, head_dim + 2^16 * window}; dtype = of Q, K, V;
+//   variant = generation + 8 * causal.
+#pragma once
+
+#include "engine/kernel_call.h"
+
+namespace orrery {
+
+enum class AttentionGeneration : std::uint8_t { flash_1, flash_2, flash_3_or_cudnn };
+
+struct AttentionShape {
+    std::int64_t batch = 1;
+    std::int64_t seq_q = 0;  // tokens of one sequence on this device
+    std::int64_t seq_kv = 0;
+    std::int64_t heads = 0;  // query heads on this device
+    std::int64_t kv_heads = 0;
+    std::int64_t head_dim = 0;
+    bool causal = true;       // the last query sees the last key (aligned at the end)
+    std::int64_t window = 0;  // causal: at most this many keys back, itself included; 0: no window
+    AttentionGeneration generation = AttentionGeneration::flash_2;
+    bool operator==(const AttentionShape&) const = default;
+};
+
+AttentionShape attention_shape(const KernelCall& call);
+
+// Query-key pairs that the mask leaves, of one head of one sequence.
+std::int64_t visible_pairs(const AttentionShape& shape);
+
+KernelCall attention_forward(const AttentionShape& shape, Dtype dtype);
+KernelCall attention_backward(const AttentionShape& shape, Dtype dtype);
+
+}  // namespace orrery

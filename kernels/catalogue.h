@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kernel that a Program may name. One folder a family; each header documents what dims and
+// variant of the KernelCall mean and how FLOP and bytes are counted.
+#pragma once
+
+#include "kernels/activation/activation.h"        // gelu_*, swiglu_*
+#include "kernels/attention/attention.h"          // attention_forward, attention_backward
+#include "kernels/cast/cast.h"                    // cast, cast_transpose
+#include "kernels/cross_entropy/cross_entropy.h"  // cross_entropy_*
+#include "kernels/elementwise/elementwise.h"      // reduce_local, transpose
+#include "kernels/embedding/embedding.h"          // embedding_*
+#include "kernels/gemm/gemm.h"                    // gemm
+#include "kernels/layernorm/layernorm.h"          // layernorm_*
+#include "kernels/optimizer/optimizer.h"          // adamw, lamb, gradient_*
+#include "kernels/residual/residual.h"            // residual_add, bias_dropout_add, dropout, …
+#include "kernels/rmsnorm/rmsnorm.h"              // rmsnorm_*
+#include "kernels/rope/rope.h"                    // rope
+#include "kernels/softmax/softmax.h"              // softmax_forward, softmax_backward

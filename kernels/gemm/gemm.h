@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix product C[m, n] = A[m, k] B[k, n], `batch` of them. FLOP = 2 m n k batch; the epilogue's
+// own operations are not counted. Bytes: A, B and C once each, plus what the epilogue touches.
+//   dims = {m, n, k, batch}; dtype = of A and B; variant = epilogue + 8 * (dtype of C).
+#pragma once
+
+#include "engine/kernel_call.h"
+
+namespace orrery {
+
+enum class GemmEpilogue : std::uint8_t {
+    none,
+    bias,             // C = AB + bias[n]
+    gelu,             // also stores the pre-activation for the backward pass (GELU_AUX_BIAS)
+    dgelu,            // C = AB * gelu'(pre-activation)
+    accumulate_fp32,  // C += AB with C in fp32: gradient accumulation fusion
+};
+
+inline GemmEpilogue gemm_epilogue(const KernelCall& call) {
+    return static_cast<GemmEpilogue>(call.variant % 8);
+}
+inline Dtype gemm_output(const KernelCall& call) {
+    return static_cast<Dtype>(call.variant / 8);
+}
+
+inline KernelCall gemm(std::int64_t m,
+                       std::int64_t n,
+                       std::int64_t k,
+                       std::int64_t batch,
+                       Dtype in,
+                       GemmEpilogue epilogue,
+                       Dtype out) {
+    if (epilogue == GemmEpilogue::accumulate_fp32) {
+        out = Dtype::fp32;
+    }
+    const std::int64_t out_size = size_bytes(out);
+    std::int64_t bytes = (m * k + k * n) * size_bytes(in);
+    switch (epilogue) {
+        case GemmEpilogue::none:
+            bytes += m * n * out_size;
+            break;
+        case GemmEpilogue::bias:
+            bytes += (m * n + n) * out_size;
+            break;
+        case GemmEpilogue::gelu:
+            bytes += (2 * m * n + n) * out_size;
+            break;
+        case GemmEpilogue::dgelu:
+            bytes += 2 * m * n * out_size;
+            break;
+        case GemmEpilogue::accumulate_fp32:
+            bytes += 2 * m * n * out_size;
+            break;
+    }
+    return {.kind = KernelKind::gemm,
+            .dtype = in,
+            .variant =
+                static_cast<std::uint8_t>(static_cast<int>(epilogue) + 8 * static_cast<int>(out)),
+            .dims = {m, n, k, batch},
+            .flop = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
+                    static_cast<double>(batch),
+            .bytes = bytes * batch};
+}
+
+}  // namespace orrery

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the descriptors of kernels that memory bandwidth bounds: work in proportion to a number
+// of elements. FLOP per element are rounded counts of the arithmetic; they never decide the time.
+#pragma once
+
+#include "engine/kernel_call.h"
+
+namespace orrery {
+
+inline KernelCall memory_bound_call(KernelKind kind,
+                                    Dtype dtype,
+                                    int variant,
+                                    std::array<std::int64_t, 6> dims,
+                                    double flop,
+                                    std::int64_t bytes) {
+    return {.kind = kind,
+            .dtype = dtype,
+            .variant = static_cast<std::uint8_t>(variant),
+            .dims = dims,
+            .flop = flop,
+            .bytes = bytes};
+}
+
+inline double element_count(std::int64_t rows, std::int64_t columns) {
+    return static_cast<double>(rows) * static_cast<double>(columns);
+}
+
+}  // namespace orrery

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The middle of unfused attention: scale, mask and softmax of the stored scores, in one kernel
+// (Megatron-LM's masked_softmax_fusion) or one kernel a step, with optional dropout of the
+// probabilities. Nothing that the mask hides is skipped.
+//   dims = {batch, heads, seq_q, seq_kv}; dtype = of the scores;
+//   variant = causal + 2 * dropout + 4 * unfused_steps.
+#pragma once
+
+#include "kernels/memory_bound.h"
+
+namespace orrery {
+
+struct SoftmaxShape {
+    std::int64_t batch = 1;
+    std::int64_t heads = 0;  // on this device
+    std::int64_t seq_q = 0;
+    std::int64_t seq_kv = 0;
+    bool causal = true;
+    bool dropout = false;
+    bool unfused_steps = false;  // scale, mask, softmax as three kernels: eager PyTorch
+    bool operator==(const SoftmaxShape&) const = default;
+};
+
+inline KernelCall softmax_call(KernelKind kind,
+                               const SoftmaxShape& shape,
+                               Dtype dtype,
+                               std::int64_t bytes_per_score,
+                               double flop_per_score) {
+    const std::int64_t rows = shape.batch * shape.heads * shape.seq_q;
+    return memory_bound_call(
+        kind,
+        dtype,
+        (shape.causal ? 1 : 0) + (shape.dropout ? 2 : 0) + (shape.unfused_steps ? 4 : 0),
+        {shape.batch, shape.heads, shape.seq_q, shape.seq_kv},
+        flop_per_score * element_count(rows, shape.seq_kv),
+        rows * shape.seq_kv * bytes_per_score);
+}
+
+// Scores read, probabilities written; dropout reads them again, writes its mask (one byte) and the
+// result. One kernel a step reads and writes twice more.
+inline KernelCall softmax_forward(const SoftmaxShape& shape, Dtype dtype) {
+    const std::int64_t size = size_bytes(dtype);
+    return softmax_call(
+        KernelKind::softmax_forward,
+        shape,
+        dtype,
+        2 * size + (shape.dropout ? 2 * size + 1 : 0) + (shape.unfused_steps ? 4 * size : 0),
+        6.0);
+}
+
+// Gradient and probabilities read, gradient written; the dropout's backward goes before it.
+inline KernelCall softmax_backward(const SoftmaxShape& shape, Dtype dtype) {
+    const std::int64_t size = size_bytes(dtype);
+    return softmax_call(
+        KernelKind::softmax_backward,
+        shape,
+        dtype,
+        3 * size + (shape.dropout ? 2 * size + 1 : 0) + (shape.unfused_steps ? 4 * size : 0),
+        5.0);
+}
+
+}  // namespace orrery
