@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/schedule/schedule.h"
+
+#include "engine/check.h"
+
+namespace orrery {
+
+StageOrder stage_order(ScheduleKind kind, const ScheduleShape& shape, std::int32_t stage) {
+    ORRERY_CHECK(shape.stages > 0 && shape.chunks > 0 && shape.micro_batches > 0);
+    ORRERY_CHECK(stage >= 0 && stage < shape.stages);
+    switch (kind) {
+        case ScheduleKind::gpipe:
+            return gpipe(shape, stage);
+        case ScheduleKind::one_f_one_b:
+            return one_f_one_b(shape, stage);
+        case ScheduleKind::interleaved_1f1b:
+            return interleaved_1f1b(shape, stage);
+        case ScheduleKind::breadth_first:
+            return breadth_first(shape, stage);
+        case ScheduleKind::zero_bubble:
+            return zero_bubble(shape, stage);
+    }
+    ORRERY_CHECK(false);
+    return {};
+}
+
+}  // namespace orrery
