@@ -22,12 +22,15 @@
 //     flow together; a phase ends with its last part. All members' ops end with the last phase.
 //     A group of one rank ends on arrival.
 //  6. Send_recv. Each part runs as a transfer (plan_send) of its own as soon as both its sides have
-//     arrived. The op ends with its last part.
+//     arrived. The op ends with its last part. It holds the sum of its parts' SMs, receives
+//     included, from its arrival to its end. A part whose peer is the rank itself (an axis of size
+//     one) is never planned: it holds nothing and ends when both its sides have arrived.
 //  7. Rates. At an instant all ends and starts take effect until nothing more happens, then the
 //     rates of all transfers in flight are the max-min allocation of network/fluid.h. A part with
 //     zero bytes or an empty phase ends when its latency has passed.
 //     A flow's remaining work is bytes * 8 * 10^12 (bit * ps), minus rate * elapsed; it ends at the
-//     first whole picosecond when that is <= 0.
+//     first whole picosecond when that is <= 0. If the network has no contention, the rate of a
+//     part is always min(rate_max, floor(capacity / count) over its links).
 //  8. Copies and host work take their given duration (rate never changes).
 #pragma once
 
