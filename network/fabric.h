@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fabric: GPUs, NVSwitches, PCIe, NICs and switches, and the directed links between them. Links
+// are laid out once by build_fabric(); paths are then arithmetic on coordinates, without search or
+// allocation. network/fabric_graph.h is the same fabric as a Boost graph: the ground truth that
+// tests compare the arithmetic with.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/ids.h"
+#include "engine/network_model.h"
+#include "engine/result.h"
+#include "network/cluster_spec.h"
+#include "network/link_class.h"
+#include "network/node_wiring.h"
+#include "network/path.h"
+#include "network/routing.h"
+#include "network/switch_tree.h"
+
+namespace orrery {
+
+class Fabric {
+public:
+    const ClusterSpec& spec() const { return spec_; }
+    std::uint32_t num_ranks() const;
+
+    // By LinkId; link_class is a LinkClass.
+    std::span<const LinkInfo> links() const { return links_; }
+    std::span<const std::string> link_class_names() const { return class_names_; }
+    Time link_latency(LinkId link) const { return class_latency_[links_[index(link)].link_class]; }
+    // For messages: "node 3 nic 2 -> tor 18".
+    std::string link_name(LinkId link) const;
+
+    // Placement.
+    std::uint32_t gpu_of(RankId rank) const {
+        return spec_.gpu_of_rank.empty() ? static_cast<std::uint32_t>(index(rank))
+                                         : spec_.gpu_of_rank[index(rank)];
+    }
+    std::uint32_t node_of(RankId rank) const { return gpu_of(rank) / spec_.node.gpus_per_node; }
+    std::uint32_t local_of(RankId rank) const { return gpu_of(rank) % spec_.node.gpus_per_node; }
+    NicPort nic_of(RankId rank) const {
+        return {.node = node_of(rank), .nic = wiring_.nic_of_gpu(local_of(rank))};
+    }
+
+    // Paths. Each *appends* to `path` its links and their latency.
+    //
+    // From GPU to GPU: inside a node over NVLink or PCIe; else over PCIe to the GPU's own NIC,
+    // through the switches, and from the receiver's own NIC to the receiver. Nothing if from == to.
+    void route(RankId from, RankId to, std::uint64_t flow_label, Path& path) const;
+    // The same with PXN: first over NVLink to the local GPU whose NIC has the receiver's index, so
+    // that the network part stays on the receiver's rail.
+    void route_pxn(RankId from, RankId to, std::uint64_t flow_label, Path& path) const;
+    // The network part alone, NIC to NIC: what a NCCL channel uses on its rail. `queue_pair` <
+    // qps_per_connection gives each queue pair of a connection its own 5-tuple.
+    void route_nics(NicPort from,
+                    NicPort to,
+                    std::uint64_t flow_label,
+                    Path& path,
+                    std::uint32_t queue_pair = 0) const;
+    // One path per queue pair; the caller splits the bytes. Spraying: one path, whose links stand
+    // for whole bundles.
+    std::vector<Path> connection_paths(NicPort from, NicPort to, std::uint64_t flow_label) const;
+    // Equal-cost paths that the switches offer, 0 from a NIC to itself.
+    std::uint64_t num_paths(NicPort from, NicPort to) const;
+
+    // The parts of a path inside one node.
+    void gpu_to_gpu(RankId from, RankId to, Path& path) const;  // both on one node
+    void gpu_to_nic(RankId rank, std::uint32_t nic, Path& path) const;
+    void nic_to_gpu(std::uint32_t nic, RankId rank, Path& path) const;
+    LinkId nvlink_out(RankId rank) const;  // GPU to NVSwitch; nvswitch nodes only
+    LinkId nvlink_in(RankId rank) const;
+    LinkId pcie_out(RankId rank) const;
+    LinkId pcie_in(RankId rank) const;
+    LinkId nic_out(NicPort port) const;  // NIC to its ToR
+    LinkId nic_in(NicPort port) const;
+
+    const NodeWiring& wiring() const { return wiring_; }
+    const SwitchTree& tree() const { return tree_; }
+
+    // The graph's vertices, numbered in this order: GPUs, one NVSwitch a node, one PCIe root a
+    // socket, NICs, leaves, tier-2 switches, cores. When spraying, the switches of a block are one
+    // vertex, and so are all cores.
+    std::span<const LinkEnds> link_ends() const { return ends_; }
+    std::uint32_t num_vertices() const { return num_vertices_; }
+    std::uint32_t vertex_of_gpu(std::uint32_t gpu) const { return gpu; }
+    std::uint32_t vertex_of_root(std::uint32_t node, std::uint32_t socket) const;
+    std::uint32_t vertex_of_nic(NicPort port) const;
+    std::string vertex_name(std::uint32_t vertex) const;
+
+private:
+    friend Result<Fabric> build_fabric(const ClusterSpec& spec);
+    explicit Fabric(const ClusterSpec& spec, const SwitchTree& tree);
+    void number_vertices();
+    void lay_node_links();
+    void lay_switch_links();
+    void add_cable(LinkClass link_class, Bandwidth raw, LinkEnds upward);
+    std::uint32_t first_link_of_node(std::uint32_t node) const {
+        return node * wiring_.num_links();
+    }
+
+    ClusterSpec spec_;
+    NodeWiring wiring_;
+    SwitchTree tree_;
+    Router router_;
+    std::vector<LinkInfo> links_;
+    std::vector<LinkEnds> ends_;
+    std::vector<std::string> class_names_;
+    std::array<Time, kNumLinkClasses> class_latency_;
+    std::uint32_t first_nvswitch_ = 0;
+    std::uint32_t first_root_ = 0;
+    std::uint32_t first_nic_ = 0;
+    std::uint32_t first_leaf_ = 0;
+    std::uint32_t first_tier2_ = 0;
+    std::uint32_t first_core_ = 0;
+    std::uint32_t num_vertices_ = 0;
+};
+
+// The error says which number cannot be, and which would.
+Result<Fabric> build_fabric(const ClusterSpec& spec);
+
+}  // namespace orrery

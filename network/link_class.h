@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The classes of links that reports distinguish; both directions share one. The numbers are
+// LinkInfo::link_class, in every fabric.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "engine/units.h"
+
+namespace orrery {
+
+enum class LinkClass : std::uint16_t { nvlink, pcie, socket, nic, leaf_uplink, core_uplink };
+inline constexpr std::size_t kNumLinkClasses = 6;
+
+// Usable bandwidth of a line, rounded down to whole bits a second.
+inline Bandwidth usable(Bandwidth raw, double efficiency) {
+    if (efficiency == 1.0) {
+        return raw;
+    }
+    const double rate = static_cast<double>(raw.bits_per_second()) * efficiency;
+    return Bandwidth::bits_per_second(static_cast<std::int64_t>(std::floor(rate)));
+}
+
+}  // namespace orrery

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A path through the fabric: its links in order and the sum of their latencies. Reuse one Path for
+// many routes (clear() keeps the memory), and routing never allocates.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/ids.h"
+#include "engine/units.h"
+
+namespace orrery {
+
+struct Path {
+    std::vector<LinkId> links;
+    Time latency;
+
+    void add(LinkId link, Time link_latency) {
+        links.push_back(link);
+        latency += link_latency;
+    }
+    void clear() {
+        links.clear();
+        latency = Time{};
+    }
+    bool operator==(const Path&) const = default;
+};
+
+// One NIC of one node.
+struct NicPort {
+    std::uint32_t node = 0;
+    std::uint32_t nic = 0;
+    bool operator==(const NicPort&) const = default;
+};
+
+}  // namespace orrery
