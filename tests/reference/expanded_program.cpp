@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/reference/expanded_program.h"
+
+#include <tuple>
+
+namespace orrery::reference {
+namespace {
+
+class Expansion {
+public:
+    explicit Expansion(const SimulationInput& input)
+        : program_(*input.program), network_(*input.network), launch_cost_(input.launch_cost) {}
+
+    ExpandedProgram run(std::uint32_t steps) {
+        for (std::uint32_t step = 0; step < steps; ++step) {
+            for (std::uint32_t r = 0; r < program_.num_ranks(); ++r) {
+                add_rank_step(to_id<RankId>(r), step);
+            }
+        }
+        for (OpInstance& op : out_.ops) {
+            for (const std::size_t t : op.transfers) {
+                const TransferPlan* plan = out_.transfers[t].plan;
+                op.sms += plan == nullptr ? 0 : plan->sms;
+            }
+        }
+        return std::move(out_);
+    }
+
+private:
+    using Place = std::tuple<std::uint32_t, RankId, std::uint32_t, std::uint32_t>;
+
+    // Where the ops of (step, rank, slot) begin in out_.ops.
+    std::size_t instance(const Place& place) const {
+        const auto [step, rank, slot, position] = place;
+        return slot_begin_.at({step, rank, slot}) + position;
+    }
+
+    void add_rank_step(RankId rank, std::uint32_t step) {
+        const Role& role = program_.roles[index(program_.role_of(rank))];
+        Time launch_offset;
+        for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
+            const Segment& segment = program_.segment_of(role.slots[s]);
+            slot_begin_[{step, rank, s}] = out_.ops.size();
+            for (std::uint32_t p = 0; p < segment.ops.size(); ++p) {
+                const Op& op = segment.ops[p];
+                launch_offset += launch_cost_ * op.launches;
+                out_.ops.push_back({.rank = rank,
+                                    .step = step,
+                                    .slot = s,
+                                    .position = p,
+                                    .op = &op,
+                                    .launch_offset = launch_offset});
+                add_waits(role.slots[s]);
+                add_transfers();
+            }
+        }
+    }
+
+    void add_waits(const Slot& slot) {
+        OpInstance& self = out_.ops.back();
+        const auto previous = last_of_stream_.find({self.rank, self.op->stream});
+        if (previous != last_of_stream_.end()) {
+            self.waits_on.push_back(previous->second);
+        }
+        last_of_stream_[{self.rank, self.op->stream}] = out_.ops.size() - 1;
+        for (std::uint32_t w = 0; w < self.op->num_waits; ++w) {
+            const std::uint32_t position = program_.waits[self.op->first_wait + w];
+            self.waits_on.push_back(instance({self.step, self.rank, self.slot, position}));
+        }
+        for (const SlotWait& wait : slot.waits) {
+            if (wait.op != self.position || (wait.carried && self.step == 0)) {
+                continue;
+            }
+            const std::uint32_t step = wait.carried ? self.step - 1 : self.step;
+            self.waits_on.push_back(instance({step, self.rank, wait.slot, wait.slot_op}));
+        }
+        for (const std::size_t earlier : self.waits_on) {
+            ORRERY_CHECK(earlier < out_.ops.size() - 1);
+        }
+    }
+
+    void add_transfers() {
+        OpInstance& self = out_.ops.back();
+        if (self.op->kind == OpKind::collective) {
+            self.transfers.push_back(join_collective(self.rank, self.op->payload));
+        } else if (self.op->kind == OpKind::send_recv) {
+            for (const SendRecvPart& part : program_.send_recvs[self.op->payload].parts) {
+                self.transfers.push_back(join_message(self.rank, part));
+            }
+        }
+        for (const std::size_t t : self.transfers) {
+            out_.transfers[t].ops.push_back(out_.ops.size() - 1);
+        }
+    }
+
+    // The rank's k-th op on a (group, communicator) joins its peers' k-th.
+    std::size_t join_collective(RankId rank, std::uint32_t payload) {
+        const CollectiveCall& call = program_.collectives[payload];
+        const std::vector<RankId> members =
+            program_.mesh.members(program_.groups[index(call.group)], rank);
+        ORRERY_CHECK(!members.empty());
+        const std::uint32_t k = collectives_of_rank_[{rank, call.group, call.communicator}]++;
+        const auto [found, is_new] = collective_transfer_.try_emplace(
+            {call.group, call.communicator, members.front(), k}, out_.transfers.size());
+        if (!is_new) {
+            return found->second;
+        }
+        TransferInstance transfer{.num_sides = members.size()};
+        if (members.size() > 1) {
+            const auto key = std::pair{payload, members.front()};
+            if (!out_.collective_plans.contains(key)) {
+                out_.collective_plans[key] = network_.plan_collective(call, members);
+            }
+            transfer.plan = &out_.collective_plans[key];
+        }
+        out_.transfers.push_back(transfer);
+        return found->second;
+    }
+
+    // The k-th send from a to b on a communicator pairs with the k-th receive of b from a.
+    std::size_t join_message(RankId rank, const SendRecvPart& part) {
+        const RankId peer = program_.mesh.shifted(rank, part.axis, part.delta);
+        const RankId from = part.is_send ? rank : peer;
+        const RankId to = part.is_send ? peer : rank;
+        const std::uint32_t k = messages_of_side_[{from, to, part.communicator, part.is_send}]++;
+        const auto [found, is_new] =
+            message_transfer_.try_emplace({from, to, part.communicator, k}, out_.transfers.size());
+        if (is_new) {
+            TransferInstance transfer{.num_sides = 2};
+            if (from != to) {
+                const auto key = std::tuple{from, to, part.bytes};
+                if (!out_.send_plans.contains(key)) {
+                    out_.send_plans[key] = network_.plan_send(from, to, part.bytes);
+                }
+                transfer.plan = &out_.send_plans[key];
+            }
+            out_.transfers.push_back(transfer);
+        }
+        return found->second;
+    }
+
+    const Program& program_;
+    const NetworkModel& network_;
+    Time launch_cost_;
+    ExpandedProgram out_;
+    std::map<std::tuple<std::uint32_t, RankId, std::uint32_t>, std::size_t> slot_begin_;
+    std::map<std::pair<RankId, StreamId>, std::size_t> last_of_stream_;
+    std::map<std::tuple<RankId, GroupId, std::uint16_t>, std::uint32_t> collectives_of_rank_;
+    std::map<std::tuple<GroupId, std::uint16_t, RankId, std::uint32_t>, std::size_t>
+        collective_transfer_;
+    std::map<std::tuple<RankId, RankId, std::uint16_t, bool>, std::uint32_t> messages_of_side_;
+    std::map<std::tuple<RankId, RankId, std::uint16_t, std::uint32_t>, std::size_t>
+        message_transfer_;
+};
+
+}  // namespace
+
+ExpandedProgram expand(const SimulationInput& input) {
+    return Expansion{input}.run(input.steps);
+}
+
+}  // namespace orrery::reference

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/reference/reference_executor.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "tests/reference/expanded_program.h"
+#include "tests/reference/max_min.h"
+
+namespace orrery::reference {
+namespace {
+
+using Work = __int128;
+
+constexpr Work kPicosecondsPerSecond = 1'000'000'000'000;
+
+enum class OpState { waiting, running, ended };
+
+struct OpProgress {
+    OpState state = OpState::waiting;
+    std::size_t open_waits = 0;      // ops that must end first, and the rank's last step
+    std::size_t open_transfers = 0;  // that have not ended
+    Work work_left = 0;              // of a kernel
+    Time start;
+    Time data_start;
+    Time end;
+};
+
+struct TransferProgress {
+    std::size_t missing_sides = 0;
+    std::size_t phase = 0;
+    std::size_t open_flows = 0;  // of the phase
+};
+
+struct Flow {
+    std::size_t transfer = 0;
+    const TransferPart* part = nullptr;
+    Work left = 0;  // bit * ps
+    std::int64_t rate = 0;
+};
+
+struct RankProgress {
+    std::uint32_t held_sms = 0;
+    std::vector<Time> host_start;               // by step
+    std::vector<std::size_t> open_ops;          // by step: ops that have not ended
+    std::vector<std::vector<std::size_t>> ops;  // by step
+};
+
+using Alarms = std::set<std::pair<Time, std::size_t>>;
+
+// The first of `alarms`, if it is due, and takes it out.
+bool take_due(Alarms& alarms, Time now, std::size_t& what) {
+    if (alarms.empty() || alarms.begin()->first > now) {
+        return false;
+    }
+    what = alarms.begin()->second;
+    alarms.erase(alarms.begin());
+    return true;
+}
+
+// When `left` is done at `rate`: the first whole picosecond, or never.
+Time time_done(Time now, Work left, std::int64_t rate) {
+    if (left <= 0) {
+        return now;
+    }
+    if (rate == 0) {
+        return Time::max();
+    }
+    const Work ps = now.picoseconds() + (left + rate - 1) / rate;
+    return ps >= Time::max().picoseconds() ? Time::max()
+                                           : Time::picoseconds(static_cast<std::int64_t>(ps));
+}
+
+class Execution {
+public:
+    explicit Execution(const SimulationInput& input)
+        : input_(input),
+          expanded_(expand(input)),
+          ops_(expanded_.ops.size()),
+          dependents_(expanded_.ops.size()),
+          transfers_(expanded_.transfers.size()),
+          ranks_(input.program->num_ranks()) {
+        for (RankProgress& rank : ranks_) {
+            rank.host_start.resize(input.steps);
+            rank.open_ops.resize(input.steps, 0);
+            rank.ops.resize(input.steps);
+        }
+        for (std::size_t t = 0; t < transfers_.size(); ++t) {
+            transfers_[t].missing_sides = expanded_.transfers[t].num_sides;
+        }
+        for (std::size_t i = 0; i < ops_.size(); ++i) {
+            const OpInstance& op = expanded_.ops[i];
+            RankProgress& rank = ranks_[index(op.rank)];
+            rank.open_ops[op.step] += 1;
+            rank.ops[op.step].push_back(i);
+            ops_[i].open_transfers = op.transfers.size();
+            ops_[i].open_waits = op.waits_on.size() + 1;  // + its step begins on this rank
+            for (const std::size_t earlier : op.waits_on) {
+                dependents_[earlier].push_back(i);
+            }
+        }
+    }
+
+    SimulationOutcome run() {
+        for (RankProgress& rank : ranks_) {
+            begin_step(rank, 0);
+        }
+        while (true) {
+            while (take_effect()) {
+            }
+            if (ended_ops_ == ops_.size()) {
+                return result();
+            }
+            settle_rates();
+            const Time next = next_instant();
+            if (next == Time::max()) {
+                return no_progress();
+            }
+            advance(next);
+        }
+    }
+
+private:
+    // --- one instant ---
+
+    // Lets the starts and ends that are due happen; false if there are none left at this instant.
+    bool take_effect() {
+        bool happened = false;
+        std::size_t which = 0;
+        while (take_due(launches_, now_, which)) {
+            start_op(which);
+            happened = true;
+        }
+        while (take_due(fixed_ends_, now_, which)) {
+            end_op(which);
+            happened = true;
+        }
+        while (take_due(latency_ends_, now_, which)) {
+            start_flows(which);
+            happened = true;
+        }
+        const auto kernel_runs = [&](std::size_t i) { return ops_[i].work_left > 0; };
+        for (const std::size_t i : take_unless(kernels_, kernel_runs)) {
+            end_op(i);
+            happened = true;
+        }
+        const auto flow_runs = [&](const Flow& flow) { return flow.left > 0; };
+        for (const Flow& flow : take_unless(flows_, flow_runs)) {
+            flows_changed_ = true;
+            end_flow(flow.transfer);
+            happened = true;
+        }
+        return happened;
+    }
+
+    // Removes from `all` what does not stay, and returns it.
+    template <class T, class Stays>
+    static std::vector<T> take_unless(std::vector<T>& all, const Stays& stays) {
+        const auto begin = std::stable_partition(all.begin(), all.end(), stays);
+        std::vector<T> taken(begin, all.end());
+        all.erase(begin, all.end());
+        return taken;
+    }
+
+    void settle_rates() {
+        if (!flows_changed_) {
+            return;  // the rates follow from the set of flows alone
+        }
+        flows_changed_ = false;
+        std::vector<MaxMinFlow> in_flight;
+        for (const Flow& flow : flows_) {
+            in_flight.push_back({flow.part->footprint, flow.part->rate_max});
+        }
+        const std::span<const LinkInfo> links = input_.network->links();
+        if (input_.network->has_contention()) {
+            const std::vector<std::int64_t> rates = max_min_rates(links, in_flight);
+            for (std::size_t f = 0; f < flows_.size(); ++f) {
+                flows_[f].rate = rates[f];
+            }
+        } else {
+            for (std::size_t f = 0; f < flows_.size(); ++f) {
+                flows_[f].rate = lone_rate(links, in_flight[f]);
+            }
+        }
+    }
+
+    Time next_instant() const {
+        Time next = Time::max();
+        for (const Alarms* alarms : {&launches_, &fixed_ends_, &latency_ends_}) {
+            if (!alarms->empty()) {
+                next = std::min(next, alarms->begin()->first);
+            }
+        }
+        for (const std::size_t i : kernels_) {
+            next = std::min(next, time_done(now_, ops_[i].work_left, rate_of_kernel(i)));
+        }
+        for (const Flow& flow : flows_) {
+            next = std::min(next, time_done(now_, flow.left, flow.rate));
+        }
+        return next;
+    }
+
+    void advance(Time next) {
+        const std::int64_t elapsed = (next - now_).picoseconds();
+        ORRERY_CHECK(elapsed > 0);
+        for (const std::size_t i : kernels_) {
+            ops_[i].work_left -= Work{rate_of_kernel(i)} * elapsed;
+        }
+        for (Flow& flow : flows_) {
+            flow.left -= Work{flow.rate} * elapsed;
+        }
+        now_ = next;
+    }
+
+    // --- steps and ops ---
+
+    void begin_step(RankProgress& rank, std::uint32_t step) {
+        rank.host_start[step] = now_;
+        for (const std::size_t i : rank.ops[step]) {
+            release(i);
+        }
+        if (rank.open_ops[step] == 0) {
+            end_step(rank, step);  // a rank without ops
+        }
+    }
+
+    void end_step(RankProgress& rank, std::uint32_t step) {
+        if (step + 1 < input_.steps) {
+            begin_step(rank, step + 1);
+        }
+    }
+
+    // One thing less that op `i` waits on; with the last one only its launch may be still to come.
+    void release(std::size_t i) {
+        ops_[i].open_waits -= 1;
+        if (ops_[i].open_waits == 0) {
+            const OpInstance& op = expanded_.ops[i];
+            const Time host_start = ranks_[index(op.rank)].host_start[op.step];
+            launches_.emplace(std::max(now_, host_start + op.launch_offset), i);
+        }
+    }
+
+    void start_op(std::size_t i) {
+        const OpInstance& op = expanded_.ops[i];
+        ops_[i].state = OpState::running;
+        ops_[i].start = now_;
+        ops_[i].data_start = now_;
+        const std::uint32_t payload = op.op->payload;
+        switch (op.op->kind) {
+            case OpKind::kernel:
+                ops_[i].work_left = Work{timings(op.rank).kernels[payload].duration.picoseconds()} *
+                                    kFullKernelRate;
+                kernels_.push_back(i);
+                break;
+            case OpKind::copy:
+                fixed_ends_.emplace(now_ + timings(op.rank).copies[payload], i);
+                break;
+            case OpKind::host:
+                fixed_ends_.emplace(now_ + input_.program->host_works[payload].duration, i);
+                break;
+            case OpKind::collective:
+            case OpKind::send_recv:
+                ranks_[index(op.rank)].held_sms += op.sms;
+                if (op.transfers.empty()) {
+                    fixed_ends_.emplace(now_, i);
+                }
+                for (const std::size_t t : op.transfers) {
+                    arrive(t);
+                }
+                break;
+        }
+    }
+
+    void end_op(std::size_t i) {
+        const OpInstance& op = expanded_.ops[i];
+        ORRERY_CHECK(ops_[i].state == OpState::running);
+        ops_[i].state = OpState::ended;
+        ops_[i].end = now_;
+        ended_ops_ += 1;
+        RankProgress& rank = ranks_[index(op.rank)];
+        rank.held_sms -= op.sms;
+        for (const std::size_t later : dependents_[i]) {
+            release(later);
+        }
+        rank.open_ops[op.step] -= 1;
+        if (rank.open_ops[op.step] == 0) {
+            end_step(rank, op.step);
+        }
+    }
+
+    const DeviceTimings& timings(RankId rank) const {
+        return input_.devices[input_.device_class.empty() ? 0 : input_.device_class[index(rank)]];
+    }
+
+    std::int64_t rate_of_kernel(std::size_t i) const {
+        const OpInstance& op = expanded_.ops[i];
+        const DeviceTimings& device = timings(op.rank);
+        return kernel_rate(ranks_[index(op.rank)].held_sms,
+                           device.num_sms,
+                           device.kernels[op.op->payload].sm_sensitivity_permille);
+    }
+
+    // --- transfers ---
+
+    void arrive(std::size_t t) {
+        ORRERY_CHECK(transfers_[t].missing_sides > 0);
+        transfers_[t].missing_sides -= 1;
+        if (transfers_[t].missing_sides > 0) {
+            return;
+        }
+        for (const std::size_t i : expanded_.transfers[t].ops) {
+            ops_[i].data_start = now_;  // with several parts: that of the last
+        }
+        begin_phase(t);
+    }
+
+    void begin_phase(std::size_t t) {
+        const TransferPlan* plan = expanded_.transfers[t].plan;
+        if (plan == nullptr || transfers_[t].phase == plan->phases.size()) {
+            end_transfer(t);
+        } else {
+            latency_ends_.emplace(now_ + plan->phases[transfers_[t].phase].latency, t);
+        }
+    }
+
+    void start_flows(std::size_t t) {
+        const TransferPhase& phase = expanded_.transfers[t].plan->phases[transfers_[t].phase];
+        for (const TransferPart& part : phase.parts) {
+            if (part.bytes > Bytes{}) {
+                const Work work = Work{part.bytes.count()} * 8 * kPicosecondsPerSecond;
+                flows_.push_back({.transfer = t, .part = &part, .left = work});
+                transfers_[t].open_flows += 1;
+                flows_changed_ = true;
+            }
+        }
+        if (transfers_[t].open_flows == 0) {
+            end_phase(t);
+        }
+    }
+
+    void end_flow(std::size_t t) {
+        transfers_[t].open_flows -= 1;
+        if (transfers_[t].open_flows == 0) {
+            end_phase(t);
+        }
+    }
+
+    void end_phase(std::size_t t) {
+        transfers_[t].phase += 1;
+        begin_phase(t);
+    }
+
+    void end_transfer(std::size_t t) {
+        for (const std::size_t i : expanded_.transfers[t].ops) {
+            ops_[i].open_transfers -= 1;
+            if (ops_[i].open_transfers == 0) {
+                fixed_ends_.emplace(now_, i);
+            }
+        }
+    }
+
+    // --- results ---
+
+    SimulationResult result() const {
+        SimulationResult out;
+        out.step_end.resize(input_.steps);
+        Time last;
+        for (std::size_t i = 0; i < ops_.size(); ++i) {
+            const OpInstance& op = expanded_.ops[i];
+            out.step_end[op.step] = std::max(out.step_end[op.step], ops_[i].end);
+            const bool is_lowest = ops_[i].end == last && op.rank < out.slowest_rank;
+            if (ops_[i].end > last || is_lowest) {
+                last = ops_[i].end;
+                out.slowest_rank = op.rank;
+            }
+        }
+        out.iteration = out.step_end.back();
+        if (input_.steps > 1) {
+            out.iteration -= out.step_end[input_.steps - 2];
+        }
+        out.simulated_ops = static_cast<std::int64_t>(ops_.size());
+        for (std::size_t i = 0; i < ops_.size(); ++i) {
+            const OpInstance& op = expanded_.ops[i];
+            if (std::ranges::find(input_.traced_ranks, op.rank) != input_.traced_ranks.end()) {
+                out.trace.push_back({.rank = op.rank,
+                                     .step = op.step,
+                                     .slot = op.slot,
+                                     .op = op.position,
+                                     .start = ops_[i].start,
+                                     .data_start = ops_[i].data_start,
+                                     .end = ops_[i].end});
+            }
+        }
+        std::ranges::stable_sort(out.trace, {}, [](const TracedOp& op) {
+            return std::tuple{op.rank, op.start, op.step, op.slot, op.op};
+        });
+        return out;
+    }
+
+    tl::unexpected<Error> no_progress() const {
+        std::string what = "no progress at " + std::to_string(now_.picoseconds()) + " ps:";
+        int shown = 0;
+        for (std::size_t i = 0; i < ops_.size() && shown < 8; ++i) {
+            if (ops_[i].state == OpState::running) {
+                const OpInstance& op = expanded_.ops[i];
+                what += " rank " + std::to_string(index(op.rank)) + " step " +
+                        std::to_string(op.step) + " slot " + std::to_string(op.slot) + " op " +
+                        std::to_string(op.position) + ";";
+                ++shown;
+            }
+        }
+        return fail("", what, "these ops have started and wait for peers or for a dead link");
+    }
+
+    const SimulationInput& input_;
+    ExpandedProgram expanded_;
+    Time now_;
+    std::vector<OpProgress> ops_;
+    std::vector<std::vector<std::size_t>> dependents_;  // by op: those that wait on it
+    std::vector<TransferProgress> transfers_;
+    std::vector<RankProgress> ranks_;
+    std::size_t ended_ops_ = 0;
+    Alarms launches_;      // when ops start whose waits are over
+    Alarms fixed_ends_;    // copies, host work, and communication whose last transfer just ended
+    Alarms latency_ends_;  // of transfers
+    std::vector<std::size_t> kernels_;  // running
+    std::vector<Flow> flows_;           // in flight
+    bool flows_changed_ = false;
+};
+
+}  // namespace
+
+SimulationOutcome reference_simulate(const SimulationInput& input) {
+    ORRERY_CHECK(input.steps > 0);
+    return Execution{input}.run();
+}
+
+}  // namespace orrery::reference
