@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The divisors of a number: what a parallel size may be, for hints and for the search.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace orrery {
+
+// Of n > 0, ascending, in O(sqrt n).
+std::vector<std::int64_t> divisors(std::int64_t n);
+
+}  // namespace orrery

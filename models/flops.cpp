@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/flops.h"
+
+#include "engine/check.h"
+#include "kernels/attention/attention.h"
+
+namespace orrery {
+namespace {
+
+// FLOP of a forward pass over one sequence.
+struct ForwardFlops {
+    double linear = 0;            // of all layers
+    double full_attention = 0;    // of all layers
+    double causal_attention = 0;  // of all layers
+    double logits = 0;
+};
+
+ForwardFlops forward_flops(const Transformer& model) {
+    const auto layers = static_cast<double>(model.num_layers);
+    const auto hidden = static_cast<double>(model.hidden_size);
+    const auto query = static_cast<double>(model.query_size());
+    const auto key_value = static_cast<double>(model.kv_size());
+    const auto tokens = static_cast<double>(model.seq_length);
+    const double mlp_weights =
+        (model.gated_mlp() ? 3.0 : 2.0) * hidden * static_cast<double>(model.ffn_hidden_size);
+    const double attention_weights = hidden * (query + 2.0 * key_value) + query * hidden;
+    double visible = 0;
+    for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
+        visible += static_cast<double>(visible_attention_pairs(model, layer));
+    }
+    // Scores and their product with the values: two products of 2 FLOP a pair and query channel.
+    return {.linear = 2.0 * layers * tokens * (attention_weights + mlp_weights),
+            .full_attention = 4.0 * layers * tokens * tokens * query,
+            .causal_attention = 4.0 * visible * query,
+            .logits = 2.0 * tokens * hidden * static_cast<double>(model.vocab_size)};
+}
+
+}  // namespace
+
+std::int64_t visible_attention_pairs(const Transformer& model, std::int64_t layer) {
+    return visible_pairs(
+        {.seq_q = model.seq_length,
+         .seq_kv = model.seq_length,
+         .causal = true,
+         .window = model.layer_has_window(layer) ? model.sliding_window : std::int64_t{0}});
+}
+
+ModelFlops model_flops(const Transformer& model, std::int64_t sequences, Recompute recompute) {
+    const ForwardFlops forward = forward_flops(model);
+    const auto batch = static_cast<double>(sequences);
+    const auto model_count = [&](double attention) {
+        return Flop{3.0 * batch * (forward.linear + attention + forward.logits)};
+    };
+    const auto recomputed = [&](double attention) {
+        switch (recompute) {
+            case Recompute::none:
+                return Flop{};
+            case Recompute::selective:
+                return Flop{batch * attention};
+            case Recompute::full:
+                return Flop{batch * (forward.linear + attention)};
+        }
+        ORRERY_CHECK(false);
+        return Flop{};
+    };
+    const Flop full = model_count(forward.full_attention);
+    const Flop causal = model_count(forward.causal_attention);
+    return {.full_attention = full,
+            .causal_attention = causal,
+            .hardware_full_attention = full + recomputed(forward.full_attention),
+            .hardware_causal_attention = causal + recomputed(forward.causal_attention)};
+}
+
+double flops_utilization(Flop work, Time step, FlopRate peak_of_one_gpu, std::int64_t num_gpus) {
+    ORRERY_CHECK(step > Time{} && num_gpus > 0);
+    return work.count() /
+           (step.seconds() * peak_of_one_gpu.per_second() * static_cast<double>(num_gpus));
+}
+
+}  // namespace orrery

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/validate_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "models/divisors.h"
+#include "models/pipeline_split.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kSizeMax = 1'000'000'000;  // of any count: products of two stay in range
+
+std::string list(const std::vector<std::int64_t>& values) {
+    return fmt::format("{}", fmt::join(values, ", "));
+}
+
+// The divisors of n that are multiples of `unit` and at most `limit`.
+std::string valid_divisors(std::int64_t n, std::int64_t limit, std::int64_t unit = 1) {
+    std::vector<std::int64_t> valid;
+    std::ranges::copy_if(divisors(n), std::back_inserter(valid), [&](std::int64_t d) {
+        return d <= limit && d % unit == 0;
+    });
+    return list(valid);
+}
+
+// The multiples of `unit` next to n.
+std::string nearest_multiples(std::int64_t n, std::int64_t unit) {
+    const std::int64_t below = n / unit * unit;
+    return below == 0 ? fmt::format("{}", unit) : fmt::format("{} or {}", below, below + unit);
+}
+
+struct Rules {
+    const Transformer& model;
+    const ParallelPlan& plan;
+    std::int64_t num_gpus;
+    Errors errors;
+
+    void reject(const std::string& key, std::string what, std::string hint) {
+        errors.push_back({key, std::move(what), std::move(hint)});
+    }
+    void require_range(const std::string& key,
+                       std::int64_t value,
+                       std::int64_t low,
+                       std::int64_t high) {
+        if (value < low || value > high) {
+            reject(
+                key, fmt::format("{} is out of range", value), fmt::format("{} to {}", low, high));
+        }
+    }
+
+    void ranges();
+    void query_groups_divide_heads();
+    void tensor_parallel();
+    void tensor_parallel_extras();
+    void sequence();
+    void context_parallel_heads();
+    void pipeline();
+    void world();
+    void batch();
+    void data_parallel_sharding();
+    void number_formats();
+};
+
+void Rules::ranges() {
+    require_range("model.num_layers", model.num_layers, 1, kSizeMax);
+    require_range("model.hidden_size", model.hidden_size, 1, kSizeMax);
+    require_range("model.ffn_hidden_size", model.ffn_hidden_size, 1, kSizeMax);
+    require_range("model.num_attention_heads", model.num_attention_heads, 1, kSizeMax);
+    require_range("model.num_query_groups", model.num_query_groups, 1, kSizeMax);
+    require_range("model.kv_channels", model.kv_channels, 1, kSizeMax);
+    require_range("model.seq_length", model.seq_length, 1, kSizeMax);
+    require_range("model.vocab_size", model.vocab_size, 1, kSizeMax);
+    require_range("model.sliding_window", model.sliding_window, 0, kSizeMax);
+    require_range("model.sliding_window_every", model.sliding_window_every, 1, kSizeMax);
+    require_range("cluster.nodes", num_gpus, 1, kSizeMax);
+    const std::int64_t gpus = std::clamp<std::int64_t>(num_gpus, 1, kSizeMax);
+    require_range("plan.tensor_model_parallel_size", plan.tensor_model_parallel_size, 1, gpus);
+    require_range("plan.pipeline_model_parallel_size", plan.pipeline_model_parallel_size, 1, gpus);
+    require_range("plan.context_parallel_size", plan.context_parallel_size, 1, gpus);
+    require_range("plan.virtual_pipeline_model_parallel_size",
+                  plan.virtual_pipeline_model_parallel_size,
+                  1,
+                  std::clamp<std::int64_t>(model.num_layers, 1, kSizeMax) + 2);
+    require_range("plan.micro_batch_size", plan.micro_batch_size, 1, kSizeMax);
+    require_range("plan.global_batch_size", plan.global_batch_size, 1, kSizeMax);
+    require_range("plan.hsdp_shard_size", plan.hsdp_shard_size, 0, gpus);
+    require_range("plan.tp_comm_overlap_chunks", plan.tp_comm_overlap_chunks, 1, kSizeMax);
+    require_range("plan.ddp_bucket_size", plan.ddp_bucket_size, 0, kSizeMax * kSizeMax);
+}
+
+void Rules::query_groups_divide_heads() {
+    const std::int64_t heads = model.num_attention_heads;
+    if (heads % model.num_query_groups != 0) {
+        reject(
+            "model.num_query_groups",
+            fmt::format("{} does not divide num_attention_heads {}", model.num_query_groups, heads),
+            valid_divisors(heads, heads));
+    }
+}
+
+void Rules::tensor_parallel() {
+    const std::string key = "plan.tensor_model_parallel_size";
+    const std::int64_t tp = plan.tensor_model_parallel_size;
+    const auto require_divides = [&](const char* what, std::int64_t n) {
+        if (n % tp != 0) {
+            reject(key,
+                   fmt::format("{} does not divide {} {}", tp, what, n),
+                   valid_divisors(n, num_gpus));
+        }
+    };
+    require_divides("num_attention_heads", model.num_attention_heads);
+    require_divides("ffn_hidden_size", model.ffn_hidden_size);
+    require_divides("hidden_size", model.hidden_size);
+    const std::int64_t groups = model.num_query_groups;
+    if (groups % tp != 0 && tp % groups != 0) {
+        reject(key,
+               fmt::format(
+                   "{} neither divides num_query_groups {} nor is a multiple of it", tp, groups),
+               fmt::format("{}, or a multiple of {}", valid_divisors(groups, num_gpus), groups));
+    }
+    if (model.vocab_size % tp != 0) {
+        reject("model.vocab_size",
+               fmt::format(
+                   "{} is not divisible by tensor_model_parallel_size {}", model.vocab_size, tp),
+               fmt::format("pad it to {}", (model.vocab_size / tp + 1) * tp));
+    }
+}
+
+void Rules::tensor_parallel_extras() {
+    if (plan.sequence_parallel && plan.tensor_model_parallel_size == 1) {
+        reject("plan.sequence_parallel",
+               "sequence parallelism needs tensor_model_parallel_size > 1",
+               "false, or raise plan.tensor_model_parallel_size");
+    }
+    if (plan.tp_comm_overlap && !plan.sequence_parallel) {
+        reject("plan.tp_comm_overlap",
+               "it overlaps sequence parallelism's all-gathers and reduce-scatters, which are off",
+               "false, or set plan.sequence_parallel");
+    }
+}
+
+void Rules::sequence() {
+    const std::int64_t cp = plan.context_parallel_size;
+    const std::int64_t tp = plan.sequence_parallel ? plan.tensor_model_parallel_size : 1;
+    // A ring rank holds one piece from the front and its mirror image from the back, so that causal
+    // attention is balanced.
+    const bool mirrored = cp > 1 && plan.context_parallel_comm == ContextParallelComm::ring;
+    if (mirrored && model.seq_length % (2 * cp) != 0) {
+        reject("plan.context_parallel_size",
+               fmt::format("seq_length {} is not divisible by 2 x {}", model.seq_length, cp),
+               model.seq_length % 2 == 0 ? valid_divisors(model.seq_length / 2, num_gpus) : "1");
+    } else if (model.seq_length % cp != 0) {
+        reject("plan.context_parallel_size",
+               fmt::format("{} does not divide seq_length {}", cp, model.seq_length),
+               valid_divisors(model.seq_length, num_gpus));
+    }
+    if (tp > 1 && model.seq_length % (tp * cp) != 0) {
+        reject("plan.sequence_parallel",
+               fmt::format("seq_length {} is not divisible by tensor {} x context {}",
+                           model.seq_length,
+                           tp,
+                           cp),
+               fmt::format("model.seq_length {}", nearest_multiples(model.seq_length, tp * cp)));
+    }
+}
+
+void Rules::context_parallel_heads() {
+    const std::int64_t cp = plan.context_parallel_size;
+    const std::int64_t tp = plan.tensor_model_parallel_size;
+    if (cp == 1 || plan.context_parallel_comm == ContextParallelComm::ring) {
+        return;
+    }
+    // Heads are exchanged for tokens, so each rank needs whole heads of Q, K and V.
+    const std::int64_t heads = std::max<std::int64_t>(model.num_attention_heads / tp, 1);
+    const std::int64_t groups = std::max<std::int64_t>(model.num_query_groups / tp, 1);
+    if (heads % cp != 0 || groups % cp != 0) {
+        reject("plan.context_parallel_size",
+               fmt::format("{} does not divide the {} query heads and {} key-value heads of a rank",
+                           cp,
+                           heads,
+                           groups),
+               fmt::format("{}, or context_parallel_comm: ring", valid_divisors(groups, num_gpus)));
+    }
+}
+
+void Rules::pipeline() {
+    const std::string key = "plan.virtual_pipeline_model_parallel_size";
+    const std::int64_t vpp = plan.virtual_pipeline_model_parallel_size;
+    const bool looping = plan.schedule == ScheduleKind::interleaved_1f1b ||
+                         plan.schedule == ScheduleKind::breadth_first;
+    if (vpp > 1 && plan.pipeline_model_parallel_size == 1) {
+        reject(key, fmt::format("{} chunks need more than one pipeline stage", vpp), "1");
+    }
+    if (vpp > 1 && !looping) {
+        reject("plan.schedule",
+               fmt::format("this schedule takes one chunk a stage, not {}", vpp),
+               "interleaved_1f1b or breadth_first, or virtual_pipeline_model_parallel_size 1");
+    }
+    const Errors split = check_pipeline_split(model, plan);
+    errors.insert(errors.end(), split.begin(), split.end());
+}
+
+void Rules::world() {
+    if (derived_data_parallel_size(plan, num_gpus) == 0) {
+        reject("plan.tensor_model_parallel_size",
+               fmt::format("tensor {} x pipeline {} x context {} does not divide {} GPUs",
+                           plan.tensor_model_parallel_size,
+                           plan.pipeline_model_parallel_size,
+                           plan.context_parallel_size,
+                           num_gpus),
+               fmt::format("a product out of {}", valid_divisors(num_gpus, num_gpus)));
+    }
+}
+
+void Rules::batch() {
+    const std::int64_t dp = derived_data_parallel_size(plan, num_gpus);
+    if (dp > 0 && plan.global_batch_size % (plan.micro_batch_size * dp) != 0) {
+        reject("plan.global_batch_size",
+               fmt::format("{} is not divisible by micro_batch_size {} x data parallel {}",
+                           plan.global_batch_size,
+                           plan.micro_batch_size,
+                           dp),
+               nearest_multiples(plan.global_batch_size, plan.micro_batch_size * dp));
+    }
+}
+
+void Rules::data_parallel_sharding() {
+    const std::int64_t dp = derived_data_parallel_size(plan, num_gpus);
+    if (plan.hsdp_shard_size == 0 || dp == 0) {
+        return;
+    }
+    if (plan.data_parallel_sharding_strategy == ShardingStrategy::no_shard) {
+        reject("plan.hsdp_shard_size",
+               "there is nothing to shard with data_parallel_sharding_strategy no_shard",
+               "0, or optim, optim_grads or optim_grads_params");
+    }
+    if (dp % plan.hsdp_shard_size != 0) {
+        reject("plan.hsdp_shard_size",
+               fmt::format("{} does not divide data parallel {}", plan.hsdp_shard_size, dp),
+               valid_divisors(dp, dp));
+    }
+}
+
+void Rules::number_formats() {
+    const auto one_of = [](Dtype dtype, std::initializer_list<Dtype> valid) {
+        return std::find(valid.begin(), valid.end(), dtype) != valid.end();
+    };
+    if (!one_of(plan.precision, {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::fp8})) {
+        reject("plan.precision",
+               fmt::format("{} can't train", name(plan.precision)),
+               "fp32, fp16, bf16 or fp8");
+    }
+    if (!one_of(plan.gradient_dtype, {Dtype::fp32, Dtype::fp16, Dtype::bf16})) {
+        reject("plan.gradient_dtype",
+               fmt::format("{} can't hold gradients", name(plan.gradient_dtype)),
+               "fp32, fp16 or bf16");
+    }
+}
+
+}  // namespace
+
+std::int64_t derived_data_parallel_size(const ParallelPlan& plan, std::int64_t num_gpus) {
+    std::int64_t rest = num_gpus;
+    for (const std::int64_t size : {plan.tensor_model_parallel_size,
+                                    plan.pipeline_model_parallel_size,
+                                    plan.context_parallel_size}) {
+        if (size < 1 || rest % size != 0) {
+            return 0;
+        }
+        rest /= size;
+    }
+    return rest;
+}
+
+Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t num_gpus) {
+    Rules rules{.model = model, .plan = plan, .num_gpus = num_gpus, .errors = {}};
+    rules.ranges();
+    rules.number_formats();
+    if (!rules.errors.empty()) {
+        return rules.errors;  // the rest divides by what is out of range
+    }
+    rules.query_groups_divide_heads();
+    rules.tensor_parallel();
+    rules.tensor_parallel_extras();
+    rules.sequence();
+    rules.context_parallel_heads();
+    rules.pipeline();
+    rules.world();
+    rules.batch();
+    rules.data_parallel_sharding();
+    return rules.errors;
+}
+
+}  // namespace orrery
