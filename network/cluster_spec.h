@@ -18,22 +18,23 @@ enum class IntraNodeKind : std::uint8_t {
     pcie,         // through PCIe switches and the CPU
 };
 
+// Every field has an initialiser, so designated initialisers may leave any of them out.
 struct NodeSpec {
-    std::string name;    // "dgx-a100-80g"
-    std::string device;  // catalogue name of the GPU
+    std::string name{};    // "dgx-a100-80g"
+    std::string device{};  // catalogue name of the GPU
     std::uint32_t gpus_per_node = 8;
     IntraNodeKind intra_node = IntraNodeKind::nvswitch;
-    Bandwidth nvlink_bandwidth;      // per GPU and direction, raw
+    Bandwidth nvlink_bandwidth{};    // per GPU and direction, raw
     double nvlink_efficiency = 1.0;  // usable share of it: packet headers, flow control
     bool nvls = false;               // NVSwitch can reduce (sm90 and later)
-    Bandwidth pcie_bandwidth;        // per GPU and direction, raw
+    Bandwidth pcie_bandwidth{};      // per GPU and direction, raw
     double pcie_efficiency = 1.0;
-    Time nvlink_latency;  // of one link; a path through the NVSwitch crosses two
-    Time pcie_latency;    // of one link between GPU (or NIC) and host
+    Time nvlink_latency{};  // of one link; a path through the NVSwitch crosses two
+    Time pcie_latency{};    // of one link between GPU (or NIC) and host
     // GPUs and NICs are spread evenly, in order, over the sockets. What crosses from one socket to
     // the other shares one link per direction of `socket_bandwidth` (zero: never a limit).
     std::uint32_t num_sockets = 1;  // 1 or 2
-    Bandwidth socket_bandwidth;
+    Bandwidth socket_bandwidth{};
     bool amd_cpu = false;  // NCCL's tuning differs between Intel and AMD hosts
 };
 
@@ -49,23 +50,23 @@ enum class RoutingKind : std::uint8_t {
 };
 
 struct FabricSpec {
-    std::string name;
+    std::string name{};
     FabricKind kind = FabricKind::clos;
     std::uint32_t nics_per_node = 8;
-    Bandwidth nic_bandwidth;  // line rate per direction
-    double efficiency = 1.0;  // usable share of every cable: 4096/(4096+headers) for RoCE, say
-    Time nic_latency;         // NIC and host software, once per end, without the PCIe link
-    Time link_latency;        // one cable and the switch at its end
-    std::uint32_t tiers = 3;  // 2: leaf-spine, 3: ToR (leaf), aggregation (spine), core
+    Bandwidth nic_bandwidth{};  // line rate per direction
+    double efficiency = 1.0;    // usable share of every cable: 4096/(4096+headers) for RoCE, say
+    Time nic_latency{};         // NIC and host software, once per end, without the PCIe link
+    Time link_latency{};        // one cable and the switch at its end
+    std::uint32_t tiers = 3;    // 2: leaf-spine, 3: ToR (leaf), aggregation (spine), core
     std::uint32_t nodes_per_leaf_set = 32;  // servers that share one set of ToR switches
     // True: NIC i of a node goes to ToR i of its set (multi-rail); false: all NICs to one ToR.
     // A rail fabric is always multi-rail.
     bool multi_rail = true;
-    Bandwidth uplink_bandwidth;  // of one ToR uplink (a split port: twice the NIC's); zero: NIC's
+    Bandwidth uplink_bandwidth{};  // of one ToR uplink (a split port: twice the NIC's); zero: NIC's
     double oversubscription = 1.0;        // ToR downlink bandwidth / uplink bandwidth
     std::uint32_t uplink_cables = 1;      // parallel cables between a ToR and each switch above it
     std::uint32_t leaf_sets_per_pod = 8;  // three tiers: ToR sets under one set of aggregation
-    Bandwidth core_bandwidth;             // of one aggregation uplink; zero: uplink_bandwidth
+    Bandwidth core_bandwidth{};           // of one aggregation uplink; zero: uplink_bandwidth
     double spine_oversubscription = 1.0;  // aggregation downlink / uplink bandwidth
     std::uint32_t core_cables = 1;  // parallel cables between an aggregation and each core switch
     // Ports of a switch at uplink_bandwidth (a slower NIC takes a share of a port); an error if a
@@ -78,11 +79,11 @@ struct FabricSpec {
 
 struct ClusterSpec {
     std::uint32_t num_nodes = 1;
-    NodeSpec node;
-    FabricSpec fabric;
+    NodeSpec node{};
+    FabricSpec fabric{};
     // Where rank r runs: GPU gpu_of_rank[r] % gpus_per_node of node gpu_of_rank[r] / gpus_per_node.
     // Distinct, and may leave spare GPUs out. Empty: rank r runs on GPU r.
-    std::vector<std::uint32_t> gpu_of_rank;
+    std::vector<std::uint32_t> gpu_of_rank{};
     std::uint32_t num_gpus() const { return num_nodes * node.gpus_per_node; }
 };
 

@@ -11,7 +11,8 @@ namespace orrery {
 
 namespace {
 
-constexpr std::uint64_t kLinksMax = 64'000'000;  // 1.5 GB of tables
+constexpr std::uint32_t kGpusMax = 16'000'000;
+constexpr double kCablesMax = 32'000'000;  // 1.5 GB of tables
 
 Result<void> check_placement(const ClusterSpec& spec) {
     std::vector<bool> taken(spec.num_gpus(), false);
@@ -40,8 +41,8 @@ Result<void> check_node(const ClusterSpec& spec) {
     if (node.gpus_per_node == 0 || spec.num_nodes == 0) {
         return fail({}, "the cluster has no GPUs", "nodes and gpus_per_node must be at least 1");
     }
-    if (static_cast<std::uint64_t>(spec.num_nodes) * node.gpus_per_node > kLinksMax / 4) {
-        return fail({}, "the cluster has too many GPUs", "at most 16 million");
+    if (static_cast<std::uint64_t>(spec.num_nodes) * node.gpus_per_node > kGpusMax) {
+        return fail({}, "the cluster has too many GPUs", fmt::format("at most {}", kGpusMax));
     }
     if (node.num_sockets != 1 && node.num_sockets != 2) {
         return fail({}, fmt::format("num_sockets is {}", node.num_sockets), "1 or 2");
@@ -71,6 +72,9 @@ Result<void> check_node(const ClusterSpec& spec) {
 }
 
 Result<SwitchTree> tree_of(const ClusterSpec& spec) {
+    if (spec.num_nodes == 1 && spec.fabric.nic_bandwidth == Bandwidth{}) {
+        return single_switch_tree(spec);  // a lone server needs no network
+    }
     switch (spec.fabric.kind) {
         case FabricKind::clos:
             return clos_tree(spec);
@@ -82,14 +86,26 @@ Result<SwitchTree> tree_of(const ClusterSpec& spec) {
     return single_switch_tree(spec);
 }
 
-std::vector<std::string> class_names_of(const SwitchTree& tree) {
-    const bool three = tree.cores_per_plane > 0;
+struct TierNames {
+    const char* leaf;
+    const char* tier2;
+};
+
+TierNames tier_names(const FabricSpec& fabric) {
+    if (fabric.kind == FabricKind::clos && fabric.tiers == 3) {
+        return {"tor", "aggregation"};
+    }
+    return {fabric.kind == FabricKind::single_switch ? "switch" : "leaf", "spine"};
+}
+
+std::vector<std::string> class_names_of(const FabricSpec& fabric) {
+    const TierNames names = tier_names(fabric);
     return {"nvlink",
             "pcie",
             "inter-socket",
             "nic",
-            three ? "tor-aggregation" : "leaf-spine",
-            "aggregation-core"};
+            fmt::format("{}-{}", names.leaf, names.tier2),
+            fmt::format("{}-core", names.tier2)};
 }
 
 }  // namespace
@@ -102,6 +118,13 @@ Result<Fabric> build_fabric(const ClusterSpec& spec) {
     if (!tree) {
         return unexpected<Error>(tree.error());
     }
+    const double cables =
+        tree->num_cables() + static_cast<double>(spec.num_gpus()) * spec.node.gpus_per_node;
+    if (cables > kCablesMax) {
+        return fail({},
+                    fmt::format("the fabric needs {:.4g} million cables", cables * 1e-6),
+                    fmt::format("at most {:.4g} million", kCablesMax * 1e-6));
+    }
     return Fabric(spec, *tree);
 }
 
@@ -110,7 +133,7 @@ Fabric::Fabric(const ClusterSpec& spec, const SwitchTree& tree)
       wiring_(spec.node, spec.fabric.nics_per_node),
       tree_(tree),
       router_(tree, spec.fabric, spec.num_nodes * wiring_.num_links()),
-      class_names_(class_names_of(tree)) {
+      class_names_(class_names_of(spec.fabric)) {
     const Time hop = spec.fabric.link_latency;
     class_latency_ = {spec.node.nvlink_latency,
                       spec.node.pcie_latency,
@@ -132,7 +155,7 @@ void Fabric::number_vertices() {
     const bool nvswitch = spec_.node.intra_node == IntraNodeKind::nvswitch;
     first_nvswitch_ = spec_.num_gpus();
     first_root_ = first_nvswitch_ + (nvswitch ? nodes : 0);
-    first_nic_ = first_root_ + nodes * spec_.node.num_sockets;
+    first_nic_ = first_root_ + nodes * wiring_.num_sockets();
     first_leaf_ = first_nic_ + nodes * tree_.nics_per_node;
     first_tier2_ = first_leaf_ + tree_.num_leaves;
     first_core_ = first_tier2_ + (tree_.merged ? tree_.num_blocks : tree_.num_tier2());
@@ -224,7 +247,7 @@ void Fabric::route_pxn(RankId from, RankId to, std::uint64_t flow_label, Path& p
         return;
     }
     const std::uint32_t base = first_link_of_node(out.node);
-    // The GPU of the receiver's index, unless that is not the first one of its NIC here.
+    // Equal local indices have NICs of equal index.
     const std::uint32_t proxy = local_of(to);
     wiring_.gpu_to_gpu(base, local_of(from), proxy, path);
     wiring_.gpu_to_nic(base, proxy, out.nic, path);
@@ -296,7 +319,7 @@ LinkId Fabric::nic_in(NicPort port) const {
 }
 
 std::uint32_t Fabric::vertex_of_root(std::uint32_t node, std::uint32_t socket) const {
-    return first_root_ + node * spec_.node.num_sockets + socket;
+    return first_root_ + node * wiring_.num_sockets() + socket;
 }
 
 std::uint32_t Fabric::vertex_of_nic(NicPort port) const {
@@ -314,17 +337,17 @@ std::string Fabric::vertex_name(std::uint32_t vertex) const {
         return fmt::format("node {} nvswitch", vertex - first_nvswitch_);
     }
     if (vertex < first_nic_) {
-        return in_node(vertex - first_root_, spec_.node.num_sockets, "socket");
+        return in_node(vertex - first_root_, wiring_.num_sockets(), "socket");
     }
     if (vertex < first_leaf_) {
         return in_node(vertex - first_nic_, tree_.nics_per_node, "nic");
     }
+    const TierNames names = tier_names(spec_.fabric);
     if (vertex < first_tier2_) {
-        return fmt::format("leaf {}", vertex - first_leaf_);
+        return fmt::format("{} {}", names.leaf, vertex - first_leaf_);
     }
     if (vertex < first_core_) {
-        const char* name = tree_.cores_per_plane > 0 ? "aggregation" : "spine";
-        return fmt::format("{} {}", name, vertex - first_tier2_);
+        return fmt::format("{} {}", names.tier2, vertex - first_tier2_);
     }
     return fmt::format("core {}", vertex - first_core_);
 }

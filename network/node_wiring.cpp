@@ -10,7 +10,7 @@ NodeWiring::NodeWiring(const NodeSpec& node, std::uint32_t nics_per_node)
     : kind_(node.intra_node),
       gpus_(node.gpus_per_node),
       nics_(nics_per_node),
-      sockets_(node.num_sockets),
+      sockets_(node.socket_bandwidth > Bandwidth{} ? node.num_sockets : 1),
       nvlink_(usable(node.nvlink_bandwidth, node.nvlink_efficiency)),
       pcie_(usable(node.pcie_bandwidth, node.pcie_efficiency)),
       socket_(node.socket_bandwidth),
@@ -23,10 +23,7 @@ NodeWiring::NodeWiring(const NodeSpec& node, std::uint32_t nics_per_node)
         first_pcie_ = gpus_ * (gpus_ - 1);
     }
     first_socket_ = first_pcie_ + 2 * gpus_;
-    num_links_ = first_socket_;
-    if (sockets_ > 1 && socket_ > Bandwidth{}) {
-        num_links_ += sockets_;
-    }
+    num_links_ = first_socket_ + (sockets_ > 1 ? sockets_ : 0);
 }
 
 void NodeWiring::cross_sockets(std::uint32_t base,

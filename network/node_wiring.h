@@ -27,6 +27,8 @@ public:
     NodeWiring(const NodeSpec& node, std::uint32_t nics_per_node);
 
     std::uint32_t num_links() const { return num_links_; }
+    // Sockets that a limited link joins; without a limit they count as one.
+    std::uint32_t num_sockets() const { return sockets_; }
     // Offsets from the node's first link. The NVLink ports exist with an NVSwitch only.
     std::uint32_t nvlink_out(std::uint32_t gpu) const { return 2 * gpu; }
     std::uint32_t nvlink_in(std::uint32_t gpu) const { return 2 * gpu + 1; }
@@ -35,9 +37,9 @@ public:
     }
     std::uint32_t pcie_out(std::uint32_t gpu) const { return first_pcie_ + 2 * gpu; }
     std::uint32_t pcie_in(std::uint32_t gpu) const { return first_pcie_ + 2 * gpu + 1; }
-    // From this socket to the other one, if that has a limit.
+    // From this socket to the other one, if there are two.
     std::uint32_t socket_out(std::uint32_t socket) const { return first_socket_ + socket; }
-    bool has_socket_links() const { return first_socket_ < num_links_; }
+    bool has_socket_links() const { return sockets_ > 1; }
 
     std::uint32_t socket_of_gpu(std::uint32_t gpu) const { return gpu * sockets_ / gpus_; }
     std::uint32_t socket_of_nic(std::uint32_t nic) const { return nic * sockets_ / nics_; }

@@ -107,7 +107,8 @@ void Router::route(NicPort from,
                                           flow_label,
                                           queue_pair);
         // D-mod-k: NICs numbered along the leaves; one digit of that number per tier.
-        const std::uint32_t number = down_leaf * tree_.nics_per_leaf() + tree_.index_under_leaf(to);
+        const std::uint32_t number =
+            tree_.leaf_number(down_leaf) * tree_.nics_per_leaf() + tree_.index_under_leaf(to);
         const std::uint32_t uplinks = tree_.leaf_uplinks();
         const std::uint32_t port = choose(flow, {up_leaf, uplinks, number});
         const std::uint32_t tier2 = port % tree_.tier2_per_block;
@@ -115,7 +116,7 @@ void Router::route(NicPort from,
         std::uint32_t at = tree_.num_leaves + block * tree_.tier2_per_block + tier2;
         add(tree_.leaf_link(up_leaf, port), link_latency_);
         if (block != tree_.block_of(down_leaf)) {
-            const std::uint32_t digit = number / uplinks;
+            const std::uint32_t digit = number / tree_.tier2_per_block;
             const std::uint32_t hops = tree_.tier2_uplinks();
             const std::uint32_t up = choose(flow, {at, hops, digit});
             add(tree_.core_link_of(block, tier2, up), link_latency_);

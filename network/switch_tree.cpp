@@ -10,6 +10,9 @@ namespace orrery {
 namespace {
 
 constexpr double kRoundingTolerance = 0.05;
+constexpr std::uint32_t kUplinksMax = 16384;
+constexpr std::uint32_t kNicsPerNodeMax = 256;
+constexpr std::uint32_t kGroupSizeMax = 65536;
 
 struct UplinkDemand {
     const char* switches;  // whose uplinks, for messages
@@ -27,7 +30,7 @@ Result<std::uint32_t> count_uplinks(const UplinkDemand& demand) {
     const double groups = std::max(1.0, std::round(wanted / demand.cables));
     const double uplinks = groups * demand.cables;
     const double achieved = demand.oversubscription * wanted / uplinks;
-    if (std::abs(uplinks / wanted - 1) > kRoundingTolerance || uplinks > 65536) {
+    if (std::abs(uplinks / wanted - 1) > kRoundingTolerance || uplinks > kUplinksMax) {
         return fail({},
                     fmt::format("{} {} asks for {:.4g} uplinks of {} Gb/s for each {} switch, in "
                                 "multiples of {}",
@@ -60,7 +63,7 @@ Result<void> check_radix(const SwitchTree& tree, const FabricSpec& fabric) {
                                       static_cast<double>(tree.uplink.bits_per_second()));
     const double leaf = tree.nics_per_leaf() * share + tree.leaf_uplinks();
     const std::uint32_t leaves = std::min(tree.leaves_per_block(), tree.num_leaves);
-    const std::uint32_t tier2 = leaves * tree.leaf_cables + tree.tier2_uplinks();
+    const double tier2 = static_cast<double>(leaves) * tree.leaf_cables + tree.tier2_uplinks();
     const auto core = static_cast<double>(tree.num_blocks) * tree.core_cables;
     auto checked = check_ports("leaf", leaf, fabric.switch_radix);
     if (checked && tree.num_blocks > 0) {
@@ -82,13 +85,15 @@ Result<void> check_positive(const char* key, double value) {
 
 Result<void> check_fabric(const ClusterSpec& spec) {
     const FabricSpec& fabric = spec.fabric;
+    const double nic_bps = static_cast<double>(fabric.nic_bandwidth.bits_per_second());
+    const bool is_alone = spec.num_nodes == 1 && nic_bps == 0;
     const struct {
         const char* key;
         double value;
     } positive[] = {
         {"nodes", static_cast<double>(spec.num_nodes)},
         {"nics_per_node", static_cast<double>(fabric.nics_per_node)},
-        {"nic_bandwidth", static_cast<double>(fabric.nic_bandwidth.bits_per_second())},
+        {"nic_bandwidth", is_alone ? 1.0 : nic_bps},
         {"nodes_per_leaf_set", static_cast<double>(fabric.nodes_per_leaf_set)},
         {"leaf_sets_per_pod", static_cast<double>(fabric.leaf_sets_per_pod)},
         {"uplink_cables", static_cast<double>(fabric.uplink_cables)},
@@ -101,6 +106,14 @@ Result<void> check_fabric(const ClusterSpec& spec) {
         if (auto checked = check_positive(entry.key, entry.value); !checked) {
             return checked;
         }
+    }
+    if (fabric.nics_per_node > kNicsPerNodeMax || fabric.nodes_per_leaf_set > kGroupSizeMax ||
+        fabric.leaf_sets_per_pod > kGroupSizeMax) {
+        return fail({},
+                    "nics_per_node, nodes_per_leaf_set or leaf_sets_per_pod is too large",
+                    fmt::format("at most {} NICs a node, {} nodes a set and sets a pod",
+                                kNicsPerNodeMax,
+                                kGroupSizeMax));
     }
     if (!(fabric.efficiency > 0 && fabric.efficiency <= 1)) {
         return fail({}, fmt::format("fabric efficiency is {}", fabric.efficiency), "0 < it <= 1");
@@ -133,6 +146,13 @@ std::uint64_t SwitchTree::num_paths(NicPort from, NicPort to) const {
         return through_tier2;
     }
     return through_tier2 * cores_per_plane * core_cables * core_cables;
+}
+
+double SwitchTree::num_cables() const {
+    const double nics = static_cast<double>(num_nodes) * nics_per_node;
+    const double leaf = static_cast<double>(num_leaves) * leaf_uplinks();
+    const double tier2 = static_cast<double>(num_blocks) * tier2_per_block;
+    return nics + leaf + tier2 * tier2_uplinks();
 }
 
 Result<SwitchTree> tree_of_leaf_sets(const ClusterSpec& spec, std::uint32_t leaves_per_set) {

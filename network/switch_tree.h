@@ -46,6 +46,13 @@ struct SwitchTree {
         const std::uint32_t set = leaf / leaves_per_set;
         return set / sets_per_pod * blocks_per_pod + leaf % leaves_per_set % blocks_per_pod;
     }
+    // Leaves numbered block by block, full blocks assumed.
+    std::uint32_t leaf_number(std::uint32_t leaf) const {
+        const std::uint32_t set_of_pod = leaf / leaves_per_set % sets_per_pod;
+        const std::uint32_t rail = leaf % leaves_per_set / blocks_per_pod;
+        return block_of(leaf) * leaves_per_block() +
+               set_of_pod * (leaves_per_set / blocks_per_pod) + rail;
+    }
     std::uint32_t leaves_per_block() const {
         return sets_per_pod * (leaves_per_set / blocks_per_pod);
     }
@@ -86,6 +93,8 @@ struct SwitchTree {
         const std::uint32_t cables = merged ? num_blocks : num_tier2() * tier2_uplinks();
         return first_core_link() + (has_cores ? 2 * cables : 0);
     }
+    // Cables of the fabric, none merged, in both directions: what limits its size.
+    double num_cables() const;
     // Equal-cost paths between two different NICs.
     std::uint64_t num_paths(NicPort from, NicPort to) const;
     bool operator==(const SwitchTree&) const = default;
