@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/reference/random_program.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/reference/reference_executor.h"
+
+namespace orrery::reference {
+namespace {
+
+TEST(RandomProgram, EndsWhateverTheSeedAndTheSize) {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        const RandomCase random =
+            random_case({.seed = seed, .num_ranks = seed % 3 == 0 ? 32u : 8u});
+        const SimulationOutcome outcome = reference_simulate(random.input(false, true));
+        ASSERT_TRUE(outcome.has_value()) << random.describe() << outcome.error().to_string();
+        EXPECT_GT(outcome->iteration, Time{}) << random.describe();
+        EXPECT_EQ(outcome->trace.size(), static_cast<std::size_t>(outcome->simulated_ops));
+    }
+}
+
+TEST(RandomProgram, IsTheSameForTheSameSeed) {
+    const RandomCase once = random_case({.seed = 5});
+    const RandomCase again = random_case({.seed = 5});
+    const RandomCase other = random_case({.seed = 6});
+    const auto iteration = [](const RandomCase& random) {
+        return reference_simulate(random.input(false, false))->iteration;
+    };
+    EXPECT_EQ(iteration(once), iteration(again));
+    EXPECT_NE(iteration(once), iteration(other));
+}
+
+// What a judge does not try it does not judge.
+TEST(RandomProgram, ReachesEveryKindOfOpAndWait) {
+    std::set<OpKind> kinds;
+    bool carried = false;
+    bool across_slots = false;
+    bool launch_bound = false;
+    bool several_parts = false;
+    bool uneven = false;
+    bool slow = false;
+    bool late_member = false;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        const RandomCase random = random_case({.seed = seed});
+        for (const Segment& segment : random.program.segments) {
+            for (const Op& op : segment.ops) {
+                kinds.insert(op.kind);
+            }
+        }
+        for (const Role& role : random.program.roles) {
+            uneven |= role.slots.size() != random.program.roles[0].slots.size();
+            for (const Slot& slot : role.slots) {
+                for (const SlotWait& wait : slot.waits) {
+                    carried |= wait.carried;
+                    across_slots |= !wait.carried;
+                }
+            }
+        }
+        for (const SendRecvCall& call : random.program.send_recvs) {
+            several_parts |= call.parts.size() > 1;
+        }
+        slow |= !random.device_class.empty();
+        launch_bound |= random.launch_cost > Time{};
+        const SimulationOutcome outcome = reference_simulate(random.input(false, true));
+        for (const TracedOp& op : outcome->trace) {
+            late_member |= op.data_start > op.start;
+        }
+    }
+    EXPECT_EQ(kinds.size(), 5u);
+    EXPECT_TRUE(carried);
+    EXPECT_TRUE(across_slots);
+    EXPECT_TRUE(launch_bound);
+    EXPECT_TRUE(several_parts);
+    EXPECT_TRUE(uneven);
+    EXPECT_TRUE(slow);
+    EXPECT_TRUE(late_member);
+}
+
+}  // namespace
+}  // namespace orrery::reference
