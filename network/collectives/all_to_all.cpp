@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/collectives/all_to_all.h"
+
+#include <vector>
+
+namespace orrery {
+
+namespace {
+
+template <class Visit>
+void for_each_flow(const Fabric& fabric,
+                   const GroupLayout& layout,
+                   std::uint64_t purpose,
+                   Visit visit) {
+    std::vector<RankId> ranks;
+    for (const auto& node : layout.nodes()) {
+        ranks.insert(ranks.end(), node.gpus.begin(), node.gpus.end());
+    }
+    const bool nvlink = fabric.spec().node.intra_node != IntraNodeKind::pcie;
+    Path path;
+    for (const RankId from : ranks) {
+        for (const RankId to : ranks) {
+            if (from == to) {
+                continue;
+            }
+            path.clear();
+            const std::uint64_t label = flow_label(from, to, 0, purpose);
+            if (nvlink) {
+                fabric.route_pxn(from, to, label, path);
+            } else {
+                fabric.route(from, to, label, path);
+            }
+            visit(path);
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<PartShape> all_to_all_parts(const Fabric& fabric,
+                                        const GroupLayout& layout,
+                                        std::uint64_t purpose) {
+    PartShape part{.footprint = {}, .divisor = layout.num_ranks(), .multiplicity = 1};
+    constexpr std::uint32_t kManyRanks = 64;
+    if (layout.num_ranks() <= kManyRanks) {
+        FootprintBuilder builder;
+        for_each_flow(fabric, layout, purpose, [&](const Path& path) { builder.add(path, 1); });
+        part.footprint = builder.take();
+        return {part};
+    }
+    // The flows are many more than the links: count them in place.
+    std::vector<std::uint32_t> flows(fabric.links().size(), 0);
+    for_each_flow(fabric, layout, purpose, [&](const Path& path) {
+        for (const LinkId link : path.links) {
+            flows[index(link)] += 1;
+        }
+    });
+    for (std::size_t link = 0; link < flows.size(); ++link) {
+        if (flows[link] > 0) {
+            part.footprint.push_back({to_id<LinkId>(link), flows[link]});
+        }
+    }
+    return {part};
+}
+
+}  // namespace orrery

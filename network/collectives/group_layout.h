@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the members of a communicator sit: which nodes, which GPUs, which NICs. Nodes are in the
+// order of their numbers, as NCCL orders its rings and trees; the r-th NIC of every node is rail r.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/ids.h"
+#include "network/fabric.h"
+#include "network/nccl_graph.h"
+
+namespace orrery {
+
+// A NIC and the member next to it.
+struct GroupRail {
+    std::uint32_t gpu = 0;  // position in GroupNode::gpus
+    NicPort nic;
+};
+
+struct GroupNode {
+    std::uint32_t node = 0;
+    std::vector<RankId> gpus;  // by position inside the node
+    std::vector<GroupRail> rails;
+};
+
+class GroupLayout {
+public:
+    GroupLayout(const Fabric& fabric, std::span<const RankId> members);
+
+    std::span<const GroupNode> nodes() const { return nodes_; }
+    std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(nodes_.size()); }
+    std::uint32_t num_ranks() const { return num_ranks_; }
+    // NICs that every node has for this group, at least one.
+    std::uint32_t num_rails() const { return num_rails_; }
+    const GroupRail& rail(std::uint32_t node, std::uint32_t r) const {
+        return nodes_[node].rails[r];
+    }
+    RankId rail_rank(std::uint32_t node, std::uint32_t r) const {
+        return nodes_[node].gpus[rail(node, r).gpu];
+    }
+    NcclGroupShape shape() const;
+
+private:
+    std::vector<GroupNode> nodes_;
+    std::uint32_t num_ranks_ = 0;
+    std::uint32_t num_rails_ = 1;
+};
+
+// The order in which ring `cycle` of a node with a mesh of NVLinks visits `gpus` GPUs: Walecki's
+// edge-disjoint Hamiltonian cycles of the complete graph, each in both directions (num_mesh_rings).
+std::vector<std::uint32_t> mesh_cycle(std::uint32_t gpus, std::uint32_t cycle);
+
+}  // namespace orrery

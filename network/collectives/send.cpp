@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/collectives/send.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/check.h"
+#include "network/collectives/channel_router.h"
+
+namespace orrery {
+namespace {
+
+// No communicator of collectives has this number.
+constexpr std::uint64_t kPurpose = 1u << 20;
+
+// The links outside the switches, and the NICs that the message uses.
+struct Ends {
+    Path path;
+    NicPort out;
+    NicPort in;
+};
+
+Ends ends_of(const Fabric& fabric, RankId from, RankId to) {
+    const auto& wiring = fabric.wiring();
+    Ends ends;
+    ends.in = fabric.nic_of(to);
+    ends.out = fabric.nic_of(from);
+    std::uint32_t sender = fabric.local_of(from);
+    const bool nvlink = fabric.spec().node.intra_node != IntraNodeKind::pcie;
+    const std::uint32_t base = ends.out.node * wiring.num_links();
+    if (nvlink && ends.out.nic != ends.in.nic) {
+        ends.out.nic = ends.in.nic;
+        sender = fabric.local_of(to);
+        wiring.gpu_to_gpu(base, fabric.local_of(from), sender, ends.path);
+    }
+    wiring.gpu_to_nic(base, sender, ends.out.nic, ends.path);
+    fabric.nic_to_gpu(ends.in.nic, to, ends.path);
+    return ends;
+}
+
+}  // namespace
+
+std::vector<PartShape> send_parts(const Fabric& fabric,
+                                  RankId from,
+                                  RankId to,
+                                  std::uint32_t channels) {
+    ORRERY_CHECK(from != to && channels > 0);
+    FootprintBuilder builder;
+    if (fabric.node_of(from) == fabric.node_of(to)) {
+        Path path;
+        fabric.gpu_to_gpu(from, to, path);
+        builder.add(path, 1);
+        return {{.footprint = builder.take(), .divisor = 1, .multiplicity = 1}};
+    }
+    const Ends ends = ends_of(fabric, from, to);
+    const auto& network = fabric.spec().fabric;
+    const bool choice =
+        network.routing == RoutingKind::ecmp && fabric.num_paths(ends.out, ends.in) > 1;
+    const std::uint32_t queue_pairs = choice ? std::max(1u, network.qps_per_connection) : 1;
+    std::vector<PartShape> parts;
+    Path path;
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
+        const std::uint64_t label = flow_label(from, to, channel, kPurpose);
+        for (std::uint32_t qp = 0; qp < queue_pairs; ++qp) {
+            path.clear();
+            fabric.route_nics(ends.out, ends.in, label, path, qp);
+            builder.add(ends.path, 1);
+            builder.add(path, 1);
+            parts.push_back({.footprint = builder.take(),
+                             .divisor = std::int64_t{channels} * queue_pairs,
+                             .multiplicity = 1});
+        }
+    }
+    return merged_channels(std::move(parts));
+}
+
+}  // namespace orrery

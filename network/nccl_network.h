@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// NCCL on a fabric: the network model of analytic and fluid simulations. NCCL's own rules choose
+// algorithm, protocol and channels of a call (nccl_tuning.h); the chosen algorithm is laid on the
+// links (collectives/). Uncontended, a call takes NCCL's latency, then its bytes at NCCL's
+// bandwidth or at what the links leave, whichever is less. Point-to-point messages and all_to_all
+// have no estimate in NCCL: their latencies and channel counts are assumptions, named in the source
+// file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "engine/network_model.h"
+#include "network/collectives/footprint.h"
+#include "network/collectives/group_layout.h"
+#include "network/fabric.h"
+#include "network/nccl_graph.h"
+#include "network/nccl_tuning.h"
+
+namespace orrery {
+
+struct NcclNetworkOptions {
+    std::uint32_t compute_capability = 90;
+    std::uint32_t num_sms = 0;  // of the device; 0: no limit on channels
+    bool contention = true;     // false: `network: analytic`
+};
+
+class NcclNetwork final : public NetworkModel {
+public:
+    NcclNetwork(Fabric fabric, const NcclNetworkOptions& options);
+
+    // Plans are made from cached shapes: calls on the same members cost a copy.
+    TransferPlan plan_collective(const CollectiveCall& call,
+                                 std::span<const RankId> members) const override;
+    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
+
+    std::span<const LinkInfo> links() const override { return fabric_.links(); }
+    std::span<const std::string> link_class_names() const override {
+        return fabric_.link_class_names();
+    }
+    bool has_contention() const override { return options_.contention; }
+
+    const Fabric& fabric() const { return fabric_; }
+    // NCCL's own estimate of a call, for reports; empty for all_to_all and groups of one.
+    std::optional<NcclChoice> estimate(const CollectiveCall& call,
+                                       std::span<const RankId> members) const;
+
+private:
+    // Algorithm (-1: all_to_all), channels, reversed or not, communicator.
+    using PartsKey = std::tuple<int, std::uint32_t, CollectiveKind, std::uint16_t>;
+    struct Group {
+        GroupLayout layout;
+        const NcclTuning* tuning = nullptr;
+        std::map<PartsKey, std::vector<PartShape>> parts;
+    };
+    using ChoiceKey = std::tuple<const NcclTuning*, CollectiveKind, std::int64_t, Dtype>;
+    struct MembersLess {
+        using is_transparent = void;
+        bool operator()(std::span<const RankId> a, std::span<const RankId> b) const;
+    };
+
+    Group& group_of(std::span<const RankId> members) const;
+    const NcclChoice& choice_of(const Group& group, const CollectiveCall& call) const;
+    const std::vector<PartShape>& parts_of(Group& group,
+                                           const CollectiveCall& call,
+                                           int algorithm,
+                                           std::uint32_t channels) const;
+    double bandwidth_of(const Group& group, const CollectiveCall& call, const NcclChoice& c) const;
+    TransferPlan plan_all_to_all(Group& group, const CollectiveCall& call) const;
+    std::uint32_t held_sms(std::uint32_t channels) const;
+
+    Fabric fabric_;
+    NcclNetworkOptions options_;
+    mutable std::mutex mutex_;  // guards what follows
+    mutable std::map<NcclGroupShape, std::unique_ptr<NcclTuning>> tunings_;
+    mutable std::map<std::vector<RankId>, Group, MembersLess> groups_;
+    mutable std::map<ChoiceKey, NcclChoice> choices_;
+};
+
+}  // namespace orrery
