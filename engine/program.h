@@ -66,6 +66,9 @@ struct CollectiveCall {
     Dtype wire = Dtype::bf16;
     // Operations of one (group, communicator) form one total order, the same on all members.
     std::uint16_t communicator = 0;
+    // Most SMs that it may hold; 0: as many as the library takes. Overlapped tensor-parallel
+    // exchanges use copy engines and few SMs (Transformer Engine's user buffers).
+    std::uint16_t sm_limit = 0;
     bool operator==(const CollectiveCall&) const = default;
 };
 

@@ -53,6 +53,11 @@ struct ParallelPlan {
     bool overlap_param_gather = false;
     bool tp_comm_overlap = false;
     bool overlap_p2p = false;
+    // Column-parallel backward: gather x during the dX product, reduce dX during the dW product.
+    bool async_tensor_model_parallel_allreduce = true;
+    // Send 1/tp of a replicated activation between stages and gather it there (Narayanan et al.,
+    // SC21, section 4.1). Without effect under sequence parallelism, where it is split anyway.
+    bool scatter_gather_tensors_in_pipeline = true;
     std::int64_t tp_comm_overlap_chunks = 4;
     bool fused_norm = true;          // norm kernels fused (residual + norm, bias + dropout + add)
     bool fused_activation = true;    // bias + activation in one kernel or GEMM epilogue

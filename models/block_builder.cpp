@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/block_builder.h"
+
+#include <algorithm>
+
+#include "engine/check.h"
+#include "kernels/cast/cast.h"
+#include "kernels/optimizer/optimizer.h"
+#include "kernels/residual/residual.h"
+
+namespace orrery {
+namespace {
+
+// SMs that an overlapped exchange may hold: Transformer Engine's user buffers use 1 for a ring
+// all-gather and 16 for a pipelined reduce-scatter (its default configuration).
+constexpr std::uint16_t kOverlappedGatherSms = 1;
+constexpr std::uint16_t kOverlappedReduceSms = 16;
+
+std::string piece_name(std::string_view name, std::size_t i, std::size_t pieces) {
+    return pieces == 1 ? std::string{name} : std::string{name} + "[" + std::to_string(i) + "]";
+}
+
+std::vector<TensorId> tensors_of(const std::vector<const Value*>& values) {
+    std::vector<TensorId> tensors;
+    for (const Value* v : values) {
+        tensors.insert(tensors.end(), v->pieces.begin(), v->pieces.end());
+    }
+    return tensors;
+}
+
+}  // namespace
+
+std::vector<std::string> stream_names() {
+    return {"compute",
+            "tensor parallel",
+            "context parallel",
+            "data parallel",
+            "receive forward",
+            "send forward",
+            "receive backward",
+            "send backward"};
+}
+
+BlockBuilder::BlockBuilder(ProgramTables& tables,
+                           const Transformer& model_in,
+                           const ParallelPlan& plan_in,
+                           const LayoutAssignment& layouts_in,
+                           std::string segment_name)
+    : model(model_in), plan(plan_in), layouts(layouts_in), ops(tables, std::move(segment_name)) {}
+
+Dtype BlockBuilder::activation_dtype() const {
+    return plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
+}
+
+std::int64_t BlockBuilder::local_extent(std::int64_t extent, int dim, const Layout& layout) const {
+    return orrery::local_extent(extent, dim, layout, layouts.mesh);
+}
+
+std::int64_t BlockBuilder::local_tokens(const Value& v) const {
+    return local_extent(v.shape[kSequence], kSequence, v.layout) *
+           local_extent(v.shape[kBatch], kBatch, v.layout);
+}
+
+std::int64_t BlockBuilder::local_width(const Value& v) const {
+    return local_extent(v.shape[kWidth], kWidth, v.layout);
+}
+
+std::int64_t BlockBuilder::local_input(const Parameter& p) const {
+    return local_extent(p.shape[kInput], kInput, p.layout);
+}
+
+std::int64_t BlockBuilder::local_output(const Parameter& p) const {
+    return local_extent(p.shape[kOutput], kOutput, p.layout);
+}
+
+Value BlockBuilder::value(std::string_view name,
+                          std::int64_t width,
+                          const Layout& layout,
+                          Lifetime lifetime,
+                          std::size_t pieces) {
+    return value(
+        name, width, layout, lifetime, activation_dtype(), TensorKind::activations, pieces);
+}
+
+Value BlockBuilder::value(std::string_view name,
+                          std::int64_t width,
+                          const Layout& layout,
+                          Lifetime lifetime,
+                          Dtype dtype,
+                          TensorKind kind,
+                          std::size_t pieces) {
+    std::int64_t batch = plan.micro_batch_size;
+    for (std::uint32_t axis = 0; axis < layout.size(); ++axis) {
+        if (layouts.tokens[axis] == sharded(kBatch)) {
+            batch *= layouts.mesh.size(axis);
+        }
+    }
+    Value v{
+        .pieces = {}, .layout = layout, .shape = {model.seq_length, batch, width}, .dtype = dtype};
+    const std::int64_t elements = local_elements(v.shape, layout, layouts.mesh);
+    const auto count = static_cast<std::int64_t>(pieces);
+    for (std::size_t i = 0; i < pieces; ++i) {
+        v.pieces.push_back(
+            ops.tables().tensor({.name = piece_name(name, i, pieces),
+                                 .parameter = {},
+                                 .dtype = dtype,
+                                 .kind = kind,
+                                 .lifetime = recomputing ? Lifetime::slot : lifetime,
+                                 .global_shape = v.shape,
+                                 .layout = layout,
+                                 .bytes = Bytes{(elements + count - 1) / count * size_bytes(dtype)},
+                                 .buffer = 0,
+                                 .offset = Bytes{}}));
+    }
+    return v;
+}
+
+void BlockBuilder::kernel(std::string_view name,
+                          const KernelCall& call,
+                          Cause cause,
+                          const std::vector<const Value*>& reads,
+                          const std::vector<const Value*>& writes,
+                          const std::vector<TensorId>& weights,
+                          const std::vector<TensorId>& accumulates) {
+    OpSpec spec{.name = name,
+                .stream = kComputeStream,
+                .cause = recomputing ? Cause::recomputation : cause,
+                .reads = tensors_of(reads),
+                .writes = tensors_of(writes),
+                .accumulates = accumulates};
+    spec.reads.insert(spec.reads.end(), weights.begin(), weights.end());
+    ops.kernel(call, spec);
+}
+
+Cause BlockBuilder::comm_cause(std::uint32_t axes) const {
+    if ((axes & ~(1u << layouts.context_axis)) == 0) {
+        return Cause::exposed_context;
+    }
+    return (axes & layouts.data_axes) != 0 ? Cause::exposed_data : Cause::exposed_tensor;
+}
+
+StreamId BlockBuilder::comm_stream(std::uint32_t axes) const {
+    switch (comm_cause(axes)) {
+        case Cause::exposed_context:
+            return kContextStream;
+        case Cause::exposed_data:
+            return kDataStream;
+        default:
+            return kTensorStream;
+    }
+}
+
+std::size_t BlockBuilder::overlap_pieces(const Layout& from, const Layout& to) const {
+    const bool moves = !transition(from, to).empty();
+    return plan.tp_comm_overlap && moves ? static_cast<std::size_t>(plan.tp_comm_overlap_chunks)
+                                         : 1;
+}
+
+Value BlockBuilder::relayout(std::string_view name,
+                             const Value& v,
+                             const Layout& to,
+                             Lifetime lifetime,
+                             std::size_t pieces) {
+    const std::vector<LayoutStep> steps = transition(v.layout, to);
+    Value now = v;
+    for (const LayoutStep& step : steps) {
+        Layout next = now.layout;
+        for (std::uint32_t axis = 0; axis < next.size(); ++axis) {
+            if ((step.axes >> axis & 1u) != 0) {
+                next[axis] = to[axis];
+            }
+        }
+        const std::size_t chunks = std::max(pieces, now.pieces.size());
+        Value moved = value(
+            name, v.shape[kWidth], next, lifetime, v.dtype, TensorKind::communication, chunks);
+        moved.shape = v.shape;
+        const bool gather = step.kind == CollectiveKind::all_gather;
+        const std::int64_t elements =
+            local_elements(v.shape, gather ? next : now.layout, layouts.mesh);
+        const auto count = static_cast<std::int64_t>(chunks);
+        const CollectiveCall call{
+            .kind = step.kind,
+            .group = ops.tables().group(step.axes),
+            .bytes = Bytes{(elements + count - 1) / count * size_bytes(v.dtype)},
+            .wire = v.dtype,
+            .communicator = 0,
+            .sm_limit = chunks == 1 ? std::uint16_t{0}
+                                    : (gather ? kOverlappedGatherSms : kOverlappedReduceSms)};
+        for (std::size_t i = 0; i < chunks; ++i) {
+            // A whole value is cut on the way out; slices travel as they come.
+            const TensorId source = now.pieces[now.pieces.size() == chunks ? i : 0];
+            ops.collective(call,
+                           {.name = piece_name(name, i, chunks),
+                            .stream = comm_stream(step.axes),
+                            .cause = comm_cause(step.axes),
+                            .reads = {source},
+                            .writes = {moved.pieces[i]},
+                            .accumulates = {}});
+        }
+        now = std::move(moved);
+    }
+    now.layout = to;  // what is left is taking slices
+    return now;
+}
+
+Dtype BlockBuilder::gemm_dtype(const Parameter& w) const {
+    // FP8 recipes keep the embedding and the output layer in 16 bits.
+    const bool inside_block = w.layer >= 0 && w.layer < model.num_layers;
+    return inside_block ? plan.precision : activation_dtype();
+}
+
+void BlockBuilder::cast_for_gemm(std::string_view name, const Value& x, const Parameter& w) {
+    if (gemm_dtype(w) != Dtype::fp8) {
+        return;
+    }
+    kernel(std::string{name} + " cast",
+           cast_transpose(local_tokens(x), local_width(x), x.dtype, Dtype::fp8),
+           Cause::memory_bound_kernels,
+           {&x},
+           {});
+}
+
+void BlockBuilder::chunked_gemm(std::string_view name,
+                                const Value& x,
+                                const Value& y,
+                                const Parameter& w,
+                                GemmExtent extent,
+                                bool accumulate) {
+    cast_for_gemm(name, x, w);
+    const std::size_t chunks = std::max(x.pieces.size(), y.pieces.size());
+    const auto count = static_cast<std::int64_t>(chunks);
+    const KernelCall call = gemm((local_tokens(x) + count - 1) / count,
+                                 extent.n,
+                                 extent.k,
+                                 1,
+                                 gemm_dtype(w),
+                                 GemmEpilogue::none,
+                                 activation_dtype());
+    for (std::size_t i = 0; i < chunks; ++i) {
+        OpSpec spec{.name = piece_name(name, i, chunks),
+                    .stream = kComputeStream,
+                    .cause = recomputing ? Cause::recomputation : Cause::gemm_inefficiency,
+                    .reads = {w.weight},
+                    .writes = {},
+                    .accumulates = {}};
+        spec.reads.push_back(x.pieces[x.pieces.size() == chunks ? i : 0]);
+        const TensorId out = y.pieces[y.pieces.size() == chunks ? i : 0];
+        const bool whole = y.pieces.size() == chunks && !accumulate;
+        (whole ? spec.writes : spec.accumulates).push_back(out);
+        ops.kernel(call, spec);
+    }
+}
+
+Value BlockBuilder::product(std::string_view name,
+                            const Value& x,
+                            const Parameter& w,
+                            Lifetime lifetime,
+                            std::size_t output_pieces,
+                            const Value* into) {
+    const Value y = into != nullptr ? *into
+                                    : value(name,
+                                            w.shape[kOutput],
+                                            gemm_output(x.layout, w.layout),
+                                            lifetime,
+                                            std::max(output_pieces, x.pieces.size()));
+    chunked_gemm(name, x, y, w, {.n = local_output(w), .k = local_input(w)}, into != nullptr);
+    return y;
+}
+
+Value BlockBuilder::gradient_product(std::string_view name,
+                                     const Value& dy,
+                                     const Parameter& w,
+                                     const Value* into) {
+    const Value dx = into != nullptr ? *into
+                                     : value(name,
+                                             w.shape[kInput],
+                                             gemm_gradient_output(dy.layout, w.layout),
+                                             Lifetime::slot,
+                                             dy.pieces.size());
+    chunked_gemm(name, dy, dx, w, {.n = local_input(w), .k = local_output(w)}, into != nullptr);
+    return dx;
+}
+
+void BlockBuilder::weight_product(std::string_view name,
+                                  const Value& x,
+                                  const Value& dy,
+                                  Parameter& w) {
+    w.gradient_layout = weight_gradient(x.layout, dy.layout);
+    const std::int64_t rows = local_input(w);
+    const std::int64_t columns = local_output(w);
+    const bool fused = plan.gradient_accumulation_fusion && plan.gradient_dtype == Dtype::fp32;
+    const KernelCall call = gemm(rows,
+                                 columns,
+                                 local_tokens(dy),
+                                 1,
+                                 gemm_dtype(w),
+                                 fused ? GemmEpilogue::accumulate_fp32 : GemmEpilogue::none,
+                                 activation_dtype());
+    const std::string text{name};
+    if (fused) {
+        kernel(text, call, Cause::gemm_inefficiency, {&x, &dy}, {}, {}, {w.gradient});
+        return;
+    }
+    const TensorId product =
+        ops.tables().tensor({.name = text,
+                             .parameter = {},
+                             .dtype = activation_dtype(),
+                             .kind = TensorKind::gradients,
+                             .lifetime = Lifetime::slot,
+                             .global_shape = w.shape,
+                             .layout = w.gradient_layout,
+                             .bytes = Bytes{rows * columns * size_bytes(activation_dtype())},
+                             .buffer = 0,
+                             .offset = Bytes{}});
+    const Value dw{
+        .pieces = {product}, .layout = w.layout, .shape = w.shape, .dtype = activation_dtype()};
+    kernel(text, call, Cause::gemm_inefficiency, {&x, &dy}, {&dw});
+    kernel(text + " accumulate",
+           gradient_accumulate(rows * columns, activation_dtype(), plan.gradient_dtype),
+           Cause::memory_bound_kernels,
+           {&dw},
+           {},
+           {},
+           {w.gradient});
+}
+
+void BlockBuilder::bias_gradient(std::string_view name, const Value& dy, Parameter& bias) {
+    Layout ones = dy.layout;  // a bias is the weight of a column of ones
+    for (AxisPlacement& p : ones) {
+        p = p == sharded(kWidth) ? replicated() : p;
+    }
+    bias.gradient_layout = weight_gradient(ones, dy.layout);
+    kernel(name,
+           orrery::bias_gradient(local_tokens(dy), local_width(dy), dy.dtype),
+           Cause::memory_bound_kernels,
+           {&dy},
+           {},
+           {},
+           {bias.gradient});
+}
+
+}  // namespace orrery

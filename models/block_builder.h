@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vocabulary in which a transformer is lowered: values with layouts, matrix products, and the
+// communication that a change of layout needs. A product and the collective before or after it can
+// run in chunks on two streams (tensor-parallel overlap): the pieces of a Value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/gemm/gemm.h"
+#include "models/layout_assignment.h"
+#include "models/plan.h"
+#include "models/segment_builder.h"
+#include "models/transformer.h"
+
+namespace orrery {
+
+// An activation: equal slices along the tokens, usually one.
+struct Value {
+    std::vector<TensorId> pieces;
+    Layout layout;
+    std::vector<std::int64_t> shape;  // global (sequence, batch, width)
+    Dtype dtype = Dtype::bf16;
+    bool empty() const { return pieces.empty(); }
+};
+
+// A weight matrix or vector with its gradient.
+struct Parameter {
+    std::string name;
+    std::int64_t layer = 0;           // -1 embedding, num_layers: output side
+    Layout layout;                    // along the model axes
+    std::vector<std::int64_t> shape;  // global (input, output); vectors (1, n)
+    Layout gradient_layout;           // as the backward pass produces it: partial along token axes
+    std::int64_t elements = 0;        // of one rank, all data ranks together
+    TensorId stored{};                // what persists (a shard under ZeRO 3)
+    TensorId weight{};                // what products read: `stored`, or gathered from it
+    TensorId gradient{};        // what the backward pass adds to
+    TensorId gradient_shard{};  // what persists of it: the same tensor, or a shard (ZeRO 3)
+};
+
+enum class Half : std::uint8_t { both, input, weight };  // which gradients a backward pass makes
+
+class BlockBuilder {
+public:
+    BlockBuilder(ProgramTables& tables,
+                 const Transformer& model,
+                 const ParallelPlan& plan,
+                 const LayoutAssignment& layouts,
+                 std::string segment_name);
+
+    const Transformer& model;
+    const ParallelPlan& plan;
+    const LayoutAssignment& layouts;
+    SegmentBuilder ops;
+
+    // Forward kernels emitted while this is on count as recomputation and their results live for
+    // the slot only.
+    bool recomputing = false;
+
+    Dtype activation_dtype() const;
+    std::int64_t local_tokens(const Value& v) const;  // of the whole value
+    std::int64_t local_width(const Value& v) const;
+    std::int64_t local_extent(std::int64_t extent, int dim, const Layout& layout) const;
+    // Rank-local extents of a parameter.
+    std::int64_t local_input(const Parameter& p) const;
+    std::int64_t local_output(const Parameter& p) const;
+
+    // A new activation, in `pieces` slices along the tokens.
+    Value value(std::string_view name,
+                std::int64_t width,
+                const Layout& layout,
+                Lifetime lifetime,
+                std::size_t pieces = 1);
+    Value value(std::string_view name,
+                std::int64_t width,
+                const Layout& layout,
+                Lifetime lifetime,
+                Dtype dtype,
+                TensorKind kind,
+                std::size_t pieces = 1);
+
+    // A kernel over whole values.
+    void kernel(std::string_view name,
+                const KernelCall& call,
+                Cause cause,
+                const std::vector<const Value*>& reads,
+                const std::vector<const Value*>& writes,
+                const std::vector<TensorId>& weights = {},
+                const std::vector<TensorId>& accumulates = {});
+
+    // The value in another layout: itself if nothing is to be done or a slice does, else the
+    // collectives that the transition needs. With `pieces` > 1 the first collective is chunked.
+    Value relayout(std::string_view name,
+                   const Value& v,
+                   const Layout& to,
+                   Lifetime lifetime = Lifetime::slot,
+                   std::size_t pieces = 1);
+    // Chunks that overlap a transition with its product: 1 if overlap is off or nothing moves.
+    std::size_t overlap_pieces(const Layout& from, const Layout& to) const;
+
+    // y = x w, in the layout that the product leaves (x must fit). Chunked like x; with
+    // `output_pieces` > 1 chunked so that a following collective can start early. With `into` the
+    // product is added to that value (beta = 1), piece by piece.
+    Value product(std::string_view name,
+                  const Value& x,
+                  const Parameter& w,
+                  Lifetime lifetime,
+                  std::size_t output_pieces = 1,
+                  const Value* into = nullptr);
+    // dx = dy w^T.
+    Value gradient_product(std::string_view name,
+                           const Value& dy,
+                           const Parameter& w,
+                           const Value* into = nullptr);
+    // dw += x^T dy.
+    void weight_product(std::string_view name, const Value& x, const Value& dy, Parameter& w);
+    // db += column sums of dy.
+    void bias_gradient(std::string_view name, const Value& dy, Parameter& bias);
+
+    // Where residual-stream values go: reduces or gathers as the layout asks.
+    Cause comm_cause(std::uint32_t axes) const;
+    StreamId comm_stream(std::uint32_t axes) const;
+
+private:
+    struct GemmExtent {
+        std::int64_t n;  // of one rank
+        std::int64_t k;
+    };
+    void chunked_gemm(std::string_view name,
+                      const Value& x,
+                      const Value& y,
+                      const Parameter& w,
+                      GemmExtent extent,
+                      bool accumulate);
+    void cast_for_gemm(std::string_view name, const Value& x, const Parameter& w);
+    Dtype gemm_dtype(const Parameter& w) const;
+};
+
+// Streams as names, in StreamId order.
+std::vector<std::string> stream_names();
+
+}  // namespace orrery

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/chunk_lowering.h"
+
+#include <fmt/format.h>
+
+#include "kernels/cross_entropy/cross_entropy.h"
+#include "kernels/embedding/embedding.h"
+#include "kernels/residual/residual.h"
+#include "models/parameters.h"
+
+namespace orrery {
+namespace {
+
+constexpr auto kElementwise = Cause::memory_bound_kernels;
+
+struct HeadActivations {
+    Value residual;
+    Value norm;
+    Value logits;
+    Value probabilities;  // fp32, kept by the unfused loss
+};
+
+class ChunkLowering {
+public:
+    ChunkLowering(ProgramTables& tables,
+                  const Transformer& model,
+                  const ParallelPlan& plan,
+                  const LayoutAssignment& layouts,
+                  Chunk& chunk)
+        : tables_(tables), model_(model), plan_(plan), layouts_(layouts), chunk_(chunk) {}
+
+    void forward();
+    void backward();
+
+private:
+    BlockBuilder builder(std::string_view pass) {
+        return {tables_,
+                model_,
+                plan_,
+                layouts_,
+                fmt::format("stage {} chunk {} {}", chunk_.shape.stage, chunk_.shape.chunk, pass)};
+    }
+    // Units that are gathered together (ZeRO 3), in forward order.
+    std::vector<std::vector<Parameter*>> units();
+    Value embed(BlockBuilder& b);
+    void embed_backward(BlockBuilder& b, const Value& dresidual);
+    void head(BlockBuilder& b, ResidualStream& stream);
+    Value head_backward(BlockBuilder& b, Deferred* deferred);
+    Value layer_gradients(BlockBuilder& b, std::size_t i, const Value& dout, Deferred* deferred);
+
+    ProgramTables& tables_;
+    const Transformer& model_;
+    const ParallelPlan& plan_;
+    const LayoutAssignment& layouts_;
+    Chunk& chunk_;
+    std::vector<LayerActivations> saved_;
+    HeadActivations head_;
+};
+
+std::vector<std::vector<Parameter*>> ChunkLowering::units() {
+    std::vector<std::vector<Parameter*>> all;
+    const auto add = [&](std::vector<Parameter*> unit) {
+        std::erase_if(unit, [](const Parameter* p) { return p->elements == 0; });
+        all.push_back(std::move(unit));
+    };
+    if (chunk_.shape.has_embedding) {
+        add({&chunk_.embedding, &chunk_.position});
+    }
+    for (LayerParameters& layer : chunk_.layers) {
+        add(layer.present());
+    }
+    if (chunk_.shape.has_head) {
+        add({&chunk_.final_norm, &chunk_.output});
+    }
+    return all;
+}
+
+Value ChunkLowering::embed(BlockBuilder& b) {
+    const Parameter& table = chunk_.embedding;
+    Layout layout = layouts_.tokens;
+    for (std::size_t axis = 0; axis < layout.size(); ++axis) {
+        if (layouts_.embedding[axis] == sharded(kInput)) {
+            layout[axis] = partial();  // each rank knows only its rows of the table
+        }
+    }
+    const Value rows = b.value("embedding", model_.hidden_size, layout, Lifetime::slot);
+    b.kernel("embedding",
+             embedding_forward(
+                 b.local_tokens(rows), model_.hidden_size, b.local_input(table), rows.dtype),
+             kElementwise,
+             {},
+             {&rows},
+             {table.weight});
+    Value x = b.relayout("embedding reduce", rows, layouts_.residual, Lifetime::micro_batch);
+    if (chunk_.position.elements > 0) {
+        b.kernel("position embedding",
+                 residual_add(b.local_tokens(x), model_.hidden_size, x.dtype),
+                 kElementwise,
+                 {},
+                 {},
+                 {chunk_.position.weight},
+                 x.pieces);
+    }
+    if (model_.dropout > 0) {
+        b.kernel("embedding dropout",
+                 dropout(b.local_tokens(x), model_.hidden_size, x.dtype),
+                 kElementwise,
+                 {},
+                 {},
+                 {},
+                 x.pieces);
+    }
+    return x;
+}
+
+void ChunkLowering::embed_backward(BlockBuilder& b, const Value& dresidual) {
+    const Value rows = b.relayout("embedding gradient gather", dresidual, layouts_.tokens);
+    Parameter& table = chunk_.embedding;
+    table.gradient_layout = weight_gradient(layouts_.tokens, layouts_.tokens);
+    b.kernel("embedding backward",
+             embedding_backward(
+                 b.local_tokens(rows), model_.hidden_size, b.local_input(table), rows.dtype),
+             kElementwise,
+             {&rows},
+             {},
+             {},
+             {table.gradient});
+    if (chunk_.position.elements > 0) {
+        b.bias_gradient("position embedding gradient", dresidual, chunk_.position);
+    }
+}
+
+void ChunkLowering::head(BlockBuilder& b, ResidualStream& stream) {
+    head_.norm = norm_forward(b, "final norm", stream, chunk_.final_norm, Lifetime::micro_batch);
+    head_.residual = stream.residual;
+    const Layout needed = gemm_input(head_.norm.layout, chunk_.output.layout);
+    const Value gathered = b.relayout("logits gather", head_.norm, needed);
+    head_.logits = b.product("logits", gathered, chunk_.output, Lifetime::micro_batch);
+    const std::int64_t tokens = b.local_tokens(head_.logits);
+    const std::int64_t vocab = b.local_width(head_.logits);
+    const bool fused = plan_.fused_cross_entropy;
+    // Per token: the largest logit, the target's logit, the sum of exponentials. Each rank of a
+    // sharded vocabulary has a part of them (Megatron-LM's vocab_parallel_cross_entropy).
+    Layout statistics = head_.logits.layout;
+    for (AxisPlacement& p : statistics) {
+        p = p == sharded(kWidth) ? partial() : p;
+    }
+    Layout whole = statistics;
+    for (AxisPlacement& p : whole) {
+        p = p == partial() ? replicated() : p;
+    }
+    const Value parts = b.value(
+        "loss statistics", 1, statistics, Lifetime::slot, Dtype::fp32, TensorKind::activations);
+    std::vector<const Value*> written{&parts};
+    if (!fused) {
+        head_.probabilities = b.value("loss probabilities",
+                                      model_.vocab_size,
+                                      head_.logits.layout,
+                                      Lifetime::micro_batch,
+                                      Dtype::fp32,
+                                      TensorKind::activations);
+        written.push_back(&head_.probabilities);
+    }
+    b.kernel("loss",
+             cross_entropy_forward(tokens, vocab, head_.logits.dtype, fused),
+             kElementwise,
+             {&head_.logits},
+             written);
+    Value reduced = parts;
+    for (const std::string_view name : {"loss maximum", "loss target", "loss sum"}) {
+        reduced = b.relayout(name, parts, whole, Lifetime::slot);
+    }
+    b.kernel("loss mean",
+             cross_entropy_forward(tokens, 1, Dtype::fp32, true),
+             kElementwise,
+             {&reduced},
+             {});
+}
+
+Value ChunkLowering::head_backward(BlockBuilder& b, Deferred* deferred) {
+    const std::int64_t tokens = b.local_tokens(head_.logits);
+    const std::int64_t vocab = b.local_width(head_.logits);
+    std::vector<const Value*> reads;
+    if (!head_.probabilities.empty()) {
+        reads.push_back(&head_.probabilities);
+    }
+    b.kernel("loss backward",
+             cross_entropy_backward(tokens, vocab, head_.logits.dtype, plan_.fused_cross_entropy),
+             kElementwise,
+             reads,
+             {},
+             {},
+             head_.logits.pieces);
+    Parameter no_bias;
+    const Value dn = column_backward(
+        b, head_.norm, {{"logits", &head_.logits, &chunk_.output, &no_bias}}, deferred);
+    return norm_backward(b, "final norm backward", dn, head_.residual, {}, chunk_.final_norm);
+}
+
+void ChunkLowering::forward() {
+    BlockBuilder b = builder("forward");
+    const auto all = units();
+    WeightGather weights{b};
+    const bool ahead = plan_.overlap_param_gather;
+    weights.gather(all[0]);
+    std::size_t unit = 0;
+    const auto next_unit = [&] {  // what is gathered while (or before) the unit that follows runs
+        const std::size_t wanted = ahead ? unit + 1 : unit;
+        if (wanted < all.size() && wanted > 0) {
+            weights.gather(all[wanted]);
+        }
+    };
+    ResidualStream stream;
+    if (chunk_.shape.has_embedding) {
+        next_unit();
+        stream.residual = embed(b);
+        weights.used();
+        ++unit;
+    } else {
+        chunk_.input =
+            b.value("stage input", model_.hidden_size, layouts_.pipeline, Lifetime::micro_batch);
+        stream.residual = b.relayout(
+            "stage input gather", chunk_.input, layouts_.residual, Lifetime::micro_batch);
+    }
+    for (std::size_t i = 0; i < chunk_.layers.size(); ++i, ++unit) {
+        next_unit();
+        if (plan_.recompute_granularity == Recompute::full) {
+            add_pending(b, stream, Lifetime::micro_batch);  // the checkpoint is one tensor
+        }
+        saved_.push_back(layer_forward(
+            b, chunk_.layers[i], chunk_.shape.first_layer + static_cast<std::int64_t>(i), stream));
+        weights.used();
+    }
+    if (chunk_.shape.has_head) {
+        next_unit();
+        head(b, stream);
+        weights.used();
+    } else {
+        add_pending(b, stream, Lifetime::micro_batch);
+        chunk_.output_value = b.relayout("stage output", stream.residual, layouts_.pipeline);
+    }
+    chunk_.forward = b.ops.finish();
+}
+
+Value ChunkLowering::layer_gradients(BlockBuilder& b,
+                                     std::size_t i,
+                                     const Value& dout,
+                                     Deferred* deferred) {
+    const std::int64_t layer = chunk_.shape.first_layer + static_cast<std::int64_t>(i);
+    LayerActivations saved = saved_[i];
+    if (plan_.recompute_granularity == Recompute::full) {
+        b.recomputing = true;
+        ResidualStream again = saved.input;
+        saved = layer_forward(b, chunk_.layers[i], layer, again);
+        b.recomputing = false;
+    }
+    return layer_backward(b, chunk_.layers[i], layer, saved, dout, deferred);
+}
+
+void ChunkLowering::backward() {
+    Deferred later;
+    Deferred* deferred = chunk_.splits_backward ? &later : nullptr;
+    BlockBuilder b = builder(chunk_.splits_backward ? "backward input" : "backward");
+    const auto all = units();
+    WeightGather weights{b};
+    std::size_t unit = all.size();
+    weights.gather(all[unit - 1]);
+    const auto next_unit = [&] {
+        --unit;
+        const bool first = unit + 1 == all.size();
+        if (plan_.overlap_param_gather) {
+            weights.gather(unit > 0 ? all[unit - 1] : std::vector<Parameter*>{});
+        } else if (!first) {
+            weights.gather(all[unit]);
+        }
+    };
+    Value d;
+    if (chunk_.shape.has_head) {
+        next_unit();
+        d = head_backward(b, deferred);
+        weights.used();
+        scatter_gradients(b, all[unit]);
+    } else {
+        chunk_.output_gradient = b.value(
+            "stage output gradient", model_.hidden_size, layouts_.pipeline, Lifetime::micro_batch);
+        d = b.relayout("stage output gradient gather", chunk_.output_gradient, layouts_.residual);
+    }
+    for (std::size_t i = chunk_.layers.size(); i-- > 0;) {
+        next_unit();
+        d = layer_gradients(b, i, d, deferred);
+        weights.used();
+        scatter_gradients(b, all[unit]);
+    }
+    if (chunk_.shape.has_embedding) {
+        next_unit();
+        embed_backward(b, d);
+        weights.used();
+        scatter_gradients(b, all[unit]);
+    } else {
+        chunk_.input_gradient = b.relayout("stage input gradient", d, layouts_.pipeline);
+    }
+    chunk_.backward = b.ops.finish();
+    if (chunk_.splits_backward) {
+        BlockBuilder w = builder("backward weight");
+        for (const auto& work : later) {
+            work(w);
+        }
+        chunk_.backward_weight = w.ops.finish();
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<Chunk> lower_chunk(ProgramTables& tables,
+                                   const Transformer& model,
+                                   const ParallelPlan& plan,
+                                   const LayoutAssignment& layouts,
+                                   const ChunkShape& shape,
+                                   const Chunk* tied) {
+    auto chunk = std::make_unique<Chunk>();
+    chunk->shape = shape;
+    chunk->splits_backward = plan.schedule == ScheduleKind::zero_bubble;
+    create_parameters(tables, model, plan, layouts, tied, *chunk);
+    ChunkLowering lowering{tables, model, plan, layouts, *chunk};
+    lowering.forward();
+    lowering.backward();
+    return chunk;
+}
+
+}  // namespace orrery

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model chunk of one pipeline stage: its parameters, and the segments of its forward and backward
+// pass over one micro-batch, with the embedding before the first layer and the loss after the last.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "models/layer_lowering.h"
+
+namespace orrery {
+
+struct ChunkShape {
+    std::int32_t stage = 0;
+    std::int32_t chunk = 0;
+    std::int64_t first_layer = 0;
+    std::int64_t num_layers = 0;
+    bool has_embedding = false;  // first virtual stage
+    bool has_head = false;       // last virtual stage
+};
+
+struct Chunk {
+    ChunkShape shape;
+    std::vector<LayerParameters> layers;
+    Parameter embedding;
+    Parameter position;
+    Parameter final_norm;
+    Parameter output;  // with tied embeddings on one stage: the same tensors as `embedding`
+
+    // Boundary values, as they travel between stages.
+    Value input;
+    Value output_value;
+    Value input_gradient;
+    Value output_gradient;
+
+    SegmentId forward{};
+    SegmentId backward{};         // both gradients, or those of the inputs
+    SegmentId backward_weight{};  // weight gradients, where the schedule splits them
+    bool splits_backward = false;
+
+    // In forward order; a tied output weight is not listed twice.
+    std::vector<Parameter*> parameters();
+};
+
+// Lowers one chunk. `tied` is the first chunk if its embedding is this chunk's output weight too.
+std::unique_ptr<Chunk> lower_chunk(ProgramTables& tables,
+                                   const Transformer& model,
+                                   const ParallelPlan& plan,
+                                   const LayoutAssignment& layouts,
+                                   const ChunkShape& shape,
+                                   const Chunk* tied);
+
+// Weight gathering of ZeRO 3, unit by unit (fsdp_lowering.cpp): a no-op for other layouts.
+class WeightGather {
+public:
+    explicit WeightGather(BlockBuilder& b) : b_(b) {}
+    // Makes the unit's weights whole; call one unit ahead of its use.
+    void gather(const std::vector<Parameter*>& unit);
+    // The unit's compute has been emitted.
+    void used();
+
+private:
+    BlockBuilder& b_;
+    std::vector<std::uint32_t> ends_;  // last op of each unit used so far
+};
+// Reduces a unit's gradients to the shards that persist.
+void scatter_gradients(BlockBuilder& b, const std::vector<Parameter*>& unit);
+
+}  // namespace orrery

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/gradient_sync.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/optimizer/optimizer.h"
+
+namespace orrery {
+namespace {
+
+// Megatron-LM's bucket size when the reduction overlaps: max(40M, 1M * data-parallel size).
+constexpr std::int64_t kBucketElementsMin = 40'000'000;
+constexpr std::int64_t kBucketElementsPerRank = 1'000'000;
+
+Layout along(const LayoutAssignment& layouts, std::uint32_t axes, AxisPlacement placement) {
+    Layout layout(layouts.mesh.axes().size());
+    for (std::uint32_t axis = 0; axis < layout.size(); ++axis) {
+        if ((axes >> axis & 1u) != 0 && layouts.mesh.size(axis) > 1) {
+            layout[axis] = placement;
+        }
+    }
+    return layout;
+}
+
+AxisPlacement placed(Placement placement) {
+    return placement == Placement::shard ? sharded(kInput) : replicated();
+}
+
+std::int64_t shard_of(std::int64_t elements, std::int64_t ranks) {
+    return (elements + ranks - 1) / ranks;
+}
+
+// Axes outside the data axes along which some gradients are partial sums: norms under sequence
+// parallelism.
+std::uint32_t model_partial_axes(const Parameter& p, const LayoutAssignment& layouts) {
+    std::uint32_t axes = 0;
+    for (std::uint32_t axis = 0; axis < p.gradient_layout.size(); ++axis) {
+        if (p.gradient_layout[axis] == partial() && (layouts.data_axes >> axis & 1u) == 0) {
+            axes |= 1u << axis;
+        }
+    }
+    return axes;
+}
+
+// Gradients of norms travel over the tensor-parallel group beside its activations: on a
+// communicator of their own, so that neither has to wait for its turn.
+constexpr std::uint16_t kNormGradientCommunicator = 2;
+
+class SyncBuilder {
+public:
+    SyncBuilder(ProgramTables& tables, const LayoutAssignment& layouts, std::string name)
+        : tables_(tables), layouts_(layouts), ops_(tables, std::move(name)) {}
+
+    SegmentBuilder& ops() { return ops_; }
+
+    // The collectives from one layout of a flat vector to another. Returns the local elements.
+    std::int64_t move(std::string_view name,
+                      const Layout& from,
+                      const Layout& to,
+                      std::int64_t elements,
+                      Dtype dtype,
+                      const OpSpec& spec) {
+        for (const LayoutStep& step : transition(from, to)) {
+            const std::int64_t ranks = layouts_.axes_size(step.axes);
+            if (step.kind == CollectiveKind::all_gather) {
+                elements *= ranks;
+            }
+            OpSpec op = spec;
+            op.name = name;
+            op.stream = kDataStream;
+            ops_.collective({.kind = step.kind,
+                             .group = tables_.group(step.axes),
+                             .bytes = Bytes{elements * size_bytes(dtype)},
+                             .wire = dtype,
+                             .communicator = communicator_of(step.axes),
+                             .sm_limit = 0},
+                            op);
+            if (step.kind == CollectiveKind::reduce_scatter) {
+                elements = shard_of(elements, ranks);
+            }
+        }
+        return elements;
+    }
+
+private:
+    std::uint16_t communicator_of(std::uint32_t axes) const {
+        return (axes & layouts_.data_axes) != 0 ? std::uint16_t{0} : kNormGradientCommunicator;
+    }
+
+    ProgramTables& tables_;
+    const LayoutAssignment& layouts_;
+    SegmentBuilder ops_;
+};
+
+}  // namespace
+
+std::vector<Bucket> make_buckets(Chunk& chunk,
+                                 const ParallelPlan& plan,
+                                 const LayoutAssignment& layouts) {
+    const bool overlaps = plan.overlap_grad_reduce || plan.overlap_param_gather;
+    std::int64_t size = plan.ddp_bucket_size;
+    if (size == 0) {
+        size = std::max(kBucketElementsMin,
+                        kBucketElementsPerRank * layouts.axes_size(layouts.data_axes));
+    }
+    std::vector<Parameter*> order = chunk.parameters();
+    std::reverse(order.begin(), order.end());
+    std::vector<Bucket> buckets;
+    for (Parameter* p : order) {
+        if (buckets.empty() || (overlaps && buckets.back().elements >= size)) {
+            buckets.emplace_back();
+        }
+        buckets.back().parameters.push_back(p);
+        buckets.back().elements += p->elements;
+    }
+    return buckets;
+}
+
+SyncSegments lower_sync(ProgramTables& tables,
+                        const Transformer&,
+                        const ParallelPlan& plan,
+                        const LayoutAssignment& layouts,
+                        Chunk& chunk) {
+    SyncSegments result;
+    const std::string where =
+        fmt::format("stage {} chunk {} ", chunk.shape.stage, chunk.shape.chunk);
+    SyncBuilder gradients{tables, layouts, where + "gradient sync"};
+    SyncBuilder parameters{tables, layouts, where + "parameter sync"};
+    // Norms and biases that every rank of the sequence-parallel group saw a part of.
+    std::int64_t partial_elements = 0;
+    std::uint32_t partial_axes = 0;
+    OpSpec partial_spec{
+        .name = {}, .cause = Cause::exposed_tensor, .reads = {}, .writes = {}, .accumulates = {}};
+    for (const Parameter* p : chunk.parameters()) {
+        const std::uint32_t axes = model_partial_axes(*p, layouts);
+        if (axes != 0) {
+            partial_axes |= axes;
+            partial_elements += p->elements;
+            partial_spec.accumulates.push_back(p->gradient);
+        }
+    }
+    const Layout whole(layouts.mesh.axes().size());
+    gradients.move("sequence-parallel gradient reduce",
+                   along(layouts, partial_axes, partial()),
+                   whole,
+                   partial_elements,
+                   plan.gradient_dtype,
+                   partial_spec);
+
+    if (layouts.weights == Placement::replicate) {  // ZeRO 3 reduces and gathers by layer instead
+        const Layout shards = along(layouts, layouts.shard_axes, placed(layouts.gradients));
+        const Layout partials = along(layouts, layouts.data_axes, partial());
+        const Layout state = along(layouts, layouts.shard_axes, placed(layouts.optimizer));
+        const Dtype weight_dtype = plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
+        std::vector<Bucket> buckets = make_buckets(chunk, plan, layouts);
+        for (const Bucket& bucket : buckets) {
+            OpSpec spec{.name = {},
+                        .cause = Cause::exposed_data,
+                        .reads = {},
+                        .writes = {},
+                        .accumulates = {}};
+            for (const Parameter* p : bucket.parameters) {
+                spec.accumulates.push_back(p->gradient);
+            }
+            gradients.move(
+                "gradient reduce", partials, shards, bucket.elements, plan.gradient_dtype, spec);
+        }
+        // The forward pass needs the first layers first.
+        std::reverse(buckets.begin(), buckets.end());
+        for (const Bucket& bucket : buckets) {
+            OpSpec spec{.name = {},
+                        .cause = Cause::exposed_data,
+                        .reads = {},
+                        .writes = {},
+                        .accumulates = {}};
+            for (const Parameter* p : bucket.parameters) {
+                spec.writes.push_back(p->weight);
+            }
+            parameters.move(
+                "parameter gather",
+                state,
+                whole,
+                shard_of(bucket.elements,
+                         layouts.axes_size(
+                             layouts.optimizer == Placement::shard ? layouts.shard_axes : 0)),
+                weight_dtype,
+                spec);
+        }
+    }
+    result.has_gradient_sync = gradients.ops().size() > 0;
+    result.has_parameter_sync = parameters.ops().size() > 0;
+    if (result.has_gradient_sync) {
+        result.gradient_sync = gradients.ops().finish();
+    }
+    if (result.has_parameter_sync) {
+        result.parameter_sync = parameters.ops().finish();
+    }
+    return result;
+}
+
+SegmentId lower_tied_embedding_sync(ProgramTables& tables,
+                                    const Transformer&,
+                                    const ParallelPlan& plan,
+                                    const LayoutAssignment& layouts,
+                                    Parameter& copy) {
+    SegmentBuilder b{tables, "tied embedding gradient"};
+    const std::uint32_t last = layouts.mesh.size(layouts.pipeline_axis) - 1;
+    b.collective({.kind = CollectiveKind::all_reduce,
+                  .group = tables.group(layouts.pipeline_axis, {0u, last}),
+                  .bytes = Bytes{copy.elements * size_bytes(plan.gradient_dtype)},
+                  .wire = plan.gradient_dtype,
+                  .communicator = 0,
+                  .sm_limit = 0},
+                 {.name = "tied embedding gradient reduce",
+                  .stream = kDataStream,
+                  .cause = Cause::exposed_other,
+                  .reads = {},
+                  .writes = {},
+                  .accumulates = {copy.gradient_shard}});
+    return b.finish();
+}
+
+SegmentId lower_optimizer(ProgramTables& tables,
+                          const Transformer&,
+                          const ParallelPlan& plan,
+                          const LayoutAssignment& layouts,
+                          std::int32_t stage,
+                          const std::vector<Chunk*>& chunks) {
+    SegmentBuilder b{tables, fmt::format("stage {} optimizer", stage)};
+    const Dtype weight_dtype = plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
+    const std::int64_t ranks = layouts.optimizer == Placement::shard ? layouts.shard_ranks() : 1;
+    std::int64_t elements = 0;
+    OpSpec spec{.name = "gradient norm",
+                .cause = Cause::optimizer,
+                .reads = {},
+                .writes = {},
+                .accumulates = {}};
+    std::vector<TensorId> weights;
+    std::vector<TensorId> gradients;
+    for (Chunk* chunk : chunks) {
+        for (const Parameter* p : chunk->parameters()) {
+            elements += shard_of(p->elements, ranks);
+            gradients.push_back(p->gradient_shard);
+            weights.push_back(p->stored);
+        }
+    }
+    // Master weights and two moments in fp32; fp32 weights are their own master copy.
+    const std::int64_t state_size = weight_dtype == Dtype::fp32 ? 8 : 12;
+    const auto tensor = [&](std::string name, Lifetime lifetime, TensorKind kind, Bytes bytes) {
+        return tables.tensor({.name = std::move(name),
+                              .parameter = {},
+                              .dtype = Dtype::fp32,
+                              .kind = kind,
+                              .lifetime = lifetime,
+                              .global_shape = {},
+                              .layout = Layout(layouts.mesh.axes().size()),
+                              .bytes = bytes,
+                              .buffer = 0,
+                              .offset = Bytes{}});
+    };
+    const TensorId state = tensor(fmt::format("stage {} optimizer state", stage),
+                                  Lifetime::persistent,
+                                  TensorKind::optimizer,
+                                  Bytes{elements * state_size});
+    const TensorId norm = tensor("gradient norm", Lifetime::slot, TensorKind::workspace, Bytes{4});
+    spec.reads = gradients;
+    spec.writes = {norm};
+    b.kernel(gradient_norm(elements, plan.gradient_dtype), spec);
+    // Every rank that holds other gradients adds its part.
+    std::uint32_t axes = 0;
+    for (std::uint32_t axis = 0; axis < layouts.mesh.axes().size(); ++axis) {
+        const bool replicates =
+            (layouts.data_axes >> axis & 1u) != 0 &&
+            (layouts.optimizer != Placement::shard || (layouts.shard_axes >> axis & 1u) == 0);
+        if (layouts.mesh.size(axis) > 1 && !replicates) {
+            axes |= 1u << axis;
+        }
+    }
+    if (axes != 0) {
+        b.collective({.kind = CollectiveKind::all_reduce,
+                      .group = tables.group(axes),
+                      .bytes = Bytes{4},
+                      .wire = Dtype::fp32,
+                      .communicator = 1,
+                      .sm_limit = 0},
+                     {.name = "gradient norm reduce",
+                      .stream = kDataStream,
+                      .cause = Cause::exposed_other,
+                      .reads = {},
+                      .writes = {},
+                      .accumulates = {norm}});
+    }
+    spec = {.name = "gradient clip",
+            .cause = Cause::optimizer,
+            .reads = {norm},
+            .writes = {},
+            .accumulates = gradients};
+    b.kernel(gradient_scale(elements, plan.gradient_dtype), spec);
+    spec = {.name = "optimizer",
+            .cause = Cause::optimizer,
+            .reads = gradients,
+            .writes = weights,
+            .accumulates = {state}};
+    b.kernel(plan.optimizer == Optimizer::lamb ? lamb(elements, weight_dtype, plan.gradient_dtype)
+                                               : adamw(elements, weight_dtype, plan.gradient_dtype),
+             spec);
+    return b.finish();
+}
+
+}  // namespace orrery

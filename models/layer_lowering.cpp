@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/layer_lowering.h"
+
+#include "kernels/activation/activation.h"
+#include "kernels/layernorm/layernorm.h"
+#include "kernels/residual/residual.h"
+#include "kernels/rmsnorm/rmsnorm.h"
+
+namespace orrery {
+namespace {
+
+constexpr auto kElementwise = Cause::memory_bound_kernels;
+
+bool fused_norm(const BlockBuilder& b) {
+    return b.plan.fused_norm || b.plan.compiled;
+}
+
+KernelCall norm_call(const BlockBuilder& b, const Value& x, bool backward, bool fused) {
+    const std::int64_t tokens = b.local_tokens(x);
+    const std::int64_t hidden = b.local_width(x);
+    if (b.model.normalization == Normalization::layernorm) {
+        return backward ? layernorm_backward(tokens, hidden, x.dtype, fused)
+                        : layernorm_forward(tokens, hidden, x.dtype, fused);
+    }
+    return backward ? rmsnorm_backward(tokens, hidden, x.dtype, fused)
+                    : rmsnorm_forward(tokens, hidden, x.dtype, fused);
+}
+
+Value activation_forward(BlockBuilder& b, const Value& fc1) {
+    const std::size_t pieces = fc1.pieces.size();
+    Value y = b.value("activation", b.model.ffn_hidden_size, fc1.layout, Lifetime::micro_batch);
+    (void)pieces;
+    const std::int64_t tokens = b.local_tokens(fc1);
+    const std::int64_t ffn = b.local_width(y);
+    const bool variant =
+        b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
+    const bool fused = b.plan.fused_activation || b.plan.compiled;
+    if (b.model.gated_mlp()) {
+        b.kernel("activation",
+                 swiglu_forward(tokens, ffn, fc1.dtype, variant),
+                 kElementwise,
+                 {&fc1},
+                 {&y});
+        if (!fused) {  // the gate's activation and the product as two kernels
+            b.kernel("activation product",
+                     residual_add(tokens, ffn, fc1.dtype),
+                     kElementwise,
+                     {&fc1},
+                     {&y});
+        }
+        return y;
+    }
+    if (!fused && b.model.add_bias_linear) {
+        b.kernel("activation bias",
+                 gelu_forward(tokens, ffn, fc1.dtype, variant),
+                 kElementwise,
+                 {&fc1},
+                 {&y});
+    }
+    b.kernel(
+        "activation", gelu_forward(tokens, ffn, fc1.dtype, variant), kElementwise, {&fc1}, {&y});
+    return y;
+}
+
+Value activation_backward(BlockBuilder& b, const Value& dy, const Value& fc1, Lifetime lifetime) {
+    Value dx = b.value("activation backward", fc1.shape[kWidth], fc1.layout, lifetime);
+    const std::int64_t tokens = b.local_tokens(dy);
+    const std::int64_t ffn = b.local_width(dy);
+    const bool variant =
+        b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
+    const KernelCall call = b.model.gated_mlp() ? swiglu_backward(tokens, ffn, fc1.dtype, variant)
+                                                : gelu_backward(tokens, ffn, fc1.dtype, variant);
+    b.kernel("activation backward", call, kElementwise, {&dy, &fc1}, {&dx});
+    if (b.model.gated_mlp() && !b.plan.fused_activation && !b.plan.compiled) {
+        b.kernel("activation product backward",
+                 residual_add(tokens, ffn, fc1.dtype),
+                 kElementwise,
+                 {&dy, &fc1},
+                 {&dx});
+    }
+    return dx;
+}
+
+// A branch's output product: partial sums or slices, brought back to the residual layout.
+Value branch_output(BlockBuilder& b, std::string_view name, const Value& x, const Parameter& w) {
+    const std::size_t pieces =
+        b.overlap_pieces(gemm_output(x.layout, w.layout), b.layouts.residual);
+    const Value y = b.product(name, x, w, Lifetime::slot, pieces);
+    return b.relayout(std::string{name} + " reduce", y, b.layouts.residual, Lifetime::slot);
+}
+
+Value gather_input(BlockBuilder& b, std::string_view name, const Value& x, const Parameter& w) {
+    const Layout needed = gemm_input(x.layout, w.layout);
+    return b.relayout(std::string{name} + " gather",
+                      x,
+                      needed,
+                      Lifetime::slot,
+                      b.overlap_pieces(x.layout, needed));
+}
+
+// dy of a row-parallel product where both gradients read it.
+Value gather_gradient(BlockBuilder& b,
+                      std::string_view name,
+                      const Value& dy,
+                      const Parameter& w,
+                      Lifetime lifetime) {
+    const Layout needed = gemm_gradient_input(dy.layout, w.layout);
+    return b.relayout(
+        std::string{name} + " gather", dy, needed, lifetime, b.overlap_pieces(dy.layout, needed));
+}
+
+void weight_gradient_op(BlockBuilder& b,
+                        std::string_view name,
+                        const Value& x,
+                        const Value& dy,
+                        Parameter& w,
+                        Deferred* deferred) {
+    if (deferred == nullptr) {
+        b.weight_product(name, x, dy, w);
+        return;
+    }
+    w.gradient_layout = weight_gradient(x.layout, dy.layout);
+    deferred->push_back([name = std::string{name}, x, dy, &w](BlockBuilder& later) {
+        later.weight_product(name, x, dy, w);
+    });
+}
+
+Value branch_gradient(BlockBuilder& b, std::string_view name, const Value& dout) {
+    if (b.model.dropout <= 0) {
+        return dout;
+    }
+    Value dy = b.value(name, dout.shape[kWidth], dout.layout, Lifetime::slot);
+    b.kernel(name,
+             dropout(b.local_tokens(dout), b.local_width(dout), dout.dtype),
+             kElementwise,
+             {&dout},
+             {&dy});
+    return dy;
+}
+
+}  // namespace
+
+std::vector<Parameter*> LayerParameters::present() {
+    std::vector<Parameter*> found;
+    for (Parameter* p : {&norm1,
+                         &qkv,
+                         &qkv_bias,
+                         &projection,
+                         &projection_bias,
+                         &norm2,
+                         &fc1,
+                         &fc1_bias,
+                         &fc2,
+                         &fc2_bias}) {
+        if (p->elements > 0) {
+            found.push_back(p);
+        }
+    }
+    return found;
+}
+
+void add_pending(BlockBuilder& b, ResidualStream& stream, Lifetime lifetime) {
+    if (stream.pending.empty()) {
+        return;
+    }
+    Value sum =
+        b.value("residual", stream.residual.shape[kWidth], stream.residual.layout, lifetime);
+    const std::int64_t tokens = b.local_tokens(sum);
+    const std::int64_t hidden = b.local_width(sum);
+    b.kernel("residual",
+             b.model.dropout > 0 ? bias_dropout_add(tokens, hidden, sum.dtype)
+                                 : residual_add(tokens, hidden, sum.dtype),
+             kElementwise,
+             {&stream.residual, &stream.pending},
+             {&sum});
+    stream = {.residual = std::move(sum), .pending = {}};
+}
+
+Value norm_forward(BlockBuilder& b,
+                   std::string_view name,
+                   ResidualStream& stream,
+                   const Parameter& weight,
+                   Lifetime lifetime) {
+    const bool fused = fused_norm(b) && !stream.pending.empty() && b.model.dropout <= 0;
+    if (!fused) {
+        add_pending(b, stream, lifetime);
+    }
+    Value y = b.value(name, stream.residual.shape[kWidth], stream.residual.layout, lifetime);
+    const KernelCall call = norm_call(b, stream.residual, false, fused);
+    if (fused) {
+        Value sum =
+            b.value("residual", stream.residual.shape[kWidth], stream.residual.layout, lifetime);
+        b.kernel(name,
+                 call,
+                 kElementwise,
+                 {&stream.residual, &stream.pending},
+                 {&y, &sum},
+                 {weight.weight});
+        stream = {.residual = std::move(sum), .pending = {}};
+    } else {
+        b.kernel(name, call, kElementwise, {&stream.residual}, {&y}, {weight.weight});
+    }
+    return y;
+}
+
+Value norm_backward(BlockBuilder& b,
+                    std::string_view name,
+                    const Value& dy,
+                    const Value& x,
+                    const Value& dresidual,
+                    Parameter& weight) {
+    weight.gradient_layout = weight_gradient(dy.layout, dy.layout);
+    const bool fused = fused_norm(b) && !dresidual.empty();
+    Value dx = b.value(name, x.shape[kWidth], x.layout, Lifetime::slot);
+    std::vector<const Value*> reads{&dy, &x};
+    if (fused) {
+        reads.push_back(&dresidual);
+    }
+    b.kernel(name,
+             norm_call(b, x, true, fused),
+             kElementwise,
+             reads,
+             {&dx},
+             {weight.weight},
+             {weight.gradient});
+    if (fused || dresidual.empty()) {
+        return dx;
+    }
+    Value sum = b.value("residual backward", x.shape[kWidth], x.layout, Lifetime::slot);
+    b.kernel("residual backward",
+             residual_add(b.local_tokens(x), b.local_width(x), x.dtype),
+             kElementwise,
+             {&dx, &dresidual},
+             {&sum});
+    return sum;
+}
+
+Value column_backward(BlockBuilder& b,
+                      const Value& x,
+                      const std::vector<ColumnBranch>& branches,
+                      Deferred* deferred) {
+    const std::string first{branches.front().name};
+    const Layout needed = gemm_input(x.layout, branches.front().weight->layout);
+    // Megatron-LM hides the gather of x behind dX and the reduction of dX behind dW; without that,
+    // compute waits for each.
+    const bool async = b.plan.async_tensor_model_parallel_allreduce || b.plan.tp_comm_overlap;
+    const auto wait_if_blocking = [&](const Value& before, const Value& after) {
+        if (!async && before.pieces != after.pieces) {
+            b.ops.next_waits_for(b.ops.size() - 1);
+        }
+    };
+    Value gathered;
+    if (deferred == nullptr) {
+        gathered = b.relayout(first + " regather", x, needed);
+        wait_if_blocking(x, gathered);
+    }
+    Value sum;
+    for (const ColumnBranch& branch : branches) {
+        sum = b.gradient_product(std::string{branch.name} + " dgrad",
+                                 *branch.dy,
+                                 *branch.weight,
+                                 sum.empty() ? nullptr : &sum);
+    }
+    const Value dx = b.relayout(first + " dgrad reduce", sum, x.layout);
+    wait_if_blocking(sum, dx);
+    for (const ColumnBranch& branch : branches) {
+        const std::string text{branch.name};
+        if (deferred == nullptr) {
+            b.weight_product(text + " wgrad", gathered, *branch.dy, *branch.weight);
+        } else {
+            branch.weight->gradient_layout = weight_gradient(needed, branch.dy->layout);
+            deferred->push_back(
+                [text, x, needed, dy = *branch.dy, w = branch.weight](BlockBuilder& later) {
+                    const Value again = later.relayout(text + " regather", x, needed);
+                    later.weight_product(text + " wgrad", again, dy, *w);
+                });
+        }
+        if (branch.bias->elements > 0) {
+            b.bias_gradient(text + " bias gradient", *branch.dy, *branch.bias);
+        }
+    }
+    return dx;
+}
+
+LayerActivations layer_forward(BlockBuilder& b,
+                               LayerParameters& p,
+                               std::int64_t layer,
+                               ResidualStream& stream) {
+    const Lifetime saved =
+        b.plan.recompute_granularity == Recompute::full ? Lifetime::slot : Lifetime::micro_batch;
+    LayerActivations a;
+    a.input = stream;
+    a.norm1 = norm_forward(b, "norm 1", stream, p.norm1, saved);
+    a.normed_input = stream.residual;
+    Value gathered = gather_input(b, "qkv", a.norm1, p.qkv);
+    a.qkv = b.product("qkv", gathered, p.qkv, saved);
+    attention_forward_ops(b, layer, a);
+    if (b.model.parallel_block) {
+        // Both branches read the same gathered input, and their partial sums are added before one
+        // reduction: half the tensor-parallel communication.
+        a.fc1 = b.product("fc1", gathered, p.fc1, saved);
+        a.activated = activation_forward(b, a.fc1);
+        const std::size_t pieces = b.overlap_pieces(
+            gemm_output(a.context.layout, p.projection.layout), b.layouts.residual);
+        const Value sum = b.product("projection", a.context, p.projection, Lifetime::slot, pieces);
+        b.product("fc2", a.activated, p.fc2, Lifetime::slot, pieces, &sum);
+        stream.pending = b.relayout("branch reduce", sum, b.layouts.residual);
+        return a;
+    }
+    stream.pending = branch_output(b, "projection", a.context, p.projection);
+    a.norm2 = norm_forward(b, "norm 2", stream, p.norm2, saved);
+    a.middle = stream.residual;
+    gathered = gather_input(b, "fc1", a.norm2, p.fc1);
+    a.fc1 = b.product("fc1", gathered, p.fc1, saved);
+    a.activated = activation_forward(b, a.fc1);
+    stream.pending = branch_output(b, "fc2", a.activated, p.fc2);
+    return a;
+}
+
+namespace {
+
+// From the gradient of the MLP's output to that of fc1's output.
+Value mlp_backward(BlockBuilder& b,
+                   LayerParameters& p,
+                   const LayerActivations& saved,
+                   const Value& dy,
+                   const Value& gathered,
+                   Deferred* deferred) {
+    const Lifetime lifetime = deferred == nullptr ? Lifetime::slot : Lifetime::micro_batch;
+    const Value dactivated = b.gradient_product("fc2 dgrad", gathered, p.fc2);
+    weight_gradient_op(b, "fc2 wgrad", saved.activated, gathered, p.fc2, deferred);
+    if (p.fc2_bias.elements > 0) {
+        b.bias_gradient("fc2 bias gradient", dy, p.fc2_bias);
+    }
+    return activation_backward(b, dactivated, saved.fc1, lifetime);
+}
+
+// From the gradient of the projection's output to that of the QKV product.
+Value attention_backward(BlockBuilder& b,
+                         LayerParameters& p,
+                         std::int64_t layer,
+                         LayerActivations& saved,
+                         const Value& dy,
+                         const Value& gathered,
+                         Deferred* deferred) {
+    const Value dcontext = b.gradient_product("projection dgrad", gathered, p.projection);
+    weight_gradient_op(b, "projection wgrad", saved.context, gathered, p.projection, deferred);
+    if (p.projection_bias.elements > 0) {
+        b.bias_gradient("projection bias gradient", dy, p.projection_bias);
+    }
+    const Lifetime lifetime = deferred == nullptr ? Lifetime::slot : Lifetime::micro_batch;
+    return attention_backward_ops(b, layer, saved, dcontext, lifetime);
+}
+
+}  // namespace
+
+Value layer_backward(BlockBuilder& b,
+                     LayerParameters& p,
+                     std::int64_t layer,
+                     LayerActivations& saved,
+                     const Value& dout,
+                     Deferred* deferred) {
+    const Lifetime kept = deferred == nullptr ? Lifetime::slot : Lifetime::micro_batch;
+    const Value dmlp = branch_gradient(b, "dropout 2 backward", dout);
+    const Value gathered = gather_gradient(b, "fc2 backward", dmlp, p.fc2, kept);
+    const Value dfc1 = mlp_backward(b, p, saved, dmlp, gathered, deferred);
+    const ColumnBranch fc1{"fc1", &dfc1, &p.fc1, &p.fc1_bias};
+    if (b.model.parallel_block) {
+        const Value dqkv = attention_backward(b, p, layer, saved, dmlp, gathered, deferred);
+        const Value dn =
+            column_backward(b, saved.norm1, {fc1, {"qkv", &dqkv, &p.qkv, &p.qkv_bias}}, deferred);
+        return norm_backward(b, "norm 1 backward", dn, saved.normed_input, dout, p.norm1);
+    }
+    const Value dn2 = column_backward(b, saved.norm2, {fc1}, deferred);
+    const Value dmiddle = norm_backward(b, "norm 2 backward", dn2, saved.middle, dout, p.norm2);
+    const Value dattention = branch_gradient(b, "dropout 1 backward", dmiddle);
+    const Value gathered2 =
+        gather_gradient(b, "projection backward", dattention, p.projection, kept);
+    const Value dqkv = attention_backward(b, p, layer, saved, dattention, gathered2, deferred);
+    const Value dn1 =
+        column_backward(b, saved.norm1, {{"qkv", &dqkv, &p.qkv, &p.qkv_bias}}, deferred);
+    return norm_backward(b, "norm 1 backward", dn1, saved.normed_input, dmiddle, p.norm1);
+}
+
+}  // namespace orrery

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// How tensors lie on the mesh, and what it costs to change that. A Layout says for every mesh axis
+// whether a tensor is sharded along one of its dimensions, replicated, or held as partial sums.
+// Communication is the transition between two layouts, and how a matrix product's layouts go
+// together follows from which of its dimensions are sharded (the rules of GSPMD, Xu et al. 2021).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/mesh.h"
+#include "engine/program.h"
+
+namespace orrery {
+
+using Layout = std::vector<AxisPlacement>;  // by mesh axis
+
+constexpr AxisPlacement replicated() {
+    return {};
+}
+constexpr AxisPlacement sharded(int dim) {
+    return {.placement = Placement::shard, .dim = static_cast<std::int8_t>(dim)};
+}
+constexpr AxisPlacement partial() {
+    return {.placement = Placement::partial, .dim = -1};
+}
+
+// Dimensions of activations: (sequence, batch, width); of weights: (input width, output width).
+inline constexpr int kSequence = 0;
+inline constexpr int kBatch = 1;
+inline constexpr int kWidth = 2;
+inline constexpr int kInput = 0;
+inline constexpr int kOutput = 1;
+
+// One collective of a transition: over the group that spans `axes`.
+struct LayoutStep {
+    CollectiveKind kind = CollectiveKind::all_reduce;
+    std::uint32_t axes = 0;
+    bool operator==(const LayoutStep&) const = default;
+};
+
+// The collectives that turn `from` into `to`: reductions first, then exchanges, then gathers; axes
+// that need the same collective share one. Taking a slice of a replicated tensor is free. Asserts
+// that `to` does not ask for partial sums of what is already whole.
+std::vector<LayoutStep> transition(const Layout& from, const Layout& to);
+
+// Elements of one rank's part of a tensor with this global shape.
+std::int64_t local_elements(const std::vector<std::int64_t>& shape,
+                            const Layout& layout,
+                            const Mesh& mesh);
+// Extent of one dimension of it.
+std::int64_t local_extent(std::int64_t extent, int dim, const Layout& layout, const Mesh& mesh);
+
+// y(sequence, batch, output) = x(sequence, batch, input) w(input, output).
+// The layout that x must have, given what it has and the weight's.
+Layout gemm_input(const Layout& x, const Layout& weight);
+// The layout of y, given an x that fits.
+Layout gemm_output(const Layout& x, const Layout& weight);
+// The same for the gradient with respect to x: dx = dy w^T.
+Layout gemm_gradient_input(const Layout& dy, const Layout& weight);
+Layout gemm_gradient_output(const Layout& dy, const Layout& weight);
+// dw = x^T dy sums over the tokens: partial along every axis that shards them.
+Layout weight_gradient(const Layout& x, const Layout& dy);
+
+}  // namespace orrery

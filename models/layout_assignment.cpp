@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/layout_assignment.h"
+
+#include "models/rank_mesh.h"
+
+namespace orrery {
+namespace {
+
+// Axes of size one hold everything anyway: leaving them replicated keeps empty groups away.
+void set(Layout& layout, const Mesh& mesh, std::uint32_t axis, AxisPlacement placement) {
+    if (mesh.size(axis) > 1) {
+        layout[axis] = placement;
+    }
+}
+
+}  // namespace
+
+std::int64_t LayoutAssignment::axes_size(std::uint32_t axes) const {
+    std::int64_t size = 1;
+    for (std::uint32_t a = 0; a < mesh.axes().size(); ++a) {
+        if ((axes >> a & 1u) != 0) {
+            size *= mesh.size(a);
+        }
+    }
+    return size;
+}
+
+std::int64_t LayoutAssignment::shard_ranks() const {
+    return axes_size(shard_axes);
+}
+
+LayoutAssignment assign_layouts(const ParallelPlan& plan) {
+    LayoutAssignment a;
+    a.mesh = rank_mesh(plan);
+    const Mesh& mesh = a.mesh;
+    const std::uint32_t tp = mesh.axis("tp");
+    const std::uint32_t cp = mesh.axis("cp");
+    const std::uint32_t dp = mesh.axis("dp");
+    a.pipeline_axis = mesh.axis("pp");
+    a.chunks = static_cast<std::int32_t>(plan.virtual_pipeline_model_parallel_size);
+    a.context_axis = cp;
+    const Layout nothing(mesh.axes().size());
+
+    a.tokens = nothing;
+    a.data_axes = 1u << cp | 1u << dp;
+    a.shard_axes = a.data_axes;
+    for (std::uint32_t axis = 0; axis < mesh.axes().size(); ++axis) {
+        if (mesh.axes()[axis].name == "dpr") {  // replicates shard groups (hybrid sharding)
+            set(a.tokens, mesh, axis, sharded(kBatch));
+            a.data_axes |= 1u << axis;
+        }
+    }
+    set(a.tokens, mesh, dp, sharded(kBatch));
+    set(a.tokens, mesh, cp, sharded(kSequence));
+
+    a.residual = a.tokens;
+    if (plan.sequence_parallel) {
+        set(a.residual, mesh, tp, sharded(kSequence));
+    }
+    a.pipeline = a.residual;
+    if (plan.scatter_gather_tensors_in_pipeline) {
+        set(a.pipeline, mesh, tp, sharded(kSequence));
+    }
+    a.query = a.tokens;
+    set(a.query, mesh, tp, sharded(kWidth));
+    a.key_value = a.query;
+    if (plan.context_parallel_comm == ContextParallelComm::all_to_all) {
+        set(a.query, mesh, cp, sharded(kWidth));
+        a.key_value = a.query;
+    } else {
+        set(a.key_value, mesh, cp, replicated());
+        a.stream_key_value = mesh.size(cp) > 1;
+    }
+
+    a.column_weight = a.row_weight = a.vector_weight = a.embedding = nothing;
+    set(a.column_weight, mesh, tp, sharded(kOutput));
+    set(a.row_weight, mesh, tp, sharded(kInput));
+    set(a.embedding, mesh, tp, sharded(kInput));
+
+    const auto held = [&](ShardingStrategy from) {
+        return plan.data_parallel_sharding_strategy >= from ? Placement::shard
+                                                            : Placement::replicate;
+    };
+    a.optimizer = held(ShardingStrategy::optim);
+    // The distributed optimizer reduce-scatters gradients from stage 1 on; what stage 2 adds is
+    // that the whole gradient is not kept: that is a lifetime, see memory.h.
+    a.gradients = held(ShardingStrategy::optim);
+    a.weights = held(ShardingStrategy::optim_grads_params);
+    return a;
+}
+
+}  // namespace orrery

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/parameters.h"
+
+#include <fmt/format.h>
+
+namespace orrery {
+namespace {
+
+class ParameterFactory {
+public:
+    ParameterFactory(ProgramTables& tables,
+                     const ParallelPlan& plan,
+                     const LayoutAssignment& layouts)
+        : tables_(tables), plan_(plan), layouts_(layouts) {}
+
+    Parameter make(std::string name,
+                   std::int64_t layer,
+                   std::int64_t input,
+                   std::int64_t output,
+                   const Layout& layout) {
+        Parameter p{.name = std::move(name),
+                    .layer = layer,
+                    .layout = layout,
+                    .shape = {input, output},
+                    .gradient_layout = {}};
+        p.elements = local_elements(p.shape, layout, layouts_.mesh);
+        const Dtype dtype = plan_.precision == Dtype::fp8 ? Dtype::bf16 : plan_.precision;
+        const bool sharded_weights = layouts_.weights == Placement::shard;
+        const std::int64_t ranks = layouts_.shard_ranks();
+        const std::int64_t shard = (p.elements + ranks - 1) / ranks;
+        p.stored = tensor(p,
+                          "",
+                          dtype,
+                          TensorKind::weights,
+                          Lifetime::persistent,
+                          sharded_weights ? shard : p.elements);
+        p.weight =
+            !sharded_weights
+                ? p.stored
+                : tensor(
+                      p, " gathered", dtype, TensorKind::communication, Lifetime::slot, p.elements);
+        // ZeRO 2 frees what is not its shard after the reduction; ZeRO 1 keeps the whole buffer.
+        const bool step = plan_.data_parallel_sharding_strategy == ShardingStrategy::optim_grads;
+        p.gradient = tensor(
+            p,
+            " gradient",
+            plan_.gradient_dtype,
+            TensorKind::gradients,
+            sharded_weights ? Lifetime::slot : (step ? Lifetime::step : Lifetime::persistent),
+            p.elements);
+        p.gradient_shard = !sharded_weights ? p.gradient
+                                            : tensor(p,
+                                                     " gradient shard",
+                                                     plan_.gradient_dtype,
+                                                     TensorKind::gradients,
+                                                     Lifetime::persistent,
+                                                     shard);
+        return p;
+    }
+
+private:
+    TensorId tensor(const Parameter& p,
+                    std::string_view suffix,
+                    Dtype dtype,
+                    TensorKind kind,
+                    Lifetime lifetime,
+                    std::int64_t elements) {
+        return tables_.tensor({.name = p.name + std::string{suffix},
+                               .parameter = p.name,
+                               .dtype = dtype,
+                               .kind = kind,
+                               .lifetime = lifetime,
+                               .global_shape = p.shape,
+                               .layout = p.layout,
+                               .bytes = Bytes{elements * size_bytes(dtype)},
+                               .buffer = 0,
+                               .offset = Bytes{}});
+    }
+
+    ProgramTables& tables_;
+    const ParallelPlan& plan_;
+    const LayoutAssignment& layouts_;
+};
+
+LayerParameters layer_parameters_of(ParameterFactory& make,
+                                    const Transformer& m,
+                                    const LayoutAssignment& l,
+                                    std::int64_t layer) {
+    LayerParameters p;
+    const auto named = [&](std::string_view text) {
+        return fmt::format("layers.{}.{}", layer, text);
+    };
+    const std::int64_t h = m.hidden_size;
+    const std::int64_t qkv = m.query_size() + 2 * m.kv_size();
+    const std::int64_t fc1 = m.ffn_hidden_size * (m.gated_mlp() ? 2 : 1);
+    const std::int64_t norm = m.normalization == Normalization::layernorm ? 2 * h : h;
+    p.norm1 = make.make(named("input_layernorm"), layer, 1, norm, l.vector_weight);
+    p.qkv = make.make(named("self_attention.linear_qkv.weight"), layer, h, qkv, l.column_weight);
+    p.projection = make.make(
+        named("self_attention.linear_proj.weight"), layer, m.query_size(), h, l.row_weight);
+    if (!m.parallel_block) {
+        p.norm2 = make.make(named("pre_mlp_layernorm"), layer, 1, norm, l.vector_weight);
+    }
+    p.fc1 = make.make(named("mlp.linear_fc1.weight"), layer, h, fc1, l.column_weight);
+    p.fc2 = make.make(named("mlp.linear_fc2.weight"), layer, m.ffn_hidden_size, h, l.row_weight);
+    if (m.add_bias_linear) {
+        p.qkv_bias =
+            make.make(named("self_attention.linear_qkv.bias"), layer, 1, qkv, l.column_weight);
+        p.projection_bias =
+            make.make(named("self_attention.linear_proj.bias"), layer, 1, h, l.vector_weight);
+        p.fc1_bias = make.make(named("mlp.linear_fc1.bias"), layer, 1, fc1, l.column_weight);
+        p.fc2_bias = make.make(named("mlp.linear_fc2.bias"), layer, 1, h, l.vector_weight);
+    }
+    return p;
+}
+
+}  // namespace
+
+void create_parameters(ProgramTables& tables,
+                       const Transformer& model,
+                       const ParallelPlan& plan,
+                       const LayoutAssignment& layouts,
+                       const Chunk* tied,
+                       Chunk& chunk) {
+    ParameterFactory factory{tables, plan, layouts};
+    const ChunkShape& shape = chunk.shape;
+    const std::int64_t h = model.hidden_size;
+    if (shape.has_embedding) {
+        chunk.embedding = factory.make(
+            "embedding.word_embeddings.weight", -1, model.vocab_size, h, layouts.embedding);
+        if (model.position_embedding == PositionEmbedding::learned) {
+            chunk.position = factory.make("embedding.position_embeddings.weight",
+                                          -1,
+                                          model.seq_length,
+                                          h,
+                                          layouts.vector_weight);
+        }
+    }
+    for (std::int64_t i = 0; i < shape.num_layers; ++i) {
+        chunk.layers.push_back(layer_parameters_of(factory, model, layouts, shape.first_layer + i));
+    }
+    if (shape.has_head) {
+        const std::int64_t norm = model.normalization == Normalization::layernorm ? 2 * h : h;
+        chunk.final_norm =
+            factory.make("final_layernorm", model.num_layers, 1, norm, layouts.vector_weight);
+        const Chunk* shared = tied;
+        if (shared == nullptr && model.tied_embeddings && shape.has_embedding) {
+            shared = &chunk;
+        }
+        if (shared != nullptr) {
+            chunk.output = shared->embedding;  // the same tensors, read the other way round
+            chunk.output.layer = model.num_layers;
+            chunk.output.layout = layouts.column_weight;
+            chunk.output.shape = {h, model.vocab_size};
+        } else {
+            chunk.output = factory.make("output_layer.weight",
+                                        model.num_layers,
+                                        h,
+                                        model.vocab_size,
+                                        layouts.column_weight);
+        }
+    }
+}
+
+std::vector<Parameter*> Chunk::parameters() {
+    std::vector<Parameter*> all;
+    const auto add = [&](Parameter& p) {
+        if (p.elements > 0) {
+            all.push_back(&p);
+        }
+    };
+    add(embedding);
+    add(position);
+    for (LayerParameters& layer : layers) {
+        const std::vector<Parameter*> of_layer = layer.present();
+        all.insert(all.end(), of_layer.begin(), of_layer.end());
+    }
+    add(final_norm);
+    if (output.elements > 0 && (embedding.elements == 0 || output.stored != embedding.stored)) {
+        add(output);
+    }
+    return all;
+}
+
+}  // namespace orrery

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/segment_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "engine/check.h"
+
+namespace orrery {
+
+std::uint32_t ProgramTables::name(std::string_view text) {
+    const auto found = names_.find(text);
+    if (found != names_.end()) {
+        return found->second;
+    }
+    const auto id = static_cast<std::uint32_t>(program_.names.size());
+    program_.names.emplace_back(text);
+    names_.emplace(std::string{text}, id);
+    return id;
+}
+
+std::uint32_t ProgramTables::kernel(const KernelCall& call) {
+    std::vector<std::int64_t> key{static_cast<std::int64_t>(call.kind),
+                                  static_cast<std::int64_t>(call.dtype),
+                                  call.variant,
+                                  call.bytes,
+                                  std::bit_cast<std::int64_t>(call.flop)};
+    key.insert(key.end(), call.dims.begin(), call.dims.end());
+    const auto [entry, added] =
+        kernels_.emplace(std::move(key), static_cast<std::uint32_t>(program_.kernels.size()));
+    if (added) {
+        program_.kernels.push_back(call);
+    }
+    return entry->second;
+}
+
+std::uint32_t ProgramTables::collective(const CollectiveCall& call) {
+    std::vector<std::int64_t> key{static_cast<std::int64_t>(call.kind),
+                                  static_cast<std::int64_t>(index(call.group)),
+                                  call.bytes.count(),
+                                  static_cast<std::int64_t>(call.wire),
+                                  call.communicator,
+                                  call.sm_limit};
+    const auto [entry, added] = collectives_.emplace(
+        std::move(key), static_cast<std::uint32_t>(program_.collectives.size()));
+    if (added) {
+        program_.collectives.push_back(call);
+    }
+    return entry->second;
+}
+
+std::uint32_t ProgramTables::send_recv(const SendRecvCall& call) {
+    const auto found = std::find(program_.send_recvs.begin(), program_.send_recvs.end(), call);
+    if (found == program_.send_recvs.end()) {
+        program_.send_recvs.push_back(call);
+        return static_cast<std::uint32_t>(program_.send_recvs.size() - 1);
+    }
+    return static_cast<std::uint32_t>(found - program_.send_recvs.begin());
+}
+
+GroupId ProgramTables::group(std::uint32_t axes) {
+    for (std::size_t i = 0; i < program_.groups.size(); ++i) {
+        if (program_.groups[i].axes == axes && program_.groups[i].subset.empty()) {
+            return to_id<GroupId>(i);
+        }
+    }
+    Group group{.name = {}, .axes = axes, .subset_axis = 0, .subset = {}, .explicit_ranks = {}};
+    for (std::uint32_t a = 0; a < program_.mesh.axes().size(); ++a) {
+        if ((axes >> a & 1u) != 0) {
+            group.name += (group.name.empty() ? "" : "-") + program_.mesh.axes()[a].name;
+        }
+    }
+    program_.groups.push_back(std::move(group));
+    return to_id<GroupId>(program_.groups.size() - 1);
+}
+
+GroupId ProgramTables::group(std::uint32_t axis, std::vector<std::uint32_t> subset) {
+    const std::uint32_t axes = 1u << axis;
+    for (std::size_t i = 0; i < program_.groups.size(); ++i) {
+        if (program_.groups[i].axes == axes && program_.groups[i].subset == subset) {
+            return to_id<GroupId>(i);
+        }
+    }
+    std::string text = program_.mesh.axes()[axis].name + "{";
+    for (const std::uint32_t c : subset) {
+        text += std::to_string(c) + (c == subset.back() ? "}" : ",");
+    }
+    program_.groups.push_back({.name = std::move(text),
+                               .axes = axes,
+                               .subset_axis = axis,
+                               .subset = std::move(subset),
+                               .explicit_ranks = {}});
+    return to_id<GroupId>(program_.groups.size() - 1);
+}
+
+TensorId ProgramTables::tensor(Tensor tensor) {
+    tensor.buffer = static_cast<std::uint32_t>(program_.tensors.size());
+    program_.tensors.push_back(std::move(tensor));
+    return to_id<TensorId>(program_.tensors.size() - 1);
+}
+
+SegmentBuilder::SegmentBuilder(ProgramTables& tables, std::string name) : tables_(tables) {
+    segment_.name = std::move(name);
+}
+
+std::uint32_t SegmentBuilder::kernel(const KernelCall& call, const OpSpec& spec) {
+    return append(OpKind::kernel, tables_.kernel(call), spec);
+}
+
+std::uint32_t SegmentBuilder::collective(const CollectiveCall& call, const OpSpec& spec) {
+    return append(OpKind::collective, tables_.collective(call), spec);
+}
+
+std::uint32_t SegmentBuilder::send_recv(const SendRecvCall& call, const OpSpec& spec) {
+    return append(OpKind::send_recv, tables_.send_recv(call), spec);
+}
+
+void SegmentBuilder::next_waits_for(std::uint32_t op) {
+    extra_waits_.push_back(op);
+}
+
+std::uint32_t SegmentBuilder::append(OpKind kind, std::uint32_t payload, const OpSpec& spec) {
+    Program& program = tables_.program();
+    const std::uint32_t position = size();
+    // The latest op to wait for on each other stream: earlier ones on that stream are implied.
+    std::array<std::int64_t, kNumStreams> latest;
+    latest.fill(-1);
+    const auto depend = [&](std::int64_t on) {
+        if (on >= 0) {
+            const StreamId stream = segment_.ops[static_cast<std::size_t>(on)].stream;
+            latest[index(stream)] = std::max(latest[index(stream)], on);
+        }
+    };
+    for (const std::uint32_t op : extra_waits_) {
+        depend(op);
+    }
+    extra_waits_.clear();
+    Op op{.kind = kind,
+          .stream = spec.stream,
+          .cause = spec.cause,
+          .launches = spec.launches,
+          .payload = payload,
+          .name = tables_.name(spec.name),
+          .first_wait = static_cast<std::uint32_t>(program.waits.size()),
+          .first_operand = static_cast<std::uint32_t>(program.operands.size())};
+    for (const TensorId t : spec.reads) {
+        program.operands.push_back({t, Access::read});
+        depend(uses_[t].writer);
+    }
+    const auto overwrite = [&](TensorId t, Access access) {
+        program.operands.push_back({t, access});
+        depend(uses_[t].writer);
+        for (const std::uint32_t reader : uses_[t].readers) {
+            depend(reader);
+        }
+    };
+    for (const TensorId t : spec.writes) {
+        overwrite(t, Access::write);
+    }
+    for (const TensorId t : spec.accumulates) {
+        overwrite(t, Access::accumulate);
+    }
+    for (const TensorId t : spec.reads) {
+        uses_[t].readers.push_back(position);
+    }
+    for (const auto* written : {&spec.writes, &spec.accumulates}) {
+        for (const TensorId t : *written) {
+            uses_[t] = {.writer = position, .readers = {}};
+        }
+    }
+    for (std::size_t s = 0; s < kNumStreams; ++s) {
+        if (latest[s] >= 0 && s != index(spec.stream)) {
+            program.waits.push_back(static_cast<std::uint32_t>(latest[s]));
+        }
+    }
+    op.num_waits = static_cast<std::uint32_t>(program.waits.size()) - op.first_wait;
+    op.num_operands = static_cast<std::uint32_t>(program.operands.size()) - op.first_operand;
+    segment_.ops.push_back(op);
+    return position;
+}
+
+SegmentId SegmentBuilder::finish() {
+    ORRERY_CHECK(extra_waits_.empty());
+    Program& program = tables_.program();
+    program.segments.push_back(std::move(segment_));
+    return to_id<SegmentId>(program.segments.size() - 1);
+}
+
+}  // namespace orrery

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Appends ops to one segment of a Program. Equal payloads share one table entry, and waits follow
+// from the operands: an op waits for whoever on another stream last wrote what it reads, and for
+// the readers of what it overwrites. Nobody writes a wait by hand unless it stands for a resource.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/program.h"
+#include "models/layout.h"
+
+namespace orrery {
+
+// The streams of every rank.
+inline constexpr StreamId kComputeStream{0};
+inline constexpr StreamId kTensorStream{1};
+inline constexpr StreamId kContextStream{2};
+inline constexpr StreamId kDataStream{3};
+inline constexpr StreamId kForwardReceiveStream{4};
+inline constexpr StreamId kForwardSendStream{5};
+inline constexpr StreamId kBackwardReceiveStream{6};
+inline constexpr StreamId kBackwardSendStream{7};
+inline constexpr std::size_t kNumStreams = 8;
+
+// A Program under construction: tables with equal entries shared.
+class ProgramTables {
+public:
+    explicit ProgramTables(Program& program) : program_(program) {}
+
+    Program& program() { return program_; }
+    std::uint32_t name(std::string_view text);
+    std::uint32_t kernel(const KernelCall& call);
+    std::uint32_t collective(const CollectiveCall& call);
+    std::uint32_t send_recv(const SendRecvCall& call);
+    // The group that spans these mesh axes.
+    GroupId group(std::uint32_t axes);
+    // The group over `axis` that only these coordinates of it take part in.
+    GroupId group(std::uint32_t axis, std::vector<std::uint32_t> subset);
+    TensorId tensor(Tensor tensor);
+
+private:
+    Program& program_;
+    std::map<std::string, std::uint32_t, std::less<>> names_;
+    std::map<std::vector<std::int64_t>, std::uint32_t> kernels_;
+    std::map<std::vector<std::int64_t>, std::uint32_t> collectives_;
+};
+
+struct OpSpec {
+    std::string_view name;
+    StreamId stream = kComputeStream;
+    Cause cause = Cause::memory_bound_kernels;
+    std::vector<TensorId> reads;
+    std::vector<TensorId> writes;
+    std::vector<TensorId> accumulates;
+    std::uint8_t launches = 1;
+};
+
+class SegmentBuilder {
+public:
+    SegmentBuilder(ProgramTables& tables, std::string name);
+
+    // Position of the new op in the segment.
+    std::uint32_t kernel(const KernelCall& call, const OpSpec& spec);
+    std::uint32_t collective(const CollectiveCall& call, const OpSpec& spec);
+    std::uint32_t send_recv(const SendRecvCall& call, const OpSpec& spec);
+
+    // The next op appended also waits for this one (a resource, not a datum).
+    void next_waits_for(std::uint32_t op);
+    std::uint32_t size() const { return static_cast<std::uint32_t>(segment_.ops.size()); }
+    ProgramTables& tables() { return tables_; }
+    SegmentId finish();
+
+private:
+    struct Use {
+        std::int64_t writer = -1;            // op that wrote it last
+        std::vector<std::uint32_t> readers;  // since then
+    };
+    std::uint32_t append(OpKind kind, std::uint32_t payload, const OpSpec& spec);
+
+    ProgramTables& tables_;
+    Segment segment_;
+    std::map<TensorId, Use> uses_;
+    std::vector<std::uint32_t> extra_waits_;
+};
+
+}  // namespace orrery

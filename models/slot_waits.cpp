@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/slot_waits.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <vector>
+
+#include "models/segment_builder.h"
+
+namespace orrery {
+namespace {
+
+// A position in program order.
+struct Point {
+    std::int64_t slot = -1;
+    std::uint32_t op = 0;
+    auto operator<=>(const Point&) const = default;
+};
+
+struct Use {
+    Point writer;
+    StreamId writer_stream{};
+    std::array<Point, kNumStreams> readers{};  // since then, by stream
+};
+
+class HazardTracker {
+public:
+    HazardTracker(const Program& program, Role& role) : program_(program), role_(role) {
+        find_shared_tensors();
+    }
+
+    void run() {
+        for (std::size_t s = 0; s < role_.slots.size(); ++s) {
+            Slot& slot = role_.slots[s];
+            const Segment& segment = program_.segment_of(slot);
+            for (std::uint32_t o = 0; o < segment.ops.size(); ++o) {
+                visit(slot, segment.ops[o], {static_cast<std::int64_t>(s), o});
+            }
+            std::sort(slot.waits.begin(),
+                      slot.waits.end(),
+                      [](const SlotWait& a, const SlotWait& b) { return a.op < b.op; });
+        }
+    }
+
+private:
+    // Only tensors that several streams touch can need a wait.
+    void find_shared_tensors() {
+        std::vector<std::uint32_t> streams(program_.tensors.size(), 0);
+        std::vector<bool> seen(program_.segments.size(), false);
+        for (const Slot& slot : role_.slots) {
+            if (seen[index(slot.segment)]) {
+                continue;
+            }
+            seen[index(slot.segment)] = true;
+            for (const Op& op : program_.segment_of(slot).ops) {
+                for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+                    const Operand& operand = program_.operands[op.first_operand + i];
+                    streams[index(operand.tensor)] |= 1u << index(op.stream);
+                }
+            }
+        }
+        shared_.resize(streams.size());
+        for (std::size_t t = 0; t < streams.size(); ++t) {
+            shared_[t] = (streams[t] & (streams[t] - 1)) != 0 &&
+                         program_.tensors[t].lifetime != Lifetime::slot;
+        }
+    }
+
+    void visit(Slot& slot, const Op& op, Point here) {
+        std::array<Point, kNumStreams> latest{};
+        const auto depend = [&](Point on, std::size_t stream) {
+            if (on.slot >= 0 && on.slot != here.slot) {
+                latest[stream] = std::max(latest[stream], on);
+            }
+        };
+        for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+            const Operand& operand = program_.operands[op.first_operand + i];
+            if (!shared_[index(operand.tensor)]) {
+                continue;
+            }
+            Use& use = uses_[key(slot, operand.tensor)];
+            depend(use.writer, index(use.writer_stream));
+            if (operand.access == Access::read) {
+                use.readers[index(op.stream)] = here;
+                continue;
+            }
+            for (std::size_t s = 0; s < kNumStreams; ++s) {
+                depend(use.readers[s], s);
+            }
+            use = {.writer = here, .writer_stream = op.stream, .readers = {}};
+        }
+        auto& waited = waited_[index(op.stream)];
+        for (std::size_t s = 0; s < kNumStreams; ++s) {
+            if (s != index(op.stream) && latest[s].slot >= 0 && latest[s] > waited[s]) {
+                waited[s] = latest[s];
+                slot.waits.push_back({.op = here.op,
+                                      .slot = static_cast<std::uint32_t>(latest[s].slot),
+                                      .slot_op = latest[s].op,
+                                      .carried = false});
+            }
+        }
+    }
+
+    std::uint64_t key(const Slot& slot, TensorId tensor) const {
+        const bool of_micro_batch =
+            program_.tensors[index(tensor)].lifetime == Lifetime::micro_batch;
+        const auto instance = static_cast<std::uint32_t>(of_micro_batch ? slot.micro_batch : -1);
+        return static_cast<std::uint64_t>(index(tensor)) << 32 | instance;
+    }
+
+    const Program& program_;
+    Role& role_;
+    std::vector<bool> shared_;
+    std::unordered_map<std::uint64_t, Use> uses_;
+    // waited_[a][b]: the latest op of stream b that stream a has waited for.
+    std::array<std::array<Point, kNumStreams>, kNumStreams> waited_{};
+};
+
+}  // namespace
+
+void derive_slot_waits(const Program& program, Role& role) {
+    HazardTracker{program, role}.run();
+}
+
+}  // namespace orrery
