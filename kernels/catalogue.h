@@ -3,6 +3,9 @@
 // variant of the KernelCall mean and how FLOP and bytes are counted.
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "kernels/activation/activation.h"        // gelu_*, swiglu_*
 #include "kernels/attention/attention.h"          // attention_forward, attention_backward
 #include "kernels/cast/cast.h"                    // cast, cast_transpose
@@ -16,3 +19,17 @@
 #include "kernels/rmsnorm/rmsnorm.h"              // rmsnorm_*
 #include "kernels/rope/rope.h"                    // rope
 #include "kernels/softmax/softmax.h"              // softmax_forward, softmax_backward
+
+namespace orrery {
+
+// The call that the descriptors make for such a key, with its FLOP and bytes; nothing if a
+// dimension or the variant is out of range.
+std::optional<KernelCall> call_from_key(KernelKind kind,
+                                        Dtype dtype,
+                                        std::uint8_t variant,
+                                        const std::array<std::int64_t, 6>& dims);
+
+std::optional<KernelKind> kernel_kind(std::string_view name);
+std::optional<Dtype> dtype_named(std::string_view name);
+
+}  // namespace orrery

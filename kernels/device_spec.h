@@ -12,19 +12,19 @@
 namespace orrery {
 
 struct DeviceSpec {
-    std::string name;                // "a100-80g"
-    std::string generation;          // "volta", "ampere", "hopper", "blackwell", "cpu"
+    std::string name;                       // "a100-80g"
+    std::string generation;                 // "volta", "ampere", "hopper", "blackwell", "cpu"
     std::uint32_t compute_capability = 80;  // 70, 80, 90, 100
     std::uint32_t num_sms = 108;
-    FlopRate peak_fp32;              // CUDA cores (TF32 tensor cores where they exist)
-    FlopRate peak_fp16;              // dense tensor core, fp16 and bf16
-    FlopRate peak_fp8;               // 0: not supported, falls back to peak_fp16
-    Bandwidth memory_bandwidth;      // HBM
-    Bytes memory;                    // HBM capacity
+    FlopRate peak_fp32;          // CUDA cores (TF32 tensor cores where they exist)
+    FlopRate peak_fp16;          // dense tensor core, fp16 and bf16
+    FlopRate peak_fp8;           // 0: not supported, falls back to peak_fp16
+    Bandwidth memory_bandwidth;  // HBM
+    Bytes memory;                // HBM capacity
     Bytes l2_cache;
-    Time kernel_latency;             // smallest time of an empty kernel on the device
-    Time launch_cost;                // host time of one launch in an eager framework
-    Time graph_launch_cost;          // of one kernel replayed from a CUDA graph
+    Time kernel_latency;     // smallest time of an empty kernel on the device
+    Time launch_cost;        // host time of one launch in an eager framework
+    Time graph_launch_cost;  // of one kernel replayed from a CUDA graph
 
     FlopRate peak(Dtype dtype) const {
         switch (dtype) {

@@ -17,9 +17,13 @@ struct SoftmaxShape {
     std::int64_t seq_kv = 0;
     bool causal = true;
     bool dropout = false;
-    bool unfused_steps = false;  // scale, mask, softmax as three kernels: eager PyTorch
+    bool unfused_steps = false;  // scale, mask (if causal) and softmax as kernels of their own
     bool operator==(const SoftmaxShape&) const = default;
 };
+
+inline std::int64_t unfused_step_bytes(const SoftmaxShape& shape, std::int64_t size) {
+    return shape.unfused_steps ? 2 * size * (shape.causal ? 2 : 1) : 0;
+}
 
 inline KernelCall softmax_call(KernelKind kind,
                                const SoftmaxShape& shape,
@@ -37,14 +41,14 @@ inline KernelCall softmax_call(KernelKind kind,
 }
 
 // Scores read, probabilities written; dropout reads them again, writes its mask (one byte) and the
-// result. One kernel a step reads and writes twice more.
+// result. Steps of their own read and write once more for the scale and once more for the mask.
 inline KernelCall softmax_forward(const SoftmaxShape& shape, Dtype dtype) {
     const std::int64_t size = size_bytes(dtype);
     return softmax_call(
         KernelKind::softmax_forward,
         shape,
         dtype,
-        2 * size + (shape.dropout ? 2 * size + 1 : 0) + (shape.unfused_steps ? 4 * size : 0),
+        2 * size + (shape.dropout ? 2 * size + 1 : 0) + unfused_step_bytes(shape, size),
         6.0);
 }
 
@@ -55,7 +59,7 @@ inline KernelCall softmax_backward(const SoftmaxShape& shape, Dtype dtype) {
         KernelKind::softmax_backward,
         shape,
         dtype,
-        3 * size + (shape.dropout ? 2 * size + 1 : 0) + (shape.unfused_steps ? 4 * size : 0),
+        3 * size + (shape.dropout ? 2 * size + 1 : 0) + unfused_step_bytes(shape, size),
         5.0);
 }
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers "how long does this kernel take?" for one device: a measured time where the profile has
+// this very kernel; else the general efficiency curve (kernels/efficiency.h), corrected by what the
+// profile's neighbours of the same kind, dtype and variant say about the curve's error; else the
+// curve alone. The correction is a Gaussian process over the logarithms of the dimensions: near a
+// measured shape it follows the measurement, far away it returns to the curve, and its variance is
+// the answer's uncertainty.
+#pragma once
+
+#include <array>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "engine/kernel_cost.h"
+#include "kernels/efficiency.h"
+#include "kernels/profile.h"
+
+namespace orrery {
+
+class CostModel : public KernelCost {
+public:
+    // Uses the rows of `profile` that name the device.
+    CostModel(const DeviceSpec& device, const EfficiencyTable& table, const Profile& profile = {});
+
+    KernelTime time(const KernelCall& call) const override;
+
+private:
+    using Group = std::tuple<KernelKind, Dtype, std::uint8_t>;
+    struct Neighbour {
+        std::array<std::int64_t, 6> dims;
+        std::array<double, 7> position;  // of the shape, in octaves
+        double seconds;
+        double log_ratio;  // measured / curve
+        double variance;   // of one such measurement
+    };
+    struct Correction {
+        double log_ratio = 0;
+        double sigma = 0;
+        bool informed = false;  // the neighbours took half of the curve's variance away
+    };
+    Correction correction(const std::vector<Neighbour>& group,
+                          const KernelCall& call,
+                          double curve_sigma) const;
+
+    EfficiencyCurves curves_;
+    std::map<Group, std::vector<Neighbour>> profile_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one user of fast-cpp-csv-parser in this room: its line reader keeps count of lines and
+// accepts every line ending; splitting is ours because the columns are known at run time only.
+#include "kernels/csv_rows.h"
+
+// The library cuts long file names with strncpy on purpose.
+#pragma GCC diagnostic ignored "-Wstringop-truncation"
+#define CSV_IO_NO_THREAD
+#include <libfccp/csv.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+
+namespace orrery {
+
+namespace {
+
+std::vector<std::string> split(std::string_view line) {
+    std::vector<std::string> fields;
+    while (true) {
+        const std::size_t comma = line.find(',');
+        std::string_view field = line.substr(0, comma);
+        const std::size_t first = field.find_first_not_of(" \t");
+        const std::size_t last = field.find_last_not_of(" \t");
+        fields.emplace_back(first == std::string_view::npos
+                                ? std::string_view{}
+                                : field.substr(first, last - first + 1));
+        if (comma == std::string_view::npos) {
+            return fields;
+        }
+        line.remove_prefix(comma + 1);
+    }
+}
+
+// Position of each wanted column in the file.
+ResultOrErrors<std::vector<std::size_t>> match_header(const std::vector<std::string>& header,
+                                                      const std::vector<std::string>& columns,
+                                                      bool other_columns,
+                                                      const std::string& where) {
+    std::vector<std::size_t> position;
+    Errors errors;
+    for (const std::string& column : columns) {
+        const auto found = std::find(header.begin(), header.end(), column);
+        if (found == header.end()) {
+            errors.push_back({where, "column " + column + " is missing", ""});
+        }
+        position.push_back(static_cast<std::size_t>(found - header.begin()));
+    }
+    for (std::size_t i = 0; i < header.size(); ++i) {
+        if (std::find(header.begin(), header.begin() + static_cast<std::ptrdiff_t>(i), header[i]) !=
+            header.begin() + static_cast<std::ptrdiff_t>(i)) {
+            errors.push_back({where, "column " + header[i] + " appears twice", ""});
+        }
+        if (!other_columns &&
+            std::find(columns.begin(), columns.end(), header[i]) == columns.end()) {
+            errors.push_back({where, "unknown column '" + header[i] + "'", ""});
+        }
+    }
+    if (!errors.empty()) {
+        return unexpected<Errors>(std::move(errors));
+    }
+    return position;
+}
+
+}  // namespace
+
+ResultOrErrors<std::vector<CsvRow>> read_csv(std::istream& text,
+                                             const std::string& name,
+                                             const std::vector<std::string>& columns,
+                                             bool other_columns) {
+    std::vector<CsvRow> rows;
+    std::vector<std::size_t> position;
+    std::size_t width = 0;
+    Errors errors;
+    try {
+        io::LineReader lines(name, text);
+        while (const char* raw = lines.next_line()) {
+            const std::string_view line(raw);
+            if (line.empty() || line.front() == '#') {
+                continue;
+            }
+            const std::string where = name + ":" + std::to_string(lines.get_file_line());
+            const std::vector<std::string> fields = split(line);
+            if (width == 0) {
+                auto matched = match_header(fields, columns, other_columns, where);
+                if (!matched) {
+                    return unexpected<Errors>(std::move(matched.error()));
+                }
+                position = std::move(*matched);
+                width = fields.size();
+                continue;
+            }
+            if (fields.size() != width) {
+                errors.push_back({where,
+                                  "the row has " + std::to_string(fields.size()) +
+                                      " fields, the header " + std::to_string(width),
+                                  "fields cannot contain commas"});
+                continue;
+            }
+            CsvRow row{where, {}};
+            for (const std::size_t column : position) {
+                row.fields.push_back(fields[column]);
+            }
+            rows.push_back(std::move(row));
+        }
+    } catch (const std::exception& error) {  // a line longer than the reader's buffer
+        errors.push_back({name, error.what(), ""});
+    }
+    if (width == 0 && errors.empty()) {
+        errors.push_back({name, "the table has no header line", ""});
+    }
+    if (!errors.empty()) {
+        return unexpected<Errors>(std::move(errors));
+    }
+    return rows;
+}
+
+ResultOrErrors<std::vector<CsvRow>> read_csv(const std::string& path,
+                                             const std::vector<std::string>& columns,
+                                             bool other_columns) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) {
+        return unexpected<Errors>(Errors{{path, "cannot open the file", ""}});
+    }
+    return read_csv(file, path, columns, other_columns);
+}
+
+std::optional<double> parse_number(std::string_view field) {
+    double value = 0;
+    const auto [end, code] = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (code != std::errc{} || end != field.data() + field.size() || !std::isfinite(value)) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view field) {
+    std::int64_t value = 0;
+    const auto [end, code] = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (code != std::errc{} || end != field.data() + field.size()) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+}  // namespace orrery

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// The curves themselves. Combining two bounds t1 and t2 by (t1^8 + t2^8)^(1/8) rounds the corner of
+// the roofline: at t1 = t2 neither hides behind the other completely.
+#include "kernels/efficiency.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "engine/check.h"
+#include "kernels/gemm/gemm.h"
+
+namespace orrery {
+
+namespace {
+
+constexpr std::array<std::string_view, kNumDtypeClasses> kClasses{"fp16", "fp8", "fp32"};
+
+std::size_t class_index(Dtype dtype) {
+    const std::string_view wanted = dtype_class(dtype);
+    return static_cast<std::size_t>(std::find(kClasses.begin(), kClasses.end(), wanted) -
+                                    kClasses.begin());
+}
+
+double ceil_div(std::int64_t a, std::int64_t b) {
+    return static_cast<double>((a + b - 1) / b);
+}
+
+double product(std::int64_t a, std::int64_t b, std::int64_t c) {
+    return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+}
+
+constexpr double kCorner = 8;
+
+double corner(double compute, double memory) {
+    return std::pow(std::pow(compute, kCorner) + std::pow(memory, kCorner), 1 / kCorner);
+}
+
+struct Tile {
+    std::int64_t rows;
+    std::int64_t columns;
+};
+constexpr std::array<Tile, 6> kTiles{
+    {{128, 256}, {256, 128}, {128, 128}, {128, 64}, {64, 128}, {64, 64}}};
+constexpr std::array<std::int64_t, 4> kSplits{1, 2, 4, 8};
+constexpr double kLargestTilePerimeter = 1.5;  // of 128 x 256, in units of 128
+
+// Time of the tensor cores: rounds of tiles, each as deep as its share of k plus the prologue.
+double gemm_compute_seconds(const KernelCall& call,
+                            Tile tile,
+                            std::int64_t split,
+                            const GemmCurve& curve,
+                            double num_sms,
+                            double sm_rate) {
+    const auto [m, n, k, batch, unused_0, unused_1] = call.dims;
+    const double tiles =
+        ceil_div(m, tile.rows) * ceil_div(n, tile.columns) * static_cast<double>(batch * split);
+    const double waves = tiles / num_sms;
+    const double sharpness = std::min(curve.wave_sharpness, 1.0);
+    const double rounds = sharpness * std::ceil(waves) + (1 - sharpness) * std::max(waves, 1.0);
+    const double depth = ceil_div(k, split) + curve.k_prologue;
+    const double perimeter =
+        128.0 / static_cast<double>(tile.rows) + 128.0 / static_cast<double>(tile.columns);
+    const double slowdown = 1 + curve.tile_penalty * (perimeter - kLargestTilePerimeter);
+    return rounds * 2.0 * product(tile.rows, tile.columns, 1) * depth * slowdown / sm_rate;
+}
+
+// The best choice, near ties averaged: a heuristic does not always pick the best, and the fit needs
+// a smooth function of the parameters. Weights (best / time)^40.
+CurveTime soft_minimum(std::span<const CurveTime> choices) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const CurveTime& choice : choices) {
+        least = std::min(least, choice.seconds);
+    }
+    CurveTime mean;
+    double total = 0;
+    for (const CurveTime& choice : choices) {
+        const double weight = std::pow(least / choice.seconds, 40);
+        mean.seconds += weight * choice.seconds;
+        mean.compute_share += weight * choice.compute_share;
+        total += weight;
+    }
+    mean.seconds /= total;
+    mean.compute_share /= total;
+    return mean;
+}
+
+double fraction_at(const std::array<double, 3>& fraction, std::int64_t head_dim) {
+    const double octave = std::log2(static_cast<double>(head_dim) / 64.0);
+    if (octave <= 0) {
+        // Half of the tensor core's depth idles below 64.
+        return fraction[0] * std::exp2(octave);
+    }
+    const double x = std::min(octave, 2.0);
+    const auto lower = static_cast<std::size_t>(x >= 1.0);
+    const double share = x - static_cast<double>(lower);
+    return std::exp((1 - share) * std::log(fraction[lower]) +
+                    share * std::log(fraction[lower + 1]));
+}
+
+AttentionCurve attention_curve(const EfficiencyTable& table,
+                               const std::string& prefix,
+                               const std::string& generation,
+                               std::string_view dtype) {
+    AttentionCurve curve;
+    const auto read = [&](const char* name, double& value) {
+        value = table.value_or(prefix + name, generation, dtype, value);
+    };
+    read(".d64", curve.fraction[0]);
+    read(".d128", curve.fraction[1]);
+    read(".d256", curve.fraction[2]);
+    read(".prologue_tokens", curve.prologue_tokens);
+    read(".causal_tokens", curve.causal_tokens);
+    read(".backward_ratio", curve.backward_ratio);
+    read(".residual", curve.residual);
+    return curve;
+}
+
+}  // namespace
+
+std::string attention_prefix(AttentionGeneration generation) {
+    static constexpr std::array<const char*, kNumAttentionGenerations> kNames{
+        "attention.flash_1", "attention.flash_2", "attention.flash_3"};
+    return kNames[static_cast<std::size_t>(generation)];
+}
+
+EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpec& device)
+    : device_(device) {
+    const std::string& generation = device.generation;
+    for (std::size_t c = 0; c < kNumDtypeClasses; ++c) {
+        const auto read = [&](const char* name, double& value) {
+            value = table.value_or(name, generation, kClasses[c], value);
+        };
+        read("gemm.asymptote", gemm_[c].asymptote);
+        read("gemm.k_prologue", gemm_[c].k_prologue);
+        read("gemm.tile_penalty", gemm_[c].tile_penalty);
+        read("gemm.wave_sharpness", gemm_[c].wave_sharpness);
+        read("gemm.latency_us", gemm_[c].latency_us);
+        read("gemm.residual", gemm_[c].residual);
+        for (std::size_t g = 0; g < kNumAttentionGenerations; ++g) {
+            attention_[g][c] =
+                attention_curve(table,
+                                attention_prefix(static_cast<AttentionGeneration>(g)),
+                                generation,
+                                kClasses[c]);
+        }
+    }
+    const auto read = [&](const char* name, double& value) {
+        value = table.value_or(name, generation, "*", value);
+    };
+    read("memory.fraction", memory_.fraction);
+    read("memory.latency_us", memory_.latency_us);
+    read("memory.sm_sensitivity", memory_.sensitivity);
+    read("memory.residual", memory_.residual);
+}
+
+CurveTime EfficiencyCurves::time(const KernelCall& call) const {
+    switch (call.kind) {
+        case KernelKind::gemm:
+            return gemm_time(call);
+        case KernelKind::attention_forward:
+        case KernelKind::attention_backward:
+            return attention_time(call);
+        default:
+            return memory_time(call);
+    }
+}
+
+double EfficiencyCurves::sm_sensitivity(double compute_share) const {
+    return compute_share + (1 - compute_share) * memory_.sensitivity;
+}
+
+// One SM works off its tiles one after the other. Smaller tiles load more operand bytes a FLOP:
+// their rate falls with the half perimeter over the area, relative to 128 x 256. Splitting k makes
+// more tiles of less depth and pays for adding the fp32 partial sums.
+CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
+    const GemmCurve& curve = gemm_[class_index(call.dtype)];
+    const auto [m, n, k, batch, unused_0, unused_1] = call.dims;
+    ORRERY_CHECK(m > 0 && n > 0 && k > 0 && batch > 0);
+    const double num_sms = std::max<double>(device_.num_sms, 1);
+    const double sm_rate = device_.peak(call.dtype).per_second() * curve.asymptote / num_sms;
+    const double bandwidth =
+        static_cast<double>(device_.memory_bandwidth.bits_per_second()) / 8 * memory_.fraction;
+    std::array<CurveTime, kTiles.size() * kSplits.size()> choices{};
+    std::size_t num_choices = 0;
+    for (const Tile tile : kTiles) {
+        for (const std::int64_t split : kSplits) {
+            if (split > 1 && k < 1024 * split) {
+                continue;
+            }
+            const double compute = gemm_compute_seconds(call, tile, split, curve, num_sms, sm_rate);
+            const double partial_sums =
+                split == 1 ? 0.0 : 8.0 * static_cast<double>(split) * product(m, n, batch);
+            const double memory = (static_cast<double>(call.bytes) + partial_sums) / bandwidth;
+            const double busy = corner(compute, memory);
+            choices[num_choices++] = {.seconds = busy,
+                                      .compute_share = std::pow(compute / busy, kCorner)};
+        }
+    }
+    CurveTime best = soft_minimum({choices.data(), num_choices});
+    const double latency = device_.kernel_latency.seconds() + curve.latency_us * 1e-6;
+    best.compute_share *= best.seconds / (best.seconds + latency);
+    best.seconds += latency;
+    best.relative_sigma = curve.residual;
+    return best;
+}
+
+// pairs + rows * (prologue + causal) at the asymptotic rate: s / (s + prologue) of it for full
+// attention over s keys, and a causal mask makes the blocks on the diagonal half useless.
+CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
+    const AttentionShape shape = attention_shape(call);
+    const AttentionCurve& curve =
+        attention_[static_cast<std::size_t>(shape.generation)][class_index(call.dtype)];
+    const bool backward = call.kind == KernelKind::attention_backward;
+    const double pairs = static_cast<double>(visible_pairs(shape));
+    const double rows = static_cast<double>(shape.seq_q);
+    const double extra =
+        rows * (curve.prologue_tokens + (shape.causal ? curve.causal_tokens : 0.0));
+    const double work = pairs > 0 ? call.flop * (pairs + extra) / pairs : 0.0;
+    // One block a head and 128 queries; fewer blocks than SMs leave SMs idle.
+    const double blocks =
+        static_cast<double>(shape.batch * shape.heads) * ceil_div(shape.seq_q, 128);
+    const double occupancy = std::min(1.0, blocks / std::max<double>(device_.num_sms, 1));
+    const double rate = device_.peak(call.dtype).per_second() * occupancy *
+                        fraction_at(curve.fraction, shape.head_dim) /
+                        (backward ? curve.backward_ratio : 1.0);
+    const double bandwidth =
+        static_cast<double>(device_.memory_bandwidth.bits_per_second()) / 8 * memory_.fraction;
+    const double compute = work / rate;
+    const double busy = corner(compute, static_cast<double>(call.bytes) / bandwidth);
+    const double latency = device_.kernel_latency.seconds() + memory_.latency_us * 1e-6;
+    const double share = busy > 0 ? std::pow(compute / busy, kCorner) : 0.0;
+    return {.seconds = busy + latency,
+            .compute_share = share * busy / (busy + latency),
+            .relative_sigma = curve.residual};
+}
+
+CurveTime EfficiencyCurves::memory_time(const KernelCall& call) const {
+    const double bandwidth =
+        static_cast<double>(device_.memory_bandwidth.bits_per_second()) / 8 * memory_.fraction;
+    // The CUDA cores' own limit: it can decide on devices without much compute, a CPU for one.
+    const double compute = call.flop / device_.peak(Dtype::fp32).per_second();
+    const double busy = corner(compute, static_cast<double>(call.bytes) / bandwidth);
+    const double latency = device_.kernel_latency.seconds() + memory_.latency_us * 1e-6;
+    const double share = busy > 0 ? std::pow(compute / busy, kCorner) : 0.0;
+    return {.seconds = busy + latency,
+            .compute_share = share * busy / (busy + latency),
+            .relative_sigma = memory_.residual};
+}
+
+}  // namespace orrery

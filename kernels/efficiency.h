@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// General efficiency curves: how long a kernel takes on a device that nobody profiled. Three
+// families, each a roofline with the losses that shape causes:
+//   GEMM       tiles in waves over the SMs, a prologue in k, an asymptotic fraction of the peak,
+//   and
+//              the memory bound; the best tile and split of k is taken, as cuBLAS's heuristics do.
+//   attention  visible pairs + a prologue for every query row, at a rate by kernel generation.
+//   memory     latency + bytes / (fraction * bandwidth), for everything else.
+// The parameters come from an EfficiencyTable; names in brackets below. Not modelled: the data's
+// effect on power and so on the clock (5 to 10 % on H100), and L2 hits between kernels.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "kernels/attention/attention.h"
+#include "kernels/device_spec.h"
+#include "kernels/efficiency_table.h"
+
+namespace orrery {
+
+inline constexpr std::size_t kNumDtypeClasses = 3;          // fp16, fp8, fp32
+inline constexpr std::size_t kNumAttentionGenerations = 3;  // AttentionGeneration
+
+struct GemmCurve {
+    double asymptote = 0.8;       // [gemm.asymptote] fraction of the peak, k and waves infinite
+    double k_prologue = 64;       // [gemm.k_prologue] elements of k that filling the pipeline costs
+    double tile_penalty = 0.2;    // [gemm.tile_penalty] loss of smaller tiles, see efficiency.cpp
+    double wave_sharpness = 0.5;  // [gemm.wave_sharpness] 1: a partial wave costs a whole one
+    double latency_us = 2;        // [gemm.latency_us] on top of the device's kernel_latency
+    double residual = 0.1;        // [gemm.residual] relative sigma of what remains
+};
+
+struct AttentionCurve {
+    // [attention.<kernel>.d64 .d128 .d256] fraction of the peak on long sequences, forward, by head
+    // size; in between by interpolation over log(head_dim).
+    std::array<double, 3> fraction{0.4, 0.5, 0.5};
+    double prologue_tokens = 150;  // [.prologue_tokens] keys that starting a row of queries costs
+    double causal_tokens = 100;    // [.causal_tokens] more of them where blocks are half masked
+    double backward_ratio = 1.15;  // [.backward_ratio] forward rate / backward rate
+    double residual = 0.1;         // [.residual]
+};
+
+struct MemoryCurve {
+    double fraction = 0.85;    // [memory.fraction] of the datasheet's bandwidth
+    double latency_us = 1;     // [memory.latency_us] on top of the device's kernel_latency
+    double sensitivity = 0.3;  // [memory.sm_sensitivity] of a memory-bound kernel to lost SMs
+    double residual = 0.1;     // [memory.residual]
+};
+
+struct CurveTime {
+    double seconds = 0;
+    double compute_share = 0;  // 1: bound by the SMs alone, 0: by memory and latency
+    double relative_sigma = 0;
+};
+
+class EfficiencyCurves {
+public:
+    EfficiencyCurves(const EfficiencyTable& table, const DeviceSpec& device);
+
+    CurveTime time(const KernelCall& call) const;
+    // Sensitivity of a kernel with that compute share to SMs that communication holds.
+    double sm_sensitivity(double compute_share) const;
+    const DeviceSpec& device() const { return device_; }
+
+private:
+    CurveTime gemm_time(const KernelCall& call) const;
+    CurveTime attention_time(const KernelCall& call) const;
+    CurveTime memory_time(const KernelCall& call) const;
+
+    DeviceSpec device_;
+    std::array<GemmCurve, kNumDtypeClasses> gemm_;
+    std::array<std::array<AttentionCurve, kNumDtypeClasses>, kNumAttentionGenerations> attention_;
+    MemoryCurve memory_;
+};
+
+// "flash_1", "flash_2", "flash_3": as the table's names spell an attention generation.
+std::string attention_prefix(AttentionGeneration generation);
+
+}  // namespace orrery

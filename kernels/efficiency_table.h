@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters of the general efficiency curves (kernels/efficiency.h), one a row of
+// scenarios/catalogue/kernel_efficiency.csv:
+//   1. name        "gemm.asymptote"; every name is documented where the curve reads it
+//   2. generation  of the device: volta, ampere, hopper, blackwell, cpu, or * for all
+//   3. dtype       fp16 (stands for bf16 too), fp8, fp32, or * for all
+//   4. value
+//   5. sigma       relative standard deviation of the value
+//   6. source      "fit: layers.csv", "rule: as hopper"; no commas
+// Written by the fit (kernels/fit.h), read by everyone else.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "engine/kernel_call.h"
+#include "engine/result.h"
+
+namespace orrery {
+
+struct EfficiencyParameter {
+    double value = 0;
+    double sigma = 0;
+    std::string source;
+    bool operator==(const EfficiencyParameter&) const = default;
+};
+
+class EfficiencyTable {
+public:
+    using Key = std::tuple<std::string, std::string, std::string>;  // name, generation, dtype
+
+    void set(std::string_view name,
+             std::string_view generation,
+             std::string_view dtype,
+             EfficiencyParameter parameter);
+    // The most specific row: (generation, dtype), (generation, *), (*, dtype), (*, *).
+    const EfficiencyParameter* find(std::string_view name,
+                                    std::string_view generation,
+                                    std::string_view dtype) const;
+    double value_or(std::string_view name,
+                    std::string_view generation,
+                    std::string_view dtype,
+                    double fallback) const;
+    const std::map<Key, EfficiencyParameter>& rows() const { return rows_; }
+    bool operator==(const EfficiencyTable&) const = default;
+
+private:
+    std::map<Key, EfficiencyParameter> rows_;
+};
+
+// "fp16", "fp8" or "fp32".
+std::string_view dtype_class(Dtype dtype);
+
+ResultOrErrors<EfficiencyTable> read_efficiency_table(const std::string& path);
+// The file's text; `comment` lines come first, each behind a #.
+std::string efficiency_table_csv(const EfficiencyTable& table, const std::string& comment);
+
+}  // namespace orrery

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// The estimator. What is fitted, from which prior and by which rules the rest follows is in
+// kernels/fit_parameters.cpp.
+#include "kernels/fit.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "engine/check.h"
+#include "kernels/efficiency.h"
+#include "kernels/fit_parameters.h"
+
+namespace orrery {
+
+namespace {
+
+constexpr double kRowSigma = 0.08;           // of one row about the curve, in log time
+constexpr double kSourceSigma = 0.05;        // of a source's factor
+constexpr double kClockResolution = 0.3e-6;  // tables are printed to 1 us
+constexpr double kHuber = 1.345;             // 95 % efficiency on normal errors (Huber, 1964)
+constexpr int kIterations = 60;
+constexpr double kStep = 1e-4;  // of the numeric derivative, in log space
+
+double predict(const Measurement& row, const EfficiencyCurves& curves) {
+    double seconds = 0;
+    for (const KernelCall& call : row.calls) {
+        seconds += curves.time(call).seconds;
+    }
+    return seconds;
+}
+
+using Curves = std::map<std::string, EfficiencyCurves>;
+
+Curves curves_of(const EfficiencyTable& table, const std::map<std::string, DeviceSpec>& devices) {
+    Curves curves;
+    for (const auto& [name, device] : devices) {
+        curves.emplace(name, EfficiencyCurves(table, device));
+    }
+    return curves;
+}
+
+// One family's problem: unknowns are the logs of its parameters, then of the sources' factors.
+class FamilyFit {
+public:
+    FamilyFit(const std::string& family,
+              const std::vector<Measurement>& rows,
+              const std::map<std::string, DeviceSpec>& devices,
+              EfficiencyTable table)
+        : parameters_(fit_parameters(family)), devices_(devices), table_(std::move(table)) {
+        std::set<std::string> sources;
+        for (const Measurement& row : rows) {
+            if (row.family == family) {
+                rows_.push_back(&row);
+                sources.insert(row.source);
+            }
+        }
+        sources_.assign(sources.begin(), sources.end());
+        unknowns_ =
+            Eigen::VectorXd::Zero(static_cast<Eigen::Index>(parameters_.size() + sources_.size()));
+        for (std::size_t i = 0; i < parameters_.size(); ++i) {
+            unknowns_[static_cast<Eigen::Index>(i)] = std::log(parameters_[i].prior);
+        }
+    }
+
+    void solve() {
+        double damping = 1e-3;
+        Eigen::VectorXd residuals = residuals_at(unknowns_);
+        for (int i = 0; i < kIterations; ++i) {
+            const Eigen::MatrixXd jacobian = jacobian_at(unknowns_, residuals);
+            const Eigen::VectorXd weights = huber_weights(residuals);
+            normal_ = jacobian.transpose() * weights.asDiagonal() * jacobian;
+            const Eigen::VectorXd gradient =
+                jacobian.transpose() * weights.asDiagonal() * residuals;
+            Eigen::MatrixXd damped = normal_;
+            damped.diagonal() *= 1 + damping;
+            const Eigen::VectorXd step = damped.ldlt().solve(-gradient);
+            const Eigen::VectorXd trial = unknowns_ + step;
+            const Eigen::VectorXd at_trial = residuals_at(trial);
+            if (loss(at_trial) < loss(residuals)) {
+                const double gain = loss(residuals) - loss(at_trial);
+                unknowns_ = trial;
+                residuals = at_trial;
+                damping = std::max(damping / 3, 1e-9);
+                if (gain < 1e-7) {
+                    break;
+                }
+            } else if (damping > 1e6) {
+                break;
+            } else {
+                damping *= 4;
+            }
+        }
+        store();
+    }
+
+    const EfficiencyTable& table() const { return table_; }
+    std::map<std::string, double> source_factors() const {
+        std::map<std::string, double> factors;
+        for (std::size_t i = 0; i < sources_.size(); ++i) {
+            factors[sources_[i]] =
+                std::exp(unknowns_[static_cast<Eigen::Index>(parameters_.size() + i)]);
+        }
+        return factors;
+    }
+
+private:
+    EfficiencyTable table_at(const Eigen::VectorXd& unknowns) const {
+        EfficiencyTable table = table_;
+        for (std::size_t i = 0; i < parameters_.size(); ++i) {
+            const FitParameter& parameter = parameters_[i];
+            table.set(parameter.name,
+                      parameter.generation,
+                      parameter.dtype,
+                      {.value = std::exp(unknowns[static_cast<Eigen::Index>(i)]),
+                       .sigma = parameter.prior_sigma,
+                       .source = parameter.prior_source});
+        }
+        return table;
+    }
+
+    // Rows first, then one a prior.
+    Eigen::VectorXd residuals_at(const Eigen::VectorXd& unknowns) const {
+        const Curves curves = curves_of(table_at(unknowns), devices_);
+        const auto num_rows = static_cast<Eigen::Index>(rows_.size());
+        Eigen::VectorXd residuals(num_rows + unknowns.size());
+        for (Eigen::Index i = 0; i < num_rows; ++i) {
+            const Measurement& row = *rows_[static_cast<std::size_t>(i)];
+            const auto source = std::find(sources_.begin(), sources_.end(), row.source);
+            const double factor = unknowns[static_cast<Eigen::Index>(parameters_.size()) +
+                                           (source - sources_.begin())];
+            const double sigma = std::hypot(kRowSigma, kClockResolution / row.seconds);
+            residuals[i] =
+                (std::log(predict(row, curves.at(row.device)) / row.seconds) + factor) / sigma;
+        }
+        for (Eigen::Index i = 0; i < unknowns.size(); ++i) {
+            const auto index = static_cast<std::size_t>(i);
+            residuals[num_rows + i] = index < parameters_.size()
+                                          ? (unknowns[i] - std::log(parameters_[index].prior)) /
+                                                parameters_[index].prior_sigma
+                                          : unknowns[i] / kSourceSigma;
+        }
+        return residuals;
+    }
+
+    Eigen::MatrixXd jacobian_at(const Eigen::VectorXd& unknowns,
+                                const Eigen::VectorXd& residuals) const {
+        Eigen::MatrixXd jacobian(residuals.size(), unknowns.size());
+        for (Eigen::Index i = 0; i < unknowns.size(); ++i) {
+            Eigen::VectorXd moved = unknowns;
+            moved[i] += kStep;
+            jacobian.col(i) = (residuals_at(moved) - residuals) / kStep;
+        }
+        return jacobian;
+    }
+
+    // Only the rows: priors are not data and keep their weight.
+    Eigen::VectorXd huber_weights(const Eigen::VectorXd& residuals) const {
+        Eigen::VectorXd weights = Eigen::VectorXd::Ones(residuals.size());
+        for (Eigen::Index i = 0; i < static_cast<Eigen::Index>(rows_.size()); ++i) {
+            weights[i] = std::min(1.0, kHuber / std::max(std::abs(residuals[i]), 1e-12));
+        }
+        return weights;
+    }
+
+    double loss(const Eigen::VectorXd& residuals) const {
+        double sum = 0;
+        for (Eigen::Index i = 0; i < residuals.size(); ++i) {
+            const double r = std::abs(residuals[i]);
+            const bool row = i < static_cast<Eigen::Index>(rows_.size());
+            sum += row && r > kHuber ? kHuber * (r - kHuber / 2) : r * r / 2;
+        }
+        return sum;
+    }
+
+    void store() {
+        table_ = table_at(unknowns_);
+        const Eigen::MatrixXd covariance =
+            normal_.ldlt().solve(Eigen::MatrixXd::Identity(normal_.rows(), normal_.cols()));
+        std::string sources = "fit:";
+        for (const std::string& source : sources_) {
+            sources += " " + source;
+        }
+        for (std::size_t i = 0; i < parameters_.size(); ++i) {
+            const FitParameter& parameter = parameters_[i];
+            const auto at = static_cast<Eigen::Index>(i);
+            const double sigma = std::sqrt(std::max(covariance(at, at), 0.0));
+            const bool informed = sigma < 0.9 * parameter.prior_sigma;
+            table_.set(parameter.name,
+                       parameter.generation,
+                       parameter.dtype,
+                       {.value = std::exp(unknowns_[at]),
+                        .sigma = informed ? sigma : parameter.prior_sigma,
+                        .source = informed ? sources : parameter.prior_source});
+        }
+    }
+
+    std::vector<FitParameter> parameters_;
+    const std::map<std::string, DeviceSpec>& devices_;
+    EfficiencyTable table_;
+    std::vector<const Measurement*> rows_;
+    std::vector<std::string> sources_;
+    Eigen::VectorXd unknowns_;
+    Eigen::MatrixXd normal_;
+};
+
+double quantile(std::vector<double> values, double share) {
+    ORRERY_CHECK(!values.empty());
+    std::sort(values.begin(), values.end());
+    const double at = share * static_cast<double>(values.size() - 1);
+    const auto lower = static_cast<std::size_t>(at);
+    const std::size_t upper = std::min(lower + 1, values.size() - 1);
+    const double part = at - static_cast<double>(lower);
+    return values[lower] * (1 - part) + values[upper] * part;
+}
+
+// Robust standard deviation of the log error: 1.4826 median |r|, and at least what the 90th
+// percentile of a normal distribution implies.
+double residual_sigma(const std::vector<FitResidual>& residuals,
+                      const std::map<std::string, DeviceSpec>& devices,
+                      const std::string& family,
+                      const std::string& generation) {
+    std::vector<double> errors;
+    for (const FitResidual& residual : residuals) {
+        if (residual.family == family && devices.at(residual.device).generation == generation) {
+            errors.push_back(std::abs(std::log1p(residual.error())));
+        }
+    }
+    return errors.size() < 5
+               ? 0.0
+               : std::max(1.4826 * quantile(errors, 0.5), quantile(errors, 0.9) / 1.645);
+}
+
+}  // namespace
+
+std::vector<FitResidual> residuals_of(const EfficiencyTable& table,
+                                      const std::vector<Measurement>& rows,
+                                      const std::map<std::string, DeviceSpec>& devices) {
+    const Curves curves = curves_of(table, devices);
+    std::vector<FitResidual> residuals;
+    for (const Measurement& row : rows) {
+        residuals.push_back({.name = row.name,
+                             .family = row.family,
+                             .source = row.source,
+                             .device = row.device,
+                             .measured_seconds = row.seconds,
+                             .predicted_seconds = predict(row, curves.at(row.device))});
+    }
+    return residuals;
+}
+
+FitReport fit_efficiency(const std::vector<Measurement>& rows,
+                         const std::map<std::string, DeviceSpec>& devices) {
+    FitReport report;
+    report.table = fixed_parameters();
+    // Bandwidth first: the other two lean on it.
+    for (const std::string family : {"memory", "gemm", "attention"}) {
+        FamilyFit fit(family, rows, devices, report.table);
+        fit.solve();
+        report.table = fit.table();
+        for (const auto& [source, factor] : fit.source_factors()) {
+            report.source_factors[family + " " + source] = factor;
+        }
+    }
+    apply_generation_rules(report.table);
+    report.residuals = residuals_of(report.table, rows, devices);
+    const std::map<std::string, std::string> family_names{{"memory", "memory.residual"},
+                                                          {"gemm", "gemm.residual"},
+                                                          {"attention", "attention.residual"}};
+    for (const auto& [family, name] : family_names) {
+        for (const std::string generation : {"ampere", "hopper"}) {
+            const double sigma = residual_sigma(report.residuals, devices, family, generation);
+            if (sigma > 0) {
+                set_residual(report.table, name, generation, sigma);
+            }
+        }
+    }
+    return report;
+}
+
+std::map<std::string, FitSummary> summarise(const std::vector<FitResidual>& residuals) {
+    std::map<std::string, std::vector<double>> groups;
+    for (const FitResidual& residual : residuals) {
+        groups[residual.family + " " + residual.device].push_back(residual.error());
+    }
+    std::map<std::string, FitSummary> summaries;
+    for (const auto& [name, errors] : groups) {
+        std::vector<double> absolute = errors;
+        for (double& error : absolute) {
+            error = std::abs(error);
+        }
+        summaries[name] = {.rows = errors.size(),
+                           .median_error = quantile(errors, 0.5),
+                           .median_absolute_error = quantile(absolute, 0.5),
+                           .p90_absolute_error = quantile(absolute, 0.9)};
+    }
+    return summaries;
+}
+
+}  // namespace orrery

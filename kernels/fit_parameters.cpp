@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/fit_parameters.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace orrery {
+
+namespace {
+
+void add_gemm(std::vector<FitParameter>& list, const std::string& generation) {
+    list.push_back({"gemm.asymptote", generation, "fp16", 0.8, 0.5});
+    list.push_back({"gemm.k_prologue", generation, "*", 96, 0.7});
+    list.push_back({"gemm.tile_penalty", generation, "*", 0.15, 0.7});
+    list.push_back({"gemm.wave_sharpness", generation, "*", 0.5, 0.4});
+    list.push_back({"gemm.latency_us", generation, "*", 2, 0.7});
+}
+
+void add_attention(std::vector<FitParameter>& list,
+                   const std::string& kernel,
+                   const std::string& generation,
+                   const std::string& dtype,
+                   double fraction,
+                   std::vector<std::string> head_sizes) {
+    const std::string prefix = "attention." + kernel;
+    for (const std::string& size : head_sizes) {
+        list.push_back({prefix + "." + size, generation, dtype, fraction, 1.0});
+    }
+    list.push_back({prefix + ".prologue_tokens", generation, dtype, 150, 0.7});
+    list.push_back({prefix + ".causal_tokens", generation, dtype, 100, 0.7});
+    list.push_back({prefix + ".backward_ratio", generation, dtype, 1.2, 0.15});
+}
+
+// Copies every row of one generation to another that has no row of its own.
+void copy_generation(EfficiencyTable& table,
+                     const std::string& prefix,
+                     const std::string& from,
+                     const std::string& to,
+                     double sigma) {
+    const EfficiencyTable original = table;
+    for (const auto& [key, parameter] : original.rows()) {
+        const auto& [name, generation, dtype] = key;
+        const bool older = to == "ampere" || to == "volta";  // no fp8 tensor cores
+        if (generation != from || !name.starts_with(prefix) || (older && dtype == "fp8") ||
+            original.rows().contains({name, to, dtype})) {
+            continue;
+        }
+        table.set(name,
+                  to,
+                  dtype,
+                  {.value = parameter.value,
+                   .sigma = std::hypot(parameter.sigma, sigma),
+                   .source = "rule: as " + from});
+    }
+}
+
+// A kernel generation that nobody timed on this device generation: like another one, scaled.
+void copy_attention(EfficiencyTable& table,
+                    const std::string& from_kernel,
+                    const std::string& from,
+                    const std::string& to_kernel,
+                    const std::string& to,
+                    double scale,
+                    double sigma) {
+    const std::string from_prefix = "attention." + from_kernel + ".";
+    const EfficiencyTable original = table;
+    for (const auto& [key, parameter] : original.rows()) {
+        const auto& [name, generation, dtype] = key;
+        if (generation != from || !name.starts_with(from_prefix)) {
+            continue;
+        }
+        const std::string last = name.substr(from_prefix.size());
+        const std::string target = "attention." + to_kernel + "." + last;
+        if (original.rows().contains({target, to, dtype})) {
+            continue;
+        }
+        const bool fraction = last.starts_with("d");
+        table.set(target,
+                  to,
+                  dtype,
+                  {.value = parameter.value * (fraction ? scale : 1.0),
+                   .sigma = std::hypot(parameter.sigma, fraction ? sigma : 0.2),
+                   .source = "rule: as " + from_kernel + " on " + from +
+                             (scale == 1.0 ? "" : " scaled")});
+    }
+}
+
+double ratio(const EfficiencyTable& table,
+             const std::string& name,
+             const std::string& numerator,
+             const std::string& denominator) {
+    return table.value_or(name, numerator, "fp16", 1) /
+           table.value_or(name, denominator, "fp16", 1);
+}
+
+}  // namespace
+
+std::vector<FitParameter> fit_parameters(const std::string& family) {
+    std::vector<FitParameter> list;
+    if (family == "memory") {
+        list.push_back({"memory.fraction", "ampere", "*", 0.85, 0.1});
+        list.push_back({"memory.fraction", "hopper", "*", 0.85, 0.1});
+        list.push_back({"memory.latency_us", "hopper", "*", 2, 0.7});
+    } else if (family == "gemm") {
+        add_gemm(list, "ampere");
+        add_gemm(list, "hopper");
+        list.push_back({"gemm.asymptote", "hopper", "fp8", 0.8, 0.5});
+        list.push_back({"gemm.asymptote", "blackwell", "fp16", 0.8, 0.5});
+        list.push_back({"gemm.asymptote", "blackwell", "fp8", 0.8, 0.5});
+    } else if (family == "attention") {
+        add_attention(list, "flash_1", "ampere", "fp16", 0.35, {"d64", "d128"});
+        add_attention(list, "flash_2", "ampere", "fp16", 0.6, {"d64", "d128"});
+        add_attention(list, "flash_2", "hopper", "fp16", 0.35, {"d64", "d128"});
+        add_attention(list, "flash_3", "hopper", "fp16", 0.6, {"d64", "d128", "d256"});
+        add_attention(list, "flash_3", "hopper", "fp8", 0.5, {"d128"});
+    }
+    return list;
+}
+
+EfficiencyTable fixed_parameters() {
+    EfficiencyTable table;
+    // A memory-bound kernel keeps HBM busy with most, not all, of its SMs.
+    table.set("memory.sm_sensitivity", "*", "*", {0.3, 0.5, "assumed"});
+    table.set("gemm.asymptote", "*", "fp32", {0.8, 0.15, "assumed: as half precision"});
+    table.set("memory.residual", "*", "*", {0.15, 0.5, "assumed"});
+    table.set("gemm.residual", "*", "*", {0.2, 0.5, "assumed"});
+    for (const char* kernel : {"flash_1", "flash_2", "flash_3"}) {
+        table.set(
+            std::string("attention.") + kernel + ".residual", "*", "*", {0.25, 0.5, "assumed"});
+    }
+    return table;
+}
+
+void apply_generation_rules(EfficiencyTable& table) {
+    // Head sizes that were not timed run as the next smaller one that was.
+    const EfficiencyTable original = table;
+    for (const auto& [key, parameter] : original.rows()) {
+        const auto& [name, generation, dtype] = key;
+        if (!name.starts_with("attention.") || !name.ends_with(".d128")) {
+            continue;
+        }
+        const std::string prefix = name.substr(0, name.size() - 4);
+        for (const char* size : {"d64", "d256"}) {
+            if (!original.rows().contains({prefix + size, generation, dtype})) {
+                table.set(prefix + size,
+                          generation,
+                          dtype,
+                          {parameter.value, std::hypot(parameter.sigma, 0.15), "rule: as d128"});
+            }
+        }
+    }
+    // mma.sync kernels reach the same share of what flash_2 lost from Ampere to Hopper.
+    const double loss = ratio(table, "attention.flash_2.d128", "hopper", "ampere");
+    copy_attention(table, "flash_1", "ampere", "flash_1", "hopper", loss, 0.2);
+    copy_attention(table, "flash_2", "ampere", "flash_3", "ampere", 1.0, 0.1);
+    for (const char* prefix : {"memory.", "gemm.", "attention."}) {
+        copy_generation(table, prefix, "hopper", "ampere", 0.1);
+        copy_generation(table, prefix, "ampere", "volta", 0.12);
+        copy_generation(table, prefix, "hopper", "blackwell", 0.12);
+    }
+    for (const char* name : {"gemm.latency_us", "memory.latency_us"}) {
+        table.set(name, "cpu", "*", {0.5, 1.0, "assumed"});
+    }
+}
+
+void set_residual(EfficiencyTable& table,
+                  const std::string& name,
+                  const std::string& generation,
+                  double sigma) {
+    const std::array<std::string, 2> parts{name.substr(0, name.find('.')), "residual"};
+    std::vector<std::string> names{name};
+    if (parts[0] == "attention") {
+        names = {"attention.flash_1.residual",
+                 "attention.flash_2.residual",
+                 "attention.flash_3.residual"};
+    }
+    const std::string heir = generation == "ampere" ? "volta" : "blackwell";
+    for (const std::string& entry : names) {
+        table.set(entry, generation, "*", {sigma, 0.2, "fit: residuals"});
+        table.set(entry, heir, "*", {std::hypot(sigma, 0.12), 0.3, "rule: as " + generation});
+    }
+}
+
+}  // namespace orrery
