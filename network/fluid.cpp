@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/fluid.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/check.h"
+
+namespace orrery {
+namespace {
+
+constexpr auto kLater = [](const auto& a, const auto& b) { return a.level > b.level; };
+
+std::uint32_t number(auto id) {
+    return static_cast<std::uint32_t>(index(id));
+}
+
+}  // namespace
+
+FluidRates::FluidRates(std::span<const LinkInfo> links)
+    : links_(links.size()), free_places_(std::bit_width(links.size()) + 1) {
+    for (std::size_t l = 0; l < links.size(); ++l) {
+        links_[l].capacity = links[l].capacity.bits_per_second();
+    }
+}
+
+FootprintId FluidRates::add_footprint(std::span<const LinkShare> footprint) {
+    footprint_bounds_.push_back(0);
+    bound_versions_.push_back(0);
+    return footprints_.add(footprint, links_.size());
+}
+
+FluidRates::Level FluidRates::bound_of(FootprintId footprint) {
+    const std::size_t f = index(footprint);
+    if (bound_versions_[f] != capacities_version_) {
+        Level bound = kNever;
+        for (const LinkShare& share : footprints_[footprint]) {
+            bound = std::min(bound, links_[index(share.link)].capacity / share.count);
+        }
+        footprint_bounds_[f] = bound;
+        bound_versions_[f] = capacities_version_;
+    }
+    return footprint_bounds_[f];
+}
+
+FlowId FluidRates::start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) {
+    ORRERY_CHECK(now >= now_);
+    now_ = now;
+    const FlowId id = progress_.add(bytes);
+    const std::uint32_t f = number(id);
+    if (f == flows_.size()) {
+        flows_.emplace_back();
+        rates_.emplace_back();
+    }
+    const auto shares = footprints_[footprint];
+    const Level cap = rate_max == Bandwidth{} ? kNever : rate_max.bits_per_second();
+    const Flow flow{.bound = std::min(cap, bound_of(footprint)),
+                    .rate_max = cap,
+                    .footprint = footprint,
+                    .places = take_places(shares.size())};
+    ORRERY_CHECK(flow.bound < kNever);
+    flows_[f] = flow;
+    rates_[f] = kNever;
+    for (std::uint32_t hop = 0; hop < shares.size(); ++hop) {
+        Link& link = links_[index(shares[hop].link)];
+        const std::uint32_t count = shares[hop].count;
+        places_[flow.places + hop] = static_cast<std::uint32_t>(link.crossings.size());
+        link.crossings.push_back({.flow = f, .hop = hop, .count = count});
+        link.bound_max = std::max(link.bound_max, flow.bound);
+        link.bound_sum += count * flow.bound;
+        link.count_sum += count;
+        touch(number(shares[hop].link));
+    }
+    new_flows_.push_back(f);
+    ++num_flows_started_;
+    return id;
+}
+
+void FluidRates::pop_completed(Time now, std::vector<FlowId>& ended) {
+    ORRERY_CHECK(now >= now_);
+    now_ = now;
+    progress_.pop_ended(now, ended);
+    for (const FlowId flow : ended) {
+        remove(number(flow));
+    }
+}
+
+void FluidRates::remove(std::uint32_t f) {
+    const Flow& flow = flows_[f];
+    const auto shares = footprints_[flow.footprint];
+    for (std::size_t hop = 0; hop < shares.size(); ++hop) {
+        Link& link = links_[index(shares[hop].link)];
+        const std::uint32_t place = places_[flow.places + hop];
+        const Crossing last = link.crossings.back();
+        link.crossings.pop_back();
+        if (place < link.crossings.size()) {
+            link.crossings[place] = last;
+            places_[flows_[last.flow].places + last.hop] = place;
+        }
+        link.bound_sum -= shares[hop].count * flow.bound;
+        link.count_sum -= shares[hop].count;
+        if (link.crossings.empty()) {
+            link.bound_max = 0;
+        }
+        touch(number(shares[hop].link));
+    }
+    give_places(flow.places, shares.size());
+}
+
+void FluidRates::set_capacity(Time now, LinkId id, Bandwidth capacity) {
+    ORRERY_CHECK(now >= now_ && capacity >= Bandwidth{});
+    now_ = now;
+    Link& link = links_[index(id)];
+    link.capacity = capacity.bits_per_second();
+    ++capacities_version_;
+    touch(number(id));
+    for (const Crossing& crossing : link.crossings) {
+        change_bound(crossing.flow);
+    }
+}
+
+void FluidRates::change_bound(std::uint32_t f) {
+    Flow& flow = flows_[f];
+    const Level bound = std::min(flow.rate_max, bound_of(flow.footprint));
+    const Level change = bound - flow.bound;
+    if (change == 0) {
+        return;
+    }
+    flow.bound = bound;
+    for (const LinkShare& share : footprints_[flow.footprint]) {
+        Link& link = links_[index(share.link)];
+        link.bound_max = std::max(link.bound_max, bound);
+        link.bound_sum += share.count * change;
+        touch(number(share.link));
+    }
+    rebound_flows_.push_back(f);
+}
+
+void FluidRates::touch(std::uint32_t link) {
+    if (!links_[link].touched) {
+        links_[link].touched = true;
+        touched_links_.push_back(link);
+    }
+}
+
+// Blocks of places_ have the size of a power of two, and are used again by flows of such a size.
+std::uint32_t FluidRates::take_places(std::size_t count) {
+    const std::size_t block = std::bit_ceil(count);
+    auto& free = free_places_[static_cast<std::size_t>(std::countr_zero(block))];
+    if (free.empty()) {
+        const auto first = static_cast<std::uint32_t>(places_.size());
+        places_.resize(places_.size() + block);
+        return first;
+    }
+    const std::uint32_t first = free.back();
+    free.pop_back();
+    return first;
+}
+
+void FluidRates::give_places(std::uint32_t first, std::size_t count) {
+    free_places_[static_cast<std::size_t>(std::countr_zero(std::bit_ceil(count)))].push_back(first);
+}
+
+void FluidRates::settle(Time now) {
+    ORRERY_CHECK(now >= now_);
+    now_ = now;
+    if (touched_links_.empty() && new_flows_.empty()) {
+        return;
+    }
+    ++num_solves_;
+    seed();
+    for (Level level = next_level(); level != kNever; level = next_level()) {
+        sweep_level(level);
+        find_stale_keys(level);
+    }
+    new_flows_.clear();
+    for (const std::uint32_t f : frozen_flows_) {
+        progress_.set_rate(now, FlowId{f}, Bandwidth::bits_per_second(rates_[f]));
+    }
+    frozen_flows_.clear();
+}
+
+void FluidRates::seed() {
+    for (const std::uint32_t l : touched_links_) {
+        Link& link = links_[l];
+        link.touched = false;
+        link.slack = is_slack(link);
+        const Level key = std::min(link.level, link.slack ? kNever : saturation(link, 0));
+        if (key != kNever) {
+            link.key = key;
+            link_events_.push_back({.level = key, .id = l});
+        }
+    }
+    std::make_heap(link_events_.begin(), link_events_.end(), kLater);
+    touched_links_.clear();
+
+    const auto lower_bound = [this](std::uint32_t a, std::uint32_t b) {
+        return flows_[a].bound < flows_[b].bound;
+    };
+    if (!std::is_sorted(new_flows_.begin(), new_flows_.end(), lower_bound)) {
+        std::sort(new_flows_.begin(), new_flows_.end(), lower_bound);
+    }
+    num_new_seen_ = 0;
+
+    for (const std::uint32_t f : rebound_flows_) {
+        if (rates_[f] != kNever) {  // not a new flow
+            flow_events_.push_back({.level = std::min(rates_[f], flows_[f].bound), .id = f});
+        }
+    }
+    std::make_heap(flow_events_.begin(), flow_events_.end(), kLater);
+    rebound_flows_.clear();
+}
+
+// With each x <= bound, t_l >= bound_max if all flows at bound_max fit. If they fit at their own
+// bounds, the mean bound of any set of flows fits; one more bit/s each covers the rounding of t_l.
+bool FluidRates::is_slack(const Link& link) {
+    if (link.crossings.size() <= 1 || link.bound_sum + link.count_sum <= link.capacity) {
+        return true;
+    }
+    return static_cast<__int128>(link.bound_max) * link.count_sum <= link.capacity;
+}
+
+FluidRates::Level FluidRates::next_level() {
+    while (num_new_seen_ < new_flows_.size() && rates_[new_flows_[num_new_seen_]] != kNever) {
+        ++num_new_seen_;
+    }
+    Level level = kNever;
+    if (num_new_seen_ < new_flows_.size()) {
+        level = flows_[new_flows_[num_new_seen_]].bound;
+    }
+    if (!link_events_.empty()) {
+        level = std::min(level, link_events_.front().level);
+    }
+    if (!flow_events_.empty()) {
+        level = std::min(level, flow_events_.front().level);
+    }
+    return level;
+}
+
+void FluidRates::sweep_level(Level level) {
+    while (!link_events_.empty() && link_events_.front().level == level) {
+        const std::uint32_t link = link_events_.front().id;
+        std::pop_heap(link_events_.begin(), link_events_.end(), kLater);
+        link_events_.pop_back();
+        look_at_link(level, link);
+    }
+    while (!flow_events_.empty() && flow_events_.front().level == level) {
+        const std::uint32_t flow = flow_events_.front().id;
+        std::pop_heap(flow_events_.begin(), flow_events_.end(), kLater);
+        flow_events_.pop_back();
+        look_at_flow(level, flow);
+    }
+    for (; num_new_seen_ < new_flows_.size(); ++num_new_seen_) {
+        const std::uint32_t flow = new_flows_[num_new_seen_];
+        if (flows_[flow].bound != level) {
+            break;
+        }
+        if (rates_[flow] == kNever) {
+            freeze(flow, level);
+        }
+    }
+}
+
+// All rates below `level` are final; flows with a rate above it may still lose it.
+void FluidRates::look_at_link(Level level, std::uint32_t l) {
+    Link& link = links_[l];
+    if (link.key != level) {
+        return;  // an event that was brought forward
+    }
+    link.key = kNever;
+    const Level saturates = link.slack ? kNever : saturation(link, level);
+    if (saturates == level) {
+        link.level = level;
+        for (const Crossing& crossing : link.crossings) {
+            if (rates_[crossing.flow] > level) {
+                freeze(crossing.flow, level);
+            }
+        }
+        return;
+    }
+    bool released = false;
+    if (link.level == level) {  // it no longer holds its flows at this level
+        link.level = kNever;
+        for (const Crossing& crossing : link.crossings) {
+            if (rates_[crossing.flow] == level && !is_held(crossing.flow, level)) {
+                release(crossing.flow);
+                released = true;
+            }
+        }
+    }
+    if (!released) {
+        schedule_link(l, std::min(saturates, link.level));
+    }
+}
+
+// A flow reaches its bound, or the old rate that only its old bound may have held.
+void FluidRates::look_at_flow(Level level, std::uint32_t f) {
+    const bool at_bound = level == flows_[f].bound;
+    if (at_bound && rates_[f] > level) {
+        freeze(f, level);
+    } else if (!at_bound && rates_[f] == level && !is_held(f, level)) {
+        release(f);
+    }
+}
+
+// s_l if no flow's rate changed any more, known to be at least `from`.
+FluidRates::Level FluidRates::saturation(const Link& link, Level from) const {
+    Level level = from;
+    while (true) {
+        Level left = link.capacity;
+        std::int64_t count = 0;
+        for (const Crossing& crossing : link.crossings) {
+            const Level rate = rates_[crossing.flow];
+            if (rate < level) {
+                left -= crossing.count * rate;
+            } else {
+                count += crossing.count;
+            }
+        }
+        if (count == 0) {
+            return kNever;
+        }
+        const Level share = left / count;
+        if (share <= level) {
+            return level;
+        }
+        level = share;
+    }
+}
+
+bool FluidRates::is_held(std::uint32_t f, Level level) const {
+    if (flows_[f].bound == level) {
+        return true;
+    }
+    const auto shares = footprints_[flows_[f].footprint];
+    return std::any_of(shares.begin(), shares.end(), [&](const LinkShare& share) {
+        return links_[index(share.link)].level == level;
+    });
+}
+
+// A flow that had a higher rate before leaves room on its links: those that were saturated must be
+// looked at again when the sweep gets to their level.
+void FluidRates::freeze(std::uint32_t f, Level level) {
+    const bool had_rate = rates_[f] != kNever;
+    rates_[f] = level;
+    frozen_flows_.push_back(f);
+    if (!had_rate) {
+        return;
+    }
+    for (const LinkShare& share : footprints_[flows_[f].footprint]) {
+        const Link& link = links_[index(share.link)];
+        if (link.level > level) {
+            schedule_link(number(share.link), link.level);
+        }
+    }
+}
+
+// Nothing holds the flow at its old rate: it is free, and rises until its bound or a link stops it.
+void FluidRates::release(std::uint32_t f) {
+    rates_[f] = kNever;
+    flow_events_.push_back({.level = flows_[f].bound, .id = f});
+    std::push_heap(flow_events_.begin(), flow_events_.end(), kLater);
+    for (const LinkShare& share : footprints_[flows_[f].footprint]) {
+        mark_stale(number(share.link));
+    }
+}
+
+void FluidRates::mark_stale(std::uint32_t l) {
+    Link& link = links_[l];
+    if (!link.stale && !link.slack) {
+        link.stale = true;
+        stale_links_.push_back(l);
+    }
+}
+
+void FluidRates::find_stale_keys(Level level) {
+    for (const std::uint32_t l : stale_links_) {
+        Link& link = links_[l];
+        link.stale = false;
+        schedule_link(l, std::min(link.level, saturation(link, level)));
+    }
+    stale_links_.clear();
+}
+
+// A key only ever comes forward here: a later one is found when the link is looked at.
+void FluidRates::schedule_link(std::uint32_t l, Level level) {
+    Link& link = links_[l];
+    if (level < link.key) {
+        link.key = level;
+        link_events_.push_back({.level = level, .id = l});
+        std::push_heap(link_events_.begin(), link_events_.end(), kLater);
+    }
+}
+
+}  // namespace orrery

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weighted max-min fair sharing of links between coupled transfers, in integers.
+//
+// A transfer f in flight progresses at x_f bit/s and loads link l with count_fl * x_f. THE RULE,
+// which any other implementation must follow to the bit. All flows are free. Repeat until none is:
+//   t_l = floor((C_l - sum of count_fl * x_f over frozen f) / (sum of count_fl over free f)), >= 0,
+//   t*  = the least of all t_l and of all rate_max of free flows;
+//   freeze at t*, at once, every free flow that crosses a link with t_l = t* or has rate_max = t*.
+// A rate_max of zero means no cap. Nothing depends on an order, so folded and unfolded runs agree.
+//
+// The same rates are the only fixed point of
+//   x_f = min(rate_max_f, min over links l of f of s_l),
+//   s_l = the least v with floor((C_l - sum_{x_g < v} count_gl x_g) / sum_{x_g >= v} count_gl) <= v
+// (never, if there is none): the *level* at which link l saturates. A settle sweeps upwards through
+// the levels and visits only what changes: a link is looked at if flows were added or removed on
+// it, if a flow of it got a rate above or below its old one, and only from the level on at which
+// that can matter. Below that level everything keeps its rate, and a flow at level v stays there as
+// long as one link with s_l = v (or its cap) holds it. The rules of network.md 3.4 follow from
+// that.
+//
+// Links that can never bind drop out beforehand: each flow's rate is at most
+// bound_f = min(rate_max_f, min floor(C_l / count_fl)), and a link is *slack* if only one flow uses
+// it or if even with every flow at its bound it has room to spare.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "engine/network_model.h"
+#include "network/flow_progress.h"
+#include "network/footprint_table.h"
+
+namespace orrery {
+
+class FluidRates : public SharedRates {
+public:
+    explicit FluidRates(std::span<const LinkInfo> links);
+
+    FootprintId add_footprint(std::span<const LinkShare> footprint) override;
+    // A footprint without links needs a rate_max.
+    FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) override;
+    void settle(Time now) override;
+    Time next_completion() const override { return progress_.next_end(); }
+    // Replaces `ended`.
+    void pop_completed(Time now, std::vector<FlowId>& ended) override;
+    void set_capacity(Time now, LinkId link, Bandwidth capacity) override;
+    Bandwidth rate(FlowId flow) const override { return progress_.rate(flow); }
+    std::int64_t num_solves() const override { return num_solves_; }
+    std::int64_t num_flows_started() const override { return num_flows_started_; }
+
+private:
+    using Level = std::int64_t;  // a rate per unit of count, bit/s
+    static constexpr Level kNever = std::numeric_limits<Level>::max();
+
+    // One flow on one link.
+    struct Crossing {
+        std::uint32_t flow;
+        std::uint32_t hop;  // which link of the flow's footprint this is
+        std::uint32_t count;
+    };
+    struct Link {
+        Level capacity = 0;
+        Level level = kNever;  // s_l; never for a slack link
+        Level key = kNever;    // when the sweep looks at the link; never if it need not
+        Level bound_max = 0;   // no less than any crossing's bound
+        Level bound_sum = 0;   // sum of count * bound
+        std::int64_t count_sum = 0;
+        std::vector<Crossing> crossings;
+        bool touched = false;  // since the last settle
+        bool slack = true;
+        bool stale = false;  // its key must be found again after this level
+    };
+    struct Flow {
+        Level bound = 0;
+        Level rate_max = 0;  // never, if there is no cap
+        FootprintId footprint{};
+        std::uint32_t places = 0;  // in places_: where each hop stands in its link's crossings
+    };
+    struct Event {
+        Level level;
+        std::uint32_t id;  // a link or a flow
+    };
+
+    Level bound_of(FootprintId footprint);
+    std::uint32_t take_places(std::size_t count);
+    void give_places(std::uint32_t first, std::size_t count);
+    void touch(std::uint32_t link);
+    void remove(std::uint32_t flow);
+    void change_bound(std::uint32_t flow);
+
+    void seed();
+    Level next_level();
+    void sweep_level(Level level);
+    void look_at_link(Level level, std::uint32_t link);
+    void look_at_flow(Level level, std::uint32_t flow);
+    Level saturation(const Link& link, Level from) const;
+    static bool is_slack(const Link& link);
+    bool is_held(std::uint32_t flow, Level level) const;
+    void freeze(std::uint32_t flow, Level level);
+    void release(std::uint32_t flow);
+    void mark_stale(std::uint32_t link);
+    void find_stale_keys(Level level);
+    void schedule_link(std::uint32_t link, Level level);
+
+    std::vector<Link> links_;
+    FootprintTable footprints_;
+    std::vector<Level> footprint_bounds_;        // min floor(C_l / count)
+    std::vector<std::uint64_t> bound_versions_;  // of capacities_version_; older ones are wrong
+    std::uint64_t capacities_version_ = 1;
+
+    std::vector<Flow> flows_;
+    std::vector<Level> rates_;  // by flow; never = free: no rate yet in this sweep
+    FlowProgress progress_;
+    std::vector<std::uint32_t> places_;
+    std::vector<std::vector<std::uint32_t>> free_places_;  // by log2 of their size
+
+    // What the next settle starts from.
+    std::vector<std::uint32_t> touched_links_;
+    std::vector<std::uint32_t> new_flows_;
+    std::vector<std::uint32_t> rebound_flows_;  // whose bound a capacity changed
+
+    // The sweep: heaps by level.
+    std::vector<Event> link_events_;
+    std::vector<Event> flow_events_;
+    std::size_t num_new_seen_ = 0;  // of new_flows_, which are in the order of their bounds
+    std::vector<std::uint32_t> stale_links_;
+    std::vector<std::uint32_t> frozen_flows_;
+
+    Time now_;
+    std::int64_t num_solves_ = 0;
+    std::int64_t num_flows_started_ = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/uncontended.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/check.h"
+
+namespace orrery {
+namespace {
+
+constexpr Bandwidth kUnlimited =
+    Bandwidth::bits_per_second(std::numeric_limits<std::int64_t>::max());
+
+Bandwidth narrowest_share(std::span<const LinkShare> footprint,
+                          std::span<const Bandwidth> capacities) {
+    Bandwidth least = kUnlimited;
+    for (const LinkShare& share : footprint) {
+        const std::int64_t capacity = capacities[index(share.link)].bits_per_second();
+        least = std::min(least, Bandwidth::bits_per_second(capacity / share.count));
+    }
+    return least;
+}
+
+}  // namespace
+
+UncontendedRates::UncontendedRates(std::span<const LinkInfo> links) {
+    for (const LinkInfo& link : links) {
+        capacities_.push_back(link.capacity);
+    }
+}
+
+FootprintId UncontendedRates::add_footprint(std::span<const LinkShare> footprint) {
+    const FootprintId id = footprints_.add(footprint, capacities_.size());
+    narrowest_.push_back(narrowest_share(footprint, capacities_));
+    return id;
+}
+
+FlowId UncontendedRates::start(Time, FootprintId footprint, Bytes bytes, Bandwidth rate_max) {
+    const FlowId flow = progress_.add(bytes);
+    flows_.resize(progress_.num_ids());
+    const Bandwidth cap = rate_max == Bandwidth{} ? kUnlimited : rate_max;
+    ORRERY_CHECK(cap < kUnlimited || narrowest_[index(footprint)] < kUnlimited);
+    flows_[index(flow)] = Flow{.footprint = footprint, .rate_max = cap, .in_flight = true};
+    new_flows_.push_back(flow);
+    ++num_flows_started_;
+    return flow;
+}
+
+void UncontendedRates::settle(Time now) {
+    if (new_flows_.empty() && !capacities_changed_) {
+        return;
+    }
+    ++num_solves_;
+    if (capacities_changed_) {
+        for (std::size_t f = 0; f < narrowest_.size(); ++f) {
+            narrowest_[f] = narrowest_share(footprints_[to_id<FootprintId>(f)], capacities_);
+        }
+        for (std::size_t f = 0; f < flows_.size(); ++f) {
+            if (flows_[f].in_flight) {
+                update_rate(now, to_id<FlowId>(f));
+            }
+        }
+    } else {
+        for (const FlowId flow : new_flows_) {
+            update_rate(now, flow);
+        }
+    }
+    new_flows_.clear();
+    capacities_changed_ = false;
+}
+
+void UncontendedRates::update_rate(Time now, FlowId id) {
+    const Flow& flow = flows_[index(id)];
+    progress_.set_rate(now, id, std::min(flow.rate_max, narrowest_[index(flow.footprint)]));
+}
+
+void UncontendedRates::pop_completed(Time now, std::vector<FlowId>& ended) {
+    progress_.pop_ended(now, ended);
+    for (const FlowId flow : ended) {
+        flows_[index(flow)].in_flight = false;
+    }
+}
+
+void UncontendedRates::set_capacity(Time, LinkId link, Bandwidth capacity) {
+    ORRERY_CHECK(capacity >= Bandwidth{});
+    capacities_[index(link)] = capacity;
+    capacities_changed_ = true;
+}
+
+}  // namespace orrery
