@@ -67,7 +67,7 @@ struct ParallelPlan {
     bool embedding_and_loss_as_layers = false;  // two extra layer slots in the pipeline split
     std::int64_t ddp_bucket_size = 0;           // elements; 0: Megatron's default
     // Layers of each (chunk, stage) if not the even split, chunk-major; empty: even.
-    std::vector<std::int64_t> pipeline_layout;
+    std::vector<std::int64_t> pipeline_layout{};
 
     std::int64_t num_micro_batches() const {
         return global_batch_size / (micro_batch_size * data_parallel_size);

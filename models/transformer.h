@@ -12,7 +12,7 @@ enum class PositionEmbedding : std::uint8_t { learned, rope, none };
 enum class Activation : std::uint8_t { gelu, squared_relu, swiglu, geglu };
 
 struct Transformer {
-    std::string name;
+    std::string name{};
     std::int64_t num_layers = 0;
     std::int64_t hidden_size = 0;
     std::int64_t ffn_hidden_size = 0;
@@ -45,8 +45,8 @@ struct Transformer {
     bool operator==(const Transformer&) const = default;
 };
 
-// Parameters, each once: of one layer, of embedding + positions, of final norm + output layer (0 for
-// the output weight if tied).
+// Parameters, each once: of one layer, of embedding + positions, of final norm + output layer (no
+// output weight if tied).
 std::int64_t layer_parameters(const Transformer& model);
 std::int64_t embedding_parameters(const Transformer& model);
 std::int64_t output_parameters(const Transformer& model);

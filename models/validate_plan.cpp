@@ -77,14 +77,17 @@ void Rules::ranges() {
     require_range("model.sliding_window", model.sliding_window, 0, kSizeMax);
     require_range("model.sliding_window_every", model.sliding_window_every, 1, kSizeMax);
     require_range("cluster.nodes", num_gpus, 1, kSizeMax);
-    const std::int64_t gpus = std::clamp<std::int64_t>(num_gpus, 1, kSizeMax);
+    const auto at_most = [](std::int64_t limit) {
+        return limit < 1 ? kSizeMax : std::min(limit, kSizeMax);  // one error is enough
+    };
+    const std::int64_t gpus = at_most(num_gpus);
     require_range("plan.tensor_model_parallel_size", plan.tensor_model_parallel_size, 1, gpus);
     require_range("plan.pipeline_model_parallel_size", plan.pipeline_model_parallel_size, 1, gpus);
     require_range("plan.context_parallel_size", plan.context_parallel_size, 1, gpus);
     require_range("plan.virtual_pipeline_model_parallel_size",
                   plan.virtual_pipeline_model_parallel_size,
                   1,
-                  std::clamp<std::int64_t>(model.num_layers, 1, kSizeMax) + 2);
+                  at_most(model.num_layers) + 2);
     require_range("plan.micro_batch_size", plan.micro_batch_size, 1, kSizeMax);
     require_range("plan.global_batch_size", plan.global_batch_size, 1, kSizeMax);
     require_range("plan.hsdp_shard_size", plan.hsdp_shard_size, 0, gpus);

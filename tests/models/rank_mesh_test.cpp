@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/rank_mesh.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace orrery {
+namespace {
+
+using Ranks = std::vector<std::size_t>;
+
+// The distinct groups along these axes, each in ascending order.
+std::set<Ranks> groups_along(const Mesh& mesh, const std::vector<std::string>& axes) {
+    Group group;
+    for (const std::string& axis : axes) {
+        group.axes |= 1u << mesh.axis(axis);
+    }
+    std::set<Ranks> groups;
+    for (std::size_t rank = 0; rank < mesh.num_ranks(); ++rank) {
+        Ranks members;
+        for (const RankId member : mesh.members(group, to_id<RankId>(rank))) {
+            members.push_back(index(member));
+        }
+        groups.insert(members);
+    }
+    return groups;
+}
+
+// The example of Megatron-LM's parallel_state: 16 GPUs, tensor 2, pipeline 4, data 2.
+TEST(RankMesh, GroupsMegatronsSixteenGpusAsItDoes) {
+    const Mesh mesh = rank_mesh({.tensor_model_parallel_size = 2,
+                                 .pipeline_model_parallel_size = 4,
+                                 .data_parallel_size = 2});
+    EXPECT_EQ(
+        groups_along(mesh, {"tp"}),
+        (std::set<Ranks>{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}}));
+    EXPECT_EQ(
+        groups_along(mesh, {"dp"}),
+        (std::set<Ranks>{{0, 2}, {1, 3}, {4, 6}, {5, 7}, {8, 10}, {9, 11}, {12, 14}, {13, 15}}));
+    EXPECT_EQ(groups_along(mesh, {"pp"}),
+              (std::set<Ranks>{{0, 4, 8, 12}, {1, 5, 9, 13}, {2, 6, 10, 14}, {3, 7, 11, 15}}));
+    EXPECT_EQ(groups_along(mesh, {"tp", "pp"}),
+              (std::set<Ranks>{{0, 1, 4, 5, 8, 9, 12, 13}, {2, 3, 6, 7, 10, 11, 14, 15}}));
+}
+
+TEST(RankMesh, PipelineInsideDataParallelMakesReplicasContiguous) {
+    const Mesh mesh = rank_mesh({.tensor_model_parallel_size = 2,
+                                 .pipeline_model_parallel_size = 4,
+                                 .data_parallel_size = 2,
+                                 .rank_order = RankOrder::tp_cp_pp_dp});
+    EXPECT_EQ(groups_along(mesh, {"tp", "pp"}),
+              (std::set<Ranks>{{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}}));
+    EXPECT_EQ(groups_along(mesh, {"dp"}).count({0, 8}), 1u);
+}
+
+TEST(RankMesh, ContextParallelRanksLieBetweenTensorAndData) {
+    const Mesh mesh = rank_mesh({.tensor_model_parallel_size = 2,
+                                 .pipeline_model_parallel_size = 2,
+                                 .context_parallel_size = 2,
+                                 .data_parallel_size = 2});
+    EXPECT_EQ(groups_along(mesh, {"cp"}).count({0, 2}), 1u);
+    EXPECT_EQ(groups_along(mesh, {"dp"}).count({0, 4}), 1u);
+    EXPECT_EQ(groups_along(mesh, {"cp", "dp"}).count({1, 3, 5, 7}), 1u);
+    EXPECT_EQ(groups_along(mesh, {"pp"}).count({0, 8}), 1u);
+}
+
+TEST(RankMesh, HybridShardingKeepsAShardGroupTogether) {
+    for (const RankOrder order : {RankOrder::tp_cp_dp_pp, RankOrder::tp_cp_pp_dp}) {
+        const Mesh mesh =
+            rank_mesh({.data_parallel_size = 32, .hsdp_shard_size = 8, .rank_order = order});
+        EXPECT_EQ(mesh.num_ranks(), 32u);
+        EXPECT_EQ(groups_along(mesh, {"dp"}).count({8, 9, 10, 11, 12, 13, 14, 15}), 1u);
+        EXPECT_EQ(groups_along(mesh, {"dpr"}).count({3, 11, 19, 27}), 1u);
+    }
+}
+
+TEST(RankMeshDeathTest, AssertsThatAShardGroupDividesTheRanks) {
+    EXPECT_DEATH(rank_mesh({.data_parallel_size = 12, .hsdp_shard_size = 8}), "hsdp_shard_size");
+}
+
+}  // namespace
+}  // namespace orrery
