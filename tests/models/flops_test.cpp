@@ -41,7 +41,7 @@ void for_random_gpts(Check&& check) {
     }
 }
 
-// Narayanan et al., SC 2021, section 3, without the recomputation.
+// Narayanan et al., SC 2021, equation 3, without the recomputation.
 TEST(ModelFlops, FullAttentionIsTheClosedForm) {
     for_random_gpts([](const Transformer& model, std::int64_t batch, const Sizes& z) {
         const double expected =
@@ -53,7 +53,7 @@ TEST(ModelFlops, FullAttentionIsTheClosedForm) {
     });
 }
 
-// Narayanan et al., SC 2021, section 3, equation 3.
+// Narayanan et al., SC 2021, equation 3.
 TEST(ModelFlops, FullRecomputationIsTheClosedForm) {
     for_random_gpts([](const Transformer& model, std::int64_t batch, const Sizes& z) {
         const double expected =

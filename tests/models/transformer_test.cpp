@@ -22,8 +22,7 @@ TEST(Transformer, CountsTheParametersOfReleasedModels) {
 
 // GPT-3 175B has 174,600 million (Brown et al., 2020, appendix D).
 TEST(Transformer, CountsTheParametersOfGpt3) {
-    const std::int64_t millions = (num_parameters(gpt3_175b()) + 500'000) / 1'000'000;
-    EXPECT_EQ(millions, 174'604);
+    EXPECT_NEAR(static_cast<double>(num_parameters(gpt3_175b())), 174'600e6, 50e6);
 }
 
 TEST(Transformer, PaddingTheVocabularyAddsItsRows) {

@@ -17,7 +17,7 @@ TEST(ZeroBubble, DoesEachPassOnceAndNeverDeadlocks) {
     }
 }
 
-// Qi et al., table 2: (p-1)(F + B - W), which can't fall below the (p-1) F of the first forward.
+// Qi et al., ZB-H1: (p-1)(F + B - W), which can't fall below the (p-1) F of the first forward.
 TEST(ZeroBubble, BubbleIsThatOfZbH1) {
     for (const PassTimes times :
          {PassTimes{1, 1, 1}, PassTimes{5, 7, 3}, PassTimes{4, 4, 4}, PassTimes{3, 2, 6}}) {
