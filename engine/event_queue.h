@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pending events, ordered by (time, order of scheduling). Events are never removed: a target that
+// changes its mind schedules a new one with a higher generation, and whoever pops the old one sees
+// that it is stale. A four-ary heap: its sift-down touches half the cache lines of a binary one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/units.h"
+
+namespace orrery {
+
+struct Event {
+    Time time;
+    std::uint64_t sequence = 0;
+    std::uint32_t target = 0;
+    std::uint32_t generation = 0;
+};
+
+class EventQueue {
+public:
+    void schedule(Time time, std::uint32_t target, std::uint32_t generation);
+    bool empty() const { return heap_.empty(); }
+    std::size_t size() const { return heap_.size(); }
+    // Time::max() if none is pending.
+    Time next_time() const { return heap_.empty() ? Time::max() : heap_.front().time; }
+    Event pop();  // the earliest; among equals the first scheduled
+
+private:
+    std::vector<Event> heap_;
+    std::uint64_t next_sequence_ = 0;
+};
+
+}  // namespace orrery

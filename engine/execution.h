@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event loop of the simulated executor over rank classes (engine/folding.h). Between events
+// nothing is computed: a stream has at most one event (the end of its run, or a launch), a transfer
+// at most one (the end of a latency, or of a transfer that nothing can slow down); ends of
+// transfers that share links come from SharedRates.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/event_queue.h"
+#include "engine/folding.h"
+#include "engine/kernel_runs.h"
+#include "engine/rank_state.h"
+#include "engine/role_tape.h"
+#include "engine/simulation.h"
+#include "engine/transfers.h"
+
+namespace orrery {
+
+struct StepEnd {
+    Time time;
+    CauseTimes path;
+    RankId rank{};
+    bool reached = false;
+};
+
+class Execution {
+public:
+    Execution(const SimulationInput& input,
+              const Tapes& tapes,
+              const Transfers& transfers,
+              const Quotient& quotient,
+              SharedRates& rates);
+
+    // Runs all steps; false if no progress was possible with work left.
+    bool run();
+
+    const std::vector<StepEnd>& step_ends() const { return step_ends_; }
+    const CauseTimes& busy() const { return busy_; }
+    const std::vector<RankState>& ranks() const { return ranks_; }
+    std::vector<TracedOp> take_trace() { return std::move(trace_); }
+    // Words for what waits on what.
+    Error describe_deadlock() const;
+
+private:
+    friend class DeadlockReport;
+
+    // Streams (execution.cpp)
+    void begin_step(std::uint32_t r, Time now);
+    void end_step(std::uint32_t r, Time now);
+    void look_at(std::uint32_t stream, Time now);
+    bool conditions_hold(std::uint32_t stream, const TapeItem& item, Time now);
+    void begin_run(std::uint32_t stream, const TapeItem& item, Time now);
+    void end_run(std::uint32_t stream, Time now);
+    void end_item(std::uint32_t stream, const TapeItem& item, Time now);
+    void stream_event(std::uint32_t stream, Time now);
+    void drain(Time now);
+    void report_progress(const TapeItem& item, std::uint32_t r);
+
+    // Held SMs (execution.cpp)
+    void change_held(std::uint32_t r, std::uint32_t stream, Time now, std::int64_t sms);
+    void trace_walk(std::uint32_t stream, Time now);
+    std::uint32_t sms_of(std::uint32_t r, const TapeItem& item) const;
+
+    // Transfers (execution_transfers.cpp)
+    void arrive(std::uint32_t stream, const TapeItem& item, Time now);
+    void join(std::uint32_t stream, const TapePart& part, Time now);
+    std::uint32_t open_transfer(std::uint32_t channel,
+                                std::uint32_t sequence,
+                                std::uint32_t message);
+    void close_transfer(std::uint32_t id);
+    void begin_transfer(std::uint32_t id, Time now);
+    void continue_transfer(std::uint32_t id, Time now);
+    void start_parts(std::uint32_t id, Time now);
+    void end_transfer(std::uint32_t id, Time now);
+    void end_part(std::uint32_t stream, const OpenTransfer& transfer, Time now);
+    void transfer_event(std::uint32_t id, Time now);
+    void flows_end(Time now);
+
+    std::uint32_t rank_of(std::uint32_t stream) const { return stream / num_streams_; }
+    std::uint32_t stream_of(std::uint32_t r, std::uint32_t s) const { return r * num_streams_ + s; }
+    const RoleTape& tape_of(std::uint32_t r) const {
+        return tapes_.roles[index(quotient_.ranks[r].role)];
+    }
+    const TapeItem& item_of(std::uint32_t stream) const {
+        return tape_of(rank_of(stream)).streams[stream % num_streams_].items[streams_[stream].item];
+    }
+    bool last_step(std::uint32_t r) const { return ranks_[r].step + 1 == input_.steps; }
+    CauseTimes launch_path(std::uint32_t r, const TapeItem& item) const;
+    void schedule(std::uint32_t stream, Time due);
+    void trace_item(std::uint32_t stream, const TapeItem& item, Time data_start, Time now);
+
+    const SimulationInput& input_;
+    const Tapes& tapes_;
+    const Transfers& transfers_;
+    const Quotient& quotient_;
+    SharedRates& rates_;
+    std::uint32_t num_streams_;
+
+    std::vector<RunTimes> run_times_;
+    std::vector<StreamState> streams_;  // rank class * num_streams_ + stream
+    std::vector<RankState> ranks_;
+    std::vector<RunWalk> walks_;       // by stream; empty if no run is ever walked
+    std::vector<std::uint32_t> open_;  // by channel class: first open transfer
+    std::vector<OpenTransfer> pool_;
+    std::vector<std::uint32_t> free_;
+    std::vector<std::uint32_t> flow_owner_;  // by FlowId
+    std::vector<FlowId> ended_flows_;
+    std::vector<std::uint32_t> ready_;
+    EventQueue queue_;
+    bool rates_changed_ = false;
+    Time instant_;  // the one that is being or was last worked on
+
+    std::vector<StepEnd> step_ends_;
+    CauseTimes busy_;
+    std::uint32_t ranks_left_ = 0;
+    std::vector<std::vector<RankId>> traced_;  // by rank class
+    std::vector<TracedOp> trace_;
+    std::vector<WalkedOp> walked_;
+    std::int64_t ops_done_ = 0;
+    std::int64_t ops_total_ = 0;
+    std::int64_t next_report_ = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of Execution (engine/execution.h) that moves data: arrivals, phases, ends.
+#include <algorithm>
+
+#include "engine/check.h"
+#include "engine/execution.h"
+
+namespace orrery {
+
+void Execution::arrive(std::uint32_t id, const TapeItem& item, Time now) {
+    const std::uint32_t r = rank_of(id);
+    StreamState& stream = streams_[id];
+    stream.phase = StreamPhase::arrived;
+    stream.start = now;
+    stream.last_end = Time::picoseconds(-1);
+    stream.due = now;  // the last data start
+    stream.parts_left = item.num_parts;
+    change_held(r, id, now, sms_of(r, item));
+    if (item.num_parts == 0) {
+        trace_item(id, item, now, now);
+        end_item(id, item, now);
+        return;
+    }
+    for (std::uint32_t p = 0; p < item.num_parts; ++p) {
+        join(id, tape_of(r).parts[item.first_part + p], now);
+    }
+}
+
+void Execution::join(std::uint32_t id, const TapePart& part, Time now) {
+    const std::uint32_t r = rank_of(id);
+    const std::uint32_t c = quotient_.channel_of[quotient_.ranks[r].first_channel + part.channel];
+    const std::uint32_t sequence =
+        ranks_[r].step * tape_of(r).channels[part.channel].messages_per_step + part.sequence;
+    const std::uint32_t t = open_transfer(c, sequence, part.message);
+    OpenTransfer& transfer = pool_[t];
+    transfer.participants.push_back(id);
+    transfer.arrival.offer(now, streams_[id].path);
+    if (--transfer.missing == 0) {
+        begin_transfer(t, now);
+    }
+}
+
+std::uint32_t Execution::open_transfer(std::uint32_t c,
+                                       std::uint32_t sequence,
+                                       std::uint32_t message) {
+    for (std::uint32_t t = open_[c]; t != kNoTransfer; t = pool_[t].next) {
+        if (pool_[t].sequence == sequence) {
+            return t;
+        }
+    }
+    if (free_.empty()) {
+        free_.push_back(static_cast<std::uint32_t>(pool_.size()));
+        pool_.emplace_back();
+    }
+    const std::uint32_t t = free_.back();
+    free_.pop_back();
+    const ChannelClass& channel = quotient_.channels[c];
+    OpenTransfer& transfer = pool_[t];
+    transfer.arrival.end = Time::picoseconds(-1);
+    transfer.channel = c;
+    transfer.message = transfers_.channels[channel.channel].first_message + message;
+    transfer.sequence = sequence;
+    transfer.missing = channel.num_members;
+    transfer.phase = 0;
+    transfer.pending = 0;
+    transfer.in_latency = false;
+    transfer.participants.clear();
+    transfer.next = open_[c];
+    open_[c] = t;
+    return t;
+}
+
+void Execution::close_transfer(std::uint32_t t) {
+    std::uint32_t* link = &open_[pool_[t].channel];
+    while (*link != t) {
+        link = &pool_[*link].next;
+    }
+    *link = pool_[t].next;
+    ++pool_[t].generation;
+    free_.push_back(t);
+}
+
+void Execution::begin_transfer(std::uint32_t t, Time now) {
+    OpenTransfer& transfer = pool_[t];
+    transfer.data_start = now;
+    const Message& message = transfers_.messages[transfer.message];
+    if (!message.fixed) {
+        continue_transfer(t, now);
+    } else if (message.alone == Time{}) {
+        end_transfer(t, now);
+    } else if (message.alone < Time::max()) {
+        queue_.schedule(now + message.alone,
+                        static_cast<std::uint32_t>(streams_.size()) + t,
+                        transfer.generation);
+    }
+}
+
+// Goes on with the phase that comes next, until something takes time.
+void Execution::continue_transfer(std::uint32_t t, Time now) {
+    OpenTransfer& transfer = pool_[t];
+    const Message& message = transfers_.messages[transfer.message];
+    while (transfer.phase < message.num_phases) {
+        const Phase& phase = transfers_.phases[message.first_phase + transfer.phase];
+        if (phase.latency > Time{}) {
+            transfer.in_latency = true;
+            queue_.schedule(now + phase.latency,
+                            static_cast<std::uint32_t>(streams_.size()) + t,
+                            transfer.generation);
+            return;
+        }
+        start_parts(t, now);
+        if (transfer.pending > 0) {
+            return;
+        }
+        ++transfer.phase;
+    }
+    end_transfer(t, now);
+}
+
+void Execution::start_parts(std::uint32_t t, Time now) {
+    OpenTransfer& transfer = pool_[t];
+    const Message& message = transfers_.messages[transfer.message];
+    const Phase& phase = transfers_.phases[message.first_phase + transfer.phase];
+    for (std::uint32_t p = phase.first_part; p < phase.first_part + phase.num_parts; ++p) {
+        const Part& part = transfers_.parts[p];
+        if (part.bytes == Bytes{}) {
+            continue;
+        }
+        ++transfer.pending;
+        if (quotient_.footprints[p] == kNoLinks) {
+            const Time taken = part.bytes / part.rate_max;
+            if (taken < Time::max()) {
+                queue_.schedule(now + taken,
+                                static_cast<std::uint32_t>(streams_.size()) + t,
+                                transfer.generation);
+            }
+            continue;
+        }
+        const FlowId flow = rates_.start(now, quotient_.footprints[p], part.bytes, part.rate_max);
+        if (index(flow) >= flow_owner_.size()) {
+            flow_owner_.resize(index(flow) + 1);
+        }
+        flow_owner_[index(flow)] = t;
+        rates_changed_ = true;
+    }
+}
+
+void Execution::transfer_event(std::uint32_t t, Time now) {
+    OpenTransfer& transfer = pool_[t];
+    if (transfers_.messages[transfer.message].fixed) {
+        end_transfer(t, now);
+        return;
+    }
+    if (transfer.in_latency) {
+        transfer.in_latency = false;
+        start_parts(t, now);
+    } else {
+        --transfer.pending;
+    }
+    if (transfer.pending == 0) {
+        ++transfer.phase;
+        continue_transfer(t, now);
+    }
+}
+
+void Execution::flows_end(Time now) {
+    ended_flows_.clear();
+    rates_.pop_completed(now, ended_flows_);
+    rates_changed_ = true;
+    for (const FlowId flow : ended_flows_) {
+        const std::uint32_t t = flow_owner_[index(flow)];
+        if (--pool_[t].pending == 0) {
+            ++pool_[t].phase;
+            continue_transfer(t, now);
+        }
+    }
+    drain(now);
+}
+
+void Execution::end_transfer(std::uint32_t t, Time now) {
+    close_transfer(t);
+    // Ends of ops only make streams ready: nothing below opens a transfer.
+    for (const std::uint32_t id : pool_[t].participants) {
+        end_part(id, pool_[t], now);
+    }
+}
+
+void Execution::end_part(std::uint32_t id, const OpenTransfer& transfer, Time now) {
+    const std::uint32_t r = rank_of(id);
+    StreamState& stream = streams_[id];
+    const TapeItem& item = item_of(id);
+    CauseTimes path = transfer.arrival.path;
+    add_transfer(
+        path, item.cause, transfers_.messages[transfer.message].alone, now - transfer.data_start);
+    if (now > stream.last_end || preferred(path, stream.path)) {
+        stream.path = path;
+        stream.last_end = now;
+    }
+    stream.due = std::max(stream.due, transfer.data_start);
+    if (--stream.parts_left > 0) {
+        return;
+    }
+    change_held(r, id, now, -std::int64_t{sms_of(r, item)});
+    if (last_step(r)) {
+        busy_[item.cause] +=
+            (now - stream.start) * static_cast<std::int64_t>(quotient_.ranks[r].size);
+    }
+    if (!traced_[r].empty()) {
+        trace_item(id, item, stream.due, now);
+    }
+    end_item(id, item, now);
+}
+
+}  // namespace orrery

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folding: ranks and links that behave identically stand for each other. The classes are the
+// coarsest equitable partition of ranks, links and channels, found by colour refinement: a rank
+// starts with (role, device), a link with its capacity, and a colour splits until ranks of a colour
+// meet equal colours of channels, channels join equal colours of ranks and cross equal colours of
+// links equally often, and links are crossed by equal colours of channels equally often. Links that
+// never bind a rate (engine/contention.h) take no part. Then one rank, link and channel of a class
+// computes what all of them would, to the picosecond: in max-min sharing equals stay equal.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/simulation.h"
+#include "engine/transfers.h"
+
+namespace orrery {
+
+struct Partition {
+    std::vector<std::uint32_t> class_of_rank;
+    std::vector<std::uint32_t> class_of_channel;
+    std::vector<std::uint32_t> class_of_link;
+    std::uint32_t rank_classes = 0;
+    std::uint32_t channel_classes = 0;
+    std::uint32_t link_classes = 0;
+};
+
+// Everyone on their own.
+Partition trivial_partition(const Transfers& transfers,
+                            std::uint32_t num_ranks,
+                            std::size_t num_links);
+
+// Classes are numbered by their lowest member.
+Partition coarsest_partition(const SimulationInput& input,
+                             const Transfers& transfers,
+                             const std::vector<bool>& contended);
+
+// What the executor runs on: one representative (the lowest) of each class.
+struct RankClass {
+    RankId representative{};
+    RoleId role{};
+    std::uint16_t device = 0;
+    std::uint32_t size = 0;
+    std::uint32_t first_channel = 0;  // Quotient::channel_of
+};
+
+struct ChannelClass {
+    std::uint32_t channel = 0;       // the representative: position in Transfers::channels
+    std::uint32_t first_member = 0;  // Quotient::members: distinct rank classes; of a pair both
+    std::uint32_t num_members = 0;
+};
+
+// Of a part that crosses no contended link.
+inline constexpr FootprintId kNoLinks{UINT32_MAX};
+
+struct Quotient {
+    std::vector<RankClass> ranks;
+    std::vector<std::uint32_t> class_of_rank;
+    std::vector<ChannelClass> channels;
+    std::vector<std::uint32_t> members;
+    std::vector<std::uint32_t> channel_of;  // [RankClass::first_channel + channel of the role tape]
+    // By position in Transfers::parts; of representatives' parts only. Known to the solver.
+    std::vector<FootprintId> footprints;
+    std::int64_t distinct_footprints = 0;
+};
+
+// Tells `rates` the footprints: link class L stands for its lowest link, and carries, for a part of
+// channel class F, the counts of all of F's channels that cross that link.
+Quotient make_quotient(const SimulationInput& input,
+                       const Transfers& transfers,
+                       const Partition& partition,
+                       const std::vector<bool>& contended,
+                       SharedRates& rates);
+
+}  // namespace orrery

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a run (engine/role_tape.h) takes. With op i launched at h + l_i and taking d_i, and
+// every SM its own, a run that may start at c ends at max(c + sum d, h + max_i (l_i + sum_{j>=i}
+// d_j)): two numbers, computed once per (shape, device). While communication holds SMs the run is
+// walked op by op, in integers: rate * elapsed is taken from the work that is left whenever the
+// rate changes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/role_tape.h"
+#include "engine/simulation.h"
+
+namespace orrery {
+
+// One op of a run on one device.
+struct RunOpTime {
+    Time duration{};
+    Time ideal{};  // of it: useful compute
+    Cause cause = Cause::memory_bound_kernels;
+    bool is_kernel = true;
+    std::uint32_t sm_sensitivity_permille = 1000;
+    Time launch{};  // after the run's first op's
+
+    // What the op adds to the path if it takes `stretch` longer than alone.
+    void add_to(CauseTimes& path, Time stretch) const {
+        path[Cause::useful_compute] += ideal;
+        path[cause] += duration - ideal;
+        path[Cause::interference] += stretch;
+    }
+};
+
+struct RunTimes {
+    std::vector<RunOpTime> ops;
+    Time duration{};     // sum d
+    Time kernel_time{};  // of it in kernels
+    CauseTimes work{};
+    Time launch_bound{};       // max_i (l_i - l_0 + sum_{j>=i} d_j)
+    CauseTimes launch_path{};  // the wait for launch i (after l_0), and what follows
+};
+
+// By device * number of shapes + shape.
+std::vector<RunTimes> time_runs(const SimulationInput& input, const Tapes& tapes);
+
+// The state of a run that is walked. Only if the rank's held SMs were not zero throughout, or if
+// its ops are traced.
+struct RunWalk {
+    const RunTimes* run = nullptr;  // null: not walked
+    std::uint32_t op = 0;           // the current one
+    std::uint32_t num_sms = 0;
+    Time host_launch{};  // of the first op, absolute
+    Time begin{};        // when the op starts; may lie ahead
+    Time since{};        // its work is counted up to here
+    __int128 work_left = 0;
+    CauseTimes path{};  // to `begin`
+    CauseTimes busy{};
+    Time kernel_time{};
+
+    bool done() const { return op == run->ops.size(); }
+};
+
+// What a walk reports about each op that ended.
+struct WalkedOp {
+    std::uint32_t op = 0;
+    Time begin{};
+    Time end{};
+};
+
+// `host_path` is the path to the launch of the run's first op.
+void begin_walk(RunWalk& walk,
+                const RunTimes& run,
+                std::uint32_t num_sms,
+                Time condition,
+                Time host_launch,
+                const CauseTimes& path,
+                const CauseTimes& host_path);
+
+// Works until `now` with the same SMs held since the last call. `ended` may be null.
+void advance_walk(RunWalk& walk,
+                  Time now,
+                  std::uint32_t held_sms,
+                  const CauseTimes& host_path,
+                  std::vector<WalkedOp>* ended);
+
+// When the run ends if the held SMs never change again.
+Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms);
+
+}  // namespace orrery

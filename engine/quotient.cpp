@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+
+#include "engine/check.h"
+#include "engine/folding.h"
+
+namespace orrery {
+
+namespace {
+
+constexpr std::uint32_t kNone = UINT32_MAX;
+
+struct PartRange {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;  // one past
+};
+
+// The parts of a channel's messages lie one after the other, in the same order in every channel of
+// a class.
+PartRange parts_of(const Transfers& transfers, const Channel& channel) {
+    PartRange range{kNone, 0};
+    for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
+        const Message& message = transfers.messages[channel.first_message + m];
+        for (std::uint32_t i = 0; i < message.num_phases; ++i) {
+            const Phase& phase = transfers.phases[message.first_phase + i];
+            if (phase.num_parts > 0) {
+                range.first = std::min(range.first, phase.first_part);
+                range.last = std::max(range.last, phase.first_part + phase.num_parts);
+            }
+        }
+    }
+    return range.first == kNone ? PartRange{0, 0} : range;
+}
+
+std::vector<std::uint32_t> representatives(const std::vector<std::uint32_t>& class_of,
+                                           std::uint32_t num_classes) {
+    std::vector<std::uint32_t> lowest(num_classes, kNone);
+    for (std::uint32_t i = 0; i < class_of.size(); ++i) {
+        if (lowest[class_of[i]] == kNone) {
+            lowest[class_of[i]] = i;
+        }
+    }
+    return lowest;
+}
+
+class QuotientBuilder {
+public:
+    QuotientBuilder(const SimulationInput& input,
+                    const Transfers& transfers,
+                    const Partition& partition,
+                    const std::vector<bool>& contended)
+        : input_(input), transfers_(transfers), partition_(partition), contended_(contended) {}
+
+    Quotient build(SharedRates& rates) {
+        out_.class_of_rank = partition_.class_of_rank;
+        channel_lowest_ = representatives(partition_.class_of_channel, partition_.channel_classes);
+        add_ranks();
+        add_channels();
+        add_footprints(rates);
+        return std::move(out_);
+    }
+
+private:
+    void add_ranks() {
+        const Program& program = *input_.program;
+        const std::vector<std::uint32_t> lowest =
+            representatives(partition_.class_of_rank, partition_.rank_classes);
+        for (const std::uint32_t r : lowest) {
+            const RankId rank = to_id<RankId>(r);
+            out_.ranks.push_back(
+                {.representative = rank,
+                 .role = program.role_of(rank),
+                 .device = input_.device_class.empty() ? std::uint16_t{0} : input_.device_class[r],
+                 .first_channel = static_cast<std::uint32_t>(out_.channel_of.size())});
+            const std::size_t first = transfers_.first_channel[r];
+            const std::size_t end = r + 1 < transfers_.first_channel.size()
+                                        ? transfers_.first_channel[r + 1]
+                                        : transfers_.channel_of.size();
+            for (std::size_t c = first; c < end; ++c) {
+                out_.channel_of.push_back(partition_.class_of_channel[transfers_.channel_of[c]]);
+            }
+        }
+        for (const std::uint32_t c : partition_.class_of_rank) {
+            ++out_.ranks[c].size;
+        }
+    }
+
+    void add_channels() {
+        for (const std::uint32_t c : channel_lowest_) {
+            const Channel& channel = transfers_.channels[c];
+            ChannelClass folded{.channel = c,
+                                .first_member = static_cast<std::uint32_t>(out_.members.size())};
+            std::vector<std::uint32_t> classes;
+            for (const RankId rank : transfers_.members_of(channel)) {
+                classes.push_back(partition_.class_of_rank[index(rank)]);
+            }
+            if (channel.is_collective) {
+                std::sort(classes.begin(), classes.end());
+                classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+            }
+            folded.num_members = static_cast<std::uint32_t>(classes.size());
+            out_.members.insert(out_.members.end(), classes.begin(), classes.end());
+            out_.channels.push_back(folded);
+        }
+    }
+
+    // By part: does the solver ever see it?
+    std::vector<bool> flowing_parts() const {
+        std::vector<bool> moves(transfers_.parts.size(), false);
+        for (const Message& message : transfers_.messages) {
+            for (std::uint32_t i = 0; !message.fixed && i < message.num_phases; ++i) {
+                const Phase& phase = transfers_.phases[message.first_phase + i];
+                for (std::uint32_t p = 0; p < phase.num_parts; ++p) {
+                    moves[phase.first_part + p] =
+                        transfers_.parts[phase.first_part + p].bytes > Bytes{};
+                }
+            }
+        }
+        return moves;
+    }
+
+    void add_footprints(SharedRates& rates) {
+        const std::vector<std::uint32_t> link_lowest =
+            representatives(partition_.class_of_link, partition_.link_classes);
+        std::vector<PartRange> ranges;  // of the representative of each channel class
+        for (const std::uint32_t c : channel_lowest_) {
+            ranges.push_back(parts_of(transfers_, transfers_.channels[c]));
+        }
+        std::vector<std::vector<LinkShare>> shares(transfers_.parts.size());
+        const std::vector<bool> moves = flowing_parts();
+        for (std::uint32_t c = 0; c < transfers_.channels.size(); ++c) {
+            const std::uint32_t channel_class = partition_.class_of_channel[c];
+            const PartRange own = parts_of(transfers_, transfers_.channels[c]);
+            for (std::uint32_t p = own.first; p < own.last; ++p) {
+                if (!moves[p]) {
+                    continue;
+                }
+                std::vector<LinkShare>& folded =
+                    shares[ranges[channel_class].first + (p - own.first)];
+                for (const LinkShare& share : transfers_.shares_of(transfers_.parts[p])) {
+                    const std::size_t link = index(share.link);
+                    const bool lowest =
+                        contended_[link] && link_lowest[partition_.class_of_link[link]] == link;
+                    if (lowest) {
+                        folded.push_back(share);
+                    }
+                }
+            }
+        }
+        std::map<std::vector<std::pair<LinkId, std::uint32_t>>, FootprintId> known;
+        out_.footprints.resize(transfers_.parts.size(), kNoLinks);
+        for (const PartRange& range : ranges) {
+            for (std::uint32_t p = range.first; p < range.last; ++p) {
+                out_.footprints[p] =
+                    shares[p].empty() ? kNoLinks : footprint_of(shares[p], known, rates);
+                shares[p] = {};
+            }
+        }
+        out_.distinct_footprints = static_cast<std::int64_t>(known.size());
+    }
+
+    static FootprintId footprint_of(
+        std::vector<LinkShare>& shares,
+        std::map<std::vector<std::pair<LinkId, std::uint32_t>>, FootprintId>& known,
+        SharedRates& rates) {
+        std::sort(shares.begin(), shares.end(), [](const LinkShare& a, const LinkShare& b) {
+            return a.link < b.link;
+        });
+        std::vector<std::pair<LinkId, std::uint32_t>> key;
+        for (const LinkShare& share : shares) {
+            if (!key.empty() && key.back().first == share.link) {
+                key.back().second += share.count;
+            } else {
+                key.emplace_back(share.link, share.count);
+            }
+        }
+        const auto [found, added] = known.try_emplace(std::move(key));
+        if (added) {
+            std::vector<LinkShare> merged;
+            for (const auto& [link, count] : found->first) {
+                merged.push_back({link, count});
+            }
+            found->second = rates.add_footprint(merged);
+        }
+        return found->second;
+    }
+
+    const SimulationInput& input_;
+    const Transfers& transfers_;
+    const Partition& partition_;
+    const std::vector<bool>& contended_;
+    std::vector<std::uint32_t> channel_lowest_;
+    Quotient out_;
+};
+
+}  // namespace
+
+Quotient make_quotient(const SimulationInput& input,
+                       const Transfers& transfers,
+                       const Partition& partition,
+                       const std::vector<bool>& contended,
+                       SharedRates& rates) {
+    return QuotientBuilder(input, transfers, partition, contended).build(rates);
+}
+
+}  // namespace orrery

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an execution remembers: per rank class and stream the item that is next or under way, per
+// transfer in flight its phase and who takes part. Nothing is kept of what has ended but the last
+// end of each stream and the path to it: waits ask how many items a stream has ended.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/critical_path.h"
+#include "engine/units.h"
+
+namespace orrery {
+
+enum class StreamPhase : std::uint8_t {
+    ready,      // its next item is to be looked at
+    blocked,    // waits on another stream
+    launching,  // a communication op whose launch lies ahead
+    running,    // a run
+    arrived,    // a communication op
+    done,       // with the step
+};
+
+struct StreamState {
+    CauseTimes path;         // to `ended`; of an arrived op to its last part that ended
+    Time ended;              // the last item's end
+    Time start;              // of the item under way
+    Time last_end;           // of an arrived op's parts
+    Time due;                // of its event
+    std::uint32_t item = 0;  // the next or the one under way = items ended in this step
+    std::uint32_t generation = 0;
+    std::uint32_t parts_left = 0;
+    std::uint32_t awaited_items = 0;  // while blocked: on so many items
+    std::uint8_t awaited_stream = 0;  // of this stream
+    StreamPhase phase = StreamPhase::done;
+};
+
+struct RankState {
+    CauseTimes host_path;  // to host_start
+    Time host_start;
+    Time kernel_time;  // in the last step
+    std::uint32_t step = 0;
+    std::uint32_t streams_left = 0;
+    std::uint32_t held_sms = 0;
+};
+
+inline constexpr std::uint32_t kNoTransfer = UINT32_MAX;
+
+struct OpenTransfer {
+    LatestPath arrival;
+    Time data_start;
+    std::uint32_t channel = 0;   // class
+    std::uint32_t message = 0;   // position in Transfers::messages
+    std::uint32_t sequence = 0;  // of the channel, over all steps
+    std::uint32_t missing = 0;   // members that have not arrived
+    std::uint32_t phase = 0;
+    std::uint32_t pending = 0;  // parts of the phase under way
+    std::uint32_t generation = 0;
+    std::uint32_t next = kNoTransfer;  // open on the same channel
+    bool in_latency = false;
+    std::vector<std::uint32_t> participants;  // streams, as positions in Execution::streams_
+};
+
+}  // namespace orrery

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/role_tape.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "engine/check.h"
+
+namespace orrery {
+
+namespace {
+
+bool is_communication(OpKind kind) {
+    return kind == OpKind::collective || kind == OpKind::send_recv;
+}
+
+// An op of the unrolled step while its role's tape is built.
+struct FlatOp {
+    const Op* op = nullptr;
+    TapeOp place;
+    Time launch;
+    std::uint32_t ordinal = 0;  // in its stream
+    std::uint32_t first_wait = 0;
+    std::uint32_t num_waits = 0;
+    bool watched = false;
+};
+
+struct FlatWait {
+    std::uint32_t flat = 0;  // position of the op that is waited on
+};
+
+struct ShapeHash {
+    std::size_t operator()(const RunShape& shape) const {
+        std::uint64_t h = shape.size();
+        for (const RunOp& op : shape) {
+            const auto key = static_cast<std::uint64_t>(op.payload) << 16 ^
+                             static_cast<std::uint64_t>(op.kind) << 8 ^
+                             static_cast<std::uint64_t>(op.cause) ^
+                             static_cast<std::uint64_t>(op.launch.picoseconds()) << 20;
+            h = (h ^ key) * 0x9E3779B97F4A7C15ull;
+            h ^= h >> 29;
+        }
+        return static_cast<std::size_t>(h);
+    }
+};
+
+class TapeBuilder {
+public:
+    TapeBuilder(const Program& program, Time launch_cost)
+        : program_(program), launch_cost_(launch_cost) {
+        for (const Segment& segment : program.segments) {
+            for (const Op& op : segment.ops) {
+                tapes_.num_streams =
+                    std::max(tapes_.num_streams, static_cast<std::uint32_t>(index(op.stream)) + 1);
+            }
+        }
+        ORRERY_CHECK(tapes_.num_streams <= kStreamsMax);
+    }
+
+    Tapes build() {
+        for (const Role& role : program_.roles) {
+            tape_ = RoleTape{};
+            flatten(role);
+            reduce_waits();
+            cut_into_items();
+            tape_.num_ops = static_cast<std::int64_t>(flat_.size());
+            tapes_.roles.push_back(std::move(tape_));
+        }
+        return std::move(tapes_);
+    }
+
+private:
+    // All ops of the step in program order, with their launch times and waits on this step.
+    void flatten(const Role& role) {
+        flat_.clear();
+        waits_.clear();
+        tape_.streams.resize(tapes_.num_streams);
+        std::vector<std::uint32_t> slot_begin;
+        std::vector<std::uint32_t> ordinal(tapes_.num_streams, 0);
+        std::int64_t launches = 0;
+        for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
+            const Slot& slot = role.slots[s];
+            const std::vector<Op>& ops = program_.segment_of(slot).ops;
+            const auto begin = static_cast<std::uint32_t>(flat_.size());
+            slot_begin.push_back(begin);
+            for (std::uint32_t o = 0; o < ops.size(); ++o) {
+                const Op& op = ops[o];
+                launches += op.launches;
+                FlatOp flat{.op = &op, .place = {s, o}, .launch = launch_cost_ * launches};
+                flat.ordinal = ordinal[index(op.stream)]++;
+                flat.first_wait = static_cast<std::uint32_t>(waits_.size());
+                for (std::uint32_t w = 0; w < op.num_waits; ++w) {
+                    waits_.push_back({begin + program_.waits[op.first_wait + w]});
+                }
+                // A carried wait is always met: the host launches a step after the rank's last one.
+                for (const SlotWait& wait : slot.waits) {
+                    if (wait.op == o && !wait.carried) {
+                        waits_.push_back({slot_begin[wait.slot] + wait.slot_op});
+                    }
+                }
+                flat.num_waits = static_cast<std::uint32_t>(waits_.size()) - flat.first_wait;
+                flat_.push_back(flat);
+            }
+        }
+    }
+
+    // Of an op's waits keeps the latest of each other stream, and that only if no earlier op of its
+    // own stream has waited for as much.
+    void reduce_waits() {
+        const std::size_t n = tapes_.num_streams;
+        std::vector<std::uint32_t> known(n * n,
+                                         0);  // [stream][other]: ordinal + 1 known to be over
+        std::vector<std::uint32_t> latest(n);
+        for (FlatOp& flat : flat_) {
+            const std::size_t own = index(flat.op->stream);
+            std::fill(latest.begin(), latest.end(), UINT32_MAX);
+            for (std::uint32_t w = 0; w < flat.num_waits; ++w) {
+                const std::uint32_t target = waits_[flat.first_wait + w].flat;
+                const std::size_t other = index(flat_[target].op->stream);
+                const std::uint32_t ended = flat_[target].ordinal + 1;
+                if (other != own && ended > known[own * n + other]) {
+                    known[own * n + other] = ended;
+                    latest[other] = target;
+                }
+            }
+            std::uint32_t kept = 0;
+            for (std::size_t other = 0; other < n; ++other) {
+                if (latest[other] != UINT32_MAX) {
+                    waits_[flat.first_wait + kept++].flat = latest[other];
+                    flat_[latest[other]].watched = true;
+                }
+            }
+            flat.num_waits = kept;
+        }
+    }
+
+    void cut_into_items() {
+        std::vector<std::uint32_t> item_of(flat_.size());  // items that have ended with this op
+        std::vector<bool> run_open(tapes_.num_streams, false);
+        std::vector<RunShape> open(tapes_.num_streams);
+        for (std::size_t f = 0; f < flat_.size(); ++f) {
+            const FlatOp& flat = flat_[f];
+            const std::size_t s = index(flat.op->stream);
+            TapeStream& stream = tape_.streams[s];
+            if (flat.op->kind == OpKind::kernel) {
+                tape_.kernel_streams |= std::uint64_t{1} << s;
+            }
+            const bool communication = is_communication(flat.op->kind);
+            if (run_open[s] && (communication || flat.num_waits > 0)) {
+                close_run(stream, open[s]);
+                run_open[s] = false;
+            }
+            if (!run_open[s]) {
+                begin_item(stream, flat, item_of);
+            }
+            stream.ops.push_back(flat.place);
+            TapeItem& item = stream.items.back();
+            ++item.num_ops;
+            item_of[f] = static_cast<std::uint32_t>(stream.items.size());
+            if (communication) {
+                add_communication(item, *flat.op);
+                item.watched = flat.watched;
+                continue;
+            }
+            open[s].push_back(
+                {flat.op->kind, flat.op->cause, flat.op->payload, flat.launch - item.launch});
+            item.watched = flat.watched;
+            run_open[s] = !flat.watched;
+            if (flat.watched) {
+                close_run(stream, open[s]);
+            }
+        }
+        for (std::size_t s = 0; s < open.size(); ++s) {
+            if (run_open[s]) {
+                close_run(tape_.streams[s], open[s]);
+            }
+        }
+    }
+
+    void begin_item(TapeStream& stream,
+                    const FlatOp& flat,
+                    const std::vector<std::uint32_t>& item_of) {
+        TapeItem item{.first_op = static_cast<std::uint32_t>(stream.ops.size()),
+                      .first_wait = static_cast<std::uint32_t>(tape_.conditions.size()),
+                      .num_waits = flat.num_waits,
+                      .launch = flat.launch};
+        for (std::uint32_t w = 0; w < flat.num_waits; ++w) {
+            const std::uint32_t target = waits_[flat.first_wait + w].flat;
+            tape_.conditions.push_back(
+                {item_of[target], static_cast<std::uint32_t>(index(flat_[target].op->stream))});
+        }
+        stream.items.push_back(item);
+    }
+
+    void close_run(TapeStream& stream, RunShape& shape) {
+        const auto [found, added] =
+            shape_ids_.try_emplace(shape, static_cast<std::uint32_t>(tapes_.shapes.size()));
+        if (added) {
+            tapes_.shapes.push_back(shape);
+        }
+        stream.items.back().shape = found->second;
+        shape.clear();
+    }
+
+    void add_communication(TapeItem& item, const Op& op) {
+        item.cause = op.cause;
+        item.first_part = static_cast<std::uint32_t>(tape_.parts.size());
+        if (op.kind == OpKind::collective) {
+            item.kind = ItemKind::collective;
+            const auto id = to_id<CollectiveId>(op.payload);
+            const CollectiveCall& call = program_.collectives[op.payload];
+            const std::uint32_t c = channel(RoleChannel{
+                .is_collective = true, .communicator = call.communicator, .group = call.group});
+            add_part(c, find_collective(tape_.channels[c], id), op.stream);
+        } else {
+            item.kind = ItemKind::send_recv;
+            for (const SendRecvPart& part : program_.send_recvs[op.payload].parts) {
+                const auto size = static_cast<int>(program_.mesh.size(part.axis));
+                const auto delta = static_cast<std::uint32_t>((part.delta % size + size) % size);
+                const std::uint32_t c = channel(RoleChannel{.is_collective = false,
+                                                            .is_send = part.is_send,
+                                                            .communicator = part.communicator,
+                                                            .axis = delta == 0 ? 0 : part.axis,
+                                                            .delta = delta});
+                add_part(c, find_bytes(tape_.channels[c], part.bytes), op.stream);
+            }
+        }
+        item.num_parts = static_cast<std::uint32_t>(tape_.parts.size()) - item.first_part;
+    }
+
+    std::uint32_t channel(const RoleChannel& wanted) {
+        for (std::uint32_t c = 0; c < tape_.channels.size(); ++c) {
+            const RoleChannel& have = tape_.channels[c];
+            if (have.is_collective == wanted.is_collective && have.is_send == wanted.is_send &&
+                have.communicator == wanted.communicator && have.group == wanted.group &&
+                have.axis == wanted.axis && have.delta == wanted.delta) {
+                return c;
+            }
+        }
+        tape_.channels.push_back(wanted);
+        return static_cast<std::uint32_t>(tape_.channels.size() - 1);
+    }
+
+    std::uint32_t find_collective(RoleChannel& channel, CollectiveId id) {
+        for (std::uint32_t m = 0; m < channel.collectives.size(); ++m) {
+            if (program_.collectives[index(channel.collectives[m])] ==
+                program_.collectives[index(id)]) {
+                return m;
+            }
+        }
+        channel.collectives.push_back(id);
+        return static_cast<std::uint32_t>(channel.collectives.size() - 1);
+    }
+
+    static std::uint32_t find_bytes(RoleChannel& channel, Bytes bytes) {
+        const auto found = std::find(channel.bytes.begin(), channel.bytes.end(), bytes);
+        const auto m = static_cast<std::uint32_t>(found - channel.bytes.begin());
+        if (found == channel.bytes.end()) {
+            channel.bytes.push_back(bytes);
+        }
+        return m;
+    }
+
+    void add_part(std::uint32_t c, std::uint32_t message, StreamId stream) {
+        RoleChannel& channel = tape_.channels[c];
+        if (message == channel.uses.size()) {
+            channel.uses.push_back(0);
+            channel.stream_masks.push_back(0);
+        }
+        ++channel.uses[message];
+        channel.stream_masks[message] |= std::uint64_t{1} << index(stream);
+        tape_.parts.push_back({c, message, channel.messages_per_step++});
+    }
+
+    const Program& program_;
+    Time launch_cost_;
+    Tapes tapes_;
+    RoleTape tape_;
+    std::vector<FlatOp> flat_;
+    std::vector<FlatWait> waits_;
+    std::unordered_map<RunShape, std::uint32_t, ShapeHash> shape_ids_;
+};
+
+}  // namespace
+
+Tapes build_tapes(const Program& program, Time launch_cost) {
+    return TapeBuilder(program, launch_cost).build();
+}
+
+}  // namespace orrery

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// A role's step, unrolled over its slots and cut into what each in-order stream works off: *items*.
+// An item is one communication op, or a *run*: consecutive kernels, copies and host work of a
+// stream that nothing outside waits on before the last of them, so that the whole run needs one
+// event. Waits become "stream s has ended n items"; those that an earlier wait implies are dropped.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/program.h"
+
+namespace orrery {
+
+enum class ItemKind : std::uint8_t { run, collective, send_recv };
+
+// "That stream of the same rank has ended so many items in this step."
+struct ItemCondition {
+    std::uint32_t items = 0;
+    std::uint32_t stream = 0;
+};
+
+// One communication of an op: message `message` of the role's channel `channel`, as the
+// `sequence`-th of that channel in the step.
+struct TapePart {
+    std::uint32_t channel = 0;
+    std::uint32_t message = 0;
+    std::uint32_t sequence = 0;
+};
+
+struct TapeItem {
+    ItemKind kind = ItemKind::run;
+    bool watched = false;                // an item of another stream waits on it
+    Cause cause = Cause::exposed_other;  // of a communication op
+    std::uint32_t first_op = 0;          // TapeStream::ops
+    std::uint32_t num_ops = 0;
+    std::uint32_t first_wait = 0;  // RoleTape::conditions
+    std::uint32_t num_waits = 0;
+    std::uint32_t first_part = 0;  // RoleTape::parts
+    std::uint32_t num_parts = 0;
+    std::uint32_t shape = 0;  // of a run: index into the shapes that all tapes share
+    Time launch{};            // of the first op, after host_start
+};
+
+struct TapeOp {
+    std::uint32_t slot = 0;
+    std::uint32_t op = 0;  // position in the slot's segment
+};
+
+struct TapeStream {
+    std::vector<TapeItem> items{};
+    std::vector<TapeOp> ops{};
+};
+
+// A (group, communicator) or a (peer, direction, communicator) that the role communicates on.
+struct RoleChannel {
+    bool is_collective = true;
+    bool is_send = false;
+    std::uint16_t communicator = 0;
+    GroupId group{};
+    std::uint32_t axis = 0;  // of a send or receive: the peer is `delta` further, 0 <= delta < size
+    std::uint32_t delta = 0;
+    std::uint32_t messages_per_step = 0;
+    // Distinct messages in order of first use: position in Program::collectives, or bytes.
+    std::vector<CollectiveId> collectives{};
+    std::vector<Bytes> bytes{};
+    std::vector<std::uint32_t> uses{};          // by message: how often in a step
+    std::vector<std::uint64_t> stream_masks{};  // by message: the streams that its ops are on
+
+    std::uint32_t num_messages() const { return static_cast<std::uint32_t>(uses.size()); }
+};
+
+struct RoleTape {
+    std::vector<TapeStream> streams{};
+    std::vector<ItemCondition> conditions{};
+    std::vector<TapePart> parts{};
+    std::vector<RoleChannel> channels{};
+    std::uint64_t kernel_streams = 0;  // bit s: stream s has kernels
+    std::int64_t num_ops = 0;
+};
+
+// One op of a run. Runs of equal shape take equal time on equal devices.
+struct RunOp {
+    OpKind kind = OpKind::kernel;
+    Cause cause = Cause::memory_bound_kernels;
+    std::uint32_t payload = 0;
+    Time launch{};  // after the run's first op's
+    bool operator==(const RunOp&) const = default;
+};
+using RunShape = std::vector<RunOp>;
+
+struct Tapes {
+    std::vector<RoleTape> roles{};
+    std::vector<RunShape> shapes{};
+    std::uint32_t num_streams = 0;
+};
+
+inline constexpr std::uint32_t kStreamsMax = 64;
+
+// The program must have passed verify() (engine/verifier.h).
+Tapes build_tapes(const Program& program, Time launch_cost);
+
+}  // namespace orrery

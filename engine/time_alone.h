@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long the parts of one phase take when nothing else moves: the max-min rule of network/fluid.h
+// for a handful of coupled transfers that start together. (C_l - frozen) / (sum of free counts) on
+// each link and each part's own cap; the smallest freezes whoever it binds; then the next.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/transfers.h"
+
+namespace orrery {
+
+// From the end of the latency. `contention` false: parts never slow each other down.
+// Time::max() if a part has no bandwidth.
+Time time_alone(const Transfers& transfers,
+                const Phase& phase,
+                std::span<const LinkInfo> links,
+                bool contention);
+
+}  // namespace orrery

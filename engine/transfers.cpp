@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/transfers.h"
+
+#include <algorithm>
+
+#include "engine/check.h"
+
+namespace orrery {
+
+namespace {
+
+constexpr std::uint32_t kNone = UINT32_MAX;
+
+class Planner {
+public:
+    Planner(const Program& program, const Tapes& tapes, const NetworkModel& network)
+        : program_(program), tapes_(tapes), network_(network), links_(network.links()) {}
+
+    Transfers plan() {
+        const std::uint32_t ranks = program_.num_ranks();
+        out_.first_channel.reserve(ranks);
+        for (std::uint32_t r = 0; r < ranks; ++r) {
+            out_.first_channel.push_back(static_cast<std::uint32_t>(out_.channel_of.size()));
+            const std::size_t n = tape_of(to_id<RankId>(r)).channels.size();
+            out_.channel_of.insert(out_.channel_of.end(), n, kNone);
+        }
+        for (std::uint32_t r = 0; r < ranks; ++r) {
+            const RoleTape& tape = tape_of(to_id<RankId>(r));
+            for (std::uint32_t c = 0; c < tape.channels.size(); ++c) {
+                if (out_.channel_of[out_.first_channel[r] + c] == kNone) {
+                    add_channel(to_id<RankId>(r), c);
+                }
+            }
+        }
+        return std::move(out_);
+    }
+
+private:
+    const RoleTape& tape_of(RankId rank) const {
+        return tapes_.roles[index(program_.role_of(rank))];
+    }
+
+    // Position of the channel in the tape of a member, or kNone.
+    std::uint32_t find(RankId rank, const RoleChannel& like, bool is_send, std::uint32_t delta) {
+        const std::vector<RoleChannel>& channels = tape_of(rank).channels;
+        for (std::uint32_t c = 0; c < channels.size(); ++c) {
+            const RoleChannel& have = channels[c];
+            if (have.is_collective == like.is_collective && have.is_send == is_send &&
+                have.communicator == like.communicator && have.group == like.group &&
+                have.axis == like.axis && have.delta == delta) {
+                return c;
+            }
+        }
+        return kNone;
+    }
+
+    void add_channel(RankId rank, std::uint32_t c) {
+        const RoleChannel& role_channel = tape_of(rank).channels[c];
+        Channel channel{.is_collective = role_channel.is_collective,
+                        .communicator = role_channel.communicator,
+                        .group = role_channel.group,
+                        .first_member = static_cast<std::uint32_t>(out_.members.size()),
+                        .first_message = static_cast<std::uint32_t>(out_.messages.size()),
+                        .num_messages = role_channel.num_messages()};
+        const auto id = static_cast<std::uint32_t>(out_.channels.size());
+        const RoleChannel* first = nullptr;
+        const RoleChannel* last = nullptr;
+        if (role_channel.is_collective) {
+            std::vector<RankId> members =
+                program_.mesh.members(program_.groups[index(role_channel.group)], rank);
+            std::sort(members.begin(), members.end());
+            ORRERY_CHECK(!members.empty());
+            for (const RankId m : members) {
+                bind(m, find(m, role_channel, false, 0), id);
+            }
+            out_.members.insert(out_.members.end(), members.begin(), members.end());
+            first = &role_channel_of(members.front(), id);
+            last = &role_channel_of(members.back(), id);
+        } else {
+            const Mesh& mesh = program_.mesh;
+            const auto size = mesh.size(role_channel.axis);
+            const RankId peer =
+                mesh.shifted(rank, role_channel.axis, static_cast<int>(role_channel.delta));
+            const std::uint32_t back = (size - role_channel.delta) % size;
+            const std::uint32_t peer_channel =
+                find(peer, role_channel, !role_channel.is_send, back);
+            bind(rank, c, id);
+            bind(peer, peer_channel, id);
+            const RoleChannel* other = &tape_of(peer).channels[peer_channel];
+            first = role_channel.is_send ? &role_channel : other;
+            last = role_channel.is_send ? other : &role_channel;
+            out_.members.push_back(role_channel.is_send ? rank : peer);
+            out_.members.push_back(role_channel.is_send ? peer : rank);
+        }
+        channel.num_members =
+            static_cast<std::uint32_t>(out_.members.size()) - channel.first_member;
+        out_.channels.push_back(channel);
+        for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
+            add_message(channel, *first, *last, m);
+        }
+    }
+
+    void bind(RankId rank, std::uint32_t c, std::uint32_t id) {
+        ORRERY_CHECK(c != kNone);
+        out_.channel_of[out_.first_channel[index(rank)] + c] = id;
+    }
+
+    const RoleChannel& role_channel_of(RankId rank, std::uint32_t id) const {
+        const std::vector<RoleChannel>& channels = tape_of(rank).channels;
+        std::size_t c = 0;
+        while (out_.channel_of[out_.first_channel[index(rank)] + c] != id) {
+            ++c;
+        }
+        return channels[c];
+    }
+
+    void add_message(const Channel& channel,
+                     const RoleChannel& first,
+                     const RoleChannel& last,
+                     std::uint32_t m) {
+        const std::span<const RankId> members = out_.members_of(channel);
+        TransferPlan plan;
+        if (channel.is_collective && members.size() > 1) {
+            const CollectiveCall& call = program_.collectives[index(first.collectives[m])];
+            plan = network_.plan_collective(call, members);
+        } else if (!channel.is_collective && members[0] != members[1]) {
+            plan = network_.plan_send(members[0], members[1], first.bytes[m]);
+        }
+        out_.messages.push_back(
+            Message{.first_phase = static_cast<std::uint32_t>(out_.phases.size()),
+                    .num_phases = static_cast<std::uint32_t>(plan.phases.size()),
+                    .sms = plan.sms,
+                    .uses = first.uses[m],
+                    .first_streams = first.stream_masks[m],
+                    .last_streams = last.stream_masks[m]});
+        for (const TransferPhase& phase : plan.phases) {
+            out_.phases.push_back({.latency = phase.latency,
+                                   .first_part = static_cast<std::uint32_t>(out_.parts.size()),
+                                   .num_parts = static_cast<std::uint32_t>(phase.parts.size())});
+            for (const TransferPart& part : phase.parts) {
+                add_part(part);
+            }
+        }
+    }
+
+    void add_part(const TransferPart& planned) {
+        Part part{.first_share = static_cast<std::uint32_t>(out_.shares.size()),
+                  .num_shares = static_cast<std::uint32_t>(planned.footprint.size()),
+                  .bytes = planned.bytes,
+                  .rate_max = planned.rate_max};
+        std::int64_t cap =
+            planned.rate_max.bits_per_second() > 0 ? planned.rate_max.bits_per_second() : INT64_MAX;
+        for (const LinkShare& share : planned.footprint) {
+            const std::int64_t capacity = links_[index(share.link)].capacity.bits_per_second();
+            cap = std::min(cap, capacity / static_cast<std::int64_t>(share.count));
+        }
+        part.rate_max = Bandwidth::bits_per_second(cap);
+        out_.parts.push_back(part);
+        out_.shares.insert(out_.shares.end(), planned.footprint.begin(), planned.footprint.end());
+    }
+
+    const Program& program_;
+    const Tapes& tapes_;
+    const NetworkModel& network_;
+    std::span<const LinkInfo> links_;
+    Transfers out_;
+};
+
+}  // namespace
+
+Transfers plan_transfers(const Program& program, const Tapes& tapes, const NetworkModel& network) {
+    return Planner(program, tapes, network).plan();
+}
+
+}  // namespace orrery

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every distinct transfer of a program, planned once. A *channel* is one instance of a (group,
+// communicator), or one directed pair of ranks on a communicator; its *messages* are the distinct
+// transfers that its members make on it, each with the phases and parts that the network planned.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/network_model.h"
+#include "engine/program.h"
+#include "engine/role_tape.h"
+
+namespace orrery {
+
+struct Part {
+    std::uint32_t first_share = 0;  // Transfers::shares
+    std::uint32_t num_shares = 0;
+    Bytes bytes{};
+    Bandwidth rate_max{};  // at most what its emptiest link gives it when it is alone
+};
+
+struct Phase {
+    Time latency{};
+    std::uint32_t first_part = 0;  // Transfers::parts
+    std::uint32_t num_parts = 0;
+};
+
+struct Message {
+    std::uint32_t first_phase = 0;  // Transfers::phases
+    std::uint32_t num_phases = 0;
+    std::uint32_t sms = 0;
+    std::uint32_t uses = 0;  // in a step
+    bool fixed = false;      // nothing else can slow it down: it always takes `alone`
+    Time alone{};            // from the last arrival to the end if nothing else moves
+    // Streams of its ops on the first and on the last member.
+    std::uint64_t first_streams = 0;
+    std::uint64_t last_streams = 0;
+};
+
+struct Channel {
+    bool is_collective = true;
+    std::uint16_t communicator = 0;
+    GroupId group{};
+    std::uint32_t first_member = 0;  // Transfers::members; of a pair: from, to
+    std::uint32_t num_members = 0;
+    std::uint32_t first_message = 0;  // Transfers::messages
+    std::uint32_t num_messages = 0;
+};
+
+struct Transfers {
+    std::vector<Channel> channels;
+    std::vector<RankId> members;
+    std::vector<Message> messages;
+    std::vector<Phase> phases;
+    std::vector<Part> parts;
+    std::vector<LinkShare> shares;
+    // The channel behind RoleTape::channels[c] of a rank: channel_of[first_channel[rank] + c].
+    std::vector<std::uint32_t> first_channel;
+    std::vector<std::uint32_t> channel_of;
+
+    std::span<const RankId> members_of(const Channel& channel) const {
+        return {members.data() + channel.first_member, channel.num_members};
+    }
+    std::span<const LinkShare> shares_of(const Part& part) const {
+        return {shares.data() + part.first_share, part.num_shares};
+    }
+};
+
+// The program must have passed verify().
+Transfers plan_transfers(const Program& program, const Tapes& tapes, const NetworkModel& network);
+
+}  // namespace orrery
