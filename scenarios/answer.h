@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a simulation of a scenario tells: the fields of the console report and of --json. FLOP
+// counts and utilisations are named after what they count (models/flops.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/cause.h"
+#include "engine/ids.h"
+#include "engine/program.h"
+#include "engine/units.h"
+
+namespace orrery {
+
+// A part of the waterfall from the device's peak to the MFU. The parts and the MFU add up to 1.
+struct LostMfu {
+    Cause cause = Cause::useful_compute;
+    double mfu = 0;
+    Time time;  // of the critical path
+};
+
+// How much of a class of links ("nvlink", "nic", "leaf up" …) the step uses.
+struct LinkUse {
+    std::string link_class;
+    Bandwidth capacity;  // of one link; zero if they differ
+    double mean = 0;     // utilisation over the step and all links of the class, 0 … 1
+    double max = 0;      // of its busiest link
+};
+
+struct BufferUse {
+    std::string name;
+    TensorKind kind = TensorKind::activations;
+    Bytes bytes;
+};
+
+// At the moment when the rank that needs most memory needs most.
+struct MemoryUse {
+    std::array<Bytes, kNumTensorKinds> of{};
+    Bytes peak;
+    Bytes device;  // what the device has
+    bool fits = true;
+    RankId rank{};
+    std::string role;                // "pp 0"
+    std::string moment;              // "chunk 5 forward, micro-batch 11"
+    std::vector<BufferUse> largest;  // descending
+};
+
+// What NCCL would run for the collectives of one kind on one group.
+struct CollectiveUse {
+    std::string name;  // "all_gather on tp"
+    Bytes bytes;
+    std::uint32_t ranks = 0;
+    std::string algorithm;
+    std::string protocol;
+    std::uint32_t channels = 0;
+    std::int64_t count = 0;  // a rank and step
+};
+
+// Shares of the kernels' time, adding up to 1.
+struct CostSources {
+    double measured = 0;
+    double interpolated = 0;
+    double roofline = 0;
+};
+
+struct Answer {
+    // What was simulated
+    std::string scenario;
+    std::string model;
+    std::string device;
+    std::string cluster;  // "1536 x dgx-a100-80g, megascale-clos"
+    std::string plan;     // "tp 8, pp 8 x 6, cp 1, dp 192"
+    std::int64_t parameters = 0;
+    std::int64_t ranks = 0;
+    std::int64_t global_batch_size = 0;
+    std::int64_t micro_batches = 0;
+
+    // How fast
+    Time iteration;
+    double tokens_per_s = 0;
+    double mfu = 0;         // full attention, without recomputation
+    double mfu_causal = 0;  // only the attention that is not masked
+    double hfu = 0;         // full attention, with recomputation
+    double hfu_causal = 0;
+    Flop model_flops_per_step;  // full attention
+    Flop model_flops_per_step_causal;
+    Flop hardware_flops_per_step;  // full attention
+    FlopRate peak;                 // of one GPU at the plan's precision
+    double uncertainty = 0;        // relative standard deviation of the iteration time
+
+    // Why
+    std::vector<LostMfu> lost_mfu;  // in the order of Cause, without those that cost nothing
+    std::vector<LinkUse> network;
+    std::vector<CollectiveUse> collectives;
+    CostSources cost_sources;
+    MemoryUse memory;
+
+    // How it was computed
+    std::string network_model;  // "fluid"
+    std::uint64_t seed = 0;
+    std::int64_t simulated_ops = 0;
+    std::int64_t fold_classes = 0;
+    std::int64_t flows = 0;
+    std::int64_t distinct_paths = 0;
+    std::int64_t rate_solves = 0;
+    double wall_s = 0;
+    std::int64_t peak_rss_bytes = 0;
+    std::string version;
+};
+
+}  // namespace orrery

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/simulate.h"
+
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/reader.h"
+#include "scenarios/report/console_report.h"
+#include "scenarios/report/json_report.h"
+#include "scenarios/report/progress.h"
+#include "scenarios/simulate_scenario.h"
+
+namespace orrery {
+
+int simulate_command(const SimulateArguments& arguments) {
+    ReadOptions read;
+    read.overrides = arguments.overrides;
+    const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    if (!scenario) {
+        return report_errors(scenario.error());
+    }
+    ProgressBar bar{"simulating"};
+    SimulationOptions options;
+    options.fold = arguments.fold;
+    options.trace_file = arguments.trace_file;
+    options.progress = [&bar](double share) { bar.show(share); };
+    Result<Answer> answer = simulate_scenario(*scenario, options);
+    bar.finish();
+    if (!answer) {
+        Error error = answer.error();
+        if (error.where.empty()) {
+            error.where = arguments.file;
+        }
+        return report_error(error);
+    }
+    return print_output(arguments.json ? json_report(*answer) : console_report(*answer));
+}
+
+}  // namespace orrery

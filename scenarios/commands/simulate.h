@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery simulate FILE`: reads a scenario, simulates it, and prints the answer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace orrery {
+
+struct SimulateArguments {
+    std::string file;
+    std::vector<std::string> overrides;
+    bool json = false;
+    bool fold = true;
+    std::string trace_file;
+};
+
+// Returns the exit status.
+int simulate_command(const SimulateArguments& arguments);
+
+}  // namespace orrery

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/validate.h"
+
+#include <chrono>
+#include <utility>
+
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/control.h"
+#include "scenarios/published_cases.h"
+#include "scenarios/report/json_report.h"
+#include "scenarios/report/progress.h"
+#include "scenarios/report/validation_report.h"
+#include "scenarios/simulate_scenario.h"
+
+namespace orrery {
+namespace {
+
+// The rows that the control's constants are fitted on ship with the catalogue.
+ResultOrErrors<Control> fitted_control(const std::filesystem::path& root) {
+    const auto cases = read_published_cases(root / "published" / "training.csv");
+    if (!cases) {
+        return unexpected<Errors>(cases.error());
+    }
+    std::vector<MeasuredScenario> rows;
+    for (const PublishedCase& row : *cases) {
+        if (Result<Scenario> scenario = scenario_of(row, Catalogue{root})) {
+            rows.push_back({std::move(*scenario), row.family, row.measured_s});
+        }
+    }
+    return Control{rows};
+}
+
+void validate_case(const PublishedCase& row,
+                   const Catalogue& catalogue,
+                   const Control& control,
+                   Validation& validation) {
+    const auto skip = [&](const Error& error) {
+        validation.skipped.push_back({row.name, row.family, error.what});
+    };
+    const Result<Scenario> scenario = scenario_of(row, catalogue);
+    if (!scenario) {
+        skip(scenario.error());
+        return;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const Result<Answer> answer = simulate_scenario(*scenario);
+    if (!answer) {
+        skip(answer.error());
+        return;
+    }
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+    validation.rows.push_back({.name = row.name,
+                               .family = row.family,
+                               .measured_s = row.measured_s,
+                               .predicted_s = answer->iteration.seconds(),
+                               .control_s = control.predicted_s(*scenario),
+                               .fits = answer->memory.fits,
+                               .wall_s = wall.count()});
+}
+
+}  // namespace
+
+int validate_command(const ValidateArguments& arguments) {
+    const auto cases = read_published_cases(arguments.file);
+    if (!cases) {
+        return report_errors(cases.error());
+    }
+    const std::filesystem::path root = default_catalogue();
+    const ResultOrErrors<Control> control = fitted_control(root);
+    if (!control) {
+        return report_errors(control.error());
+    }
+    ProgressBar bar{"validating"};
+    Validation validation;
+    for (std::size_t i = 0; i < cases->size(); ++i) {
+        bar.show(static_cast<double>(i) / static_cast<double>(cases->size()));
+        validate_case((*cases)[i], Catalogue{root}, *control, validation);
+    }
+    bar.finish();
+    summarise_families(validation);
+    return print_output(arguments.json ? json_report(validation) : validation_report(validation));
+}
+
+}  // namespace orrery

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of `orrery`: the one owner of CLI11. Each command is a function with plain
+// arguments in scenarios/commands.
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <new>
+
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/simulate.h"
+#include "scenarios/commands/validate.h"
+#include "scenarios/version.h"
+
+namespace orrery {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  orrery simulate scenarios/megascale-175b-12288.yaml\n"
+    "  orrery simulate scenarios/llama3-8b-h100.yaml --set plan.global_batch_size=256 --json\n"
+    "  orrery simulate scenarios/llama3-70b-h100.yaml --trace llama3.perfetto-trace\n"
+    "  orrery validate training.csv\n";
+
+void add_simulate(CLI::App& app, SimulateArguments& arguments) {
+    CLI::App* command = app.add_subcommand(
+        "simulate", "Simulate a training step of a scenario: step time, MFU, memory");
+    command->add_option("file", arguments.file, "Scenario file (YAML)")->required();
+    command
+        ->add_option("--set",
+                     arguments.overrides,
+                     "Change one key, e.g. --set plan.micro_batch_size=2; can be repeated")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    command->add_flag("--json", arguments.json, "Print one JSON object instead of a report");
+    command
+        ->add_option("--trace",
+                     arguments.trace_file,
+                     "Write a Perfetto trace of one rank a role and of the slowest rank")
+        ->type_name("FILE");
+    command->add_flag("!--no-fold",
+                      arguments.fold,
+                      "Simulate every rank on its own (slow; the answer is the same)");
+}
+
+void add_validate(CLI::App& app, ValidateArguments& arguments) {
+    CLI::App* command = app.add_subcommand(
+        "validate", "Simulate published cases and compare with their measured step times");
+    command->add_option("cases", arguments.file, "Table of cases (CSV)")->required();
+    command->add_flag("--json", arguments.json, "Print one JSON object instead of a table");
+}
+
+int run(int argc, char** argv) {
+    CLI::App app{"Orrery simulates GPU clusters that train transformers.", "orrery"};
+    app.footer(kExamples);
+    app.set_version_flag("--version", "orrery " + std::string{kVersion});
+    app.require_subcommand(1);
+    SimulateArguments simulate;
+    ValidateArguments validate;
+    add_simulate(app, simulate);
+    add_validate(app, validate);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? kExitOk : kExitUserError;
+    }
+    if (app.got_subcommand("simulate")) {
+        return simulate_command(simulate);
+    }
+    return validate_command(validate);
+}
+
+}  // namespace
+}  // namespace orrery
+
+int main(int argc, char** argv) {
+    try {
+        return orrery::run(argc, argv);
+    } catch (const std::bad_alloc&) {
+        return orrery::report_error({"", "out of memory", "a smaller scenario, or more memory"});
+    } catch (const std::exception& error) {
+        return orrery::report_error({"", error.what(), "this is a defect of orrery"});
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of measured training configurations (CSV, one a row, columns named like the scenario keys;
+// lines that begin with # are comments), and what each row means as a scenario. The mapping holds
+// facts about software stacks and networks, never a constant that fits a row.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "scenarios/catalogue.h"
+#include "scenarios/scenario.h"
+
+namespace orrery {
+
+struct PublishedCase {
+    std::string name;
+    std::string family;
+    std::string stack;  // software that ran
+    std::string gpu;
+    std::string fabric;           // words: "ib-ndr400-rail"
+    std::string features;         // words: "parallel_block;sliding_window=768"
+    double nic_gbps_per_gpu = 0;  // 0: not stated
+    std::int64_t num_gpus = 0;
+    std::int64_t gpus_per_node = 0;
+    std::int64_t num_experts = 0;
+    Transformer model;
+    ParallelPlan plan;
+    bool flash_attention = false;
+    double measured_s = 0;
+    std::string where;  // "training.csv:12"
+};
+
+// All errors of the table at once.
+ResultOrErrors<std::vector<PublishedCase>> read_published_cases(const std::filesystem::path& file);
+
+// The error says why the row is not expressible.
+Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogue);
+
+// "ib-ndr400-rail" at 400 Gb/s per GPU. Empty words and "nvlink" are one server without a network.
+Result<FabricSpec> fabric_of(const PublishedCase& row, const Catalogue& catalogue);
+
+}  // namespace orrery

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The readers of a scenario's sections. Each takes its part of the document, replaces catalogue
+// names in it by what they stand for (so that later errors find the place of every key), and fills
+// its part of the scenario. `path` is the dotted name of the section.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "engine/result.h"
+#include "scenarios/catalogue.h"
+#include "scenarios/document_node.h"
+#include "scenarios/scenario.h"
+
+namespace orrery {
+
+void read_cluster(DocumentNode& section,
+                  const Catalogue& catalogue,
+                  ClusterSpec& cluster,
+                  DeviceSpec& device,
+                  Errors& errors);
+void read_node(const DocumentNode& map, const std::string& path, NodeSpec& node, Errors& errors);
+void read_fabric(const DocumentNode& map,
+                 const std::string& path,
+                 FabricSpec& fabric,
+                 Errors& errors);
+void read_device(const DocumentNode& map,
+                 const std::string& path,
+                 DeviceSpec& device,
+                 Errors& errors);
+void read_model(DocumentNode& section,
+                const Catalogue& catalogue,
+                const std::filesystem::path& folder,
+                Transformer& model,
+                Errors& errors);
+void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors);
+
+}  // namespace orrery

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "models/validate_plan.h"
+#include "scenarios/map_reader.h"
+#include "scenarios/overrides.h"
+#include "scenarios/read_sections.h"
+#include "scenarios/yaml_document.h"
+
+namespace orrery {
+namespace {
+
+struct Place {
+    std::int64_t line = 0;
+    std::int64_t column = 0;
+    auto operator<=>(const Place&) const = default;
+};
+
+// Of an error in the scenario's own file; others (--set, the catalogue) come after all of those.
+Place place_of(const Error& error, const std::string& source) {
+    constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+    if (!error.where.starts_with(source + ":")) {
+        return {kLast, 0};
+    }
+    Place place{kLast, 0};
+    const char* end = error.where.data() + error.where.size();
+    const char* at = error.where.data() + source.size() + 1;
+    const auto line = std::from_chars(at, end, place.line);
+    if (line.ptr != end) {
+        std::from_chars(line.ptr + 1, end, place.column);
+    }
+    return place;
+}
+
+void sort_by_place(Errors& errors, const std::string& source) {
+    std::stable_sort(errors.begin(), errors.end(), [&](const Error& a, const Error& b) {
+        return place_of(a, source) < place_of(b, source);
+    });
+}
+
+void read_network(MapReader& reader, NetworkFidelity& network, Errors& errors) {
+    static constexpr Choice<NetworkFidelity> kFidelities[] = {
+        {"analytic", NetworkFidelity::analytic},
+        {"fluid", NetworkFidelity::fluid},
+    };
+    const DocumentNode* node = reader.find("network");
+    if (node != nullptr && node->is_scalar() &&
+        (node->text == "packet" || node->text == "simgrid")) {
+        errors.push_back({node->where(),
+                          fmt::format("network: {} is not supported yet", node->text),
+                          "analytic or fluid"});
+        return;
+    }
+    reader.choice("network", network, kFidelities);
+}
+
+void read_job(const DocumentNode& section, Job& job, Errors& errors) {
+    if (!section.is_map()) {
+        errors.push_back({section.where(), "job must be a map, not " + section.describe(), {}});
+        return;
+    }
+    MapReader reader{section, "job", errors};
+    reader.integer("steps", job.steps, {2, 1000});
+    std::int64_t seed = 0;
+    if (reader.integer("seed", seed, {0, std::numeric_limits<std::int64_t>::max()})) {
+        job.seed = static_cast<std::uint64_t>(seed);
+    }
+    for (const char* key : {"dataset", "checkpoint"}) {
+        reader.refuse(key, fmt::format("job.{} is not supported yet", key), "remove it");
+    }
+    reader.finish();
+}
+
+DocumentNode* section_of(DocumentNode& root, MapReader& reader, std::string_view key) {
+    return reader.find(key, Presence::required) == nullptr ? nullptr : root.find(key);
+}
+
+// Ranks a model replica takes, and so the data-parallel size; sizes that don't fit are reported by
+// the checks of the plan.
+void derive_data_parallel_size(Scenario& scenario) {
+    const std::int64_t replica = scenario.plan.model_parallel_size();
+    const std::int64_t gpus = scenario.cluster.num_gpus();
+    scenario.plan.data_parallel_size = std::max<std::int64_t>(1, gpus / replica);
+}
+
+void check_plan(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
+    for (Error error : check(scenario.model, scenario.plan, scenario.cluster.num_gpus())) {
+        error.where = where_of_path(root, error.where);
+        errors.push_back(std::move(error));
+    }
+}
+
+Scenario read_root(DocumentNode& root,
+                   const std::filesystem::path& folder,
+                   const Catalogue& catalogue,
+                   Errors& errors) {
+    Scenario scenario;
+    MapReader reader{root, "", errors};
+    reader.word("name", scenario.name);
+    if (DocumentNode* section = section_of(root, reader, "cluster")) {
+        read_cluster(*section, catalogue, scenario.cluster, scenario.device, errors);
+    }
+    if (DocumentNode* section = section_of(root, reader, "model")) {
+        read_model(*section, catalogue, folder, scenario.model, errors);
+    }
+    if (DocumentNode* section = section_of(root, reader, "plan")) {
+        read_plan(*section, scenario.plan, errors);
+    }
+    read_network(reader, scenario.network, errors);
+    if (const DocumentNode* section = reader.find("job")) {
+        read_job(*section, scenario.job, errors);
+    }
+    for (const char* key : {"faults", "recovery", "campaign"}) {
+        reader.refuse(key, fmt::format("'{}' is not supported yet", key), "remove it");
+    }
+    reader.finish();
+    if (errors.empty()) {
+        derive_data_parallel_size(scenario);
+        check_plan(root, scenario, errors);
+    }
+    return scenario;
+}
+
+}  // namespace
+
+ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
+                                            const std::string& source,
+                                            const std::filesystem::path& folder,
+                                            const ReadOptions& options) {
+    ResultOrErrors<DocumentNode> root = parse_yaml(text, source);
+    if (!root) {
+        sort_by_place(root.error(), source);
+        return unexpected<Errors>(std::move(root.error()));
+    }
+    Errors errors;
+    if (!root->is_map()) {
+        errors.push_back({root->where(),
+                          "a scenario must be a map, not " + root->describe(),
+                          "its keys are cluster, model and plan"});
+        return unexpected<Errors>(std::move(errors));
+    }
+    for (const std::string& assignment : options.overrides) {
+        apply_override(*root, assignment, errors);
+    }
+    Scenario scenario = read_root(*root, folder, Catalogue{options.catalogue}, errors);
+    if (!errors.empty()) {
+        sort_by_place(errors, source);
+        return unexpected<Errors>(std::move(errors));
+    }
+    if (scenario.name.empty()) {
+        scenario.name = std::filesystem::path{source}.stem().string();
+    }
+    return scenario;
+}
+
+ResultOrErrors<Scenario> read_scenario(const std::filesystem::path& file,
+                                       const ReadOptions& options) {
+    const Result<std::string> text = read_text_file(file);
+    if (!text) {
+        return unexpected<Errors>(Errors{text.error()});
+    }
+    return read_scenario_text(*text, file.string(), file.parent_path(), options);
+}
+
+}  // namespace orrery

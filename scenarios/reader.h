@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a scenario file. Its keys:
+//   1. name       what to call it (the file's name if absent)
+//   2. cluster    nodes; node: NodeSpec; fabric: FabricSpec            (read_cluster.cpp)
+//   3. model      Transformer, or hf_config: path/to/config.json      (read_model.cpp)
+//   4. plan       ParallelPlan                                        (read_plan.cpp)
+//   5. network    analytic | fluid
+//   6. job        steps, seed
+// node, fabric, model and the node's device are names of the catalogue, maps, or maps with a
+// `base`. All errors of a file are collected, in the order of their places.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "scenarios/catalogue.h"
+#include "scenarios/scenario.h"
+
+namespace orrery {
+
+struct ReadOptions {
+    std::vector<std::string> overrides;  // "plan.global_batch_size=768", applied in order
+    std::filesystem::path catalogue = default_catalogue();
+};
+
+ResultOrErrors<Scenario> read_scenario(const std::filesystem::path& file,
+                                       const ReadOptions& options = {});
+// `source` is the name that errors give; `folder` is where relative paths start.
+ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
+                                            const std::string& source,
+                                            const std::filesystem::path& folder,
+                                            const ReadOptions& options = {});
+
+}  // namespace orrery

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/console_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/quantity.h"
+#include "scenarios/utf8.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kBarWidth = 44;
+
+std::string cut(const std::string& text, std::size_t width) {
+    std::string head = text;
+    while (num_characters(head) > width) {
+        head.pop_back();
+    }
+    return head;
+}
+
+std::string percent(double share) {
+    return fmt::format("{:5.1f} %", share * 100);
+}
+
+// A bar from `begin` to `end`, both shares of the width, in whole characters; never invisible.
+std::string bar(double begin, double end) {
+    const auto at = [](double share) {
+        return static_cast<std::size_t>(
+            std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(kBarWidth)));
+    };
+    const std::size_t first = std::min(at(begin), kBarWidth - 1);
+    const std::size_t last = std::max(at(end), first + 1);
+    std::string text(first, ' ');
+    for (std::size_t i = first; i < last; ++i) {
+        text += "█";
+    }
+    return text;
+}
+
+// 12345 -> "12,345"
+std::string thousands(std::int64_t value) {
+    const std::string digits = fmt::format("{}", value);
+    std::string text;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        const bool comma = i > 0 && (digits.size() - i) % 3 == 0 && digits[i - 1] != '-';
+        text += comma ? "," : "";
+        text += digits[i];
+    }
+    return text;
+}
+
+std::string words(std::string_view name) {
+    std::string text{name};
+    std::replace(text.begin(), text.end(), '_', ' ');
+    return text;
+}
+
+std::string heading(const Answer& a) {
+    std::string text = fmt::format("{}\n\n", cut(a.scenario, kReportColumns));
+    const auto line = [&](const char* what, const std::string& value) {
+        text += fmt::format("  {:<10}{}\n", what, cut(value, kReportColumns - 12));
+    };
+    line("model",
+         fmt::format(
+             "{}, {:.4g} billion parameters", a.model, static_cast<double>(a.parameters) * 1e-9));
+    line("cluster", fmt::format("{} GPUs ({}): {}", thousands(a.ranks), a.device, a.cluster));
+    line("plan", a.plan);
+    line("batch",
+         fmt::format("{} sequences, {} micro-batches",
+                     thousands(a.global_batch_size),
+                     thousands(a.micro_batches)));
+    return text;
+}
+
+std::string result(const Answer& a) {
+    std::string text = "\n";
+    text += fmt::format(
+        "  iteration time    {} ± {:.1f} %\n", to_short_text(a.iteration), a.uncertainty * 100);
+    text += fmt::format("  throughput        {} tokens/s, {:.1f} model TFLOP/s per GPU\n",
+                        thousands(std::llround(a.tokens_per_s)),
+                        a.mfu * a.peak.per_second() * 1e-12);
+    text += fmt::format("  MFU             {}  (full attention; causal {:.1f} %)\n",
+                        percent(a.mfu),
+                        a.mfu_causal * 100);
+    text += fmt::format("  HFU             {}  (full attention; causal {:.1f} %)\n",
+                        percent(a.hfu),
+                        a.hfu_causal * 100);
+    return text;
+}
+
+std::string waterfall(const Answer& a) {
+    std::string text = "\nWhere the peak goes\n\n";
+    const auto line = [&](const std::string& what,
+                          double share,
+                          double begin,
+                          double end,
+                          const std::string& time) {
+        text += fmt::format(
+            "  {:<24}{}  {:>8}  {}\n", cut(what, 23), percent(share), time, bar(begin, end));
+    };
+    line("device peak", 1, 0, 1, to_short_text(a.iteration));
+    double left = 1;
+    for (const LostMfu& lost : a.lost_mfu) {
+        line(fmt::format("- {}", words(name(lost.cause))),
+             lost.mfu,
+             left - lost.mfu,
+             left,
+             to_short_text(lost.time));
+        left -= lost.mfu;
+    }
+    line("= MFU", a.mfu, 0, a.mfu, "");
+    return text;
+}
+
+std::string memory(const MemoryUse& m) {
+    std::string text = "\nMemory of the fullest GPU\n\n";
+    for (std::size_t i = 0; i < kNumTensorKinds; ++i) {
+        const double share = static_cast<double>(m.of[i].count()) /
+                             static_cast<double>(std::max<std::int64_t>(1, m.device.count()));
+        text += fmt::format("  {:<24}{:>11}  {}\n",
+                            words(name(static_cast<TensorKind>(i))),
+                            to_short_text(m.of[i]),
+                            m.of[i].count() > 0 ? bar(0, std::min(1.0, share)) : "");
+    }
+    text += fmt::format("  {:<24}{:>11}  of {}: {}\n",
+                        "peak",
+                        to_short_text(m.peak),
+                        to_short_text(m.device),
+                        m.fits ? "fits" : "DOES NOT FIT");
+    text += fmt::format(
+        "  {}\n",
+        cut(fmt::format("rank {} ({}), {}", index(m.rank), m.role, m.moment), kReportColumns - 2));
+    if (!m.fits) {
+        text += "  largest buffers:\n";
+        for (const BufferUse& buffer : m.largest) {
+            text += fmt::format("    {:>10}  {:<14}{}\n",
+                                to_short_text(buffer.bytes),
+                                name(buffer.kind),
+                                cut(buffer.name, 60));
+        }
+    }
+    return text;
+}
+
+std::string links(const Answer& a) {
+    std::string text = "\nUse of the links              mean    busiest\n\n";
+    for (const LinkUse& use : a.network) {
+        text += fmt::format("  {:<24}{}   {}  {}\n",
+                            cut(words(use.link_class), 23),
+                            percent(use.mean),
+                            percent(use.max),
+                            bar(0, use.max));
+    }
+    return text;
+}
+
+std::string collectives(const Answer& a) {
+    if (a.collectives.empty()) {
+        return {};
+    }
+    std::string text =
+        "\nCollectives of a step           ranks      bytes  algorithm  protocol  channels    "
+        "count\n\n";
+    for (const CollectiveUse& use : a.collectives) {
+        text += fmt::format("  {:<28}{:>7}  {:>9}  {:<10} {:<9} {:>7}  {:>7}\n",
+                            cut(words(use.name), 27),
+                            use.ranks,
+                            to_short_text(use.bytes),
+                            use.algorithm,
+                            use.protocol,
+                            use.channels,
+                            thousands(use.count));
+    }
+    return text;
+}
+
+std::string footer(const Answer& a) {
+    return fmt::format(
+        "\nKernel time: {:.0f} % measured, {:.0f} % interpolated, {:.0f} % roofline. Network: {}.\n"
+        "Simulated {} ops in {:.2f} s with {}: {} fold classes, {} flows, {} paths, {} rate "
+        "solves.\norrery {}, seed {}\n",
+        a.cost_sources.measured * 100,
+        a.cost_sources.interpolated * 100,
+        a.cost_sources.roofline * 100,
+        a.network_model,
+        thousands(a.simulated_ops),
+        a.wall_s,
+        to_short_text(Bytes{a.peak_rss_bytes}),
+        thousands(a.fold_classes),
+        thousands(a.flows),
+        thousands(a.distinct_paths),
+        thousands(a.rate_solves),
+        a.version,
+        a.seed);
+}
+
+}  // namespace
+
+std::string console_report(const Answer& answer) {
+    return heading(answer) + result(answer) + waterfall(answer) + memory(answer.memory) +
+           links(answer) + collectives(answer) + footer(answer);
+}
+
+}  // namespace orrery

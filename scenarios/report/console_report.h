@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// An answer as text for people, at most 100 columns wide: the result, the waterfall from the
+// device's peak to the MFU, memory, links and collectives.
+#pragma once
+
+#include <string>
+
+#include "scenarios/answer.h"
+
+namespace orrery {
+
+inline constexpr std::size_t kReportColumns = 100;
+
+std::string console_report(const Answer& answer);
+
+}  // namespace orrery

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one owner of nlohmann-json for writing.
+#include "scenarios/report/json_report.h"
+
+#include <nlohmann/json.hpp>
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json memory_json(const MemoryUse& memory) {
+    Json kinds = Json::object();
+    for (std::size_t i = 0; i < kNumTensorKinds; ++i) {
+        kinds[std::string{name(static_cast<TensorKind>(i))}] = memory.of[i].count();
+    }
+    return kinds;
+}
+
+Json memory_peak_json(const MemoryUse& memory) {
+    Json largest = Json::array();
+    for (const BufferUse& buffer : memory.largest) {
+        largest.push_back(
+            {{"name", buffer.name}, {"kind", name(buffer.kind)}, {"bytes", buffer.bytes.count()}});
+    }
+    return {{"rank", index(memory.rank)},
+            {"role", memory.role},
+            {"moment", memory.moment},
+            {"largest", largest}};
+}
+
+Json lost_json(const Answer& answer, bool as_time) {
+    Json lost = Json::object();
+    for (const LostMfu& part : answer.lost_mfu) {
+        lost[std::string{name(part.cause)}] = as_time ? part.time.seconds() : part.mfu;
+    }
+    return lost;
+}
+
+Json network_json(const Answer& answer) {
+    Json network = Json::object();
+    for (const LinkUse& use : answer.network) {
+        network[use.link_class] = {{"mean", use.mean}, {"max", use.max}};
+    }
+    return network;
+}
+
+Json collectives_json(const Answer& answer) {
+    Json list = Json::array();
+    for (const CollectiveUse& use : answer.collectives) {
+        list.push_back({{"name", use.name},
+                        {"ranks", use.ranks},
+                        {"bytes", use.bytes.count()},
+                        {"algorithm", use.algorithm},
+                        {"protocol", use.protocol},
+                        {"channels", use.channels},
+                        {"count", use.count}});
+    }
+    return list;
+}
+
+// Text may hold what is not UTF-8 (a file name): replaced, never a failure.
+std::string dumped(const Json& json) {
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json errors_json(const ErrorSummary& summary) {
+    return {{"cases", summary.cases},
+            {"median", summary.median},
+            {"p90", summary.p90},
+            {"max", summary.max},
+            {"mean", summary.mean}};
+}
+
+Json ratio_json(const RatioSummary& ratios) {
+    return {{"pairs", ratios.pairs},
+            {"median", ratios.median},
+            {"max", ratios.max},
+            {"rank_correlation", ratios.rank_correlation}};
+}
+
+}  // namespace
+
+std::string json_report(const Answer& a) {
+    Json json;
+    json["scenario"] = a.scenario;
+    json["model"] = a.model;
+    json["device"] = a.device;
+    json["cluster"] = a.cluster;
+    json["plan"] = a.plan;
+    json["parameters"] = a.parameters;
+    json["ranks"] = a.ranks;
+    json["global_batch_size"] = a.global_batch_size;
+    json["micro_batches"] = a.micro_batches;
+    json["iteration_s"] = a.iteration.seconds();
+    json["tokens_per_s"] = a.tokens_per_s;
+    json["mfu"] = a.mfu;
+    json["mfu_causal"] = a.mfu_causal;
+    json["hfu"] = a.hfu;
+    json["hfu_causal"] = a.hfu_causal;
+    json["model_flops_per_step"] = a.model_flops_per_step.count();
+    json["model_flops_per_step_causal"] = a.model_flops_per_step_causal.count();
+    json["hardware_flops_per_step"] = a.hardware_flops_per_step.count();
+    json["peak_flops_per_s"] = a.peak.per_second();
+    json["uncertainty"] = a.uncertainty;
+    json["peak_memory_bytes"] = a.memory.peak.count();
+    json["device_memory_bytes"] = a.memory.device.count();
+    json["fits"] = a.memory.fits;
+    json["memory"] = memory_json(a.memory);
+    json["memory_peak"] = memory_peak_json(a.memory);
+    json["lost_mfu"] = lost_json(a, false);
+    json["lost_s"] = lost_json(a, true);
+    json["network"] = network_json(a);
+    json["collectives"] = collectives_json(a);
+    json["cost_sources"] = {{"measured", a.cost_sources.measured},
+                            {"interpolated", a.cost_sources.interpolated},
+                            {"roofline", a.cost_sources.roofline}};
+    json["network_model"] = a.network_model;
+    json["simulated_ops"] = a.simulated_ops;
+    json["fold_classes"] = a.fold_classes;
+    json["flows"] = a.flows;
+    json["distinct_paths"] = a.distinct_paths;
+    json["rate_solves"] = a.rate_solves;
+    json["wall_s"] = a.wall_s;
+    json["peak_rss_bytes"] = a.peak_rss_bytes;
+    json["seed"] = a.seed;
+    json["version"] = a.version;
+    return dumped(json);
+}
+
+std::string json_report(const Validation& validation) {
+    Json rows = Json::array();
+    for (const ValidatedCase& row : validation.rows) {
+        rows.push_back({{"case", row.name},
+                        {"family", row.family},
+                        {"measured_s", row.measured_s},
+                        {"predicted_s", row.predicted_s},
+                        {"control_s", row.control_s},
+                        {"error", row.error()},
+                        {"control_error", row.control_error()},
+                        {"fits", row.fits},
+                        {"wall_s", row.wall_s}});
+    }
+    Json skipped = Json::array();
+    for (const SkippedCase& skip : validation.skipped) {
+        skipped.push_back({{"case", skip.name}, {"family", skip.family}, {"reason", skip.reason}});
+    }
+    Json families = Json::object();
+    for (const FamilySummary& family : validation.families) {
+        families[family.family] = {{"predicted", errors_json(family.predicted)},
+                                   {"control", errors_json(family.control)},
+                                   {"ratios", ratio_json(family.ratios)}};
+    }
+    const Json overall = {{"balanced_error", validation.balanced_error},
+                          {"control_balanced_error", validation.control_balanced_error},
+                          {"families", validation.families.size()},
+                          {"cases", validation.rows.size()},
+                          {"skipped", validation.skipped.size()}};
+    return dumped(
+        Json{{"rows", rows}, {"skipped", skipped}, {"families", families}, {"overall", overall}});
+}
+
+}  // namespace orrery

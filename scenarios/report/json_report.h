@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// An answer, or a validation, as one JSON object. Times are in seconds, sizes in bytes, shares
+// 0 … 1; the unit is the last part of a key.
+#pragma once
+
+#include <string>
+
+#include "scenarios/answer.h"
+#include "scenarios/validation.h"
+
+namespace orrery {
+
+std::string json_report(const Answer& answer);
+std::string json_report(const Validation& validation);
+
+}  // namespace orrery

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace orrery {
+namespace {
+
+constexpr std::chrono::seconds kQuiet{1};
+constexpr std::chrono::milliseconds kBetweenUpdates{100};
+constexpr std::size_t kBarWidth = 40;
+
+}  // namespace
+
+std::string progress_line(const std::string& label, double share, double elapsed_s) {
+    const double done = std::clamp(share, 0.0, 1.0);
+    const auto full = static_cast<std::size_t>(done * static_cast<double>(kBarWidth));
+    std::string line = fmt::format("{} [{}{}] {:3.0f} %",
+                                   label.substr(0, 30),
+                                   std::string(full, '#'),
+                                   std::string(kBarWidth - full, '-'),
+                                   done * 100);
+    if (done > 0.01) {
+        line += fmt::format("  {:.0f} s left", elapsed_s * (1 - done) / done);
+    }
+    return line;
+}
+
+ProgressBar::ProgressBar(std::string label) : ProgressBar(std::move(label), isatty(2) != 0) {}
+
+ProgressBar::ProgressBar(std::string label, bool terminal)
+    : label_(std::move(label)),
+      terminal_(terminal),
+      begin_(std::chrono::steady_clock::now()),
+      last_(begin_) {}
+
+void ProgressBar::show(double share) {
+    if (!terminal_) {
+        return;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (now - begin_ < kQuiet || now - last_ < kBetweenUpdates) {
+        return;
+    }
+    last_ = now;
+    shown_ = true;
+    const double elapsed = std::chrono::duration<double>(now - begin_).count();
+    fmt::print(stderr, "\r{}\033[K", progress_line(label_, share, elapsed));
+    std::fflush(stderr);
+}
+
+void ProgressBar::finish() {
+    if (shown_) {
+        fmt::print(stderr, "\r\033[K");
+        std::fflush(stderr);
+        shown_ = false;
+    }
+    terminal_ = false;
+}
+
+}  // namespace orrery

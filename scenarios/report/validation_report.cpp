@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/validation_report.h"
+
+#include <fmt/format.h>
+
+#include "scenarios/report/console_report.h"
+
+namespace orrery {
+namespace {
+
+std::string cases_table(const Validation& validation) {
+    std::string text = fmt::format("{:<40}{:>12}{:>12}{:>9}{:>10}\n\n",
+                                   "case",
+                                   "measured s",
+                                   "predicted s",
+                                   "error",
+                                   "control");
+    for (const ValidatedCase& row : validation.rows) {
+        text += fmt::format("{:<40}{:>12.4g}{:>12.4g}{:>+8.1f}%{:>+9.1f}%{}\n",
+                            row.name.substr(0, 39),
+                            row.measured_s,
+                            row.predicted_s,
+                            row.error() * 100,
+                            row.control_error() * 100,
+                            row.fits ? "" : "  does not fit");
+    }
+    return text;
+}
+
+std::string families_table(const Validation& validation) {
+    std::string text = fmt::format("\n{:<24}{:>6}{:>9}{:>7}{:>7}{:>10}{:>9}{:>9}\n\n",
+                                   "family",
+                                   "cases",
+                                   "median",
+                                   "p90",
+                                   "max",
+                                   "control",
+                                   "ratios",
+                                   "order");
+    for (const FamilySummary& family : validation.families) {
+        text += fmt::format("{:<24}{:>6}{:>8.1f}%{:>6.1f}%{:>6.1f}%{:>9.1f}%",
+                            family.family.substr(0, 23),
+                            family.predicted.cases,
+                            family.predicted.median * 100,
+                            family.predicted.p90 * 100,
+                            family.predicted.max * 100,
+                            family.control.median * 100);
+        if (family.ratios.pairs > 0) {
+            text += fmt::format("{:>8.1f}%", family.ratios.median * 100);
+        }
+        if (family.predicted.cases >= 3) {
+            text += fmt::format("{:>9.2f}", family.ratios.rank_correlation);
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+std::string skipped_table(const Validation& validation) {
+    std::string text;
+    for (const SkippedCase& skip : validation.skipped) {
+        text += text.empty() ? "\nNot expressible\n\n" : "";
+        const std::string line = fmt::format("{:<40}{}", skip.name.substr(0, 39), skip.reason);
+        text += line.substr(0, kReportColumns) + "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string validation_report(const Validation& validation) {
+    return cases_table(validation) + families_table(validation) + skipped_table(validation) +
+           fmt::format(
+               "\nBalanced error (mean of the families' medians): {:.1f} %; a constant MFU per "
+               "GPU\n"
+               "generation and precision: {:.1f} %. {} cases simulated, {} not expressible.\n"
+               "Columns: ratios = median error of the ratio of two cases' times, order = rank\n"
+               "correlation of predicted and measured times.\n",
+               validation.balanced_error * 100,
+               validation.control_balanced_error * 100,
+               validation.rows.size(),
+               validation.skipped.size());
+}
+
+}  // namespace orrery

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that a simulation needs to know: the cluster, the model, how the model is spread over
+// the cluster, and how closely the network is looked at. Read from a scenario file by
+// scenarios/reader.h, or made from a row of published measurements by scenarios/published_cases.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/device_spec.h"
+#include "models/plan.h"
+#include "models/transformer.h"
+#include "network/cluster_spec.h"
+
+namespace orrery {
+
+enum class NetworkFidelity : std::uint8_t {
+    analytic,  // alpha-beta, no contention
+    fluid,     // max-min fair shares of every link
+};
+
+struct Job {
+    std::uint32_t steps = 2;  // simulated; the last step's period is the answer
+    std::uint64_t seed = 0;
+    bool operator==(const Job&) const = default;
+};
+
+struct Scenario {
+    std::string name;
+    ClusterSpec cluster;
+    DeviceSpec device;
+    Transformer model;
+    ParallelPlan plan;
+    NetworkFidelity network = NetworkFidelity::fluid;
+    Job job;
+};
+
+}  // namespace orrery

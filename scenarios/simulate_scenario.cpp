@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/simulate_scenario.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+
+#include "kernels/cost_model.h"
+#include "models/flops.h"
+#include "models/lowering.h"
+#include "models/memory.h"
+#include "network/fluid.h"
+#include "network/nccl_network.h"
+#include "network/uncontended.h"
+#include "scenarios/catalogue.h"
+#include "scenarios/kernel_timings.h"
+#include "scenarios/report/perfetto_trace.h"
+#include "scenarios/waterfall.h"
+#include "scenarios/what_if.h"
+
+namespace orrery {
+namespace {
+
+// cuBLAS takes this much on Hopper and recommends it (cuBLAS documentation, cublasSetWorkspace).
+constexpr Bytes kLibraryWorkspace{32 << 20};
+// Relative standard deviation of an uncalibrated collective's time: the published tables' median
+// error against the model (tests/network/collectives_published_test.cpp prints it).
+constexpr double kCommunicationSigma = 0.15;
+
+class ScenarioRun {
+public:
+    ScenarioRun(const Scenario& scenario, const SimulationOptions& options)
+        : scenario_(scenario), options_(options) {}
+
+    Result<Answer> run();
+
+private:
+    Result<void> prepare();
+    SimulationOutcome execute(std::vector<RankId> traced);
+    std::vector<RankId> role_representatives() const;
+    Result<void> write_trace(const SimulationResult& first);
+    void describe(Answer& answer) const;
+    void speed(const SimulationResult& result, Answer& answer) const;
+    void explain(const SimulationResult& result, Answer& answer) const;
+    void collectives(Answer& answer) const;
+    void memory(Answer& answer) const;
+    double uncertainty(const SimulationResult& result) const;
+
+    const Scenario& scenario_;
+    const SimulationOptions& options_;
+    Program program_;
+    std::unique_ptr<NcclNetwork> network_;
+    DeviceTimings timings_;
+    KernelSummary kernels_;
+    Time launch_cost_;
+};
+
+Result<void> ScenarioRun::prepare() {
+    program_ = lower(scenario_.model, scenario_.plan);
+    if (options_.without) {
+        remove_communication(program_, *options_.without);
+        isolate_kernels(program_, *options_.without);
+    }
+    Result<Fabric> fabric = build_fabric(scenario_.cluster);
+    if (!fabric) {
+        return tl::unexpected(fabric.error());
+    }
+    const bool contention = scenario_.network == NetworkFidelity::fluid &&
+                            options_.without != Cause::network_contention;
+    network_ = std::make_unique<NcclNetwork>(
+        std::move(*fabric),
+        NcclNetworkOptions{.compute_capability = scenario_.device.compute_capability,
+                           .num_sms = scenario_.device.num_sms,
+                           .contention = contention});
+    const auto table =
+        read_efficiency_table((default_catalogue() / "kernel_efficiency.csv").string());
+    if (!table) {
+        return tl::unexpected(table.error().front());
+    }
+    const CostModel cost{scenario_.device, *table};
+    timings_ = time_kernels(program_, cost, scenario_.device);
+    kernels_ = summarise_kernels(program_, timings_);
+    launch_cost_ = scenario_.plan.cuda_graphs ? scenario_.device.graph_launch_cost
+                                              : scenario_.device.launch_cost;
+    if (options_.without) {
+        remove_kernel_time(program_, *options_.without, timings_);
+        launch_cost_ = *options_.without == Cause::launch ? Time{} : launch_cost_;
+        timings_.num_sms = *options_.without == Cause::interference ? 0 : timings_.num_sms;
+    }
+    return {};
+}
+
+SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
+    SimulationInput input;
+    input.program = &program_;
+    input.network = network_.get();
+    input.devices = {timings_};
+    input.launch_cost = launch_cost_;
+    input.steps = scenario_.job.steps;
+    input.fold = options_.fold;
+    input.traced_ranks = std::move(traced);
+    input.progress = options_.progress;
+    if (network_->has_contention()) {
+        FluidRates rates{network_->links()};
+        return simulate(input, rates);
+    }
+    UncontendedRates rates{network_->links()};
+    return simulate(input, rates);
+}
+
+std::vector<RankId> ScenarioRun::role_representatives() const {
+    std::vector<RankId> ranks;
+    const std::uint32_t stride = program_.mesh.stride(program_.role_axis);
+    for (std::size_t role = 0; role < program_.roles.size(); ++role) {
+        ranks.push_back(to_id<RankId>(role * stride));
+    }
+    return ranks;
+}
+
+Result<void> ScenarioRun::write_trace(const SimulationResult& first) {
+    if (options_.trace_file.empty()) {
+        return {};
+    }
+    std::vector<RankId> ranks = role_representatives();
+    const auto& folds = first.fold_class_of_rank;
+    const bool known = std::any_of(ranks.begin(), ranks.end(), [&](RankId r) {
+        return r == first.slowest_rank ||
+               (!folds.empty() && folds[index(r)] == folds[index(first.slowest_rank)]);
+    });
+    if (known) {
+        return write_perfetto_trace(options_.trace_file, program_, first.trace);
+    }
+    // Who is slowest is known only now: run once more with an eye on it.
+    ranks.push_back(first.slowest_rank);
+    const SimulationOutcome again = execute(std::move(ranks));
+    if (!again) {
+        return tl::unexpected(again.error());
+    }
+    return write_perfetto_trace(options_.trace_file, program_, again->trace);
+}
+
+void ScenarioRun::describe(Answer& answer) const {
+    const ParallelPlan& plan = scenario_.plan;
+    const ClusterSpec& cluster = scenario_.cluster;
+    answer.scenario = scenario_.name;
+    answer.model = scenario_.model.name;
+    answer.device = scenario_.device.name;
+    answer.cluster =
+        fmt::format("{} x {}, {}", cluster.num_nodes, cluster.node.name, cluster.fabric.name);
+    answer.plan = fmt::format("tp {}, pp {} x {}, cp {}, dp {}",
+                              plan.tensor_model_parallel_size,
+                              plan.pipeline_model_parallel_size,
+                              plan.virtual_pipeline_model_parallel_size,
+                              plan.context_parallel_size,
+                              plan.data_parallel_size);
+    answer.parameters = num_parameters(scenario_.model);
+    answer.ranks = program_.num_ranks();
+    answer.global_batch_size = plan.global_batch_size;
+    answer.micro_batches = plan.num_micro_batches();
+    answer.network_model = scenario_.network == NetworkFidelity::fluid ? "fluid" : "analytic";
+    answer.seed = scenario_.job.seed;
+    answer.version = ORRERY_VERSION;
+}
+
+void ScenarioRun::speed(const SimulationResult& result, Answer& answer) const {
+    const ModelFlops flops = model_flops(
+        scenario_.model, scenario_.plan.global_batch_size, scenario_.plan.recompute_granularity);
+    answer.iteration = result.iteration;
+    answer.peak = scenario_.device.peak(scenario_.plan.precision);
+    const auto utilization = [&](Flop work) {
+        return flops_utilization(work, result.iteration, answer.peak, program_.num_ranks());
+    };
+    answer.tokens_per_s =
+        static_cast<double>(scenario_.plan.global_batch_size * scenario_.model.seq_length) /
+        result.iteration.seconds();
+    answer.mfu = utilization(flops.full_attention);
+    answer.mfu_causal = utilization(flops.causal_attention);
+    answer.hfu = utilization(flops.hardware_full_attention);
+    answer.hfu_causal = utilization(flops.hardware_causal_attention);
+    answer.model_flops_per_step = flops.full_attention;
+    answer.model_flops_per_step_causal = flops.causal_attention;
+    answer.hardware_flops_per_step = flops.hardware_full_attention;
+    answer.uncertainty = uncertainty(result);
+}
+
+// The shares of kernels and of communication on the critical path, each with its own error.
+double ScenarioRun::uncertainty(const SimulationResult& result) const {
+    Time communication;
+    for (const Cause c : {Cause::exposed_tensor,
+                          Cause::exposed_context,
+                          Cause::exposed_data,
+                          Cause::exposed_pipeline,
+                          Cause::exposed_other,
+                          Cause::network_contention}) {
+        communication += result.critical_path[c];
+    }
+    const double share = communication / result.iteration;
+    return std::hypot(kernels_.relative_sigma * (1 - share), kCommunicationSigma * share);
+}
+
+void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const {
+    const double all_peaks = answer.peak.per_second() * static_cast<double>(program_.num_ranks());
+    const Time model_time = answer.model_flops_per_step / FlopRate::per_second(all_peaks);
+    answer.lost_mfu = waterfall({.result = &result,
+                                 .num_ranks = static_cast<std::int64_t>(program_.num_ranks()),
+                                 .model_time = model_time});
+    const auto names = network_->link_class_names();
+    for (std::size_t c = 0; c < names.size(); ++c) {
+        if (c >= result.link_class_utilisation_mean.size() ||
+            result.link_class_utilisation_max[c] <= 0) {
+            continue;
+        }
+        LinkUse use{.link_class = names[c],
+                    .capacity = {},
+                    .mean = result.link_class_utilisation_mean[c],
+                    .max = result.link_class_utilisation_max[c]};
+        bool first = true;
+        for (const LinkInfo& link : network_->links()) {
+            if (link.link_class == c) {
+                use.capacity = first || use.capacity == link.capacity ? link.capacity : Bandwidth{};
+                first = false;
+            }
+        }
+        answer.network.push_back(std::move(use));
+    }
+    answer.cost_sources = kernels_.sources;
+    answer.simulated_ops = result.simulated_ops;
+    answer.fold_classes = result.fold_classes;
+    answer.flows = result.flows;
+    answer.distinct_paths = result.distinct_paths;
+    answer.rate_solves = result.rate_solves;
+}
+
+void ScenarioRun::collectives(Answer& answer) const {
+    // Of the first rank of each role, merged by what is called.
+    std::map<std::uint32_t, std::pair<std::int64_t, RankId>> calls;  // count in a step, a member
+    const std::vector<RankId> ranks = role_representatives();
+    for (std::size_t role = 0; role < program_.roles.size(); ++role) {
+        std::map<std::uint32_t, std::int64_t> of_role;
+        for (const Slot& slot : program_.roles[role].slots) {
+            for (const Op& op : program_.segment_of(slot).ops) {
+                if (op.kind == OpKind::collective) {
+                    ++of_role[op.payload];
+                }
+            }
+        }
+        for (const auto& [call, count] : of_role) {
+            calls.emplace(call, std::pair{count, ranks[role]});
+        }
+    }
+    for (const auto& [id, use] : calls) {
+        const CollectiveCall& call = program_.collectives[id];
+        const Group& group = program_.groups[index(call.group)];
+        const std::vector<RankId> members = program_.mesh.members(group, use.second);
+        const TransferPlan plan = network_->plan_collective(call, members);
+        answer.collectives.push_back({.name = fmt::format("{} on {}", name(call.kind), group.name),
+                                      .bytes = call.bytes,
+                                      .ranks = static_cast<std::uint32_t>(members.size()),
+                                      .algorithm = plan.algorithm,
+                                      .protocol = plan.protocol,
+                                      .channels = plan.channels,
+                                      .count = use.first});
+    }
+    std::stable_sort(answer.collectives.begin(),
+                     answer.collectives.end(),
+                     [](const CollectiveUse& a, const CollectiveUse& b) {
+                         return a.bytes.count() * a.count > b.bytes.count() * b.count;
+                     });
+}
+
+void ScenarioRun::memory(Answer& answer) const {
+    RoleMemory worst;
+    for (std::size_t role = 0; role < program_.roles.size(); ++role) {
+        RoleMemory memory = role_memory(program_, to_id<RoleId>(role), kLibraryWorkspace);
+        if (memory.peak > worst.peak) {
+            worst = std::move(memory);
+        }
+    }
+    const Role& role = program_.roles[index(worst.role)];
+    const Slot& slot = role.slots[worst.slot];
+    MemoryUse& use = answer.memory;
+    use.of = worst.at_peak.of;
+    use.peak = worst.peak;
+    use.device = scenario_.device.memory;
+    use.fits = worst.peak <= scenario_.device.memory;
+    use.rank = role_representatives()[index(worst.role)];
+    use.role = role.name;
+    use.moment = program_.segment_of(slot).name;
+    if (slot.micro_batch >= 0) {
+        use.moment += fmt::format(", micro-batch {}", slot.micro_batch);
+    }
+    for (const LargeBuffer& buffer : worst.largest) {
+        std::string text = buffer.name;
+        if (buffer.copies > 1) {
+            text += fmt::format(" ({} copies)", buffer.copies);
+        }
+        use.largest.push_back(
+            {.name = std::move(text), .kind = buffer.kind, .bytes = buffer.bytes});
+    }
+}
+
+Result<Answer> ScenarioRun::run() {
+    const auto started = std::chrono::steady_clock::now();
+    if (const Result<void> ready = prepare(); !ready) {
+        return tl::unexpected(ready.error());
+    }
+    const bool traced = !options_.trace_file.empty();
+    const SimulationOutcome result =
+        execute(traced ? role_representatives() : std::vector<RankId>{});
+    if (!result) {
+        return tl::unexpected(result.error());
+    }
+    if (const Result<void> written = write_trace(*result); !written) {
+        return tl::unexpected(written.error());
+    }
+    Answer answer;
+    describe(answer);
+    speed(*result, answer);
+    explain(*result, answer);
+    collectives(answer);
+    memory(answer);
+    answer.wall_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    answer.peak_rss_bytes = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+    return answer;
+}
+
+}  // namespace
+
+Result<Answer> simulate_scenario(const Scenario& scenario, const SimulationOptions& options) {
+    return ScenarioRun{scenario, options}.run();
+}
+
+}  // namespace orrery

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a scenario to its answer: lowers the plan to a Program, builds the fabric, costs the
+// kernels, runs the simulated executor, and explains the result.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "engine/result.h"
+#include "scenarios/answer.h"
+#include "scenarios/scenario.h"
+
+namespace orrery {
+
+struct SimulationOptions {
+    bool fold = true;
+    std::string trace_file;  // Perfetto; empty: none
+    // What if: this cause costs nothing. Kernel causes run at peak (or not at all, where their work
+    // is not counted), communication takes no time, links are never shared …
+    std::optional<Cause> without;
+    // Called now and then with the share of the work done, 0 … 1.
+    std::function<void(double)> progress;
+};
+
+Result<Answer> simulate_scenario(const Scenario& scenario, const SimulationOptions& options = {});
+
+}  // namespace orrery

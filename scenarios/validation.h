@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicted against measured step times, per case, per family, and overall with every family
+// weighing the same, beside a control: one constant MFU per GPU generation and precision
+// (scenarios/control.h). The error of a case is predicted / measured - 1. For pairs of cases of one
+// family the error is that of the ratio of their times.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace orrery {
+
+struct ValidatedCase {
+    std::string name;
+    std::string family;
+    double measured_s = 0;
+    double predicted_s = 0;
+    double control_s = 0;
+    bool fits = true;   // in the memory that the device has
+    double wall_s = 0;  // that the simulation took
+
+    double error() const { return predicted_s / measured_s - 1; }
+    double control_error() const { return control_s / measured_s - 1; }
+};
+
+struct SkippedCase {
+    std::string name;
+    std::string family;
+    std::string reason;
+};
+
+// Of absolute errors. Percentiles interpolate between the neighbouring values.
+struct ErrorSummary {
+    std::size_t cases = 0;
+    double mean = 0;
+    double median = 0;
+    double p90 = 0;
+    double max = 0;
+};
+
+struct RatioSummary {
+    std::size_t pairs = 0;
+    double median = 0;
+    double max = 0;
+    double rank_correlation = 0;  // Spearman's, of predicted and measured times; 0 below 3 cases
+};
+
+struct FamilySummary {
+    std::string family;
+    ErrorSummary predicted;
+    ErrorSummary control;
+    RatioSummary ratios;
+};
+
+struct Validation {
+    std::vector<ValidatedCase> rows;
+    std::vector<SkippedCase> skipped;
+    std::vector<FamilySummary> families;  // in the order of their first row
+    double balanced_error = 0;            // mean of the families' medians
+    double control_balanced_error = 0;
+};
+
+ErrorSummary summarise(std::vector<double> errors);
+// Value at a share of the sorted list, between neighbours if need be.
+double percentile(const std::vector<double>& sorted, double share);
+double spearman(const std::vector<double>& a, const std::vector<double>& b);
+
+// Fills families and the overall errors from the rows.
+void summarise_families(Validation& validation);
+
+}  // namespace orrery

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/waterfall.h"
+
+#include <algorithm>
+
+namespace orrery {
+namespace {
+
+constexpr std::array kKernelCauses{Cause::useful_compute,
+                                   Cause::gemm_inefficiency,
+                                   Cause::attention_inefficiency,
+                                   Cause::memory_bound_kernels,
+                                   Cause::recomputation,
+                                   Cause::optimizer,
+                                   Cause::interference};
+
+}  // namespace
+
+std::vector<LostMfu> waterfall(const WaterfallInput& input) {
+    const SimulationResult& result = *input.result;
+    CauseTimes parts = result.critical_path;
+    Time path_kernels;
+    Time mean_kernels;
+    for (const Cause c : kKernelCauses) {
+        path_kernels += parts[c];
+        const Time mean = Time::picoseconds(result.busy_sum[c].picoseconds() / input.num_ranks);
+        mean_kernels += mean;
+        parts[c] = mean;
+    }
+    Time busiest = mean_kernels;
+    for (const Time t : result.rank_compute) {
+        busiest = std::max(busiest, t);
+    }
+    parts[Cause::stage_imbalance] = busiest - mean_kernels;
+    parts[Cause::pipeline_bubble] = path_kernels - busiest;
+    parts[Cause::counted_not_executed] = parts[Cause::useful_compute] - input.model_time;
+    parts[Cause::useful_compute] = Time{};
+    std::vector<LostMfu> lost;
+    for (std::size_t c = 0; c < kNumCauses; ++c) {
+        if (parts.of[c] != Time{}) {
+            lost.push_back({.cause = static_cast<Cause>(c),
+                            .mfu = parts.of[c] / result.iteration,
+                            .time = parts.of[c]});
+        }
+    }
+    return lost;
+}
+
+}  // namespace orrery

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the device's peak to the MFU: where the step's time went. The parts add up to the step
+// exactly, in picoseconds, because they are the critical path's own entries:
+//   communication, launches, contention: what the critical path spent on them;
+//   kernels (inefficiency, memory-bound, recomputation, optimizer, interference): the mean over
+//   ranks of what they take;
+//   pipeline_bubble: kernel time on the path beyond that of the busiest rank (the path runs through
+//   other stages while a rank waits), stage_imbalance: the busiest rank beyond the mean;
+//   useful_compute: FLOPs that kernels really do at peak, and counted_not_executed: what the MFU
+//   convention counts on top (masked attention that a flash kernel skips), which is negative.
+#pragma once
+
+#include <vector>
+
+#include "engine/simulation.h"
+#include "scenarios/answer.h"
+
+namespace orrery {
+
+struct WaterfallInput {
+    const SimulationResult* result = nullptr;
+    std::int64_t num_ranks = 1;
+    Time model_time;  // the counted model FLOPs at all devices' peak: iteration * MFU
+};
+
+// In the order of Cause, without useful_compute and without parts that are zero. The MFU and the
+// parts' `mfu` add up to 1 up to rounding of the doubles; model_time and the parts' `time` add up
+// to the iteration exactly.
+std::vector<LostMfu> waterfall(const WaterfallInput& input);
+
+}  // namespace orrery
