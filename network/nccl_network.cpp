@@ -10,6 +10,7 @@
 #include "network/collectives/channel_router.h"
 #include "network/collectives/nvls.h"
 #include "network/collectives/pat.h"
+#include "network/collectives/pipeline_fill.h"
 #include "network/collectives/ring.h"
 #include "network/collectives/send.h"
 #include "network/collectives/tree.h"
@@ -187,18 +188,28 @@ TransferPlan NcclNetwork::plan_collective(const CollectiveCall& call,
     const auto& shapes = parts_of(group, call, static_cast<int>(choice.algorithm), choice.channels);
     const std::int64_t bytes = std::max<std::int64_t>(call.bytes.count(), 1);
     const std::int64_t progress = progress_of(call, choice.algorithm, group.layout.num_ranks());
-    const double bandwidth = bandwidth_of(group, call, choice) * static_cast<double>(progress) /
-                             static_cast<double>(bytes);
+    const double bandwidth = bandwidth_of(group, call, choice);
+    const double fill_us =
+        pipeline_fill_us(choice,
+                         {.bytes = bytes,
+                          .num_nodes = group.layout.num_nodes(),
+                          .num_ranks = group.layout.num_ranks(),
+                          .heads = group.layout.num_nodes() > 1 ? group.layout.num_rails()
+                                                                : group.layout.num_ranks(),
+                          .passes = call.kind == CollectiveKind::all_reduce ? 2u : 1u},
+                         bandwidth);
+    const double progress_bandwidth =
+        bandwidth * static_cast<double>(progress) / static_cast<double>(bytes);
     TransferPlan plan{.phases = {},
                       .sms = held_sms(choice.channels),
                       .algorithm = std::string(name(choice.algorithm)),
                       .protocol = std::string(name(choice.protocol)),
                       .channels = choice.channels};
-    plan.phases.push_back({.latency = microseconds(choice.latency_us), .parts = {}});
+    plan.phases.push_back({.latency = microseconds(choice.latency_us + fill_us), .parts = {}});
     auto& parts = plan.phases.back().parts;
     parts.reserve(shapes.size());
     for (const auto& shape : shapes) {
-        parts.push_back(part_of(shape, progress, bandwidth));
+        parts.push_back(part_of(shape, progress, progress_bandwidth));
     }
     return plan;
 }
