@@ -1,13 +1,165 @@
 // SPDX-License-Identifier: Apache-2.0
+// Follows who waits on whom from the first op that cannot go on, until an op shows up again (the
+// cycle) or one waits on something that will never happen.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
 
 #include "engine/execution.h"
 #include "engine/verifier.h"
 
 namespace orrery {
 
+class DeadlockReport {
+public:
+    explicit DeadlockReport(const Execution& execution) : e_(execution) {}
+
+    Error describe() {
+        std::optional<std::uint32_t> next = first_stuck();
+        while (next && std::find(seen_.begin(), seen_.end(), *next) == seen_.end()) {
+            seen_.push_back(*next);
+            next = follow(*next);
+        }
+        std::size_t from = 0;
+        if (next) {
+            from = static_cast<std::size_t>(std::find(seen_.begin(), seen_.end(), *next) -
+                                            seen_.begin());
+        }
+        std::string what = next ? "deadlock: these ops wait on each other" : "no progress";
+        for (std::size_t i = from; i < words_.size(); ++i) {
+            what += (i == from ? ": " : "; ") + words_[i];
+        }
+        return Error{.where = {},
+                     .what = what,
+                     .hint = next ? "give communication that must overlap its own stream, or call "
+                                    "it in the same order on all ranks"
+                                  : "check the links for zero bandwidth"};
+    }
+
+private:
+    bool stuck(std::uint32_t id) const {
+        const StreamPhase phase = e_.streams_[id].phase;
+        return phase == StreamPhase::blocked || phase == StreamPhase::arrived;
+    }
+
+    std::optional<std::uint32_t> first_stuck() const {
+        for (std::uint32_t id = 0; id < e_.streams_.size(); ++id) {
+            if (stuck(id)) {
+                return id;
+            }
+        }
+        return std::nullopt;
+    }
+
+    std::string words(std::uint32_t id) const {
+        const std::uint32_t r = e_.rank_of(id);
+        const RankClass& rank = e_.quotient_.ranks[r];
+        const TapeItem& item = e_.item_of(id);
+        const TapeOp& op = e_.tape_of(r).streams[id % e_.num_streams_].ops[item.first_op];
+        return fmt::format("rank {} in step {}: {}",
+                           index(rank.representative),
+                           e_.ranks_[r].step,
+                           describe_op(*e_.input_.program, rank.role, op.slot, op.op));
+    }
+
+    std::optional<std::uint32_t> follow(std::uint32_t id) {
+        const StreamState& stream = e_.streams_[id];
+        if (stream.phase == StreamPhase::blocked) {
+            words_.push_back(words(id) + " waits on the next");
+            return stuck_from(e_.rank_of(id), stream.awaited_stream);
+        }
+        return follow_transfer(id);
+    }
+
+    // An arrived op waits on a member that has not.
+    std::optional<std::uint32_t> follow_transfer(std::uint32_t id) {
+        std::optional<std::uint32_t> moving;
+        for (std::uint32_t t = 0; t < e_.pool_.size(); ++t) {
+            const OpenTransfer& transfer = e_.pool_[t];
+            const auto& in = transfer.participants;
+            const bool open = std::find(e_.free_.begin(), e_.free_.end(), t) == e_.free_.end();
+            if (!open || std::find(in.begin(), in.end(), id) == in.end()) {
+                continue;
+            }
+            if (transfer.missing > 0) {
+                return follow_missing(id, transfer);
+            }
+            moving = t;
+        }
+        words_.push_back(words(id) + (moving ? " has a transfer that gets no bandwidth" : ""));
+        return std::nullopt;
+    }
+
+    std::optional<std::uint32_t> follow_missing(std::uint32_t id, const OpenTransfer& transfer) {
+        const ChannelClass& folded = e_.quotient_.channels[transfer.channel];
+        const Channel& channel = e_.transfers_.channels[folded.channel];
+        const std::string group =
+            channel.is_collective
+                ? " in group " + e_.input_.program->groups[index(channel.group)].name
+                : std::string{};
+        for (std::uint32_t m = 0; m < folded.num_members; ++m) {
+            const std::uint32_t r = e_.quotient_.members[folded.first_member + m];
+            const std::optional<std::uint32_t> other = missing_op(r, transfer, id);
+            if (other) {
+                words_.push_back(fmt::format("{}{} waits for rank {}",
+                                             words(id),
+                                             group,
+                                             index(e_.quotient_.ranks[r].representative)));
+                return stuck_from(r, *other % e_.num_streams_);
+            }
+        }
+        words_.push_back(words(id) + group + " waits for a member that never calls it");
+        return std::nullopt;
+    }
+
+    // The stream on which a member of the transfer still has to join it.
+    std::optional<std::uint32_t> missing_op(std::uint32_t r,
+                                            const OpenTransfer& transfer,
+                                            std::uint32_t except) const {
+        const RoleTape& tape = e_.tape_of(r);
+        for (std::uint32_t s = 0; s < tape.streams.size(); ++s) {
+            const std::uint32_t id = e_.stream_of(r, s);
+            const auto& in = transfer.participants;
+            if (id == except || std::find(in.begin(), in.end(), id) != in.end()) {
+                continue;
+            }
+            for (const TapeItem& item : tape.streams[s].items) {
+                for (std::uint32_t p = 0; p < item.num_parts; ++p) {
+                    const TapePart& part = tape.parts[item.first_part + p];
+                    const RankClass& rank = e_.quotient_.ranks[r];
+                    const std::uint32_t per_step = tape.channels[part.channel].messages_per_step;
+                    if (e_.quotient_.channel_of[rank.first_channel + part.channel] ==
+                            transfer.channel &&
+                        part.sequence == transfer.sequence % per_step) {
+                        return id;
+                    }
+                }
+            }
+        }
+        return std::nullopt;
+    }
+
+    // That stream of the rank if it is stuck, else whatever holds the rank up.
+    std::optional<std::uint32_t> stuck_from(std::uint32_t r, std::uint32_t s) const {
+        if (stuck(e_.stream_of(r, s))) {
+            return e_.stream_of(r, s);
+        }
+        for (std::uint32_t other = 0; other < e_.num_streams_; ++other) {
+            if (stuck(e_.stream_of(r, other))) {
+                return e_.stream_of(r, other);
+            }
+        }
+        return std::nullopt;
+    }
+
+    const Execution& e_;
+    std::vector<std::uint32_t> seen_;
+    std::vector<std::string> words_;
+};
+
 Error Execution::describe_deadlock() const {
-    return Error{.where = {}, .what = "deadlock", .hint = {}};
+    return DeadlockReport(*this).describe();
 }
 
 }  // namespace orrery

@@ -107,6 +107,7 @@ private:
     std::vector<std::uint32_t> free_;
     std::vector<std::uint32_t> flow_owner_;  // by FlowId
     std::vector<FlowId> ended_flows_;
+    std::vector<std::uint32_t> ended_owners_;
     std::vector<std::uint32_t> ready_;
     EventQueue queue_;
     bool rates_changed_ = false;

@@ -167,8 +167,11 @@ void Execution::flows_end(Time now) {
     ended_flows_.clear();
     rates_.pop_completed(now, ended_flows_);
     rates_changed_ = true;
+    ended_owners_.clear();  // what starts below may reuse the ids
     for (const FlowId flow : ended_flows_) {
-        const std::uint32_t t = flow_owner_[index(flow)];
+        ended_owners_.push_back(flow_owner_[index(flow)]);
+    }
+    for (const std::uint32_t t : ended_owners_) {
         if (--pool_[t].pending == 0) {
             ++pool_[t].phase;
             continue_transfer(t, now);

@@ -47,12 +47,15 @@ void allocate(std::vector<Moving>& moving, std::span<const LinkInfo> links) {
         }
         std::vector<Moving*> binding;
         for (Moving& part : moving) {
+            if (part.frozen) {
+                continue;
+            }
             const bool binds =
                 std::any_of(part.shares.begin(), part.shares.end(), [&](const LinkShare& share) {
                     const LinkLoad& load = loads[share.link];
                     return load.left / load.free_count == lowest;
                 });
-            if (!part.frozen && (part.cap == lowest || binds)) {
+            if (part.cap == lowest || binds) {
                 binding.push_back(&part);
             }
         }
