@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cost_model.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <random>
+
+#include "kernels/catalogue.h"
+#include "kernels/fit.h"
+#include "tests/kernels/devices.h"
+
+namespace orrery {
+namespace {
+
+constexpr Dtype kBf16 = Dtype::bf16;
+
+const EfficiencyTable& committed() {
+    static const EfficiencyTable table =
+        *read_efficiency_table(catalogue_path("kernel_efficiency.csv"));
+    return table;
+}
+DeviceSpec h100() {
+    return hopper("h100-80g", 3350);
+}
+
+KernelCall product(std::int64_t m, std::int64_t n, std::int64_t k) {
+    return gemm(m, n, k, 1, kBf16, GemmEpilogue::none, kBf16);
+}
+
+ProfileEntry entry(const KernelCall& call, double seconds, double spread = 0.01) {
+    return {.device = "h100-80g",
+            .call = call,
+            .median = Time::seconds(seconds),
+            .spread = spread,
+            .samples = 10};
+}
+
+double curve(const KernelCall& call) {
+    return EfficiencyCurves(committed(), h100()).time(call).seconds;
+}
+
+TEST(CostModel, AnswersWithTheMeasuredTimeWhereThereIsOne) {
+    const KernelCall call = product(4096, 4096, 4096);
+    const CostModel model(h100(), committed(), {entry(call, 200e-6)});
+    const KernelTime time = model.time(call);
+    EXPECT_EQ(time.source, CostSource::measured);
+    EXPECT_EQ(time.duration, Time::seconds(200e-6));
+    EXPECT_LT(time.relative_sigma, 0.05);
+    EXPECT_GT(time.relative_sigma, 0.0);
+}
+
+TEST(CostModel, NearAMeasuredShapeItFollowsTheMeasurementAndFarAwayTheCurve) {
+    const KernelCall call = product(4096, 4096, 4096);
+    const CostModel model(h100(), committed(), {entry(call, 1.2 * curve(call))});
+    const KernelCall near = product(4096, 4608, 4096);
+    const KernelCall far = product(64, 65536, 256);
+    const KernelTime at_near = model.time(near);
+    EXPECT_EQ(at_near.source, CostSource::interpolated);
+    EXPECT_NEAR(at_near.duration.seconds() / curve(near), 1.2, 0.02);
+    const KernelTime at_far = model.time(far);
+    EXPECT_EQ(at_far.source, CostSource::roofline);
+    EXPECT_NEAR(at_far.duration.seconds() / curve(far), 1.0, 1e-6);
+    EXPECT_LT(at_near.relative_sigma, at_far.relative_sigma);
+}
+
+TEST(CostModel, KeepsDevicesKindsDtypesAndVariantsApart) {
+    const KernelCall call = product(4096, 4096, 4096);
+    ProfileEntry foreign = entry(call, 1.0);
+    foreign.device = "a100-80g";
+    const CostModel other_device(h100(), committed(), {foreign});
+    EXPECT_EQ(other_device.time(call).source, CostSource::roofline);
+    const CostModel model(h100(), committed(), {entry(call, 1.0)});
+    const KernelCall bias = gemm(4096, 4096, 4096, 1, kBf16, GemmEpilogue::bias, kBf16);
+    const KernelCall fp16 = gemm(4096, 4096, 4096, 1, Dtype::fp16, GemmEpilogue::none, Dtype::fp16);
+    EXPECT_EQ(model.time(bias).source, CostSource::roofline);
+    EXPECT_EQ(model.time(fp16).source, CostSource::roofline);
+    EXPECT_EQ(model.time(adamw(4096)).source, CostSource::roofline);
+}
+
+TEST(CostModel, NothingIsFasterThanThePeak) {
+    const KernelCall call = product(8192, 8192, 8192);
+    const CostModel model(h100(), committed(), {entry(call, 1e-6)});
+    for (const KernelCall& asked : {call, product(8192, 8192, 8320)}) {
+        const KernelTime time = model.time(asked);
+        EXPECT_EQ(time.duration, time.ideal);
+        EXPECT_EQ(time.ideal, Flop{asked.flop} / h100().peak_fp16);
+    }
+}
+
+TEST(CostModel, IdealIsAtMostTheDurationForEveryKernel) {
+    std::mt19937 random(5);
+    const CostModel model(h100(), committed());
+    for (int i = 0; i < 500; ++i) {
+        const auto size = [&] { return static_cast<std::int64_t>(1 + random() % 20000); };
+        for (const KernelCall& call : {product(size(), size(), size()),
+                                       layernorm_backward(size(), size(), kBf16),
+                                       cross_entropy_forward(size(), size(), kBf16, false),
+                                       adamw(size())}) {
+            const KernelTime time = model.time(call);
+            ASSERT_LE(time.ideal, time.duration);
+            ASSERT_GE(time.duration, h100().kernel_latency);
+            ASSERT_GT(time.relative_sigma, 0);
+            ASSERT_LE(time.sm_sensitivity_permille, 1000U);
+        }
+    }
+}
+
+TEST(CostModel, SmSensitivityIsHighForComputeAndLowForMemory) {
+    const CostModel model(h100(), committed());
+    EXPECT_GT(model.time(product(8192, 8192, 8192)).sm_sensitivity_permille, 900U);
+    EXPECT_LT(model.time(adamw(100'000'000)).sm_sensitivity_permille, 400U);
+}
+
+// A world in which the curve is wrong by 25 % and by a slope in k: shapes that were left out of the
+// profile must come out better than the curve alone, and inside the sigma that the model claims.
+TEST(CostModel, InterpolationLearnsASmoothErrorOfTheCurve) {
+    std::mt19937 random(9);
+    const auto size = [&](double lowest, double highest) {
+        const double u = static_cast<double>(random()) / 4294967296.0;
+        return static_cast<std::int64_t>(lowest * std::pow(highest / lowest, u));
+    };
+    const auto truth = [](const KernelCall& call) {
+        return curve(call) * 1.25 *
+               std::exp(0.04 * std::log2(static_cast<double>(call.dims[2]) / 4096.0));
+    };
+    Profile profile;
+    for (int i = 0; i < 150; ++i) {
+        const KernelCall call = product(size(512, 8192), size(512, 8192), size(512, 8192));
+        profile.push_back(entry(call, truth(call), 0.005));
+    }
+    const CostModel model(h100(), committed(), profile);
+    std::vector<double> errors;
+    int covered = 0;
+    for (int i = 0; i < 200; ++i) {
+        const KernelCall call = product(size(512, 8192), size(512, 8192), size(512, 8192));
+        const KernelTime time = model.time(call);
+        EXPECT_EQ(time.source, CostSource::interpolated);
+        const double error = std::abs(std::log(time.duration.seconds() / truth(call)));
+        errors.push_back(error);
+        covered += error < 2 * time.relative_sigma ? 1 : 0;
+    }
+    std::sort(errors.begin(), errors.end());
+    EXPECT_LT(errors[100], 0.01);
+    EXPECT_LT(errors[190], 0.04);
+    EXPECT_GT(covered, 185);
+}
+
+// Half of a real sweep in the profile, the other half asked for.
+TEST(CostModel, InterpolationBeatsTheCurveOnMeasuredGemms) {
+    if (!vidur_present()) {
+        GTEST_SKIP() << "the sweep is not part of the repository";
+    }
+    const auto rows = read_measurements(vidur_path(), measured_devices());
+    ASSERT_TRUE(rows);
+    for (const std::string device : {"a100-80g", "h100-80g"}) {
+        Profile profile;
+        std::vector<Measurement> asked;
+        for (const Measurement& row : *rows) {
+            if (row.device != device) {
+                continue;
+            }
+            if ((profile.size() + asked.size()) % 2 == 0) {
+                profile.push_back({.device = device,
+                                   .call = row.calls[0],
+                                   .median = Time::seconds(row.seconds),
+                                   .spread = 0.05,
+                                   .samples = 1});
+            } else {
+                asked.push_back(row);
+            }
+        }
+        const DeviceSpec spec = measured_devices().at(device);
+        const CostModel with(spec, committed(), profile);
+        const CostModel without(spec, committed());
+        std::vector<double> errors_with;
+        std::vector<double> errors_without;
+        int within_one = 0;
+        int within_two = 0;
+        for (const Measurement& row : asked) {
+            const KernelTime time = with.time(row.calls[0]);
+            const double error = std::abs(std::log(time.duration.seconds() / row.seconds));
+            within_one += error < time.relative_sigma ? 1 : 0;
+            within_two += error < 2 * time.relative_sigma ? 1 : 0;
+            errors_with.push_back(error);
+            errors_without.push_back(
+                std::abs(std::log(without.time(row.calls[0]).duration.seconds() / row.seconds)));
+        }
+        std::sort(errors_with.begin(), errors_with.end());
+        std::sort(errors_without.begin(), errors_without.end());
+        const std::size_t n = asked.size();
+        std::printf(
+            "%s, %zu held-out GEMMs: median error %.1f %% with the profile, %.1f %% "
+            "without; 90th percentile %.1f %%, %.1f %%; inside one sigma %.0f %%, two "
+            "%.0f %%\n",
+            device.c_str(),
+            n,
+            100 * errors_with[n / 2],
+            100 * errors_without[n / 2],
+            100 * errors_with[n * 9 / 10],
+            100 * errors_without[n * 9 / 10],
+            100.0 * within_one / static_cast<double>(n),
+            100.0 * within_two / static_cast<double>(n));
+        EXPECT_LT(errors_with[n / 2], errors_without[n / 2]);
+        EXPECT_LT(errors_with[n / 2], 0.06);
+        EXPECT_GT(within_one, static_cast<int>(n * 45 / 100));
+        EXPECT_GT(within_two, static_cast<int>(n * 80 / 100));
+    }
+}
+
+}  // namespace
+}  // namespace orrery
