@@ -75,16 +75,17 @@ std::vector<LinkShare> megascale_path(std::uint32_t source,
     return path;
 }
 
-// Coupled transfers over `hops` random links each, in flight all the time.
-void start_rings(FluidRates& rates,
-                 std::uint32_t num_rings,
-                 std::uint32_t hops,
-                 std::mt19937_64& random) {
+// Coupled transfers over about `hops` random links each.
+std::vector<FootprintId> add_rings(FluidRates& rates,
+                                   std::uint32_t num_rings,
+                                   std::uint32_t hops,
+                                   std::mt19937_64& random) {
+    std::vector<FootprintId> rings;
     for (std::uint32_t ring = 0; ring < num_rings; ++ring) {
         std::vector<std::uint32_t> links;
         for (std::uint32_t hop = 0; hop < hops; ++hop) {
-            links.push_back(
-                static_cast<std::uint32_t>(random() % (2 * kNumNics + 4 * kNumUplinks)));
+            const std::uint64_t num_links = 2 * kNumNics + 4 * kNumUplinks;
+            links.push_back(static_cast<std::uint32_t>(random() % num_links));
         }
         std::sort(links.begin(), links.end());
         links.erase(std::unique(links.begin(), links.end()), links.end());
@@ -92,16 +93,50 @@ void start_rings(FluidRates& rates,
         for (const std::uint32_t link : links) {
             footprint.push_back({.link = LinkId{link}});
         }
-        rates.start(Time{}, rates.add_footprint(footprint), Bytes{1'000'000'000'000}, Bandwidth{});
+        rings.push_back(rates.add_footprint(footprint));
     }
+    return rings;
 }
+
+// state.range: rings, hops of each. All start at once, and end at different instants.
+void ring_waves(benchmark::State& state) {
+    std::mt19937_64 random(7);
+    FluidRates rates(megascale_links());
+    const auto rings = add_rings(rates,
+                                 static_cast<std::uint32_t>(state.range(0)),
+                                 static_cast<std::uint32_t>(state.range(1)),
+                                 random);
+    Time now;
+    std::vector<FlowId> ended;
+    for (auto _ : state) {
+        for (const FootprintId ring : rings) {
+            const auto extra = static_cast<std::int64_t>(random() % 10'000'000);
+            rates.start(now, ring, Bytes{100'000'000 + extra}, Bandwidth{});
+        }
+        rates.settle(now);
+        while (rates.next_completion() < Time::max()) {
+            now = rates.next_completion();
+            rates.pop_completed(now, ended);
+            rates.settle(now);
+        }
+    }
+    report(state, rates);
+}
+BENCHMARK(ring_waves)
+    ->Args({64, 1'000})
+    ->Args({64, 4'000})
+    ->Args({512, 64})
+    ->Unit(benchmark::kMillisecond);
 
 // state.range: flows a wave, rings in flight. Wave w starts when half of wave w-1 has ended.
 void megascale_waves(benchmark::State& state) {
     std::mt19937_64 random(7);
     FluidRates rates(megascale_links());
     const auto num_flows = static_cast<std::uint32_t>(state.range(0));
-    start_rings(rates, static_cast<std::uint32_t>(state.range(1)), 1'000, random);
+    const auto num_rings = static_cast<std::uint32_t>(state.range(1));
+    for (const FootprintId ring : add_rings(rates, num_rings, 1'000, random)) {
+        rates.start(Time{}, ring, Bytes{1'000'000'000'000}, Bandwidth{});  // there all the time
+    }
     std::vector<FootprintId> footprints;
     for (std::uint32_t source = 0; source < kNumNics; ++source) {
         const std::uint32_t target = (source + 1'536) % kNumNics;
