@@ -1,9 +1,180 @@
 // SPDX-License-Identifier: Apache-2.0
+// Colours are 64-bit hashes; a multiset hashes to the sum of its members' hashes, so that no order
+// matters. A colour contains the one before it, so that classes only ever split, and the partition
+// is stable as soon as their number no longer grows.
 #include "engine/folding.h"
 
+#include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 namespace orrery {
+
+namespace {
+
+using Colour = std::uint64_t;
+
+// Finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+Colour scramble(Colour x) {
+    x += 0x9E3779B97F4A7C15ull;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+    return x ^ (x >> 31);
+}
+
+Colour mix(Colour a, Colour b) {
+    return scramble(scramble(a) ^ b);
+}
+
+Colour mix(Colour a, std::int64_t b) {
+    return mix(a, static_cast<Colour>(b));
+}
+
+// A channel crosses a link `weight` times; the weight hashes the part and its count.
+struct Crossing {
+    std::uint32_t channel = 0;
+    std::uint32_t link = 0;
+    Colour weight = 0;
+};
+
+// A rank takes part in a channel, as `slot` of its role's channels.
+struct Membership {
+    std::uint32_t channel = 0;
+    std::uint32_t rank = 0;
+    std::uint32_t slot = 0;
+};
+
+// Renumbers colours by their first appearance; returns how many there are.
+std::uint32_t number_classes(const std::vector<Colour>& colours, std::vector<std::uint32_t>& out) {
+    std::unordered_map<Colour, std::uint32_t> numbers;
+    numbers.reserve(colours.size());
+    out.clear();
+    for (const Colour colour : colours) {
+        const auto next = static_cast<std::uint32_t>(numbers.size());
+        out.push_back(numbers.try_emplace(colour, next).first->second);
+    }
+    return static_cast<std::uint32_t>(numbers.size());
+}
+
+class Refinement {
+public:
+    Refinement(const SimulationInput& input,
+               const Transfers& transfers,
+               const std::vector<bool>& contended)
+        : transfers_(transfers), contended_(contended) {
+        const Program& program = *input.program;
+        for (std::uint32_t r = 0; r < program.num_ranks(); ++r) {
+            const std::size_t role = index(program.role_of(to_id<RankId>(r)));
+            const Colour device = input.device_class.empty() ? 0 : input.device_class[r];
+            ranks_.push_back(mix(role, device));
+            const std::uint32_t first = transfers.first_channel[r];
+            const std::size_t end = r + 1 < program.num_ranks() ? transfers.first_channel[r + 1]
+                                                                : transfers.channel_of.size();
+            for (std::uint32_t c = first; c < end; ++c) {
+                memberships_.push_back({transfers.channel_of[c], r, c - first});
+            }
+        }
+        const std::span<const LinkInfo> links = input.network->links();
+        for (std::size_t l = 0; l < links.size(); ++l) {
+            links_.push_back(contended[l] ? mix(1, links[l].capacity.bits_per_second())
+                                          : Colour{0});
+        }
+        for (std::uint32_t c = 0; c < transfers.channels.size(); ++c) {
+            channels_.push_back(plan_colour(c));
+        }
+    }
+
+    Partition refine() {
+        Partition out;
+        std::size_t before = 0;
+        while (true) {
+            out.rank_classes = number_classes(ranks_, out.class_of_rank);
+            out.channel_classes = number_classes(channels_, out.class_of_channel);
+            out.link_classes = number_classes(links_, out.class_of_link);
+            const std::size_t now =
+                std::size_t{out.rank_classes} + out.channel_classes + out.link_classes;
+            if (now == before || out.rank_classes == ranks_.size()) {
+                return out;
+            }
+            before = now;
+            split();
+        }
+    }
+
+private:
+    // What a channel is before anyone is on it: its plans. Notes the links that it crosses.
+    Colour plan_colour(std::uint32_t c) {
+        const Channel& channel = transfers_.channels[c];
+        Colour colour = mix(channel.is_collective ? 1 : 2, std::int64_t{channel.communicator});
+        colour = mix(colour, channel.is_collective ? std::int64_t{1} : 0);
+        std::uint32_t position = 0;
+        for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
+            const Message& message = transfers_.messages[channel.first_message + m];
+            colour = mix(colour, std::int64_t{message.sms} * 2 + (message.fixed ? 1 : 0));
+            colour = mix(colour, message.alone.picoseconds());
+            for (std::uint32_t i = 0; !message.fixed && i < message.num_phases; ++i) {
+                const Phase& phase = transfers_.phases[message.first_phase + i];
+                colour = mix(colour, phase.latency.picoseconds());
+                for (std::uint32_t p = 0; p < phase.num_parts; ++p) {
+                    const Part& part = transfers_.parts[phase.first_part + p];
+                    colour = mix(mix(colour, part.bytes.count()), part.rate_max.bits_per_second());
+                    ++position;
+                    if (part.bytes > Bytes{}) {
+                        add_crossings(c, position, part);
+                    }
+                }
+            }
+        }
+        return colour;
+    }
+
+    void add_crossings(std::uint32_t c, std::uint32_t position, const Part& part) {
+        for (const LinkShare& share : transfers_.shares_of(part)) {
+            if (contended_[index(share.link)]) {
+                crossings_.push_back({c,
+                                      static_cast<std::uint32_t>(index(share.link)),
+                                      mix(Colour{position}, std::int64_t{share.count})});
+            }
+        }
+    }
+
+    void split() {
+        std::vector<Colour> sum(channels_.size(), 0);
+        for (const Membership& m : memberships_) {
+            sum[m.channel] += mix(ranks_[m.rank], std::int64_t{m.slot});
+        }
+        for (const Crossing& c : crossings_) {
+            sum[c.channel] += mix(c.weight, links_[c.link]);
+        }
+        for (std::size_t c = 0; c < channels_.size(); ++c) {
+            channels_[c] = mix(channels_[c], sum[c]);
+        }
+        sum.assign(ranks_.size(), 0);
+        for (const Membership& m : memberships_) {
+            sum[m.rank] += mix(channels_[m.channel], std::int64_t{m.slot});
+        }
+        for (std::size_t r = 0; r < ranks_.size(); ++r) {
+            ranks_[r] = mix(ranks_[r], sum[r]);
+        }
+        sum.assign(links_.size(), 0);
+        for (const Crossing& c : crossings_) {
+            sum[c.link] += mix(c.weight, channels_[c.channel]);
+        }
+        for (std::size_t l = 0; l < links_.size(); ++l) {
+            links_[l] = contended_[l] ? mix(links_[l], sum[l]) : Colour{0};
+        }
+    }
+
+    const Transfers& transfers_;
+    const std::vector<bool>& contended_;
+    std::vector<Colour> ranks_;
+    std::vector<Colour> channels_;
+    std::vector<Colour> links_;
+    std::vector<Membership> memberships_;
+    std::vector<Crossing> crossings_;
+};
+
+}  // namespace
 
 Partition trivial_partition(const Transfers& transfers,
                             std::uint32_t num_ranks,
@@ -23,7 +194,12 @@ Partition trivial_partition(const Transfers& transfers,
 Partition coarsest_partition(const SimulationInput& input,
                              const Transfers& transfers,
                              const std::vector<bool>& contended) {
-    return trivial_partition(transfers, input.program->num_ranks(), contended.size());
+    Partition found = Refinement(input, transfers, contended).refine();
+    // Channels and links need not have settled once every rank is on its own.
+    if (found.rank_classes == input.program->num_ranks()) {
+        return trivial_partition(transfers, found.rank_classes, contended.size());
+    }
+    return found;
 }
 
 }  // namespace orrery

@@ -11,12 +11,6 @@
 namespace orrery {
 namespace {
 
-struct Runs {
-    SimulationResult reference;
-    SimulationResult unfolded;
-    SimulationResult folded;
-};
-
 SimulationResult run(const SimulationInput& input) {
     NaiveRates rates(input.network->links());
     SimulationOutcome outcome = simulate(input, rates);
@@ -42,7 +36,14 @@ void expect_equal_traces(const SimulationResult& a, const SimulationResult& b, s
     EXPECT_EQ(a.simulated_ops, b.simulated_ops) << "seed " << seed;
 }
 
-void compare(std::uint64_t seed, bool symmetric) {
+// How far the runs so far were folded.
+struct Folding {
+    std::uint64_t ranks = 0;
+    std::uint64_t classes = 0;
+    std::uint64_t flows = 0;
+};
+
+void compare(std::uint64_t seed, bool symmetric, Folding& folding) {
     RandomCase c = random_case(seed, symmetric);
     const ToyNetwork network(c.network);
     c.input.program = &c.program;
@@ -55,6 +56,9 @@ void compare(std::uint64_t seed, bool symmetric) {
     c.input.fold = true;
     const SimulationResult folded = run(c.input);
     expect_equal_traces(*reference, folded, seed);
+    folding.ranks += c.program.num_ranks();
+    folding.classes += folded.fold_classes;
+    folding.flows += static_cast<std::uint64_t>(folded.flows);
     EXPECT_EQ(unfolded.critical_path.of, folded.critical_path.of) << "seed " << seed;
     EXPECT_EQ(unfolded.busy_sum.of, folded.busy_sum.of) << "seed " << seed;
     EXPECT_EQ(unfolded.critical_path.total(), unfolded.iteration);
@@ -67,15 +71,21 @@ void compare(std::uint64_t seed, bool symmetric) {
 }
 
 TEST(SimulatedExecutor, AgreesWithTheReferenceOnSymmetricPrograms) {
-    for (std::uint64_t seed = 1; seed <= 300 && !HasFatalFailure(); ++seed) {
-        compare(seed, true);
+    Folding folding;
+    for (std::uint64_t seed = 1; seed <= 3000 && !HasFatalFailure(); ++seed) {
+        compare(seed, true, folding);
     }
+    EXPECT_LT(folding.classes * 2, folding.ranks);
+    EXPECT_GT(folding.flows, 1000u);
 }
 
 TEST(SimulatedExecutor, AgreesWithTheReferenceOnAsymmetricPrograms) {
-    for (std::uint64_t seed = 1001; seed <= 1300 && !HasFatalFailure(); ++seed) {
-        compare(seed, false);
+    Folding folding;
+    for (std::uint64_t seed = 1001; seed <= 3000 && !HasFatalFailure(); ++seed) {
+        compare(seed, false, folding);
     }
+    EXPECT_LT(folding.classes, folding.ranks);
+    EXPECT_GT(folding.flows, 1000u);
 }
 
 }  // namespace
