@@ -327,9 +327,9 @@ TEST(Fluid, PermutationsWithBarriersTakeTheFullestLinksTime) {
     EXPECT_NEAR(barriers_ms(10'240), 6.720, 1e-6);
 }
 
-// The published 4.228 ms is not met: this reading of its description gives 4.212 ms, and other draws
-// of the sizes 4.19 to 4.22 ms. The next test compares every rate with the rule: it is not the
-// solver, so the description leaves something open.
+// The published 4.228 ms is not met: this reading of its description gives 4.212 ms, and other
+// draws of the sizes 4.19 to 4.22 ms. The next test compares every rate with the rule: it is not
+// the solver, so the description leaves something open.
 TEST(Fluid, PermutationsWithoutBarriersAreWithinHalfAPercentOfThePublishedTime) {
     const testing::PermutationTree tree(4'096);
     FluidRates rates(tree.links());
