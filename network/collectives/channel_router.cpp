@@ -33,7 +33,7 @@ bool has_choice(const Fabric& fabric, const GroupLayout& layout) {
 
 std::uint64_t flow_label(RankId from, RankId to, std::uint32_t channel, std::uint64_t purpose) {
     const auto pair = (static_cast<std::uint64_t>(index(from)) << 32) | index(to);
-    return mixed(mixed(pair) ^ mixed(purpose * 0x10001 + channel));
+    return mixed(mixed(mixed(pair) ^ purpose) ^ channel);
 }
 
 ChannelRouter::ChannelRouter(const Fabric& fabric, const GroupLayout& layout, std::uint64_t purpose)

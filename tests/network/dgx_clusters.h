@@ -2,7 +2,11 @@
 // Well-known servers and round-numbered networks for tests (the catalogue has the documented ones).
 #pragma once
 
+#include <vector>
+
+#include "engine/check.h"
 #include "network/cluster_spec.h"
+#include "network/fabric.h"
 
 namespace orrery {
 
@@ -62,6 +66,30 @@ inline ClusterSpec cluster_of(std::uint32_t nodes, const NodeSpec& node, const F
     cluster.node = node;
     cluster.fabric = fabric;
     return cluster;
+}
+
+inline Fabric built(const ClusterSpec& cluster) {
+    auto fabric = build_fabric(cluster);
+    ORRERY_CHECK(fabric.has_value());
+    return std::move(fabric.value());
+}
+
+// Leaf sets of four nodes under ECMP, so that flows have paths to choose from.
+inline ClusterSpec ecmp_cluster(std::uint32_t nodes, const NodeSpec& node) {
+    ClusterSpec cluster = cluster_of(nodes, node, {});
+    cluster.fabric.kind = FabricKind::clos;
+    cluster.fabric.nic_bandwidth = Bandwidth::bits_per_second(400'000'000'000);
+    cluster.fabric.tiers = 2;
+    cluster.fabric.nodes_per_leaf_set = 4;
+    return cluster;
+}
+
+inline std::vector<RankId> first_ranks(std::uint32_t n) {
+    std::vector<RankId> ranks;
+    for (std::uint32_t i = 0; i < n; ++i) {
+        ranks.push_back(to_id<RankId>(i));
+    }
+    return ranks;
 }
 
 }  // namespace orrery

@@ -30,12 +30,4 @@ inline Time plan_time(const NetworkModel& network, const TransferPlan& plan) {
     return now;
 }
 
-inline std::vector<RankId> first_ranks(std::uint32_t n) {
-    std::vector<RankId> ranks;
-    for (std::uint32_t i = 0; i < n; ++i) {
-        ranks.push_back(to_id<RankId>(i));
-    }
-    return ranks;
-}
-
 }  // namespace orrery
