@@ -3,7 +3,186 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
+#include "engine/communication_check.h"
+#include "engine/role_tape.h"
+
 namespace orrery {
+
+namespace {
+
+constexpr std::size_t kErrorsMax = 20;
+
+class Verifier {
+public:
+    explicit Verifier(const Program& program) : p_(program) {}
+
+    Errors verify() {
+        check_mesh();
+        for (const Group& group : p_.groups) {
+            check_group(group);
+        }
+        for (const SendRecvCall& call : p_.send_recvs) {
+            check_send_recv(call);
+        }
+        for (const CollectiveCall& call : p_.collectives) {
+            if (index(call.group) >= p_.groups.size() || call.bytes < Bytes{}) {
+                add("a collective names a group that does not exist, or negative bytes");
+            }
+        }
+        for (const Segment& segment : p_.segments) {
+            check_segment(segment);
+        }
+        if (errors_.empty()) {
+            for (std::uint32_t r = 0; r < p_.roles.size(); ++r) {
+                check_slots(to_id<RoleId>(r));
+            }
+        }
+        if (errors_.empty()) {
+            errors_ = check_communication(p_);
+        }
+        return std::move(errors_);
+    }
+
+private:
+    void add(std::string what, std::string hint = {}) {
+        if (errors_.size() < kErrorsMax) {
+            errors_.push_back({.where = {}, .what = std::move(what), .hint = std::move(hint)});
+        }
+    }
+
+    void check_mesh() {
+        if (p_.role_axis >= p_.mesh.axes().size()) {
+            add("the role axis is no axis of the mesh");
+        } else if (p_.roles.size() != p_.mesh.size(p_.role_axis)) {
+            add(fmt::format("there are {} roles, but axis {} has size {}",
+                            p_.roles.size(),
+                            p_.mesh.axes()[p_.role_axis].name,
+                            p_.mesh.size(p_.role_axis)));
+        }
+    }
+
+    void check_group(const Group& group) {
+        const std::size_t axes = p_.mesh.axes().size();
+        if (!group.explicit_ranks.empty()) {
+            std::set<RankId> seen;
+            for (const std::vector<RankId>& ranks : group.explicit_ranks) {
+                for (const RankId rank : ranks) {
+                    if (index(rank) >= p_.num_ranks() || !seen.insert(rank).second) {
+                        add(fmt::format("group {}: rank {} is outside the job or listed twice",
+                                        group.name,
+                                        index(rank)));
+                    }
+                }
+            }
+            return;
+        }
+        if (axes < 32 && (group.axes >> axes) != 0) {
+            add(fmt::format("group {} ranges over an axis that the mesh does not have",
+                            group.name));
+            return;
+        }
+        std::set<std::uint32_t> seen;
+        for (const std::uint32_t c : group.subset) {
+            const bool inside = group.subset_axis < axes &&
+                                (group.axes >> group.subset_axis & 1u) != 0 &&
+                                c < p_.mesh.size(group.subset_axis);
+            if (!inside || !seen.insert(c).second) {
+                add(
+                    fmt::format("group {}: coordinate {} of its subset is outside the axis or "
+                                "listed twice",
+                                group.name,
+                                c));
+            }
+        }
+    }
+
+    void check_send_recv(const SendRecvCall& call) {
+        for (const SendRecvPart& part : call.parts) {
+            if (part.axis >= p_.mesh.axes().size() || part.bytes < Bytes{}) {
+                add("a send or receive names an axis that does not exist, or negative bytes");
+            }
+        }
+    }
+
+    std::size_t table_size(OpKind kind) const {
+        switch (kind) {
+            case OpKind::kernel:
+                return p_.kernels.size();
+            case OpKind::collective:
+                return p_.collectives.size();
+            case OpKind::send_recv:
+                return p_.send_recvs.size();
+            case OpKind::copy:
+                return p_.copies.size();
+            case OpKind::host:
+                return p_.host_works.size();
+        }
+        return 0;
+    }
+
+    void check_segment(const Segment& segment) {
+        for (std::uint32_t o = 0; o < segment.ops.size(); ++o) {
+            const Op& op = segment.ops[o];
+            const auto where = [&] { return fmt::format("segment {}, op {}", segment.name, o); };
+            if (op.payload >= table_size(op.kind)) {
+                add(where() + ": its payload lies outside its table");
+            }
+            if (index(op.stream) >= kStreamsMax) {
+                add(fmt::format(
+                    "{}: stream {} is not below {}", where(), index(op.stream), kStreamsMax));
+            }
+            if (std::size_t{op.first_operand} + op.num_operands > p_.operands.size() ||
+                std::size_t{op.first_wait} + op.num_waits > p_.waits.size()) {
+                add(where() + ": its waits or operands lie outside their table");
+                continue;
+            }
+            for (std::uint32_t w = 0; w < op.num_waits; ++w) {
+                if (p_.waits[op.first_wait + w] >= o) {
+                    add(where() + ": waits on an op that is not earlier");
+                }
+            }
+            for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+                if (index(p_.operands[op.first_operand + i].tensor) >= p_.tensors.size()) {
+                    add(where() + ": an operand names a tensor that does not exist");
+                }
+            }
+        }
+    }
+
+    void check_slots(RoleId id) {
+        const Role& role = p_.roles[index(id)];
+        for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
+            if (index(role.slots[s].segment) >= p_.segments.size()) {
+                add(fmt::format("role {}, slot {}: its segment does not exist", role.name, s));
+                return;
+            }
+        }
+        for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
+            const std::size_t num_ops = p_.segment_of(role.slots[s]).ops.size();
+            for (const SlotWait& wait : role.slots[s].waits) {
+                const bool exists = wait.op < num_ops && wait.slot < role.slots.size() &&
+                                    wait.slot_op < p_.segment_of(role.slots[wait.slot]).ops.size();
+                if (!exists) {
+                    add(fmt::format(
+                        "role {}, slot {}: a wait names an op that does not exist", role.name, s));
+                } else if (!wait.carried &&
+                           (wait.slot > s || (wait.slot == s && wait.slot_op >= wait.op))) {
+                    add(fmt::format("{} waits on {}, which is not earlier",
+                                    describe_op(p_, id, s, wait.op),
+                                    describe_op(p_, id, wait.slot, wait.slot_op)));
+                }
+            }
+        }
+    }
+
+    const Program& p_;
+    Errors errors_;
+};
+
+}  // namespace
 
 std::string describe_op(const Program& program, RoleId role, std::uint32_t slot, std::uint32_t op) {
     const Role& r = program.roles[index(role)];
@@ -17,8 +196,8 @@ std::string describe_op(const Program& program, RoleId role, std::uint32_t slot,
                        name < program.names.size() ? program.names[name] : "unnamed");
 }
 
-Errors verify(const Program&) {
-    return {};
+Errors verify(const Program& program) {
+    return Verifier(program).verify();
 }
 
 }  // namespace orrery

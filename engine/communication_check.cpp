@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/communication_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "engine/verifier.h"
+
+namespace orrery {
+
+namespace {
+
+constexpr std::size_t kErrorsMax = 20;
+
+// One call of a role: what must equal its partner's, and where it stands.
+struct Call {
+    std::uint64_t kind = 0;  // collectives: kind, wire format, SM limit
+    Bytes bytes{};
+    std::uint32_t slot = 0;
+    std::uint32_t op = 0;
+};
+
+using Calls = std::vector<Call>;
+using CollectiveKey = std::pair<GroupId, std::uint16_t>;  // and communicator
+// Axis, distance, communicator, is it a send.
+using ExchangeKey = std::tuple<std::uint32_t, std::uint32_t, std::uint16_t, bool>;
+
+struct RoleCalls {
+    std::map<CollectiveKey, Calls> collectives;
+    std::map<ExchangeKey, Calls> exchanges;
+};
+
+class CommunicationCheck {
+public:
+    explicit CommunicationCheck(const Program& program) : p_(program) {}
+
+    Errors check() {
+        for (const Role& role : p_.roles) {
+            collect(role);
+        }
+        std::map<CollectiveKey, bool> keys;
+        for (const RoleCalls& role : roles_) {
+            for (const auto& [key, calls] : role.collectives) {
+                keys[key] = true;
+            }
+        }
+        for (const auto& [key, used] : keys) {
+            check_collectives(key);
+        }
+        for (std::uint32_t r = 0; r < roles_.size(); ++r) {
+            for (const auto& [key, calls] : roles_[r].exchanges) {
+                check_exchange(r, key, calls);
+            }
+        }
+        return std::move(errors_);
+    }
+
+private:
+    void add(std::string what, std::string hint = {}) {
+        if (errors_.size() < kErrorsMax) {
+            errors_.push_back({.where = {}, .what = std::move(what), .hint = std::move(hint)});
+        }
+    }
+
+    void collect(const Role& role) {
+        RoleCalls calls;
+        for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
+            const std::vector<Op>& ops = p_.segment_of(role.slots[s]).ops;
+            for (std::uint32_t o = 0; o < ops.size(); ++o) {
+                if (ops[o].kind == OpKind::collective) {
+                    const CollectiveCall& call = p_.collectives[ops[o].payload];
+                    const auto kind = static_cast<std::uint64_t>(call.sm_limit) << 16 |
+                                      static_cast<std::uint64_t>(call.kind) << 8 |
+                                      static_cast<std::uint64_t>(call.wire);
+                    calls.collectives[{call.group, call.communicator}].push_back(
+                        {kind, call.bytes, s, o});
+                } else if (ops[o].kind == OpKind::send_recv) {
+                    for (const SendRecvPart& part : p_.send_recvs[ops[o].payload].parts) {
+                        calls.exchanges[key_of(part)].push_back({0, part.bytes, s, o});
+                    }
+                }
+            }
+        }
+        roles_.push_back(std::move(calls));
+    }
+
+    ExchangeKey key_of(const SendRecvPart& part) const {
+        const auto size = static_cast<int>(p_.mesh.size(part.axis));
+        const auto delta = static_cast<std::uint32_t>((part.delta % size + size) % size);
+        return {delta == 0 ? 0 : part.axis, delta, part.communicator, part.is_send};
+    }
+
+    std::string describe(std::uint32_t role, const Call& call) const {
+        return describe_op(p_, to_id<RoleId>(role), call.slot, call.op);
+    }
+
+    const Calls& collectives_of(std::uint32_t role, const CollectiveKey& key) const {
+        static const Calls kNone;
+        const auto found = roles_[role].collectives.find(key);
+        return found == roles_[role].collectives.end() ? kNone : found->second;
+    }
+
+    void check_collectives(const CollectiveKey& key) {
+        const Group& group = p_.groups[index(key.first)];
+        if (!group.explicit_ranks.empty()) {
+            check_listed(group, key);
+            return;
+        }
+        const auto num_roles = static_cast<std::uint32_t>(roles_.size());
+        const bool spans_roles = (group.axes >> p_.role_axis & 1u) != 0;
+        const bool some_roles = !group.subset.empty() && group.subset_axis == p_.role_axis;
+        std::optional<std::uint32_t> first;
+        for (std::uint32_t r = 0; r < num_roles; ++r) {
+            const Calls& calls = collectives_of(r, key);
+            const bool inside =
+                !some_roles ||
+                std::find(group.subset.begin(), group.subset.end(), r) != group.subset.end();
+            const bool cuts_role = !group.subset.empty() && !some_roles &&
+                                   group.subset.size() < p_.mesh.size(group.subset_axis);
+            if (!calls.empty() && (!inside || cuts_role)) {
+                add(fmt::format("{}: not every rank of the role is in group {}",
+                                describe(r, calls.front()),
+                                group.name));
+            }
+            if (spans_roles && inside) {
+                if (first) {
+                    compare(group, key, *first, r);
+                }
+                first = first.value_or(r);
+            }
+        }
+    }
+
+    void check_listed(const Group& group, const CollectiveKey& key) {
+        std::vector<std::size_t> listed(roles_.size(), 0);
+        for (const std::vector<RankId>& ranks : group.explicit_ranks) {
+            for (const RankId rank : ranks) {
+                ++listed[index(p_.role_of(rank))];
+                const auto a = static_cast<std::uint32_t>(index(p_.role_of(ranks.front())));
+                const auto b = static_cast<std::uint32_t>(index(p_.role_of(rank)));
+                if (a != b) {
+                    compare(group, key, a, b);
+                }
+            }
+        }
+        for (std::uint32_t r = 0; r < roles_.size(); ++r) {
+            const Calls& calls = collectives_of(r, key);
+            if (!calls.empty() && listed[r] < p_.num_ranks() / roles_.size()) {
+                add(fmt::format("{}: not every rank of the role is in group {}",
+                                describe(r, calls.front()),
+                                group.name));
+            }
+        }
+    }
+
+    void compare(const Group& group, const CollectiveKey& key, std::uint32_t a, std::uint32_t b) {
+        const Calls& left = collectives_of(a, key);
+        const Calls& right = collectives_of(b, key);
+        const std::size_t both = std::min(left.size(), right.size());
+        for (std::size_t k = 0; k < both; ++k) {
+            if (left[k].kind != right[k].kind || left[k].bytes != right[k].bytes) {
+                add(fmt::format("group {}: collective {} of its members differs: {} with {} bytes "
+                                "against {} with {} bytes",
+                                group.name,
+                                k,
+                                describe(a, left[k]),
+                                left[k].bytes.count(),
+                                describe(b, right[k]),
+                                right[k].bytes.count()),
+                    "members must make the same collectives in the same order");
+                return;
+            }
+        }
+        if (left.size() != right.size()) {
+            const bool left_more = left.size() > right.size();
+            add(fmt::format("group {}: {} has no partner on role {}, which makes {} of {} calls",
+                            group.name,
+                            left_more ? describe(a, left[both]) : describe(b, right[both]),
+                            p_.roles[left_more ? b : a].name,
+                            both,
+                            std::max(left.size(), right.size())));
+        }
+    }
+
+    void check_exchange(std::uint32_t role, const ExchangeKey& key, const Calls& calls) {
+        const auto [axis, delta, communicator, is_send] = key;
+        const std::uint32_t size = p_.mesh.size(axis);
+        const std::uint32_t peer = axis == p_.role_axis
+                                       ? (role + delta) % static_cast<std::uint32_t>(roles_.size())
+                                       : role;
+        const ExchangeKey mirrored{axis, (size - delta) % size, communicator, !is_send};
+        const auto found = roles_[peer].exchanges.find(mirrored);
+        static const Calls kNone;
+        const Calls& others = found == roles_[peer].exchanges.end() ? kNone : found->second;
+        const std::size_t both = std::min(calls.size(), others.size());
+        for (std::size_t k = 0; is_send && k < both; ++k) {
+            if (calls[k].bytes != others[k].bytes) {
+                add(fmt::format("{} sends {} bytes, but {} receives {}",
+                                describe(role, calls[k]),
+                                calls[k].bytes.count(),
+                                describe(peer, others[k]),
+                                others[k].bytes.count()));
+                return;
+            }
+        }
+        if (calls.size() > others.size()) {
+            add(fmt::format("{}: nothing on role {} {} it (axis {}, {} further, communicator {})",
+                            describe(role, calls[both]),
+                            p_.roles[peer].name,
+                            is_send ? "receives" : "sends",
+                            p_.mesh.axes()[axis].name,
+                            delta,
+                            communicator));
+        }
+    }
+
+    const Program& p_;
+    std::vector<RoleCalls> roles_;
+    Errors errors_;
+};
+
+}  // namespace
+
+Errors check_communication(const Program& program) {
+    return CommunicationCheck(program).check();
+}
+
+}  // namespace orrery
