@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long the simulated executor takes on a job of 12,288 ranks, folded and with nothing folded,
+// and on 8 ranks. Counters: ops of all ranks and steps per second, transfers that shared links.
+#include <benchmark/benchmark.h>
+
+#include "engine/simulated_executor.h"
+#include "network/fluid.h"
+#include "tests/bench/megascale_program.h"
+
+namespace orrery {
+namespace {
+
+void simulate_megascale(benchmark::State& state, const MegascaleShape& shape, bool fold) {
+    const Program program = megascale_program(shape);
+    const RailNetwork network(program.num_ranks());
+    SimulationInput input = megascale_input(program, network);
+    input.fold = fold;
+    for (auto _ : state) {
+        FluidRates rates(network.links());
+        const SimulationOutcome outcome = simulate(input, rates);
+        if (!outcome) {
+            state.SkipWithError(outcome.error().to_string().c_str());
+            return;
+        }
+        state.counters["ops_per_second"] = benchmark::Counter(
+            static_cast<double>(outcome->simulated_ops), benchmark::Counter::kIsRate);
+        state.counters["flows"] = static_cast<double>(outcome->flows);
+        state.counters["classes"] = outcome->fold_classes;
+        state.counters["iteration_s"] = outcome->iteration.seconds();
+    }
+}
+
+void folded(benchmark::State& state) {
+    simulate_megascale(state, {}, true);
+}
+void unfolded(benchmark::State& state) {
+    simulate_megascale(state, {}, false);
+}
+void eight_ranks(benchmark::State& state) {
+    simulate_megascale(state, {.data_parallel = 1, .stages = 1, .micro_batches = 16}, true);
+}
+void tenth_unfolded(benchmark::State& state) {
+    simulate_megascale(state, {.data_parallel = 19}, false);
+}
+
+BENCHMARK(eight_ranks)->Unit(benchmark::kMillisecond);
+BENCHMARK(folded)->Unit(benchmark::kMillisecond);
+BENCHMARK(tenth_unfolded)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(unfolded)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+}  // namespace
+}  // namespace orrery
