@@ -60,7 +60,10 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? kExitOk : kExitUserError;
+        if (error.get_exit_code() == 0) {
+            return app.exit(error);  // --help and --version
+        }
+        return report_error({"command line", error.what(), "see orrery --help"});
     }
     if (app.got_subcommand("simulate")) {
         return simulate_command(simulate);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 #include <utility>
@@ -78,10 +79,6 @@ void read_job(const DocumentNode& section, Job& job, Errors& errors) {
     reader.finish();
 }
 
-DocumentNode* section_of(DocumentNode& root, MapReader& reader, std::string_view key) {
-    return reader.find(key, Presence::required) == nullptr ? nullptr : root.find(key);
-}
-
 // Ranks a model replica takes, and so the data-parallel size; sizes that don't fit are reported by
 // the checks of the plan.
 void derive_data_parallel_size(Scenario& scenario) {
@@ -92,9 +89,26 @@ void derive_data_parallel_size(Scenario& scenario) {
 
 void check_plan(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
     for (Error error : check(scenario.model, scenario.plan, scenario.cluster.num_gpus())) {
+        const bool starts_with_value = !error.what.empty() && std::isdigit(error.what[0]) != 0;
+        if (starts_with_value) {
+            const std::string key = error.where.substr(error.where.rfind('.') + 1);
+            error.what = fmt::format("{} {}", key, error.what);
+        }
         error.where = where_of_path(root, error.where);
         errors.push_back(std::move(error));
     }
+}
+
+// Reads one required section. Returns whether it is there and without errors.
+template <class Read>
+bool read_section(
+    DocumentNode& root, MapReader& reader, std::string_view key, Errors& errors, const Read& read) {
+    if (reader.find(key, Presence::required) == nullptr) {
+        return false;
+    }
+    const std::size_t before = errors.size();
+    read(*root.find(key));
+    return errors.size() == before;
 }
 
 Scenario read_root(DocumentNode& root,
@@ -104,15 +118,15 @@ Scenario read_root(DocumentNode& root,
     Scenario scenario;
     MapReader reader{root, "", errors};
     reader.word("name", scenario.name);
-    if (DocumentNode* section = section_of(root, reader, "cluster")) {
-        read_cluster(*section, catalogue, scenario.cluster, scenario.device, errors);
-    }
-    if (DocumentNode* section = section_of(root, reader, "model")) {
-        read_model(*section, catalogue, folder, scenario.model, errors);
-    }
-    if (DocumentNode* section = section_of(root, reader, "plan")) {
-        read_plan(*section, scenario.plan, errors);
-    }
+    const bool cluster = read_section(root, reader, "cluster", errors, [&](DocumentNode& section) {
+        read_cluster(section, catalogue, scenario.cluster, scenario.device, errors);
+    });
+    const bool model = read_section(root, reader, "model", errors, [&](DocumentNode& section) {
+        read_model(section, catalogue, folder, scenario.model, errors);
+    });
+    const bool plan = read_section(root, reader, "plan", errors, [&](DocumentNode& section) {
+        read_plan(section, scenario.plan, errors);
+    });
     read_network(reader, scenario.network, errors);
     if (const DocumentNode* section = reader.find("job")) {
         read_job(*section, scenario.job, errors);
@@ -121,7 +135,8 @@ Scenario read_root(DocumentNode& root,
         reader.refuse(key, fmt::format("'{}' is not supported yet", key), "remove it");
     }
     reader.finish();
-    if (errors.empty()) {
+    // Whether the parts go together can be told as soon as these three are good.
+    if (cluster && model && plan) {
         derive_data_parallel_size(scenario);
         check_plan(root, scenario, errors);
     }

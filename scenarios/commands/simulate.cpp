@@ -2,6 +2,7 @@
 #include "scenarios/commands/simulate.h"
 
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/output_file.h"
 #include "scenarios/reader.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/json_report.h"
@@ -16,6 +17,12 @@ int simulate_command(const SimulateArguments& arguments) {
     const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
     if (!scenario) {
         return report_errors(scenario.error());
+    }
+    if (!arguments.trace_file.empty()) {
+        // Tell an unwritable place now, not after the simulation.
+        if (const auto writable = OutputFile::open(arguments.trace_file); !writable) {
+            return report_error(writable.error());
+        }
     }
     ProgressBar bar{"simulating"};
     SimulationOptions options;

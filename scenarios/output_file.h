@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that appears whole or not at all: written under a temporary name beside it, renamed by
+// commit(), removed if that never happens. Opened before the work starts, so that an unwritable
+// place is told at once. What is not a regular file (/dev/null, a pipe) is written directly.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "engine/result.h"
+
+namespace orrery {
+
+class OutputFile {
+public:
+    static Result<std::unique_ptr<OutputFile>> open(const std::filesystem::path& path);
+    ~OutputFile();
+    OutputFile(const OutputFile&) = delete;
+    OutputFile& operator=(const OutputFile&) = delete;
+
+    std::ostream& stream() { return stream_; }
+    Result<void> commit();
+
+private:
+    OutputFile(std::filesystem::path path, std::filesystem::path temporary);
+
+    std::filesystem::path path_;
+    std::filesystem::path temporary_;  // empty: written directly
+    std::ofstream stream_;
+    bool committed_ = false;
+};
+
+}  // namespace orrery

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/perfetto_trace.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "scenarios/output_file.h"
+
+namespace orrery {
+namespace {
+
+// Protobuf's wire format: a tag (field << 3 | type), then a varint or a length and bytes.
+class Message {
+public:
+    Message& number(std::uint32_t field, std::uint64_t value) {
+        varint(std::uint64_t{field} << 3U);
+        varint(value);
+        return *this;
+    }
+    Message& bytes(std::uint32_t field, std::string_view value) {
+        varint(std::uint64_t{field} << 3U | 2U);
+        varint(value.size());
+        data_ += value;
+        return *this;
+    }
+    Message& message(std::uint32_t field, const Message& value) {
+        return bytes(field, value.data_);
+    }
+    const std::string& data() const { return data_; }
+
+private:
+    void varint(std::uint64_t value) {
+        while (value >= 0x80) {
+            data_ += static_cast<char>((value & 0x7FU) | 0x80U);
+            value >>= 7U;
+        }
+        data_ += static_cast<char>(value);
+    }
+    std::string data_;
+};
+
+// Field numbers of perfetto's .proto files.
+namespace field {
+constexpr std::uint32_t kTracePacket = 1;
+constexpr std::uint32_t kTimestamp = 8;
+constexpr std::uint32_t kSequenceId = 10;
+constexpr std::uint32_t kTrackEvent = 11;
+constexpr std::uint32_t kInternedData = 12;
+constexpr std::uint32_t kSequenceFlags = 13;
+constexpr std::uint32_t kTrackDescriptor = 60;
+constexpr std::uint32_t kFirstPacketOnSequence = 87;
+// InternedData, and its entries
+constexpr std::uint32_t kEventCategories = 1;
+constexpr std::uint32_t kEventNames = 2;
+constexpr std::uint32_t kAnnotationNames = 3;
+constexpr std::uint32_t kIid = 1;
+constexpr std::uint32_t kName = 2;
+// TrackDescriptor
+constexpr std::uint32_t kUuid = 1;
+constexpr std::uint32_t kProcess = 3;
+constexpr std::uint32_t kThread = 4;
+constexpr std::uint32_t kParentUuid = 5;
+constexpr std::uint32_t kPid = 1;
+constexpr std::uint32_t kTid = 2;
+constexpr std::uint32_t kThreadName = 5;
+constexpr std::uint32_t kProcessName = 6;
+// TrackEvent
+constexpr std::uint32_t kCategoryIids = 3;
+constexpr std::uint32_t kAnnotations = 4;
+constexpr std::uint32_t kType = 9;
+constexpr std::uint32_t kNameIid = 10;
+constexpr std::uint32_t kTrackUuid = 11;
+// DebugAnnotation
+constexpr std::uint32_t kAnnotationNameIid = 1;
+constexpr std::uint32_t kAnnotationInt = 4;
+}  // namespace field
+
+constexpr std::uint64_t kSequence = 1;
+constexpr std::uint64_t kSliceBegin = 1;
+constexpr std::uint64_t kSliceEnd = 2;
+constexpr std::uint64_t kStateCleared = 1;
+constexpr std::uint64_t kNeedsState = 2;
+enum Annotation : std::uint64_t { kStep = 1, kChunk = 2, kMicroBatch = 3 };
+
+class Writer {
+public:
+    Writer(std::ostream& out, const Program& program) : out_(out), program_(program) {}
+
+    void begin() {
+        Message interned;
+        for (std::size_t i = 0; i < kNumCauses; ++i) {
+            add_interned(interned, field::kEventCategories, i + 1, name(static_cast<Cause>(i)));
+        }
+        for (std::size_t i = 0; i < program_.names.size(); ++i) {
+            add_interned(interned, field::kEventNames, i + 1, program_.names[i]);
+        }
+        add_interned(interned, field::kEventNames, wait_iid(), "wait for peers");
+        add_interned(interned, field::kAnnotationNames, kStep, "step");
+        add_interned(interned, field::kAnnotationNames, kChunk, "chunk");
+        add_interned(interned, field::kAnnotationNames, kMicroBatch, "micro_batch");
+        Message packet;
+        packet.message(field::kInternedData, interned)
+            .number(field::kSequenceId, kSequence)
+            .number(field::kSequenceFlags, kStateCleared | kNeedsState)
+            .number(field::kFirstPacketOnSequence, 1);
+        put(packet);
+    }
+
+    void describe_rank(RankId rank) {
+        const std::uint32_t pid = pid_of(rank);
+        const Role& role = program_.roles[index(program_.role_of(rank))];
+        std::string label = fmt::format("rank {} ({})", index(rank), role.name);
+        Message process;
+        process.number(field::kPid, pid).bytes(field::kProcessName, label);
+        Message track;
+        track.number(field::kUuid, process_uuid(rank)).message(field::kProcess, process);
+        put_track(track);
+        for (std::size_t s = 0; s < program_.stream_names.size(); ++s) {
+            Message thread;
+            thread.number(field::kPid, pid)
+                .number(field::kTid, pid * 64ULL + s + 1)
+                .bytes(field::kThreadName, program_.stream_names[s]);
+            Message stream;
+            stream.number(field::kUuid, stream_uuid(rank, s))
+                .number(field::kParentUuid, process_uuid(rank))
+                .message(field::kThread, thread);
+            put_track(stream);
+        }
+    }
+
+    void slice(const TracedOp& traced) {
+        const Role& role = program_.roles[index(program_.role_of(traced.rank))];
+        const Slot& slot = role.slots[traced.slot];
+        const Op& op = program_.segment_of(slot).ops[traced.op];
+        const std::uint64_t track = stream_uuid(traced.rank, index(op.stream));
+        Message event;
+        event.number(field::kCategoryIids, static_cast<std::uint64_t>(op.cause) + 1)
+            .number(field::kType, kSliceBegin)
+            .number(field::kNameIid, op.name + 1ULL)
+            .number(field::kTrackUuid, track);
+        annotate(event, kStep, traced.step);
+        annotate(event, kChunk, slot.chunk);
+        annotate(event, kMicroBatch, slot.micro_batch);
+        put_event(traced.start, event);
+        if (traced.data_start > traced.start) {
+            Message wait;
+            wait.number(field::kType, kSliceBegin)
+                .number(field::kNameIid, wait_iid())
+                .number(field::kTrackUuid, track);
+            put_event(traced.start, wait);
+            put_end(traced.data_start, track);
+        }
+        put_end(traced.end, track);
+    }
+
+private:
+    static std::uint32_t pid_of(RankId rank) { return static_cast<std::uint32_t>(rank) + 1; }
+    static std::uint64_t process_uuid(RankId rank) { return pid_of(rank) * 512ULL; }
+    static std::uint64_t stream_uuid(RankId rank, std::size_t stream) {
+        return process_uuid(rank) + 1 + stream;
+    }
+    std::uint64_t wait_iid() const { return program_.names.size() + 1; }
+
+    static void add_interned(Message& interned,
+                             std::uint32_t table,
+                             std::uint64_t iid,
+                             std::string_view text) {
+        Message entry;
+        entry.number(field::kIid, iid).bytes(field::kName, text);
+        interned.message(table, entry);
+    }
+    static void annotate(Message& event, Annotation what, std::int64_t value) {
+        if (value < 0) {
+            return;
+        }
+        Message annotation;
+        annotation.number(field::kAnnotationNameIid, what)
+            .number(field::kAnnotationInt, static_cast<std::uint64_t>(value));
+        event.message(field::kAnnotations, annotation);
+    }
+    void put(const Message& packet) {
+        Message trace;
+        trace.message(field::kTracePacket, packet);
+        out_.write(trace.data().data(), static_cast<std::streamsize>(trace.data().size()));
+    }
+    void put_track(const Message& track) {
+        Message packet;
+        packet.message(field::kTrackDescriptor, track).number(field::kSequenceId, kSequence);
+        put(packet);
+    }
+    void put_event(Time time, const Message& event) {
+        Message packet;
+        packet.number(field::kTimestamp, static_cast<std::uint64_t>(time.picoseconds()) / 1000)
+            .message(field::kTrackEvent, event)
+            .number(field::kSequenceId, kSequence)
+            .number(field::kSequenceFlags, kNeedsState);
+        put(packet);
+    }
+    void put_end(Time time, std::uint64_t track) {
+        Message event;
+        event.number(field::kType, kSliceEnd).number(field::kTrackUuid, track);
+        put_event(time, event);
+    }
+
+    std::ostream& out_;
+    const Program& program_;
+};
+
+}  // namespace
+
+void write_perfetto_trace(std::ostream& out,
+                          const Program& program,
+                          const std::vector<TracedOp>& trace) {
+    Writer writer{out, program};
+    writer.begin();
+    const TracedOp* last = nullptr;
+    for (const TracedOp& op : trace) {
+        if (last == nullptr || last->rank != op.rank) {
+            writer.describe_rank(op.rank);
+        }
+        writer.slice(op);
+        last = &op;
+    }
+}
+
+Result<void> write_perfetto_trace(const std::string& file,
+                                  const Program& program,
+                                  const std::vector<TracedOp>& trace) {
+    const auto output = OutputFile::open(file);
+    if (!output) {
+        return unexpected<Error>(output.error());
+    }
+    write_perfetto_trace((*output)->stream(), program, trace);
+    return (*output)->commit();
+}
+
+}  // namespace orrery
