@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicted against published times of all_reduce (nccl-tests and the like), from 1 MiB up, where
-// hardware and network are known. One set of constants for every row. Prints each family's errors;
-// fails if the median gets worse than it is known to be.
+// hardware and network are known. One set of constants for every row, none of them fitted to these
+// tables. Prints each family's errors; fails if the median gets worse than it is known to be (5.8
+// %). What it does not meet: small calls of slower hosts (a launch of some 20 us is in those
+// tables), and the EFA network, whose own latency NCCL's constants do not have.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -77,10 +80,10 @@ double median(std::vector<double> values) {
 }
 
 TEST(CollectivesPublished, AllReduceFrom1MiB) {
-    const char* path = std::getenv("ORRERY_PUBLISHED_COLLECTIVES");
-    if (path == nullptr) {
-        GTEST_SKIP() << "set ORRERY_PUBLISHED_COLLECTIVES to a table of measured collectives";
-    }
+    // ORRERY_PUBLISHED_COLLECTIVES names another table of the same form, only to be printed.
+    const char* other = std::getenv("ORRERY_PUBLISHED_COLLECTIVES");
+    const std::string path =
+        other != nullptr ? other : ORRERY_SOURCE_DIR "/tests/network/published/collectives.csv";
     std::map<std::string, std::vector<double>> errors;
     std::vector<double> all;
     for (const auto& row : published_rows(path)) {
@@ -115,7 +118,14 @@ TEST(CollectivesPublished, AllReduceFrom1MiB) {
                     100 * *std::max_element(values.begin(), values.end()));
     }
     std::printf("all: %zu rows, median error %.1f %%\n", all.size(), 100 * median(all));
-    EXPECT_LE(median(all), 0.10);
+    ASSERT_FALSE(all.empty());
+    if (other == nullptr) {
+        EXPECT_EQ(all.size(), 101u);
+        EXPECT_LE(median(all), 0.07);
+        for (const char* large : {"h100-80g 1x8 nvlink4-nvls", "h200 1x8 nvlink4-nvls"}) {
+            EXPECT_LE(median(errors.at(large)), 0.06) << large;
+        }
+    }
 }
 
 }  // namespace

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "network/collectives/tree.h"
 #include "tests/network/collectives/part_checks.h"
 #include "tests/network/dgx_clusters.h"
+#include "tests/network/fabric_samples.h"
 
 namespace orrery {
 namespace {
@@ -118,6 +122,43 @@ TEST(Ring, PcieServersSendFromTheLastGpu) {
     EXPECT_EQ(bytes_on_link(parts, fabric.pcie_out(to_id<RankId>(7)), 1000), 1000);
     EXPECT_EQ(bytes_on_link(parts, fabric.pcie_out(to_id<RankId>(0)), 1000), 1000);
     EXPECT_EQ(bytes_on_link(parts, fabric.pcie_in(to_id<RankId>(8)), 1000), 1000);
+}
+
+// Any cluster, any members, any number of channels: what enters a device leaves it, and each NIC
+// sends what it receives.
+TEST(Ring, ConservesOnRandomFabricsWithRandomMembers) {
+    int tried = 0;
+    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        samples::Random random(seed);
+        auto cluster = samples::random_cluster(random, static_cast<FabricKind>(random.in(0, 2)));
+        cluster.node.num_sockets = 1;  // an unlimited socket link is no link
+        cluster.fabric.qps_per_connection = random.in(1, 3);
+        cluster.fabric.routing = static_cast<RoutingKind>(random.in(0, 2));
+        const auto fabric = build_fabric(cluster);
+        if (!fabric.has_value()) {
+            continue;
+        }
+        std::vector<RankId> members;
+        for (std::uint32_t rank = 0; rank < fabric->num_ranks(); ++rank) {
+            if (random.in(0, 3) > 0) {
+                members.push_back(to_id<RankId>(rank));
+            }
+        }
+        if (members.size() < 2) {
+            continue;
+        }
+        ++tried;
+        const GroupLayout layout(*fabric, members);
+        const ChannelRouter router(*fabric, layout, seed);
+        const std::uint32_t found = random.in(1, 8);
+        for (const auto& parts :
+             {ring_parts(router, 2 * found, found), tree_parts(router, 2 * found, found)}) {
+            expect_conserved(*fabric, parts);
+            EXPECT_EQ(channels_of(parts), 2 * found);
+        }
+    }
+    EXPECT_GT(tried, 75);
 }
 
 }  // namespace
