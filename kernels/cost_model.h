@@ -4,16 +4,17 @@
 // profile's neighbours of the same kind, dtype and variant say about the curve's error; else the
 // curve alone. The correction is a Gaussian process over the logarithms of the dimensions: near a
 // measured shape it follows the measurement, far away it returns to the curve, and its variance is
-// the answer's uncertainty.
+// the answer's uncertainty. How smooth the curve's error is, each group of rows says itself, by the
+// likelihood of its own measurements.
 #pragma once
 
-#include <array>
 #include <map>
 #include <tuple>
 #include <vector>
 
 #include "engine/kernel_cost.h"
 #include "kernels/efficiency.h"
+#include "kernels/interpolation.h"
 #include "kernels/profile.h"
 
 namespace orrery {
@@ -27,24 +28,13 @@ public:
 
 private:
     using Group = std::tuple<KernelKind, Dtype, std::uint8_t>;
-    struct Neighbour {
-        std::array<std::int64_t, 6> dims;
-        std::array<double, 7> position;  // of the shape, in octaves
-        double seconds;
-        double log_ratio;  // measured / curve
-        double variance;   // of one such measurement
+    struct Rows {
+        std::vector<MeasuredShape> neighbours;
+        Smoothness smoothness;
     };
-    struct Correction {
-        double log_ratio = 0;
-        double sigma = 0;
-        bool informed = false;  // the neighbours took half of the curve's variance away
-    };
-    Correction correction(const std::vector<Neighbour>& group,
-                          const KernelCall& call,
-                          double curve_sigma) const;
 
     EfficiencyCurves curves_;
-    std::map<Group, std::vector<Neighbour>> profile_;
+    std::map<Group, Rows> profile_;
 };
 
 }  // namespace orrery

@@ -186,9 +186,6 @@ CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
     std::size_t num_choices = 0;
     for (const Tile tile : kTiles) {
         for (const std::int64_t split : kSplits) {
-            if (split > 1 && k < 1024 * split) {
-                continue;
-            }
             const double compute = gemm_compute_seconds(call, tile, split, curve, num_sms, sm_rate);
             const double partial_sums =
                 split == 1 ? 0.0 : 8.0 * static_cast<double>(split) * product(m, n, batch);

@@ -55,7 +55,7 @@ std::vector<Measurement> synthetic(const EfficiencyTable& truth, int outlier_eve
     const EfficiencyCurves curves(truth, measured_devices().at("h100-80g"));
     std::vector<Measurement> rows;
     for (int i = 0; i < 200; ++i) {
-        const auto size = [&] { return std::int64_t{256} << (random() % 6); };
+        const auto size = [&] { return static_cast<std::int64_t>(64 * (1 + random() % 100)); };
         const KernelCall call =
             gemm(size(), size(), size(), 1, Dtype::bf16, GemmEpilogue::none, Dtype::bf16);
         double noise = 0;
@@ -89,7 +89,7 @@ TEST(Fit, FindsTheParametersThatMadeTheTimes) {
                     0.66,
                     0.02);
         EXPECT_NEAR(report.table.find("gemm.k_prologue", "hopper", "*")->value, 200, 40);
-        EXPECT_NEAR(report.table.find("gemm.wave_sharpness", "hopper", "*")->value, 0.8, 0.12);
+        EXPECT_NEAR(report.table.find("gemm.wave_sharpness", "hopper", "*")->value, 0.8, 0.15);
         const FitSummary summary = summarise(report.residuals).at("gemm h100-80g");
         EXPECT_LT(summary.median_absolute_error, 0.04);
     }
