@@ -4,13 +4,26 @@
 namespace orrery {
 
 std::string_view name(Cause cause) {
-    static constexpr std::array<std::string_view, kNumCauses> kNames{
-        "useful_compute",       "gemm_inefficiency", "attention_inefficiency",
-        "memory_bound_kernels", "recomputation",     "optimizer",
-        "exposed_tensor",       "exposed_context",   "exposed_data",
-        "exposed_pipeline",     "exposed_other",     "network_contention",
-        "interference",         "launch",            "host",
-        "copy",                 "noise"};
+    static constexpr std::array<std::string_view, kNumCauses> kNames{"useful_compute",
+                                                                     "gemm_inefficiency",
+                                                                     "attention_inefficiency",
+                                                                     "memory_bound_kernels",
+                                                                     "recomputation",
+                                                                     "optimizer",
+                                                                     "exposed_tensor",
+                                                                     "exposed_context",
+                                                                     "exposed_data",
+                                                                     "exposed_pipeline",
+                                                                     "exposed_other",
+                                                                     "network_contention",
+                                                                     "interference",
+                                                                     "launch",
+                                                                     "host",
+                                                                     "copy",
+                                                                     "noise",
+                                                                     "pipeline_bubble",
+                                                                     "stage_imbalance",
+                                                                     "counted_not_executed"};
     return kNames[static_cast<std::size_t>(cause)];
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/residual/residual.h"
 #include "kernels/rope/rope.h"
 #include "kernels/softmax/softmax.h"
 #include "models/layer_lowering.h"
@@ -81,9 +82,15 @@ SoftmaxShape softmax_shape(const BlockBuilder& b, const AttentionShape& s) {
             .unfused_steps = !b.plan.fused_activation && !b.plan.compiled};
 }
 
-Value score_matrix(BlockBuilder& b, std::string_view name, const Value& qkv, Lifetime lifetime) {
+Value score_matrix(
+    BlockBuilder& b, std::string_view name, const Value& qkv, Lifetime lifetime, Dtype dtype) {
     // (sequence, batch, heads * sequence): one row of scores for each query and head.
-    return b.value(name, b.model.num_attention_heads * b.model.seq_length, qkv.layout, lifetime);
+    return b.value(name,
+                   b.model.num_attention_heads * b.model.seq_length,
+                   qkv.layout,
+                   lifetime,
+                   dtype,
+                   TensorKind::activations);
 }
 
 void unfused_forward(BlockBuilder& b,
@@ -93,9 +100,16 @@ void unfused_forward(BlockBuilder& b,
     const bool keep = b.plan.recompute_granularity == Recompute::none;
     const Dtype dtype = qkv.dtype;
     const std::int64_t batch = s.batch * s.heads;
-    Value scores = score_matrix(b, "attention scores", qkv, Lifetime::slot);
-    a.probabilities = score_matrix(
-        b, "attention probabilities", qkv, keep ? Lifetime::micro_batch : Lifetime::slot);
+    const Lifetime saved = keep ? Lifetime::micro_batch : Lifetime::slot;
+    Value scores = score_matrix(b, "attention scores", qkv, Lifetime::slot, dtype);
+    a.probabilities = score_matrix(b, "attention probabilities", qkv, saved, dtype);
+    a.dropped = a.probabilities;
+    std::vector<const Value*> results{&a.probabilities};
+    if (b.model.dropout > 0) {
+        a.score_mask = score_matrix(b, "attention dropout mask", qkv, saved, Dtype::uint8);
+        a.dropped = score_matrix(b, "attention dropped", qkv, saved, dtype);
+        results.insert(results.end(), {&a.score_mask, &a.dropped});
+    }
     b.kernel("attention scores",
              gemm(s.seq_q, s.seq_kv, s.head_dim, batch, dtype, GemmEpilogue::none, dtype),
              Cause::attention_inefficiency,
@@ -105,11 +119,11 @@ void unfused_forward(BlockBuilder& b,
              softmax_forward(softmax_shape(b, s), dtype),
              Cause::memory_bound_kernels,
              {&scores},
-             {&a.probabilities});
+             results);
     b.kernel("attention values",
              gemm(s.seq_q, s.head_dim, s.seq_kv, batch, dtype, GemmEpilogue::none, dtype),
              Cause::attention_inefficiency,
-             {&a.probabilities, &qkv},
+             {&a.dropped, &qkv},
              {&a.context});
 }
 
@@ -125,19 +139,19 @@ Value unfused_backward(BlockBuilder& b,
         return gemm(m, n, k, batch, dtype, GemmEpilogue::none, dtype);
     };
     Value dqkv = b.value("attention backward", qkv.shape[kWidth], qkv.layout, lifetime);
-    Value dscores = score_matrix(b, "attention scores backward", qkv, Lifetime::slot);
+    Value dscores = score_matrix(b, "attention scores backward", qkv, Lifetime::slot, dtype);
     constexpr auto cause = Cause::attention_inefficiency;
     b.kernel("values dV",
              product(s.seq_kv, s.head_dim, s.seq_q),
              cause,
-             {&a.probabilities, &dcontext},
+             {&a.dropped, &dcontext},
              {&dqkv});
     b.kernel(
         "values dP", product(s.seq_q, s.seq_kv, s.head_dim), cause, {&dcontext, &qkv}, {&dscores});
     b.kernel("softmax backward",
              softmax_backward(softmax_shape(b, s), dtype),
              Cause::memory_bound_kernels,
-             {&a.probabilities},
+             {&a.probabilities, &a.score_mask},
              {},
              {},
              dscores.pieces);
@@ -158,34 +172,32 @@ Value unfused_backward(BlockBuilder& b,
     return dqkv;
 }
 
-// One hop of the ring: passes `block` on to the next rank and receives the previous one's.
-Value ring_hop(BlockBuilder& b, std::string_view name, const Value& block, const Value* also) {
-    Value received = b.value(name,
-                             block.shape[kWidth],
-                             block.layout,
-                             Lifetime::slot,
-                             block.dtype,
-                             TensorKind::communication);
+// One hop of the ring: passes `block` on to the rank `delta` further and receives one from the
+// other side.
+Value ring_hop(BlockBuilder& b,
+               std::string_view name,
+               const Value& block,
+               int delta,
+               Lifetime lifetime = Lifetime::slot) {
+    Value received = b.value(
+        name, block.shape[kWidth], block.layout, lifetime, block.dtype, TensorKind::communication);
     const Bytes bytes{local_elements(block.shape, block.layout, b.layouts.mesh) *
                       size_bytes(block.dtype)};
-    SendRecvPart part{.is_send = true,
-                      .axis = b.layouts.context_axis,
-                      .delta = 1,
-                      .bytes = bytes,
-                      .communicator = kRingCommunicator};
+    const SendRecvPart part{.is_send = true,
+                            .axis = b.layouts.context_axis,
+                            .delta = delta,
+                            .bytes = bytes,
+                            .communicator = kRingCommunicator};
     SendRecvPart back = part;
     back.is_send = false;
-    back.delta = -1;
-    OpSpec spec{.name = name,
-                .stream = kContextStream,
-                .cause = Cause::exposed_context,
-                .reads = block.pieces,
-                .writes = received.pieces,
-                .accumulates = {}};
-    if (also != nullptr) {
-        spec.reads.insert(spec.reads.end(), also->pieces.begin(), also->pieces.end());
-    }
-    b.ops.send_recv({.parts = {part, back}}, spec);
+    back.delta = -delta;
+    b.ops.send_recv({.parts = {part, back}},
+                    {.name = std::string{name},
+                     .stream = kContextStream,
+                     .cause = Cause::exposed_context,
+                     .reads = block.pieces,
+                     .writes = received.pieces,
+                     .accumulates = {}});
     return received;
 }
 
@@ -199,6 +211,7 @@ void flash_forward(BlockBuilder& b,
                    LayerActivations& a) {
     const Dtype dtype = qkv.dtype;
     constexpr auto cause = Cause::attention_inefficiency;
+    const bool keep = b.plan.recompute_granularity == Recompute::none;
     const std::int64_t steps = ring_steps(b);
     Value block = qkv;  // own K and V
     if (steps > 1) {
@@ -207,7 +220,12 @@ void flash_forward(BlockBuilder& b,
     for (std::int64_t step = 0; step < steps; ++step) {
         Value next;
         if (step + 1 < steps) {
-            next = ring_hop(b, "key value ring", block, nullptr);
+            const bool last = step + 2 == steps;
+            next = ring_hop(b,
+                            "key value ring",
+                            block,
+                            1,
+                            last && keep ? Lifetime::micro_batch : Lifetime::slot);
         }
         if (step == 0) {
             b.kernel("attention",
@@ -223,9 +241,66 @@ void flash_forward(BlockBuilder& b,
                      {},
                      {},
                      {a.context.pieces[0], a.statistics.pieces[0]});
+            a.last_block = block;
         }
         block = next;
     }
+}
+
+// The ring runs the other way round, from the block that came last to the own one, as Transformer
+// Engine's does: nothing waits for K and V at the start, and the gradients of a block, which travel
+// one step behind it, come home while the own block is worked on.
+Value ring_backward(BlockBuilder& b,
+                    const AttentionShape& own,
+                    const Value& qkv,
+                    const LayerActivations& a,
+                    const Value& dcontext,
+                    Value dqkv) {
+    const Dtype dtype = qkv.dtype;
+    const std::int64_t steps = ring_steps(b);
+    const std::int64_t width = 2 * b.model.kv_size();
+    Value block = a.last_block;
+    Value sum;  // the gradient of the block of the step before
+    for (std::int64_t step = 0; step < steps; ++step) {
+        const bool is_own = step + 1 == steps;
+        Value next;
+        Value others;  // what the ranks before have added to this block's gradient
+        if (!is_own) {
+            next = ring_hop(b, "key value ring backward", block, -1);
+        }
+        if (step > 0) {
+            others = ring_hop(b, "key value gradient ring", sum, -1);
+        }
+        sum = b.value("key value gradient",
+                      width,
+                      qkv.layout,
+                      Lifetime::slot,
+                      dtype,
+                      TensorKind::communication);
+        std::vector<const Value*> writes{&sum};
+        if (step == 0) {
+            writes.push_back(&dqkv);
+        }
+        b.kernel("attention backward",
+                 attention_backward(is_own ? own : ring_step_shape(own), dtype),
+                 Cause::attention_inefficiency,
+                 {&qkv, &block, &a.context, &a.statistics, &dcontext},
+                 writes,
+                 {},
+                 step == 0 ? std::vector<TensorId>{} : dqkv.pieces);
+        if (step > 0) {
+            b.kernel("key value gradient",
+                     residual_add(b.local_tokens(sum), b.local_width(sum), dtype),
+                     Cause::memory_bound_kernels,
+                     is_own ? std::vector<const Value*>{&others, &sum}
+                            : std::vector<const Value*>{&others},
+                     {},
+                     {},
+                     is_own ? dqkv.pieces : sum.pieces);
+        }
+        block = next;
+    }
+    return dqkv;
 }
 
 Value flash_backward(BlockBuilder& b,
@@ -234,51 +309,15 @@ Value flash_backward(BlockBuilder& b,
                      const LayerActivations& a,
                      const Value& dcontext,
                      Lifetime lifetime) {
-    constexpr auto cause = Cause::attention_inefficiency;
-    const Dtype dtype = qkv.dtype;
     Value dqkv = b.value("attention backward", qkv.shape[kWidth], qkv.layout, lifetime);
-    const std::int64_t steps = ring_steps(b);
-    Value block = qkv;
-    Value dblock;  // gradient of the block, travelling with it
-    if (steps > 1) {
-        block.shape[kWidth] = 2 * b.model.kv_size();
+    if (ring_steps(b) > 1) {
+        return ring_backward(b, own, qkv, a, dcontext, std::move(dqkv));
     }
-    for (std::int64_t step = 0; step < steps; ++step) {
-        Value next;
-        if (step + 1 < steps) {
-            next = ring_hop(b, "key value ring backward", block, nullptr);
-        }
-        const KernelCall call = attention_backward(step == 0 ? own : ring_step_shape(own), dtype);
-        if (step == 0) {
-            b.kernel("attention backward",
-                     call,
-                     cause,
-                     {&qkv, &a.context, &a.statistics, &dcontext},
-                     {&dqkv});
-            dblock = dqkv;
-            dblock.shape[kWidth] = 2 * b.model.kv_size();
-        } else {
-            std::vector<TensorId> sums = dqkv.pieces;
-            sums.insert(sums.end(), dblock.pieces.begin(), dblock.pieces.end());
-            b.kernel("attention backward", call, cause, {&qkv, &block, &dcontext}, {}, {}, sums);
-        }
-        if (steps > 1) {
-            dblock = ring_hop(b, "key value gradient ring", dblock, &dqkv);
-        }
-        block = next;
-    }
-    if (steps > 1) {  // the own block's gradient is home again
-        b.kernel("key value gradient",
-                 rope(b.local_tokens(dqkv),
-                      b.local_extent(b.model.num_query_groups, kWidth, dqkv.layout),
-                      b.model.kv_channels,
-                      dtype),
-                 Cause::memory_bound_kernels,
-                 {&dblock},
-                 {},
-                 {},
-                 dqkv.pieces);
-    }
+    b.kernel("attention backward",
+             attention_backward(own, qkv.dtype),
+             Cause::attention_inefficiency,
+             {&qkv, &a.context, &a.statistics, &dcontext},
+             {&dqkv});
     return dqkv;
 }
 
@@ -304,10 +343,9 @@ Value exchanged_context(BlockBuilder& b, const Layout& layout) {
 void attention_forward_ops(BlockBuilder& b, std::int64_t layer, LayerActivations& a) {
     rotate(b, "rotary embedding", a.qkv);
     const Layout before = a.qkv.layout;
-    const Value exchanged =
-        b.relayout("qkv head exchange", a.qkv, b.layouts.query, Lifetime::micro_batch);
     const bool full = b.plan.recompute_granularity == Recompute::full;
     const Lifetime saved = full ? Lifetime::slot : Lifetime::micro_batch;
+    const Value exchanged = b.relayout("qkv head exchange", a.qkv, b.layouts.query, saved);
     a.exchanged_qkv = exchanged;
     a.context = b.value("attention output", b.model.query_size(), exchanged.layout, saved);
     a.statistics = b.value("attention statistics",

@@ -115,6 +115,12 @@ Value BlockBuilder::value(std::string_view name,
     return v;
 }
 
+void BlockBuilder::outlive_slot(const Value& v) {
+    for (const TensorId t : v.pieces) {
+        ops.tables().program().tensors[index(t)].lifetime = Lifetime::micro_batch;
+    }
+}
+
 void BlockBuilder::kernel(std::string_view name,
                           const KernelCall& call,
                           Cause cause,
@@ -122,7 +128,7 @@ void BlockBuilder::kernel(std::string_view name,
                           const std::vector<const Value*>& writes,
                           const std::vector<TensorId>& weights,
                           const std::vector<TensorId>& accumulates) {
-    OpSpec spec{.name = name,
+    OpSpec spec{.name = std::string{name},
                 .stream = kComputeStream,
                 .cause = recomputing ? Cause::recomputation : cause,
                 .reads = tensors_of(reads),

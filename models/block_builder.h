@@ -36,8 +36,8 @@ struct Parameter {
     std::int64_t elements = 0;        // of one rank, all data ranks together
     TensorId stored{};                // what persists (a shard under ZeRO 3)
     TensorId weight{};                // what products read: `stored`, or gathered from it
-    TensorId gradient{};        // what the backward pass adds to
-    TensorId gradient_shard{};  // what persists of it: the same tensor, or a shard (ZeRO 3)
+    TensorId gradient{};              // what the backward pass adds to
+    TensorId gradient_shard{};        // what persists of it: the same tensor, or a shard (ZeRO 3)
 };
 
 enum class Half : std::uint8_t { both, input, weight };  // which gradients a backward pass makes
@@ -80,6 +80,9 @@ public:
                 Dtype dtype,
                 TensorKind kind,
                 std::size_t pieces = 1);
+
+    // Another slot of the same micro-batch reads the value too.
+    void outlive_slot(const Value& v);
 
     // A kernel over whole values.
     void kernel(std::string_view name,

@@ -20,6 +20,16 @@ struct HeadActivations {
     Value probabilities;  // fp32, kept by the unfused loss
 };
 
+// The parameters of a unit whose gradients are not left for later.
+std::vector<Parameter*> without(std::vector<Parameter*> unit, const Deferred& later) {
+    for (const DeferredProducts& products : later) {
+        for (const Parameter* p : products.weights) {
+            std::erase(unit, p);
+        }
+    }
+    return unit;
+}
+
 class ChunkLowering {
 public:
     ChunkLowering(ProgramTables& tables,
@@ -47,6 +57,8 @@ private:
     void head(BlockBuilder& b, ResidualStream& stream);
     Value head_backward(BlockBuilder& b, Deferred* deferred);
     Value layer_gradients(BlockBuilder& b, std::size_t i, const Value& dout, Deferred* deferred);
+    // The segment of the weight gradients that the backward pass left for later, by unit.
+    void weight_gradients(const std::vector<Deferred>& later);
 
     ProgramTables& tables_;
     const Transformer& model_;
@@ -238,6 +250,7 @@ void ChunkLowering::forward() {
     } else {
         add_pending(b, stream, Lifetime::micro_batch);
         chunk_.output_value = b.relayout("stage output", stream.residual, layouts_.pipeline);
+        b.outlive_slot(chunk_.output_value);
     }
     chunk_.forward = b.ops.finish();
 }
@@ -252,16 +265,16 @@ Value ChunkLowering::layer_gradients(BlockBuilder& b,
         b.recomputing = true;
         ResidualStream again = saved.input;
         saved = layer_forward(b, chunk_.layers[i], layer, again);
+        add_pending(b, again, Lifetime::slot);
         b.recomputing = false;
     }
     return layer_backward(b, chunk_.layers[i], layer, saved, dout, deferred);
 }
 
 void ChunkLowering::backward() {
-    Deferred later;
-    Deferred* deferred = chunk_.splits_backward ? &later : nullptr;
     BlockBuilder b = builder(chunk_.splits_backward ? "backward input" : "backward");
     const auto all = units();
+    std::vector<Deferred> later(all.size());  // by unit
     WeightGather weights{b};
     std::size_t unit = all.size();
     weights.gather(all[unit - 1]);
@@ -274,12 +287,16 @@ void ChunkLowering::backward() {
             weights.gather(all[unit]);
         }
     };
+    const auto deferred = [&] { return chunk_.splits_backward ? &later[unit] : nullptr; };
+    const auto end_unit = [&] {
+        weights.used();
+        scatter_gradients(b, without(all[unit], later[unit]));
+    };
     Value d;
     if (chunk_.shape.has_head) {
         next_unit();
-        d = head_backward(b, deferred);
-        weights.used();
-        scatter_gradients(b, all[unit]);
+        d = head_backward(b, deferred());
+        end_unit();
     } else {
         chunk_.output_gradient = b.value(
             "stage output gradient", model_.hidden_size, layouts_.pipeline, Lifetime::micro_batch);
@@ -287,26 +304,34 @@ void ChunkLowering::backward() {
     }
     for (std::size_t i = chunk_.layers.size(); i-- > 0;) {
         next_unit();
-        d = layer_gradients(b, i, d, deferred);
-        weights.used();
-        scatter_gradients(b, all[unit]);
+        d = layer_gradients(b, i, d, deferred());
+        end_unit();
     }
     if (chunk_.shape.has_embedding) {
         next_unit();
         embed_backward(b, d);
-        weights.used();
-        scatter_gradients(b, all[unit]);
+        end_unit();
     } else {
         chunk_.input_gradient = b.relayout("stage input gradient", d, layouts_.pipeline);
+        b.outlive_slot(chunk_.input_gradient);
     }
     chunk_.backward = b.ops.finish();
     if (chunk_.splits_backward) {
-        BlockBuilder w = builder("backward weight");
-        for (const auto& work : later) {
-            work(w);
-        }
-        chunk_.backward_weight = w.ops.finish();
+        weight_gradients(later);
     }
+}
+
+void ChunkLowering::weight_gradients(const std::vector<Deferred>& later) {
+    BlockBuilder b = builder("backward weight");
+    for (std::size_t unit = later.size(); unit-- > 0;) {
+        std::vector<Parameter*> made;
+        for (const DeferredProducts& products : later[unit]) {
+            products.run(b);
+            made.insert(made.end(), products.weights.begin(), products.weights.end());
+        }
+        scatter_gradients(b, made);
+    }
+    chunk_.backward_weight = b.ops.finish();
 }
 
 }  // namespace

@@ -25,6 +25,19 @@ std::int64_t elements_of(const std::vector<Parameter*>& unit) {
     return elements;
 }
 
+TensorId scattered_gradients(BlockBuilder& b, std::int64_t elements) {
+    return b.ops.tables().tensor({.name = "gradients scattered",
+                                  .parameter = {},
+                                  .dtype = b.plan.gradient_dtype,
+                                  .kind = TensorKind::communication,
+                                  .lifetime = Lifetime::slot,
+                                  .global_shape = {elements},
+                                  .layout = Layout(b.layouts.mesh.axes().size()),
+                                  .bytes = Bytes{elements * size_bytes(b.plan.gradient_dtype)},
+                                  .buffer = 0,
+                                  .offset = Bytes{}});
+}
+
 }  // namespace
 
 void WeightGather::gather(const std::vector<Parameter*>& unit) {
@@ -72,16 +85,25 @@ void scatter_gradients(BlockBuilder& b, const std::vector<Parameter*>& unit) {
     const Layout from = placed(layouts, layouts.data_axes, partial());
     const Layout to = placed(layouts, layouts.shard_axes, sharded(kInput));
     std::int64_t elements = elements_of(unit);
-    for (const LayoutStep& step : transition(from, to)) {
+    std::vector<TensorId> source;
+    std::vector<TensorId> shards;
+    for (const Parameter* p : unit) {
+        source.push_back(p->gradient);
+        shards.push_back(p->gradient_shard);
+    }
+    const std::vector<LayoutStep> steps = transition(from, to);
+    for (const LayoutStep& step : steps) {
         OpSpec spec{.name = "gradients scatter",
                     .stream = kDataStream,
                     .cause = Cause::exposed_data,
-                    .reads = {},
+                    .reads = source,
                     .writes = {},
                     .accumulates = {}};
-        for (const Parameter* p : unit) {
-            spec.reads.push_back(p->gradient);
-            spec.accumulates.push_back(p->gradient_shard);
+        if (step == steps.back()) {
+            spec.accumulates = shards;
+        } else {  // this micro-batch's shard, before it is reduced over the copies of the model
+            source = {scattered_gradients(b, elements / layouts.axes_size(step.axes))};
+            spec.writes = source;
         }
         b.ops.collective({.kind = step.kind,
                           .group = b.ops.tables().group(step.axes),

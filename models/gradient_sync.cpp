@@ -68,7 +68,7 @@ public:
                 elements *= ranks;
             }
             OpSpec op = spec;
-            op.name = name;
+            op.name = std::string{name};
             op.stream = kDataStream;
             ops_.collective({.kind = step.kind,
                              .group = tables_.group(step.axes),
@@ -118,6 +118,81 @@ std::vector<Bucket> make_buckets(Chunk& chunk,
     return buckets;
 }
 
+namespace {
+
+Dtype weight_dtype_of(const ParallelPlan& plan) {
+    return plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
+}
+
+OpSpec spec_of(Cause cause) {
+    return {.name = {}, .cause = cause, .reads = {}, .writes = {}, .accumulates = {}};
+}
+
+void reduce_gradients(SyncBuilder& sync,
+                      const std::vector<Bucket>& buckets,
+                      const ParallelPlan& plan,
+                      const LayoutAssignment& layouts) {
+    const Layout shards = along(layouts, layouts.shard_axes, placed(layouts.gradients));
+    const Layout partials = along(layouts, layouts.data_axes, partial());
+    for (const Bucket& bucket : buckets) {
+        OpSpec spec = spec_of(Cause::exposed_data);
+        for (const Parameter* p : bucket.parameters) {
+            spec.accumulates.push_back(p->gradient);
+        }
+        sync.move("gradient reduce", partials, shards, bucket.elements, plan.gradient_dtype, spec);
+    }
+}
+
+void gather_parameters(SyncBuilder& sync,
+                       const std::vector<Bucket>& buckets,
+                       const ParallelPlan& plan,
+                       const LayoutAssignment& layouts) {
+    const Layout state = along(layouts, layouts.shard_axes, placed(layouts.optimizer));
+    const Layout whole(layouts.mesh.axes().size());
+    const std::int64_t ranks = layouts.optimizer == Placement::shard ? layouts.shard_ranks() : 1;
+    for (const Bucket& bucket : buckets) {
+        OpSpec spec = spec_of(Cause::exposed_data);
+        for (const Parameter* p : bucket.parameters) {
+            spec.writes.push_back(p->weight);
+        }
+        sync.move("parameter gather",
+                  state,
+                  whole,
+                  shard_of(bucket.elements, ranks),
+                  weight_dtype_of(plan),
+                  spec);
+    }
+}
+
+// Norms and biases of which every rank of the sequence-parallel group saw a part. It stands after
+// the buckets on their stream, as in Megatron-LM's finalize_model_grads: it has to wait for the
+// chunk's first layer, and they must not.
+void reduce_model_partials(SyncBuilder& sync,
+                           Chunk& chunk,
+                           const ParallelPlan& plan,
+                           const LayoutAssignment& layouts) {
+    const std::int64_t ranks = layouts.weights == Placement::shard ? layouts.shard_ranks() : 1;
+    std::int64_t elements = 0;
+    std::uint32_t axes = 0;
+    OpSpec spec = spec_of(Cause::exposed_tensor);
+    for (const Parameter* p : chunk.parameters()) {
+        const std::uint32_t partial_axes = model_partial_axes(*p, layouts);
+        if (partial_axes != 0) {
+            axes |= partial_axes;
+            elements += shard_of(p->elements, ranks);
+            spec.accumulates.push_back(p->gradient_shard);
+        }
+    }
+    sync.move("sequence-parallel gradient reduce",
+              along(layouts, axes, partial()),
+              Layout(layouts.mesh.axes().size()),
+              elements,
+              plan.gradient_dtype,
+              spec);
+}
+
+}  // namespace
+
 SyncSegments lower_sync(ProgramTables& tables,
                         const Transformer&,
                         const ParallelPlan& plan,
@@ -128,67 +203,14 @@ SyncSegments lower_sync(ProgramTables& tables,
         fmt::format("stage {} chunk {} ", chunk.shape.stage, chunk.shape.chunk);
     SyncBuilder gradients{tables, layouts, where + "gradient sync"};
     SyncBuilder parameters{tables, layouts, where + "parameter sync"};
-    // Norms and biases that every rank of the sequence-parallel group saw a part of.
-    std::int64_t partial_elements = 0;
-    std::uint32_t partial_axes = 0;
-    OpSpec partial_spec{
-        .name = {}, .cause = Cause::exposed_tensor, .reads = {}, .writes = {}, .accumulates = {}};
-    for (const Parameter* p : chunk.parameters()) {
-        const std::uint32_t axes = model_partial_axes(*p, layouts);
-        if (axes != 0) {
-            partial_axes |= axes;
-            partial_elements += p->elements;
-            partial_spec.accumulates.push_back(p->gradient);
-        }
-    }
-    const Layout whole(layouts.mesh.axes().size());
-    gradients.move("sequence-parallel gradient reduce",
-                   along(layouts, partial_axes, partial()),
-                   whole,
-                   partial_elements,
-                   plan.gradient_dtype,
-                   partial_spec);
-
     if (layouts.weights == Placement::replicate) {  // ZeRO 3 reduces and gathers by layer instead
-        const Layout shards = along(layouts, layouts.shard_axes, placed(layouts.gradients));
-        const Layout partials = along(layouts, layouts.data_axes, partial());
-        const Layout state = along(layouts, layouts.shard_axes, placed(layouts.optimizer));
-        const Dtype weight_dtype = plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
         std::vector<Bucket> buckets = make_buckets(chunk, plan, layouts);
-        for (const Bucket& bucket : buckets) {
-            OpSpec spec{.name = {},
-                        .cause = Cause::exposed_data,
-                        .reads = {},
-                        .writes = {},
-                        .accumulates = {}};
-            for (const Parameter* p : bucket.parameters) {
-                spec.accumulates.push_back(p->gradient);
-            }
-            gradients.move(
-                "gradient reduce", partials, shards, bucket.elements, plan.gradient_dtype, spec);
-        }
+        reduce_gradients(gradients, buckets, plan, layouts);
         // The forward pass needs the first layers first.
         std::reverse(buckets.begin(), buckets.end());
-        for (const Bucket& bucket : buckets) {
-            OpSpec spec{.name = {},
-                        .cause = Cause::exposed_data,
-                        .reads = {},
-                        .writes = {},
-                        .accumulates = {}};
-            for (const Parameter* p : bucket.parameters) {
-                spec.writes.push_back(p->weight);
-            }
-            parameters.move(
-                "parameter gather",
-                state,
-                whole,
-                shard_of(bucket.elements,
-                         layouts.axes_size(
-                             layouts.optimizer == Placement::shard ? layouts.shard_axes : 0)),
-                weight_dtype,
-                spec);
-        }
+        gather_parameters(parameters, buckets, plan, layouts);
     }
+    reduce_model_partials(gradients, chunk, plan, layouts);
     result.has_gradient_sync = gradients.ops().size() > 0;
     result.has_parameter_sync = parameters.ops().size() > 0;
     if (result.has_gradient_sync) {
@@ -209,7 +231,9 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
     const std::uint32_t last = layouts.mesh.size(layouts.pipeline_axis) - 1;
     b.collective({.kind = CollectiveKind::all_reduce,
                   .group = tables.group(layouts.pipeline_axis, {0u, last}),
-                  .bytes = Bytes{copy.elements * size_bytes(plan.gradient_dtype)},
+                  // All of it even where each data rank has reduced only its shard (as Megatron-LM
+                  // does), unless no more than the shard persists.
+                  .bytes = tables.program().tensors[index(copy.gradient_shard)].bytes,
                   .wire = plan.gradient_dtype,
                   .communicator = 0,
                   .sm_limit = 0},

@@ -26,10 +26,8 @@ KernelCall norm_call(const BlockBuilder& b, const Value& x, bool backward, bool 
                     : rmsnorm_forward(tokens, hidden, x.dtype, fused);
 }
 
-Value activation_forward(BlockBuilder& b, const Value& fc1) {
-    const std::size_t pieces = fc1.pieces.size();
-    Value y = b.value("activation", b.model.ffn_hidden_size, fc1.layout, Lifetime::micro_batch);
-    (void)pieces;
+Value activation_forward(BlockBuilder& b, const Value& fc1, Lifetime lifetime) {
+    Value y = b.value("activation", b.model.ffn_hidden_size, fc1.layout, lifetime);
     const std::int64_t tokens = b.local_tokens(fc1);
     const std::int64_t ffn = b.local_width(y);
     const bool variant =
@@ -120,12 +118,61 @@ void weight_gradient_op(BlockBuilder& b,
         return;
     }
     w.gradient_layout = weight_gradient(x.layout, dy.layout);
-    deferred->push_back([name = std::string{name}, x, dy, &w](BlockBuilder& later) {
+    b.outlive_slot(x);
+    b.outlive_slot(dy);
+    const auto run = [name = std::string{name}, x, dy, &w](BlockBuilder& later) {
         later.weight_product(name, x, dy, w);
-    });
+    };
+    deferred->push_back({.weights = {&w}, .run = run});
 }
 
-Value branch_gradient(BlockBuilder& b, std::string_view name, const Value& dout) {
+// The weight products of column_backward(), for later: x is gathered again then.
+void defer_column_products(BlockBuilder& b,
+                           const Value& x,
+                           const Layout& needed,
+                           const std::vector<ColumnBranch>& branches,
+                           Deferred& deferred) {
+    struct Product {
+        std::string name;
+        Value dy;
+        Parameter* weight;
+    };
+    std::vector<Product> products;
+    std::vector<Parameter*> weights;
+    b.outlive_slot(x);
+    for (const ColumnBranch& branch : branches) {
+        b.outlive_slot(*branch.dy);
+        branch.weight->gradient_layout = weight_gradient(needed, branch.dy->layout);
+        products.push_back({std::string{branch.name}, *branch.dy, branch.weight});
+        weights.push_back(branch.weight);
+    }
+    const auto run = [x, needed, products = std::move(products)](BlockBuilder& later) {
+        const Value gathered = later.relayout(products.front().name + " regather", x, needed);
+        for (const Product& product : products) {
+            later.weight_product(product.name + " wgrad", gathered, product.dy, *product.weight);
+        }
+    };
+    deferred.push_back({.weights = std::move(weights), .run = run});
+}
+
+// Leaves a branch's output to be added to the stream. Returns the mask that the addition will make.
+Value set_pending(BlockBuilder& b, ResidualStream& stream, Value branch, Lifetime lifetime) {
+    stream.pending = std::move(branch);
+    if (b.model.dropout > 0) {
+        stream.mask = b.value("dropout mask",
+                              b.model.hidden_size,
+                              stream.pending.layout,
+                              lifetime,
+                              Dtype::uint8,
+                              TensorKind::activations);
+    }
+    return stream.mask;
+}
+
+Value branch_gradient(BlockBuilder& b,
+                      std::string_view name,
+                      const Value& dout,
+                      const Value& mask) {
     if (b.model.dropout <= 0) {
         return dout;
     }
@@ -133,7 +180,7 @@ Value branch_gradient(BlockBuilder& b, std::string_view name, const Value& dout)
     b.kernel(name,
              dropout(b.local_tokens(dout), b.local_width(dout), dout.dtype),
              kElementwise,
-             {&dout},
+             {&dout, &mask},
              {&dy});
     return dy;
 }
@@ -167,13 +214,17 @@ void add_pending(BlockBuilder& b, ResidualStream& stream, Lifetime lifetime) {
         b.value("residual", stream.residual.shape[kWidth], stream.residual.layout, lifetime);
     const std::int64_t tokens = b.local_tokens(sum);
     const std::int64_t hidden = b.local_width(sum);
+    std::vector<const Value*> writes{&sum};
+    if (!stream.mask.empty()) {
+        writes.push_back(&stream.mask);
+    }
     b.kernel("residual",
              b.model.dropout > 0 ? bias_dropout_add(tokens, hidden, sum.dtype)
                                  : residual_add(tokens, hidden, sum.dtype),
              kElementwise,
              {&stream.residual, &stream.pending},
-             {&sum});
-    stream = {.residual = std::move(sum), .pending = {}};
+             writes);
+    stream = {.residual = std::move(sum), .pending = {}, .mask = {}};
 }
 
 Value norm_forward(BlockBuilder& b,
@@ -196,7 +247,7 @@ Value norm_forward(BlockBuilder& b,
                  {&stream.residual, &stream.pending},
                  {&y, &sum},
                  {weight.weight});
-        stream = {.residual = std::move(sum), .pending = {}};
+        stream = {.residual = std::move(sum), .pending = {}, .mask = {}};
     } else {
         b.kernel(name, call, kElementwise, {&stream.residual}, {&y}, {weight.weight});
     }
@@ -263,17 +314,13 @@ Value column_backward(BlockBuilder& b,
     }
     const Value dx = b.relayout(first + " dgrad reduce", sum, x.layout);
     wait_if_blocking(sum, dx);
+    if (deferred != nullptr) {
+        defer_column_products(b, x, needed, branches, *deferred);
+    }
     for (const ColumnBranch& branch : branches) {
         const std::string text{branch.name};
         if (deferred == nullptr) {
             b.weight_product(text + " wgrad", gathered, *branch.dy, *branch.weight);
-        } else {
-            branch.weight->gradient_layout = weight_gradient(needed, branch.dy->layout);
-            deferred->push_back(
-                [text, x, needed, dy = *branch.dy, w = branch.weight](BlockBuilder& later) {
-                    const Value again = later.relayout(text + " regather", x, needed);
-                    later.weight_product(text + " wgrad", again, dy, *w);
-                });
         }
         if (branch.bias->elements > 0) {
             b.bias_gradient(text + " bias gradient", *branch.dy, *branch.bias);
@@ -299,21 +346,23 @@ LayerActivations layer_forward(BlockBuilder& b,
         // Both branches read the same gathered input, and their partial sums are added before one
         // reduction: half the tensor-parallel communication.
         a.fc1 = b.product("fc1", gathered, p.fc1, saved);
-        a.activated = activation_forward(b, a.fc1);
+        a.activated = activation_forward(b, a.fc1, saved);
         const std::size_t pieces = b.overlap_pieces(
             gemm_output(a.context.layout, p.projection.layout), b.layouts.residual);
         const Value sum = b.product("projection", a.context, p.projection, Lifetime::slot, pieces);
         b.product("fc2", a.activated, p.fc2, Lifetime::slot, pieces, &sum);
-        stream.pending = b.relayout("branch reduce", sum, b.layouts.residual);
+        a.mlp_mask =
+            set_pending(b, stream, b.relayout("branch reduce", sum, b.layouts.residual), saved);
         return a;
     }
-    stream.pending = branch_output(b, "projection", a.context, p.projection);
+    a.projection_mask =
+        set_pending(b, stream, branch_output(b, "projection", a.context, p.projection), saved);
     a.norm2 = norm_forward(b, "norm 2", stream, p.norm2, saved);
     a.middle = stream.residual;
     gathered = gather_input(b, "fc1", a.norm2, p.fc1);
     a.fc1 = b.product("fc1", gathered, p.fc1, saved);
-    a.activated = activation_forward(b, a.fc1);
-    stream.pending = branch_output(b, "fc2", a.activated, p.fc2);
+    a.activated = activation_forward(b, a.fc1, saved);
+    a.mlp_mask = set_pending(b, stream, branch_output(b, "fc2", a.activated, p.fc2), saved);
     return a;
 }
 
@@ -361,7 +410,7 @@ Value layer_backward(BlockBuilder& b,
                      const Value& dout,
                      Deferred* deferred) {
     const Lifetime kept = deferred == nullptr ? Lifetime::slot : Lifetime::micro_batch;
-    const Value dmlp = branch_gradient(b, "dropout 2 backward", dout);
+    const Value dmlp = branch_gradient(b, "dropout 2 backward", dout, saved.mlp_mask);
     const Value gathered = gather_gradient(b, "fc2 backward", dmlp, p.fc2, kept);
     const Value dfc1 = mlp_backward(b, p, saved, dmlp, gathered, deferred);
     const ColumnBranch fc1{"fc1", &dfc1, &p.fc1, &p.fc1_bias};
@@ -373,7 +422,8 @@ Value layer_backward(BlockBuilder& b,
     }
     const Value dn2 = column_backward(b, saved.norm2, {fc1}, deferred);
     const Value dmiddle = norm_backward(b, "norm 2 backward", dn2, saved.middle, dout, p.norm2);
-    const Value dattention = branch_gradient(b, "dropout 1 backward", dmiddle);
+    const Value dattention =
+        branch_gradient(b, "dropout 1 backward", dmiddle, saved.projection_mask);
     const Value gathered2 =
         gather_gradient(b, "projection backward", dattention, p.projection, kept);
     const Value dqkv = attention_backward(b, p, layer, saved, dattention, gathered2, deferred);

@@ -32,6 +32,7 @@ struct LayerParameters {
 struct ResidualStream {
     Value residual;
     Value pending;  // empty: nothing to add
+    Value mask;     // of the dropout that the addition applies; empty without
 };
 
 // What a layer's backward pass needs of its forward pass.
@@ -42,6 +43,9 @@ struct LayerActivations {
     Value qkv;
     Value exchanged_qkv;      // Q, K and V as attention reads them, after any head exchange
     Value probabilities;      // unfused attention only
+    Value score_mask;         // their dropout
+    Value dropped;            // probabilities after dropout
+    Value last_block;         // of K and V in a ring: where the backward pass begins
     Value statistics;         // flash attention's log-sum-exp
     Value exchanged_context;  // attention's output
     Value context;            // the same as the projection reads it
@@ -49,10 +53,16 @@ struct LayerActivations {
     Value norm2;
     Value fc1;
     Value activated;
+    Value projection_mask;  // of the dropouts after the two branches
+    Value mlp_mask;
 };
 
 // Weight-gradient work that zero-bubble schedules run later, in a segment of its own.
-using Deferred = std::vector<std::function<void(BlockBuilder&)>>;
+struct DeferredProducts {
+    std::vector<Parameter*> weights;
+    std::function<void(BlockBuilder&)> run;
+};
+using Deferred = std::vector<DeferredProducts>;
 
 // Adds the pending branch to the residual; afterwards nothing is pending.
 void add_pending(BlockBuilder& b, ResidualStream& stream, Lifetime lifetime);

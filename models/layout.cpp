@@ -29,9 +29,9 @@ Layout transposed(Layout weight) {
 
 std::vector<LayoutStep> transition(const Layout& from, const Layout& to) {
     ORRERY_CHECK(from.size() == to.size());
-    // In the order in which they must run.
-    std::array<LayoutStep, 4> steps{{{CollectiveKind::all_reduce, 0},
-                                     {CollectiveKind::reduce_scatter, 0},
+    // In the order in which they run. Scattering comes first: hybrid sharding all-reduces shards.
+    std::array<LayoutStep, 4> steps{{{CollectiveKind::reduce_scatter, 0},
+                                     {CollectiveKind::all_reduce, 0},
                                      {CollectiveKind::all_to_all, 0},
                                      {CollectiveKind::all_gather, 0}}};
     for (std::size_t axis = 0; axis < from.size(); ++axis) {
@@ -44,7 +44,7 @@ std::vector<LayoutStep> transition(const Layout& from, const Layout& to) {
         }
         ORRERY_CHECK(b.placement != Placement::partial);
         if (a.placement == Placement::partial) {
-            steps[b.placement == Placement::replicate ? 0 : 1].axes |= bit;
+            steps[b.placement == Placement::shard ? 0 : 1].axes |= bit;
         } else {
             steps[b.placement == Placement::shard ? 2 : 3].axes |= bit;
         }

@@ -78,8 +78,8 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan) {
     set(a.embedding, mesh, tp, sharded(kInput));
 
     const auto held = [&](ShardingStrategy from) {
-        return plan.data_parallel_sharding_strategy >= from ? Placement::shard
-                                                            : Placement::replicate;
+        const bool shards = plan.data_parallel_sharding_strategy >= from && a.shard_ranks() > 1;
+        return shards ? Placement::shard : Placement::replicate;
     };
     a.optimizer = held(ShardingStrategy::optim);
     // The distributed optimizer reduce-scatters gradients from stage 1 on; what stage 2 adds is

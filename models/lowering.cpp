@@ -107,7 +107,7 @@ SegmentId StageLowering::message(std::string_view name,
     const Bytes bytes{local_elements(value.shape, layouts_.pipeline, layouts_.mesh) *
                       size_bytes(value.dtype)};
     SegmentBuilder b{tables_, fmt::format("stage {} {}", stage_, name)};
-    OpSpec spec{.name = name,
+    OpSpec spec{.name = std::string{name},
                 .stream = stream,
                 .cause = Cause::exposed_pipeline,
                 .reads = {},

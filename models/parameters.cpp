@@ -39,15 +39,7 @@ public:
                 ? p.stored
                 : tensor(
                       p, " gathered", dtype, TensorKind::communication, Lifetime::slot, p.elements);
-        // ZeRO 2 frees what is not its shard after the reduction; ZeRO 1 keeps the whole buffer.
-        const bool step = plan_.data_parallel_sharding_strategy == ShardingStrategy::optim_grads;
-        p.gradient = tensor(
-            p,
-            " gradient",
-            plan_.gradient_dtype,
-            TensorKind::gradients,
-            sharded_weights ? Lifetime::slot : (step ? Lifetime::step : Lifetime::persistent),
-            p.elements);
+        p.gradient = gradient(p, "");
         p.gradient_shard = !sharded_weights ? p.gradient
                                             : tensor(p,
                                                      " gradient shard",
@@ -56,6 +48,20 @@ public:
                                                      Lifetime::persistent,
                                                      shard);
         return p;
+    }
+
+    // What one backward pass adds to: whole, for a slot only where a shard of it persists.
+    TensorId gradient(const Parameter& p, std::string_view use) {
+        const bool sharded_weights = layouts_.weights == Placement::shard;
+        // ZeRO 2 frees what is not its shard after the reduction; ZeRO 1 keeps the whole buffer.
+        const bool step = plan_.data_parallel_sharding_strategy == ShardingStrategy::optim_grads;
+        return tensor(
+            p,
+            fmt::format(" {}gradient", use),
+            plan_.gradient_dtype,
+            TensorKind::gradients,
+            sharded_weights ? Lifetime::slot : (step ? Lifetime::step : Lifetime::persistent),
+            p.elements);
     }
 
 private:
@@ -152,6 +158,10 @@ void create_parameters(ProgramTables& tables,
             chunk.output.layer = model.num_layers;
             chunk.output.layout = layouts.column_weight;
             chunk.output.shape = {h, model.vocab_size};
+            if (layouts.weights == Placement::shard) {
+                // Its gradient is scattered long before the embedding's, into the same shard.
+                chunk.output.gradient = factory.gradient(chunk.output, "output ");
+            }
         } else {
             chunk.output = factory.make("output_layer.weight",
                                         model.num_layers,

@@ -50,7 +50,7 @@ private:
 };
 
 struct OpSpec {
-    std::string_view name;
+    std::string name;
     StreamId stream = kComputeStream;
     Cause cause = Cause::memory_bound_kernels;
     std::vector<TensorId> reads;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "engine/simulated_executor.h"
 #include "kernels/cost_model.h"
 #include "models/flops.h"
 #include "models/lowering.h"
