@@ -148,8 +148,8 @@ TEST(Executors, AgreeOnLargePrograms) {
     }
 }
 
-// Folding that never folds would agree as well. Disabled until coarsest_partition() folds.
-TEST(Executors, DISABLED_FoldSymmetricPrograms) {
+// Folding that never folds would agree as well.
+TEST(Executors, FoldSymmetricPrograms) {
     std::uint32_t fewer = 0;
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         const RandomCase random = random_case({.seed = seed, .num_ranks = 64, .symmetric = true});

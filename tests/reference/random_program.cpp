@@ -107,10 +107,14 @@ private:
         wide_groups_ = {add_group({.name = "pp", .axes = pp}),
                         add_group({.name = "tp-pp", .axes = tp | pp}),
                         add_group({.name = "world", .axes = tp | cp | dp | pp})};
+        std::vector<std::uint32_t> ends{0};
+        if (num_roles() > 1) {
+            ends.push_back(num_roles() - 1);
+        }
         ends_group_ = add_group({.name = "pp{first,last}",
                                  .axes = pp,
                                  .subset_axis = program().role_axis,
-                                 .subset = {0, num_roles() - 1}});
+                                 .subset = ends});
         if (!case_.options.symmetric && dice_.chance(25)) {
             Group ragged{.name = "ragged"};
             for (std::uint32_t r = 0; r < program().num_ranks();) {
