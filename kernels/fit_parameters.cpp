@@ -108,6 +108,7 @@ std::vector<FitParameter> fit_parameters(const std::string& family) {
         list.push_back({"gemm.asymptote", "hopper", "fp8", 0.8, 0.5});
         list.push_back({"gemm.asymptote", "blackwell", "fp16", 0.8, 0.5});
         list.push_back({"gemm.asymptote", "blackwell", "fp8", 0.8, 0.5});
+        list.push_back({"gemm.latency_us", "blackwell", "*", 2, 0.7});
     } else if (family == "attention") {
         add_attention(list, "flash_1", "ampere", "fp16", 0.35, {"d64", "d128"});
         add_attention(list, "flash_2", "ampere", "fp16", 0.6, {"d64", "d128"});
