@@ -58,6 +58,7 @@ struct Rules {
     void tensor_parallel_extras();
     void sequence();
     void context_parallel_heads();
+    void context_parallel_ring();
     void pipeline();
     void world();
     void batch();
@@ -190,6 +191,26 @@ void Rules::context_parallel_heads() {
     }
 }
 
+// A ring merges blocks by the log-sum-exp that flash kernels keep, and its balanced halves are
+// those of a causal mask without a window (Transformer Engine has the same two limits).
+void Rules::context_parallel_ring() {
+    if (plan.context_parallel_size == 1 ||
+        plan.context_parallel_comm != ContextParallelComm::ring) {
+        return;
+    }
+    const bool window = model.sliding_window > 0 && model.sliding_window < model.seq_length;
+    if (window) {
+        reject("plan.context_parallel_comm",
+               fmt::format("a ring can't attend to a window of {} tokens", model.sliding_window),
+               "all_to_all");
+    }
+    if (plan.attention_kernel == AttentionKernel::unfused) {
+        reject("plan.context_parallel_comm",
+               "a ring needs a flash attention kernel",
+               "all_to_all, or another plan.attention_kernel");
+    }
+}
+
 void Rules::pipeline() {
     const std::string key = "plan.virtual_pipeline_model_parallel_size";
     const std::int64_t vpp = plan.virtual_pipeline_model_parallel_size;
@@ -291,6 +312,7 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     rules.tensor_parallel_extras();
     rules.sequence();
     rules.context_parallel_heads();
+    rules.context_parallel_ring();
     rules.pipeline();
     rules.world();
     rules.batch();

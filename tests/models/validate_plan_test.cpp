@@ -101,6 +101,9 @@ const std::vector<std::pair<std::string, std::function<void(Case&)>>> kBrokenRul
          c.plan.tensor_model_parallel_size = 8;
          c.plan.context_parallel_comm = ContextParallelComm::all_to_all;
      }},
+    {"plan.context_parallel_comm", [](Case& c) { c.model.sliding_window = 4096; }},
+    {"plan.context_parallel_comm",
+     [](Case& c) { c.plan.attention_kernel = AttentionKernel::unfused; }},
     {"plan.tp_comm_overlap",
      [](Case& c) {
          c.plan.sequence_parallel = false;
