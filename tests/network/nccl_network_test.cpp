@@ -205,7 +205,13 @@ TEST(NcclNetwork, PlansALargeClusterInASecond) {
     }
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     std::printf("planned %zu link shares in %.3f s\n", shares, spent.count());
-    EXPECT_LT(spent.count(), 5.0);  // 1.5 s is the aim; test machines are shared
+    // The aim is 1.5 s; test machines are shared, and sanitizers slow this down twenty times.
+#ifdef __SANITIZE_ADDRESS__
+    constexpr double kLimit = 60.0;
+#else
+    constexpr double kLimit = 5.0;
+#endif
+    EXPECT_LT(spent.count(), kLimit);
 }
 
 }  // namespace
