@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A size has a unit.
+#include "engine/units.h"
+
+namespace orrery {
+
+using namespace literals;
+
+#ifdef MUST_FAIL
+Bytes size = 4096;
+#else
+Bytes size = 4096_B;
+#endif
+
+}  // namespace orrery

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work does not cross a link.
+#include "engine/units.h"
+
+namespace orrery {
+
+using namespace literals;
+
+#ifdef MUST_FAIL
+auto quotient = Flop{1e9} / 400_Gbps;
+#else
+auto quotient = Flop{1e9} / 1_TFLOPS;
+#endif
+
+}  // namespace orrery

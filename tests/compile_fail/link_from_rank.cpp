@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank is no link.
+#include "engine/ids.h"
+
+namespace orrery {
+
+#ifdef MUST_FAIL
+LinkId link = RankId{3};
+#else
+LinkId link = LinkId{3};
+#endif
+
+}  // namespace orrery

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A time does not lose its unit silently.
+#include "engine/units.h"
+
+namespace orrery {
+
+using namespace literals;
+
+#ifdef MUST_FAIL
+double number = 3_us;
+#else
+double number = (3_us).seconds();
+#endif
+
+}  // namespace orrery

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// An id is not a number.
+#include "engine/ids.h"
+
+namespace orrery {
+
+#ifdef MUST_FAIL
+RankId rank = 3;
+#else
+RankId rank = to_id<RankId>(3);
+#endif
+
+}  // namespace orrery
