@@ -40,7 +40,8 @@ public:
 private:
     bool stuck(std::uint32_t id) const {
         const StreamPhase phase = e_.streams_[id].phase;
-        return phase == StreamPhase::blocked || phase == StreamPhase::arrived;
+        return phase == StreamPhase::blocked || phase == StreamPhase::arrived ||
+               phase == StreamPhase::promised;
     }
 
     std::optional<std::uint32_t> first_stuck() const {

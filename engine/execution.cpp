@@ -34,6 +34,13 @@ Execution::Execution(const SimulationInput& input,
     if (walks) {
         walks_.resize(streams_.size());
     }
+    for (std::uint32_t id = 0; id < streams_.size(); ++id) {
+        const std::uint32_t r = rank_of(id);
+        const std::uint64_t others =
+            tape_of(r).kernel_streams & ~(std::uint64_t{1} << (id % num_streams_));
+        slows_kernels_.push_back(others != 0 &&
+                                 input.devices[quotient.ranks[r].device].num_sms > 0);
+    }
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
         ops_total_ += tape_of(r).num_ops * quotient.ranks[r].size * input.steps;
     }
@@ -241,33 +248,41 @@ void Execution::begin_run(std::uint32_t id, const TapeItem& item, Time now) {
     stream.phase = StreamPhase::running;
     stream.start = now;
     const Time launch = rank.host_start + item.launch;
-    if (rank.held_sms == 0 && traced_[r].empty()) {
-        schedule(id, std::max(now + run.duration, launch + run.launch_bound));
-        return;
+    Time due = std::max(now + run.duration, launch + run.launch_bound);
+    if (rank.held_sms > 0 || !traced_[r].empty()) {
+        begin_walk(walks_[id],
+                   run,
+                   input_.devices[device].num_sms,
+                   now,
+                   launch,
+                   stream.path,
+                   launch_path(r, item));
+        due = end_of_walk(walks_[id], rank.held_sms);
     }
-    begin_walk(walks_[id],
-               run,
-               input_.devices[device].num_sms,
-               now,
-               launch,
-               stream.path,
-               launch_path(r, item));
-    schedule(id, end_of_walk(walks_[id], rank.held_sms));
+    if (!promise(id, item, due)) {
+        schedule(id, due);
+    }
 }
 
 void Execution::end_run(std::uint32_t id, Time now) {
+    const TapeItem& item = item_of(id);
+    finish_run(id, item, now);
+    end_item(id, item, now);
+}
+
+// Sets the path to the run's end and counts its time.
+void Execution::finish_run(std::uint32_t id, const TapeItem& item, Time now) {
     const std::uint32_t r = rank_of(id);
     StreamState& stream = streams_[id];
-    const TapeItem& item = item_of(id);
     const auto size = static_cast<std::int64_t>(quotient_.ranks[r].size);
-    CauseTimes busy;
+    const CauseTimes* busy = nullptr;
     Time kernel_time;
     if (!walks_.empty() && walks_[id].run != nullptr) {
         trace_walk(id, now);
         RunWalk& walk = walks_[id];
         ORRERY_CHECK(walk.done() && walk.begin == now);
         stream.path = walk.path;
-        busy = walk.busy;
+        busy = &walk.busy;
         kernel_time = walk.kernel_time;
         walk.run = nullptr;
     } else {
@@ -279,16 +294,15 @@ void Execution::end_run(std::uint32_t id, Time now) {
         } else {
             stream.path += run.work;
         }
-        busy = run.work;
+        busy = &run.work;
         kernel_time = run.kernel_time;
     }
     if (last_step(r)) {
         ranks_[r].kernel_time += kernel_time;
         for (std::size_t c = 0; c < kNumCauses; ++c) {
-            busy_.of[c] += busy.of[c] * size;
+            busy_.of[c] += busy->of[c] * size;
         }
     }
-    end_item(id, item, now);
 }
 
 // Brings a walk up to `now` and traces the ops that end on the way.
@@ -342,18 +356,20 @@ std::uint32_t Execution::sms_of(std::uint32_t r, const TapeItem& item) const {
     return sms;
 }
 
-// An op of `id` takes (or gives back) SMs; runs of the rank's other streams change their pace.
-void Execution::change_held(std::uint32_t r, std::uint32_t id, Time now, std::int64_t sms) {
-    const std::uint16_t device = quotient_.ranks[r].device;
-    const std::uint64_t others =
-        tape_of(r).kernel_streams & ~(std::uint64_t{1} << (id % num_streams_));
-    if (sms == 0 || others == 0 || input_.devices[device].num_sms == 0) {
+// An op takes (or gives back) SMs: runs of the rank's other streams change their pace.
+void Execution::change_held(std::uint32_t r, Time now, std::int64_t sms) {
+    if (sms == 0) {
         return;
     }
+    const std::uint16_t device = quotient_.ranks[r].device;
     RankState& rank = ranks_[r];
+    const auto runs = [&](std::uint32_t other) {
+        return streams_[other].phase == StreamPhase::running ||
+               streams_[other].phase == StreamPhase::promised;
+    };
     for (std::uint32_t s = 0; s < num_streams_; ++s) {
         const std::uint32_t other = stream_of(r, s);
-        if (streams_[other].phase != StreamPhase::running) {
+        if (!runs(other)) {
             continue;
         }
         if (walks_[other].run == nullptr) {
@@ -371,11 +387,20 @@ void Execution::change_held(std::uint32_t r, std::uint32_t id, Time now, std::in
     rank.held_sms = static_cast<std::uint32_t>(std::int64_t{rank.held_sms} + sms);
     for (std::uint32_t s = 0; s < num_streams_; ++s) {
         const std::uint32_t other = stream_of(r, s);
+        if (!runs(other)) {
+            continue;
+        }
+        const Time due = end_of_walk(walks_[other], rank.held_sms);
+        if (due == streams_[other].due) {
+            continue;
+        }
         if (streams_[other].phase == StreamPhase::running) {
-            const Time due = end_of_walk(walks_[other], rank.held_sms);
-            if (due != streams_[other].due) {
-                schedule(other, due);
-            }
+            schedule(other, due);
+            continue;
+        }
+        streams_[other].due = due;
+        if (pool_[streams_[other].transfer].missing == 0) {
+            expect_end(streams_[other].transfer);
         }
     }
 }

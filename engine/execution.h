@@ -2,9 +2,12 @@
 // The event loop of the simulated executor over rank classes (engine/folding.h). Between events
 // nothing is computed: a stream has at most one event (the end of its run, or a launch), a transfer
 // at most one (the end of a latency, or of a transfer that nothing can slow down); ends of
-// transfers that share links come from SharedRates.
+// transfers that share links come from SharedRates. A run before a collective that nothing can slow
+// down (a tensor-parallel one inside a node) has no event: it *promises* its arrival, and the
+// collective has one event in all, at the latest arrival plus what it takes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -53,13 +56,14 @@ private:
     bool conditions_hold(std::uint32_t stream, const TapeItem& item, Time now);
     void begin_run(std::uint32_t stream, const TapeItem& item, Time now);
     void end_run(std::uint32_t stream, Time now);
+    void finish_run(std::uint32_t stream, const TapeItem& item, Time end);
     void end_item(std::uint32_t stream, const TapeItem& item, Time now);
     void stream_event(std::uint32_t stream, Time now);
     void drain(Time now);
     void report_progress(const TapeItem& item, std::uint32_t r);
 
     // Held SMs (execution.cpp)
-    void change_held(std::uint32_t r, std::uint32_t stream, Time now, std::int64_t sms);
+    void change_held(std::uint32_t r, Time now, std::int64_t sms);
     void trace_walk(std::uint32_t stream, Time now);
     std::uint32_t sms_of(std::uint32_t r, const TapeItem& item) const;
 
@@ -70,6 +74,9 @@ private:
                                 std::uint32_t sequence,
                                 std::uint32_t message);
     void close_transfer(std::uint32_t id);
+    bool promise(std::uint32_t stream, const TapeItem& item, Time due);
+    void expect_end(std::uint32_t id);
+    void keep_promises(std::uint32_t id, Time now);
     void begin_transfer(std::uint32_t id, Time now);
     void continue_transfer(std::uint32_t id, Time now);
     void start_parts(std::uint32_t id, Time now);
@@ -86,6 +93,11 @@ private:
     const TapeItem& item_of(std::uint32_t stream) const {
         return tape_of(rank_of(stream)).streams[stream % num_streams_].items[streams_[stream].item];
     }
+    const TapeItem& item_after(std::uint32_t stream) const { return *(&item_of(stream) + 1); }
+    Time promised_arrival(std::uint32_t stream) const {
+        return std::max(streams_[stream].due,
+                        ranks_[rank_of(stream)].host_start + item_after(stream).launch);
+    }
     bool last_step(std::uint32_t r) const { return ranks_[r].step + 1 == input_.steps; }
     CauseTimes launch_path(std::uint32_t r, const TapeItem& item) const;
     void schedule(std::uint32_t stream, Time due);
@@ -101,6 +113,7 @@ private:
     std::vector<RunTimes> run_times_;
     std::vector<StreamState> streams_;  // rank class * num_streams_ + stream
     std::vector<RankState> ranks_;
+    std::vector<bool> slows_kernels_;  // by stream: would its SMs be missing on other streams?
     std::vector<RunWalk> walks_;       // by stream; empty if no run is ever walked
     std::vector<std::uint32_t> open_;  // by channel class: first open transfer
     std::vector<OpenTransfer> pool_;

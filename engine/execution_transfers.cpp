@@ -15,7 +15,9 @@ void Execution::arrive(std::uint32_t id, const TapeItem& item, Time now) {
     stream.last_end = Time::picoseconds(-1);
     stream.due = now;  // the last data start
     stream.parts_left = item.num_parts;
-    change_held(r, id, now, sms_of(r, item));
+    if (slows_kernels_[id]) {
+        change_held(r, now, sms_of(r, item));
+    }
     if (item.num_parts == 0) {
         trace_item(id, item, now, now);
         end_item(id, item, now);
@@ -35,8 +37,86 @@ void Execution::join(std::uint32_t id, const TapePart& part, Time now) {
     OpenTransfer& transfer = pool_[t];
     transfer.participants.push_back(id);
     transfer.arrival.offer(now, streams_[id].path);
-    if (--transfer.missing == 0) {
+    if (--transfer.missing > 0) {
+        return;
+    }
+    if (transfer.promised) {
+        expect_end(t);
+    } else {
         begin_transfer(t, now);
+    }
+}
+
+// A run that ends at `due` tells the collective after it, if nothing but the arrivals decides when
+// that ends and no kernel would notice the arrival. False if it has to have its own event.
+bool Execution::promise(std::uint32_t id, const TapeItem& item, Time due) {
+    const std::uint32_t r = rank_of(id);
+    if (!item.leads_to_collective || !traced_[r].empty()) {
+        return false;
+    }
+    const TapePart& part = tape_of(r).parts[item_after(id).first_part];
+    const std::uint32_t c = quotient_.channel_of[quotient_.ranks[r].first_channel + part.channel];
+    const Channel& channel = transfers_.channels[quotient_.channels[c].channel];
+    const Message& message = transfers_.messages[channel.first_message + part.message];
+    if (!message.fixed || message.alone == Time::max() || (slows_kernels_[id] && message.sms > 0)) {
+        return false;
+    }
+    const std::uint32_t sequence =
+        ranks_[r].step * tape_of(r).channels[part.channel].messages_per_step + part.sequence;
+    const std::uint32_t t = open_transfer(c, sequence, part.message);
+    OpenTransfer& transfer = pool_[t];
+    transfer.participants.push_back(id);
+    transfer.promised = true;
+    StreamState& stream = streams_[id];
+    stream.phase = StreamPhase::promised;
+    stream.due = due;
+    stream.transfer = t;
+    if (--transfer.missing == 0) {
+        expect_end(t);
+    }
+    return true;
+}
+
+// All members have arrived or said when they will. May be called again when one of them changes.
+void Execution::expect_end(std::uint32_t t) {
+    OpenTransfer& transfer = pool_[t];
+    Time last;
+    for (const std::uint32_t id : transfer.participants) {
+        const bool arrived = streams_[id].phase == StreamPhase::arrived;
+        last = std::max(last, arrived ? streams_[id].start : promised_arrival(id));
+    }
+    transfer.data_start = last;
+    queue_.schedule(last + transfers_.messages[transfer.message].alone,
+                    static_cast<std::uint32_t>(streams_.size()) + t,
+                    ++transfer.generation);
+}
+
+// The promised runs have ended and their streams have arrived.
+void Execution::keep_promises(std::uint32_t t, Time now) {
+    OpenTransfer& transfer = pool_[t];
+    for (const std::uint32_t id : transfer.participants) {
+        StreamState& stream = streams_[id];
+        if (stream.phase != StreamPhase::promised) {
+            continue;
+        }
+        const std::uint32_t r = rank_of(id);
+        const TapeItem& run = item_of(id);
+        const Time arrival = promised_arrival(id);
+        if (!walks_.empty() && walks_[id].run != nullptr) {
+            trace_walk(id, now);
+        }
+        finish_run(id, run, stream.due);
+        report_progress(run, r);
+        ++stream.item;
+        if (arrival > stream.due) {
+            stream.path = launch_path(r, item_of(id));
+        }
+        stream.phase = StreamPhase::arrived;
+        stream.start = arrival;
+        stream.last_end = Time::picoseconds(-1);
+        stream.due = arrival;
+        stream.parts_left = 1;
+        transfer.arrival.offer(arrival, stream.path);
     }
 }
 
@@ -64,6 +144,7 @@ std::uint32_t Execution::open_transfer(std::uint32_t c,
     transfer.phase = 0;
     transfer.pending = 0;
     transfer.in_latency = false;
+    transfer.promised = false;
     transfer.participants.clear();
     transfer.next = open_[c];
     open_[c] = t;
@@ -148,6 +229,9 @@ void Execution::start_parts(std::uint32_t t, Time now) {
 void Execution::transfer_event(std::uint32_t t, Time now) {
     OpenTransfer& transfer = pool_[t];
     if (transfers_.messages[transfer.message].fixed) {
+        if (transfer.promised) {
+            keep_promises(t, now);
+        }
         end_transfer(t, now);
         return;
     }
@@ -203,7 +287,9 @@ void Execution::end_part(std::uint32_t id, const OpenTransfer& transfer, Time no
     if (--stream.parts_left > 0) {
         return;
     }
-    change_held(r, id, now, -std::int64_t{sms_of(r, item)});
+    if (slows_kernels_[id]) {
+        change_held(r, now, -std::int64_t{sms_of(r, item)});
+    }
     if (last_step(r)) {
         busy_[item.cause] +=
             (now - stream.start) * static_cast<std::int64_t>(quotient_.ranks[r].size);

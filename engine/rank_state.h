@@ -17,6 +17,7 @@ enum class StreamPhase : std::uint8_t {
     blocked,    // waits on another stream
     launching,  // a communication op whose launch lies ahead
     running,    // a run
+    promised,   // a run, and it has told the collective after it when it will arrive
     arrived,    // a communication op
     done,       // with the step
 };
@@ -31,6 +32,7 @@ struct StreamState {
     std::uint32_t generation = 0;
     std::uint32_t parts_left = 0;
     std::uint32_t awaited_items = 0;  // while blocked: on so many items
+    std::uint32_t transfer = 0;       // while promised: the one that it will join
     std::uint8_t awaited_stream = 0;  // of this stream
     StreamPhase phase = StreamPhase::done;
 };
@@ -58,6 +60,7 @@ struct OpenTransfer {
     std::uint32_t generation = 0;
     std::uint32_t next = kNoTransfer;  // open on the same channel
     bool in_latency = false;
+    bool promised = false;                    // to a participant that is still under way
     std::vector<std::uint32_t> participants;  // streams, as positions in Execution::streams_
 };
 

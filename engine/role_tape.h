@@ -31,6 +31,8 @@ struct TapePart {
 struct TapeItem {
     ItemKind kind = ItemKind::run;
     bool watched = false;                // an item of another stream waits on it
+    // A run that nobody watches, followed on its stream by a collective that waits on nothing else.
+    bool leads_to_collective = false;
     Cause cause = Cause::exposed_other;  // of a communication op
     std::uint32_t first_op = 0;          // TapeStream::ops
     std::uint32_t num_ops = 0;
