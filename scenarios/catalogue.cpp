@@ -55,7 +55,16 @@ DocumentNode overlaid(DocumentNode base, const DocumentNode& over) {
     base.line = over.line;
     base.column = over.column;
     for (std::size_t i = 0; i < over.keys.size(); ++i) {
-        base.set(over.keys[i], over.items[i]);
+        DocumentNode value = over.items[i];
+        const DocumentNode* below = base.find(over.keys[i].text);
+        if (value.extends && below != nullptr && below->is_map()) {
+            value = overlaid(*below, value);
+        } else if (value.extends && below != nullptr && below->is_scalar()) {
+            DocumentNode key = *below;
+            key.text = "base";
+            value.set(std::move(key), *below);
+        }
+        base.set(over.keys[i], std::move(value));
     }
     return base;
 }

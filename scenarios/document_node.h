@@ -17,6 +17,8 @@ struct DocumentNode {
     enum class Kind : std::uint8_t { null, scalar, sequence, map };
 
     Kind kind = Kind::null;
+    // A map made by an override: its keys change those of what it stands on.
+    bool extends = false;
     bool is_string = false;  // a quoted scalar: never a number, a boolean or a quantity
     std::uint32_t line = 0;  // 1-based; 0: `source` alone is the place
     std::uint32_t column = 0;

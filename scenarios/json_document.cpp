@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -112,7 +113,8 @@ private:
         n.kind = kind;
         n.source = source_;
         n.line = has_place_ ? place_.line : cursor_.line;
-        n.column = has_place_ ? place_.column : cursor_.column;
+        // The cursor stands after the token: of a bracket, one too far.
+        n.column = has_place_ ? place_.column : std::max(2U, cursor_.column) - 1;
         return n;
     }
     bool plain(std::string text) {

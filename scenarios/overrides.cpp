@@ -41,6 +41,7 @@ DocumentNode* child_map(DocumentNode& parent, const std::string& key, const Sour
         DocumentNode empty;
         empty.kind = DocumentNode::Kind::map;
         empty.source = source;
+        empty.extends = true;
         parent.set(scalar(key, source), std::move(empty));
         return parent.find(key);
     }

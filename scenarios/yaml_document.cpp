@@ -24,8 +24,8 @@ struct Stop : std::exception {};
 
 class TreeBuilder : public YAML::EventHandler {
 public:
-    TreeBuilder(std::shared_ptr<const std::string> source, Errors& errors)
-        : source_(std::move(source)), errors_(errors) {}
+    TreeBuilder(const std::string& text, std::shared_ptr<const std::string> source, Errors& errors)
+        : text_(text), source_(std::move(source)), errors_(errors) {}
 
     DocumentNode take() { return std::move(root_); }
 
@@ -45,6 +45,9 @@ public:
         DocumentNode scalar = node(DocumentNode::Kind::scalar, mark);
         scalar.text = value;
         scalar.is_string = tag == "!";
+        if (scalar.is_string) {
+            check_quotes(mark);
+        }
         if (!scalar.is_string && (value == "~" || value == "null")) {
             scalar.kind = DocumentNode::Kind::null;
         }
@@ -92,6 +95,25 @@ private:
             stop(mark, fmt::format("the tag '{}' is not supported", tag), "remove it");
         }
     }
+    // yaml-cpp takes a quoted text that the end of the file cuts off.
+    void check_quotes(const YAML::Mark& mark) {
+        auto at = static_cast<std::size_t>(std::max(0, mark.pos));
+        if (at >= text_.size() || (text_[at] != '\'' && text_[at] != '"')) {
+            return;
+        }
+        const char quote = text_[at];
+        for (++at; at < text_.size(); ++at) {
+            if (quote == '"' && text_[at] == '\\') {
+                ++at;
+            } else if (text_[at] == quote) {
+                if (quote != '\'' || at + 1 >= text_.size() || text_[at + 1] != quote) {
+                    return;
+                }
+                ++at;  // '' is a quote inside single quotes
+            }
+        }
+        stop(mark, "a quote is not closed", "is the file complete?");
+    }
     void open(DocumentNode::Kind kind,
               const YAML::Mark& mark,
               const std::string& tag,
@@ -137,6 +159,7 @@ private:
 
     // Looking up duplicates is quadratic: bounded here.
     static constexpr std::size_t kKeysMax = 1000;
+    const std::string& text_;
     std::shared_ptr<const std::string> source_;
     Errors& errors_;
     DocumentNode root_;
@@ -150,7 +173,7 @@ Error empty_file(const std::string& source) {
 
 // All documents of the stream; more than one is an error.
 DocumentNode parse_events(const std::string& text, const std::string& source, Errors& errors) {
-    TreeBuilder builder{std::make_shared<const std::string>(source), errors};
+    TreeBuilder builder{text, std::make_shared<const std::string>(source), errors};
     try {
         std::istringstream stream{text};
         YAML::Parser parser{stream};
