@@ -57,7 +57,7 @@ private:
         const std::uint32_t r = e_.rank_of(id);
         const RankClass& rank = e_.quotient_.ranks[r];
         const TapeItem& item = e_.item_of(id);
-        const TapeOp& op = e_.tape_of(r).streams[id % e_.num_streams_].ops[item.first_op];
+        const TapeOp& op = e_.streams_[id].tape->ops[item.first_op];
         return fmt::format("rank {} in step {}: {}",
                            index(rank.representative),
                            e_.ranks_[r].step,
@@ -107,7 +107,7 @@ private:
                                              words(id),
                                              group,
                                              index(e_.quotient_.ranks[r].representative)));
-                return stuck_from(r, *other % e_.num_streams_);
+                return stuck_from(r, e_.streams_[*other].stream);
             }
         }
         words_.push_back(words(id) + group + " waits for a member that never calls it");

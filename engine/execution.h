@@ -62,7 +62,6 @@ private:
     void drain(Time now);
     void report_progress(const TapeItem& item, std::uint32_t r);
 
-    // Held SMs (execution.cpp)
     void change_held(std::uint32_t r, Time now, std::int64_t sms);
     void trace_walk(std::uint32_t stream, Time now);
     std::uint32_t sms_of(std::uint32_t r, const TapeItem& item) const;
@@ -85,18 +84,32 @@ private:
     void transfer_event(std::uint32_t id, Time now);
     void flows_end(Time now);
 
-    std::uint32_t rank_of(std::uint32_t stream) const { return stream / num_streams_; }
-    std::uint32_t stream_of(std::uint32_t r, std::uint32_t s) const { return r * num_streams_ + s; }
+    std::uint32_t rank_of(std::uint32_t stream) const { return streams_[stream].rank; }
+    std::uint32_t stream_of(std::uint32_t r, std::uint32_t s) const {
+        return s * static_cast<std::uint32_t>(ranks_.size()) + r;
+    }
     const RoleTape& tape_of(std::uint32_t r) const {
         return tapes_.roles[index(quotient_.ranks[r].role)];
     }
     const TapeItem& item_of(std::uint32_t stream) const {
-        return tape_of(rank_of(stream)).streams[stream % num_streams_].items[streams_[stream].item];
+        return streams_[stream].tape->items[streams_[stream].item];
     }
     const TapeItem& item_after(std::uint32_t stream) const { return *(&item_of(stream) + 1); }
     Time promised_arrival(std::uint32_t stream) const {
         return std::max(streams_[stream].due,
                         ranks_[rank_of(stream)].host_start + item_after(stream).launch);
+    }
+    // A collective of many ranks waits for memory once, not once a member.
+    void prefetch(std::uint32_t stream) const {
+        const char* state = reinterpret_cast<const char*>(&streams_[stream]);
+        for (std::size_t at = 0; at < sizeof(StreamState); at += 64) {
+            __builtin_prefetch(state + at, 1);
+        }
+        const char* rank = reinterpret_cast<const char*>(
+            ranks_.data() + stream % static_cast<std::uint32_t>(ranks_.size()));
+        for (std::size_t at = 0; at < sizeof(RankState); at += 64) {
+            __builtin_prefetch(rank + at, 1);
+        }
     }
     bool last_step(std::uint32_t r) const { return ranks_[r].step + 1 == input_.steps; }
     CauseTimes launch_path(std::uint32_t r, const TapeItem& item) const;
@@ -111,9 +124,8 @@ private:
     std::uint32_t num_streams_;
 
     std::vector<RunTimes> run_times_;
-    std::vector<StreamState> streams_;  // rank class * num_streams_ + stream
+    std::vector<StreamState> streams_;  // stream * rank classes + rank class: peers lie close
     std::vector<RankState> ranks_;
-    std::vector<bool> slows_kernels_;  // by stream: would its SMs be missing on other streams?
     std::vector<RunWalk> walks_;       // by stream; empty if no run is ever walked
     std::vector<std::uint32_t> open_;  // by channel class: first open transfer
     std::vector<OpenTransfer> pool_;

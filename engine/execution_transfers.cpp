@@ -15,7 +15,7 @@ void Execution::arrive(std::uint32_t id, const TapeItem& item, Time now) {
     stream.last_end = Time::picoseconds(-1);
     stream.due = now;  // the last data start
     stream.parts_left = item.num_parts;
-    if (slows_kernels_[id]) {
+    if (streams_[id].slows_kernels) {
         change_held(r, now, sms_of(r, item));
     }
     if (item.num_parts == 0) {
@@ -58,7 +58,8 @@ bool Execution::promise(std::uint32_t id, const TapeItem& item, Time due) {
     const std::uint32_t c = quotient_.channel_of[quotient_.ranks[r].first_channel + part.channel];
     const Channel& channel = transfers_.channels[quotient_.channels[c].channel];
     const Message& message = transfers_.messages[channel.first_message + part.message];
-    if (!message.fixed || message.alone == Time::max() || (slows_kernels_[id] && message.sms > 0)) {
+    if (!message.fixed || message.alone == Time::max() ||
+        (streams_[id].slows_kernels && message.sms > 0)) {
         return false;
     }
     const std::uint32_t sequence =
@@ -94,6 +95,9 @@ void Execution::expect_end(std::uint32_t t) {
 // The promised runs have ended and their streams have arrived.
 void Execution::keep_promises(std::uint32_t t, Time now) {
     OpenTransfer& transfer = pool_[t];
+    for (const std::uint32_t id : transfer.participants) {
+        prefetch(id);
+    }
     for (const std::uint32_t id : transfer.participants) {
         StreamState& stream = streams_[id];
         if (stream.phase != StreamPhase::promised) {
@@ -287,7 +291,7 @@ void Execution::end_part(std::uint32_t id, const OpenTransfer& transfer, Time no
     if (--stream.parts_left > 0) {
         return;
     }
-    if (slows_kernels_[id]) {
+    if (streams_[id].slows_kernels) {
         change_held(r, now, -std::int64_t{sms_of(r, item)});
     }
     if (last_step(r)) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/critical_path.h"
+#include "engine/role_tape.h"
 #include "engine/units.h"
 
 namespace orrery {
@@ -33,7 +34,11 @@ struct StreamState {
     std::uint32_t parts_left = 0;
     std::uint32_t awaited_items = 0;  // while blocked: on so many items
     std::uint32_t transfer = 0;       // while promised: the one that it will join
+    std::uint32_t rank = 0;           // class
+    const TapeStream* tape = nullptr;
     std::uint8_t awaited_stream = 0;  // of this stream
+    std::uint8_t stream = 0;          // its own number
+    bool slows_kernels = false;       // would its ops' SMs be missing on other streams?
     StreamPhase phase = StreamPhase::done;
 };
 

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of Execution (engine/execution.h) that computes: runs of kernels, and what they lose to
+// the SMs that communication holds.
+#include <algorithm>
+
+#include "engine/check.h"
+#include "engine/execution.h"
+
+namespace orrery {
+
+void Execution::begin_run(std::uint32_t id, const TapeItem& item, Time now) {
+    const std::uint32_t r = rank_of(id);
+    StreamState& stream = streams_[id];
+    const RankState& rank = ranks_[r];
+    const std::uint16_t device = quotient_.ranks[r].device;
+    const RunTimes& run = run_times_[device * tapes_.shapes.size() + item.shape];
+    stream.phase = StreamPhase::running;
+    stream.start = now;
+    const Time launch = rank.host_start + item.launch;
+    Time due = std::max(now + run.duration, launch + run.launch_bound);
+    if (rank.held_sms > 0 || !traced_[r].empty()) {
+        begin_walk(walks_[id],
+                   run,
+                   input_.devices[device].num_sms,
+                   now,
+                   launch,
+                   stream.path,
+                   launch_path(r, item));
+        due = end_of_walk(walks_[id], rank.held_sms);
+    }
+    if (!promise(id, item, due)) {
+        schedule(id, due);
+    }
+}
+
+void Execution::end_run(std::uint32_t id, Time now) {
+    const TapeItem& item = item_of(id);
+    finish_run(id, item, now);
+    end_item(id, item, now);
+}
+
+// Sets the path to the run's end and counts its time.
+void Execution::finish_run(std::uint32_t id, const TapeItem& item, Time now) {
+    const std::uint32_t r = rank_of(id);
+    StreamState& stream = streams_[id];
+    const auto size = static_cast<std::int64_t>(quotient_.ranks[r].size);
+    const CauseTimes* busy = nullptr;
+    Time kernel_time;
+    if (!walks_.empty() && walks_[id].run != nullptr) {
+        trace_walk(id, now);
+        RunWalk& walk = walks_[id];
+        ORRERY_CHECK(walk.done() && walk.begin == now);
+        stream.path = walk.path;
+        busy = &walk.busy;
+        kernel_time = walk.kernel_time;
+        walk.run = nullptr;
+    } else {
+        const RunTimes& run =
+            run_times_[quotient_.ranks[r].device * tapes_.shapes.size() + item.shape];
+        if (now > stream.start + run.duration) {
+            stream.path = launch_path(r, item);
+            stream.path += run.launch_path;
+        } else {
+            stream.path += run.work;
+        }
+        busy = &run.work;
+        kernel_time = run.kernel_time;
+    }
+    if (last_step(r)) {
+        ranks_[r].kernel_time += kernel_time;
+        for (std::size_t c = 0; c < kNumCauses; ++c) {
+            busy_.of[c] += busy->of[c] * size;
+        }
+    }
+}
+
+// Brings a walk up to `now` and traces the ops that end on the way.
+void Execution::trace_walk(std::uint32_t id, Time now) {
+    const std::uint32_t r = rank_of(id);
+    const TapeItem& item = item_of(id);
+    walked_.clear();
+    advance_walk(walks_[id],
+                 now,
+                 ranks_[r].held_sms,
+                 launch_path(r, item),
+                 traced_[r].empty() ? nullptr : &walked_);
+    const std::vector<TapeOp>& ops = streams_[id].tape->ops;
+    for (const WalkedOp& walked : walked_) {
+        const TapeOp& place = ops[item.first_op + walked.op];
+        for (const RankId rank : traced_[r]) {
+            trace_.push_back({.rank = rank,
+                              .step = ranks_[r].step,
+                              .slot = place.slot,
+                              .op = place.op,
+                              .start = walked.begin,
+                              .data_start = walked.begin,
+                              .end = walked.end});
+        }
+    }
+}
+
+void Execution::trace_item(std::uint32_t id, const TapeItem& item, Time data_start, Time now) {
+    const std::uint32_t r = rank_of(id);
+    const TapeOp& place = streams_[id].tape->ops[item.first_op];
+    for (const RankId rank : traced_[r]) {
+        trace_.push_back({.rank = rank,
+                          .step = ranks_[r].step,
+                          .slot = place.slot,
+                          .op = place.op,
+                          .start = streams_[id].start,
+                          .data_start = data_start,
+                          .end = now});
+    }
+}
+
+std::uint32_t Execution::sms_of(std::uint32_t r, const TapeItem& item) const {
+    std::uint32_t sms = 0;
+    for (std::uint32_t p = 0; p < item.num_parts; ++p) {
+        const TapePart& part = tape_of(r).parts[item.first_part + p];
+        const std::uint32_t c =
+            quotient_.channel_of[quotient_.ranks[r].first_channel + part.channel];
+        const Channel& channel = transfers_.channels[quotient_.channels[c].channel];
+        sms += transfers_.messages[channel.first_message + part.message].sms;
+    }
+    return sms;
+}
+
+// An op takes (or gives back) SMs: runs of the rank's other streams change their pace.
+void Execution::change_held(std::uint32_t r, Time now, std::int64_t sms) {
+    if (sms == 0) {
+        return;
+    }
+    const std::uint16_t device = quotient_.ranks[r].device;
+    RankState& rank = ranks_[r];
+    const auto runs = [&](std::uint32_t other) {
+        return streams_[other].phase == StreamPhase::running ||
+               streams_[other].phase == StreamPhase::promised;
+    };
+    for (std::uint32_t s = 0; s < num_streams_; ++s) {
+        const std::uint32_t other = stream_of(r, s);
+        if (!runs(other)) {
+            continue;
+        }
+        if (walks_[other].run == nullptr) {
+            const TapeItem& item = item_of(other);
+            begin_walk(walks_[other],
+                       run_times_[device * tapes_.shapes.size() + item.shape],
+                       input_.devices[device].num_sms,
+                       streams_[other].start,
+                       rank.host_start + item.launch,
+                       streams_[other].path,
+                       launch_path(r, item));
+        }
+        trace_walk(other, now);
+    }
+    rank.held_sms = static_cast<std::uint32_t>(std::int64_t{rank.held_sms} + sms);
+    for (std::uint32_t s = 0; s < num_streams_; ++s) {
+        const std::uint32_t other = stream_of(r, s);
+        if (!runs(other)) {
+            continue;
+        }
+        const Time due = end_of_walk(walks_[other], rank.held_sms);
+        if (due == streams_[other].due) {
+            continue;
+        }
+        if (streams_[other].phase == StreamPhase::running) {
+            schedule(other, due);
+            continue;
+        }
+        streams_[other].due = due;
+        if (pool_[streams_[other].transfer].missing == 0) {
+            expect_end(streams_[other].transfer);
+        }
+    }
+}
+
+}  // namespace orrery
