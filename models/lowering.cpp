@@ -203,6 +203,9 @@ void StageLowering::add_compute(const WorkItem& item) {
     const SegmentId segment = item.pass == Pass::forward           ? chunk.forward
                               : item.pass == Pass::backward_weight ? chunk.backward_weight
                                                                    : chunk.backward;
+    if (tables_.program().segments[index(segment)].ops.empty()) {
+        return;  // a stage without layers has no weight gradients to make later
+    }
     const std::uint32_t slot = add_slot(segment, item.pass, item.chunk, item.micro_batch);
     for (const std::uint32_t send : unwaited_sends_) {
         wait_for(slot, send);
@@ -222,7 +225,10 @@ void StageLowering::add_send(const WorkItem& item) {
     } else {
         return;
     }
-    if (!plan_.overlap_p2p) {
+    // What goes round to the other end of the pipeline may have to lie there for many turns (all
+    // micro-batches of a chunk in a breadth-first order): the sender goes on meanwhile.
+    const bool wraps = stage_ == (item.pass == Pass::forward ? stages() - 1 : 0);
+    if (!plan_.overlap_p2p && !wraps) {
         unwaited_sends_.push_back(slot);
     }
 }
