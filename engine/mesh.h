@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mesh factors the ranks of a job into named axes ("tp", "cp", "dp", "pp"), the first axis varying
+// A mesh factors the ranks of a job into named axes ("tp", "cp", "dp", "pp"), the first varying
 // fastest, as Megatron-LM's rank order does. Rank <-> coordinates is arithmetic; a Group is the set
 // of ranks that differ from a given one only along some of the axes.
 #pragma once

@@ -4,7 +4,7 @@
 // does each transfer in flight progress while it shares links with the others.
 //
 // A transfer is coupled: it progresses with one rate x (bit/s), and loads link l with count_l * x.
-// A ring is one such transfer: its edges advance in lock-step (network/fluid.h has the sharing rule).
+// A ring is one such transfer: its edges advance in lock-step (the sharing rule: network/fluid.h).
 #pragma once
 
 #include <cstdint>

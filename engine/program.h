@@ -115,7 +115,7 @@ enum class Lifetime : std::uint8_t {
     persistent,  // lives across steps
 };
 
-// How one mesh axis holds a tensor: sharded along a tensor dimension, replicated, or as partial sums.
+// A mesh axis holds a tensor sharded along a tensor dimension, replicated, or as partial sums.
 enum class Placement : std::uint8_t { replicate, shard, partial };
 struct AxisPlacement {
     Placement placement = Placement::replicate;

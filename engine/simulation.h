@@ -16,8 +16,8 @@
 //     kernel_rate(held, num_sms, sensitivity) units a picosecond, where held = the sum of the SMs
 //     of the rank's collective and send_recv ops that have started (arrived) and not ended. It ends
 //     at the first whole picosecond when its work is done.
-//  5. Collectives. The k-th op of a rank on a (group, communicator) belongs to the same operation as
-//     its peers' k-th. An op starts when rules 1-3 let it: that is its rank's arrival. When the last
+//  5. Collectives. The k-th op of a rank on (group, communicator) belongs to the same operation as
+//     its peers' k-th. An op starts when rules 1-3 let it: its rank's arrival. When the last
 //     member has arrived the phases run one after the other: the latency passes, then the parts
 //     flow together; a phase ends with its last part. All members' ops end with the last phase.
 //     A group of one rank ends on arrival.

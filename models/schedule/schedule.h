@@ -14,7 +14,7 @@ namespace orrery {
 
 struct ScheduleShape {
     std::int32_t stages = 1;
-    std::int32_t chunks = 1;  // model chunks a stage; chunk c of stage s is virtual stage c*stages+s
+    std::int32_t chunks = 1;  // model chunks a stage; chunk c of stage s is virtual c*stages+s
     std::int32_t micro_batches = 1;
     bool operator==(const ScheduleShape&) const = default;
 };
