@@ -175,24 +175,21 @@ void StageLowering::wait_for(std::uint32_t slot, std::uint32_t earlier_slot) {
 void StageLowering::add_receive(const WorkItem& item) {
     const ChunkMessages& m = messages_[static_cast<std::size_t>(item.chunk)];
     std::uint32_t slot = 0;
-    bool wraps = false;  // comes from the other end of the pipeline
     if (item.pass == Pass::forward) {
         if (!receives_forward(item.chunk)) {
             return;
         }
         slot = add_slot(m.receive_forward, Pass::receive, item.chunk, item.micro_batch);
-        wraps = stage_ == 0;
     } else {
         if (item.pass == Pass::backward_weight || !sends_forward(item.chunk)) {
             return;
         }
         slot = add_slot(m.receive_backward, Pass::receive, item.chunk, item.micro_batch);
-        wraps = stage_ == stages() - 1;
     }
-    // With overlap a receive is posted while the previous item computes; without, when that is
-    // done. What comes round from the other end is posted early in any case: its sender must not
-    // wait for us to get there.
-    const std::size_t back = plan_.overlap_p2p || wraps ? 2 : 1;
+    // Posted when the item before the previous one is done: one item ahead of its use, as
+    // Megatron-LM's combined send-and-receive calls do. Its sender, which runs one item ahead too,
+    // then finds it posted and does not stall.
+    constexpr std::size_t back = 2;
     if (compute_slots_.size() >= back) {
         wait_for(slot, compute_slots_[compute_slots_.size() - back]);
     }
