@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a shell command, such as the built `orrery`, and returns all that it did. Each has no
+// standard input and a time limit, after which its status is 124 (timeout(1)).
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace orrery {
+
+struct Ran {
+    int status = -1;  // 128 + n if signal n ended it
+    std::string out;  // standard output
+    std::string err;  // standard error
+};
+
+Ran run_shell(const std::string& command, const std::filesystem::path& folder, int limit_s = 120);
+
+// The built program with these arguments (shell words), run in the root of the checkout.
+Ran run_orrery(const std::string& arguments);
+
+// A new empty folder, removed with this.
+class TemporaryFolder {
+public:
+    TemporaryFolder();
+    ~TemporaryFolder();
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    const std::filesystem::path& path() const { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+void write_file(const std::filesystem::path& path, const std::string& text);
+std::string read_file(const std::filesystem::path& path);
+
+}  // namespace orrery

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/tidy/rules.h"
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "tests/tidy/cpp_text.h"
+
+namespace orrery::tidy {
+
+namespace {
+
+constexpr std::size_t kFileLinesMax = 500;
+constexpr std::size_t kFunctionLinesMax = 70;
+constexpr std::size_t kColumnsMax = 100;
+
+using Names = std::set<std::string>;
+
+// What each room may include of ours.
+const std::map<std::string, Names>& may_include() {
+    static const std::map<std::string, Names> rooms{
+        {"engine", {"engine"}},
+        {"network", {"engine", "network"}},
+        {"kernels", {"engine", "kernels"}},
+        {"models", {"engine", "network", "kernels", "models"}},
+        {"runtime", {"engine", "network", "kernels", "models", "runtime"}},
+        {"scenarios", {"engine", "network", "kernels", "models", "runtime", "scenarios"}},
+    };
+    return rooms;
+}
+
+bool in_a_room(const SourceFile& file) {
+    return may_include().count(file.room()) > 0;
+}
+
+std::string at(std::size_t line, const std::string& what) {
+    return "line " + std::to_string(line) + ": " + what;
+}
+
+std::string without_extension(const std::string& path) {
+    return path.substr(0, path.rfind('.'));
+}
+
+std::string folder_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? std::string{} : path.substr(0, slash);
+}
+
+// The words of a CMakeLists.txt, without comments.
+Names words_of(const std::string& text) {
+    Names words;
+    for (std::string_view line : lines_of(text)) {
+        line = line.substr(0, line.find('#'));
+        static const std::regex word{R"re([^\s()"]+)re"};
+        using Iterator = std::regex_iterator<std::string_view::const_iterator>;
+        for (Iterator i{line.begin(), line.end(), word}; i != Iterator{}; ++i) {
+            words.insert(i->str());
+        }
+    }
+    return words;
+}
+
+// The library that an included file belongs to, of those that the rules name.
+std::string library_of(const Include& include) {
+    for (const char* library : {"fmt", "spdlog", "yaml-cpp", "nlohmann", "CLI", "simgrid"}) {
+        if (include.path.starts_with(std::string{library} + "/")) {
+            return library;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Findings include_direction(const SourceTree& tree) {
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        if (!file.is_cpp()) {
+            continue;
+        }
+        for (const Include& include : includes_of(file.text)) {
+            const std::string room = SourceFile{.path = include.path, .text = {}}.room();
+            const bool ours = may_include().count(room) > 0 || room == "tests";
+            if (include.quoted && !ours) {
+                found.push_back({"include_direction",
+                                 file.path,
+                                 "\"" + include.path + "\" does not begin at the root"});
+            }
+            const auto arrows = may_include().find(file.room());
+            if (ours && arrows != may_include().end() && arrows->second.count(room) == 0) {
+                found.push_back({"include_direction", file.path, "must not know " + include.path});
+            }
+        }
+    }
+    return found;
+}
+
+Findings file_length(const SourceTree& tree) {
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        const std::size_t lines = lines_of(file.text).size();
+        if (file.is_cpp() && lines > kFileLinesMax) {
+            found.push_back({"file_length", file.path, std::to_string(lines) + " lines"});
+        }
+    }
+    return found;
+}
+
+Findings function_length(const SourceTree& tree) {
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        if (!file.is_cpp()) {
+            continue;
+        }
+        for (const Function& function : functions_of(file.text)) {
+            if (function.lines > kFunctionLinesMax) {
+                found.push_back(
+                    {"function_length",
+                     file.path,
+                     at(function.line, "a function of " + std::to_string(function.lines))});
+            }
+        }
+    }
+    return found;
+}
+
+Findings line_length(const SourceTree& tree) {
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        const bool held =
+            file.is_cpp() || file.path.ends_with("CMakeLists.txt") || file.text.starts_with("#!");
+        const auto lines = held ? lines_of(file.text) : std::vector<std::string_view>{};
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            if (columns_of(lines[i]) > kColumnsMax) {
+                found.push_back({"line_length",
+                                 file.path,
+                                 at(i + 1, std::to_string(columns_of(lines[i])) + " columns")});
+            }
+        }
+    }
+    return found;
+}
+
+Findings licence(const SourceTree& tree) {
+    const std::string spdx = std::string{"SPDX-"} + "License-Identifier: Apache-2.0";
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        const bool script = file.text.starts_with("#!");
+        const auto lines = lines_of(file.text);
+        const std::size_t due = script ? 1 : 0;
+        const std::string expected = (script ? "# " : "// ") + spdx;
+        if ((file.is_cpp() || script) && (lines.size() <= due || lines[due] != expected)) {
+            found.push_back({"licence", file.path, at(due + 1, "is not " + expected)});
+        }
+    }
+    return found;
+}
+
+Findings pragma_once(const SourceTree& tree) {
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        const auto lines = lines_of(file.text);
+        const bool header = file.extension() == ".h" || file.extension() == ".cuh";
+        if (header && std::find(lines.begin(), lines.end(), "#pragma once") == lines.end()) {
+            found.push_back({"pragma_once", file.path, "has no #pragma once"});
+        }
+    }
+    return found;
+}
+
+Findings file_names(const SourceTree& tree) {
+    static const std::regex vague{R"((^|/)(common|utils?|misc|helpers?)\.(h|cpp|cu|cuh)$)"};
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        if (std::regex_search(file.path, vague)) {
+            found.push_back({"file_names", file.path, "is named for no concept"});
+        }
+    }
+    return found;
+}
+
+Findings mirrored_test(const SourceTree& tree) {
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        const std::string test = "tests/" + without_extension(file.path) + "_test.cpp";
+        // The program itself is tested as a whole, in tests/program.
+        const bool source = (file.extension() == ".cpp" || file.extension() == ".cu") &&
+                            file.path != "scenarios/orrery.cpp";
+        if (source && in_a_room(file) && tree.find(test) == nullptr) {
+            found.push_back({"mirrored_test", file.path, "has no " + test});
+        }
+    }
+    return found;
+}
+
+Findings dead_source(const SourceTree& tree) {
+    std::map<std::string, Names> words;  // by folder
+    for (const SourceFile& file : tree.files) {
+        if (file.path.ends_with("CMakeLists.txt")) {
+            words[folder_of(file.path)] = words_of(file.text);
+        }
+    }
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        if (file.extension() != ".cpp" && file.extension() != ".cu") {
+            continue;
+        }
+        bool named = false;
+        for (std::string folder = folder_of(file.path); !named; folder = folder_of(folder)) {
+            const std::size_t skip = folder.empty() ? 0 : folder.size() + 1;
+            const std::string name = file.path.substr(skip);
+            const auto list = words.find(folder);
+            named = list != words.end() && (list->second.count(name) > 0 ||
+                                            list->second.count(without_extension(name)) > 0);
+            if (folder.empty()) {
+                break;
+            }
+        }
+        if (!named) {
+            found.push_back({"dead_source", file.path, "is in no CMakeLists.txt"});
+        }
+    }
+    return found;
+}
+
+Findings third_party(const SourceTree& tree) {
+    static const std::map<std::string, std::size_t> owners_max{
+        {"spdlog", 0}, {"yaml-cpp", 1}, {"nlohmann", 2}, {"CLI", 1}, {"simgrid", 1}};
+    std::map<std::string, Names> owners;
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        if (!file.is_cpp() || !in_a_room(file)) {
+            continue;
+        }
+        for (const Include& include : includes_of(file.text)) {
+            const std::string library = library_of(include);
+            if (library.empty()) {
+                continue;
+            }
+            owners[library].insert(file.path);
+            if (file.extension() != ".cpp") {
+                found.push_back({"third_party", file.path, "spreads " + library});
+            }
+        }
+    }
+    for (const auto& [library, most] : owners_max) {
+        if (owners[library].size() > most) {
+            for (const std::string& path : owners[library]) {
+                found.push_back({"third_party", path, "is one owner too many of " + library});
+            }
+        }
+    }
+    return found;
+}
+
+Findings cuda_reach(const SourceTree& tree) {
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        if (file.extension() != ".cu" && file.extension() != ".cuh") {
+            continue;
+        }
+        Names seen{file.path};
+        std::vector<std::string> open{file.path};
+        while (!open.empty()) {
+            const SourceFile* here = tree.find(open.back());
+            open.pop_back();
+            for (const Include& include : here ? includes_of(here->text) : std::vector<Include>{}) {
+                if (!library_of(include).empty()) {
+                    found.push_back(
+                        {"cuda_reach", file.path, "reaches " + include.path + " in " + here->path});
+                }
+                if (seen.insert(include.path).second) {
+                    open.push_back(include.path);
+                }
+            }
+        }
+    }
+    return found;
+}
+
+Findings machine_path(const SourceTree& tree) {
+    // In pieces, so that this file is not a finding itself.
+    static const std::regex absolute{std::string{R"((^|[\s"'=(:])/)"} +
+                                     "(work/|root/|Users/|home/\\w)"};
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        const auto lines = lines_of(file.text);
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            if (lines[i].find('/') != std::string_view::npos &&
+                std::regex_search(lines[i].begin(), lines[i].end(), absolute)) {
+                found.push_back({"machine_path", file.path, at(i + 1, "names a machine's folder")});
+            }
+        }
+    }
+    return found;
+}
+
+Findings parallel_size(const SourceTree& tree) {
+    static const Names allowed{"models/layout_assignment.cpp",
+                               "models/pipeline_split.cpp",
+                               "models/plan.h",
+                               "models/rank_mesh.cpp",
+                               "models/validate_plan.cpp",
+                               "models/validate_plan.h"};
+    static const std::regex size{R"(\w+_parallel_size\b)"};
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        if (file.room() != "models" || !file.is_cpp()) {
+            continue;
+        }
+        const std::string code = without_comments_and_literals(file.text);
+        const bool reads = std::regex_search(code, size);
+        if (reads && allowed.count(file.path) == 0) {
+            found.push_back({"parallel_size", file.path, "reads a parallel size"});
+        } else if (!reads && allowed.count(file.path) > 0) {
+            found.push_back({"parallel_size", file.path, "may read parallel sizes needlessly"});
+        }
+    }
+    return found;
+}
+
+Findings all_findings(const SourceTree& tree) {
+    Findings all;
+    for (const auto rule : {include_direction,
+                            file_length,
+                            function_length,
+                            line_length,
+                            licence,
+                            pragma_once,
+                            file_names,
+                            mirrored_test,
+                            dead_source,
+                            third_party,
+                            cuda_reach,
+                            machine_path,
+                            parallel_size}) {
+        const Findings found = rule(tree);
+        all.insert(all.end(), found.begin(), found.end());
+    }
+    return all;
+}
+
+}  // namespace orrery::tidy

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each rule finds what it is for, and nothing in a small tidy tree.
+#include "tests/tidy/rules.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery::tidy {
+namespace {
+
+const std::string kSpdx =
+    "// SPDX-"
+    "License-Identifier: Apache-2.0\n";
+
+std::vector<std::string> paths(const Findings& findings) {
+    std::vector<std::string> all;
+    for (const Finding& finding : findings) {
+        all.push_back(finding.path);
+    }
+    return all;
+}
+
+using Paths = std::vector<std::string>;
+
+SourceTree tidy_tree() {
+    return {{{"engine/CMakeLists.txt", "add_library(orrery_engine mesh.cpp)\n"},
+             {"engine/mesh.cpp", kSpdx + "#include \"engine/mesh.h\"\nint f() { return 1; }\n"},
+             {"engine/mesh.h", kSpdx + "#pragma once\nint f();\n"},
+             {"tests/engine/CMakeLists.txt", "orrery_test(engine_test SOURCES mesh_test.cpp)\n"},
+             {"tests/engine/mesh_test.cpp", kSpdx + "#include \"engine/mesh.h\"\n"}}};
+}
+
+TEST(Rules, FindNothingInATidyTree) {
+    EXPECT_EQ(paths(all_findings(tidy_tree())), Paths{});
+}
+
+TEST(Rules, IncludesPointDownwardsOnly) {
+    const auto findings = [](const std::string& path, const std::string& include) {
+        return include_direction({{{path, "#include \"" + include + "\"\n"}}}).size();
+    };
+    EXPECT_EQ(findings("engine/a.h", "network/b.h"), 1u);
+    EXPECT_EQ(findings("network/a.h", "kernels/b.h"), 1u);
+    EXPECT_EQ(findings("kernels/a.cu", "network/b.h"), 1u);
+    EXPECT_EQ(findings("models/a.cpp", "runtime/b.h"), 1u);
+    EXPECT_EQ(findings("runtime/a.cpp", "scenarios/b.h"), 1u);
+    EXPECT_EQ(findings("scenarios/a.cpp", "tests/b.h"), 1u);
+    EXPECT_EQ(findings("engine/a.cpp", "mesh.h"), 1u);
+    EXPECT_EQ(findings("models/a.cpp", "network/b.h"), 0u);
+    EXPECT_EQ(findings("scenarios/a.cpp", "runtime/b.h"), 0u);
+    EXPECT_EQ(findings("tests/x/a.cpp", "scenarios/b.h"), 0u);
+}
+
+TEST(Rules, FilesFunctionsAndLinesHaveLimits) {
+    const auto lines = [](std::size_t count) {
+        std::string text;
+        for (std::size_t i = 0; i < count; ++i) {
+            text += "f();\n";
+        }
+        return text;
+    };
+    EXPECT_EQ(file_length({{{"engine/a.cpp", lines(500)}}}).size(), 0u);
+    EXPECT_EQ(file_length({{{"engine/a.cpp", lines(501)}}}).size(), 1u);
+    const auto function = [&](std::size_t count) {
+        return "void g() {\n" + lines(count - 2) + "}\n";
+    };
+    EXPECT_EQ(function_length({{{"engine/a.cpp", function(70)}}}).size(), 0u);
+    EXPECT_EQ(function_length({{{"engine/a.cpp", function(71)}}}).size(), 1u);
+    EXPECT_EQ(line_length({{{"engine/a.cpp", std::string(100, 'x')}}}).size(), 0u);
+    EXPECT_EQ(line_length({{{"engine/a.cpp", "\n" + std::string(101, 'x')}}}).size(), 1u);
+    EXPECT_EQ(line_length({{{"tests/CMakeLists.txt", std::string(101, 'x')}}}).size(), 1u);
+    EXPECT_EQ(line_length({{{"README.md", std::string(101, 'x')}}}).size(), 0u);
+}
+
+TEST(Rules, SourcesCarryTheLicenceAndHeadersTheirGuard) {
+    EXPECT_EQ(licence({{{"engine/a.h", "#pragma once\n" + kSpdx}}}).size(), 1u);
+    EXPECT_EQ(licence({{{"orrery", "#!/bin/sh\nset -e\n"}}}).size(), 1u);
+    EXPECT_EQ(pragma_once({{{"engine/a.h", kSpdx}, {"engine/b.cpp", kSpdx}}}).size(), 1u);
+    EXPECT_EQ(paths(file_names({{{"engine/utils.h", ""}, {"engine/mesh.h", ""}}})),
+              Paths{"engine/utils.h"});
+}
+
+TEST(Rules, EverySourceHasATestAndAPlaceInTheBuild) {
+    SourceTree tree = tidy_tree();
+    tree.files.push_back({"engine/new.cpp", kSpdx});
+    EXPECT_EQ(paths(mirrored_test(tree)), Paths{"engine/new.cpp"});
+    EXPECT_EQ(paths(dead_source(tree)), Paths{"engine/new.cpp"});
+    tree.files[0].text += "# new.cpp is not built\n";
+    EXPECT_EQ(paths(dead_source(tree)), Paths{"engine/new.cpp"});
+    tree.files[0].text += "add_library(x\n    new.cpp)\n";
+    EXPECT_EQ(paths(dead_source(tree)), Paths{});
+}
+
+TEST(Rules, BigLibrariesHaveOneOwner) {
+    const SourceFile yaml{"scenarios/a.cpp", "#include <yaml-cpp/yaml.h>\n"};
+    EXPECT_EQ(third_party({{yaml}}).size(), 0u);
+    EXPECT_EQ(third_party({{yaml, {"models/b.cpp", "#include <yaml-cpp/yaml.h>\n"}}}).size(), 2u);
+    EXPECT_EQ(third_party({{{"engine/a.h", "#include <fmt/format.h>\n"}}}).size(), 1u);
+    EXPECT_EQ(third_party({{{"engine/a.cpp", "#include <fmt/format.h>\n"}}}).size(), 0u);
+}
+
+TEST(Rules, CudaSourcesDoNotReachFmtEvenThroughHeaders) {
+    const SourceFile header{"engine/a.h", "#include <fmt/format.h>\n"};
+    const SourceFile middle{"kernels/b.h", "#include \"engine/a.h\"\n"};
+    EXPECT_EQ(paths(cuda_reach({{header, middle, {"kernels/c.cu", "#include \"kernels/b.h\"\n"}}})),
+              Paths{"kernels/c.cu"});
+    EXPECT_EQ(cuda_reach({{header, middle, {"kernels/c.cu", "#include <vector>\n"}}}).size(), 0u);
+}
+
+TEST(Rules, NoFileNamesAMachinesFolders) {
+    const std::string home = std::string{"/"} + "home/ada/data.csv";
+    EXPECT_EQ(machine_path({{{"README.md", "see " + home + "\n"}}}).size(), 1u);
+    EXPECT_EQ(machine_path({{{"README.md", "see https://x.org" + home + "\n"}}}).size(), 0u);
+}
+
+TEST(Rules, OnlyTheAssignmentOfLayoutsReadsParallelSizes) {
+    const std::string reads = "int f() { return plan.tensor_model_parallel_size; }\n";
+    EXPECT_EQ(parallel_size({{{"models/lowering.cpp", reads}}}).size(), 1u);
+    EXPECT_EQ(parallel_size({{{"models/lowering.cpp", "// tensor_model_parallel_size\n"}}}).size(),
+              0u);
+    EXPECT_EQ(parallel_size({{{"models/layout_assignment.cpp", reads}}}).size(), 0u);
+    EXPECT_EQ(parallel_size({{{"models/layout_assignment.cpp", ""}}}).size(), 1u);
+}
+
+}  // namespace
+}  // namespace orrery::tidy
