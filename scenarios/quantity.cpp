@@ -221,6 +221,9 @@ std::string to_short_text(Bytes bytes) {
 }
 
 std::string to_short_text(Time time) {
+    if (time < Time{}) {
+        return "-" + to_short_text(Time{} - time);
+    }
     const double seconds = time.seconds();
     if (seconds >= 0.9995) {
         return three_digits(seconds) + " s";

@@ -12,7 +12,8 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kBarWidth = 44;
+constexpr std::size_t kCollectivesShown = 12;
+constexpr std::size_t kBarWidth = 42;
 
 std::string cut(const std::string& text, std::size_t width) {
     std::string head = text;
@@ -26,17 +27,24 @@ std::string percent(double share) {
     return fmt::format("{:5.1f} %", share * 100);
 }
 
-// A bar from `begin` to `end`, both shares of the width, in whole characters; never invisible.
+// A bar between two shares of the width, in whole characters. What is too short for a character is
+// a thin line, nothing stays empty. A gain (end before begin) is drawn light.
 std::string bar(double begin, double end) {
     const auto at = [](double share) {
         return static_cast<std::size_t>(
             std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(kBarWidth)));
     };
-    const std::size_t first = std::min(at(begin), kBarWidth - 1);
-    const std::size_t last = std::max(at(end), first + 1);
+    if (begin == end) {
+        return {};
+    }
+    const std::size_t first = std::min(at(std::min(begin, end)), kBarWidth - 1);
+    const std::size_t last = at(std::max(begin, end));
     std::string text(first, ' ');
+    if (last <= first) {
+        return text + "▏";
+    }
     for (std::size_t i = first; i < last; ++i) {
-        text += "█";
+        text += begin < end ? "█" : "░";
     }
     return text;
 }
@@ -100,7 +108,7 @@ std::string waterfall(const Answer& a) {
                           double end,
                           const std::string& time) {
         text += fmt::format(
-            "  {:<24}{}  {:>8}  {}\n", cut(what, 23), percent(share), time, bar(begin, end));
+            "  {:<26}{}  {:>9}  {}\n", cut(what, 25), percent(share), time, bar(begin, end));
     };
     line("device peak", 1, 0, 1, to_short_text(a.iteration));
     double left = 1;
@@ -158,22 +166,45 @@ std::string links(const Answer& a) {
     return text;
 }
 
+// Calls of one name, size and algorithm are one line; the ones that move most come first.
+std::vector<CollectiveUse> merged_collectives(const Answer& a) {
+    std::vector<CollectiveUse> merged;
+    for (const CollectiveUse& use : a.collectives) {
+        const auto same = std::find_if(merged.begin(), merged.end(), [&](const CollectiveUse& m) {
+            return m.name == use.name && m.bytes == use.bytes && m.ranks == use.ranks &&
+                   m.algorithm == use.algorithm && m.protocol == use.protocol;
+        });
+        if (same == merged.end()) {
+            merged.push_back(use);
+        } else {
+            same->count += use.count;
+        }
+    }
+    return merged;
+}
+
 std::string collectives(const Answer& a) {
     if (a.collectives.empty()) {
         return {};
     }
     std::string text =
         "\nCollectives of a step           ranks      bytes  algorithm  protocol  channels    "
-        "count\n\n";
-    for (const CollectiveUse& use : a.collectives) {
+        "count\n"
+        "\n";
+    const std::vector<CollectiveUse> merged = merged_collectives(a);
+    for (std::size_t i = 0; i < std::min(merged.size(), kCollectivesShown); ++i) {
+        const CollectiveUse& use = merged[i];
         text += fmt::format("  {:<28}{:>7}  {:>9}  {:<10} {:<9} {:>7}  {:>7}\n",
                             cut(words(use.name), 27),
                             use.ranks,
                             to_short_text(use.bytes),
-                            use.algorithm,
+                            cut(use.algorithm, 10),
                             use.protocol,
                             use.channels,
                             thousands(use.count));
+    }
+    if (merged.size() > kCollectivesShown) {
+        text += fmt::format("  and {} smaller ones\n", merged.size() - kCollectivesShown);
     }
     return text;
 }

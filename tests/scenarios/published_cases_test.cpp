@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/published_cases.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "scenarios/control.h"
+#include "scenarios/reader.h"
+#include "scenarios/validation.h"
+
+namespace orrery {
+namespace {
+
+const Catalogue& shipped() {
+    static const Catalogue catalogue{ORRERY_SOURCE_DIR "/scenarios/catalogue"};
+    return catalogue;
+}
+
+std::map<std::string, PublishedCase> training() {
+    const auto rows =
+        read_published_cases(ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training.csv");
+    EXPECT_TRUE(rows) << rows.error().front().to_string();
+    std::map<std::string, PublishedCase> by_name;
+    for (const PublishedCase& row : *rows) {
+        by_name[row.name] = row;
+    }
+    return by_name;
+}
+
+TEST(PublishedCases, EveryDenseRowIsExpressible) {
+    std::size_t dense = 0;
+    for (const auto& [name, row] : training()) {
+        const auto scenario = scenario_of(row, shipped());
+        if (row.num_experts > 0) {
+            ASSERT_FALSE(scenario);
+            EXPECT_NE(scenario.error().what.find("mixture-of-experts"), std::string::npos);
+            continue;
+        }
+        ++dense;
+        EXPECT_TRUE(scenario) << name << ": " << scenario.error().to_string();
+        if (scenario) {
+            EXPECT_EQ(scenario->cluster.num_gpus(), row.num_gpus) << name;
+        }
+    }
+    EXPECT_EQ(dense, 281U);
+}
+
+// The shipped scenario files and the table's rows describe the same runs.
+TEST(PublishedCases, MegaScaleRowsAreTheShippedScenarios) {
+    ReadOptions options;
+    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
+    const auto rows = training();
+    for (const auto& [name, file] :
+         std::map<std::string, std::string>{{"MS-256-S", "megascale-175b-256"},
+                                            {"MS-12288-S", "megascale-175b-12288"},
+                                            {"MS-1024-M", "megatron-175b-1024"},
+                                            {"MS-8192-M", "megatron-175b-8192"}}) {
+        const auto row = scenario_of(rows.at(name), shipped());
+        auto scenario = read_scenario(ORRERY_SOURCE_DIR "/scenarios/" + file + ".yaml", options);
+        ASSERT_TRUE(row && scenario) << name;
+        scenario->model.name = row->model.name;
+        EXPECT_EQ(row->model, scenario->model) << name;
+        EXPECT_EQ(row->plan, scenario->plan) << name;
+        EXPECT_EQ(row->cluster.fabric.uplink_bandwidth, scenario->cluster.fabric.uplink_bandwidth);
+        EXPECT_EQ(row->cluster.fabric.name, scenario->cluster.fabric.name);
+        EXPECT_EQ(row->device.name, scenario->device.name);
+    }
+}
+
+TEST(PublishedCases, FabricWordsBecomeFabrics) {
+    PublishedCase row;
+    row.num_gpus = 64;
+    row.gpus_per_node = 8;
+    row.nic_gbps_per_gpu = 50;
+    row.fabric = "opa-x4";
+    const auto opa = fabric_of(row, shipped());
+    ASSERT_TRUE(opa);
+    EXPECT_EQ(opa->nics_per_node, 4U);
+    EXPECT_EQ(opa->nic_bandwidth.bits_per_second(), 100'000'000'000);
+    row.fabric = "ib-hdr200-rail";
+    row.nic_gbps_per_gpu = 100;
+    const auto half = fabric_of(row, shipped());
+    ASSERT_TRUE(half);
+    EXPECT_EQ(half->kind, FabricKind::rail);
+    EXPECT_EQ(half->nic_bandwidth, half->uplink_bandwidth);
+    row.fabric = "";
+    EXPECT_FALSE(fabric_of(row, shipped()));
+    row.num_gpus = 8;
+    EXPECT_TRUE(fabric_of(row, shipped()));
+}
+
+TEST(PublishedCases, UnknownWordsAndGpusAreReasonsNotGuesses) {
+    PublishedCase row = training().at("MS-256-M");
+    row.features = "warp_drive";
+    EXPECT_EQ(scenario_of(row, shipped()).error().what, "feature 'warp_drive' is not expressible");
+    row.features = "";
+    row.gpu = "a100-81g";
+    EXPECT_EQ(scenario_of(row, shipped()).error().what, "gpu 'a100-81g' is not in the catalogue");
+    row.gpu = "a100-80g";
+    row.num_gpus = 250;
+    EXPECT_FALSE(scenario_of(row, shipped()));
+}
+
+TEST(PublishedCases, BadTablesAreErrorsWithTheirLine) {
+    const std::string path = testing::TempDir() + "/cases.csv";
+    std::ifstream good{ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training.csv"};
+    std::string header;
+    std::string line;
+    std::getline(good, header);
+    std::getline(good, line);
+    std::ofstream{path} << "# comment\n" << header << "\n# another\n" << line << "\n";
+    EXPECT_EQ(read_published_cases(path)->size(), 1U);
+    const std::size_t at = line.find(",256,");
+    std::ofstream{path} << header << "\n" << line.replace(at, 5, ",many,") << "\n";
+    const auto bad = read_published_cases(path);
+    ASSERT_FALSE(bad);
+    EXPECT_NE(bad.error()[0].to_string().find("cases.csv:2: error: num_gpus 'many' must be"),
+              std::string::npos)
+        << bad.error()[0].to_string();
+    std::ofstream{path} << header << "\n";
+    EXPECT_EQ(read_published_cases(path).error()[0].what, "the table has no rows");
+    EXPECT_FALSE(read_published_cases("/nowhere.csv"));
+    EXPECT_FALSE(read_published_cases("/"));
+}
+
+// What the table's own authors found for a constant MFU: a balanced error of 8.5 %.
+TEST(Control, AConstantMfuIsAboutEightPercentWrongOnItsOwnRows) {
+    std::vector<MeasuredScenario> rows;
+    for (const auto& [name, row] : training()) {
+        if (auto scenario = scenario_of(row, shipped())) {
+            rows.push_back({std::move(*scenario), row.family, row.measured_s});
+        }
+    }
+    const Control control{rows};
+    Validation validation;
+    for (const MeasuredScenario& row : rows) {
+        const double predicted = control.predicted_s(row.scenario);
+        validation.rows.push_back({.name = "",
+                                   .family = row.family,
+                                   .measured_s = row.measured_s,
+                                   .predicted_s = predicted,
+                                   .control_s = predicted});
+    }
+    summarise_families(validation);
+    EXPECT_NEAR(validation.control_balanced_error, 0.085, 0.01);
+}
+
+TEST(Validation, PercentilesInterpolateAndRanksCorrelate) {
+    EXPECT_DOUBLE_EQ(percentile({1, 2, 3, 4}, 0.5), 2.5);
+    EXPECT_DOUBLE_EQ(percentile({1, 2, 3, 4, 5}, 0.9), 4.6);
+    EXPECT_DOUBLE_EQ(percentile({7}, 0.9), 7);
+    EXPECT_DOUBLE_EQ(spearman({1, 2, 3}, {10, 20, 30}), 1);
+    EXPECT_DOUBLE_EQ(spearman({1, 2, 3}, {30, 20, 10}), -1);
+    EXPECT_NEAR(spearman({1, 2, 2, 4}, {1, 3, 2, 4}), 0.9486832980505138, 1e-12);
+}
+
+TEST(Validation, EveryFamilyWeighsTheSame) {
+    Validation v;
+    for (int i = 0; i < 9; ++i) {
+        v.rows.push_back(
+            {.name = "", .family = "many", .measured_s = 1, .predicted_s = 1.02, .control_s = 1});
+    }
+    v.rows.push_back(
+        {.name = "", .family = "one", .measured_s = 1, .predicted_s = 0.9, .control_s = 1});
+    summarise_families(v);
+    EXPECT_NEAR(v.balanced_error, (0.02 + 0.1) / 2, 1e-12);
+    EXPECT_NEAR(v.families[0].ratios.max, 0, 1e-12);
+    EXPECT_EQ(v.families[0].ratios.pairs, 36U);
+}
+
+}  // namespace
+}  // namespace orrery
