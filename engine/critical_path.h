@@ -6,13 +6,16 @@
 // (which no numbering of ranks can change, so that folded and unfolded runs agree).
 #pragma once
 
+#include <cstring>
+
 #include "engine/cause.h"
 #include "engine/check.h"
 
 namespace orrery {
 
 inline bool preferred(const CauseTimes& a, const CauseTimes& b) {
-    return a.of > b.of;
+    // Most ties are between members that did the same.
+    return std::memcmp(&a, &b, sizeof(CauseTimes)) != 0 && a.of > b.of;
 }
 
 // The path so far to the last of several ends.

@@ -25,6 +25,7 @@ public:
     std::size_t size() const { return heap_.size(); }
     // Time::max() if none is pending.
     Time next_time() const { return heap_.empty() ? Time::max() : heap_.front().time; }
+    std::uint32_t next_target() const { return heap_.front().target; }
     Event pop();  // the earliest; among equals the first scheduled
 
 private:

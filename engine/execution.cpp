@@ -21,7 +21,6 @@ Execution::Execution(const SimulationInput& input,
       run_times_(time_runs(input, tapes)),
       streams_(quotient.ranks.size() * num_streams_),
       ranks_(quotient.ranks.size()),
-      open_(quotient.channels.size(), kNoTransfer),
       step_ends_(input.steps),
       traced_(quotient.ranks.size()) {
     for (const RankId rank : input.traced_ranks) {
@@ -34,6 +33,10 @@ Execution::Execution(const SimulationInput& input,
     if (walks) {
         walks_.resize(streams_.size());
     }
+    for (const ChannelClass& channel : quotient.channels) {
+        channels_.push_back({.first_message = transfers.channels[channel.channel].first_message,
+                             .num_members = channel.num_members});
+    }
     for (std::uint32_t s = 0; s < num_streams_; ++s) {
         for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
             const RoleTape& tape = tape_of(r);
@@ -41,6 +44,9 @@ Execution::Execution(const SimulationInput& input,
             stream.rank = r;
             stream.stream = static_cast<std::uint8_t>(s);
             stream.tape = s < tape.streams.size() ? &tape.streams[s] : nullptr;
+            stream.size = quotient.ranks[r].size;
+            stream.first_channel = quotient.ranks[r].first_channel;
+            stream.traced = !traced_[r].empty();
             stream.slows_kernels = (tape.kernel_streams & ~(std::uint64_t{1} << s)) != 0 &&
                                    input.devices[quotient.ranks[r].device].num_sms > 0;
         }
@@ -56,7 +62,6 @@ bool Execution::run() {
         begin_step(r, Time{});
     }
     drain(Time{});
-    const auto num_streams = static_cast<std::uint32_t>(streams_.size());
     while (ranks_left_ > 0) {
         if (rates_changed_) {
             rates_.settle(instant_);
@@ -71,18 +76,25 @@ bool Execution::run() {
             flows_end(now);
         }
         while (queue_.next_time() == now) {
-            const Event event = queue_.pop();
-            if (event.target < num_streams) {
-                if (streams_[event.target].generation == event.generation) {
-                    stream_event(event.target, now);
-                }
-            } else if (pool_[event.target - num_streams].generation == event.generation) {
-                transfer_event(event.target - num_streams, now);
-            }
-            drain(now);
+            handle(queue_.pop(), now);
         }
     }
     return true;
+}
+
+void Execution::handle(const Event& event, Time now) {
+    const auto num_streams = static_cast<std::uint32_t>(streams_.size());
+    if (!queue_.empty() && queue_.next_target() >= num_streams) {
+        prefetch_all(&pool_[queue_.next_target() - num_streams]);
+    }
+    if (event.target < num_streams) {
+        if (streams_[event.target].generation == event.generation) {
+            stream_event(event.target, now);
+        }
+    } else if (pool_[event.target - num_streams].generation == event.generation) {
+        transfer_event(event.target - num_streams, now);
+    }
+    drain(now);
 }
 
 // --- steps and streams ---
@@ -211,7 +223,7 @@ void Execution::end_item(std::uint32_t id, const TapeItem& item, Time now) {
     stream.ended = now;
     ++stream.item;
     ++stream.generation;
-    report_progress(item, r);
+    report_progress(item, stream.size);
     if (item.watched) {
         for (std::uint32_t s = 0; s < num_streams_; ++s) {
             StreamState& other = streams_[stream_of(r, s)];
@@ -233,8 +245,8 @@ void Execution::end_item(std::uint32_t id, const TapeItem& item, Time now) {
     }
 }
 
-void Execution::report_progress(const TapeItem& item, std::uint32_t r) {
-    ops_done_ += std::int64_t{item.num_ops} * quotient_.ranks[r].size;
+void Execution::report_progress(const TapeItem& item, std::uint32_t size) {
+    ops_done_ += std::int64_t{item.num_ops} * size;
     if (ops_done_ >= next_report_ && input_.progress) {
         input_.progress(static_cast<double>(ops_done_) / static_cast<double>(ops_total_));
         next_report_ = ops_done_ + ops_total_ / 200;

@@ -59,8 +59,9 @@ private:
     void finish_run(std::uint32_t stream, const TapeItem& item, Time end);
     void end_item(std::uint32_t stream, const TapeItem& item, Time now);
     void stream_event(std::uint32_t stream, Time now);
+    void handle(const Event& event, Time now);
     void drain(Time now);
-    void report_progress(const TapeItem& item, std::uint32_t r);
+    void report_progress(const TapeItem& item, std::uint32_t size);
 
     void change_held(std::uint32_t r, Time now, std::int64_t sms);
     void trace_walk(std::uint32_t stream, Time now);
@@ -100,15 +101,10 @@ private:
                         ranks_[rank_of(stream)].host_start + item_after(stream).launch);
     }
     // A collective of many ranks waits for memory once, not once a member.
-    void prefetch(std::uint32_t stream) const {
-        const char* state = reinterpret_cast<const char*>(&streams_[stream]);
-        for (std::size_t at = 0; at < sizeof(StreamState); at += 64) {
-            __builtin_prefetch(state + at, 1);
-        }
-        const char* rank = reinterpret_cast<const char*>(
-            ranks_.data() + stream % static_cast<std::uint32_t>(ranks_.size()));
-        for (std::size_t at = 0; at < sizeof(RankState); at += 64) {
-            __builtin_prefetch(rank + at, 1);
+    template <class T>
+    static void prefetch_all(const T* what) {
+        for (std::size_t at = 0; at < sizeof(T); at += 64) {
+            __builtin_prefetch(reinterpret_cast<const char*>(what) + at, 1);
         }
     }
     bool last_step(std::uint32_t r) const { return ranks_[r].step + 1 == input_.steps; }
@@ -126,8 +122,8 @@ private:
     std::vector<RunTimes> run_times_;
     std::vector<StreamState> streams_;  // stream * rank classes + rank class: peers lie close
     std::vector<RankState> ranks_;
-    std::vector<RunWalk> walks_;       // by stream; empty if no run is ever walked
-    std::vector<std::uint32_t> open_;  // by channel class: first open transfer
+    std::vector<RunWalk> walks_;          // by stream; empty if no run is ever walked
+    std::vector<ChannelState> channels_;  // by channel class
     std::vector<OpenTransfer> pool_;
     std::vector<std::uint32_t> free_;
     std::vector<std::uint32_t> flow_owner_;  // by FlowId

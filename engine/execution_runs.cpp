@@ -18,7 +18,7 @@ void Execution::begin_run(std::uint32_t id, const TapeItem& item, Time now) {
     stream.start = now;
     const Time launch = rank.host_start + item.launch;
     Time due = std::max(now + run.duration, launch + run.launch_bound);
-    if (rank.held_sms > 0 || !traced_[r].empty()) {
+    if (rank.held_sms > 0 || stream.traced) {
         begin_walk(walks_[id],
                    run,
                    input_.devices[device].num_sms,
@@ -43,7 +43,7 @@ void Execution::end_run(std::uint32_t id, Time now) {
 void Execution::finish_run(std::uint32_t id, const TapeItem& item, Time now) {
     const std::uint32_t r = rank_of(id);
     StreamState& stream = streams_[id];
-    const auto size = static_cast<std::int64_t>(quotient_.ranks[r].size);
+    const auto size = static_cast<std::int64_t>(stream.size);
     const CauseTimes* busy = nullptr;
     Time kernel_time;
     if (!walks_.empty() && walks_[id].run != nullptr) {

@@ -30,7 +30,7 @@ void Execution::arrive(std::uint32_t id, const TapeItem& item, Time now) {
 
 void Execution::join(std::uint32_t id, const TapePart& part, Time now) {
     const std::uint32_t r = rank_of(id);
-    const std::uint32_t c = quotient_.channel_of[quotient_.ranks[r].first_channel + part.channel];
+    const std::uint32_t c = quotient_.channel_of[streams_[id].first_channel + part.channel];
     const std::uint32_t sequence =
         ranks_[r].step * tape_of(r).channels[part.channel].messages_per_step + part.sequence;
     const std::uint32_t t = open_transfer(c, sequence, part.message);
@@ -50,16 +50,16 @@ void Execution::join(std::uint32_t id, const TapePart& part, Time now) {
 // A run that ends at `due` tells the collective after it, if nothing but the arrivals decides when
 // that ends and no kernel would notice the arrival. False if it has to have its own event.
 bool Execution::promise(std::uint32_t id, const TapeItem& item, Time due) {
-    const std::uint32_t r = rank_of(id);
-    if (!item.leads_to_collective || !traced_[r].empty()) {
+    StreamState& stream = streams_[id];
+    if (!item.leads_to_collective || stream.traced) {
         return false;
     }
+    const std::uint32_t r = stream.rank;
     const TapePart& part = tape_of(r).parts[item_after(id).first_part];
-    const std::uint32_t c = quotient_.channel_of[quotient_.ranks[r].first_channel + part.channel];
-    const Channel& channel = transfers_.channels[quotient_.channels[c].channel];
-    const Message& message = transfers_.messages[channel.first_message + part.message];
+    const std::uint32_t c = quotient_.channel_of[stream.first_channel + part.channel];
+    const Message& message = transfers_.messages[channels_[c].first_message + part.message];
     if (!message.fixed || message.alone == Time::max() ||
-        (streams_[id].slows_kernels && message.sms > 0)) {
+        (stream.slows_kernels && message.sms > 0)) {
         return false;
     }
     const std::uint32_t sequence =
@@ -68,7 +68,6 @@ bool Execution::promise(std::uint32_t id, const TapeItem& item, Time due) {
     OpenTransfer& transfer = pool_[t];
     transfer.participants.push_back(id);
     transfer.promised = true;
-    StreamState& stream = streams_[id];
     stream.phase = StreamPhase::promised;
     stream.due = due;
     stream.transfer = t;
@@ -96,7 +95,8 @@ void Execution::expect_end(std::uint32_t t) {
 void Execution::keep_promises(std::uint32_t t, Time now) {
     OpenTransfer& transfer = pool_[t];
     for (const std::uint32_t id : transfer.participants) {
-        prefetch(id);
+        prefetch_all(&streams_[id]);
+        prefetch_all(&ranks_[id % ranks_.size()]);
     }
     for (const std::uint32_t id : transfer.participants) {
         StreamState& stream = streams_[id];
@@ -110,7 +110,7 @@ void Execution::keep_promises(std::uint32_t t, Time now) {
             trace_walk(id, now);
         }
         finish_run(id, run, stream.due);
-        report_progress(run, r);
+        report_progress(run, stream.size);
         ++stream.item;
         if (arrival > stream.due) {
             stream.path = launch_path(r, item_of(id));
@@ -127,7 +127,8 @@ void Execution::keep_promises(std::uint32_t t, Time now) {
 std::uint32_t Execution::open_transfer(std::uint32_t c,
                                        std::uint32_t sequence,
                                        std::uint32_t message) {
-    for (std::uint32_t t = open_[c]; t != kNoTransfer; t = pool_[t].next) {
+    ChannelState& channel = channels_[c];
+    for (std::uint32_t t = channel.open; t != kNoTransfer; t = pool_[t].next) {
         if (pool_[t].sequence == sequence) {
             return t;
         }
@@ -138,11 +139,10 @@ std::uint32_t Execution::open_transfer(std::uint32_t c,
     }
     const std::uint32_t t = free_.back();
     free_.pop_back();
-    const ChannelClass& channel = quotient_.channels[c];
     OpenTransfer& transfer = pool_[t];
     transfer.arrival.end = Time::picoseconds(-1);
     transfer.channel = c;
-    transfer.message = transfers_.channels[channel.channel].first_message + message;
+    transfer.message = channel.first_message + message;
     transfer.sequence = sequence;
     transfer.missing = channel.num_members;
     transfer.phase = 0;
@@ -150,13 +150,13 @@ std::uint32_t Execution::open_transfer(std::uint32_t c,
     transfer.in_latency = false;
     transfer.promised = false;
     transfer.participants.clear();
-    transfer.next = open_[c];
-    open_[c] = t;
+    transfer.next = channel.open;
+    channel.open = t;
     return t;
 }
 
 void Execution::close_transfer(std::uint32_t t) {
-    std::uint32_t* link = &open_[pool_[t].channel];
+    std::uint32_t* link = &channels_[pool_[t].channel].open;
     while (*link != t) {
         link = &pool_[*link].next;
     }
@@ -280,12 +280,16 @@ void Execution::end_part(std::uint32_t id, const OpenTransfer& transfer, Time no
     const std::uint32_t r = rank_of(id);
     StreamState& stream = streams_[id];
     const TapeItem& item = item_of(id);
-    CauseTimes path = transfer.arrival.path;
-    add_transfer(
-        path, item.cause, transfers_.messages[transfer.message].alone, now - transfer.data_start);
-    if (now > stream.last_end || preferred(path, stream.path)) {
-        stream.path = path;
+    const Time alone = transfers_.messages[transfer.message].alone;
+    const Time taken = now - transfer.data_start;
+    if (now > stream.last_end) {
+        stream.path = transfer.arrival.path;
+        add_transfer(stream.path, item.cause, alone, taken);
         stream.last_end = now;
+    } else {
+        CauseTimes path = transfer.arrival.path;
+        add_transfer(path, item.cause, alone, taken);
+        stream.path = preferred(path, stream.path) ? path : stream.path;
     }
     stream.due = std::max(stream.due, transfer.data_start);
     if (--stream.parts_left > 0) {
@@ -295,10 +299,9 @@ void Execution::end_part(std::uint32_t id, const OpenTransfer& transfer, Time no
         change_held(r, now, -std::int64_t{sms_of(r, item)});
     }
     if (last_step(r)) {
-        busy_[item.cause] +=
-            (now - stream.start) * static_cast<std::int64_t>(quotient_.ranks[r].size);
+        busy_[item.cause] += (now - stream.start) * static_cast<std::int64_t>(stream.size);
     }
-    if (!traced_[r].empty()) {
+    if (stream.traced) {
         trace_item(id, item, stream.due, now);
     }
     end_item(id, item, now);

@@ -35,10 +35,13 @@ struct StreamState {
     std::uint32_t awaited_items = 0;  // while blocked: on so many items
     std::uint32_t transfer = 0;       // while promised: the one that it will join
     std::uint32_t rank = 0;           // class
+    std::uint32_t size = 0;           // of the class
+    std::uint32_t first_channel = 0;  // of the rank, in Quotient::channel_of
     const TapeStream* tape = nullptr;
     std::uint8_t awaited_stream = 0;  // of this stream
     std::uint8_t stream = 0;          // its own number
     bool slows_kernels = false;       // would its ops' SMs be missing on other streams?
+    bool traced = false;
     StreamPhase phase = StreamPhase::done;
 };
 
@@ -52,6 +55,13 @@ struct RankState {
 };
 
 inline constexpr std::uint32_t kNoTransfer = UINT32_MAX;
+
+// One channel class, and its transfers in flight.
+struct ChannelState {
+    std::uint32_t first_message = 0;  // Transfers::messages
+    std::uint32_t num_members = 0;
+    std::uint32_t open = kNoTransfer;
+};
 
 struct OpenTransfer {
     LatestPath arrival;
