@@ -103,7 +103,8 @@ Value ChunkLowering::embed(BlockBuilder& b) {
              {},
              {&rows},
              {table.weight});
-    Value x = b.relayout("embedding reduce", rows, layouts_.residual, Lifetime::micro_batch);
+    const Value x = b.relayout("embedding reduce", rows, layouts_.residual, Lifetime::micro_batch);
+    b.outlive_slot(x);
     if (chunk_.position.elements > 0) {
         b.kernel("position embedding",
                  residual_add(b.local_tokens(x), model_.hidden_size, x.dtype),

@@ -222,8 +222,8 @@ TEST(Transition, MovesATensorBetweenAnyTwoPlacementsOfOneAxis) {
                 if (from == sharded(1) || to == sharded(1)) {
                     continue;  // below: which of two axes is the inner one is not theirs to say
                 }
-                EXPECT_EQ(moved(start, before, after, mesh),
-                          distribute(global, after, mesh, random))
+                EXPECT_TRUE(moved(start, before, after, mesh) ==
+                            distribute(global, after, mesh, random))
                     << size;
             }
         }
@@ -234,12 +234,12 @@ TEST(Transition, MovesATensorBetweenAnyTwoPlacementsOfOneAxis) {
 TEST(Transition, MovesATensorBetweenRandomLayouts) {
     std::mt19937_64 random(2);
     int collectives = 0;
-    for (int round = 0; round < 2000; ++round) {
+    for (int round = 0; round < 400; ++round) {
         const Mesh mesh({{"a", static_cast<std::uint32_t>(1 + random() % 3)},
                          {"b", static_cast<std::uint32_t>(1 + random() % 3)},
                          {"c", static_cast<std::uint32_t>(1 + random() % 2)}});
         // Axis i shards dimension i, or dimension 3 + i: nobody meets anybody.
-        const Array global = random_array({3, 3, 2, 3, 3, 2}, random);
+        const Array global = random_array({6, 6, 2, 6, 6, 2}, random);
         Layout from(3);
         Layout to(3);
         for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -249,11 +249,11 @@ TEST(Transition, MovesATensorBetweenRandomLayouts) {
             to[axis] = all[random() % 3];
         }
         collectives += static_cast<int>(transition(from, to).size());
-        EXPECT_EQ(moved(distribute(global, from, mesh, random), from, to, mesh),
-                  distribute(global, to, mesh, random))
+        EXPECT_TRUE(moved(distribute(global, from, mesh, random), from, to, mesh) ==
+                    distribute(global, to, mesh, random))
             << "round " << round;
     }
-    EXPECT_GT(collectives, 1000);
+    EXPECT_GT(collectives, 300);
 }
 
 TEST(Transition, SharesACollectiveBetweenAxesAndScattersFirst) {

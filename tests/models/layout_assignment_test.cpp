@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/layout_assignment.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace orrery {
+namespace {
+
+std::string contents(const std::filesystem::path& path) {
+    std::ifstream in(path);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+// Communication is derived from layouts: outside their assignment no file of the lowering reads a
+// size of the plan's parallelism. (Plan validation, the mesh and the pipeline split come before.)
+TEST(LayoutAssignment, IsTheOnlyPlaceOfTheLoweringThatReadsParallelSizes) {
+    const std::vector<std::string> before{"divisors",
+                                          "flops",
+                                          "layout_assignment",
+                                          "plan",
+                                          "pipeline_split",
+                                          "rank_mesh",
+                                          "transformer",
+                                          "validate_plan"};
+    int files = 0;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::string{ORRERY_SOURCE_DIR} + "/models")) {
+        const std::filesystem::path path = entry.path();
+        if (std::ranges::count(before, path.stem().string()) > 0 ||
+            (path.extension() != ".cpp" && path.extension() != ".h")) {
+            continue;
+        }
+        ++files;
+        EXPECT_EQ(contents(path).find("parallel_size"), std::string::npos) << path;
+    }
+    EXPECT_GT(files, 15);
+}
+
+TEST(LayoutAssignment, LeavesAxesOfSizeOneReplicated) {
+    const LayoutAssignment a =
+        assign_layouts({.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params});
+    for (const Layout& layout : {a.residual, a.query, a.tokens, a.column_weight, a.embedding}) {
+        EXPECT_EQ(layout, Layout(4));
+    }
+    EXPECT_EQ(a.weights, Placement::replicate);  // nobody to share with
+    EXPECT_FALSE(a.stream_key_value);
+}
+
+TEST(LayoutAssignment, PutsEachParallelismOnItsOwnDimension) {
+    const LayoutAssignment a = assign_layouts({.tensor_model_parallel_size = 2,
+                                               .context_parallel_size = 2,
+                                               .data_parallel_size = 2,
+                                               .sequence_parallel = true});
+    EXPECT_EQ(a.residual,
+              (Layout{sharded(kSequence), sharded(kSequence), sharded(kBatch), replicated()}));
+    EXPECT_EQ(a.query,
+              (Layout{sharded(kWidth), sharded(kSequence), sharded(kBatch), replicated()}));
+    EXPECT_EQ(a.column_weight[0], sharded(kOutput));
+    EXPECT_EQ(a.row_weight[0], sharded(kInput));
+    EXPECT_EQ(a.data_axes, 0b0110u);
+    EXPECT_TRUE(a.stream_key_value);
+}
+
+}  // namespace
+}  // namespace orrery
