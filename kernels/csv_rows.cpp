@@ -4,7 +4,9 @@
 #include "kernels/csv_rows.h"
 
 // The library cuts long file names with strncpy on purpose.
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wstringop-truncation"
+#endif
 #define CSV_IO_NO_THREAD
 #include <libfccp/csv.h>
 

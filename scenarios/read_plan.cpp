@@ -120,6 +120,9 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
     reader.boolean("overlap_grad_reduce", plan.overlap_grad_reduce);
     reader.boolean("overlap_param_gather", plan.overlap_param_gather);
     reader.boolean("tp_comm_overlap", plan.tp_comm_overlap);
+    reader.boolean("async_tensor_model_parallel_allreduce",
+                   plan.async_tensor_model_parallel_allreduce);
+    reader.boolean("scatter_gather_tensors_in_pipeline", plan.scatter_gather_tensors_in_pipeline);
     reader.integer("tp_comm_overlap_chunks", plan.tp_comm_overlap_chunks, {1, 1024});
     reader.boolean("overlap_p2p", plan.overlap_p2p);
     reader.boolean("embedding_and_loss_as_layers", plan.embedding_and_loss_as_layers);

@@ -166,13 +166,14 @@ std::string links(const Answer& a) {
     return text;
 }
 
-// Calls of one name, size and algorithm are one line; the ones that move most come first.
+// Calls of one name, printed size and algorithm are one line; the ones that move most come first.
 std::vector<CollectiveUse> merged_collectives(const Answer& a) {
     std::vector<CollectiveUse> merged;
     for (const CollectiveUse& use : a.collectives) {
         const auto same = std::find_if(merged.begin(), merged.end(), [&](const CollectiveUse& m) {
-            return m.name == use.name && m.bytes == use.bytes && m.ranks == use.ranks &&
-                   m.algorithm == use.algorithm && m.protocol == use.protocol;
+            return m.name == use.name && to_short_text(m.bytes) == to_short_text(use.bytes) &&
+                   m.ranks == use.ranks && m.algorithm == use.algorithm &&
+                   m.protocol == use.protocol;
         });
         if (same == merged.end()) {
             merged.push_back(use);
@@ -212,8 +213,9 @@ std::string collectives(const Answer& a) {
 std::string footer(const Answer& a) {
     return fmt::format(
         "\nKernel time: {:.0f} % measured, {:.0f} % interpolated, {:.0f} % roofline. Network: {}.\n"
-        "Simulated {} ops in {:.2f} s with {}: {} fold classes, {} flows, {} paths, {} rate "
-        "solves.\norrery {}, seed {}\n",
+        "Simulated {} ops in {:.2f} s and {}:\n"
+        "{} fold classes, {} flows on {} paths, {} rate solves.\n"
+        "orrery {}, seed {}\n",
         a.cost_sources.measured * 100,
         a.cost_sources.interpolated * 100,
         a.cost_sources.roofline * 100,

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -215,8 +216,15 @@ void write_perfetto_trace(std::ostream& out,
                           const std::vector<TracedOp>& trace) {
     Writer writer{out, program};
     writer.begin();
+    std::uint32_t last_step = 0;
+    for (const TracedOp& op : trace) {
+        last_step = std::max(last_step, op.step);
+    }
     const TracedOp* last = nullptr;
     for (const TracedOp& op : trace) {
+        if (op.step != last_step) {
+            continue;
+        }
         if (last == nullptr || last->rank != op.rank) {
             writer.describe_rank(op.rank);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the traced ranks of a simulation for Perfetto (ui.perfetto.dev): protobuf messages of
+// Writes the last step of the traced ranks for Perfetto (ui.perfetto.dev): protobuf messages of
 // perfetto/trace (TracePacket, TrackEvent, TrackDescriptor, InternedData), encoded here.
 //   1. a process per rank, a thread per stream
 //   2. a slice per op, categories are causes; step, chunk and micro-batch as arguments

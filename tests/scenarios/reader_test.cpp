@@ -107,6 +107,8 @@ TEST(Reader, EveryKeyOfThePlanReachesItsField) {
   overlap_param_gather: true
   tp_comm_overlap: true
   tp_comm_overlap_chunks: 8
+  async_tensor_model_parallel_allreduce: false
+  scatter_gather_tensors_in_pipeline: false
   overlap_p2p: true
   embedding_and_loss_as_layers: false
   ddp_bucket_size: 40000000
@@ -138,6 +140,8 @@ TEST(Reader, EveryKeyOfThePlanReachesItsField) {
         .overlap_param_gather = true,
         .tp_comm_overlap = true,
         .overlap_p2p = true,
+        .async_tensor_model_parallel_allreduce = false,
+        .scatter_gather_tensors_in_pipeline = false,
         .tp_comm_overlap_chunks = 8,
         .fused_norm = false,
         .fused_activation = false,

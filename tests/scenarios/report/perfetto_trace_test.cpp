@@ -174,6 +174,16 @@ TEST(PerfettoTrace, SlicesCarryTheirChunkAndMicroBatch) {
     }
 }
 
+TEST(PerfettoTrace, HoldsTheLastStepOnly) {
+    std::vector<TracedOp> trace = small_trace();
+    trace[2].step = 1;
+    std::size_t ends = 0;
+    for (const Fields& packet : packets_of(small_program(), trace)) {
+        ends += packet.contains(11) && one(decode(one(packet, 11).bytes), 9).number == 2 ? 1 : 0;
+    }
+    EXPECT_EQ(ends, 1U);
+}
+
 TEST(PerfettoTrace, AnUnwritablePlaceLeavesNothingBehind) {
     const auto result = write_perfetto_trace("/nowhere/trace", small_program(), small_trace());
     ASSERT_FALSE(result);

@@ -37,6 +37,13 @@ Answer sample(const std::string& name) {
     a.memory.moment = name;
     a.memory.largest = {{name, TensorKind::weights, Bytes{1 << 30}}};
     a.simulated_ops = 123'456'789'012;
+    a.flows = 12'345'678'901;
+    a.rate_solves = 12'345'678'901;
+    a.fold_classes = 12'288;
+    a.distinct_paths = 1'234'567;
+    a.peak_rss_bytes = std::int64_t{4} << 30;
+    a.wall_s = 12345.67;
+    a.network_model = "analytic";
     a.version = "0.1.0";
     return a;
 }
