@@ -246,6 +246,43 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
     return b.finish();
 }
 
+namespace {
+
+// A tensor of the step's end that belongs to no single parameter.
+TensorId fp32_tensor(ProgramTables& tables,
+                     const LayoutAssignment& layouts,
+                     std::string name,
+                     Lifetime lifetime,
+                     TensorKind kind,
+                     Bytes bytes) {
+    return tables.tensor({.name = std::move(name),
+                          .parameter = {},
+                          .dtype = Dtype::fp32,
+                          .kind = kind,
+                          .lifetime = lifetime,
+                          .global_shape = {},
+                          .layout = Layout(layouts.mesh.axes().size()),
+                          .bytes = bytes,
+                          .buffer = 0,
+                          .offset = Bytes{}});
+}
+
+// The axes whose ranks hold other gradients: each adds its part of the norm.
+std::uint32_t gradient_norm_axes(const LayoutAssignment& layouts) {
+    std::uint32_t axes = 0;
+    for (std::uint32_t axis = 0; axis < layouts.mesh.axes().size(); ++axis) {
+        const bool replicates =
+            (layouts.data_axes >> axis & 1u) != 0 &&
+            (layouts.optimizer != Placement::shard || (layouts.shard_axes >> axis & 1u) == 0);
+        if (layouts.mesh.size(axis) > 1 && !replicates) {
+            axes |= 1u << axis;
+        }
+    }
+    return axes;
+}
+
+}  // namespace
+
 SegmentId lower_optimizer(ProgramTables& tables,
                           const Transformer&,
                           const ParallelPlan& plan,
@@ -253,14 +290,11 @@ SegmentId lower_optimizer(ProgramTables& tables,
                           std::int32_t stage,
                           const std::vector<Chunk*>& chunks) {
     SegmentBuilder b{tables, fmt::format("stage {} optimizer", stage)};
-    const Dtype weight_dtype = plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
+    const Dtype weight_dtype = weight_dtype_of(plan);
     const std::int64_t ranks = layouts.optimizer == Placement::shard ? layouts.shard_ranks() : 1;
     std::int64_t elements = 0;
-    OpSpec spec{.name = "gradient norm",
-                .cause = Cause::optimizer,
-                .reads = {},
-                .writes = {},
-                .accumulates = {}};
+    OpSpec spec = spec_of(Cause::optimizer);
+    spec.name = "gradient norm";
     std::vector<TensorId> weights;
     std::vector<TensorId> gradients;
     for (Chunk* chunk : chunks) {
@@ -272,36 +306,18 @@ SegmentId lower_optimizer(ProgramTables& tables,
     }
     // Master weights and two moments in fp32; fp32 weights are their own master copy.
     const std::int64_t state_size = weight_dtype == Dtype::fp32 ? 8 : 12;
-    const auto tensor = [&](std::string name, Lifetime lifetime, TensorKind kind, Bytes bytes) {
-        return tables.tensor({.name = std::move(name),
-                              .parameter = {},
-                              .dtype = Dtype::fp32,
-                              .kind = kind,
-                              .lifetime = lifetime,
-                              .global_shape = {},
-                              .layout = Layout(layouts.mesh.axes().size()),
-                              .bytes = bytes,
-                              .buffer = 0,
-                              .offset = Bytes{}});
-    };
-    const TensorId state = tensor(fmt::format("stage {} optimizer state", stage),
-                                  Lifetime::persistent,
-                                  TensorKind::optimizer,
-                                  Bytes{elements * state_size});
-    const TensorId norm = tensor("gradient norm", Lifetime::slot, TensorKind::workspace, Bytes{4});
+    const TensorId state = fp32_tensor(tables,
+                                       layouts,
+                                       fmt::format("stage {} optimizer state", stage),
+                                       Lifetime::persistent,
+                                       TensorKind::optimizer,
+                                       Bytes{elements * state_size});
+    const TensorId norm = fp32_tensor(
+        tables, layouts, "gradient norm", Lifetime::slot, TensorKind::workspace, Bytes{4});
     spec.reads = gradients;
     spec.writes = {norm};
     b.kernel(gradient_norm(elements, plan.gradient_dtype), spec);
-    // Every rank that holds other gradients adds its part.
-    std::uint32_t axes = 0;
-    for (std::uint32_t axis = 0; axis < layouts.mesh.axes().size(); ++axis) {
-        const bool replicates =
-            (layouts.data_axes >> axis & 1u) != 0 &&
-            (layouts.optimizer != Placement::shard || (layouts.shard_axes >> axis & 1u) == 0);
-        if (layouts.mesh.size(axis) > 1 && !replicates) {
-            axes |= 1u << axis;
-        }
-    }
+    const std::uint32_t axes = gradient_norm_axes(layouts);
     if (axes != 0) {
         b.collective({.kind = CollectiveKind::all_reduce,
                       .group = tables.group(axes),
