@@ -117,7 +117,16 @@ std::string unknown_word(const std::vector<std::string>& words) {
     return {};
 }
 
-void set_model(const std::vector<std::string>& words, Transformer& model) {
+// Dropout of a row that doesn't say: the default of Megatron-LM's arguments and of NeMo's GPT-3
+// recipes is 0.1; Llama-style recipes and everything else run without.
+double default_dropout(const PublishedCase& row) {
+    const bool gpt_of_nemo = starts(row, "nemo") && !row.model.gated_mlp();
+    return starts(row, "megatron-lm") || gpt_of_nemo ? 0.1 : 0.0;
+}
+
+void set_model(const PublishedCase& row,
+               const std::vector<std::string>& words,
+               Transformer& model) {
     const bool llama_style = model.gated_mlp();
     if (has(words, "squared_relu")) {
         model.activation = Activation::squared_relu;
@@ -137,7 +146,8 @@ void set_model(const std::vector<std::string>& words, Transformer& model) {
     model.sliding_window = integer_of(words, "sliding_window");
     model.sliding_window_every = std::max<std::int64_t>(1, integer_of(words, "swa_every"));
     const std::string dropout = value_of(words, "dropout");
-    model.dropout = dropout.empty() ? 0 : std::clamp(std::atof(dropout.c_str()), 0.0, 0.999);
+    model.dropout =
+        dropout.empty() ? default_dropout(row) : std::clamp(std::atof(dropout.c_str()), 0.0, 0.999);
 }
 
 AttentionKernel attention_of(const PublishedCase& row,
@@ -178,7 +188,9 @@ void set_plan(const PublishedCase& row,
         !starts(row, "llm-foundry") && row.stack != "megatron-lm-v2";
     const bool unfused = starts(row, "llm-foundry") || starts(row, "megatron-lm-285068c8");
     const bool both = has(words, "fused_norm_gelu");
-    plan.fused_norm = both || !unfused;
+    // Bias, dropout and addition are one kernel in Megatron-LM, the norm after them another.
+    plan.fused_norm = both;
+    plan.async_tensor_model_parallel_allreduce = row.stack != "megatron-lm-v2";
     plan.fused_activation = both || has(words, "fused_gelu") ||
                             (!unfused && !starts(row, "llm.c") && !starts(row, "megascale"));
     plan.cuda_graphs = has(words, "cuda_graphs");
@@ -330,7 +342,7 @@ Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogu
         return fail(row.where, set.error().what, set.error().hint);
     }
     scenario.model = row.model;
-    set_model(words, scenario.model);
+    set_model(row, words, scenario.model);
     scenario.plan = row.plan;
     set_plan(row, words, scenario.device, scenario.plan);
     scenario.plan.data_parallel_size =

@@ -14,6 +14,38 @@ constexpr std::array kKernelCauses{Cause::useful_compute,
                                    Cause::optimizer,
                                    Cause::interference};
 
+constexpr std::array kCommunicationCauses{Cause::exposed_data,
+                                          Cause::exposed_tensor,
+                                          Cause::exposed_context,
+                                          Cause::exposed_pipeline,
+                                          Cause::exposed_other,
+                                          Cause::network_contention,
+                                          Cause::launch,
+                                          Cause::host,
+                                          Cause::copy};
+
+// A path through communication passes by kernels that ran meanwhile. That much of the communication
+// was hidden, not exposed: taken off its entries in proportion, the remainder off the largest.
+void hide_communication(Time hidden, CauseTimes& parts) {
+    Time all;
+    Cause largest = Cause::exposed_data;
+    for (const Cause c : kCommunicationCauses) {
+        all += parts[c];
+        largest = parts[c] > parts[largest] ? c : largest;
+    }
+    if (all <= Time{}) {
+        return;
+    }
+    Time left = hidden;
+    for (const Cause c : kCommunicationCauses) {
+        const auto share = static_cast<std::int64_t>(static_cast<__int128>(hidden.picoseconds()) *
+                                                     parts[c].picoseconds() / all.picoseconds());
+        parts[c] -= Time::picoseconds(share);
+        left -= Time::picoseconds(share);
+    }
+    parts[largest] -= left;
+}
+
 }  // namespace
 
 std::vector<LostMfu> waterfall(const WaterfallInput& input) {
@@ -32,7 +64,11 @@ std::vector<LostMfu> waterfall(const WaterfallInput& input) {
         busiest = std::max(busiest, t);
     }
     parts[Cause::stage_imbalance] = busiest - mean_kernels;
-    parts[Cause::pipeline_bubble] = path_kernels - busiest;
+    if (path_kernels >= busiest) {
+        parts[Cause::pipeline_bubble] = path_kernels - busiest;
+    } else {
+        hide_communication(busiest - path_kernels, parts);
+    }
     parts[Cause::counted_not_executed] = parts[Cause::useful_compute] - input.model_time;
     parts[Cause::useful_compute] = Time{};
     std::vector<LostMfu> lost;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the device's peak to the MFU: where the step's time went. The parts add up to the step
 // exactly, in picoseconds, because they are the critical path's own entries:
-//   communication, launches, contention: what the critical path spent on them;
+//   communication, launches, contention: what the critical path spent on them, less the kernels
+//   that ran meanwhile beside the path;
 //   kernels (inefficiency, memory-bound, recomputation, optimizer, interference): the mean over
 //   ranks of what they take;
 //   pipeline_bubble: kernel time on the path beyond that of the busiest rank (the path runs through
