@@ -188,7 +188,7 @@ Value BlockBuilder::relayout(std::string_view name,
             .kind = step.kind,
             .group = ops.tables().group(step.axes),
             .bytes = Bytes{(elements + count - 1) / count * size_bytes(v.dtype)},
-            .wire = v.dtype,
+            .wire = v.dtype == Dtype::fp8 ? Dtype::uint8 : v.dtype,
             .communicator = 0,
             .sm_limit = chunks == 1 ? std::uint16_t{0}
                                     : (gather ? kOverlappedGatherSms : kOverlappedReduceSms)};
@@ -215,24 +215,35 @@ Dtype BlockBuilder::gemm_dtype(const Parameter& w) const {
     return inside_block ? plan.precision : activation_dtype();
 }
 
-void BlockBuilder::cast_for_gemm(std::string_view name, const Value& x, const Parameter& w) {
-    if (gemm_dtype(w) != Dtype::fp8) {
-        return;
+Value BlockBuilder::quantised(std::string_view name,
+                              const Value& x,
+                              const Parameter& w,
+                              Lifetime lifetime) {
+    if (gemm_dtype(w) != Dtype::fp8 || x.dtype == Dtype::fp8) {
+        return x;
     }
-    kernel(std::string{name} + " cast",
+    const std::string text = std::string{name} + " cast";
+    Value y = value(text, x.shape[kWidth], x.layout, lifetime, Dtype::fp8, TensorKind::activations);
+    kernel(text,
            cast_transpose(local_tokens(x), local_width(x), x.dtype, Dtype::fp8),
            Cause::memory_bound_kernels,
            {&x},
-           {});
+           {&y});
+    return y;
+}
+
+Value BlockBuilder::as_quantised(Value x, const Parameter& w) const {
+    x.dtype = gemm_dtype(w) == Dtype::fp8 ? Dtype::fp8 : x.dtype;
+    return x;
 }
 
 void BlockBuilder::chunked_gemm(std::string_view name,
-                                const Value& x,
+                                const Value& given,
                                 const Value& y,
                                 const Parameter& w,
                                 GemmExtent extent,
                                 bool accumulate) {
-    cast_for_gemm(name, x, w);
+    const Value x = quantised(name, given, w);
     const std::size_t chunks = std::max(x.pieces.size(), y.pieces.size());
     const auto count = static_cast<std::int64_t>(chunks);
     const KernelCall call = gemm((local_tokens(x) + count - 1) / count,

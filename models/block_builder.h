@@ -117,6 +117,15 @@ public:
                            const Value& dy,
                            const Parameter& w,
                            const Value* into = nullptr);
+    // x in the element type that products with w read: itself, or cast to FP8 (with the transposed
+    // copy for the backward pass). Cast before it is gathered, it travels as one byte an element
+    // (Transformer Engine's FP8 all-gather).
+    Value quantised(std::string_view name,
+                    const Value& x,
+                    const Parameter& w,
+                    Lifetime lifetime = Lifetime::slot);
+    // A value that the forward pass has cast already.
+    Value as_quantised(Value x, const Parameter& w) const;
     // dw += x^T dy.
     void weight_product(std::string_view name, const Value& x, const Value& dy, Parameter& w);
     // db += column sums of dy.
@@ -132,12 +141,11 @@ private:
         std::int64_t k;
     };
     void chunked_gemm(std::string_view name,
-                      const Value& x,
+                      const Value& given,
                       const Value& y,
                       const Parameter& w,
                       GemmExtent extent,
                       bool accumulate);
-    void cast_for_gemm(std::string_view name, const Value& x, const Parameter& w);
     Dtype gemm_dtype(const Parameter& w) const;
 };
 

@@ -90,7 +90,7 @@ Value branch_output(BlockBuilder& b, std::string_view name, const Value& x, cons
 Value gather_input(BlockBuilder& b, std::string_view name, const Value& x, const Parameter& w) {
     const Layout needed = gemm_input(x.layout, w.layout);
     return b.relayout(std::string{name} + " gather",
-                      x,
+                      b.quantised(name, x, w),
                       needed,
                       Lifetime::slot,
                       b.overlap_pieces(x.layout, needed));
@@ -103,8 +103,11 @@ Value gather_gradient(BlockBuilder& b,
                       const Parameter& w,
                       Lifetime lifetime) {
     const Layout needed = gemm_gradient_input(dy.layout, w.layout);
-    return b.relayout(
-        std::string{name} + " gather", dy, needed, lifetime, b.overlap_pieces(dy.layout, needed));
+    return b.relayout(std::string{name} + " gather",
+                      b.quantised(name, dy, w, lifetime),
+                      needed,
+                      lifetime,
+                      b.overlap_pieces(dy.layout, needed));
 }
 
 void weight_gradient_op(BlockBuilder& b,
@@ -147,7 +150,9 @@ void defer_column_products(BlockBuilder& b,
         weights.push_back(branch.weight);
     }
     const auto run = [x, needed, products = std::move(products)](BlockBuilder& later) {
-        const Value gathered = later.relayout(products.front().name + " regather", x, needed);
+        const Value gathered = later.relayout(products.front().name + " regather",
+                                              later.as_quantised(x, *products.front().weight),
+                                              needed);
         for (const Product& product : products) {
             later.weight_product(product.name + " wgrad", gathered, product.dy, *product.weight);
         }
@@ -302,7 +307,8 @@ Value column_backward(BlockBuilder& b,
     };
     Value gathered;
     if (deferred == nullptr) {
-        gathered = b.relayout(first + " regather", x, needed);
+        gathered =
+            b.relayout(first + " regather", b.as_quantised(x, *branches.front().weight), needed);
         wait_if_blocking(x, gathered);
     }
     Value sum;

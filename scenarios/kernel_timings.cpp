@@ -30,12 +30,18 @@ std::vector<std::int64_t> kernel_counts(const Program& program) {
 
 DeviceTimings time_kernels(const Program& program,
                            const KernelCost& cost,
-                           const DeviceSpec& device) {
+                           const StepEfficiency& step,
+                           const DeviceSpec& device,
+                           double slowdown) {
     DeviceTimings timings;
     timings.num_sms = device.num_sms;
     timings.kernels.reserve(program.kernels.size());
     for (const KernelCall& call : program.kernels) {
-        timings.kernels.push_back(cost.time(call));
+        KernelTime time = cost.time(call);
+        const double factor =
+            slowdown * (time.source == CostSource::roofline ? step.factor(call) : 1.0);
+        time.duration = Time::seconds(time.duration.seconds() * factor);
+        timings.kernels.push_back(time);
     }
     return timings;
 }

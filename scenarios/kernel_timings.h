@@ -9,12 +9,17 @@
 #include "engine/simulation.h"
 #include "kernels/device_spec.h"
 #include "scenarios/answer.h"
+#include "scenarios/step_efficiency.h"
 
 namespace orrery {
 
+// `step`: factors of a training step on what the cost model's curves predict. `slowdown`: of the
+// slowest device, on everything.
 DeviceTimings time_kernels(const Program& program,
                            const KernelCost& cost,
-                           const DeviceSpec& device);
+                           const StepEfficiency& step,
+                           const DeviceSpec& device,
+                           double slowdown);
 
 // Over the kernels that all ranks run in a step.
 struct KernelSummary {

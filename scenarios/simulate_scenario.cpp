@@ -58,6 +58,7 @@ private:
     DeviceTimings timings_;
     KernelSummary kernels_;
     Time launch_cost_;
+    double noise_ = 1;  // kernel times on the slowest device / on the mean one
 };
 
 Result<void> ScenarioRun::prepare() {
@@ -82,8 +83,15 @@ Result<void> ScenarioRun::prepare() {
     if (!table) {
         return tl::unexpected(table.error().front());
     }
+    const auto step_table =
+        read_efficiency_table((default_catalogue() / "step_efficiency.csv").string());
+    if (!step_table) {
+        return tl::unexpected(step_table.error().front());
+    }
     const CostModel cost{scenario_.device, *table};
-    timings_ = time_kernels(program_, cost, scenario_.device);
+    const StepEfficiency step{*step_table, scenario_.device};
+    noise_ = options_.without == Cause::noise ? 1.0 : step.slowest_of(program_.num_ranks());
+    timings_ = time_kernels(program_, cost, step, scenario_.device, noise_);
     kernels_ = summarise_kernels(program_, timings_);
     launch_cost_ = scenario_.plan.cuda_graphs ? scenario_.device.graph_launch_cost
                                               : scenario_.device.launch_cost;
@@ -208,6 +216,7 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
     const Time model_time = answer.model_flops_per_step / FlopRate::per_second(all_peaks);
     answer.lost_mfu = waterfall({.result = &result,
                                  .num_ranks = static_cast<std::int64_t>(program_.num_ranks()),
+                                 .noise = noise_,
                                  .model_time = model_time});
     const auto names = network_->link_class_names();
     for (std::size_t c = 0; c < names.size(); ++c) {

@@ -46,6 +46,24 @@ void hide_communication(Time hidden, CauseTimes& parts) {
     parts[largest] -= left;
 }
 
+// Kernel times are `noise` times those on a mean device: moves the difference to its own entry. The
+// ideal time of counted work is not stretched, so its share comes out of the inefficiencies.
+void separate_noise(double noise, CauseTimes& parts) {
+    const auto stretched = [noise](Time t) { return Time::seconds(t.seconds() * (1 - 1 / noise)); };
+    for (const Cause c : kKernelCauses) {
+        if (c == Cause::useful_compute || c == Cause::interference) {
+            continue;
+        }
+        const Time part = stretched(parts[c]);
+        parts[c] -= part;
+        parts[Cause::noise] += part;
+    }
+    const Time of_ideal =
+        std::min(stretched(parts[Cause::useful_compute]), parts[Cause::gemm_inefficiency]);
+    parts[Cause::gemm_inefficiency] -= of_ideal;
+    parts[Cause::noise] += of_ideal;
+}
+
 }  // namespace
 
 std::vector<LostMfu> waterfall(const WaterfallInput& input) {
@@ -63,6 +81,7 @@ std::vector<LostMfu> waterfall(const WaterfallInput& input) {
     for (const Time t : result.rank_compute) {
         busiest = std::max(busiest, t);
     }
+    separate_noise(input.noise, parts);
     parts[Cause::stage_imbalance] = busiest - mean_kernels;
     if (path_kernels >= busiest) {
         parts[Cause::pipeline_bubble] = path_kernels - busiest;

@@ -7,6 +7,7 @@
 //   ranks of what they take;
 //   pipeline_bubble: kernel time on the path beyond that of the busiest rank (the path runs through
 //   other stages while a rank waits), stage_imbalance: the busiest rank beyond the mean;
+//   noise: what kernels take longer because the slowest device sets the pace;
 //   useful_compute: FLOPs that kernels really do at peak, and counted_not_executed: what the MFU
 //   convention counts on top (masked attention that a flash kernel skips), which is negative.
 #pragma once
@@ -21,7 +22,8 @@ namespace orrery {
 struct WaterfallInput {
     const SimulationResult* result = nullptr;
     std::int64_t num_ranks = 1;
-    Time model_time;  // the counted model FLOPs at all devices' peak: iteration * MFU
+    double noise = 1;  // kernel times on the slowest device / on the mean one
+    Time model_time;   // the counted model FLOPs at all devices' peak: iteration * MFU
 };
 
 // In the order of Cause, without useful_compute and without parts that are zero. The MFU and the

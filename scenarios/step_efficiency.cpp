@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/step_efficiency.h"
+
+#include <cmath>
+#include <string_view>
+
+#include "kernels/attention/attention.h"
+
+namespace orrery {
+namespace {
+
+// Quantile of the standard normal by bisection on erfc: exact enough, and the same everywhere.
+double normal_quantile(double p) {
+    double low = -10;
+    double high = 10;
+    for (int i = 0; i < 100; ++i) {
+        const double middle = (low + high) / 2;
+        (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
+    }
+    return (low + high) / 2;
+}
+
+bool is_attention(const KernelCall& call) {
+    return call.kind == KernelKind::attention_forward ||
+           call.kind == KernelKind::attention_backward;
+}
+
+std::string_view factor_name(const KernelCall& call) {
+    if (is_attention(call)) {
+        return attention_shape(call).generation == AttentionGeneration::flash_1
+                   ? "sustained.attention.flash_1"
+                   : "sustained.attention";
+    }
+    return call.kind == KernelKind::gemm ? "sustained.gemm" : "sustained.memory";
+}
+
+}  // namespace
+
+double expected_maximum_of_normals(std::int64_t n) {
+    if (n < 2) {
+        return 0;
+    }
+    const auto count = static_cast<double>(n);
+    return normal_quantile((count - 0.375) / (count + 0.25));
+}
+
+double StepEfficiency::factor(const KernelCall& call) const {
+    return table_.value_or(factor_name(call), device_.generation, dtype_class(call.dtype), 1.0);
+}
+
+double StepEfficiency::slowest_of(std::int64_t num_devices) const {
+    const double sigma = table_.value_or("noise.sigma", device_.generation, "*", 0.0);
+    return 1 + sigma * expected_maximum_of_normals(num_devices);
+}
+
+}  // namespace orrery

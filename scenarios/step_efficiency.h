@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What separates kernels in a long training step from the same kernels in a benchmark: clocks under
+// a sustained load, memory-bound kernels between products, and the slowest of many devices. General
+// factors by device generation, in scenarios/catalogue/step_efficiency.csv (the format of
+// kernels/efficiency_table.h):
+//   sustained.gemm, sustained.attention, sustained.memory   time in a step / time alone; sustained.
+//       attention by kernel generation too: sustained.attention.flash_1
+//   noise.sigma    relative standard deviation of a device's speed, over devices of one kind
+// Factors apply to what the efficiency curves predict; a profile is measured under the user's own
+// conditions and is left alone.
+#pragma once
+
+#include "kernels/device_spec.h"
+#include "kernels/efficiency_table.h"
+
+namespace orrery {
+
+class StepEfficiency {
+public:
+    StepEfficiency(const EfficiencyTable& table, const DeviceSpec& device)
+        : table_(table), device_(device) {}
+
+    double factor(const KernelCall& call) const;
+    // 1 + sigma * E[max of n standard normals]: devices that wait for each other go at the pace of
+    // the slowest (order statistics of a persistent speed per device).
+    double slowest_of(std::int64_t num_devices) const;
+
+private:
+    const EfficiencyTable& table_;
+    const DeviceSpec& device_;
+};
+
+// E[max] of n independent standard normals (Blom's approximation, Statistical Estimates and
+// Transformed Beta-Variables, 1958; within 1 % for n >= 2).
+double expected_maximum_of_normals(std::int64_t n);
+
+}  // namespace orrery
