@@ -5,9 +5,7 @@
 #include <cmath>
 
 namespace orrery {
-namespace {
 
-// How often the ranks of all roles together run each kernel, a role counted once.
 std::vector<std::int64_t> kernel_counts(const Program& program) {
     std::vector<std::int64_t> runs(program.segments.size(), 0);
     for (const Role& role : program.roles) {
@@ -25,8 +23,6 @@ std::vector<std::int64_t> kernel_counts(const Program& program) {
     }
     return counts;
 }
-
-}  // namespace
 
 DeviceTimings time_kernels(const Program& program,
                            const KernelCost& cost,

@@ -21,6 +21,9 @@ DeviceTimings time_kernels(const Program& program,
                            const DeviceSpec& device,
                            double slowdown);
 
+// How often one rank of each role runs each kernel in a step, summed over roles.
+std::vector<std::int64_t> kernel_counts(const Program& program);
+
 // Over the kernels that all ranks run in a step.
 struct KernelSummary {
     CostSources sources;

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/fit.h"
 #include "scenarios/commands/simulate.h"
 #include "scenarios/commands/validate.h"
 #include "scenarios/version.h"
@@ -48,6 +49,14 @@ void add_validate(CLI::App& app, ValidateArguments& arguments) {
     command->add_flag("--json", arguments.json, "Print one JSON object instead of a table");
 }
 
+void add_fit(CLI::App& app, FitArguments& arguments) {
+    CLI::App* command = app.add_subcommand(
+        "fit", "Fit the catalogue's general factors of a training step on measured cases");
+    command->add_option("cases", arguments.file, "Table of cases (CSV)")->required();
+    command->add_option("-o,--output", arguments.output, "Table of factors to write (CSV)")
+        ->type_name("FILE");
+}
+
 int run(int argc, char** argv) {
     CLI::App app{"Orrery simulates GPU clusters that train transformers.", "orrery"};
     app.footer(kExamples);
@@ -57,6 +66,8 @@ int run(int argc, char** argv) {
     ValidateArguments validate;
     add_simulate(app, simulate);
     add_validate(app, validate);
+    FitArguments fit;
+    add_fit(app, fit);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -67,6 +78,9 @@ int run(int argc, char** argv) {
     }
     if (app.got_subcommand("simulate")) {
         return simulate_command(simulate);
+    }
+    if (app.got_subcommand("fit")) {
+        return fit_command(fit);
     }
     return validate_command(validate);
 }

@@ -89,7 +89,8 @@ Result<void> ScenarioRun::prepare() {
         return tl::unexpected(step_table.error().front());
     }
     const CostModel cost{scenario_.device, *table};
-    const StepEfficiency step{*step_table, scenario_.device};
+    const EfficiencyTable none;
+    const StepEfficiency step{options_.step_factors ? *step_table : none, scenario_.device};
     noise_ = options_.without == Cause::noise ? 1.0 : step.slowest_of(program_.num_ranks());
     timings_ = time_kernels(program_, cost, step, scenario_.device, noise_);
     kernels_ = summarise_kernels(program_, timings_);

@@ -15,6 +15,7 @@ namespace orrery {
 
 struct SimulationOptions {
     bool fold = true;
+    bool step_factors = true;  // of step_efficiency.h
     std::string trace_file;  // Perfetto; empty: none
     // What if: this cause costs nothing. Kernel causes run at peak (or not at all, where their work
     // is not counted), communication takes no time, links are never shared …

@@ -25,15 +25,6 @@ bool is_attention(const KernelCall& call) {
            call.kind == KernelKind::attention_backward;
 }
 
-std::string_view factor_name(const KernelCall& call) {
-    if (is_attention(call)) {
-        return attention_shape(call).generation == AttentionGeneration::flash_1
-                   ? "sustained.attention.flash_1"
-                   : "sustained.attention";
-    }
-    return call.kind == KernelKind::gemm ? "sustained.gemm" : "sustained.memory";
-}
-
 }  // namespace
 
 double expected_maximum_of_normals(std::int64_t n) {
@@ -42,6 +33,15 @@ double expected_maximum_of_normals(std::int64_t n) {
     }
     const auto count = static_cast<double>(n);
     return normal_quantile((count - 0.375) / (count + 0.25));
+}
+
+std::string_view StepEfficiency::factor_name(const KernelCall& call) {
+    if (is_attention(call)) {
+        return attention_shape(call).generation == AttentionGeneration::flash_1
+                   ? "sustained.attention.flash_1"
+                   : "sustained.attention";
+    }
+    return call.kind == KernelKind::gemm ? "sustained.gemm" : "sustained.memory";
 }
 
 double StepEfficiency::factor(const KernelCall& call) const {

@@ -10,6 +10,8 @@
 // conditions and is left alone.
 #pragma once
 
+#include <string_view>
+
 #include "kernels/device_spec.h"
 #include "kernels/efficiency_table.h"
 
@@ -21,6 +23,8 @@ public:
         : table_(table), device_(device) {}
 
     double factor(const KernelCall& call) const;
+    // The table's row that a kernel's factor is looked up under.
+    static std::string_view factor_name(const KernelCall& call);
     // 1 + sigma * E[max of n standard normals]: devices that wait for each other go at the pace of
     // the slowest (order statistics of a persistent speed per device).
     double slowest_of(std::int64_t num_devices) const;

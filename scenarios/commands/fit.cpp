@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/fit.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/output_file.h"
+#include "scenarios/step_fit.h"
+#include "scenarios/validation.h"
+
+namespace orrery {
+namespace {
+
+constexpr const char* kComment =
+    "General factors of a training step (scenarios/step_efficiency.h), fitted on measured steps:\n"
+    "orrery fit scenarios/catalogue/published/training.csv -o "
+    "scenarios/catalogue/step_efficiency.csv";
+
+using ErrorsOfFamilies = std::map<std::string, std::vector<double>>;
+
+void add_errors(const std::vector<StepSample>& samples,
+                const EfficiencyTable& table,
+                const std::string& only_family,
+                ErrorsOfFamilies& errors) {
+    for (const StepSample& sample : samples) {
+        if (only_family.empty() || sample.family == only_family) {
+            errors[sample.family].push_back(
+                std::abs(predict_step(sample, table) / sample.measured_s - 1));
+        }
+    }
+}
+
+double balanced(const ErrorsOfFamilies& errors) {
+    double sum = 0;
+    for (const auto& [family, of_family] : errors) {
+        sum += summarise(of_family).median;
+    }
+    return errors.empty() ? 0 : sum / static_cast<double>(errors.size());
+}
+
+}  // namespace
+
+int fit_command(const FitArguments& arguments) {
+    const auto cases = read_published_cases(arguments.file);
+    if (!cases) {
+        return report_errors(cases.error());
+    }
+    const Catalogue catalogue{default_catalogue()};
+    const Result<StepFit> fit = fit_step_efficiency(*cases, catalogue);
+    if (!fit) {
+        return report_error(fit.error());
+    }
+    ErrorsOfFamilies without;
+    ErrorsOfFamilies with;
+    ErrorsOfFamilies left_out;
+    add_errors(fit->samples, EfficiencyTable{}, {}, without);
+    add_errors(fit->samples, fit->table, {}, with);
+    for (const auto& [family, errors] : with) {
+        add_errors(fit->samples, fit_factors(fit->samples, family), family, left_out);
+    }
+    std::string text = fmt::format("{:<24} {:>5} {:>10} {:>8} {:>16}\n",
+                                   "family",
+                                   "cases",
+                                   "no factors",
+                                   "fitted",
+                                   "fitted elsewhere");
+    for (const auto& [family, errors] : with) {
+        text += fmt::format("{:<24} {:>5} {:>9.1f}% {:>7.1f}% {:>15.1f}%\n",
+                            family,
+                            errors.size(),
+                            100 * summarise(without[family]).median,
+                            100 * summarise(errors).median,
+                            100 * summarise(left_out[family]).median);
+    }
+    text += fmt::format("{:<24} {:>5} {:>9.1f}% {:>7.1f}% {:>15.1f}%\n\n",
+                        "balanced median error",
+                        fit->samples.size(),
+                        100 * balanced(without),
+                        100 * balanced(with),
+                        100 * balanced(left_out));
+    const std::string csv = efficiency_table_csv(fit->table, kComment);
+    if (arguments.output.empty()) {
+        return print_output(text + csv);
+    }
+    auto file = OutputFile::open(arguments.output);
+    if (!file) {
+        return report_error(file.error());
+    }
+    (*file)->stream() << csv;
+    if (const Result<void> written = (*file)->commit(); !written) {
+        return report_error(written.error());
+    }
+    return print_output(text);
+}
+
+}  // namespace orrery

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery fit CASES.csv -o FILE`: fits the general factors of a training step (step_efficiency.h)
+// on measured steps and writes the catalogue's table. Prints the residuals by family, and what they
+// are when each family is predicted by factors fitted without it.
+#pragma once
+
+#include <string>
+
+namespace orrery {
+
+struct FitArguments {
+    std::string file;
+    std::string output;  // empty: only print
+};
+
+// Returns the exit status.
+int fit_command(const FitArguments& arguments);
+
+}  // namespace orrery

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/step_fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cost_model.h"
+#include "models/lowering.h"
+#include "scenarios/kernel_timings.h"
+#include "scenarios/simulate_scenario.h"
+
+namespace orrery {
+namespace {
+
+constexpr double kErrorCap = 0.25;
+constexpr double kPriorWeight = 0.02;  // of (factor - 1)^2
+constexpr double kFactorMin = 0.8;
+constexpr double kFactorMax = 1.5;
+constexpr double kNoiseMax = 0.03;
+
+// The factors that the table gets. Generations and element types that no row tests keep 1.
+struct Parameter {
+    std::string name;
+    std::string generation;
+    std::string dtype;
+    double value = 1;
+    double step = 0.1;
+    bool is_noise() const { return name == "noise.sigma"; }
+};
+std::vector<Parameter> parameters() {
+    return {{"sustained.gemm", "ampere", "fp16"},
+            {"sustained.gemm", "hopper", "fp16"},
+            {"sustained.gemm", "hopper", "fp8"},
+            {"sustained.attention", "*", "*"},
+            {"sustained.attention.flash_1", "ampere", "*"},
+            {"sustained.attention.flash_1", "hopper", "*"},
+            {"sustained.memory", "*", "*"},
+            {"noise.sigma", "*", "*", 0, 0.005}};
+}
+
+EfficiencyTable table_of(const std::vector<Parameter>& values) {
+    EfficiencyTable table;
+    for (const Parameter& p : values) {
+        table.set(p.name,
+                  p.generation,
+                  p.dtype,
+                  {.value = p.value, .sigma = 0.05, .source = "fit: published/training.csv"});
+    }
+    return table;
+}
+
+StepSample decompose(const PublishedCase& row,
+                     const Scenario& scenario,
+                     const Answer& answer,
+                     const EfficiencyTable& kernels) {
+    StepSample sample{.name = row.name,
+                      .family = row.family,
+                      .generation = scenario.device.generation,
+                      .measured_s = row.measured_s,
+                      .num_gpus = row.num_gpus,
+                      .kernels = {}};
+    const Program program = lower(scenario.model, scenario.plan);
+    const CostModel cost{scenario.device, kernels};
+    const std::vector<std::int64_t> counts = kernel_counts(program);
+    double kernel_time = 0;
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+        const KernelCall& call = program.kernels[k];
+        const double seconds = cost.time(call).duration.seconds() * static_cast<double>(counts[k]) /
+                               static_cast<double>(program.roles.size());
+        sample.kernels[{std::string{StepEfficiency::factor_name(call)},
+                        std::string{dtype_class(call.dtype)}}] += seconds;
+        kernel_time += seconds;
+    }
+    for (const LostMfu& lost : answer.lost_mfu) {
+        if (lost.cause == Cause::pipeline_bubble || lost.cause == Cause::stage_imbalance) {
+            sample.bubble += lost.time.seconds();
+        }
+    }
+    sample.communication = answer.iteration.seconds() - kernel_time - sample.bubble;
+    return sample;
+}
+
+double loss(const std::vector<StepSample>& samples, const std::vector<Parameter>& values) {
+    const EfficiencyTable table = table_of(values);
+    std::map<std::string, std::pair<double, int>> families;
+    for (const StepSample& sample : samples) {
+        const double error = std::abs(std::log(predict_step(sample, table) / sample.measured_s));
+        auto& [sum, count] = families[sample.family];
+        sum += std::min(error, kErrorCap);
+        ++count;
+    }
+    double total = 0;
+    for (const auto& [family, errors] : families) {
+        total += errors.first / errors.second;
+    }
+    total /= static_cast<double>(std::max<std::size_t>(families.size(), 1));
+    for (const Parameter& p : values) {
+        total += p.is_noise() ? 0 : kPriorWeight * (p.value - 1) * (p.value - 1);
+    }
+    return total;
+}
+
+// Pattern search: tries a step up and down in every parameter, halves the steps that help no more.
+std::vector<Parameter> minimise(const std::vector<StepSample>& samples) {
+    std::vector<Parameter> best = parameters();
+    double best_loss = loss(samples, best);
+    for (int round = 0; round < 60; ++round) {
+        for (std::size_t i = 0; i < best.size(); ++i) {
+            bool improved = false;
+            for (const double direction : {1.0, -1.0}) {
+                std::vector<Parameter> tried = best;
+                Parameter& p = tried[i];
+                p.value = p.is_noise()
+                              ? std::clamp(p.value + direction * p.step, 0.0, kNoiseMax)
+                              : std::clamp(p.value + direction * p.step, kFactorMin, kFactorMax);
+                const double tried_loss = loss(samples, tried);
+                if (tried_loss < best_loss) {
+                    best = std::move(tried);
+                    best_loss = tried_loss;
+                    improved = true;
+                    break;
+                }
+            }
+            best[i].step *= improved ? 1.0 : 0.7;
+        }
+    }
+    return best;
+}
+
+}  // namespace
+
+double predict_step(const StepSample& sample, const EfficiencyTable& table) {
+    double before = 0;
+    double after = 0;
+    for (const auto& [key, seconds] : sample.kernels) {
+        before += seconds;
+        after += seconds * table.value_or(key.first, sample.generation, key.second, 1.0);
+    }
+    after *= 1 + table.value_or("noise.sigma", sample.generation, "*", 0.0) *
+                     expected_maximum_of_normals(sample.num_gpus);
+    const double bubble = before > 0 ? sample.bubble * after / before : 0.0;
+    return after + bubble + sample.communication;
+}
+
+Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
+                                    const Catalogue& catalogue) {
+    const auto kernels =
+        read_efficiency_table((default_catalogue() / "kernel_efficiency.csv").string());
+    if (!kernels) {
+        return tl::unexpected(kernels.error().front());
+    }
+    StepFit fit;
+    for (const PublishedCase& row : cases) {
+        Result<Scenario> scenario = scenario_of(row, catalogue);
+        if (!scenario) {
+            continue;
+        }
+        scenario->network = NetworkFidelity::analytic;
+        SimulationOptions options;
+        options.step_factors = false;
+        const Result<Answer> answer = simulate_scenario(*scenario, options);
+        if (!answer) {
+            return tl::unexpected(answer.error());
+        }
+        fit.samples.push_back(decompose(row, *scenario, *answer, *kernels));
+    }
+    fit.table = fit_factors(fit.samples, {});
+    return fit;
+}
+
+EfficiencyTable fit_factors(const std::vector<StepSample>& samples,
+                            const std::string& without_family) {
+    std::vector<StepSample> kept;
+    for (const StepSample& sample : samples) {
+        if (sample.family != without_family) {
+            kept.push_back(sample);
+        }
+    }
+    return table_of(minimise(kept));
+}
+
+}  // namespace orrery
