@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/output_file.h"
@@ -41,25 +43,14 @@ double balanced(const ErrorsOfFamilies& errors) {
     return errors.empty() ? 0 : sum / static_cast<double>(errors.size());
 }
 
-}  // namespace
-
-int fit_command(const FitArguments& arguments) {
-    const auto cases = read_published_cases(arguments.file);
-    if (!cases) {
-        return report_errors(cases.error());
-    }
-    const Catalogue catalogue{default_catalogue()};
-    const Result<StepFit> fit = fit_step_efficiency(*cases, catalogue);
-    if (!fit) {
-        return report_error(fit.error());
-    }
+std::string residuals(const StepFit& fit) {
     ErrorsOfFamilies without;
     ErrorsOfFamilies with;
     ErrorsOfFamilies left_out;
-    add_errors(fit->samples, EfficiencyTable{}, {}, without);
-    add_errors(fit->samples, fit->table, {}, with);
+    add_errors(fit.samples, EfficiencyTable{}, {}, without);
+    add_errors(fit.samples, fit.table, {}, with);
     for (const auto& [family, errors] : with) {
-        add_errors(fit->samples, fit_factors(fit->samples, family), family, left_out);
+        add_errors(fit.samples, fit_factors(fit.samples, family), family, left_out);
     }
     std::string text = fmt::format("{:<24} {:>5} {:>10} {:>8} {:>16}\n",
                                    "family",
@@ -77,20 +68,44 @@ int fit_command(const FitArguments& arguments) {
     }
     text += fmt::format("{:<24} {:>5} {:>9.1f}% {:>7.1f}% {:>15.1f}%\n\n",
                         "balanced median error",
-                        fit->samples.size(),
+                        fit.samples.size(),
                         100 * balanced(without),
                         100 * balanced(with),
                         100 * balanced(left_out));
+    return text;
+}
+
+}  // namespace
+
+int fit_command(const FitArguments& arguments) {
+    const auto cases = read_published_cases(arguments.file);
+    if (!cases) {
+        return report_errors(cases.error());
+    }
+    std::unique_ptr<OutputFile> file;
+    if (!arguments.output.empty()) {
+        auto opened = OutputFile::open(arguments.output);
+        if (!opened) {
+            return report_error(opened.error());
+        }
+        file = std::move(*opened);
+    }
+    const Catalogue catalogue{default_catalogue()};
+    const Result<StepFit> fit = fit_step_efficiency(*cases, catalogue);
+    if (!fit) {
+        return report_error(fit.error());
+    }
+    if (fit->samples.empty()) {
+        return report_error(
+            {arguments.file, "no row can be simulated", "orrery validate tells why not"});
+    }
+    const std::string text = residuals(*fit);
     const std::string csv = efficiency_table_csv(fit->table, kComment);
-    if (arguments.output.empty()) {
+    if (file == nullptr) {
         return print_output(text + csv);
     }
-    auto file = OutputFile::open(arguments.output);
-    if (!file) {
-        return report_error(file.error());
-    }
-    (*file)->stream() << csv;
-    if (const Result<void> written = (*file)->commit(); !written) {
+    file->stream() << csv;
+    if (const Result<void> written = file->commit(); !written) {
         return report_error(written.error());
     }
     return print_output(text);
