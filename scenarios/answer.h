@@ -93,6 +93,7 @@ struct Answer {
 
     // Why
     std::vector<LostMfu> lost_mfu;  // in the order of Cause, without those that cost nothing
+    CauseTimes critical_path;       // adds up to the iteration; what a cause at zero can save
     std::vector<LinkUse> network;
     std::vector<CollectiveUse> collectives;
     CostSources cost_sources;

@@ -64,7 +64,7 @@ private:
 Result<void> ScenarioRun::prepare() {
     program_ = lower(scenario_.model, scenario_.plan);
     if (options_.without) {
-        remove_communication(program_, *options_.without);
+        silence_communication(program_, *options_.without);
         isolate_kernels(program_, *options_.without);
     }
     Result<Fabric> fabric = build_fabric(scenario_.cluster);
@@ -105,9 +105,10 @@ Result<void> ScenarioRun::prepare() {
 }
 
 SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
+    const SilentNetwork silent{*network_};
     SimulationInput input;
     input.program = &program_;
-    input.network = network_.get();
+    input.network = options_.without ? static_cast<const NetworkModel*>(&silent) : network_.get();
     input.devices = {timings_};
     input.launch_cost = launch_cost_;
     input.steps = scenario_.job.steps;
@@ -219,6 +220,7 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
                                  .num_ranks = static_cast<std::int64_t>(program_.num_ranks()),
                                  .noise = noise_,
                                  .model_time = model_time});
+    answer.critical_path = result.critical_path;
     const auto names = network_->link_class_names();
     for (std::size_t c = 0; c < names.size(); ++c) {
         if (c >= result.link_class_utilisation_mean.size() ||

@@ -16,9 +16,9 @@ namespace orrery {
 struct SimulationOptions {
     bool fold = true;
     bool step_factors = true;  // of step_efficiency.h
-    std::string trace_file;  // Perfetto; empty: none
-    // What if: this cause costs nothing. Kernel causes run at peak (or not at all, where their work
-    // is not counted), communication takes no time, links are never shared …
+    std::string trace_file;    // Perfetto; empty: none
+    // What if: this cause costs nothing. Kernels run at peak (or take no time, where their work is
+    // not useful), communication takes no time but still waits, links are never shared …
     std::optional<Cause> without;
     // Called now and then with the share of the work done, 0 … 1.
     std::function<void(double)> progress;

@@ -1,21 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simulating again with one cause of lost time at zero: the test of the waterfall's attribution.
+// Every dependence stays: a message that takes no time still waits for its sender. So the critical
+// path of before is as long as it was less the cause's part, and no more can be saved, but for
+// what kernels gain that are slowed less and transfers that share links with fewer others.
 #pragma once
 
+#include "engine/network_model.h"
 #include "engine/program.h"
 #include "engine/simulation.h"
 
 namespace orrery {
 
-// Communication of this cause becomes host work of no duration (same streams, same waits). Other
-// causes leave the program as it is.
-void remove_communication(Program& program, Cause cause);
+// Communication of this cause gets table entries of its own, with nothing to move: SilentNetwork
+// plans no time for it. Other causes leave the program as it is.
+void silence_communication(Program& program, Cause cause);
+
+// A network on which what has no bytes takes no time, latency and SMs included.
+class SilentNetwork final : public NetworkModel {
+public:
+    explicit SilentNetwork(const NetworkModel& network) : network_(network) {}
+
+    TransferPlan plan_collective(const CollectiveCall& call,
+                                 std::span<const RankId> members) const override;
+    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
+    std::span<const LinkInfo> links() const override { return network_.links(); }
+    std::span<const std::string> link_class_names() const override {
+        return network_.link_class_names();
+    }
+    bool has_contention() const override { return network_.has_contention(); }
+
+private:
+    const NetworkModel& network_;
+};
 
 // Gives the kernels of this cause table entries of their own, so that changing their time changes
 // no other op's. Before timings are made.
 void isolate_kernels(Program& program, Cause cause);
 
-// Kernels of this cause take their ideal time; those whose work the MFU does not count take none.
+// Kernels of this cause take their ideal time, which is useful compute; those whose work is never
+// useful (recomputation, optimizer) take none.
 void remove_kernel_time(const Program& program, Cause cause, DeviceTimings& timings);
 
 }  // namespace orrery

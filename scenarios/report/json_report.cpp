@@ -37,6 +37,16 @@ Json lost_json(const Answer& answer, bool as_time) {
     return lost;
 }
 
+Json critical_path_json(const Answer& answer) {
+    Json path = Json::object();
+    for (std::size_t c = 0; c < kNumCauses; ++c) {
+        if (answer.critical_path.of[c] != Time{}) {
+            path[std::string{name(static_cast<Cause>(c))}] = answer.critical_path.of[c].seconds();
+        }
+    }
+    return path;
+}
+
 Json network_json(const Answer& answer) {
     Json network = Json::object();
     for (const LinkUse& use : answer.network) {
@@ -110,6 +120,7 @@ std::string json_report(const Answer& a) {
     json["memory_peak"] = memory_peak_json(a.memory);
     json["lost_mfu"] = lost_json(a, false);
     json["lost_s"] = lost_json(a, true);
+    json["critical_path_s"] = critical_path_json(a);
     json["network"] = network_json(a);
     json["collectives"] = collectives_json(a);
     json["cost_sources"] = {{"measured", a.cost_sources.measured},
