@@ -46,6 +46,10 @@ void add_validate(CLI::App& app, ValidateArguments& arguments) {
     CLI::App* command = app.add_subcommand(
         "validate", "Simulate published cases and compare with their measured step times");
     command->add_option("cases", arguments.file, "Table of cases (CSV)")->required();
+    command
+        ->add_option("--family", arguments.families, "Only the cases of a family; can be repeated")
+        ->option_text("NAME ...")
+        ->allow_extra_args(false);
     command->add_flag("--json", arguments.json, "Print one JSON object instead of a table");
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/commands/validate.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/control.h"
+#include "scenarios/nearest.h"
 #include "scenarios/published_cases.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/progress.h"
@@ -58,12 +60,40 @@ void validate_case(const PublishedCase& row,
                                .wall_s = wall.count()});
 }
 
+// The cases of the families that were asked for.
+Result<std::vector<PublishedCase>> selected(const ValidateArguments& arguments,
+                                            std::vector<PublishedCase> cases) {
+    std::vector<std::string> known;
+    for (const PublishedCase& row : cases) {
+        if (std::ranges::find(known, row.family) == known.end()) {
+            known.push_back(row.family);
+        }
+    }
+    for (const std::string& family : arguments.families) {
+        if (std::ranges::find(known, family) == known.end()) {
+            return fail(arguments.file,
+                        "no case is of family '" + family + "'",
+                        nearest_hint(family, known));
+        }
+    }
+    if (!arguments.families.empty()) {
+        std::erase_if(cases, [&](const PublishedCase& row) {
+            return std::ranges::find(arguments.families, row.family) == arguments.families.end();
+        });
+    }
+    return cases;
+}
+
 }  // namespace
 
 int validate_command(const ValidateArguments& arguments) {
-    const auto cases = read_published_cases(arguments.file);
+    const auto all = read_published_cases(arguments.file);
+    if (!all) {
+        return report_errors(all.error());
+    }
+    const auto cases = selected(arguments, *all);
     if (!cases) {
-        return report_errors(cases.error());
+        return report_error(cases.error());
     }
     const std::filesystem::path root = default_catalogue();
     const ResultOrErrors<Control> control = fitted_control(root);

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace orrery {
 
 struct ValidateArguments {
     std::string file;
+    std::vector<std::string> families;  // only these; all if empty
     bool json = false;
 };
 
