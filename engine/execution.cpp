@@ -21,6 +21,7 @@ Execution::Execution(const SimulationInput& input,
       run_times_(time_runs(input, tapes)),
       streams_(quotient.ranks.size() * num_streams_),
       ranks_(quotient.ranks.size()),
+      teams_(find_teams(input, tapes, transfers, quotient)),
       step_ends_(input.steps),
       traced_(quotient.ranks.size()) {
     for (const RankId rank : input.traced_ranks) {
@@ -51,6 +52,7 @@ Execution::Execution(const SimulationInput& input,
                                    input.devices[quotient.ranks[r].device].num_sms > 0;
         }
     }
+    set_up_teams();
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
         ops_total_ += tape_of(r).num_ops * quotient.ranks[r].size * input.steps;
     }
@@ -59,9 +61,12 @@ Execution::Execution(const SimulationInput& input,
 bool Execution::run() {
     ranks_left_ = static_cast<std::uint32_t>(ranks_.size());
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-        begin_step(r, Time{});
+        if (!follows(r)) {
+            begin_step(r, Time{});
+        }
     }
     drain(Time{});
+    work_off(Time{});
     while (ranks_left_ > 0) {
         if (rates_changed_) {
             rates_.settle(instant_);
@@ -69,17 +74,29 @@ bool Execution::run() {
         }
         const Time now = std::min(queue_.next_time(), rates_.next_completion());
         if (now == Time::max()) {
+            leave_leaders();
             return false;
         }
         instant_ = now;
+        work_off(now);
+    }
+    leave_leaders();
+    return true;
+}
+
+// Everything that happens at `now`.
+void Execution::work_off(Time now) {
+    do {
         if (rates_.next_completion() == now) {
             flows_end(now);
         }
         while (queue_.next_time() == now) {
             handle(queue_.pop(), now);
         }
-    }
-    return true;
+    } while (part_teams(now));
+    join_teams(now);
+    free_.insert(free_.end(), closed_.begin(), closed_.end());
+    closed_.clear();
 }
 
 void Execution::handle(const Event& event, Time now) {
@@ -117,7 +134,7 @@ void Execution::begin_step(std::uint32_t r, Time now) {
         }
     }
     if (rank.streams_left == 0) {
-        --ranks_left_;  // a role without ops: none of its steps takes any time
+        ranks_left_ -= rank.width;  // a role without ops: none of its steps takes any time
     }
 }
 
@@ -135,7 +152,7 @@ void Execution::end_step(std::uint32_t r, Time now) {
         end = {now, rank.host_path, id, true};
     }
     if (last_step(r)) {
-        --ranks_left_;
+        ranks_left_ -= rank.width;
         return;
     }
     ++rank.step;

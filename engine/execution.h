@@ -17,6 +17,7 @@
 #include "engine/rank_state.h"
 #include "engine/role_tape.h"
 #include "engine/simulation.h"
+#include "engine/teams.h"
 #include "engine/transfers.h"
 
 namespace orrery {
@@ -26,6 +27,13 @@ struct StepEnd {
     CauseTimes path;
     RankId rank{};
     bool reached = false;
+};
+
+// A part of a team's member ended, and perhaps not those of all members.
+struct LoneEnd {
+    std::uint32_t stream = 0;  // the member's
+    std::uint32_t transfer = 0;
+    std::uint32_t item = 0;
 };
 
 class Execution {
@@ -60,6 +68,7 @@ private:
     void end_item(std::uint32_t stream, const TapeItem& item, Time now);
     void stream_event(std::uint32_t stream, Time now);
     void handle(const Event& event, Time now);
+    void work_off(Time now);
     void drain(Time now);
     void report_progress(const TapeItem& item, std::uint32_t size);
 
@@ -84,6 +93,28 @@ private:
     void end_part(std::uint32_t stream, const OpenTransfer& transfer, Time now);
     void transfer_event(std::uint32_t id, Time now);
     void flows_end(Time now);
+
+    // Teams (execution_teams.cpp)
+    void set_up_teams();
+    void end_part_of_team(std::uint32_t stream, std::uint32_t transfer, Time now);
+    bool part_teams(Time now);
+    void part(const Team& team);
+    void join_teams(Time now);
+    void join(const Team& team);
+    bool alike(std::uint32_t a, std::uint32_t b, Time now) const;
+    bool walk_alike(std::uint32_t a, std::uint32_t b) const;
+    void leave_leaders();
+    bool follows(std::uint32_t r) const { return ranks_[r].leader != r; }
+    // The stream whose state counts for a member's.
+    std::uint32_t leading(std::uint32_t id) const {
+        return stream_of(ranks_[rank_of(id)].leader, streams_[id].stream);
+    }
+    // The rank classes that a leader stands for, itself first.
+    std::span<const std::uint32_t> led_by(std::uint32_t r) const {
+        const Team& team = teams_.teams[teams_.team_of[r]];
+        return ranks_[r].width > 1 ? teams_.members_of(team)
+                                   : std::span<const std::uint32_t>{&quotient_order_[r], 1};
+    }
 
     std::uint32_t rank_of(std::uint32_t stream) const { return streams_[stream].rank; }
     std::uint32_t stream_of(std::uint32_t r, std::uint32_t s) const {
@@ -130,9 +161,15 @@ private:
     std::vector<FlowId> ended_flows_;
     std::vector<std::uint32_t> ended_owners_;
     std::vector<std::uint32_t> ready_;
+    std::vector<std::uint32_t> closed_;  // transfers that ended at this instant: not free yet
     EventQueue queue_;
     bool rates_changed_ = false;
     Time instant_;  // the one that is being or was last worked on
+
+    Teams teams_;
+    std::vector<std::uint32_t> quotient_order_;  // 0, 1, 2 …: what led_by() shows of the lone
+    std::vector<LoneEnd> lone_ends_;
+    std::vector<std::uint32_t> meetings_;  // teams that are apart and have just met
 
     std::vector<StepEnd> step_ends_;
     CauseTimes busy_;

@@ -16,7 +16,8 @@ void Execution::arrive(std::uint32_t id, const TapeItem& item, Time now) {
     stream.due = now;  // the last data start
     stream.parts_left = item.num_parts;
     if (streams_[id].slows_kernels) {
-        change_held(r, now, sms_of(r, item));
+        stream.held_sms = sms_of(r, item);
+        change_held(r, now, stream.held_sms);
     }
     if (item.num_parts == 0) {
         trace_item(id, item, now, now);
@@ -30,20 +31,28 @@ void Execution::arrive(std::uint32_t id, const TapeItem& item, Time now) {
 
 void Execution::join(std::uint32_t id, const TapePart& part, Time now) {
     const std::uint32_t r = rank_of(id);
-    const std::uint32_t c = quotient_.channel_of[streams_[id].first_channel + part.channel];
     const std::uint32_t sequence =
         ranks_[r].step * tape_of(r).channels[part.channel].messages_per_step + part.sequence;
-    const std::uint32_t t = open_transfer(c, sequence, part.message);
-    OpenTransfer& transfer = pool_[t];
-    transfer.participants.push_back(id);
-    transfer.arrival.offer(now, streams_[id].path);
-    if (--transfer.missing > 0) {
-        return;
-    }
-    if (transfer.promised) {
-        expect_end(t);
-    } else {
-        begin_transfer(t, now);
+    std::uint32_t last_channel = UINT32_MAX;
+    std::uint32_t t = kNoTransfer;
+    for (const std::uint32_t m : led_by(r)) {
+        const std::uint32_t c =
+            quotient_.channel_of[quotient_.ranks[m].first_channel + part.channel];
+        if (c != last_channel) {
+            last_channel = c;
+            t = open_transfer(c, sequence, part.message);
+            pool_[t].arrival.offer(now, streams_[id].path);
+        }
+        OpenTransfer& transfer = pool_[t];
+        transfer.participants.push_back(stream_of(m, streams_[id].stream));
+        if (--transfer.missing > 0) {
+            continue;
+        }
+        if (transfer.promised) {
+            expect_end(t);
+        } else {
+            begin_transfer(t, now);
+        }
     }
 }
 
@@ -62,16 +71,22 @@ bool Execution::promise(std::uint32_t id, const TapeItem& item, Time due) {
         (stream.slows_kernels && message.sms > 0)) {
         return false;
     }
+    if (ranks_[r].width > 1 && channels_[c].team != teams_.team_of[r]) {
+        return false;  // each member has a collective of its own
+    }
     const std::uint32_t sequence =
         ranks_[r].step * tape_of(r).channels[part.channel].messages_per_step + part.sequence;
     const std::uint32_t t = open_transfer(c, sequence, part.message);
     OpenTransfer& transfer = pool_[t];
-    transfer.participants.push_back(id);
+    for (const std::uint32_t m : led_by(r)) {
+        transfer.participants.push_back(stream_of(m, stream.stream));
+    }
     transfer.promised = true;
     stream.phase = StreamPhase::promised;
     stream.due = due;
     stream.transfer = t;
-    if (--transfer.missing == 0) {
+    transfer.missing -= ranks_[r].width;
+    if (transfer.missing == 0) {
         expect_end(t);
     }
     return true;
@@ -81,7 +96,8 @@ bool Execution::promise(std::uint32_t id, const TapeItem& item, Time due) {
 void Execution::expect_end(std::uint32_t t) {
     OpenTransfer& transfer = pool_[t];
     Time last;
-    for (const std::uint32_t id : transfer.participants) {
+    for (const std::uint32_t participant : transfer.participants) {
+        const std::uint32_t id = leading(participant);
         const bool arrived = streams_[id].phase == StreamPhase::arrived;
         last = std::max(last, arrived ? streams_[id].start : promised_arrival(id));
     }
@@ -98,7 +114,8 @@ void Execution::keep_promises(std::uint32_t t, Time now) {
         prefetch_all(&streams_[id]);
         prefetch_all(&ranks_[id % ranks_.size()]);
     }
-    for (const std::uint32_t id : transfer.participants) {
+    for (const std::uint32_t participant : transfer.participants) {
+        const std::uint32_t id = leading(participant);
         StreamState& stream = streams_[id];
         if (stream.phase != StreamPhase::promised) {
             continue;
@@ -120,6 +137,7 @@ void Execution::keep_promises(std::uint32_t t, Time now) {
         stream.last_end = Time::picoseconds(-1);
         stream.due = arrival;
         stream.parts_left = 1;
+        stream.held_sms = 0;  // or it would have had to arrive by an event of its own
         transfer.arrival.offer(arrival, stream.path);
     }
 }
@@ -162,7 +180,7 @@ void Execution::close_transfer(std::uint32_t t) {
     }
     *link = pool_[t].next;
     ++pool_[t].generation;
-    free_.push_back(t);
+    closed_.push_back(t);  // free only after this instant: ends of a team's members name it
 }
 
 void Execution::begin_transfer(std::uint32_t t, Time now) {
@@ -271,8 +289,23 @@ void Execution::flows_end(Time now) {
 void Execution::end_transfer(std::uint32_t t, Time now) {
     close_transfer(t);
     // Ends of ops only make streams ready: nothing below opens a transfer.
-    for (const std::uint32_t id : pool_[t].participants) {
-        end_part(id, pool_[t], now);
+    const OpenTransfer& transfer = pool_[t];
+    const std::uint32_t team = channels_[transfer.channel].team;
+    if (team != kNoTeam) {
+        const std::uint32_t leader = teams_.members[teams_.teams[team].first];
+        if (ranks_[leader].width > 1) {
+            end_part(
+                stream_of(leader, streams_[transfer.participants.front()].stream), transfer, now);
+            return;
+        }
+        meetings_.push_back(team);
+    }
+    for (const std::uint32_t id : transfer.participants) {
+        if (ranks_[ranks_[rank_of(id)].leader].width > 1) {
+            end_part_of_team(id, t, now);
+        } else {
+            end_part(id, transfer, now);
+        }
     }
 }
 
@@ -296,7 +329,7 @@ void Execution::end_part(std::uint32_t id, const OpenTransfer& transfer, Time no
         return;
     }
     if (streams_[id].slows_kernels) {
-        change_held(r, now, -std::int64_t{sms_of(r, item)});
+        change_held(r, now, -std::int64_t{stream.held_sms});
     }
     if (last_step(r)) {
         busy_[item.cause] += (now - stream.start) * static_cast<std::int64_t>(stream.size);

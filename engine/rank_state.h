@@ -33,33 +33,41 @@ struct StreamState {
     std::uint32_t generation = 0;
     std::uint32_t parts_left = 0;
     std::uint32_t awaited_items = 0;  // while blocked: on so many items
-    std::uint32_t transfer = 0;       // while promised: the one that it will join
+    // While promised: the one that it will join. Of a team: the first of ends_seen that ended.
+    std::uint32_t transfer = 0;
+    std::uint32_t ends_seen = 0;      // members of the team whose part has ended at this instant
+    std::uint32_t held_sms = 0;       // while arrived
     std::uint32_t rank = 0;           // class
-    std::uint32_t size = 0;           // of the class
+    std::uint32_t size = 0;           // of the class, or of all classes of a team
     std::uint32_t first_channel = 0;  // of the rank, in Quotient::channel_of
     const TapeStream* tape = nullptr;
     std::uint8_t awaited_stream = 0;  // of this stream
     std::uint8_t stream = 0;          // its own number
     bool slows_kernels = false;       // would its ops' SMs be missing on other streams?
     bool traced = false;
+    bool ends_differ = false;  // those of ends_seen
     StreamPhase phase = StreamPhase::done;
 };
 
 struct RankState {
     CauseTimes host_path;  // to host_start
     Time host_start;
-    Time kernel_time;  // in the last step
+    Time kernel_time;  // in the last step; of a follower: less what its leader has
     std::uint32_t step = 0;
     std::uint32_t streams_left = 0;
     std::uint32_t held_sms = 0;
+    std::uint32_t leader = 0;  // whose state counts for this class: its own or its team's first
+    std::uint32_t width = 1;   // of a leader: how many classes it stands for
 };
 
 inline constexpr std::uint32_t kNoTransfer = UINT32_MAX;
+inline constexpr std::uint32_t kNoTeam = UINT32_MAX;
 
 // One channel class, and its transfers in flight.
 struct ChannelState {
     std::uint32_t first_message = 0;  // Transfers::messages
     std::uint32_t num_members = 0;
+    std::uint32_t team = kNoTeam;  // the one that meets on it
     std::uint32_t open = kNoTransfer;
 };
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Teams: rank classes that do the same until something happens to one of them alone. The members of
+// a tensor-parallel group start every step with the same ops, take the same time for them and wait
+// for each other dozens of times a layer. They differ in what their messages to other nodes meet on
+// the way, so that folding (engine/folding.h), which looks for ranks that *always* do the same,
+// keeps them apart. While they are together the execution keeps one state and one event for all of
+// them; engine/execution_teams.cpp parts and joins them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/folding.h"
+#include "engine/role_tape.h"
+#include "engine/simulation.h"
+#include "engine/transfers.h"
+
+namespace orrery {
+
+struct Team {
+    std::uint32_t first = 0;  // Teams::members
+    std::uint32_t size = 0;
+    std::uint32_t channel = 0;  // class of the one whose collectives all of them meet on
+};
+
+struct Teams {
+    std::vector<Team> teams;             // of one: on its own for good
+    std::vector<std::uint32_t> members;  // all rank classes, team by team, ascending in each
+    std::vector<std::uint32_t> team_of;  // by rank class
+
+    std::span<const std::uint32_t> members_of(const Team& team) const {
+        return {members.data() + team.first, team.size};
+    }
+};
+
+// A team shares role, device and the SMs that each message holds; nobody in it is traced.
+Teams find_teams(const SimulationInput& input,
+                 const Tapes& tapes,
+                 const Transfers& transfers,
+                 const Quotient& quotient);
+
+}  // namespace orrery
