@@ -15,7 +15,22 @@ OutputFile::OutputFile(fs::path path, fs::path temporary)
       temporary_(std::move(temporary)),
       stream_(temporary_.empty() ? path_ : temporary_, std::ios::binary | std::ios::trunc) {}
 
-Result<std::unique_ptr<OutputFile>> OutputFile::open(const fs::path& path) {
+namespace {
+
+// What links lead to: renaming over a link would replace the link.
+fs::path behind_links(fs::path path) {
+    constexpr int kLinksMax = 40;
+    std::error_code error;
+    for (int i = 0; i < kLinksMax && fs::is_symlink(path, error); ++i) {
+        path = path.parent_path() / fs::read_symlink(path, error);
+    }
+    return path;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OutputFile>> OutputFile::open(const fs::path& name) {
+    const fs::path path = behind_links(name);
     std::error_code ignored;
     if (path.empty() || fs::is_directory(path, ignored)) {
         return fail(path.string(), "is not the name of a file", "give a file name");

@@ -16,7 +16,7 @@ namespace orrery {
 
 class OutputFile {
 public:
-    static Result<std::unique_ptr<OutputFile>> open(const std::filesystem::path& path);
+    static Result<std::unique_ptr<OutputFile>> open(const std::filesystem::path& name);
     ~OutputFile();
     OutputFile(const OutputFile&) = delete;
     OutputFile& operator=(const OutputFile&) = delete;

@@ -9,6 +9,7 @@ void read_device(const DocumentNode& map,
                  const std::string& path,
                  DeviceSpec& device,
                  Errors& errors) {
+    const std::size_t errors_before = errors.size();
     MapReader reader{map, path, errors};
     const auto required = Presence::required;
     reader.word("name", device.name);
@@ -29,7 +30,7 @@ void read_device(const DocumentNode& map,
             reader.complain(key, reader.full_name(key) + " must not be zero");
         }
     };
-    if (errors.empty()) {
+    if (errors.size() == errors_before) {
         positive("peak_fp32", device.peak_fp32.per_second() <= 0);
         positive("peak_fp16", device.peak_fp16.per_second() <= 0);
         positive("memory_bandwidth", device.memory_bandwidth.bits_per_second() == 0);

@@ -160,8 +160,10 @@ void ScenarioRun::describe(Answer& answer) const {
     answer.scenario = scenario_.name;
     answer.model = scenario_.model.name;
     answer.device = scenario_.device.name;
-    answer.cluster =
-        fmt::format("{} x {}, {}", cluster.num_nodes, cluster.node.name, cluster.fabric.name);
+    answer.cluster = fmt::format("{} x {}", cluster.num_nodes, cluster.node.name);
+    if (cluster.num_nodes > 1) {
+        answer.cluster += ", " + cluster.fabric.name;
+    }
     answer.plan = fmt::format("tp {}, pp {} x {}, cp {}, dp {}",
                               plan.tensor_model_parallel_size,
                               plan.pipeline_model_parallel_size,

@@ -67,4 +67,15 @@ std::size_t num_characters(std::string_view text) {
     }));
 }
 
+std::string cut(std::string text, std::size_t width) {
+    std::size_t characters = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool begins = (static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U;
+        if (begins && ++characters > width) {
+            text.resize(i);
+        }
+    }
+    return text;
+}
+
 }  // namespace orrery

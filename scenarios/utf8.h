@@ -20,4 +20,7 @@ TextFault find_text_fault(std::string_view text);
 // Characters of well-formed UTF-8 (not of grapheme clusters): how wide text is on a terminal.
 std::size_t num_characters(std::string_view text);
 
+// The first `width` characters.
+std::string cut(std::string text, std::size_t width);
+
 }  // namespace orrery

@@ -37,7 +37,9 @@ void validate_case(const PublishedCase& row,
                    const Control& control,
                    Validation& validation) {
     const auto skip = [&](const Error& error) {
-        validation.skipped.push_back({row.name, row.family, error.what});
+        const bool of_row = error.where.empty() || error.where == row.where;
+        validation.skipped.push_back(
+            {row.name, row.family, of_row ? error.what : error.where + ": " + error.what});
     };
     const Result<Scenario> scenario = scenario_of(row, catalogue);
     if (!scenario) {
@@ -108,7 +110,9 @@ int validate_command(const ValidateArguments& arguments) {
     }
     bar.finish();
     summarise_families(validation);
-    return print_output(arguments.json ? json_report(validation) : validation_report(validation));
+    const int status =
+        print_output(arguments.json ? json_report(validation) : validation_report(validation));
+    return validation.rows.empty() ? kExitUserError : status;
 }
 
 }  // namespace orrery

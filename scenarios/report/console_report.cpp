@@ -15,14 +15,6 @@ namespace {
 constexpr std::size_t kCollectivesShown = 12;
 constexpr std::size_t kBarWidth = 42;
 
-std::string cut(const std::string& text, std::size_t width) {
-    std::string head = text;
-    while (num_characters(head) > width) {
-        head.pop_back();
-    }
-    return head;
-}
-
 std::string percent(double share) {
     return fmt::format("{:5.1f} %", share * 100);
 }
@@ -67,20 +59,51 @@ std::string words(std::string_view name) {
     return text;
 }
 
+// Of the waterfall. What the communication of a kind costs is only what nothing hides.
+std::string label(Cause cause) {
+    switch (cause) {
+        case Cause::gemm_inefficiency:
+            return "GEMM inefficiency";
+        case Cause::memory_bound_kernels:
+            return "memory-bound kernels";
+        case Cause::exposed_tensor:
+            return "exposed tensor-parallel";
+        case Cause::exposed_context:
+            return "exposed context-parallel";
+        case Cause::exposed_data:
+            return "exposed data-parallel";
+        case Cause::exposed_other:
+            return "exposed embedding, norm";
+        case Cause::counted_not_executed:
+            return "counted, not executed";
+        default:
+            return words(name(cause));
+    }
+}
+
+std::string number_of(std::int64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", thousands(count), what, count == 1 ? "" : "s");
+}
+
+std::string parameters_text(std::int64_t parameters) {
+    const auto count = static_cast<double>(parameters);
+    return count < 1e9 ? fmt::format("{:.4g} million parameters", count * 1e-6)
+                       : fmt::format("{:.4g} billion parameters", count * 1e-9);
+}
+
 std::string heading(const Answer& a) {
     std::string text = fmt::format("{}\n\n", cut(a.scenario, kReportColumns));
     const auto line = [&](const char* what, const std::string& value) {
         text += fmt::format("  {:<10}{}\n", what, cut(value, kReportColumns - 12));
     };
-    line("model",
-         fmt::format(
-             "{}, {:.4g} billion parameters", a.model, static_cast<double>(a.parameters) * 1e-9));
-    line("cluster", fmt::format("{} GPUs ({}): {}", thousands(a.ranks), a.device, a.cluster));
+    line("model", fmt::format("{}, {}", a.model, parameters_text(a.parameters)));
+    line("cluster", fmt::format("{} ({}): {}", number_of(a.ranks, "GPU"), a.device, a.cluster));
     line("plan", a.plan);
     line("batch",
-         fmt::format("{} sequences, {} micro-batches",
-                     thousands(a.global_batch_size),
-                     thousands(a.micro_batches)));
+         fmt::format("{}, {}",
+                     number_of(a.global_batch_size, "sequence"),
+                     a.micro_batches == 1 ? "1 micro-batch"
+                                          : thousands(a.micro_batches) + " micro-batches"));
     return text;
 }
 
@@ -108,16 +131,12 @@ std::string waterfall(const Answer& a) {
                           double end,
                           const std::string& time) {
         text += fmt::format(
-            "  {:<26}{}  {:>9}  {}\n", cut(what, 25), percent(share), time, bar(begin, end));
+            "  {:<27}{}  {:>9}  {}\n", cut(what, 26), percent(share), time, bar(begin, end));
     };
     line("device peak", 1, 0, 1, to_short_text(a.iteration));
     double left = 1;
     for (const LostMfu& lost : a.lost_mfu) {
-        line(fmt::format("- {}", words(name(lost.cause))),
-             lost.mfu,
-             left - lost.mfu,
-             left,
-             to_short_text(lost.time));
+        line("- " + label(lost.cause), lost.mfu, left - lost.mfu, left, to_short_text(lost.time));
         left -= lost.mfu;
     }
     line("= MFU", a.mfu, 0, a.mfu, "");
@@ -127,21 +146,24 @@ std::string waterfall(const Answer& a) {
 std::string memory(const MemoryUse& m) {
     std::string text = "\nMemory of the fullest GPU\n\n";
     for (std::size_t i = 0; i < kNumTensorKinds; ++i) {
+        if (m.of[i] == Bytes{}) {
+            continue;
+        }
         const double share = static_cast<double>(m.of[i].count()) /
                              static_cast<double>(std::max<std::int64_t>(1, m.device.count()));
         text += fmt::format("  {:<24}{:>11}  {}\n",
                             words(name(static_cast<TensorKind>(i))),
                             to_short_text(m.of[i]),
-                            m.of[i].count() > 0 ? bar(0, std::min(1.0, share)) : "");
+                            bar(0, std::min(1.0, share)));
     }
     text += fmt::format("  {:<24}{:>11}  of {}: {}\n",
                         "peak",
                         to_short_text(m.peak),
                         to_short_text(m.device),
                         m.fits ? "fits" : "DOES NOT FIT");
-    text += fmt::format(
-        "  {}\n",
-        cut(fmt::format("rank {} ({}), {}", index(m.rank), m.role, m.moment), kReportColumns - 2));
+    text += fmt::format("  {}\n",
+                        cut(fmt::format("on rank {} ({}) in {}", index(m.rank), m.role, m.moment),
+                            kReportColumns - 2));
     if (!m.fits) {
         text += "  largest buffers:\n";
         for (const BufferUse& buffer : m.largest) {
@@ -155,6 +177,9 @@ std::string memory(const MemoryUse& m) {
 }
 
 std::string links(const Answer& a) {
+    if (a.network.empty()) {
+        return {};
+    }
     std::string text = "\nUse of the links              mean    busiest\n\n";
     for (const LinkUse& use : a.network) {
         text += fmt::format("  {:<24}{}   {}  {}\n",
@@ -213,20 +238,20 @@ std::string collectives(const Answer& a) {
 std::string footer(const Answer& a) {
     return fmt::format(
         "\nKernel time: {:.0f} % measured, {:.0f} % interpolated, {:.0f} % roofline. Network: {}.\n"
-        "Simulated {} ops in {:.2f} s and {}:\n"
-        "{} fold classes, {} flows on {} paths, {} rate solves.\n"
+        "Simulated {} in {} and {}:\n"
+        "{}, {} on {}, {}.\n"
         "orrery {}, seed {}\n",
         a.cost_sources.measured * 100,
         a.cost_sources.interpolated * 100,
         a.cost_sources.roofline * 100,
         a.network_model,
-        thousands(a.simulated_ops),
-        a.wall_s,
+        number_of(a.simulated_ops, "op"),
+        to_short_text(Time::seconds(a.wall_s)),
         to_short_text(Bytes{a.peak_rss_bytes}),
-        thousands(a.fold_classes),
-        thousands(a.flows),
-        thousands(a.distinct_paths),
-        thousands(a.rate_solves),
+        a.fold_classes == 1 ? "1 fold class" : thousands(a.fold_classes) + " fold classes",
+        number_of(a.flows, "flow"),
+        number_of(a.distinct_paths, "path"),
+        number_of(a.rate_solves, "rate solve"),
         a.version,
         a.seed);
 }

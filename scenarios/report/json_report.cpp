@@ -162,11 +162,13 @@ std::string json_report(const Validation& validation) {
                                    {"control", errors_json(family.control)},
                                    {"ratios", ratio_json(family.ratios)}};
     }
-    const Json overall = {{"balanced_error", validation.balanced_error},
-                          {"control_balanced_error", validation.control_balanced_error},
-                          {"families", validation.families.size()},
-                          {"cases", validation.rows.size()},
-                          {"skipped", validation.skipped.size()}};
+    const bool any = !validation.rows.empty();
+    const Json overall = {
+        {"balanced_error", any ? Json(validation.balanced_error) : Json()},
+        {"control_balanced_error", any ? Json(validation.control_balanced_error) : Json()},
+        {"families", validation.families.size()},
+        {"cases", validation.rows.size()},
+        {"skipped", validation.skipped.size()}};
     return dumped(
         Json{{"rows", rows}, {"skipped", skipped}, {"families", families}, {"overall", overall}});
 }

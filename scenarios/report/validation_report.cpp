@@ -4,20 +4,21 @@
 #include <fmt/format.h>
 
 #include "scenarios/report/console_report.h"
+#include "scenarios/utf8.h"
 
 namespace orrery {
 namespace {
 
 std::string cases_table(const Validation& validation) {
-    std::string text = fmt::format("{:<40}{:>12}{:>12}{:>9}{:>10}\n\n",
+    std::string text = fmt::format("{:<42}{:>12}{:>12}{:>9}{:>10}\n\n",
                                    "case",
                                    "measured s",
                                    "predicted s",
                                    "error",
                                    "control");
     for (const ValidatedCase& row : validation.rows) {
-        text += fmt::format("{:<40}{:>12.4g}{:>12.4g}{:>+8.1f}%{:>+9.1f}%{}\n",
-                            row.name.substr(0, 39),
+        text += fmt::format("{:<42}{:>12.4g}{:>12.4g}{:>+8.1f}%{:>+9.1f}%{}\n",
+                            cut(row.name, 41),
                             row.measured_s,
                             row.predicted_s,
                             row.error() * 100,
@@ -39,7 +40,7 @@ std::string families_table(const Validation& validation) {
                                    "order");
     for (const FamilySummary& family : validation.families) {
         text += fmt::format("{:<24}{:>6}{:>8.1f}%{:>6.1f}%{:>6.1f}%{:>9.1f}%",
-                            family.family.substr(0, 23),
+                            cut(family.family, 23),
                             family.predicted.cases,
                             family.predicted.median * 100,
                             family.predicted.p90 * 100,
@@ -60,8 +61,8 @@ std::string skipped_table(const Validation& validation) {
     std::string text;
     for (const SkippedCase& skip : validation.skipped) {
         text += text.empty() ? "\nNot expressible\n\n" : "";
-        const std::string line = fmt::format("{:<40}{}", skip.name.substr(0, 39), skip.reason);
-        text += line.substr(0, kReportColumns) + "\n";
+        const std::string line = fmt::format("{:<42}{}", cut(skip.name, 41), skip.reason);
+        text += cut(line, kReportColumns) + "\n";
     }
     return text;
 }
@@ -69,6 +70,9 @@ std::string skipped_table(const Validation& validation) {
 }  // namespace
 
 std::string validation_report(const Validation& validation) {
+    if (validation.rows.empty()) {
+        return "No case can be simulated.\n" + skipped_table(validation);
+    }
     return cases_table(validation) + families_table(validation) + skipped_table(validation) +
            fmt::format(
                "\nBalanced error (mean of the families' medians): {:.1f} %; a constant MFU per "
