@@ -349,7 +349,7 @@ Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogu
         std::max<std::int64_t>(1, row.num_gpus / scenario.plan.model_parallel_size());
     const Errors errors = check(scenario.model, scenario.plan, row.num_gpus);
     if (!errors.empty()) {
-        return fail(row.where, errors[0].what, errors[0].hint);
+        return fail(row.where, errors[0].where + " " + errors[0].what, errors[0].hint);
     }
     return scenario;
 }

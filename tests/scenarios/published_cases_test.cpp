@@ -6,9 +6,7 @@
 #include <fstream>
 #include <map>
 
-#include "scenarios/control.h"
 #include "scenarios/reader.h"
-#include "scenarios/validation.h"
 
 namespace orrery {
 namespace {
@@ -123,51 +121,6 @@ TEST(PublishedCases, BadTablesAreErrorsWithTheirLine) {
     EXPECT_EQ(read_published_cases(path).error()[0].what, "the table has no rows");
     EXPECT_FALSE(read_published_cases("/nowhere.csv"));
     EXPECT_FALSE(read_published_cases("/"));
-}
-
-// What the table's own authors found for a constant MFU: a balanced error of 8.5 %.
-TEST(Control, AConstantMfuIsAboutEightPercentWrongOnItsOwnRows) {
-    std::vector<MeasuredScenario> rows;
-    for (const auto& [name, row] : training()) {
-        if (auto scenario = scenario_of(row, shipped())) {
-            rows.push_back({std::move(*scenario), row.family, row.measured_s});
-        }
-    }
-    const Control control{rows};
-    Validation validation;
-    for (const MeasuredScenario& row : rows) {
-        const double predicted = control.predicted_s(row.scenario);
-        validation.rows.push_back({.name = "",
-                                   .family = row.family,
-                                   .measured_s = row.measured_s,
-                                   .predicted_s = predicted,
-                                   .control_s = predicted});
-    }
-    summarise_families(validation);
-    EXPECT_NEAR(validation.control_balanced_error, 0.085, 0.01);
-}
-
-TEST(Validation, PercentilesInterpolateAndRanksCorrelate) {
-    EXPECT_DOUBLE_EQ(percentile({1, 2, 3, 4}, 0.5), 2.5);
-    EXPECT_DOUBLE_EQ(percentile({1, 2, 3, 4, 5}, 0.9), 4.6);
-    EXPECT_DOUBLE_EQ(percentile({7}, 0.9), 7);
-    EXPECT_DOUBLE_EQ(spearman({1, 2, 3}, {10, 20, 30}), 1);
-    EXPECT_DOUBLE_EQ(spearman({1, 2, 3}, {30, 20, 10}), -1);
-    EXPECT_NEAR(spearman({1, 2, 2, 4}, {1, 3, 2, 4}), 0.9486832980505138, 1e-12);
-}
-
-TEST(Validation, EveryFamilyWeighsTheSame) {
-    Validation v;
-    for (int i = 0; i < 9; ++i) {
-        v.rows.push_back(
-            {.name = "", .family = "many", .measured_s = 1, .predicted_s = 1.02, .control_s = 1});
-    }
-    v.rows.push_back(
-        {.name = "", .family = "one", .measured_s = 1, .predicted_s = 0.9, .control_s = 1});
-    summarise_families(v);
-    EXPECT_NEAR(v.balanced_error, (0.02 + 0.1) / 2, 1e-12);
-    EXPECT_NEAR(v.families[0].ratios.max, 0, 1e-12);
-    EXPECT_EQ(v.families[0].ratios.pairs, 36U);
 }
 
 }  // namespace

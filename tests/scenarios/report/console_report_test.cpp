@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/console_report.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "scenarios/utf8.h"
+#include "tests/scenarios/report/sample_answer.h"
+
+namespace orrery {
+namespace {
+
+TEST(ConsoleReport, NeverPassesAHundredColumns) {
+    for (const std::string& name : {std::string{"x"}, std::string(300, 'n'), std::string{}}) {
+        std::istringstream lines{console_report(sample_answer(name))};
+        for (std::string line; std::getline(lines, line);) {
+            EXPECT_LE(num_characters(line), kReportColumns) << line;
+        }
+    }
+}
+
+TEST(ConsoleReport, TellsWhatDoesNotFit) {
+    const std::string report = console_report(sample_answer("x"));
+    EXPECT_NE(report.find("90.0 GiB  of 80.0 GiB: DOES NOT FIT"), std::string::npos) << report;
+    EXPECT_NE(report.find("largest buffers"), std::string::npos);
+}
+
+TEST(ConsoleReport, NamesWhatCostsAndLeavesOutWhatIsEmpty) {
+    Answer a = sample_answer("x");
+    a.lost_mfu = {{Cause::gemm_inefficiency, 0.3, Time::seconds(1.9)},
+                  {Cause::exposed_tensor, 0.1, Time::seconds(0.6)},
+                  {Cause::exposed_context, 0.02, Time::seconds(0.1)},
+                  {Cause::exposed_other, 0.04, Time::seconds(0.25)},
+                  {Cause::counted_not_executed, -0.012, Time::seconds(-0.08)}};
+    const std::string report = console_report(a);
+    for (const char* line : {"  - GEMM inefficiency         30.0 %     1.90 s  ",
+                             "  - exposed tensor-parallel   10.0 %     600 ms  ",
+                             "  - exposed context-parallel   2.0 %     100 ms  ",
+                             "  - exposed embedding, norm    4.0 %     250 ms  ",
+                             "  - counted, not executed     -1.2 %   -80.0 ms  "}) {
+        EXPECT_NE(report.find(line), std::string::npos) << line << "\n" << report;
+    }
+    EXPECT_EQ(report.find("  gradients "), std::string::npos) << "there are none";
+    a.network.clear();
+    a.collectives.clear();
+    EXPECT_EQ(console_report(a).find("Use of the links"), std::string::npos);
+    EXPECT_EQ(console_report(a).find("Collectives"), std::string::npos);
+}
+
+TEST(ConsoleReport, CountsInTheSingularAndInThousands) {
+    Answer a = sample_answer("x");
+    a.ranks = 1;
+    a.micro_batches = 1;
+    a.global_batch_size = 1;
+    a.fold_classes = 1;
+    a.flows = 1;
+    a.distinct_paths = 1;
+    a.rate_solves = 1;
+    a.parameters = 124'082'688;
+    const std::string one = console_report(a);
+    for (const char* text : {"  cluster   1 GPU (a100-80g): x\n",
+                             "  batch     1 sequence, 1 micro-batch\n",
+                             "  model     x, 124.1 million parameters\n",
+                             "1 fold class, 1 flow on 1 path, 1 rate solve."}) {
+        EXPECT_NE(one.find(text), std::string::npos) << text << "\n" << one;
+    }
+    EXPECT_NE(console_report(sample_answer("x")).find("Simulated 123,456,789,012 ops in "),
+              std::string::npos);
+}
+
+// The parts take the bar away from the right, each where the one before it ended.
+TEST(ConsoleReport, BarsOfTheWaterfallTouch) {
+    const std::string report = console_report(sample_answer("x"));
+    std::istringstream lines{report};
+    std::string bars[4];
+    std::size_t found = 0;
+    for (std::string line; std::getline(lines, line);) {
+        const bool part = line.starts_with("  - ") || line.starts_with("  device peak") ||
+                          line.starts_with("  = MFU");
+        if (part && found < 4) {
+            bars[found++] = line.substr(49);
+        }
+    }
+    ASSERT_EQ(found, 4U) << report;
+    EXPECT_EQ(num_characters(bars[0]), 42U);
+    for (std::size_t i = 1; i + 1 < found; ++i) {
+        EXPECT_EQ(num_characters(bars[i]), i == 1 ? 42U : 29U) << bars[i];  // 1, then 1 - 0.3
+    }
+    EXPECT_EQ(num_characters(bars[3]), 23U);  // 0.552 of 42
+}
+
+}  // namespace
+}  // namespace orrery
