@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/check.h"
+#include "scenarios/utf8.h"
 
 namespace orrery {
 
@@ -57,8 +58,8 @@ std::string DocumentNode::describe() const {
             break;
     }
     constexpr std::size_t kLongest = 40;
-    const bool cut = text.size() > kLongest;
-    return fmt::format("'{}{}'", std::string_view{text}.substr(0, kLongest), cut ? "…" : "");
+    const std::string head = cut(text, kLongest);
+    return fmt::format("'{}{}'", head, head.size() < text.size() ? "…" : "");
 }
 
 std::string where_of_path(const DocumentNode& root, std::string_view path) {

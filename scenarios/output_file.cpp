@@ -32,7 +32,7 @@ fs::path behind_links(fs::path path) {
 Result<std::unique_ptr<OutputFile>> OutputFile::open(const fs::path& name) {
     const fs::path path = behind_links(name);
     std::error_code ignored;
-    if (path.empty() || fs::is_directory(path, ignored)) {
+    if (path.empty() || fs::is_directory(path, ignored) || fs::is_symlink(path, ignored)) {
         return fail(path.string(), "is not the name of a file", "give a file name");
     }
     const bool direct = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);

@@ -69,7 +69,8 @@ void apply_override(DocumentNode& root, const std::string& assignment, Errors& e
         errors.push_back({*source, std::move(what), std::move(hint)});
     };
     constexpr const char* kExample = "write it like --set plan.global_batch_size=768";
-    if (equals == std::string::npos || path.empty()) {
+    const bool nameless = ("." + path + ".").find("..") != std::string::npos;
+    if (equals == std::string::npos || nameless) {
         complain(fmt::format("'{}' is not of the form key=value", assignment), kExample);
         return;
     }
