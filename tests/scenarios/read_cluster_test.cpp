@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/sections.h"
+
+namespace orrery {
+namespace {
+
+using namespace orrery::literals;
+
+struct Read {
+    ClusterSpec cluster;
+    DeviceSpec device;
+    std::string errors;
+};
+
+Read read(const std::string& text) {
+    Read r;
+    DocumentNode section = section_of(text);
+    Errors errors;
+    read_cluster(section, shipped_catalogue(), r.cluster, r.device, errors);
+    r.errors = lines_of(errors);
+    return r;
+}
+
+TEST(ReadCluster, NamesBecomeWhatTheCatalogueSays) {
+    const Read r = read("nodes: 4\nnode: dgx-h100\nfabric: ndr400-rail\n");
+    ASSERT_EQ(r.errors, "");
+    EXPECT_EQ(r.cluster.num_gpus(), 32U);
+    EXPECT_EQ(r.cluster.node.name, "dgx-h100");
+    EXPECT_EQ(r.cluster.fabric.name, "ndr400-rail");
+    EXPECT_EQ(r.cluster.fabric.kind, FabricKind::rail);
+    EXPECT_EQ(r.device.name, "h100-80g");
+}
+
+TEST(ReadCluster, ErrorsOfAllItsPartsComeAtOnce) {
+    EXPECT_EQ(read("nodes: 0\n"
+                   "node: {base: dgx-h100, device: {base: h100-80g, num_sms: 0}, nvls: maybe}\n"
+                   "fabric: {kind: tree, nic_bandwidth: 0 Gbps}\n"
+                   "rack: 3\n")
+                  .errors,
+              "s.yaml:1:8: error: cluster.nodes is 0, out of range (hint: 1 to 1000000)\n"
+              "s.yaml:2:58: error: cluster.node.device.num_sms is 0, out of range (hint: 1 to "
+              "100000)\n"
+              "s.yaml:2:68: error: cluster.node.nvls must be true or false, not 'maybe'\n"
+              "s.yaml:3:16: error: cluster.fabric.kind can't be 'tree' (hint: one of clos, rail, "
+              "single_switch)\n"
+              "s.yaml:3:22: error: cluster.fabric.nic_bandwidth must not be zero\n"
+              "s.yaml:4:1: error: unknown key 'rack' in 'cluster' (hint: one of nodes, node, "
+              "fabric)\n");
+}
+
+TEST(ReadCluster, ALinkWithoutBandwidthIsAnError) {
+    const std::string node =
+        "nodes: 1\nnode: {device: a100-80g, gpus_per_node: 8, pcie_bandwidth: 32 GB/s, ";
+    EXPECT_NE(read(node + "intra_node: nvswitch}\n").errors.find("no nvlink_bandwidth"),
+              std::string::npos);
+    EXPECT_EQ(read(node + "intra_node: pcie}\n").errors, "");
+    EXPECT_NE(read("nodes: 1\nnode: {base: dgx-h100, pcie_bandwidth: 0 GB/s}\n")
+                  .errors.find("pcie_bandwidth must not be zero"),
+              std::string::npos);
+}
+
+TEST(ReadCluster, OneServerHasNoFabricAndManyNeedOne) {
+    EXPECT_EQ(read("nodes: 1\nnode: dgx-h100\n").errors, "");
+    EXPECT_NE(read("nodes: 2\nnode: dgx-h100\n").errors.find("lacks the key 'fabric'"),
+              std::string::npos);
+}
+
+TEST(ReadCluster, MoreGpusThanASimulationHoldsAreAnErrorAtTheNodes) {
+    EXPECT_EQ(read("nodes: 500000\nnode: dgx-h100\nfabric: ndr400-rail\n").errors, "");
+    EXPECT_EQ(read("nodes: 500001\nnode: dgx-h100\nfabric: ndr400-rail\n").errors,
+              "s.yaml:1:8: error: 4000008 GPUs are more than a simulation can hold (hint: at most "
+              "4000000)\n");
+}
+
+TEST(ReadCluster, FabricsFromFilesAreRefusedByName) {
+    EXPECT_NE(read("nodes: 2\nnode: dgx-h100\nfabric: {kind: file, nic_bandwidth: 100 Gbps}\n")
+                  .errors.find("fabrics from a file are not supported yet"),
+              std::string::npos);
+}
+
+TEST(ReadCluster, ASectionThatIsNoMapIsOneError) {
+    EXPECT_EQ(read("[1, 2]\n").errors, "s.yaml:1:1: error: cluster must be a map, not a list\n");
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/sections.h"
+
+namespace orrery {
+namespace {
+
+using namespace orrery::literals;
+
+const std::string kDevice = R"(name: toy
+generation: ampere
+compute_capability: 80
+num_sms: 100
+peak_fp32: 10 TFLOPS
+peak_fp16: 100 TFLOPS
+peak_fp8: 200 TFLOPS
+memory_bandwidth: 1 TB/s
+memory: 16 GiB
+l2_cache: 32 MiB
+kernel_latency: 1 us
+launch_cost: 5 us
+graph_launch_cost: 2 us
+)";
+
+std::string errors_of(const std::string& text, DeviceSpec* device = nullptr) {
+    Errors errors;
+    DeviceSpec ignored;
+    read_device(section_of(text), "it", device != nullptr ? *device : ignored, errors);
+    return lines_of(errors);
+}
+
+// kDevice without the line of a key ("memory", which "memory_bandwidth" begins with, too).
+std::string without_line(const std::string& key) {
+    std::string text = kDevice;
+    const std::size_t at = text.find("\n" + key + ":");
+    return text.erase(at, text.find('\n', at + 1) - at);
+}
+
+TEST(ReadDevice, EveryKeyReachesItsField) {
+    DeviceSpec d;
+    ASSERT_EQ(errors_of(kDevice, &d), "");
+    EXPECT_EQ(d.name, "toy");
+    EXPECT_EQ(d.generation, "ampere");
+    EXPECT_EQ(d.compute_capability, 80U);
+    EXPECT_EQ(d.num_sms, 100U);
+    EXPECT_EQ(d.peak_fp32.per_second(), 10e12);
+    EXPECT_EQ(d.peak_fp16.per_second(), 100e12);
+    EXPECT_EQ(d.peak_fp8.per_second(), 200e12);
+    EXPECT_EQ(d.memory_bandwidth.bits_per_second(), 8'000'000'000'000);
+    EXPECT_EQ(d.memory, 16_GiB);
+    EXPECT_EQ(d.l2_cache, 32_MiB);
+    EXPECT_EQ(d.kernel_latency, 1_us);
+    EXPECT_EQ(d.launch_cost, 5_us);
+    EXPECT_EQ(d.graph_launch_cost, 2_us);
+}
+
+TEST(ReadDevice, OnlyItsNameAndFp8MayBeAbsent) {
+    EXPECT_EQ(errors_of(without_key(without_key(kDevice, "name"), "peak_fp8")), "");
+    for (const char* key : {"generation",
+                            "compute_capability",
+                            "num_sms",
+                            "peak_fp32",
+                            "peak_fp16",
+                            "memory_bandwidth",
+                            "memory",
+                            "l2_cache",
+                            "kernel_latency",
+                            "launch_cost",
+                            "graph_launch_cost"}) {
+        EXPECT_NE(
+            errors_of(without_line(key)).find(std::string{"'it' lacks the key '"} + key + "'"),
+            std::string::npos)
+            << key;
+    }
+}
+
+// Zeros are told even where the scenario has errors elsewhere.
+TEST(ReadDevice, ZeroPeaksAndMemoryAreErrorsBesideOthers) {
+    std::string text = kDevice;
+    for (const char* key : {"peak_fp32", "peak_fp16"}) {
+        text = without_key(text, key) + key + ": 0 TFLOPS\n";
+    }
+    text = without_key(text, "memory_bandwidth") + "memory_bandwidth: 0 GB/s\n";
+    Errors errors{{"elsewhere", "is wrong", {}}};
+    DeviceSpec device;
+    read_device(section_of(text), "it", device, errors);
+    ASSERT_EQ(errors.size(), 4U) << lines_of(errors);
+    EXPECT_EQ(errors[1].what, "it.peak_fp32 must not be zero");
+    EXPECT_EQ(errors[2].what, "it.peak_fp16 must not be zero");
+    EXPECT_EQ(errors[3].what, "it.memory_bandwidth must not be zero");
+}
+
+}  // namespace
+}  // namespace orrery
