@@ -102,6 +102,7 @@ private:
     void join_teams(Time now);
     void join(const Team& team);
     bool alike(std::uint32_t a, std::uint32_t b, Time now) const;
+    bool start_is_past(std::uint32_t stream) const;
     bool walk_alike(std::uint32_t a, std::uint32_t b) const;
     void leave_leaders();
     bool follows(std::uint32_t r) const { return ranks_[r].leader != r; }

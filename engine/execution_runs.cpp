@@ -119,8 +119,7 @@ std::uint32_t Execution::sms_of(std::uint32_t r, const TapeItem& item) const {
         const TapePart& part = tape_of(r).parts[item.first_part + p];
         const std::uint32_t c =
             quotient_.channel_of[quotient_.ranks[r].first_channel + part.channel];
-        const Channel& channel = transfers_.channels[quotient_.channels[c].channel];
-        sms += transfers_.messages[channel.first_message + part.message].sms;
+        sms += transfers_.messages[channels_[c].first_message + part.message].sms;
     }
     return sms;
 }

@@ -158,8 +158,14 @@ void Execution::join(const Team& team) {
         ranks_[m].leader = leader;
         ranks_[m].kernel_time -= ranks_[leader].kernel_time;
         for (std::uint32_t s = 0; s < num_streams_; ++s) {
-            ++streams_[stream_of(m, s)].generation;  // its events are void
-            streams_[stream_of(leader, s)].size += quotient_.ranks[m].size;
+            StreamState& left = streams_[stream_of(m, s)];
+            StreamState& stream = streams_[stream_of(leader, s)];
+            ++left.generation;  // its events are void
+            stream.size += left.size;
+            if (stream.phase == StreamPhase::arrived && last_step(leader)) {
+                busy_[item_of(stream_of(leader, s)).cause] +=
+                    (stream.start - left.start) * static_cast<std::int64_t>(left.size);
+            }
             if (!walks_.empty()) {
                 walks_[stream_of(m, s)].run = nullptr;
             }
@@ -192,8 +198,9 @@ bool Execution::alike(std::uint32_t a, std::uint32_t b, Time now) const {
                        x.awaited_items == y.awaited_items;
                 break;
             case StreamPhase::arrived:
-                same = same && x.start == y.start && x.parts_left == y.parts_left &&
-                       x.last_end == y.last_end;
+                same = same && x.parts_left == y.parts_left && x.last_end == y.last_end &&
+                       (x.start == y.start ||
+                        (start_is_past(stream_of(a, s)) && start_is_past(stream_of(b, s))));
                 path_matters = path_matters || x.last_end >= Time{};
                 break;
             case StreamPhase::launching:
@@ -208,6 +215,22 @@ bool Execution::alike(std::uint32_t a, std::uint32_t b, Time now) const {
                 break;
         }
         if (!same || (path_matters && !same_path(x.path, y.path))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Who waits for an arrived op asks when it arrived only to keep a promise, and promises are made to
+// fixed messages only. What is left is the sum of busy times, which join() makes good.
+bool Execution::start_is_past(std::uint32_t id) const {
+    const TapeItem& item = item_of(id);
+    const RoleTape& tape = tape_of(rank_of(id));
+    for (std::uint32_t p = item.first_part; p < item.first_part + item.num_parts; ++p) {
+        const TapePart& part = tape.parts[p];
+        const ChannelState& channel =
+            channels_[quotient_.channel_of[streams_[id].first_channel + part.channel]];
+        if (transfers_.messages[channel.first_message + part.message].fixed) {
             return false;
         }
     }
