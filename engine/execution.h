@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -98,9 +99,12 @@ private:
     void set_up_teams();
     void end_part_of_team(std::uint32_t stream, std::uint32_t transfer, Time now);
     bool part_teams(Time now);
-    void part(const Team& team);
+    void part(std::uint32_t leader, std::uint64_t leaving);
+    void part_all(std::uint32_t leader);
+    void copy_state(std::uint32_t from, std::uint32_t to);
+    void count_sizes(std::uint32_t leader);
     void join_teams(Time now);
-    void join(const Team& team);
+    void join(std::uint32_t leader, std::uint32_t joining);
     bool alike(std::uint32_t a, std::uint32_t b, Time now) const;
     bool start_is_past(std::uint32_t stream) const;
     bool walk_alike(std::uint32_t a, std::uint32_t b) const;
@@ -110,11 +114,13 @@ private:
     std::uint32_t leading(std::uint32_t id) const {
         return stream_of(ranks_[rank_of(id)].leader, streams_[id].stream);
     }
-    // The rank classes that a leader stands for, itself first.
-    std::span<const std::uint32_t> led_by(std::uint32_t r) const {
-        const Team& team = teams_.teams[teams_.team_of[r]];
-        return ranks_[r].width > 1 ? teams_.members_of(team)
-                                   : std::span<const std::uint32_t>{&quotient_order_[r], 1};
+    // Calls f with each rank class that a leader stands for, in ascending order.
+    template <class F>
+    void for_each_led(std::uint32_t r, F f) const {
+        const std::uint32_t* members = &teams_.members[teams_.teams[teams_.team_of[r]].first];
+        for (std::uint64_t left = ranks_[r].led; left != 0; left &= left - 1) {
+            f(members[std::countr_zero(left)]);
+        }
     }
 
     std::uint32_t rank_of(std::uint32_t stream) const { return streams_[stream].rank; }
@@ -168,7 +174,6 @@ private:
     Time instant_;  // the one that is being or was last worked on
 
     Teams teams_;
-    std::vector<std::uint32_t> quotient_order_;  // 0, 1, 2 …: what led_by() shows of the lone
     std::vector<LoneEnd> lone_ends_;
     std::vector<std::uint32_t> meetings_;  // teams that are apart and have just met
 

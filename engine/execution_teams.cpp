@@ -3,11 +3,13 @@
 // together its first member, the *leader*, has the only state and the only events; each member
 // still has its own channels and transfers. Ends of the members' parts are counted within the
 // instant: if all of them come, and with equal paths, the leader goes on for all. If not, the team
-// *parts* before time moves on: every member gets a copy of the leader's state. It *joins* again
-// after a collective on which all of it met, as soon as nothing that can still matter differs.
+// *parts* before time moves on: those to whom it happened go on with a copy of the leader's state.
+// They *join* again after a collective on which the team met, once nothing that can still matter
+// differs.
 // Nothing is approximated: in an instant no order of ends matters (rule 7 of engine/simulation.h).
 #include <algorithm>
-#include <numeric>
+#include <bit>
+#include <utility>
 
 #include "engine/check.h"
 #include "engine/execution.h"
@@ -23,16 +25,15 @@ bool same_path(const CauseTimes& a, const CauseTimes& b) {
 }  // namespace
 
 void Execution::set_up_teams() {
-    quotient_order_.resize(ranks_.size());
-    std::iota(quotient_order_.begin(), quotient_order_.end(), 0u);
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
         ranks_[r].leader = r;
+        ranks_[r].led = std::uint64_t{1} << teams_.place[r];
     }
     for (std::uint32_t t = 0; t < teams_.teams.size(); ++t) {
-        const Team& team = teams_.teams[t];
-        if (team.size > 1) {
-            channels_[team.channel].team = t;
-            join(team);
+        const std::span<const std::uint32_t> members = teams_.members_of(teams_.teams[t]);
+        for (const std::uint32_t m : members.subspan(1)) {
+            channels_[teams_.teams[t].channel].team = t;
+            join(members.front(), m);
         }
     }
 }
@@ -74,14 +75,35 @@ bool Execution::part_teams(Time now) {
     if (lone_ends_.empty()) {
         return false;
     }
+    // Those whose parts ended leave the others together, if the same happened to them.
     for (const LoneEnd& end : lone_ends_) {
-        const std::uint32_t r = rank_of(end.stream);
-        if (ranks_[ranks_[r].leader].width > 1) {
-            part(teams_.teams[teams_.team_of[r]]);
+        const StreamState& stream = streams_[leading(end.stream)];
+        RankState& leader = ranks_[stream.rank];
+        const std::uint64_t place = std::uint64_t{1} << teams_.place[rank_of(end.stream)];
+        // The ends of another stream name somebody again, or fall short of this one's.
+        leader.leave_alone =
+            leader.leave_alone || stream.ends_differ || (leader.leaving & place) != 0;
+        leader.leaving |= place;
+    }
+    for (const LoneEnd& end : lone_ends_) {
+        const StreamState& stream = streams_[leading(end.stream)];
+        RankState& leader = ranks_[stream.rank];
+        if (leader.leaving == 0) {
+            continue;  // parted already
+        }
+        const auto count = static_cast<std::uint32_t>(std::popcount(leader.leaving));
+        const std::uint64_t leaving = std::exchange(leader.leaving, 0);
+        const bool alone = std::exchange(leader.leave_alone, false);
+        if (alone || count != stream.ends_seen || leaving == leader.led) {
+            part_all(stream.rank);
+        } else {
+            part(stream.rank, leaving);
         }
     }
     for (const LoneEnd& end : lone_ends_) {
-        end_part(end.stream, pool_[end.transfer], now);
+        if (!follows(rank_of(end.stream))) {
+            end_part(end.stream, pool_[end.transfer], now);
+        }
     }
     lone_ends_.clear();
     drain(now);
@@ -90,46 +112,73 @@ bool Execution::part_teams(Time now) {
 
 // --- parting ---
 
-void Execution::part(const Team& team) {
+// `leaving` of those that the leader stands for, not all, go on together on their own.
+void Execution::part(std::uint32_t leader, std::uint64_t leaving) {
     ORRERY_CHECK(ready_.empty());  // a stream that is ready is on that list, not in its state
-    const std::span<const std::uint32_t> members = teams_.members_of(team);
-    const std::uint32_t leader = members.front();
-    ranks_[leader].width = 1;
-    for (std::uint32_t s = 0; s < num_streams_; ++s) {
-        streams_[stream_of(leader, s)].size = quotient_.ranks[leader].size;
-        streams_[stream_of(leader, s)].ends_seen = 0;
+    // The lowest of each side leads it; the old leader stays where it is.
+    const std::uint64_t old_side = std::uint64_t{1} << teams_.place[leader];
+    const std::uint64_t moving =
+        (leaving & old_side) != 0 ? ranks_[leader].led & ~leaving : leaving;
+    const Team& team = teams_.teams[teams_.team_of[leader]];
+    const std::uint32_t first =
+        teams_.members_of(team)[static_cast<std::size_t>(std::countr_zero(moving))];
+    const Time offset = ranks_[first].kernel_time;
+    copy_state(leader, first);
+    ranks_[first].kernel_time += offset;
+    ranks_[first].led = moving;
+    ranks_[leader].led &= ~moving;
+    for (const std::uint32_t one : {leader, first}) {
+        ranks_[one].width = static_cast<std::uint32_t>(std::popcount(ranks_[one].led));
+        count_sizes(one);
     }
-    for (const std::uint32_t m : members.subspan(1)) {
-        const Time own = ranks_[m].kernel_time;
-        ranks_[m] = ranks_[leader];
-        ranks_[m].leader = m;
-        ranks_[m].kernel_time += own;
-        for (std::uint32_t s = 0; s < num_streams_; ++s) {
-            const std::uint32_t id = stream_of(m, s);
-            const std::uint32_t from = stream_of(leader, s);
-            StreamState& stream = streams_[id];
-            const std::uint32_t generation = stream.generation;
-            stream = streams_[from];
-            stream.generation = generation;
-            stream.rank = m;
-            stream.size = quotient_.ranks[m].size;
-            stream.first_channel = quotient_.ranks[m].first_channel;
-            if (!walks_.empty() && walks_[from].run != nullptr) {
-                walks_[id] = walks_[from];
-            }
-            if (stream.phase == StreamPhase::running || stream.phase == StreamPhase::launching) {
-                schedule(id, stream.due);
-            }
+    for_each_led(first, [&](std::uint32_t m) {
+        ranks_[m].leader = first;
+        ranks_[m].kernel_time -= m == first ? Time{} : offset;
+    });
+}
+
+void Execution::part_all(std::uint32_t leader) {
+    while (ranks_[leader].width > 1) {
+        const std::uint64_t own = std::uint64_t{1} << teams_.place[leader];
+        const std::uint64_t others = ranks_[leader].led & ~own;
+        part(leader, others & ~(others - 1));
+    }
+}
+
+void Execution::copy_state(std::uint32_t from, std::uint32_t to) {
+    ranks_[to] = ranks_[from];
+    for (std::uint32_t s = 0; s < num_streams_; ++s) {
+        const std::uint32_t id = stream_of(to, s);
+        StreamState& stream = streams_[id];
+        const StreamState& model = streams_[stream_of(from, s)];
+        const std::uint32_t generation = stream.generation;
+        const std::uint32_t first_channel = stream.first_channel;
+        stream = model;
+        stream.generation = generation;
+        stream.first_channel = first_channel;
+        stream.rank = to;
+        if (!walks_.empty() && walks_[stream_of(from, s)].run != nullptr) {
+            walks_[id] = walks_[stream_of(from, s)];
         }
+        if (stream.phase == StreamPhase::running || stream.phase == StreamPhase::launching) {
+            schedule(id, stream.due);
+        }
+    }
+}
+
+void Execution::count_sizes(std::uint32_t leader) {
+    std::uint32_t size = 0;
+    for_each_led(leader, [&](std::uint32_t m) { size += quotient_.ranks[m].size; });
+    for (std::uint32_t s = 0; s < num_streams_; ++s) {
+        streams_[stream_of(leader, s)].size = size;
+        streams_[stream_of(leader, s)].ends_seen = 0;
     }
 }
 
 // Followers' results at the end of the run.
 void Execution::leave_leaders() {
-    for (const Team& team : teams_.teams) {
-        if (ranks_[teams_.members[team.first]].width > 1) {
-            part(team);
-        }
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+        part_all(ranks_[r].leader);
     }
 }
 
@@ -137,38 +186,38 @@ void Execution::leave_leaders() {
 
 void Execution::join_teams(Time now) {
     for (const std::uint32_t t : meetings_) {
-        const Team& team = teams_.teams[t];
-        const std::span<const std::uint32_t> members = teams_.members_of(team);
-        const std::uint32_t first = members.front();
-        const bool apart = ranks_[first].width == 1;
-        if (apart && std::all_of(members.begin() + 1, members.end(), [&](std::uint32_t m) {
-                return alike(first, m, now);
-            })) {
-            join(team);
+        const std::span<const std::uint32_t> members = teams_.members_of(teams_.teams[t]);
+        for (std::size_t i = 1; i < members.size(); ++i) {
+            for (std::size_t k = 0; k < i && !follows(members[i]); ++k) {
+                if (!follows(members[k]) && alike(members[k], members[i], now)) {
+                    join(members[k], members[i]);
+                }
+            }
         }
     }
     meetings_.clear();
 }
 
-void Execution::join(const Team& team) {
-    const std::span<const std::uint32_t> members = teams_.members_of(team);
-    const std::uint32_t leader = members.front();
-    ranks_[leader].width = team.size;
-    for (const std::uint32_t m : members.subspan(1)) {
+// Both lead; all that the second one stands for follow the first.
+void Execution::join(std::uint32_t leader, std::uint32_t joining) {
+    const Time lost = ranks_[joining].kernel_time;
+    for_each_led(joining, [&](std::uint32_t m) {
         ranks_[m].leader = leader;
-        ranks_[m].kernel_time -= ranks_[leader].kernel_time;
-        for (std::uint32_t s = 0; s < num_streams_; ++s) {
-            StreamState& left = streams_[stream_of(m, s)];
-            StreamState& stream = streams_[stream_of(leader, s)];
-            ++left.generation;  // its events are void
-            stream.size += left.size;
-            if (stream.phase == StreamPhase::arrived && last_step(leader)) {
-                busy_[item_of(stream_of(leader, s)).cause] +=
-                    (stream.start - left.start) * static_cast<std::int64_t>(left.size);
-            }
-            if (!walks_.empty()) {
-                walks_[stream_of(m, s)].run = nullptr;
-            }
+        ranks_[m].kernel_time += (m == joining ? Time{} : lost) - ranks_[leader].kernel_time;
+    });
+    ranks_[leader].led |= ranks_[joining].led;
+    ranks_[leader].width += ranks_[joining].width;
+    for (std::uint32_t s = 0; s < num_streams_; ++s) {
+        StreamState& left = streams_[stream_of(joining, s)];
+        StreamState& stream = streams_[stream_of(leader, s)];
+        ++left.generation;  // its events are void
+        stream.size += left.size;
+        if (stream.phase == StreamPhase::arrived && last_step(leader)) {
+            busy_[item_of(stream_of(leader, s)).cause] +=
+                (stream.start - left.start) * static_cast<std::int64_t>(left.size);
+        }
+        if (!walks_.empty()) {
+            walks_[stream_of(joining, s)].run = nullptr;
         }
     }
 }

@@ -35,7 +35,7 @@ void Execution::join(std::uint32_t id, const TapePart& part, Time now) {
         ranks_[r].step * tape_of(r).channels[part.channel].messages_per_step + part.sequence;
     std::uint32_t last_channel = UINT32_MAX;
     std::uint32_t t = kNoTransfer;
-    for (const std::uint32_t m : led_by(r)) {
+    for_each_led(r, [&](std::uint32_t m) {
         const std::uint32_t c =
             quotient_.channel_of[quotient_.ranks[m].first_channel + part.channel];
         if (c != last_channel) {
@@ -46,14 +46,14 @@ void Execution::join(std::uint32_t id, const TapePart& part, Time now) {
         OpenTransfer& transfer = pool_[t];
         transfer.participants.push_back(stream_of(m, streams_[id].stream));
         if (--transfer.missing > 0) {
-            continue;
+            return;
         }
         if (transfer.promised) {
             expect_end(t);
         } else {
             begin_transfer(t, now);
         }
-    }
+    });
 }
 
 // A run that ends at `due` tells the collective after it, if nothing but the arrivals decides when
@@ -78,9 +78,8 @@ bool Execution::promise(std::uint32_t id, const TapeItem& item, Time due) {
         ranks_[r].step * tape_of(r).channels[part.channel].messages_per_step + part.sequence;
     const std::uint32_t t = open_transfer(c, sequence, part.message);
     OpenTransfer& transfer = pool_[t];
-    for (const std::uint32_t m : led_by(r)) {
-        transfer.participants.push_back(stream_of(m, stream.stream));
-    }
+    for_each_led(
+        r, [&](std::uint32_t m) { transfer.participants.push_back(stream_of(m, stream.stream)); });
     transfer.promised = true;
     stream.phase = StreamPhase::promised;
     stream.due = due;
@@ -293,7 +292,7 @@ void Execution::end_transfer(std::uint32_t t, Time now) {
     const std::uint32_t team = channels_[transfer.channel].team;
     if (team != kNoTeam) {
         const std::uint32_t leader = teams_.members[teams_.teams[team].first];
-        if (ranks_[leader].width > 1) {
+        if (ranks_[leader].width == teams_.teams[team].size) {
             end_part(
                 stream_of(leader, streams_[transfer.participants.front()].stream), transfer, now);
             return;

@@ -43,6 +43,7 @@ public:
     Teams find() {
         const auto ranks = static_cast<std::uint32_t>(quotient_.ranks.size());
         out_.team_of.assign(ranks, kNone);
+        out_.place.assign(ranks, 0);
         for (std::uint32_t r = 0; r < ranks; ++r) {
             if (out_.team_of[r] != kNone) {
                 continue;
@@ -70,12 +71,14 @@ private:
     }
 
     bool is_team(std::uint32_t r, std::span<const std::uint32_t> members) const {
-        return std::all_of(members.begin(), members.end(), [&](std::uint32_t m) {
-            const RankClass& a = quotient_.ranks[r];
-            const RankClass& b = quotient_.ranks[m];
-            return a.role == b.role && a.device == b.device && meeting_of(m) == meeting_of(r) &&
-                   out_.team_of[m] == kNone && !traced_[m] && hold_the_same(a, b);
-        });
+        return members.size() <= kTeamMax &&
+               std::all_of(members.begin(), members.end(), [&](std::uint32_t m) {
+                   const RankClass& a = quotient_.ranks[r];
+                   const RankClass& b = quotient_.ranks[m];
+                   return a.role == b.role && a.device == b.device &&
+                          meeting_of(m) == meeting_of(r) && out_.team_of[m] == kNone &&
+                          !traced_[m] && hold_the_same(a, b);
+               });
     }
 
     bool hold_the_same(const RankClass& a, const RankClass& b) const {
@@ -97,7 +100,9 @@ private:
     }
 
     void add(std::span<const std::uint32_t> members, std::uint32_t channel) {
+        std::uint32_t place = 0;
         for (const std::uint32_t m : members) {
+            out_.place[m] = place++;
             out_.team_of[m] = static_cast<std::uint32_t>(out_.teams.size());
         }
         out_.teams.push_back({.first = static_cast<std::uint32_t>(out_.members.size()),

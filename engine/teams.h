@@ -29,10 +29,15 @@ struct Teams {
     std::vector<std::uint32_t> members;  // all rank classes, team by team, ascending in each
     std::vector<std::uint32_t> team_of;  // by rank class
 
+    std::vector<std::uint32_t> place;  // by rank class: its position in the team
+
     std::span<const std::uint32_t> members_of(const Team& team) const {
         return {members.data() + team.first, team.size};
     }
 };
+
+// The masks of members that the execution keeps have as many bits.
+inline constexpr std::uint32_t kTeamMax = 64;
 
 // A team shares role, device and the SMs that each message holds; nobody in it is traced.
 Teams find_teams(const SimulationInput& input,
