@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <unordered_map>
 
 #include "engine/check.h"
 #include "engine/folding.h"
@@ -10,6 +12,23 @@ namespace orrery {
 namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
+
+// Finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+std::uint64_t scramble(std::uint64_t x) {
+    x += 0x9E3779B97F4A7C15ull;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+    return x ^ (x >> 31);
+}
+
+struct SharesLess {
+    bool operator()(const std::vector<LinkShare>& a, const std::vector<LinkShare>& b) const {
+        return std::lexicographical_compare(
+            a.begin(), a.end(), b.begin(), b.end(), [](const LinkShare& x, const LinkShare& y) {
+                return std::pair{x.link, x.count} < std::pair{y.link, y.count};
+            });
+    }
+};
 
 struct PartRange {
     std::uint32_t first = 0;
@@ -148,42 +167,79 @@ private:
                 }
             }
         }
-        std::map<std::vector<std::pair<LinkId, std::uint32_t>>, FootprintId> known;
-        out_.footprints.resize(transfers_.parts.size(), kNoLinks);
+        std::map<std::vector<LinkShare>, std::uint32_t, SharesLess> known;
+        std::vector<std::uint32_t> number(transfers_.parts.size(), kNone);
+        std::vector<const std::vector<LinkShare>*> distinct;
         for (const PartRange& range : ranges) {
             for (std::uint32_t p = range.first; p < range.last; ++p) {
-                out_.footprints[p] =
-                    shares[p].empty() ? kNoLinks : footprint_of(shares[p], known, rates);
+                if (!shares[p].empty()) {
+                    const auto next = static_cast<std::uint32_t>(distinct.size());
+                    const auto [found, added] = known.try_emplace(merged(shares[p]), next);
+                    if (added) {
+                        distinct.push_back(&found->first);
+                    }
+                    number[p] = found->second;
+                }
                 shares[p] = {};
             }
         }
-        out_.distinct_footprints = static_cast<std::int64_t>(known.size());
+        const std::vector<bool> needed = needed_links(distinct);
+        std::vector<FootprintId> ids;
+        for (const std::vector<LinkShare>* footprint : distinct) {
+            std::vector<LinkShare> kept;
+            std::copy_if(footprint->begin(),
+                         footprint->end(),
+                         std::back_inserter(kept),
+                         [&](const LinkShare& share) { return needed[index(share.link)]; });
+            ids.push_back(rates.add_footprint(kept));
+        }
+        for (const std::uint32_t n : number) {
+            out_.footprints.push_back(n == kNone ? kNoLinks : ids[n]);
+        }
+        out_.distinct_footprints = static_cast<std::int64_t>(distinct.size());
     }
 
-    static FootprintId footprint_of(
-        std::vector<LinkShare>& shares,
-        std::map<std::vector<std::pair<LinkId, std::uint32_t>>, FootprintId>& known,
-        SharedRates& rates) {
+    // Links that carry the same of every footprint bind together, and then the narrowest of them
+    // does: with equal loads a smaller capacity never leaves a larger share. One of them is enough
+    // (the links of a node's switch under its tensor-parallel group, a NIC and its port).
+    std::vector<bool> needed_links(
+        const std::vector<const std::vector<LinkShare>*>& footprints) const {
+        const std::span<const LinkInfo> links = input_.network->links();
+        std::vector<std::uint64_t> loads(links.size(), 0);  // hashes
+        for (std::size_t f = 0; f < footprints.size(); ++f) {
+            for (const LinkShare& share : *footprints[f]) {
+                std::uint64_t& load = loads[index(share.link)];
+                load = scramble(load ^ scramble(f << 32 | share.count));
+            }
+        }
+        std::unordered_map<std::uint64_t, std::size_t> narrowest;
+        for (std::size_t l = 0; l < links.size(); ++l) {
+            const auto [found, added] = narrowest.try_emplace(loads[l], l);
+            if (!added && links[l].capacity < links[found->second].capacity) {
+                found->second = l;
+            }
+        }
+        std::vector<bool> needed(links.size(), false);
+        for (const auto& [load, link] : narrowest) {
+            needed[link] = true;
+        }
+        return needed;
+    }
+
+    // Ascending links, each once.
+    static std::vector<LinkShare> merged(std::vector<LinkShare>& shares) {
         std::sort(shares.begin(), shares.end(), [](const LinkShare& a, const LinkShare& b) {
             return a.link < b.link;
         });
-        std::vector<std::pair<LinkId, std::uint32_t>> key;
+        std::vector<LinkShare> out;
         for (const LinkShare& share : shares) {
-            if (!key.empty() && key.back().first == share.link) {
-                key.back().second += share.count;
+            if (!out.empty() && out.back().link == share.link) {
+                out.back().count += share.count;
             } else {
-                key.emplace_back(share.link, share.count);
+                out.push_back(share);
             }
         }
-        const auto [found, added] = known.try_emplace(std::move(key));
-        if (added) {
-            std::vector<LinkShare> merged;
-            for (const auto& [link, count] : found->first) {
-                merged.push_back({link, count});
-            }
-            found->second = rates.add_footprint(merged);
-        }
-        return found->second;
+        return out;
     }
 
     const SimulationInput& input_;
