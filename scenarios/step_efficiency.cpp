@@ -2,6 +2,7 @@
 #include "scenarios/step_efficiency.h"
 
 #include <cmath>
+#include <string>
 #include <string_view>
 
 #include "kernels/attention/attention.h"
@@ -45,7 +46,15 @@ std::string_view StepEfficiency::factor_name(const KernelCall& call) {
 }
 
 double StepEfficiency::factor(const KernelCall& call) const {
-    return table_.value_or(factor_name(call), device_.generation, dtype_class(call.dtype), 1.0);
+    const std::string_view name = factor_name(call);
+    const double factor = table_.value_or(name, device_.generation, dtype_class(call.dtype), 1.0);
+    if (!is_attention(call)) {
+        return factor;
+    }
+    const double growth =
+        table_.value_or(std::string{name} + ".growth", device_.generation, "*", 0.0);
+    const auto keys = static_cast<double>(attention_shape(call).seq_kv);
+    return factor * std::pow(keys / kGrowthOrigin, -growth);
 }
 
 double StepEfficiency::slowest_of(std::int64_t num_devices) const {

@@ -5,6 +5,9 @@
 // kernels/efficiency_table.h):
 //   sustained.gemm, sustained.attention, sustained.memory   time in a step / time alone; sustained.
 //       attention by kernel generation too: sustained.attention.flash_1
+//   sustained.attention.flash_1.growth   g: the factor above holds at 2,048 keys and falls with
+//       (keys / 2048)^-g, as these kernels go on gaining where the curves of layers, which were
+//       measured up to 16k, are flat
 //   noise.sigma    relative standard deviation of a device's speed, over devices of one kind
 // Factors apply to what the efficiency curves predict; a profile is measured under the user's own
 // conditions and is left alone.
@@ -25,6 +28,8 @@ public:
     double factor(const KernelCall& call) const;
     // The table's row that a kernel's factor is looked up under.
     static std::string_view factor_name(const KernelCall& call);
+    // Keys that the kernels' growth with the sequence is counted from.
+    static constexpr double kGrowthOrigin = 2048;
     // 1 + sigma * E[max of n standard normals]: devices that wait for each other go at the pace of
     // the slowest (order statistics of a persistent speed per device).
     double slowest_of(std::int64_t num_devices) const;

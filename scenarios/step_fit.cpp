@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/attention/attention.h"
 #include "kernels/cost_model.h"
 #include "models/lowering.h"
 #include "scenarios/kernel_timings.h"
@@ -25,7 +26,9 @@ struct Parameter {
     std::string dtype;
     double value = 1;
     double step = 0.1;
-    bool is_noise() const { return name == "noise.sigma"; }
+    double smallest = kFactorMin;
+    double largest = kFactorMax;
+    bool is_factor() const { return smallest > 0; }
 };
 std::vector<Parameter> parameters() {
     return {{"sustained.gemm", "ampere", "fp16"},
@@ -35,7 +38,8 @@ std::vector<Parameter> parameters() {
             {"sustained.attention.flash_1", "ampere", "*"},
             {"sustained.attention.flash_1", "hopper", "*"},
             {"sustained.memory", "*", "*"},
-            {"noise.sigma", "*", "*", 0, 0.005}};
+            {"sustained.attention.flash_1.growth", "*", "*", 0, 0.02, 0, 0.3},
+            {"noise.sigma", "*", "*", 0, 0.005, 0, kNoiseMax}};
 }
 
 EfficiencyTable table_of(const std::vector<Parameter>& values) {
@@ -63,6 +67,7 @@ StepSample decompose(const PublishedCase& row,
     const CostModel cost{scenario.device, kernels};
     const std::vector<std::int64_t> counts = kernel_counts(program);
     double kernel_time = 0;
+    double attention_time = 0;
     for (std::size_t k = 0; k < counts.size(); ++k) {
         const KernelCall& call = program.kernels[k];
         const double seconds = cost.time(call).duration.seconds() * static_cast<double>(counts[k]) /
@@ -70,7 +75,13 @@ StepSample decompose(const PublishedCase& row,
         sample.kernels[{std::string{StepEfficiency::factor_name(call)},
                         std::string{dtype_class(call.dtype)}}] += seconds;
         kernel_time += seconds;
+        if (call.kind == KernelKind::attention_forward ||
+            call.kind == KernelKind::attention_backward) {
+            attention_time += seconds;
+            sample.keys += seconds * static_cast<double>(attention_shape(call).seq_kv);
+        }
     }
+    sample.keys = attention_time > 0 ? sample.keys / attention_time : 0;
     for (const LostMfu& lost : answer.lost_mfu) {
         if (lost.cause == Cause::pipeline_bubble || lost.cause == Cause::stage_imbalance) {
             sample.bubble += lost.time.seconds();
@@ -95,7 +106,7 @@ double loss(const std::vector<StepSample>& samples, const std::vector<Parameter>
     }
     total /= static_cast<double>(std::max<std::size_t>(families.size(), 1));
     for (const Parameter& p : values) {
-        total += p.is_noise() ? 0 : kPriorWeight * (p.value - 1) * (p.value - 1);
+        total += p.is_factor() ? kPriorWeight * (p.value - 1) * (p.value - 1) : 0;
     }
     return total;
 }
@@ -110,9 +121,7 @@ std::vector<Parameter> minimise(const std::vector<StepSample>& samples) {
             for (const double direction : {1.0, -1.0}) {
                 std::vector<Parameter> tried = best;
                 Parameter& p = tried[i];
-                p.value = p.is_noise()
-                              ? std::clamp(p.value + direction * p.step, 0.0, kNoiseMax)
-                              : std::clamp(p.value + direction * p.step, kFactorMin, kFactorMax);
+                p.value = std::clamp(p.value + direction * p.step, p.smallest, p.largest);
                 const double tried_loss = loss(samples, tried);
                 if (tried_loss < best_loss) {
                     best = std::move(tried);
@@ -133,8 +142,12 @@ double predict_step(const StepSample& sample, const EfficiencyTable& table) {
     double before = 0;
     double after = 0;
     for (const auto& [key, seconds] : sample.kernels) {
+        const auto& [name, dtype] = key;
+        const double growth = table.value_or(name + ".growth", sample.generation, "*", 0.0);
+        const double keys = sample.keys > 0 ? sample.keys : StepEfficiency::kGrowthOrigin;
         before += seconds;
-        after += seconds * table.value_or(key.first, sample.generation, key.second, 1.0);
+        after += seconds * table.value_or(name, sample.generation, dtype, 1.0) *
+                 std::pow(keys / StepEfficiency::kGrowthOrigin, -growth);
     }
     after *= 1 + table.value_or("noise.sigma", sample.generation, "*", 0.0) *
                      expected_maximum_of_normals(sample.num_gpus);

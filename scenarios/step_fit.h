@@ -24,6 +24,7 @@ struct StepSample {
     std::int64_t num_gpus = 1;
     // Seconds of kernels on a mean rank, by (factor, dtype class) of the table.
     std::map<std::pair<std::string, std::string>, double> kernels;
+    double keys = 0;           // that attention goes over, the mean over its time; 0: none
     double bubble = 0;         // pipeline bubble and imbalance
     double communication = 0;  // and everything else that factors don't stretch
 };

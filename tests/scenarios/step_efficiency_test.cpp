@@ -102,5 +102,25 @@ TEST(StepEfficiency, LooksFactorsUpByGenerationAndElementType) {
     EXPECT_EQ(on_ampere.factor({.kind = KernelKind::adamw}), 1.1);
 }
 
+TEST(StepEfficiency, AttentionKernelsThatGrowGainAPowerOfTheKeys) {
+    const DeviceSpec device = device_of("ampere");
+    const EfficiencyTable table =
+        table_of({{{"sustained.attention.flash_1", "*", "*"}, 1.2},
+                  {{"sustained.attention.flash_1.growth", "*", "*"}, 0.5}});
+    const StepEfficiency step{table, device};
+    AttentionShape shape{.batch = 1,
+                         .seq_q = 2048,
+                         .seq_kv = 2048,
+                         .heads = 8,
+                         .kv_heads = 8,
+                         .head_dim = 64,
+                         .generation = AttentionGeneration::flash_1};
+    EXPECT_DOUBLE_EQ(step.factor(attention_forward(shape, Dtype::bf16)), 1.2);
+    shape.seq_kv = 8192;
+    EXPECT_DOUBLE_EQ(step.factor(attention_forward(shape, Dtype::bf16)), 0.6);
+    shape.generation = AttentionGeneration::flash_2;
+    EXPECT_DOUBLE_EQ(step.factor(attention_forward(shape, Dtype::bf16)), 1.0);
+}
+
 }  // namespace
 }  // namespace orrery
