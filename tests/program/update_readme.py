@@ -21,7 +21,8 @@ def filled(match: re.Match) -> str:
         return match.group(0)
     print(command, file=sys.stderr)
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
-    output = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).strip("\n").split("\n"))
+    lines = (done.stdout + done.stderr).strip("\n").split("\n")
+    output = "\n".join(line.rstrip() for line in lines)
     if not output.startswith("|"):
         output = f"```text\n{output}\n```"
     return f"<!-- output: {command} -->\n{output}\n<!-- end -->"

@@ -81,8 +81,7 @@ TEST(Reader, ReadsWhatTheFileSaysAndDefaultsTheRest) {
     EXPECT_EQ(s->job, Job{});
 }
 
-TEST(Reader, EveryKeyOfThePlanReachesItsField) {
-    const std::string text = std::string{kGood} + R"(  pipeline_model_parallel_size: 2
+constexpr const char* kWholePlan = R"(  pipeline_model_parallel_size: 2
   virtual_pipeline_model_parallel_size: 3
   context_parallel_size: 1
   expert_model_parallel_size: 1
@@ -114,6 +113,9 @@ TEST(Reader, EveryKeyOfThePlanReachesItsField) {
   ddp_bucket_size: 40000000
   pipeline_layout: [16, 16, 16, 16, 16, 16]
 )";
+
+TEST(Reader, EveryKeyOfThePlanReachesItsField) {
+    const std::string text = std::string{kGood} + kWholePlan;
     const auto s = read(text);
     ASSERT_TRUE(s) << errors_of(text);
     const ParallelPlan expected{
