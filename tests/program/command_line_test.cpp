@@ -106,6 +106,66 @@ TEST(CommandLine, ASettingChangesTheAnswer) {
     EXPECT_GT(seconds(" --set plan.global_batch_size=64"), 1.5 * seconds(""));
 }
 
+TEST(CommandLine, JsonHasTheKindOfEveryKeyThatProgramsRead) {
+    const Ran ran = run_orrery("simulate " + kSmall + " --json");
+    const auto json = nlohmann::json::parse(ran.out);
+    for (const char* key : {"iteration_s", "tokens_per_s", "mfu", "hfu", "uncertainty", "wall_s"}) {
+        EXPECT_TRUE(json[key].is_number_float()) << key;
+        EXPECT_GT(json[key], 0) << key;
+    }
+    for (const char* key : {"peak_memory_bytes",
+                            "ranks",
+                            "simulated_ops",
+                            "peak_rss_bytes",
+                            "seed",
+                            "fold_classes",
+                            "flows",
+                            "distinct_paths",
+                            "rate_solves"}) {
+        EXPECT_TRUE(json[key].is_number_integer()) << key;
+        EXPECT_GE(json[key], 0) << key;
+    }
+    EXPECT_TRUE(json["fits"].is_boolean());
+    EXPECT_TRUE(json["version"].is_string());
+    double memory = 0;
+    for (const auto& kind : json["memory"]) {
+        memory += kind.get<double>();
+    }
+    EXPECT_EQ(memory, json["peak_memory_bytes"].get<double>());
+    double all = json["mfu"];
+    for (const auto& lost : json["lost_mfu"]) {
+        all += lost.get<double>();
+    }
+    EXPECT_NEAR(all, 1, 1e-9);
+    double path = 0;
+    for (const auto& part : json["critical_path_s"]) {
+        path += part.get<double>();
+    }
+    EXPECT_NEAR(path, json["iteration_s"].get<double>(), 1e-9);
+    for (const auto& use : json["network"]) {
+        EXPECT_LE(use["mean"].get<double>(), use["max"].get<double>() + 1e-12);
+    }
+    const auto& sources = json["cost_sources"];
+    EXPECT_NEAR(sources["measured"].get<double>() + sources["interpolated"].get<double>() +
+                    sources["roofline"].get<double>(),
+                1,
+                1e-12);
+}
+
+TEST(CommandLine, BrokenTablesEndValidateWithStatusTwo) {
+    const TemporaryFolder folder;
+    const std::string file = (folder.path() / "cases.csv").string();
+    for (const std::string& text : {std::string{},
+                                    std::string{"case,family\nA,b\n"},
+                                    std::string("\x7f\x45\x4c\x46\0\0\xff\xfe\n", 9)}) {
+        write_file(file, text);
+        const Ran ran = run_orrery("validate --json " + file);
+        EXPECT_EQ(ran.status, 2) << ran.err;
+        EXPECT_EQ(ran.out, "");
+        EXPECT_NE(ran.err.find("cases.csv"), std::string::npos) << ran.err;
+    }
+}
+
 TEST(CommandLine, AFullDiskOrAnUnwritableTraceIsAnError) {
     EXPECT_EQ(run_orrery("simulate " + kSmall + " --json >/dev/full").status, 2);
     const TemporaryFolder folder;
