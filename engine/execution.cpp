@@ -101,8 +101,13 @@ void Execution::work_off(Time now) {
 
 void Execution::handle(const Event& event, Time now) {
     const auto num_streams = static_cast<std::uint32_t>(streams_.size());
-    if (!queue_.empty() && queue_.next_target() >= num_streams) {
-        prefetch_all(&pool_[queue_.next_target() - num_streams]);
+    if (!queue_.empty()) {
+        const std::uint32_t next = queue_.next_target();
+        if (next < num_streams) {
+            prefetch_all(&streams_[next]);
+        } else {
+            prefetch_all(&pool_[next - num_streams]);
+        }
     }
     if (event.target < num_streams) {
         if (streams_[event.target].generation == event.generation) {

@@ -109,10 +109,15 @@ private:
     bool start_is_past(std::uint32_t stream) const;
     bool walk_alike(std::uint32_t a, std::uint32_t b) const;
     void leave_leaders();
-    bool follows(std::uint32_t r) const { return ranks_[r].leader != r; }
+    bool follows(std::uint32_t r) const { return leader_[r] != r; }
+    // Of a stream that may be a follower's: its state lies in memory that nobody has used lately.
+    std::uint32_t member_of(std::uint32_t id) const {
+        return id % static_cast<std::uint32_t>(ranks_.size());
+    }
     // The stream whose state counts for a member's.
     std::uint32_t leading(std::uint32_t id) const {
-        return stream_of(ranks_[rank_of(id)].leader, streams_[id].stream);
+        const std::uint32_t r = member_of(id);
+        return id - r + leader_[r];
     }
     // Calls f with each rank class that a leader stands for, in ascending order.
     template <class F>
@@ -174,6 +179,7 @@ private:
     Time instant_;  // the one that is being or was last worked on
 
     Teams teams_;
+    std::vector<std::uint32_t> leader_;  // by rank class: whose state counts for it
     std::vector<LoneEnd> lone_ends_;
     std::vector<std::uint32_t> meetings_;  // teams that are apart and have just met
 

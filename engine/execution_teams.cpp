@@ -25,8 +25,9 @@ bool same_path(const CauseTimes& a, const CauseTimes& b) {
 }  // namespace
 
 void Execution::set_up_teams() {
+    leader_.resize(ranks_.size());
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-        ranks_[r].leader = r;
+        leader_[r] = r;
         ranks_[r].led = std::uint64_t{1} << teams_.place[r];
     }
     for (std::uint32_t t = 0; t < teams_.teams.size(); ++t) {
@@ -79,7 +80,7 @@ bool Execution::part_teams(Time now) {
     for (const LoneEnd& end : lone_ends_) {
         const StreamState& stream = streams_[leading(end.stream)];
         RankState& leader = ranks_[stream.rank];
-        const std::uint64_t place = std::uint64_t{1} << teams_.place[rank_of(end.stream)];
+        const std::uint64_t place = std::uint64_t{1} << teams_.place[member_of(end.stream)];
         // The ends of another stream name somebody again, or fall short of this one's.
         leader.leave_alone =
             leader.leave_alone || stream.ends_differ || (leader.leaving & place) != 0;
@@ -101,7 +102,7 @@ bool Execution::part_teams(Time now) {
         }
     }
     for (const LoneEnd& end : lone_ends_) {
-        if (!follows(rank_of(end.stream))) {
+        if (!follows(member_of(end.stream))) {
             end_part(end.stream, pool_[end.transfer], now);
         }
     }
@@ -132,7 +133,7 @@ void Execution::part(std::uint32_t leader, std::uint64_t leaving) {
         count_sizes(one);
     }
     for_each_led(first, [&](std::uint32_t m) {
-        ranks_[m].leader = first;
+        leader_[m] = first;
         ranks_[m].kernel_time -= m == first ? Time{} : offset;
     });
 }
@@ -178,7 +179,7 @@ void Execution::count_sizes(std::uint32_t leader) {
 // Followers' results at the end of the run.
 void Execution::leave_leaders() {
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-        part_all(ranks_[r].leader);
+        part_all(leader_[r]);
     }
 }
 
@@ -202,7 +203,7 @@ void Execution::join_teams(Time now) {
 void Execution::join(std::uint32_t leader, std::uint32_t joining) {
     const Time lost = ranks_[joining].kernel_time;
     for_each_led(joining, [&](std::uint32_t m) {
-        ranks_[m].leader = leader;
+        leader_[m] = leader;
         ranks_[m].kernel_time += (m == joining ? Time{} : lost) - ranks_[leader].kernel_time;
     });
     ranks_[leader].led |= ranks_[joining].led;

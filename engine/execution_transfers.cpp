@@ -110,8 +110,8 @@ void Execution::expect_end(std::uint32_t t) {
 void Execution::keep_promises(std::uint32_t t, Time now) {
     OpenTransfer& transfer = pool_[t];
     for (const std::uint32_t id : transfer.participants) {
-        prefetch_all(&streams_[id]);
-        prefetch_all(&ranks_[id % ranks_.size()]);
+        prefetch_all(&streams_[leading(id)]);
+        prefetch_all(&ranks_[leader_[member_of(id)]]);
     }
     for (const std::uint32_t participant : transfer.participants) {
         const std::uint32_t id = leading(participant);
@@ -293,14 +293,13 @@ void Execution::end_transfer(std::uint32_t t, Time now) {
     if (team != kNoTeam) {
         const std::uint32_t leader = teams_.members[teams_.teams[team].first];
         if (ranks_[leader].width == teams_.teams[team].size) {
-            end_part(
-                stream_of(leader, streams_[transfer.participants.front()].stream), transfer, now);
+            end_part(leading(transfer.participants.front()), transfer, now);
             return;
         }
         meetings_.push_back(team);
     }
     for (const std::uint32_t id : transfer.participants) {
-        if (ranks_[ranks_[rank_of(id)].leader].width > 1) {
+        if (ranks_[leader_[member_of(id)]].width > 1) {
             end_part_of_team(id, t, now);
         } else {
             end_part(id, transfer, now);

@@ -56,7 +56,6 @@ struct RankState {
     std::uint32_t step = 0;
     std::uint32_t streams_left = 0;
     std::uint32_t held_sms = 0;
-    std::uint32_t leader = 0;   // whose state counts for this class: its own or its team's first
     std::uint32_t width = 1;    // of a leader: how many classes it stands for
     std::uint64_t led = 1;      // of a leader: which, by position in the team
     std::uint64_t leaving = 0;  // of a leader: which of these go on without the others
