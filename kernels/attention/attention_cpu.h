@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention on the CPU: O = softmax(mask(Q K^T / sqrt(head_dim))) V by blocks of queries, with the
+// log-sum-exp of every row for the backward pass. Scores exist for one block of one head at a time.
+// Rows of Q, K, V, O are tokens (sequence, batch), sequence-major; a head is head_dim columns, and
+// query head h reads key-value head h / (heads / kv_heads). Tensors fp32 or bf16 each; scores,
+// probabilities and sums are fp32. Every sum has one order: no result depends on timing.
+//
+// The mask goes by global positions: a causal query at position p sees the keys at positions
+// p - window + 1 ... p (window 0: all up to p). So one function serves whole sequences, and, with
+// the positions of another rank's keys, every step of a context-parallel ring, whether all, half or
+// none of the pairs are visible:
+//   step 0:     attention_forward(own keys, merge = false)
+//   step i > 0: attention_forward(keys of the rank i before, merge = true)
+// leaves the O and log-sum-exp of the whole sequence (Ring Attention, arXiv 2310.01889). Backward,
+// each block is given the final O and log-sum-exp and yields its own dK, dV and a share of dQ.
+// `shape` is the descriptor's with seq_q and seq_kv tokens really present (a ring's descriptor
+// counts only half of the keys of the steps beyond the first), causal as the model is.
+#pragma once
+
+#include "kernels/attention/attention.h"
+#include "kernels/sequence_positions.h"
+#include "kernels/tensor_view.h"
+
+namespace orrery::cpu {
+
+// Some neighbouring columns of a matrix with one row per token.
+struct ConstTokenColumns {
+    ConstTensorView tensor;
+    std::int64_t width = 0;  // elements of a row of `tensor`
+    std::int64_t first_column = 0;
+};
+struct TokenColumns {
+    TensorView tensor;
+    std::int64_t width = 0;
+    std::int64_t first_column = 0;
+    operator ConstTokenColumns() const { return {tensor, width, first_column}; }  // NOLINT
+};
+
+// Parts of a packed tensor [tokens, (heads + 2 kv_heads) head_dim]: query, key, value heads.
+ConstTokenColumns packed_query(const AttentionShape& shape, ConstTensorView qkv);
+ConstTokenColumns packed_key(const AttentionShape& shape, ConstTensorView qkv);
+ConstTokenColumns packed_value(const AttentionShape& shape, ConstTensorView qkv);
+TokenColumns packed_query(const AttentionShape& shape, TensorView qkv);
+TokenColumns packed_key(const AttentionShape& shape, TensorView qkv);
+TokenColumns packed_value(const AttentionShape& shape, TensorView qkv);
+// Parts of a block that travels round the ring: [tokens, 2 kv_heads head_dim], keys then values.
+ConstTokenColumns block_key(const AttentionShape& shape, ConstTensorView block);
+ConstTokenColumns block_value(const AttentionShape& shape, ConstTensorView block);
+TokenColumns block_key(const AttentionShape& shape, TensorView block);
+TokenColumns block_value(const AttentionShape& shape, TensorView block);
+// Keys and values of a packed tensor as such a block, and the sum of a block onto them. seq_kv
+// tokens.
+void copy_key_value(const AttentionShape& shape, ConstTensorView qkv, TensorView block);
+void add_key_value(const AttentionShape& shape, ConstTensorView block, TensorView qkv);
+
+struct AttentionPositions {
+    SequencePositions query;  // .length = seq_q
+    SequencePositions key;    // .length = seq_kv
+};
+
+// Positions of a whole sequence on one rank, aligned at the end as the descriptor says.
+AttentionPositions whole_sequence(const AttentionShape& shape);
+
+struct AttentionForward {
+    ConstTokenColumns q;
+    ConstTokenColumns k;
+    ConstTokenColumns v;
+    TensorView output;       // [seq_q, batch, heads, head_dim]
+    TensorView log_sum_exp;  // fp32 [seq_q, batch, heads]; -infinity where no key is visible
+    bool merge = false;      // combine with what output and log_sum_exp hold of earlier blocks
+};
+void attention_forward(const AttentionShape& shape,
+                       const AttentionPositions& positions,
+                       const AttentionForward& operands);
+
+// Scores are computed again; sums over queries (dK, dV) are fp32, blocks of queries ascending, the
+// query heads of a group in order.
+struct AttentionBackward {
+    ConstTokenColumns q;
+    ConstTokenColumns k;
+    ConstTokenColumns v;
+    ConstTensorView output;       // of all blocks
+    ConstTensorView log_sum_exp;  // of all blocks
+    ConstTensorView doutput;      // [seq_q, batch, heads, head_dim]
+    TokenColumns dq;
+    TokenColumns dk;
+    TokenColumns dv;
+    bool accumulate_dq = false;  // add to dq instead of writing it
+    bool accumulate_dkv = false;
+};
+void attention_backward(const AttentionShape& shape,
+                        const AttentionPositions& positions,
+                        const AttentionBackward& operands);
+
+}  // namespace orrery::cpu

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cross-entropy over logits [tokens, vocab] on the CPU: loss = log(sum_j exp(z_j)) - z_target, fp32
+// math on fp32 or bf16 logits, sums in 16 lanes. Targets are int32 [tokens]; kIgnoredTarget gives
+// loss 0 and gradient 0 and does not count in the mean. A rank of a vocabulary-parallel group holds
+// the columns first_column ... first_column + vocab - 1 and every token's target:
+//   cross_entropy_maximum, all-reduce(max), cross_entropy_sums, all-reduce(sum) of both tensors,
+//   cross_entropy_finish; or, with one pass over the logits,
+//   cross_entropy_local, all-reduce(max) of a copy of the maximum, cross_entropy_rescale,
+//   all-reduce(sum) of sum_exp and target_logit, cross_entropy_finish.
+#pragma once
+
+#include "kernels/tensor_view.h"
+
+namespace orrery::cpu {
+
+inline constexpr std::int32_t kIgnoredTarget = -1;
+
+struct CrossEntropyShape {
+    std::int64_t tokens = 0;
+    std::int64_t vocab = 0;         // columns on this rank
+    std::int64_t first_column = 0;  // of them in the vocabulary
+};
+
+// fp32 [tokens] each.
+struct LossStatistics {
+    TensorView maximum;
+    TensorView sum_exp;       // sum_j exp(z_j - maximum)
+    TensorView target_logit;  // 0 on a rank that does not hold the target's column, or if ignored
+};
+
+// Sum in double, tokens in order; micro-batches and ranks add both members.
+struct LossSum {
+    double sum = 0;
+    std::int64_t tokens = 0;  // not ignored
+    double mean() const { return tokens > 0 ? sum / static_cast<double>(tokens) : 0.0; }
+};
+
+// Whole vocabulary on this rank: statistics, loss fp32 [tokens], and its sum.
+LossSum cross_entropy_forward(const CrossEntropyShape& shape,
+                              ConstTensorView logits,
+                              ConstTensorView targets,
+                              const LossStatistics& statistics,
+                              TensorView loss);
+
+void cross_entropy_maximum(const CrossEntropyShape& shape,
+                           ConstTensorView logits,
+                           TensorView maximum);
+// sum_exp and target_logit of these columns, given the maximum of all.
+void cross_entropy_sums(const CrossEntropyShape& shape,
+                        ConstTensorView logits,
+                        ConstTensorView targets,
+                        const LossStatistics& statistics);
+// All three of these columns.
+void cross_entropy_local(const CrossEntropyShape& shape,
+                         ConstTensorView logits,
+                         ConstTensorView targets,
+                         const LossStatistics& statistics);
+// sum_exp *= exp(local_maximum - statistics.maximum).
+void cross_entropy_rescale(ConstTensorView local_maximum, const LossStatistics& statistics);
+LossSum cross_entropy_finish(ConstTensorView targets,
+                             const LossStatistics& statistics,
+                             TensorView loss);
+
+// In place: logits become scale (softmax(z) - [column = target]), from the statistics of all
+// columns. scale = 1 / (tokens that the mean is over).
+void cross_entropy_backward(const CrossEntropyShape& shape,
+                            ConstTensorView targets,
+                            const LossStatistics& statistics,
+                            float scale,
+                            TensorView logits);
+
+}  // namespace orrery::cpu

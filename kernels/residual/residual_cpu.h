@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands around the residual stream, on the CPU: addition, dropout, gradient of a bias.
+// Activations [tokens, width] row-major, fp32 or bf16 each, fp32 inside. An element is kept where
+// uniform(word) >= rate, and then divided by 1 - rate; the word is the Philox number of the key
+// and the element's index in the WHOLE value (kernels/value_shard.h), so that every sharding drops
+// the same elements and the backward pass needs no stored mask. A mask tensor (uint8, 1 = kept) is
+// written where one is given.
+#pragma once
+
+#include "kernels/random.h"
+#include "kernels/tensor_view.h"
+#include "kernels/value_shard.h"
+
+namespace orrery::cpu {
+
+struct DropoutArguments {
+    RandomKey key;
+    float rate = 0.0f;  // 0 <= rate < 1
+};
+
+// sum = a + b, `sum.size` elements; sum may be a or b.
+void residual_add(ConstTensorView a, ConstTensorView b, TensorView sum);
+
+// sum = residual + dropout(branch + bias); bias [width] or empty; mask optional. sum may be branch
+// or residual.
+struct BiasDropoutAdd {
+    ConstTensorView branch;
+    ConstTensorView bias{};
+    ConstTensorView residual;
+    TensorView sum;
+    TensorView mask{};
+};
+void bias_dropout_add(const ValueShard& shard,
+                      const DropoutArguments& dropout,
+                      const BiasDropoutAdd& operands);
+
+// y = dropout(x); y may be x. The backward pass is the same function of dy.
+void dropout_forward(const ValueShard& shard,
+                     const DropoutArguments& dropout,
+                     ConstTensorView x,
+                     TensorView y,
+                     TensorView mask = {});
+void dropout_backward(const ValueShard& shard,
+                      const DropoutArguments& dropout,
+                      ConstTensorView dy,
+                      TensorView dx);
+
+// dbias[columns] += column sums of dy [tokens, columns]; fp32 sums, rows in order.
+void bias_gradient(std::int64_t tokens, std::int64_t columns, ConstTensorView dy, TensorView dbias);
+
+}  // namespace orrery::cpu

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the tokens of a rank stand in the whole sequence. A rank holds one contiguous piece
+// (sequence parallelism, head exchange), or one early and one late piece of equal length (the
+// balanced halves of the context-parallel ring, models/attention_lowering.cpp). Positions grow with
+// the local index in both cases, so the keys that a query sees are one range of local indices.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "engine/check.h"
+
+namespace orrery {
+
+struct SequencePositions {
+    std::int64_t length = 0;       // tokens of one sequence on this rank
+    std::int64_t first = 0;        // position of local token 0
+    std::int64_t second_half = 0;  // position of local token half(); contiguous: first + half()
+
+    std::int64_t half() const { return length / 2; }
+
+    std::int64_t of(std::int64_t local) const {
+        return local < half() ? first + local : second_half + local - half();
+    }
+
+    // How many local tokens have a position < `position`.
+    std::int64_t count_below(std::int64_t position) const {
+        const std::int64_t early = std::clamp<std::int64_t>(position - first, 0, half());
+        const std::int64_t late =
+            std::clamp<std::int64_t>(position - second_half, 0, length - half());
+        return early + late;
+    }
+    bool operator==(const SequencePositions&) const = default;
+};
+
+inline SequencePositions contiguous_positions(std::int64_t length, std::int64_t first = 0) {
+    return {.length = length, .first = first, .second_half = first + length / 2};
+}
+
+// The pieces `rank` and `2 ranks - 1 - rank` of a sequence of `ranks * length` cut into 2 ranks
+// pieces: every rank has the same number of visible query-key pairs.
+inline SequencePositions balanced_positions(std::int64_t length,
+                                            std::int64_t rank,
+                                            std::int64_t ranks) {
+    ORRERY_CHECK(rank >= 0 && rank < ranks && (length % 2 == 0 || ranks == 1));
+    const std::int64_t half = length / 2;
+    return ranks == 1 ? contiguous_positions(length)
+                      : SequencePositions{.length = length,
+                                          .first = rank * half,
+                                          .second_half = (2 * ranks - 1 - rank) * half};
+}
+
+}  // namespace orrery

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which part of a whole activation (sequence, batch, width) a rank holds: some positions of every
+// sequence and some columns. It numbers elements by their place in the whole value, which keys the
+// random numbers of dropout.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/sequence_positions.h"
+
+namespace orrery {
+
+struct ValueShard {
+    SequencePositions sequence;
+    std::int64_t batch = 1;
+    std::int64_t width = 0;         // columns on this rank
+    std::int64_t first_column = 0;  // of them in the whole
+    std::int64_t global_width = 0;  // 0: width
+
+    std::int64_t tokens() const { return sequence.length * batch; }
+    std::int64_t size() const { return tokens() * width; }
+    // Number of the first element of local row `token` (token = s * batch + b) in the whole value.
+    std::int64_t row_start(std::int64_t token) const {
+        const std::int64_t row = sequence.of(token / batch) * batch + token % batch;
+        return row * (global_width > 0 ? global_width : width) + first_column;
+    }
+};
+
+}  // namespace orrery
