@@ -1,48 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Teams part and join without a trace: runs with them (folded, nobody traced) against runs in which
-// every rank has its own state, on random programs whose paths through the network are hashed.
+// Who is in a team with whom. That teams change no time is execution_teams_test's matter.
 #include "engine/teams.h"
 
 #include <gtest/gtest.h>
 
-#include "engine/contention.h"
-#include "engine/simulated_executor.h"
-#include "network/fluid.h"
+#include "tests/engine/found_teams.h"
 #include "tests/engine/random_program.h"
 #include "tests/engine/toy_network.h"
 
 namespace orrery {
 namespace {
-
-Teams teams_of(const SimulationInput& input) {
-    const Tapes tapes = build_tapes(*input.program, input.launch_cost);
-    Transfers transfers = plan_transfers(*input.program, tapes, *input.network);
-    const std::vector<bool> contended =
-        find_contended_links(*input.program, tapes, *input.network, transfers);
-    const Partition partition = coarsest_partition(input, transfers, contended);
-    FluidRates rates{input.network->links()};
-    const Quotient quotient = make_quotient(input, transfers, partition, contended, rates);
-    return find_teams(input, tapes, transfers, quotient);
-}
-
-SimulationResult run(const SimulationInput& input) {
-    FluidRates rates{input.network->links()};
-    const SimulationOutcome outcome = simulate(input, rates);
-    EXPECT_TRUE(outcome.has_value());
-    return outcome ? *outcome : SimulationResult{};
-}
-
-void expect_equal(const SimulationResult& a, const SimulationResult& b) {
-    EXPECT_EQ(a.step_end, b.step_end);
-    EXPECT_EQ(a.slowest_rank, b.slowest_rank);
-    EXPECT_EQ(a.critical_path.of, b.critical_path.of);
-    EXPECT_EQ(a.busy_sum.of, b.busy_sum.of);
-    ASSERT_EQ(a.fold_class_of_rank.size(), b.fold_class_of_rank.size());
-    for (std::size_t r = 0; r < a.fold_class_of_rank.size(); ++r) {
-        EXPECT_EQ(a.rank_compute[a.fold_class_of_rank[r]], b.rank_compute[b.fold_class_of_rank[r]])
-            << "rank " << r;
-    }
-}
 
 TEST(Teams, HaveEveryRankClassOnce) {
     for (std::uint64_t seed = 2001; seed <= 2100; ++seed) {
@@ -79,30 +46,6 @@ TEST(Teams, ATracedRankIsOnItsOwn) {
             EXPECT_EQ(team.size, 1u) << "seed " << seed;
         }
     }
-}
-
-TEST(Teams, ChangeNothing) {
-    int cases_with_teams = 0;
-    for (std::uint64_t seed = 3001; seed <= 4500; ++seed) {
-        SCOPED_TRACE("seed " + std::to_string(seed));
-        RandomCase c = random_case(seed, false);
-        c.network.hashed = true;  // members meet different neighbours on the way
-        const ToyNetwork network(c.network);
-        c.input.program = &c.program;
-        c.input.network = &network;
-        c.input.traced_ranks.clear();
-        for (const Team& team : teams_of(c.input).teams) {
-            if (team.size > 1) {
-                ++cases_with_teams;
-                break;
-            }
-        }
-        c.input.fold = false;
-        const SimulationResult apart = run(c.input);
-        c.input.fold = true;
-        expect_equal(run(c.input), apart);
-    }
-    EXPECT_GT(cases_with_teams, 100);
 }
 
 }  // namespace
