@@ -35,4 +35,9 @@ struct NormBackward {
     TensorView dweight;            // fp32 or bf16, added to; column sums are fp32, rows in order
 };
 
+// The row from element `first` on that the norm sees; performs the fused addition.
+void load_norm_input(const NormForward& operands, std::int64_t first, std::span<float> row);
+// dweight += gradient.
+void add_norm_gradient(const NormBackward& operands, std::span<const float> gradient);
+
 }  // namespace orrery::cpu

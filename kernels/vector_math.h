@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of one row of fp32 numbers that the CPU kernels share. Sums run in 16 lanes
+// (element i in lane i mod 16), and the lanes are added as a tree: one order on every machine, in
+// a form that compilers vectorise without reordering anything. The exponential is our own for the
+// same reason: the C library's differs in its last bit between machines.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+
+// Compiles a function for several vector widths and picks one at load time. The results are the
+// same bits: lanes are independent and multiply-add is never fused (-ffp-contract=off).
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define ORRERY_VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define ORRERY_VECTOR_CLONES
+#endif
+
+namespace orrery {
+
+inline constexpr std::size_t kSumLanes = 16;
+
+float sum(std::span<const float> x);
+float dot(std::span<const float> x, std::span<const float> y);
+float maximum(std::span<const float> x);  // -infinity of nothing
+// y += x
+void add_to(std::span<float> y, std::span<const float> x);
+// x = exp(x - shift); returns the sum.
+float exponentials(std::span<float> x, float shift);
+
+// exp(x) to about 2 units in the last place: x = n log 2 + r with |r| <= log(2) / 2, the Taylor
+// polynomial of degree 7 of r (remainder 2^-27), the exponent shifted by n. Below -87.3: 0, above
+// 88.3: infinity.
+inline float exponential(float x) {
+    constexpr float kRound = 0x1.8p23f;  // adding it leaves the nearest integer in the low bits
+    constexpr float kLogTwoHigh = 0x1.62ep-1f;  // 12 bits: n times it is exact
+    constexpr float kLogTwoLow = 0x1.0bfbe8p-15f;
+    const float shifted = x * 0x1.715476p0f + kRound;
+    const float n = shifted - kRound;
+    const float r = (x - n * kLogTwoHigh) - n * kLogTwoLow;
+    float p = 1.0f / 5040.0f;
+    p = p * r + 1.0f / 720.0f;
+    p = p * r + 1.0f / 120.0f;
+    p = p * r + 1.0f / 24.0f;
+    p = p * r + 1.0f / 6.0f;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    const float power = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) + 127u) << 23);
+    const float inside = p * power;
+    const float below = x < -87.3f ? 0.0f : inside;
+    return x > 88.3f ? std::bit_cast<float>(0x7F800000u) : below;
+}
+
+}  // namespace orrery
