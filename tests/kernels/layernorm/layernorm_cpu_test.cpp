@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/layernorm/layernorm_cpu.h"
+
+#include <cmath>
+
+#include "tests/kernels/norm_cases.h"
+
+namespace orrery::cpu {
+namespace {
+
+using numeric::Doubles;
+
+Doubles definition(const Doubles& x, const Doubles& weight, double epsilon) {
+    const auto hidden = static_cast<double>(x.size());
+    double mean = 0;
+    for (const double value : x) {
+        mean += value / hidden;
+    }
+    double variance = 0;
+    for (const double value : x) {
+        variance += (value - mean) * (value - mean) / hidden;
+    }
+    Doubles y;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        y.push_back((x[i] - mean) / std::sqrt(variance + epsilon) * weight[i] +
+                    weight[x.size() + i]);
+    }
+    return y;
+}
+
+NormKind kind() {
+    return {layernorm_forward, layernorm_backward, 2, 2, definition};
+}
+
+template <class Law>
+void for_drawn(const Law& law) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+            SCOPED_TRACE(std::to_string(seed) + " " + std::string{name(dtype)});
+            law(seed, dtype);
+        }
+    }
+}
+
+TEST(LayernormCpu, ForwardIsItsDefinition) {
+    for_drawn([](auto seed, Dtype dtype) { check_norm_forward(kind(), seed, dtype); });
+}
+
+TEST(LayernormCpu, BackwardIsTheDerivativeAndAdds) {
+    for_drawn([](auto seed, Dtype dtype) { check_norm_gradients(kind(), seed, dtype); });
+}
+
+TEST(LayernormCpu, FusedAdditionIsTheAdditionThenTheNorm) {
+    for_drawn([](auto seed, Dtype dtype) { check_norm_residual(kind(), seed, dtype); });
+}
+
+TEST(LayernormCpu, StatisticsGivenOrComputedAgainAreTheSame) {
+    for_drawn([](auto seed, Dtype dtype) { check_norm_statistics(kind(), seed, dtype); });
+}
+
+}  // namespace
+}  // namespace orrery::cpu

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// LayerNorm and RMSNorm have the same operands and obey the same laws: each law once, for a norm
+// that is given by its kernels and by its float64 definition.
+#pragma once
+
+#include <functional>
+
+#include "kernels/norm_operands.h"
+#include "tests/kernels/numeric.h"
+
+namespace orrery::cpu {
+
+struct NormKind {
+    void (*forward)(const NormShape&, const NormForward&);
+    void (*backward)(const NormShape&, const NormBackward&);
+    std::int64_t weight_rows;      // weight is [weight_rows * hidden]
+    std::int64_t statistics_size;  // of a token
+    // y of one row, in float64.
+    std::function<numeric::Doubles(
+        const numeric::Doubles& x, const numeric::Doubles& weight, double epsilon)>
+        definition;
+};
+
+// What each checks is said in norm_cases.cpp, before it.
+void check_norm_forward(const NormKind& kind, std::uint64_t seed, Dtype dtype);
+void check_norm_gradients(const NormKind& kind, std::uint64_t seed, Dtype dtype);
+void check_norm_residual(const NormKind& kind, std::uint64_t seed, Dtype dtype);
+void check_norm_statistics(const NormKind& kind, std::uint64_t seed, Dtype dtype);
+
+}  // namespace orrery::cpu
