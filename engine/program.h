@@ -37,11 +37,14 @@ enum class CollectiveKind : std::uint8_t {
 };
 std::string_view name(CollectiveKind kind);
 
-// Operands of an op. In-place aliases are write operands of the same tensor that is read.
+// Operands of an op: those that it reads, then those it writes, then those it accumulates into, each
+// in the order that runtime/kernel_operands.h documents. In-place aliases are write operands of the
+// same tensor that is read.
 enum class Access : std::uint8_t { read, write, accumulate };
 struct Operand {
     TensorId tensor{};
     Access access = Access::read;
+    bool transposed = false;  // the op works with the tensor's transpose (gemm: A, B or C; rope)
 };
 
 struct Op {
@@ -134,6 +137,7 @@ struct Tensor {
     Bytes bytes;                        // of one rank's part
     std::uint32_t buffer = 0;           // tensors that share a buffer alias each other
     Bytes offset;
+    bool input = false;  // written from outside before the step: data, device scalars
 };
 
 struct Segment {

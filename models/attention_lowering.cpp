@@ -57,19 +57,21 @@ AttentionShape ring_step_shape(AttentionShape own) {
     return own;
 }
 
-void rotate(BlockBuilder& b, std::string_view name, const Value& qkv) {
+// In place; `back` rotates a gradient by the negative angle, the rotation's transpose.
+void rotate(BlockBuilder& b, std::string_view name, const Value& qkv, bool back) {
     if (b.model.position_embedding != PositionEmbedding::rope) {
         return;
     }
     const std::int64_t heads = b.local_extent(b.model.num_attention_heads, kWidth, qkv.layout) +
                                b.local_extent(b.model.num_query_groups, kWidth, qkv.layout);
-    b.kernel(name,
-             rope(b.local_tokens(qkv), heads, b.model.kv_channels, qkv.dtype),
-             Cause::memory_bound_kernels,
-             {},
-             {},
-             {},
-             qkv.pieces);
+    b.ops.kernel(rope(b.local_tokens(qkv), heads, b.model.kv_channels, qkv.dtype),
+                 {.name = std::string{name},
+                  .stream = kComputeStream,
+                  .cause = b.recomputing ? Cause::recomputation : Cause::memory_bound_kernels,
+                  .reads = {},
+                  .writes = {},
+                  .accumulates = qkv.pieces,
+                  .transposed = back ? qkv.pieces : std::vector<TensorId>{}});
 }
 
 SoftmaxShape softmax_shape(const BlockBuilder& b, const AttentionShape& s) {
@@ -341,7 +343,7 @@ Value exchanged_context(BlockBuilder& b, const Layout& layout) {
 }  // namespace
 
 void attention_forward_ops(BlockBuilder& b, std::int64_t layer, LayerActivations& a) {
-    rotate(b, "rotary embedding", a.qkv);
+    rotate(b, "rotary embedding", a.qkv, false);
     const Layout before = a.qkv.layout;
     const bool full = b.plan.recompute_granularity == Recompute::full;
     const Lifetime saved = full ? Lifetime::slot : Lifetime::micro_batch;
@@ -385,7 +387,7 @@ Value attention_backward_ops(BlockBuilder& b,
     const Value dqkv = unfused(b) ? unfused_backward(b, shape, exchanged, again, d, lifetime)
                                   : flash_backward(b, shape, exchanged, again, d, lifetime);
     const Value back = b.relayout("qkv head exchange backward", dqkv, before, lifetime);
-    rotate(b, "rotary embedding backward", back);
+    rotate(b, "rotary embedding backward", back, true);
     return back;
 }
 

@@ -257,10 +257,15 @@ void BlockBuilder::chunked_gemm(std::string_view name,
         OpSpec spec{.name = piece_name(name, i, chunks),
                     .stream = kComputeStream,
                     .cause = recomputing ? Cause::recomputation : Cause::gemm_inefficiency,
-                    .reads = {w.weight},
+                    .reads = {x.pieces[x.pieces.size() == chunks ? i : 0], w.weight},
                     .writes = {},
                     .accumulates = {}};
-        spec.reads.push_back(x.pieces[x.pieces.size() == chunks ? i : 0]);
+        if (extent.transposed) {
+            spec.transposed = {w.weight};
+        }
+        if (extent.bias != nullptr && extent.bias->elements > 0) {
+            spec.reads.push_back(extent.bias->weight);
+        }
         const TensorId out = y.pieces[y.pieces.size() == chunks ? i : 0];
         const bool whole = y.pieces.size() == chunks && !accumulate;
         (whole ? spec.writes : spec.accumulates).push_back(out);
@@ -273,14 +278,21 @@ Value BlockBuilder::product(std::string_view name,
                             const Parameter& w,
                             Lifetime lifetime,
                             std::size_t output_pieces,
-                            const Value* into) {
+                            const Value* into,
+                            const Parameter* bias) {
     const Value y = into != nullptr ? *into
                                     : value(name,
                                             w.shape[kOutput],
                                             gemm_output(x.layout, w.layout),
                                             lifetime,
                                             std::max(output_pieces, x.pieces.size()));
-    chunked_gemm(name, x, y, w, {.n = local_output(w), .k = local_input(w)}, into != nullptr);
+    chunked_gemm(
+        name,
+        x,
+        y,
+        w,
+        {.n = local_output(w), .k = local_input(w), .transposed = w.transposed, .bias = bias},
+        into != nullptr);
     return y;
 }
 
@@ -294,7 +306,13 @@ Value BlockBuilder::gradient_product(std::string_view name,
                                              gemm_gradient_output(dy.layout, w.layout),
                                              Lifetime::slot,
                                              dy.pieces.size());
-    chunked_gemm(name, dy, dx, w, {.n = local_input(w), .k = local_output(w)}, into != nullptr);
+    chunked_gemm(
+        name,
+        dy,
+        dx,
+        w,
+        {.n = local_input(w), .k = local_output(w), .transposed = !w.transposed, .bias = nullptr},
+        into != nullptr);
     return dx;
 }
 
@@ -314,8 +332,19 @@ void BlockBuilder::weight_product(std::string_view name,
                                  fused ? GemmEpilogue::accumulate_fp32 : GemmEpilogue::none,
                                  activation_dtype());
     const std::string text{name};
+    OpSpec spec{.name = text,
+                .stream = kComputeStream,
+                .cause = Cause::gemm_inefficiency,
+                .reads = tensors_of({&x, &dy}),
+                .writes = {},
+                .accumulates = {},
+                .transposed = x.pieces};
     if (fused) {
-        kernel(text, call, Cause::gemm_inefficiency, {&x, &dy}, {}, {}, {w.gradient});
+        spec.accumulates = {w.gradient};
+        if (w.transposed) {
+            spec.transposed.push_back(w.gradient);
+        }
+        ops.kernel(call, spec);
         return;
     }
     const TensorId product =
@@ -331,7 +360,11 @@ void BlockBuilder::weight_product(std::string_view name,
                              .offset = Bytes{}});
     const Value dw{
         .pieces = {product}, .layout = w.layout, .shape = w.shape, .dtype = activation_dtype()};
-    kernel(text, call, Cause::gemm_inefficiency, {&x, &dy}, {&dw});
+    spec.writes = {product};
+    if (w.transposed) {
+        spec.transposed.push_back(product);
+    }
+    ops.kernel(call, spec);
     kernel(text + " accumulate",
            gradient_accumulate(rows * columns, activation_dtype(), plan.gradient_dtype),
            Cause::memory_bound_kernels,

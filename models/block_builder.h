@@ -34,6 +34,7 @@ struct Parameter {
     std::vector<std::int64_t> shape;  // global (input, output); vectors (1, n)
     Layout gradient_layout;           // as the backward pass produces it: partial along token axes
     std::int64_t elements = 0;        // of one rank, all data ranks together
+    bool transposed = false;          // stored as (output, input): a tied output layer
     TensorId stored{};                // what persists (a shard under ZeRO 3)
     TensorId weight{};                // what products read: `stored`, or gathered from it
     TensorId gradient{};              // what the backward pass adds to
@@ -105,13 +106,15 @@ public:
 
     // y = x w, in the layout that the product leaves (x must fit). Chunked like x; with
     // `output_pieces` > 1 chunked so that a following collective can start early. With `into` the
-    // product is added to that value (beta = 1), piece by piece.
+    // product is added to that value (beta = 1), piece by piece. `bias` is added to each row if the
+    // model has it.
     Value product(std::string_view name,
                   const Value& x,
                   const Parameter& w,
                   Lifetime lifetime,
                   std::size_t output_pieces = 1,
-                  const Value* into = nullptr);
+                  const Value* into = nullptr,
+                  const Parameter* bias = nullptr);
     // dx = dy w^T.
     Value gradient_product(std::string_view name,
                            const Value& dy,
@@ -139,6 +142,8 @@ private:
     struct GemmExtent {
         std::int64_t n;  // of one rank
         std::int64_t k;
+        bool transposed;        // B is the stored weight's transpose
+        const Parameter* bias;  // or null
     };
     void chunked_gemm(std::string_view name,
                       const Value& given,

@@ -18,6 +18,11 @@ struct HeadActivations {
     Value norm;
     Value logits;
     Value probabilities;  // fp32, kept by the unfused loss
+    Value labels;
+    // Per token: the largest logit, the sum of exponentials, the target's logit.
+    Value maximum;
+    Value sum;
+    Value target;
 };
 
 // The parameters of a unit whose gradients are not left for later.
@@ -52,9 +57,13 @@ private:
     }
     // Units that are gathered together (ZeRO 3), in forward order.
     std::vector<std::vector<Parameter*>> units();
+    // Ids of a micro-batch that the data loader writes.
+    Value token_ids(BlockBuilder& b, std::string_view name);
     Value embed(BlockBuilder& b);
     void embed_backward(BlockBuilder& b, const Value& dresidual);
     void head(BlockBuilder& b, ResidualStream& stream);
+    void loss(BlockBuilder& b);
+    TensorId mean_loss();
     Value head_backward(BlockBuilder& b, Deferred* deferred);
     Value layer_gradients(BlockBuilder& b, std::size_t i, const Value& dout, Deferred* deferred);
     // The segment of the weight gradients that the backward pass left for later, by unit.
@@ -67,6 +76,7 @@ private:
     Chunk& chunk_;
     std::vector<LayerActivations> saved_;
     HeadActivations head_;
+    Value tokens_;
 };
 
 std::vector<std::vector<Parameter*>> ChunkLowering::units() {
@@ -87,7 +97,15 @@ std::vector<std::vector<Parameter*>> ChunkLowering::units() {
     return all;
 }
 
+Value ChunkLowering::token_ids(BlockBuilder& b, std::string_view name) {
+    Value ids = b.value(
+        name, 1, layouts_.tokens, Lifetime::micro_batch, Dtype::int32, TensorKind::activations);
+    tables_.program().tensors[index(ids.pieces[0])].input = true;
+    return ids;
+}
+
 Value ChunkLowering::embed(BlockBuilder& b) {
+    tokens_ = token_ids(b, "tokens");
     const Parameter& table = chunk_.embedding;
     Layout layout = layouts_.tokens;
     for (std::size_t axis = 0; axis < layout.size(); ++axis) {
@@ -100,7 +118,7 @@ Value ChunkLowering::embed(BlockBuilder& b) {
              embedding_forward(
                  b.local_tokens(rows), model_.hidden_size, b.local_input(table), rows.dtype),
              kElementwise,
-             {},
+             {&tokens_},
              {&rows},
              {table.weight});
     const Value x = b.relayout("embedding reduce", rows, layouts_.residual, Lifetime::micro_batch);
@@ -134,7 +152,7 @@ void ChunkLowering::embed_backward(BlockBuilder& b, const Value& dresidual) {
              embedding_backward(
                  b.local_tokens(rows), model_.hidden_size, b.local_input(table), rows.dtype),
              kElementwise,
-             {&rows},
+             {&tokens_, &rows},
              {},
              {},
              {table.gradient});
@@ -149,22 +167,45 @@ void ChunkLowering::head(BlockBuilder& b, ResidualStream& stream) {
     const Layout needed = gemm_input(head_.norm.layout, chunk_.output.layout);
     const Value gathered = b.relayout("logits gather", head_.norm, needed);
     head_.logits = b.product("logits", gathered, chunk_.output, Lifetime::micro_batch);
+    loss(b);
+}
+
+// The loss of the step, summed over micro-batches.
+TensorId ChunkLowering::mean_loss() {
+    return tables_.tensor({.name = "loss",
+                           .parameter = {},
+                           .dtype = Dtype::fp32,
+                           .kind = TensorKind::workspace,
+                           .lifetime = Lifetime::step,
+                           .global_shape = {1},
+                           .layout = Layout(layouts_.mesh.axes().size()),
+                           .bytes = Bytes{size_bytes(Dtype::fp32)},
+                           .buffer = 0,
+                           .offset = Bytes{}});
+}
+
+void ChunkLowering::loss(BlockBuilder& b) {
     const std::int64_t tokens = b.local_tokens(head_.logits);
     const std::int64_t vocab = b.local_width(head_.logits);
     const bool fused = plan_.fused_cross_entropy;
-    // Per token: the largest logit, the target's logit, the sum of exponentials. Each rank of a
-    // sharded vocabulary has a part of them (Megatron-LM's vocab_parallel_cross_entropy).
-    Layout statistics = head_.logits.layout;
-    for (AxisPlacement& p : statistics) {
+    // Each rank of a sharded vocabulary has a part of a token's statistics (Megatron-LM's
+    // vocab_parallel_cross_entropy).
+    Layout parts = head_.logits.layout;
+    for (AxisPlacement& p : parts) {
         p = p == sharded(kWidth) ? partial() : p;
     }
-    Layout whole = statistics;
+    Layout whole = parts;
     for (AxisPlacement& p : whole) {
         p = p == partial() ? replicated() : p;
     }
-    const Value parts = b.value(
-        "loss statistics", 1, statistics, Lifetime::slot, Dtype::fp32, TensorKind::activations);
-    std::vector<const Value*> written{&parts};
+    const auto statistic = [&](std::string_view name) {
+        return b.value(name, 1, parts, Lifetime::micro_batch, Dtype::fp32, TensorKind::activations);
+    };
+    head_.labels = token_ids(b, "labels");
+    head_.maximum = statistic("loss maximum");
+    head_.sum = statistic("loss sum");
+    head_.target = statistic("loss target");
+    std::vector<const Value*> written{&head_.maximum, &head_.sum, &head_.target};
     if (!fused) {
         head_.probabilities = b.value("loss probabilities",
                                       model_.vocab_size,
@@ -177,23 +218,25 @@ void ChunkLowering::head(BlockBuilder& b, ResidualStream& stream) {
     b.kernel("loss",
              cross_entropy_forward(tokens, vocab, head_.logits.dtype, fused),
              kElementwise,
-             {&head_.logits},
+             {&head_.logits, &head_.labels},
              written);
-    Value reduced = parts;
-    for (const std::string_view name : {"loss maximum", "loss target", "loss sum"}) {
-        reduced = b.relayout(name, parts, whole, Lifetime::slot);
-    }
+    constexpr Lifetime kept = Lifetime::micro_batch;
+    head_.maximum = b.relayout("loss maximum", head_.maximum, whole, kept);
+    head_.target = b.relayout("loss target", head_.target, whole, kept);
+    head_.sum = b.relayout("loss sum", head_.sum, whole, kept);
     b.kernel("loss mean",
              cross_entropy_forward(tokens, 1, Dtype::fp32, true),
              kElementwise,
-             {&reduced},
-             {});
+             {&head_.labels, &head_.maximum, &head_.sum, &head_.target},
+             {},
+             {tables_.scalars()},
+             {mean_loss()});
 }
 
 Value ChunkLowering::head_backward(BlockBuilder& b, Deferred* deferred) {
     const std::int64_t tokens = b.local_tokens(head_.logits);
     const std::int64_t vocab = b.local_width(head_.logits);
-    std::vector<const Value*> reads;
+    std::vector<const Value*> reads{&head_.labels, &head_.maximum, &head_.sum, &head_.target};
     if (!head_.probabilities.empty()) {
         reads.push_back(&head_.probabilities);
     }
@@ -202,7 +245,7 @@ Value ChunkLowering::head_backward(BlockBuilder& b, Deferred* deferred) {
              kElementwise,
              reads,
              {},
-             {},
+             {tables_.scalars()},
              head_.logits.pieces);
     Parameter no_bias;
     const Value dn = column_backward(

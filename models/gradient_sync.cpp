@@ -313,7 +313,7 @@ SegmentId lower_optimizer(ProgramTables& tables,
                                        TensorKind::optimizer,
                                        Bytes{elements * state_size});
     const TensorId norm = fp32_tensor(
-        tables, layouts, "gradient norm", Lifetime::slot, TensorKind::workspace, Bytes{4});
+        tables, layouts, "gradient norm", Lifetime::step, TensorKind::workspace, Bytes{4});
     spec.reads = gradients;
     spec.writes = {norm};
     b.kernel(gradient_norm(elements, plan.gradient_dtype), spec);
@@ -334,7 +334,7 @@ SegmentId lower_optimizer(ProgramTables& tables,
     }
     spec = {.name = "gradient clip",
             .cause = Cause::optimizer,
-            .reads = {norm},
+            .reads = {norm, tables.scalars()},
             .writes = {},
             .accumulates = gradients};
     b.kernel(gradient_scale(elements, plan.gradient_dtype), spec);
@@ -343,6 +343,7 @@ SegmentId lower_optimizer(ProgramTables& tables,
             .reads = gradients,
             .writes = weights,
             .accumulates = {state}};
+    spec.reads.push_back(tables.scalars());
     b.kernel(plan.optimizer == Optimizer::lamb ? lamb(elements, weight_dtype, plan.gradient_dtype)
                                                : adamw(elements, weight_dtype, plan.gradient_dtype),
              spec);

@@ -160,9 +160,20 @@ void defer_column_products(BlockBuilder& b,
     deferred.push_back({.weights = std::move(weights), .run = run});
 }
 
-// Leaves a branch's output to be added to the stream. Returns the mask that the addition will make.
-Value set_pending(BlockBuilder& b, ResidualStream& stream, Value branch, Lifetime lifetime) {
+// Leaves a branch's output to be added to the stream, with the biases of the row-sharded products
+// that made it (added once, after their partial sums). Returns the mask that the addition will
+// make.
+Value set_pending(BlockBuilder& b,
+                  ResidualStream& stream,
+                  Value branch,
+                  const std::vector<const Parameter*>& biases,
+                  Lifetime lifetime) {
     stream.pending = std::move(branch);
+    for (const Parameter* bias : biases) {
+        if (bias->elements > 0) {
+            stream.biases.push_back(bias->weight);
+        }
+    }
     if (b.model.dropout > 0) {
         stream.mask = b.value("dropout mask",
                               b.model.hidden_size,
@@ -228,8 +239,9 @@ void add_pending(BlockBuilder& b, ResidualStream& stream, Lifetime lifetime) {
                                  : residual_add(tokens, hidden, sum.dtype),
              kElementwise,
              {&stream.residual, &stream.pending},
-             writes);
-    stream = {.residual = std::move(sum), .pending = {}, .mask = {}};
+             writes,
+             stream.biases);
+    stream = {.residual = std::move(sum), .pending = {}, .mask = {}, .biases = {}};
 }
 
 Value norm_forward(BlockBuilder& b,
@@ -246,13 +258,11 @@ Value norm_forward(BlockBuilder& b,
     if (fused) {
         Value sum =
             b.value("residual", stream.residual.shape[kWidth], stream.residual.layout, lifetime);
-        b.kernel(name,
-                 call,
-                 kElementwise,
-                 {&stream.residual, &stream.pending},
-                 {&y, &sum},
-                 {weight.weight});
-        stream = {.residual = std::move(sum), .pending = {}, .mask = {}};
+        std::vector<TensorId> weights{weight.weight};
+        weights.insert(weights.end(), stream.biases.begin(), stream.biases.end());
+        b.kernel(
+            name, call, kElementwise, {&stream.residual, &stream.pending}, {&y, &sum}, weights);
+        stream = {.residual = std::move(sum), .pending = {}, .mask = {}, .biases = {}};
     } else {
         b.kernel(name, call, kElementwise, {&stream.residual}, {&y}, {weight.weight});
     }
@@ -346,29 +356,36 @@ LayerActivations layer_forward(BlockBuilder& b,
     a.norm1 = norm_forward(b, "norm 1", stream, p.norm1, saved);
     a.normed_input = stream.residual;
     Value gathered = gather_input(b, "qkv", a.norm1, p.qkv);
-    a.qkv = b.product("qkv", gathered, p.qkv, saved);
+    a.qkv = b.product("qkv", gathered, p.qkv, saved, 1, nullptr, &p.qkv_bias);
     attention_forward_ops(b, layer, a);
     if (b.model.parallel_block) {
         // Both branches read the same gathered input, and their partial sums are added before one
         // reduction: half the tensor-parallel communication.
-        a.fc1 = b.product("fc1", gathered, p.fc1, saved);
+        a.fc1 = b.product("fc1", gathered, p.fc1, saved, 1, nullptr, &p.fc1_bias);
         a.activated = activation_forward(b, a.fc1, saved);
         const std::size_t pieces = b.overlap_pieces(
             gemm_output(a.context.layout, p.projection.layout), b.layouts.residual);
         const Value sum = b.product("projection", a.context, p.projection, Lifetime::slot, pieces);
         b.product("fc2", a.activated, p.fc2, Lifetime::slot, pieces, &sum);
-        a.mlp_mask =
-            set_pending(b, stream, b.relayout("branch reduce", sum, b.layouts.residual), saved);
+        a.mlp_mask = set_pending(b,
+                                 stream,
+                                 b.relayout("branch reduce", sum, b.layouts.residual),
+                                 {&p.projection_bias, &p.fc2_bias},
+                                 saved);
         return a;
     }
-    a.projection_mask =
-        set_pending(b, stream, branch_output(b, "projection", a.context, p.projection), saved);
+    a.projection_mask = set_pending(b,
+                                    stream,
+                                    branch_output(b, "projection", a.context, p.projection),
+                                    {&p.projection_bias},
+                                    saved);
     a.norm2 = norm_forward(b, "norm 2", stream, p.norm2, saved);
     a.middle = stream.residual;
     gathered = gather_input(b, "fc1", a.norm2, p.fc1);
-    a.fc1 = b.product("fc1", gathered, p.fc1, saved);
+    a.fc1 = b.product("fc1", gathered, p.fc1, saved, 1, nullptr, &p.fc1_bias);
     a.activated = activation_forward(b, a.fc1, saved);
-    a.mlp_mask = set_pending(b, stream, branch_output(b, "fc2", a.activated, p.fc2), saved);
+    a.mlp_mask =
+        set_pending(b, stream, branch_output(b, "fc2", a.activated, p.fc2), {&p.fc2_bias}, saved);
     return a;
 }
 

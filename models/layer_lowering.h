@@ -31,8 +31,9 @@ struct LayerParameters {
 // the next norm where the plan says so.
 struct ResidualStream {
     Value residual;
-    Value pending;  // empty: nothing to add
-    Value mask;     // of the dropout that the addition applies; empty without
+    Value pending;                 // empty: nothing to add
+    Value mask;                    // of the dropout that the addition applies; empty without
+    std::vector<TensorId> biases;  // of the branch, which the addition adds as well
 };
 
 // What a layer's backward pass needs of its forward pass.

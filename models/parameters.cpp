@@ -6,6 +6,20 @@
 namespace orrery {
 namespace {
 
+std::vector<std::int64_t> stored_shape(const Parameter& p) {
+    return p.transposed ? std::vector<std::int64_t>{p.shape[kOutput], p.shape[kInput]} : p.shape;
+}
+
+Layout stored_layout(const Parameter& p) {
+    Layout layout = p.layout;
+    for (AxisPlacement& placement : layout) {
+        if (p.transposed && placement.placement == Placement::shard) {
+            placement = sharded(placement.dim == kInput ? kOutput : kInput);
+        }
+    }
+    return layout;
+}
+
 class ParameterFactory {
 public:
     ParameterFactory(ProgramTables& tables,
@@ -17,12 +31,14 @@ public:
                    std::int64_t layer,
                    std::int64_t input,
                    std::int64_t output,
-                   const Layout& layout) {
+                   const Layout& layout,
+                   bool transposed = false) {
         Parameter p{.name = std::move(name),
                     .layer = layer,
                     .layout = layout,
                     .shape = {input, output},
-                    .gradient_layout = {}};
+                    .gradient_layout = {},
+                    .transposed = transposed};
         p.elements = local_elements(p.shape, layout, layouts_.mesh);
         const Dtype dtype = plan_.precision == Dtype::fp8 ? Dtype::bf16 : plan_.precision;
         const bool sharded_weights = layouts_.weights == Placement::shard;
@@ -76,8 +92,8 @@ private:
                                .dtype = dtype,
                                .kind = kind,
                                .lifetime = lifetime,
-                               .global_shape = p.shape,
-                               .layout = p.layout,
+                               .global_shape = stored_shape(p),
+                               .layout = stored_layout(p),
                                .bytes = Bytes{elements * size_bytes(dtype)},
                                .buffer = 0,
                                .offset = Bytes{}});
@@ -158,6 +174,7 @@ void create_parameters(ProgramTables& tables,
             chunk.output.layer = model.num_layers;
             chunk.output.layout = layouts.column_weight;
             chunk.output.shape = {h, model.vocab_size};
+            chunk.output.transposed = true;
             if (layouts.weights == Placement::shard) {
                 // Its gradient is scattered long before the embedding's, into the same shard.
                 chunk.output.gradient = factory.gradient(chunk.output, "output ");
@@ -167,7 +184,8 @@ void create_parameters(ProgramTables& tables,
                                         model.num_layers,
                                         h,
                                         model.vocab_size,
-                                        layouts.column_weight);
+                                        layouts.column_weight,
+                                        model.tied_embeddings);
         }
     }
 }

@@ -5,6 +5,8 @@
 #include <array>
 #include <bit>
 
+#include "engine/device_scalars.h"
+
 namespace orrery {
 
 std::uint32_t ProgramTables::name(std::string_view text) {
@@ -98,6 +100,23 @@ TensorId ProgramTables::tensor(Tensor tensor) {
     return to_id<TensorId>(program_.tensors.size() - 1);
 }
 
+TensorId ProgramTables::scalars() {
+    if (!scalars_) {
+        scalars_ = tensor({.name = "device scalars",
+                           .parameter = {},
+                           .dtype = Dtype::fp32,
+                           .kind = TensorKind::workspace,
+                           .lifetime = Lifetime::persistent,
+                           .global_shape = {kNumDeviceScalars},
+                           .layout = Layout(program_.mesh.axes().size()),
+                           .bytes = Bytes{kNumDeviceScalars * size_bytes(Dtype::fp32)},
+                           .buffer = 0,
+                           .offset = Bytes{},
+                           .input = true});
+    }
+    return *scalars_;
+}
+
 SegmentBuilder::SegmentBuilder(ProgramTables& tables, std::string name) : tables_(tables) {
     segment_.name = std::move(name);
 }
@@ -142,12 +161,16 @@ std::uint32_t SegmentBuilder::append(OpKind kind, std::uint32_t payload, const O
           .name = tables_.name(spec.name),
           .first_wait = static_cast<std::uint32_t>(program.waits.size()),
           .first_operand = static_cast<std::uint32_t>(program.operands.size())};
+    const auto operand = [&](TensorId t, Access access) {
+        const bool transposed = std::ranges::find(spec.transposed, t) != spec.transposed.end();
+        program.operands.push_back({t, access, transposed});
+    };
     for (const TensorId t : spec.reads) {
-        program.operands.push_back({t, Access::read});
+        operand(t, Access::read);
         depend(uses_[t].writer);
     }
     const auto overwrite = [&](TensorId t, Access access) {
-        program.operands.push_back({t, access});
+        operand(t, access);
         depend(uses_[t].writer);
         for (const std::uint32_t reader : uses_[t].readers) {
             depend(reader);

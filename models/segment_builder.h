@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,8 +42,11 @@ public:
     // The group over `axis` that only these coordinates of it take part in.
     GroupId group(std::uint32_t axis, std::vector<std::uint32_t> subset);
     TensorId tensor(Tensor tensor);
+    // The device scalar block (engine/device_scalars.h), one a Program.
+    TensorId scalars();
 
 private:
+    std::optional<TensorId> scalars_;
     Program& program_;
     std::map<std::string, std::uint32_t, std::less<>> names_;
     std::map<std::vector<std::int64_t>, std::uint32_t> kernels_;
@@ -57,6 +61,7 @@ struct OpSpec {
     std::vector<TensorId> writes;
     std::vector<TensorId> accumulates;
     std::uint8_t launches = 1;
+    std::vector<TensorId> transposed{};  // operands that the op takes transposed
 };
 
 class SegmentBuilder {

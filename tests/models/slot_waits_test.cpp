@@ -79,7 +79,8 @@ private:
                                                                           : -1;
         auto& uses = uses_[{operand.tensor, instance}];
         const bool first = uses.writer.number == 0 && uses.readers.empty();
-        const bool made_here = lifetime == Lifetime::slot || lifetime == Lifetime::micro_batch;
+        const bool made_here = !p_.tensors[index(operand.tensor)].input &&
+                               (lifetime == Lifetime::slot || lifetime == Lifetime::micro_batch);
         if (first && operand.access == Access::read && made_here) {
             report("reads what nobody wrote", slot, op, operand);
         }
