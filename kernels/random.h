@@ -18,6 +18,7 @@ enum class RandomPurpose : std::uint8_t {
     projection_dropout,  // before the residual addition after attention
     mlp_dropout,         // before the residual addition after the MLP
     stochastic_rounding,
+    data_order,  // which samples a step trains on: round = step
 };
 
 struct RandomKey {

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel op of a Program with its operands bound to memory, as an executor hands it to a kernel.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/program.h"
+#include "kernels/sequence_positions.h"
+#include "kernels/tensor_view.h"
+
+namespace orrery {
+
+struct BoundOperand {
+    TensorView view;
+    const Tensor* tensor = nullptr;
+    bool transposed = false;
+};
+
+// Extents (sequence, batch, width) of an activation on one rank, and where its tokens stand.
+struct LocalShape {
+    std::int64_t sequence = 0;
+    std::int64_t batch = 0;
+    std::int64_t width = 0;
+    SequencePositions positions;
+};
+LocalShape local_shape(const Program& program, RankId rank, const Tensor& activation);
+
+struct BoundOp {
+    const Program& program;
+    RankId rank{};
+    const KernelCall& call;
+    // Each in the order of the op's operands.
+    std::vector<BoundOperand> reads;
+    std::vector<BoundOperand> writes;
+    std::vector<BoundOperand> accumulates;
+
+    LocalShape shape_of(const BoundOperand& operand) const {
+        return local_shape(program, rank, *operand.tensor);
+    }
+    // The only tensor that the op writes or adds to.
+    const BoundOperand& output() const {
+        return writes.empty() ? accumulates.front() : writes.front();
+    }
+};
+
+}  // namespace orrery

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/communication/communicator.h"
+
+#include <algorithm>
+
+namespace orrery {
+
+std::uint64_t message_tag(std::uint32_t id, std::uint32_t lane) {
+    return std::uint64_t{id} << 8 | lane;
+}
+
+Communicator::Communicator(Transport& transport,
+                           std::vector<std::uint32_t> members,
+                           std::uint32_t id)
+    : transport_(transport), members_(std::move(members)), tag_(message_tag(id, 0)) {
+    const auto self = std::ranges::find(members_, transport.rank());
+    ORRERY_CHECK(self != members_.end());
+    position_ = static_cast<std::uint32_t>(self - members_.begin());
+}
+
+Communicator::Range Communicator::part(std::int64_t elements, std::uint32_t member) const {
+    const std::int64_t n = size();
+    const std::int64_t rest = elements % n;
+    const std::int64_t m = member;
+    return {m * (elements / n) + std::min(m, rest), elements / n + (m < rest ? 1 : 0)};
+}
+
+Message Communicator::message(bool is_send,
+                              std::uint32_t member,
+                              std::byte* data,
+                              std::int64_t bytes) const {
+    return {.is_send = is_send,
+            .peer = members_[member],
+            .tag = tag_,
+            .bytes = {data, static_cast<std::size_t>(bytes)}};
+}
+
+Result<void> Communicator::reduce_part(ConstTensorView in, TensorView out, Reduction reduction) {
+    const std::int64_t element = size_bytes(in.dtype);
+    const Range own = part(in.size, position_);
+    received_.resize(static_cast<std::size_t>(size() * own.count * element));
+    // What is sent is only read.
+    auto* const source = const_cast<std::byte*>(in.data);  // NOLINT(*-const-cast)
+    std::vector<Message> messages;
+    for (std::uint32_t m = 0; m < size(); ++m) {
+        if (m == position_) {
+            continue;
+        }
+        const Range theirs = part(in.size, m);
+        messages.push_back(
+            message(true, m, source + theirs.first * element, theirs.count * element));
+        messages.push_back(message(
+            false, m, received_.data() + m * own.count * element, own.count * element));
+    }
+    if (const Result<void> done = transport_.exchange(messages); !done) {
+        return done;
+    }
+    for (std::int64_t i = 0; i < own.count; ++i) {
+        float result = 0;
+        for (std::uint32_t m = 0; m < size(); ++m) {
+            const float value = m == position_
+                                    ? load(in, own.first + i)
+                                    : load({received_.data() + m * own.count * element,
+                                            in.dtype,
+                                            own.count},
+                                           i);
+            const bool first = m == 0;
+            result = first                          ? value
+                     : reduction == Reduction::sum ? result + value
+                                                    : std::max(result, value);
+        }
+        store(out, i, result);
+    }
+    return {};
+}
+
+Result<void> Communicator::gather_parts(TensorView vector) {
+    const std::int64_t element = size_bytes(vector.dtype);
+    const Range own = part(vector.size, position_);
+    std::vector<Message> messages;
+    for (std::uint32_t m = 0; m < size(); ++m) {
+        if (m == position_) {
+            continue;
+        }
+        const Range theirs = part(vector.size, m);
+        messages.push_back(
+            message(true, m, vector.data + own.first * element, own.count * element));
+        messages.push_back(
+            message(false, m, vector.data + theirs.first * element, theirs.count * element));
+    }
+    return transport_.exchange(messages);
+}
+
+Result<void> Communicator::reduce_everywhere(TensorView vector, Reduction reduction) {
+    if (size() == 1) {
+        return {};
+    }
+    const Range own = part(vector.size, position_);
+    const Result<void> reduced =
+        reduce_part(vector, slice(vector, own.first, own.count), reduction);
+    return reduced ? gather_parts(vector) : reduced;
+}
+
+Result<void> Communicator::all_reduce(TensorView vector) {
+    return reduce_everywhere(vector, Reduction::sum);
+}
+
+Result<void> Communicator::all_reduce_max(TensorView vector) {
+    return reduce_everywhere(vector, Reduction::max);
+}
+
+Result<void> Communicator::all_gather(ConstTensorView in, TensorView out) {
+    ORRERY_CHECK(out.size == in.size * size() && in.dtype == out.dtype);
+    const std::int64_t bytes = in.size * size_bytes(in.dtype);
+    // In place where `in` is this member's part of `out`.
+    std::memmove(out.data + position_ * bytes, in.data, static_cast<std::size_t>(bytes));
+    return size() == 1 ? Result<void>{} : gather_parts(out);
+}
+
+Result<void> Communicator::reduce_scatter(ConstTensorView in, TensorView out) {
+    ORRERY_CHECK(in.size == out.size * size() && in.dtype == out.dtype);
+    if (size() == 1) {
+        std::memmove(out.data, in.data, static_cast<std::size_t>(in.size * size_bytes(in.dtype)));
+        return {};
+    }
+    return reduce_part(in, out, Reduction::sum);
+}
+
+Result<void> Communicator::all_to_all(ConstTensorView in, TensorView out) {
+    ORRERY_CHECK(in.size == out.size && in.dtype == out.dtype && in.size % size() == 0);
+    const std::int64_t bytes = in.size / size() * size_bytes(in.dtype);
+    auto* const source = const_cast<std::byte*>(in.data);  // NOLINT(*-const-cast)
+    std::vector<Message> messages;
+    for (std::uint32_t m = 0; m < size(); ++m) {
+        if (m == position_) {
+            std::memmove(out.data + m * bytes, in.data + m * bytes, static_cast<std::size_t>(bytes));
+            continue;
+        }
+        messages.push_back(message(true, m, source + m * bytes, bytes));
+        messages.push_back(message(false, m, out.data + m * bytes, bytes));
+    }
+    return transport_.exchange(messages);
+}
+
+Result<void> Communicator::broadcast(TensorView vector, std::uint32_t root) {
+    ORRERY_CHECK(root < size());
+    const std::int64_t bytes = vector.size * size_bytes(vector.dtype);
+    std::vector<Message> messages;
+    for (std::uint32_t m = 0; m < size(); ++m) {
+        if (position_ == root && m != root) {
+            messages.push_back(message(true, m, vector.data, bytes));
+        }
+    }
+    if (position_ != root) {
+        messages.push_back(message(false, root, vector.data, bytes));
+    }
+    return transport_.exchange(messages);
+}
+
+Result<void> Communicator::barrier() {
+    float nothing = 0;
+    return all_reduce(view_of({&nothing, 1}));
+}
+
+}  // namespace orrery

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/communication/gloo_transport.h"
+
+#include <fmt/format.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/file_store.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <array>
+#include <exception>
+
+#include "runtime/communication/tcp_store.h"
+
+namespace orrery {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
+
+// Gloo speaks its own store's language.
+class StoreAdapter : public gloo::rendezvous::Store {
+public:
+    StoreAdapter(TcpStoreClient& client, Milliseconds timeout)
+        : client_(client), timeout_(timeout) {}
+
+    void set(const std::string& key, const std::vector<char>& data) override {
+        const Result<void> done = client_.set(key, std::string{data.begin(), data.end()});
+        if (!done) {
+            throw gloo::IoException(done.error().what);
+        }
+    }
+    std::vector<char> get(const std::string& key) override {
+        const Result<std::string> value = client_.get(key, timeout_);
+        if (!value) {
+            throw gloo::IoException(value.error().what);
+        }
+        return {value->begin(), value->end()};
+    }
+    void wait(const std::vector<std::string>& keys) override { wait(keys, timeout_); }
+    void wait(const std::vector<std::string>& keys, const Milliseconds& timeout) override {
+        for (const std::string& key : keys) {
+            if (const Result<std::string> value = client_.get(key, timeout); !value) {
+                throw gloo::IoException(value.error().what);
+            }
+        }
+    }
+
+private:
+    TcpStoreClient& client_;
+    Milliseconds timeout_;
+};
+
+class GlooTransport final : public Transport {
+public:
+    GlooTransport(std::shared_ptr<gloo::rendezvous::Context> context, Milliseconds timeout)
+        : context_(std::move(context)), timeout_(timeout) {}
+
+    std::uint32_t rank() const override { return static_cast<std::uint32_t>(context_->rank); }
+    std::uint32_t num_ranks() const override { return static_cast<std::uint32_t>(context_->size); }
+
+    Result<void> exchange(std::span<const Message> messages) override {
+        std::vector<Posted> posted;
+        posted.reserve(messages.size());
+        const auto deadline = Clock::now() + timeout_;
+        const Message* current = nullptr;
+        try {
+            // Receives first, so that what is sent finds its place.
+            for (const bool sends : {false, true}) {
+                for (const Message& message : messages) {
+                    current = &message;
+                    if (message.is_send == sends) {
+                        posted.push_back({&message, post(message)});
+                    }
+                }
+            }
+            for (const Posted& p : posted) {
+                current = p.message;
+                if (!finish(p, deadline)) {
+                    return failure(*current, "was aborted");
+                }
+            }
+        } catch (const std::exception& error) {
+            return failure(*current, error.what());
+        }
+        return {};
+    }
+
+private:
+    struct Posted {
+        const Message* message;
+        std::unique_ptr<gloo::transport::UnboundBuffer> buffer;
+    };
+
+    std::unique_ptr<gloo::transport::UnboundBuffer> post(const Message& message) {
+        auto buffer = context_->createUnboundBuffer(message.bytes.data(), message.bytes.size());
+        const int peer = static_cast<int>(message.peer);
+        if (message.is_send) {
+            buffer->send(peer, message.tag);
+        } else {
+            buffer->recv(peer, message.tag);
+        }
+        return buffer;
+    }
+
+    static bool finish(const Posted& posted, Clock::time_point deadline) {
+        // Gloo takes a negative time as its default.
+        const auto left = std::max(
+            Milliseconds{1}, std::chrono::duration_cast<Milliseconds>(deadline - Clock::now()));
+        return posted.message->is_send ? posted.buffer->waitSend(left)
+                                       : posted.buffer->waitRecv(left);
+    }
+
+    tl::unexpected<Error> failure(const Message& message, std::string_view reason) const {
+        return fail(fmt::format("rank {}", rank()),
+                    fmt::format("{} rank {} failed: {}",
+                                message.is_send ? "sending to" : "receiving from",
+                                message.peer,
+                                reason),
+                    fmt::format("rank {} may have died, or be slower than the deadline of {} ms",
+                                message.peer,
+                                timeout_.count()));
+    }
+
+    std::shared_ptr<gloo::rendezvous::Context> context_;
+    Milliseconds timeout_;
+};
+
+Result<void> connect(gloo::rendezvous::Context& context,
+                     const GlooOptions& options,
+                     std::shared_ptr<gloo::transport::Device>& device) {
+    context.setTimeout(options.timeout);
+    if (!options.store_folder.empty()) {
+        gloo::rendezvous::FileStore store{options.store_folder};
+        context.connectFullMesh(store, device);
+        return {};
+    }
+    Result<TcpStoreClient> client =
+        TcpStoreClient::connect(options.store_host, options.store_port, options.timeout);
+    if (!client) {
+        return unexpected<Error>(client.error());
+    }
+    StoreAdapter store{*client, options.timeout};
+    context.connectFullMesh(store, device);
+    return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> connect_gloo(const GlooOptions& options) {
+    try {
+        gloo::transport::tcp::attr attributes{options.listen_host.c_str()};
+        std::shared_ptr<gloo::transport::Device> device =
+            gloo::transport::tcp::CreateDevice(attributes);
+        auto context = std::make_shared<gloo::rendezvous::Context>(
+            static_cast<int>(options.rank), static_cast<int>(options.num_ranks));
+        if (const Result<void> connected = connect(*context, options, device); !connected) {
+            return unexpected<Error>(connected.error());
+        }
+        return std::make_unique<GlooTransport>(std::move(context), options.timeout);
+    } catch (const std::exception& error) {
+        return fail(fmt::format("rank {}", options.rank),
+                    fmt::format("cannot connect to the other ranks: {}", error.what()),
+                    fmt::format("all {} ranks must start within {} ms",
+                                options.num_ranks,
+                                options.timeout.count()));
+    }
+}
+
+}  // namespace orrery

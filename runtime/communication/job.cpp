@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/communication/job.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include "engine/check.h"
+#include "runtime/communication/gloo_transport.h"
+#include "runtime/communication/tcp_store.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::uint32_t kMostRanks = 1u << 20;
+constexpr std::uint16_t kDefaultPort = 29'500;  // torchrun's
+
+struct Names {
+    const char* source;
+    const char* rank;
+    const char* num_ranks;
+    const char* local_rank;
+};
+constexpr std::array kLaunchers{
+    Names{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
+    Names{"slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+    Names{"openmpi",
+          "OMPI_COMM_WORLD_RANK",
+          "OMPI_COMM_WORLD_SIZE",
+          "OMPI_COMM_WORLD_LOCAL_RANK"}};
+
+Result<std::uint32_t> number(const Environment& environment,
+                             const std::string& name,
+                             std::uint32_t limit) {
+    const std::string text = environment(name).value_or("");
+    std::uint32_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stopped, problem] = std::from_chars(text.data(), end, value);
+    if (text.empty() || problem != std::errc{} || stopped != end || value >= limit) {
+        return fail("$" + name,
+                    fmt::format("'{}' is not a whole number below {}", text, limit),
+                    "unset it, or start the job with torchrun, srun, mpirun or --nproc");
+    }
+    return value;
+}
+
+// The first of the hosts in Slurm's notation: "node[03-05,09],other" is node03.
+std::string first_host(const std::string& list) {
+    const std::size_t bracket = list.find('[');
+    const std::size_t comma = list.find(',');
+    if (bracket == std::string::npos || comma < bracket) {
+        return list.substr(0, comma);
+    }
+    const std::size_t end = list.find_first_of("-,]", bracket + 1);
+    return list.substr(0, bracket) + list.substr(bracket + 1, end - bracket - 1);
+}
+
+Result<Job> job_of(const Environment& environment, const Names& names) {
+    const auto num_ranks = number(environment, names.num_ranks, kMostRanks);
+    if (!num_ranks) {
+        return unexpected<Error>(num_ranks.error());
+    }
+    const auto rank = number(environment, names.rank, std::max(1u, *num_ranks));
+    if (!rank) {
+        return unexpected<Error>(rank.error());
+    }
+    Job job{.rank = *rank,
+            .num_ranks = std::max(1u, *num_ranks),
+            .local_rank = *rank,
+            .source = names.source,
+            .store_folder = environment("ORRERY_STORE").value_or(""),
+            .master_host = environment("MASTER_ADDR").value_or(""),
+            .master_port = kDefaultPort};
+    if (environment(names.local_rank)) {
+        const auto local = number(environment, names.local_rank, kMostRanks);
+        if (!local) {
+            return unexpected<Error>(local.error());
+        }
+        job.local_rank = *local;
+    }
+    if (environment("MASTER_PORT")) {
+        const auto port = number(environment, "MASTER_PORT", 1u << 16);
+        if (!port) {
+            return unexpected<Error>(port.error());
+        }
+        job.master_port = static_cast<std::uint16_t>(*port);
+    }
+    if (!job.store_folder.empty()) {
+        job.source = "launcher";
+    } else if (job.master_host.empty() && job.num_ranks > 1) {
+        job.master_host = first_host(environment("SLURM_JOB_NODELIST").value_or(""));
+        if (job.master_host.empty()) {
+            return fail("$MASTER_ADDR",
+                        fmt::format("not set, in a job of {} ranks", job.num_ranks),
+                        "set it to the host of rank 0");
+        }
+    }
+    return job;
+}
+
+class Alone final : public Transport {
+public:
+    std::uint32_t rank() const override { return 0; }
+    std::uint32_t num_ranks() const override { return 1; }
+    Result<void> exchange(std::span<const Message> messages) override {
+        ORRERY_CHECK(messages.empty());
+        return {};
+    }
+};
+
+// Keeps the store while the transport is there.
+class Hosted final : public Transport {
+public:
+    Hosted(std::unique_ptr<TcpStoreServer> server, std::unique_ptr<Transport> transport)
+        : server_(std::move(server)), transport_(std::move(transport)) {}
+    std::uint32_t rank() const override { return transport_->rank(); }
+    std::uint32_t num_ranks() const override { return transport_->num_ranks(); }
+    Result<void> exchange(std::span<const Message> messages) override {
+        return transport_->exchange(messages);
+    }
+
+private:
+    std::unique_ptr<TcpStoreServer> server_;
+    std::unique_ptr<Transport> transport_;
+};
+
+}  // namespace
+
+Environment process_environment() {
+    return [](const std::string& name) -> std::optional<std::string> {
+        const char* value = std::getenv(name.c_str());
+        return value == nullptr ? std::nullopt : std::optional<std::string>{value};
+    };
+}
+
+Result<Job> find_job(const Environment& environment) {
+    for (const Names& names : kLaunchers) {
+        // Slurm sets its variables for jobs of one task, too: a shell in an allocation.
+        if (environment(names.rank) && environment(names.num_ranks)) {
+            return job_of(environment, names);
+        }
+    }
+    return Job{.source = "single", .store_folder = {}, .master_host = {}};
+}
+
+Result<std::unique_ptr<Transport>> connect_job(const Job& job, std::chrono::milliseconds timeout) {
+    if (job.num_ranks == 1) {
+        return std::make_unique<Alone>();
+    }
+    GlooOptions options{.rank = job.rank,
+                        .num_ranks = job.num_ranks,
+                        .store_folder = job.store_folder,
+                        .store_host = job.master_host,
+                        .store_port = job.master_port,
+                        .timeout = timeout};
+    std::unique_ptr<TcpStoreServer> server;
+    if (job.store_folder.empty()) {
+        std::array<char, 256> host{};
+        gethostname(host.data(), host.size() - 1);
+        const bool local = job.master_host == "localhost" || job.master_host == "127.0.0.1";
+        options.listen_host = local ? "127.0.0.1" : host.data();
+        if (job.rank == 0) {
+            auto started = TcpStoreServer::start(local ? "127.0.0.1" : "::", job.master_port);
+            if (!started) {
+                return unexpected<Error>(started.error());
+            }
+            server = std::move(*started);
+        }
+    }
+    Result<std::unique_ptr<Transport>> transport = connect_gloo(options);
+    if (!transport || !server) {
+        return transport;
+    }
+    return std::make_unique<Hosted>(std::move(server), std::move(*transport));
+}
+
+}  // namespace orrery

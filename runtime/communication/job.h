@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which process of a job this is: from torchrun's environment variables (RANK, WORLD_SIZE,
+// MASTER_ADDR, MASTER_PORT, LOCAL_RANK), else Slurm's (SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID), else
+// Open MPI's (OMPI_COMM_WORLD_RANK …); processes that the local launcher started find
+// ORRERY_STORE (a folder) beside RANK and WORLD_SIZE. Without any it is a job of one process.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/result.h"
+#include "runtime/communication/transport.h"
+
+namespace orrery {
+
+struct Job {
+    std::uint32_t rank = 0;
+    std::uint32_t num_ranks = 1;
+    std::uint32_t local_rank = 0;
+    std::string source;        // "torchrun", "slurm", "openmpi", "launcher" or "single"
+    std::string store_folder;  // where local processes meet, or else
+    std::string master_host;   // where rank 0 listens
+    std::uint16_t master_port = 0;
+};
+
+// Reads one environment variable; empty if unset.
+using Environment = std::function<std::optional<std::string>(const std::string&)>;
+Environment process_environment();
+
+// An error if variables are there but make no sense.
+Result<Job> find_job(const Environment& environment);
+
+// Connects the job's processes. Rank 0 serves the store of a job of several hosts, in the returned
+// transport's lifetime. A job of one process talks to nobody.
+Result<std::unique_ptr<Transport>> connect_job(const Job& job, std::chrono::milliseconds timeout);
+
+}  // namespace orrery

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A key-value store by which the processes of a job find each other: rank 0 serves it, everybody
+// asks it. Requests and answers are a length (4 bytes, host order) and that many bytes; a request is
+// 'S' or 'G', the key, a zero byte and, for 'S', the value. A 'G' is answered when the key is set.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/result.h"
+
+namespace orrery {
+
+// Serves until destroyed, in a thread of its own.
+class TcpStoreServer {
+public:
+    // Port 0: any that is free. A port in use is an error.
+    static Result<std::unique_ptr<TcpStoreServer>> start(const std::string& host,
+                                                         std::uint16_t port);
+    virtual ~TcpStoreServer() = default;
+    virtual std::uint16_t port() const = 0;
+};
+
+class TcpStoreClient {
+public:
+    // Tries again until the server is there or the time is over.
+    static Result<TcpStoreClient> connect(const std::string& host,
+                                          std::uint16_t port,
+                                          std::chrono::milliseconds timeout);
+    TcpStoreClient(TcpStoreClient&& other) noexcept;
+    TcpStoreClient& operator=(TcpStoreClient&& other) noexcept;
+    TcpStoreClient(const TcpStoreClient&) = delete;
+    TcpStoreClient& operator=(const TcpStoreClient&) = delete;
+    ~TcpStoreClient();
+
+    Result<void> set(const std::string& key, const std::string& value);
+    // Waits until somebody has set it.
+    Result<std::string> get(const std::string& key, std::chrono::milliseconds timeout);
+
+private:
+    explicit TcpStoreClient(int socket) : socket_(socket) {}
+    int socket_ = -1;
+};
+
+}  // namespace orrery

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cpu_kernels.h"
+
+#include "engine/check.h"
+#include "engine/device_scalars.h"
+#include "kernels/activation/activation_cpu.h"
+#include "kernels/attention/attention_cpu.h"
+#include "kernels/cross_entropy/cross_entropy_cpu.h"
+#include "kernels/embedding/embedding_cpu.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_cpu.h"
+#include "kernels/layernorm/layernorm_cpu.h"
+#include "kernels/residual/residual_cpu.h"
+#include "kernels/rmsnorm/rmsnorm_cpu.h"
+#include "kernels/rope/rope_cpu.h"
+#include "runtime/cpu_step_end.h"
+
+namespace orrery {
+namespace {
+
+void run_gemm(const BoundOp& op) {
+    const auto [m, n, k] = std::array{op.call.dims[0], op.call.dims[1], op.call.dims[2]};
+    const BoundOperand& a = op.reads[0];
+    const BoundOperand& b = op.reads[1];
+    const BoundOperand& c = op.output();
+    const cpu::GemmEpilogueArguments epilogue{
+        .accumulate = op.writes.empty(),
+        .bias = op.reads.size() > 2 ? op.reads[2].view : TensorView{}};
+    if (!c.transposed) {
+        cpu::gemm(
+            {.m = m, .n = n, .k = k, .transpose_a = a.transposed, .transpose_b = b.transposed},
+            a.view,
+            b.view,
+            c.view,
+            epilogue);
+        return;
+    }
+    // C^T = B^T A^T
+    ORRERY_CHECK(epilogue.bias.empty());
+    cpu::gemm({.m = n, .n = m, .k = k, .transpose_a = !b.transposed, .transpose_b = !a.transposed},
+              b.view,
+              a.view,
+              c.view,
+              epilogue);
+}
+
+void run_attention_forward(const BoundOp& op) {
+    const AttentionShape shape = attention_shape(op.call);
+    const TensorView qkv = op.reads[0].view;
+    cpu::attention_forward(shape,
+                           cpu::whole_sequence(shape),
+                           {.q = cpu::packed_query(shape, qkv),
+                            .k = cpu::packed_key(shape, qkv),
+                            .v = cpu::packed_value(shape, qkv),
+                            .output = op.writes[0].view,
+                            .log_sum_exp = op.writes[1].view});
+}
+
+void run_attention_backward(const BoundOp& op) {
+    const AttentionShape shape = attention_shape(op.call);
+    const TensorView qkv = op.reads[0].view;
+    const TensorView dqkv = op.writes[0].view;
+    cpu::attention_backward(shape,
+                            cpu::whole_sequence(shape),
+                            {.q = cpu::packed_query(shape, qkv),
+                             .k = cpu::packed_key(shape, qkv),
+                             .v = cpu::packed_value(shape, qkv),
+                             .output = op.reads[1].view,
+                             .log_sum_exp = op.reads[2].view,
+                             .doutput = op.reads[3].view,
+                             .dq = cpu::packed_query(shape, dqkv),
+                             .dk = cpu::packed_key(shape, dqkv),
+                             .dv = cpu::packed_value(shape, dqkv)});
+}
+
+cpu::NormShape norm_shape(const KernelCall& call) {
+    return {.tokens = call.dims[0], .hidden = call.dims[1]};
+}
+
+void norm_forward(const BoundOp& op, const cpu::NormForward& operands) {
+    if (op.call.kind == KernelKind::layernorm_forward) {
+        cpu::layernorm_forward(norm_shape(op.call), operands);
+    } else {
+        cpu::rmsnorm_forward(norm_shape(op.call), operands);
+    }
+}
+
+// sum = residual + branch + biases
+void add_with_biases(const BoundOp& op, std::size_t first_bias, TensorView sum) {
+    const std::int64_t tokens = op.call.dims[0];
+    const std::int64_t hidden = op.call.dims[1];
+    cpu::residual_add(op.reads[0].view, op.reads[1].view, sum);
+    for (std::size_t i = first_bias; i < op.reads.size(); ++i) {
+        for (std::int64_t t = 0; t < tokens; ++t) {
+            const TensorView row = slice(sum, t * hidden, hidden);
+            cpu::residual_add(row, op.reads[i].view, row);
+        }
+    }
+}
+
+void run_norm_forward(const BoundOp& op) {
+    if (op.call.variant == 0) {
+        norm_forward(op,
+                     {.x = op.reads[0].view, .weight = op.reads[1].view, .y = op.writes[0].view});
+        return;
+    }
+    const TensorView sum = op.writes[1].view;
+    if (op.reads.size() > 3) {
+        add_with_biases(op, 3, sum);
+        norm_forward(op, {.x = sum, .weight = op.reads[2].view, .y = op.writes[0].view});
+        return;
+    }
+    norm_forward(op,
+                 {.x = op.reads[1].view,
+                  .residual = op.reads[0].view,
+                  .weight = op.reads[2].view,
+                  .sum = sum,
+                  .y = op.writes[0].view});
+}
+
+void run_norm_backward(const BoundOp& op) {
+    const bool fused = op.call.variant == 1;
+    const cpu::NormBackward operands{.dy = op.reads[0].view,
+                                     .x = op.reads[1].view,
+                                     .weight = op.reads.back().view,
+                                     .dresidual = fused ? op.reads[2].view : TensorView{},
+                                     .dx = op.writes[0].view,
+                                     .dweight = op.accumulates[0].view};
+    if (op.call.kind == KernelKind::layernorm_backward) {
+        cpu::layernorm_backward(norm_shape(op.call), operands);
+    } else {
+        cpu::rmsnorm_backward(norm_shape(op.call), operands);
+    }
+}
+
+void run_rope(const BoundOp& op) {
+    const BoundOperand& qkv = op.accumulates[0];
+    const LocalShape local = op.shape_of(qkv);
+    const std::int64_t head_dim = op.call.dims[2];
+    const std::int64_t turned = op.call.dims[1];  // query and key heads
+    const std::int64_t kv_heads = local.width / head_dim - turned;
+    const cpu::RopeShape shape{.sequence = local.positions,
+                               .batch = local.batch,
+                               .heads = turned - kv_heads,
+                               .kv_heads = kv_heads,
+                               .head_dim = head_dim};
+    if (qkv.transposed) {
+        cpu::rope_backward(shape, qkv.view);
+    } else {
+        cpu::rope_forward(shape, qkv.view);
+    }
+}
+
+void run_activation(const BoundOp& op) {
+    const cpu::ActivationShape shape{.tokens = op.call.dims[0], .ffn = op.call.dims[1]};
+    const bool other = op.call.variant == 1;
+    const auto ungated = other ? cpu::Ungated::squared_relu : cpu::Ungated::gelu;
+    const auto gated = other ? cpu::Gated::geglu : cpu::Gated::swiglu;
+    const TensorView first = op.reads[0].view;
+    const TensorView result = op.writes[0].view;
+    switch (op.call.kind) {
+        case KernelKind::gelu_forward:
+            return cpu::gelu_forward(shape, ungated, first, {}, result);
+        case KernelKind::gelu_backward:
+            return cpu::gelu_backward(shape, ungated, first, op.reads[1].view, {}, result);
+        case KernelKind::swiglu_forward:
+            return cpu::swiglu_forward(shape, gated, first, {}, result);
+        default:
+            return cpu::swiglu_backward(shape, gated, first, op.reads[1].view, {}, result);
+    }
+}
+
+cpu::PositionShape position_shape(const BoundOp& op, const BoundOperand& activation) {
+    const LocalShape local = op.shape_of(activation);
+    return {.sequence = local.positions, .batch = local.batch, .hidden = op.call.dims[1]};
+}
+
+void run_residual_add(const BoundOp& op) {
+    if (op.writes.empty()) {
+        const BoundOperand& x = op.accumulates[0];
+        cpu::position_forward(position_shape(op, x), op.reads[0].view, x.view);
+        return;
+    }
+    add_with_biases(op, 2, op.writes[0].view);
+}
+
+void run_bias_gradient(const BoundOp& op) {
+    const std::int64_t columns = op.call.dims[1];
+    const BoundOperand& dy = op.reads[0];
+    const TensorView gradient = op.accumulates[0].view;
+    if (gradient.size == columns) {
+        cpu::bias_gradient(op.call.dims[0], columns, dy.view, gradient);
+    } else {
+        cpu::position_backward(position_shape(op, dy), dy.view, gradient);
+    }
+}
+
+cpu::EmbeddingShape embedding_shape(const BoundOp& op) {
+    return {.tokens = op.call.dims[0], .hidden = op.call.dims[1], .rows = op.call.dims[2]};
+}
+
+void run_embedding_forward(const BoundOp& op) {
+    cpu::embedding_forward(
+        embedding_shape(op), op.reads[0].view, op.reads[1].view, op.writes[0].view);
+}
+
+void run_embedding_backward(const BoundOp& op) {
+    cpu::embedding_backward(
+        embedding_shape(op), op.reads[0].view, op.reads[1].view, op.accumulates[0].view);
+}
+
+cpu::LossStatistics statistics(const std::vector<BoundOperand>& operands, std::size_t first) {
+    return {.maximum = operands[first].view,
+            .sum_exp = operands[first + 1].view,
+            .target_logit = operands[first + 2].view};
+}
+
+void run_cross_entropy_forward(const BoundOp& op) {
+    const cpu::CrossEntropyShape shape{.tokens = op.call.dims[0], .vocab = op.call.dims[1]};
+    if (!op.writes.empty()) {
+        cpu::cross_entropy_local(
+            shape, op.reads[0].view, op.reads[1].view, statistics(op.writes, 0));
+        return;
+    }
+    // The mean: fp32 losses of the tokens, then their weighted sum.
+    std::vector<float> losses(static_cast<std::size_t>(shape.tokens));
+    const cpu::LossSum sum = cpu::cross_entropy_finish(
+        op.reads[0].view, statistics(op.reads, 1), view_of(std::span<float>{losses}));
+    const float scale = device_scalar(op.reads.back().view, DeviceScalar::loss_scale);
+    const TensorView loss = op.accumulates[0].view;
+    store(loss, 0, load(loss, 0) + static_cast<float>(sum.sum * static_cast<double>(scale)));
+}
+
+void run_cross_entropy_backward(const BoundOp& op) {
+    cpu::cross_entropy_backward({.tokens = op.call.dims[0], .vocab = op.call.dims[1]},
+                                op.reads[0].view,
+                                statistics(op.reads, 1),
+                                device_scalar(op.reads.back().view, DeviceScalar::loss_scale),
+                                op.accumulates[0].view);
+}
+
+using Runner = void (*)(const BoundOp&);
+
+Runner runner_of(KernelKind kind) {
+    switch (kind) {
+        case KernelKind::gemm:
+            return run_gemm;
+        case KernelKind::attention_forward:
+            return run_attention_forward;
+        case KernelKind::attention_backward:
+            return run_attention_backward;
+        case KernelKind::layernorm_forward:
+        case KernelKind::rmsnorm_forward:
+            return run_norm_forward;
+        case KernelKind::layernorm_backward:
+        case KernelKind::rmsnorm_backward:
+            return run_norm_backward;
+        case KernelKind::rope:
+            return run_rope;
+        case KernelKind::gelu_forward:
+        case KernelKind::gelu_backward:
+        case KernelKind::swiglu_forward:
+        case KernelKind::swiglu_backward:
+            return run_activation;
+        case KernelKind::residual_add:
+            return run_residual_add;
+        case KernelKind::bias_gradient:
+            return run_bias_gradient;
+        case KernelKind::embedding_forward:
+            return run_embedding_forward;
+        case KernelKind::embedding_backward:
+            return run_embedding_backward;
+        case KernelKind::cross_entropy_forward:
+            return run_cross_entropy_forward;
+        case KernelKind::cross_entropy_backward:
+            return run_cross_entropy_backward;
+        case KernelKind::gradient_accumulate:
+            return run_gradient_accumulate;
+        case KernelKind::gradient_norm:
+            return run_gradient_norm;
+        case KernelKind::gradient_scale:
+            return run_gradient_scale;
+        case KernelKind::adamw:
+            return run_adamw;
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace
+
+std::string why_not_on_cpu(const KernelCall& call) {
+    if (call.dtype != Dtype::fp32 && call.dtype != Dtype::bf16) {
+        return "the CPU has no kernels for " + std::string{name(call.dtype)};
+    }
+    if (call.kind == KernelKind::residual_add && call.variant == 1) {
+        return "dropout is not connected to the CPU kernels yet";
+    }
+    const bool batched = call.kind == KernelKind::gemm && call.dims[3] != 1;
+    if (batched || runner_of(call.kind) == nullptr) {
+        return std::string{name(call.kind)} + (batched ? " in batches" : "") +
+               " is not connected to the CPU kernels yet";
+    }
+    return {};
+}
+
+void run_on_cpu(const BoundOp& op) {
+    const Runner run = runner_of(op.call.kind);
+    ORRERY_CHECK(run != nullptr);
+    run(op);
+}
+
+}  // namespace orrery

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels at the end of a step over all tensors of a rank (kernels/optimizer) on the CPU, and
+// the device scalars that they read.
+#pragma once
+
+#include "engine/device_scalars.h"
+#include "runtime/bound_op.h"
+
+namespace orrery {
+
+float device_scalar(ConstTensorView block, DeviceScalar scalar);
+
+void run_gradient_accumulate(const BoundOp& op);
+void run_gradient_norm(const BoundOp& op);
+void run_gradient_scale(const BoundOp& op);
+void run_adamw(const BoundOp& op);
+
+}  // namespace orrery

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernel_operands.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "kernels/attention/attention.h"
+#include "kernels/gemm/gemm.h"
+
+namespace orrery {
+namespace {
+
+// Elements of each operand, by access.
+struct Sizes {
+    std::vector<std::int64_t> reads;
+    std::vector<std::int64_t> writes;
+    std::vector<std::int64_t> accumulates;
+};
+
+Sizes sizes_of(const Program& program, const Op& op) {
+    Sizes sizes;
+    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+        const Operand& operand = program.operands[op.first_operand + i];
+        const Tensor& tensor = program.tensors[index(operand.tensor)];
+        const std::int64_t elements = tensor.bytes.count() / size_bytes(tensor.dtype);
+        (operand.access == Access::read    ? sizes.reads
+         : operand.access == Access::write ? sizes.writes
+                                           : sizes.accumulates)
+            .push_back(elements);
+    }
+    return sizes;
+}
+
+using Expected = std::vector<std::int64_t>;
+
+// Of one access: as many as expected and of these sizes; what follows is optional.
+std::string compare(std::string_view access,
+                    const std::vector<std::int64_t>& actual,
+                    const Expected& expected,
+                    const Expected& optional = {}) {
+    if (actual.size() < expected.size() || actual.size() > expected.size() + optional.size()) {
+        return fmt::format("{} {} operands, not {}", access, actual.size(), expected.size());
+    }
+    Expected all = expected;
+    all.insert(all.end(), optional.begin(), optional.end());
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+        if (actual[i] != all[i]) {
+            return fmt::format(
+                "{} operand {} has {} elements, not {}", access, i, actual[i], all[i]);
+        }
+    }
+    return {};
+}
+
+struct ExpectedSizes {
+    Expected reads;
+    Expected writes;
+    Expected accumulates;
+    Expected optional_reads{};
+    Expected optional_writes{};
+};
+
+std::string compare(const Sizes& sizes, const ExpectedSizes& expected) {
+    std::string wrong = compare("reads", sizes.reads, expected.reads, expected.optional_reads);
+    if (wrong.empty()) {
+        wrong = compare("writes", sizes.writes, expected.writes, expected.optional_writes);
+    }
+    return wrong.empty() ? compare("accumulates", sizes.accumulates, expected.accumulates) : wrong;
+}
+
+ExpectedSizes gemm_sizes(const KernelCall& call, const Sizes& sizes) {
+    const auto [m, n, k, batch] =
+        std::array{call.dims[0], call.dims[1], call.dims[2], call.dims[3]};
+    ExpectedSizes e{.reads = {m * k * batch, k * n * batch}, .writes = {}, .accumulates = {}};
+    (sizes.writes.empty() ? e.accumulates : e.writes) = {m * n * batch};
+    e.optional_reads = {n};
+    return e;
+}
+
+ExpectedSizes attention_sizes(const KernelCall& call) {
+    const AttentionShape s = attention_shape(call);
+    const std::int64_t tokens = s.batch * s.seq_q;
+    const std::int64_t context = tokens * s.heads * s.head_dim;
+    const std::int64_t qkv = tokens * (s.heads + 2 * s.kv_heads) * s.head_dim;
+    const std::int64_t statistics = tokens * s.heads;
+    if (call.kind == KernelKind::attention_forward) {
+        return {.reads = {qkv}, .writes = {context, statistics}, .accumulates = {}};
+    }
+    return {.reads = {qkv, context, statistics, context}, .writes = {qkv}, .accumulates = {}};
+}
+
+ExpectedSizes norm_sizes(const KernelCall& call) {
+    const bool layernorm =
+        call.kind == KernelKind::layernorm_forward || call.kind == KernelKind::layernorm_backward;
+    const bool forward =
+        call.kind == KernelKind::layernorm_forward || call.kind == KernelKind::rmsnorm_forward;
+    const std::int64_t hidden = call.dims[1];
+    const std::int64_t x = call.dims[0] * hidden;
+    const std::int64_t weight = layernorm ? 2 * hidden : hidden;
+    const bool fused = call.variant == 1;
+    if (forward && fused) {
+        return {.reads = {x, x, weight},
+                .writes = {x, x},
+                .accumulates = {},
+                .optional_reads = {hidden, hidden}};
+    }
+    if (forward) {
+        return {.reads = {x, weight}, .writes = {x}, .accumulates = {}};
+    }
+    return {.reads = fused ? Expected{x, x, x, weight} : Expected{x, x, weight},
+            .writes = {x},
+            .accumulates = {weight}};
+}
+
+ExpectedSizes activation_sizes(const KernelCall& call) {
+    const std::int64_t y = call.dims[0] * call.dims[1];
+    switch (call.kind) {
+        case KernelKind::gelu_forward:
+            return {.reads = {y}, .writes = {y}, .accumulates = {}};
+        case KernelKind::gelu_backward:
+            return {.reads = {y, y}, .writes = {y}, .accumulates = {}};
+        case KernelKind::swiglu_forward:
+            return {.reads = {2 * y}, .writes = {y}, .accumulates = {}};
+        default:
+            return {.reads = {y, 2 * y}, .writes = {2 * y}, .accumulates = {}};
+    }
+}
+
+// A table of rows of `width`: a bias (one row) or positions (as many as the sequence).
+std::int64_t rows_of(const std::vector<std::int64_t>& sizes, std::int64_t width) {
+    return sizes.empty() || sizes.front() % width != 0 ? width : sizes.front();
+}
+
+ExpectedSizes residual_sizes(const KernelCall& call, const Sizes& sizes) {
+    const std::int64_t width = call.dims[1];
+    const std::int64_t x = call.dims[0] * width;
+    if (sizes.writes.empty()) {
+        return {.reads = {rows_of(sizes.reads, width)}, .writes = {}, .accumulates = {x}};
+    }
+    return {.reads = {x, x},
+            .writes = {x},
+            .accumulates = {},
+            .optional_reads = {width, width},
+            .optional_writes = {x}};
+}
+
+ExpectedSizes embedding_sizes(const KernelCall& call) {
+    const std::int64_t tokens = call.dims[0];
+    const std::int64_t rows = tokens * call.dims[1];
+    const std::int64_t table = call.dims[2] * call.dims[1];
+    if (call.kind == KernelKind::embedding_forward) {
+        return {.reads = {tokens, table}, .writes = {rows}, .accumulates = {}};
+    }
+    return {.reads = {tokens, rows}, .writes = {}, .accumulates = {table}};
+}
+
+ExpectedSizes loss_sizes(const KernelCall& call, const Sizes& sizes) {
+    const std::int64_t tokens = call.dims[0];
+    const std::int64_t logits = tokens * call.dims[1];
+    const std::int64_t scalars = sizes.reads.empty() ? 0 : sizes.reads.back();
+    if (call.kind == KernelKind::cross_entropy_backward) {
+        Expected reads{tokens, tokens, tokens, tokens};
+        if (call.variant == 0) {
+            reads.push_back(logits);
+        }
+        reads.push_back(scalars);
+        return {.reads = reads, .writes = {}, .accumulates = {logits}};
+    }
+    if (sizes.writes.empty()) {
+        return {
+            .reads = {tokens, tokens, tokens, tokens, scalars}, .writes = {}, .accumulates = {1}};
+    }
+    return {.reads = {logits, tokens},
+            .writes = {tokens, tokens, tokens},
+            .accumulates = {},
+            .optional_reads = {},
+            .optional_writes = {logits}};
+}
+
+// Of all but the last `without`.
+std::int64_t sum(const std::vector<std::int64_t>& sizes, std::size_t without = 0) {
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i + without < sizes.size(); ++i) {
+        total += sizes[i];
+    }
+    return total;
+}
+
+// Multi-tensor kernels: `n` elements in all (of shards, if the optimizer is sharded).
+std::string check_step_end(const KernelCall& call, const Sizes& sizes) {
+    const std::int64_t n = call.dims[0];
+    const auto less = [&](std::string_view what, std::int64_t elements) {
+        return elements >= n ? std::string{}
+                             : fmt::format("{} have {} elements, less than {}", what, elements, n);
+    };
+    switch (call.kind) {
+        case KernelKind::gradient_norm:
+            return sizes.writes != Expected{1} ? "writes no norm"
+                                               : less("gradients", sum(sizes.reads));
+        case KernelKind::gradient_scale:
+            return sizes.reads.size() != 2 ? "does not read norm and scalars"
+                                           : less("gradients", sum(sizes.accumulates));
+        default:
+            break;
+    }
+    const std::int64_t states = call.dtype == Dtype::fp32 ? 2 : 3;
+    if (sizes.reads.size() != sizes.writes.size() + 1) {
+        return "as many gradients as weights and the scalars are due";
+    }
+    if (sizes.accumulates != Expected{states * n}) {
+        return "the optimizer's state has another size";
+    }
+    const std::string gradients = less("gradients", sum(sizes.reads, 1));
+    return gradients.empty() ? less("weights", sum(sizes.writes)) : gradients;
+}
+
+std::optional<ExpectedSizes> expected_sizes(const KernelCall& call, const Sizes& sizes) {
+    const std::int64_t x = call.dims[0] * call.dims[1];
+    switch (call.kind) {
+        case KernelKind::gemm:
+            return gemm_sizes(call, sizes);
+        case KernelKind::attention_forward:
+        case KernelKind::attention_backward:
+            return attention_sizes(call);
+        case KernelKind::layernorm_forward:
+        case KernelKind::layernorm_backward:
+        case KernelKind::rmsnorm_forward:
+        case KernelKind::rmsnorm_backward:
+            return norm_sizes(call);
+        case KernelKind::gelu_forward:
+        case KernelKind::gelu_backward:
+        case KernelKind::swiglu_forward:
+        case KernelKind::swiglu_backward:
+            return activation_sizes(call);
+        case KernelKind::residual_add:
+            return residual_sizes(call, sizes);
+        case KernelKind::bias_gradient:
+            return ExpectedSizes{.reads = {x},
+                                 .writes = {},
+                                 .accumulates = {rows_of(sizes.accumulates, call.dims[1])}};
+        case KernelKind::embedding_forward:
+        case KernelKind::embedding_backward:
+            return embedding_sizes(call);
+        case KernelKind::cross_entropy_forward:
+        case KernelKind::cross_entropy_backward:
+            return loss_sizes(call, sizes);
+        case KernelKind::gradient_accumulate:
+            return ExpectedSizes{
+                .reads = {call.dims[0]}, .writes = {}, .accumulates = {call.dims[0]}};
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace
+
+std::string check_kernel_operands(const Program& program, const Op& op) {
+    const KernelCall& call = program.kernels[op.payload];
+    const Sizes sizes = sizes_of(program, op);
+    switch (call.kind) {
+        case KernelKind::gradient_norm:
+        case KernelKind::gradient_scale:
+        case KernelKind::adamw:
+        case KernelKind::lamb:
+            return check_step_end(call, sizes);
+        case KernelKind::rope: {
+            const std::int64_t heads = call.dims[0] * call.dims[1] * call.dims[2];
+            const bool fits = sizes.accumulates.size() == 1 && sizes.accumulates[0] > heads;
+            return fits ? "" : "does not turn one tensor of query, key and value heads";
+        }
+        default:
+            break;
+    }
+    const std::optional<ExpectedSizes> expected = expected_sizes(call, sizes);
+    return expected ? compare(sizes, *expected) : std::string{};
+}
+
+}  // namespace orrery

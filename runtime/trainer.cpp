@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/trainer.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "engine/check.h"
+#include "engine/device_scalars.h"
+#include "models/lowering.h"
+#include "runtime/initialise.h"
+#include "runtime/iteration_line.h"
+#include "runtime/learning_rate.h"
+
+namespace orrery {
+namespace {
+
+TensorId find_tensor(const Program& program, std::string_view name) {
+    for (std::size_t t = 0; t < program.tensors.size(); ++t) {
+        if (program.tensors[t].name == name) {
+            return to_id<TensorId>(t);
+        }
+    }
+    check_failed("the Program has the tensor", __FILE__, __LINE__);
+}
+
+void write_ids(TensorView to, const std::vector<std::int32_t>& ids) {
+    ORRERY_CHECK(to.dtype == Dtype::int32 && to.size == static_cast<std::int64_t>(ids.size()));
+    std::memcpy(to.data, ids.data(), ids.size() * sizeof(std::int32_t));
+}
+
+}  // namespace
+
+Trainer::Trainer(const Transformer& model, const ParallelPlan& plan, const TrainingJob& job)
+    : model_(model),
+      plan_(plan),
+      job_(job),
+      program_(std::make_unique<Program>(lower(model, plan))) {}
+
+Result<std::unique_ptr<Trainer>> Trainer::create(const Transformer& model,
+                                                 const ParallelPlan& plan,
+                                                 const TrainingJob& job,
+                                                 const Tokens& tokens) {
+    std::unique_ptr<Trainer> trainer{new Trainer(model, plan, job)};
+    if (Result<void> split = trainer->split_data(tokens); !split) {
+        return unexpected<Error>(split.error());
+    }
+    auto executor = CpuExecutor::create(*trainer->program_, RankId{0});
+    if (!executor) {
+        return unexpected<Error>(executor.error());
+    }
+    trainer->executor_ = std::move(*executor);
+    trainer->find_tensors();
+    initialise_weights(*trainer->executor_, {.seed = job.seed, .num_layers = model.num_layers});
+    return trainer;
+}
+
+void Trainer::find_tensors() {
+    tokens_ = find_tensor(*program_, "tokens");
+    labels_ = find_tensor(*program_, "labels");
+    scalars_ = find_tensor(*program_, "device scalars");
+    loss_ = find_tensor(*program_, "loss");
+    norm_ = find_tensor(*program_, "gradient norm");
+}
+
+Result<void> Trainer::split_data(const Tokens& tokens) {
+    const auto held_out = static_cast<std::int64_t>(
+        static_cast<double>(tokens.size()) * (job_.eval_steps > 0 ? job_.validation_share : 0));
+    const std::int64_t sample = model_.seq_length + 1;
+    if (tokens.size() - held_out < sample || (job_.eval_steps > 0 && held_out < sample)) {
+        return fail("job.dataset",
+                    fmt::format("{} tokens, {} of them held out, are too few for samples of {}",
+                                tokens.size(),
+                                held_out,
+                                sample),
+                    "more data, a shorter model.seq_length, or another job.validation_share");
+    }
+    training_ = tokens.part(0, tokens.size() - held_out);
+    validation_ = tokens.part(tokens.size() - held_out, held_out);
+    return {};
+}
+
+Result<void> Trainer::load_data(const Tokens& tokens, std::uint64_t seed, std::int64_t step) {
+    const SampleOrder order{.seed = seed, .seq_length = model_.seq_length};
+    const auto batches = static_cast<std::int32_t>(plan_.num_micro_batches());
+    for (std::int32_t m = 0; m < batches; ++m) {
+        const auto batch = draw_batch(tokens,
+                                      order,
+                                      model_.vocab_size,
+                                      step,
+                                      m * plan_.micro_batch_size,
+                                      plan_.micro_batch_size);
+        if (!batch) {
+            Error error = batch.error();
+            error.where = "job.dataset";
+            return unexpected<Error>(std::move(error));
+        }
+        write_ids(executor_->view(tokens_, m), batch->inputs);
+        write_ids(executor_->view(labels_, m), batch->labels);
+    }
+    return {};
+}
+
+void Trainer::write_scalars(std::int64_t step, double learning_rate) {
+    const TensorView block = executor_->view(scalars_);
+    const auto set = [&](DeviceScalar scalar, double value) {
+        store(block, static_cast<std::int64_t>(scalar), static_cast<float>(value));
+    };
+    set(DeviceScalar::loss_scale,
+        1.0 / static_cast<double>(plan_.global_batch_size * model_.seq_length));
+    set(DeviceScalar::learning_rate, learning_rate);
+    set(DeviceScalar::beta1, job_.adam_beta1);
+    set(DeviceScalar::beta2, job_.adam_beta2);
+    set(DeviceScalar::epsilon, job_.adam_epsilon);
+    set(DeviceScalar::weight_decay, job_.weight_decay);
+    set(DeviceScalar::clip_norm, job_.clip_grad);
+    set(DeviceScalar::step, static_cast<double>(step));
+}
+
+double Trainer::loss() {
+    return static_cast<double>(load(executor_->view(loss_), 0));
+}
+
+Result<StepReport> Trainer::step() {
+    const auto begin = std::chrono::steady_clock::now();
+    const std::int64_t step = steps_done_ + 1;
+    const LearningRate schedule{.largest = job_.learning_rate,
+                                .smallest = job_.min_learning_rate,
+                                .warmup_steps = job_.warmup_steps,
+                                .decay_steps = job_.steps};
+    if (Result<void> loaded = load_data(training_, job_.seed, step); !loaded) {
+        return unexpected<Error>(loaded.error());
+    }
+    write_scalars(step, schedule.at(step));
+    executor_->run_step();
+    steps_done_ = step;
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    const StepReport report{
+        .step = step,
+        .consumed_samples = step * plan_.global_batch_size,
+        .seconds = seconds.count(),
+        .learning_rate = schedule.at(step),
+        .loss = loss(),
+        .gradient_norm = std::sqrt(static_cast<double>(load(executor_->view(norm_), 0)))};
+    if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
+        return fail(
+            fmt::format("step {}", step),
+            fmt::format(
+                "the loss is {} and the gradient norm {}", report.loss, report.gradient_norm),
+            "a smaller job.learning_rate, or a longer warm-up");
+    }
+    return report;
+}
+
+Result<double> Trainer::evaluate() {
+    constexpr std::uint64_t kOtherPlaces = 0x9E3779B97F4A7C15ULL;  // than those trained on
+    double sum = 0;
+    for (std::int64_t i = 0; i < job_.eval_steps; ++i) {
+        if (Result<void> loaded = load_data(validation_, job_.seed ^ kOtherPlaces, i); !loaded) {
+            return unexpected<Error>(loaded.error());
+        }
+        write_scalars(0, 0);
+        executor_->run_forward();
+        sum += loss();
+    }
+    return sum / static_cast<double>(job_.eval_steps);
+}
+
+Result<void> train(Trainer& trainer,
+                   const ParallelPlan& plan,
+                   const TrainingJob& job,
+                   const ReportLine& line) {
+    double seconds = 0;
+    double losses = 0;
+    std::int64_t since = 0;  // steps since the last line
+    for (std::int64_t s = 1; s <= job.steps; ++s) {
+        const Result<StepReport> report = trainer.step();
+        if (!report) {
+            return unexpected<Error>(report.error());
+        }
+        seconds += report->seconds;
+        losses += report->loss;
+        ++since;
+        if (s % job.log_interval == 0 || s == job.steps) {
+            const auto steps = static_cast<double>(since);
+            StepReport mean = *report;
+            mean.seconds = seconds / steps;
+            mean.loss = losses / steps;
+            line(iteration_line(mean, job.steps, plan.global_batch_size));
+            seconds = losses = 0;
+            since = 0;
+        }
+        const bool due = job.eval_interval > 0 && s % job.eval_interval == 0;
+        if (job.eval_steps > 0 && (due || s == job.steps)) {
+            const Result<double> loss = trainer.evaluate();
+            if (!loss) {
+                return unexpected<Error>(loss.error());
+            }
+            line(validation_line(s, *loss));
+        }
+    }
+    return {};
+}
+
+}  // namespace orrery

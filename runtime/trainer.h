@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop around the Program: data in, device scalars in, a step, the loss out. Everything else
+// that training does is in the Program.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/result.h"
+#include "models/plan.h"
+#include "models/transformer.h"
+#include "runtime/cpu_executor.h"
+#include "runtime/sampling.h"
+#include "runtime/training_job.h"
+
+namespace orrery {
+
+struct StepReport {
+    std::int64_t step = 0;  // from 1
+    std::int64_t consumed_samples = 0;
+    double seconds = 0;
+    double learning_rate = 0;
+    double loss = 0;
+    double gradient_norm = 0;
+};
+
+class Trainer {
+public:
+    // Lowers model and plan, allocates, initialises. The data must be longer than a sample.
+    static Result<std::unique_ptr<Trainer>> create(const Transformer& model,
+                                                   const ParallelPlan& plan,
+                                                   const TrainingJob& job,
+                                                   const Tokens& tokens);
+
+    // The next step. Fails where the loss or the gradient is not a number.
+    Result<StepReport> step();
+    // Mean loss over the held-out tokens, always the same samples.
+    Result<double> evaluate();
+
+    CpuExecutor& executor() { return *executor_; }
+    const Program& program() const { return *program_; }
+
+private:
+    Trainer(const Transformer& model, const ParallelPlan& plan, const TrainingJob& job);
+    void find_tensors();
+    Result<void> split_data(const Tokens& tokens);
+    Result<void> load_data(const Tokens& tokens, std::uint64_t seed, std::int64_t step);
+    void write_scalars(std::int64_t step, double learning_rate);
+    double loss();
+
+    Transformer model_;
+    ParallelPlan plan_;
+    TrainingJob job_;
+    std::unique_ptr<Program> program_;
+    std::unique_ptr<CpuExecutor> executor_;
+    Tokens training_;
+    Tokens validation_;
+    std::int64_t steps_done_ = 0;
+    // Of the Program.
+    TensorId tokens_{};
+    TensorId labels_{};
+    TensorId scalars_{};
+    TensorId loss_{};
+    TensorId norm_{};
+};
+
+using ReportLine = std::function<void(const std::string&)>;
+// A whole run: a line every `log_interval` steps and for each evaluation (iteration_line.h).
+Result<void> train(Trainer& trainer,
+                   const ParallelPlan& plan,
+                   const TrainingJob& job,
+                   const ReportLine& line);
+
+}  // namespace orrery

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a training run is asked to do, apart from model and plan. Read from a scenario's `job`
+// section; the comments name Megatron-LM's options where the words differ.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace orrery {
+
+struct TrainingJob {
+    std::vector<std::filesystem::path> dataset;  // token files or texts
+    std::int64_t steps = 0;                      // --train-iters
+    std::uint64_t seed = 0;
+    double learning_rate = 1e-3;    // --lr
+    double min_learning_rate = 0;   // --min-lr
+    std::int64_t warmup_steps = 0;  // --lr-warmup-iters
+    double weight_decay = 0.1;
+    double clip_grad = 1.0;  // largest gradient norm; 0: no clipping
+    double adam_beta1 = 0.9;
+    double adam_beta2 = 0.95;
+    double adam_epsilon = 1e-8;
+    std::int64_t log_interval = 10;
+    std::int64_t eval_interval = 0;  // steps between evaluations; 0: only at the end
+    std::int64_t eval_steps = 4;     // global batches an evaluation; --eval-iters; 0: none
+    double validation_share = 0.05;  // of the data, held out at its end
+    bool operator==(const TrainingJob&) const = default;
+};
+
+}  // namespace orrery
