@@ -16,6 +16,16 @@ double relative_error(const Doubles& actual, const Doubles& expected) {
     return size > 0 ? std::sqrt(difference / size) : std::sqrt(difference);
 }
 
+double distance(const Tensor& actual, const Doubles& expected) {
+    EXPECT_EQ(static_cast<std::size_t>(actual.size()), expected.size());
+    double sum = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const double difference = actual.at(static_cast<std::int64_t>(i)) - expected[i];
+        sum += difference * difference;
+    }
+    return std::sqrt(sum);
+}
+
 Doubles numeric_gradient(const std::function<double(const Doubles&)>& loss, Doubles x) {
     constexpr double kStep = 1e-5;
     Doubles gradient;

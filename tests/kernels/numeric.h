@@ -73,6 +73,8 @@ private:
 
 // |actual - expected| / |expected| in the Euclidean norm.
 double relative_error(const Doubles& actual, const Doubles& expected);
+// |actual - expected|.
+double distance(const Tensor& actual, const Doubles& expected);
 inline double relative_error(const Tensor& actual, const Doubles& expected) {
     return relative_error(actual.doubles(), expected);
 }
