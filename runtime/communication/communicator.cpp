@@ -49,8 +49,8 @@ Result<void> Communicator::reduce_part(ConstTensorView in, TensorView out, Reduc
         const Range theirs = part(in.size, m);
         messages.push_back(
             message(true, m, source + theirs.first * element, theirs.count * element));
-        messages.push_back(message(
-            false, m, received_.data() + m * own.count * element, own.count * element));
+        messages.push_back(
+            message(false, m, received_.data() + m * own.count * element, own.count * element));
     }
     if (const Result<void> done = transport_.exchange(messages); !done) {
         return done;
@@ -58,16 +58,14 @@ Result<void> Communicator::reduce_part(ConstTensorView in, TensorView out, Reduc
     for (std::int64_t i = 0; i < own.count; ++i) {
         float result = 0;
         for (std::uint32_t m = 0; m < size(); ++m) {
-            const float value = m == position_
-                                    ? load(in, own.first + i)
-                                    : load({received_.data() + m * own.count * element,
-                                            in.dtype,
-                                            own.count},
-                                           i);
+            const float value =
+                m == position_
+                    ? load(in, own.first + i)
+                    : load({received_.data() + m * own.count * element, in.dtype, own.count}, i);
             const bool first = m == 0;
-            result = first                          ? value
+            result = first                         ? value
                      : reduction == Reduction::sum ? result + value
-                                                    : std::max(result, value);
+                                                   : std::max(result, value);
         }
         store(out, i, result);
     }
@@ -133,7 +131,8 @@ Result<void> Communicator::all_to_all(ConstTensorView in, TensorView out) {
     std::vector<Message> messages;
     for (std::uint32_t m = 0; m < size(); ++m) {
         if (m == position_) {
-            std::memmove(out.data + m * bytes, in.data + m * bytes, static_cast<std::size_t>(bytes));
+            std::memmove(
+                out.data + m * bytes, in.data + m * bytes, static_cast<std::size_t>(bytes));
             continue;
         }
         messages.push_back(message(true, m, source + m * bytes, bytes));

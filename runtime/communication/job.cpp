@@ -27,10 +27,7 @@ struct Names {
 constexpr std::array kLaunchers{
     Names{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
     Names{"slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
-    Names{"openmpi",
-          "OMPI_COMM_WORLD_RANK",
-          "OMPI_COMM_WORLD_SIZE",
-          "OMPI_COMM_WORLD_LOCAL_RANK"}};
+    Names{"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"}};
 
 Result<std::uint32_t> number(const Environment& environment,
                              const std::string& name,

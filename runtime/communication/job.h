@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which process of a job this is: from torchrun's environment variables (RANK, WORLD_SIZE,
-// MASTER_ADDR, MASTER_PORT, LOCAL_RANK), else Slurm's (SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID), else
-// Open MPI's (OMPI_COMM_WORLD_RANK …); processes that the local launcher started find
+// MASTER_ADDR, MASTER_PORT, LOCAL_RANK), else Slurm's (SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID),
+// else Open MPI's (OMPI_COMM_WORLD_RANK …); processes that the local launcher started find
 // ORRERY_STORE (a folder) beside RANK and WORLD_SIZE. Without any it is a job of one process.
 #pragma once
 

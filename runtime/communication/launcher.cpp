@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 
 namespace orrery {
 namespace {
@@ -137,9 +136,9 @@ public:
             if (running_.empty()) {
                 return status_;
             }
-            if (stop_by_ && Clock::now() >= *stop_by_) {
+            if (Clock::now() >= stop_by_) {
                 signal_all(SIGKILL);
-                stop_by_.reset();
+                stop_by_ = Clock::time_point::max();
             }
             const int signal = signals.next(std::chrono::milliseconds{100});
             if (signal != 0 && signal != SIGCHLD) {
@@ -180,7 +179,7 @@ private:
     const LaunchOptions& options_;
     std::vector<pid_t> running_;
     int status_ = 0;
-    std::optional<Clock::time_point> stop_by_;
+    Clock::time_point stop_by_ = Clock::time_point::max();
 };
 
 }  // namespace

@@ -38,8 +38,7 @@ Result<Addresses> resolve(const std::string& host, std::uint16_t port, bool pass
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = passive ? AI_PASSIVE : 0;
     addrinfo* found = nullptr;
-    const int status =
-        getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+    const int status = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
     if (status != 0) {
         return fail(endpoint(host, port),
                     fmt::format("cannot find the host: {}", gai_strerror(status)),

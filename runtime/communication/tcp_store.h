@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A key-value store by which the processes of a job find each other: rank 0 serves it, everybody
-// asks it. Requests and answers are a length (4 bytes, host order) and that many bytes; a request is
-// 'S' or 'G', the key, a zero byte and, for 'S', the value. A 'G' is answered when the key is set.
+// asks it. Requests and answers are a length (4 bytes, host order) and that many bytes; a request
+// is 'S' or 'G', the key, a zero byte and, for 'S', the value. A 'G' is answered when the key is
+// set.
 #pragma once
 
 #include <chrono>

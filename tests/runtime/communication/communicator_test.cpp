@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/communication/communicator.h"
+
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "tests/runtime/communication/local_ranks.h"
+
+namespace orrery {
+namespace {
+
+// What rank `r` brings: numbers whose sum depends on the order of addition.
+std::vector<float> values_of(std::uint32_t rank, std::size_t count) {
+    std::mt19937 random{rank + 1};
+    std::vector<float> values(count);
+    for (float& value : values) {
+        const auto mantissa = static_cast<float>(random() % 2000) - 1000.f;
+        value = std::ldexp(mantissa, static_cast<int>(random() % 30) - 15);
+    }
+    return values;
+}
+
+// Their sum in the order of the ranks, in fp32.
+std::vector<float> sum_of(const std::vector<std::uint32_t>& ranks, std::size_t count) {
+    std::vector<float> sum = values_of(ranks[0], count);
+    for (std::size_t r = 1; r < ranks.size(); ++r) {
+        const std::vector<float> next = values_of(ranks[r], count);
+        for (std::size_t i = 0; i < count; ++i) {
+            sum[i] += next[i];
+        }
+    }
+    return sum;
+}
+
+std::vector<std::uint32_t> first_ranks(std::uint32_t n) {
+    std::vector<std::uint32_t> ranks(n);
+    std::iota(ranks.begin(), ranks.end(), 0u);
+    return ranks;
+}
+
+TEST(Communicator, AllReduceAddsInTheOrderOfTheRanksToTheBit) {
+    for (const std::uint32_t n : {2u, 3u, 8u}) {
+        run_as_ranks(n, [n](std::unique_ptr<Transport> transport) {
+            Communicator all{*transport, first_ranks(n), 1};
+            // Fewer elements than ranks, some that do not divide, none at all.
+            for (const std::size_t count : {1u, 5u, 1'000u, 0u, 65'537u}) {
+                std::vector<float> values = values_of(transport->rank(), count);
+                ASSERT_TRUE(all.all_reduce(view_of(std::span{values})));
+                EXPECT_EQ(values, sum_of(first_ranks(n), count)) << n << " ranks, " << count;
+            }
+        });
+    }
+}
+
+TEST(Communicator, PartsOfReduceScatterAndAllReduceAreTheSameBits) {
+    constexpr std::uint32_t kRanks = 4;
+    constexpr std::size_t kPart = 77;
+    run_as_ranks(kRanks, [](std::unique_ptr<Transport> transport) {
+        Communicator all{*transport, first_ranks(kRanks), 1};
+        const std::vector<float> in = values_of(transport->rank(), kRanks * kPart);
+        std::vector<float> part(kPart);
+        ASSERT_TRUE(all.reduce_scatter(const_view_of(in), view_of(std::span{part})));
+        std::vector<float> gathered(kRanks * kPart);
+        ASSERT_TRUE(all.all_gather(const_view_of(part), view_of(std::span{gathered})));
+        EXPECT_EQ(gathered, sum_of(first_ranks(kRanks), kRanks * kPart));
+    });
+}
+
+TEST(Communicator, SumsOfBf16AreRoundedOnce) {
+    constexpr std::uint32_t kRanks = 3;
+    run_as_ranks(kRanks, [](std::unique_ptr<Transport> transport) {
+        Communicator all{*transport, first_ranks(kRanks), 1};
+        // 1 + 2^-9 + 2^-9: each addition alone would be rounded away in bf16's 8 bits.
+        std::vector<std::uint16_t> bits{
+            bf16_of_float(transport->rank() == 0 ? 1.f : std::ldexp(1.f, -8))};
+        const TensorView vector{reinterpret_cast<std::byte*>(bits.data()), Dtype::bf16, 1};
+        ASSERT_TRUE(all.all_reduce(vector));
+        EXPECT_EQ(load(vector, 0), 1.f + std::ldexp(1.f, -7));
+    });
+}
+
+TEST(Communicator, EveryOtherOperationMovesWhatItShould) {
+    constexpr std::uint32_t kRanks = 4;
+    run_as_ranks(kRanks, [](std::unique_ptr<Transport> transport) {
+        Communicator all{*transport, first_ranks(kRanks), 7};
+        const auto rank = static_cast<float>(transport->rank());
+        std::vector<float> greatest{rank, -rank};
+        ASSERT_TRUE(all.all_reduce_max(view_of(std::span{greatest})));
+        EXPECT_EQ(greatest, (std::vector<float>{3, 0}));
+
+        std::vector<float> in;
+        for (std::uint32_t to = 0; to < kRanks; ++to) {
+            in.push_back(10 * rank + static_cast<float>(to));
+        }
+        std::vector<float> out(kRanks);
+        ASSERT_TRUE(all.all_to_all(const_view_of(in), view_of(std::span{out})));
+        for (std::uint32_t from = 0; from < kRanks; ++from) {
+            EXPECT_EQ(out[from], 10 * static_cast<float>(from) + rank);
+        }
+        std::vector<float> told{rank};
+        ASSERT_TRUE(all.broadcast(view_of(std::span{told}), 2));
+        EXPECT_EQ(told[0], 2);
+        ASSERT_TRUE(all.barrier());
+    });
+}
+
+TEST(Communicator, GroupsWithCommonMembersDoNotMixTheirMessages) {
+    constexpr std::uint32_t kRanks = 4;
+    run_as_ranks(kRanks, [](std::unique_ptr<Transport> transport) {
+        const std::uint32_t rank = transport->rank();
+        const std::vector<std::uint32_t> row{rank / 2 * 2, rank / 2 * 2 + 1};
+        const std::vector<std::uint32_t> column{rank % 2, rank % 2 + 2};
+        Communicator along_row{*transport, row, 1};
+        Communicator along_column{*transport, column, 2};
+        std::vector<float> values = values_of(rank, 100);
+        ASSERT_TRUE(along_row.all_reduce(view_of(std::span{values})));
+        EXPECT_EQ(values, sum_of(row, 100));
+        ASSERT_TRUE(along_column.all_reduce(view_of(std::span{values})));
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            EXPECT_EQ(values[i], sum_of({0, 1}, 100)[i] + sum_of({2, 3}, 100)[i]);
+        }
+    });
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/communication/gloo_transport.h"
+
+#include <array>
+#include <atomic>
+
+#include "runtime/communication/tcp_store.h"
+#include "tests/runtime/communication/local_ranks.h"
+
+namespace orrery {
+namespace {
+
+using std::chrono::milliseconds;
+
+Message message(bool is_send, std::uint32_t peer, std::uint64_t tag, std::span<char> bytes) {
+    return {.is_send = is_send, .peer = peer, .tag = tag, .bytes = std::as_writable_bytes(bytes)};
+}
+
+TEST(GlooTransport, MatchesMessagesByTagAndOrder) {
+    run_as_ranks(2, [](std::unique_ptr<Transport> transport) {
+        std::array<char, 3> a{'a', 'b', 'c'};
+        if (transport->rank() == 0) {
+            const std::array messages{message(true, 1, 7, std::span{a}.subspan(0, 1)),
+                                      message(true, 1, 8, std::span{a}.subspan(1, 1)),
+                                      message(true, 1, 7, std::span{a}.subspan(2, 1))};
+            EXPECT_TRUE(transport->exchange(messages));
+        } else {
+            std::array<char, 3> got{};
+            const std::array messages{message(false, 0, 8, std::span{got}.subspan(0, 1)),
+                                      message(false, 0, 7, std::span{got}.subspan(1, 1)),
+                                      message(false, 0, 7, std::span{got}.subspan(2, 1))};
+            EXPECT_TRUE(transport->exchange(messages));
+            EXPECT_EQ(got, (std::array<char, 3>{'b', 'a', 'c'}));
+        }
+    });
+}
+
+TEST(GlooTransport, ASilentPeerIsAnErrorWithinTheDeadline) {
+    std::atomic<int> errors = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    run_as_ranks(
+        2,
+        [&](std::unique_ptr<Transport> transport) {
+            if (transport->rank() == 1) {
+                std::this_thread::sleep_for(milliseconds{600});
+                return;  // never sends
+            }
+            std::array<char, 1> got{};
+            const Message wanted = message(false, 1, 3, got);
+            const Result<void> done = transport->exchange({&wanted, 1});
+            ASSERT_FALSE(done);
+            EXPECT_NE(done.error().what.find("receiving from rank 1 failed"), std::string::npos);
+            ++errors;
+        },
+        milliseconds{300});
+    EXPECT_EQ(errors, 1);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{10});
+}
+
+TEST(GlooTransport, ARankThatNeverComesIsAnErrorWithinTheDeadline) {
+    const StoreFolder store;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto transport = connect_gloo(
+        {.rank = 0, .num_ranks = 2, .store_folder = store.path(), .timeout = milliseconds{300}});
+    ASSERT_FALSE(transport);
+    EXPECT_NE(transport.error().what.find("cannot connect"), std::string::npos);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{10});
+}
+
+TEST(GlooTransport, MeetsThroughATcpStore) {
+    auto server = TcpStoreServer::start("127.0.0.1", 0);
+    ASSERT_TRUE(server) << server.error().to_string();
+    std::vector<std::thread> ranks;
+    std::atomic<int> connected = 0;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        ranks.emplace_back([&, rank] {
+            const auto transport = connect_gloo({.rank = rank,
+                                                 .num_ranks = 3,
+                                                 .store_folder = {},
+                                                 .store_host = "127.0.0.1",
+                                                 .store_port = (*server)->port()});
+            ASSERT_TRUE(transport) << transport.error().to_string();
+            ++connected;
+        });
+    }
+    for (std::thread& rank : ranks) {
+        rank.join();
+    }
+    EXPECT_EQ(connected, 3);
+}
+
+}  // namespace
+}  // namespace orrery

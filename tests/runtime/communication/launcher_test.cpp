@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/communication/launcher.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace orrery {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+LaunchOptions shell(std::uint32_t num_processes, const std::string& script) {
+    return {.num_processes = num_processes, .command = {"sh", "-c", script}};
+}
+
+TEST(Launcher, EveryProcessKnowsWhoItIs) {
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("orrery-launcher-" + std::to_string(getpid()));
+    std::filesystem::create_directory(folder);
+    const Result<int> status = launch_processes(
+        shell(3, "echo $WORLD_SIZE > " + folder.string() + "/$RANK; test -d \"$ORRERY_STORE\""));
+    ASSERT_TRUE(status);
+    EXPECT_EQ(*status, 0);
+    for (const char* rank : {"0", "1", "2"}) {
+        std::ifstream file{folder / rank};
+        std::string size;
+        file >> size;
+        EXPECT_EQ(size, "3");
+    }
+    std::filesystem::remove_all(folder);
+}
+
+TEST(Launcher, OneFailureEndsAllWithItsStatus) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Result<int> status =
+        launch_processes(shell(3, "if [ $RANK = 1 ]; then exit 7; fi; exec sleep 60"));
+    ASSERT_TRUE(status);
+    EXPECT_EQ(*status, 7);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds{20});
+}
+
+TEST(Launcher, AKilledProcessIsAFailure) {
+    const Result<int> status =
+        launch_processes(shell(2, "if [ $RANK = 0 ]; then kill -9 $$; fi; exec sleep 60"));
+    ASSERT_TRUE(status);
+    EXPECT_EQ(*status, 128 + SIGKILL);
+}
+
+TEST(Launcher, WhoDoesNotListenIsMadeToEnd) {
+    LaunchOptions options = shell(
+        2,
+        "if [ $RANK = 0 ]; then sleep 0.3; exit 3; fi; trap '' TERM; while :; do sleep 0.1; done");
+    options.grace = milliseconds{200};
+    const auto begin = std::chrono::steady_clock::now();
+    const Result<int> status = launch_processes(options);
+    ASSERT_TRUE(status);
+    EXPECT_EQ(*status, 3);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds{20});
+}
+
+TEST(Launcher, AnInterruptReachesAll) {
+    // Blocked before the thread is made, which inherits that: only the launcher takes it.
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    std::thread interrupt{[] {
+        std::this_thread::sleep_for(milliseconds{300});
+        kill(getpid(), SIGINT);
+    }};
+    const Result<int> status = launch_processes(shell(2, "exec sleep 60"));
+    interrupt.join();
+    ASSERT_TRUE(status);
+    EXPECT_EQ(*status, 128 + SIGINT);
+}
+
+TEST(Launcher, AProgramThatIsNotThereAndNoProcessesAreErrors) {
+    const Result<int> missing =
+        launch_processes({.num_processes = 2, .command = {"/no/such/program"}});
+    ASSERT_TRUE(missing);
+    EXPECT_EQ(*missing, 127);
+    EXPECT_FALSE(launch_processes({.num_processes = 0, .command = {"true"}}));
+    EXPECT_FALSE(launch_processes({.num_processes = 1, .command = {}}));
+}
+
+}  // namespace
+}  // namespace orrery
