@@ -8,6 +8,7 @@
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/commands/fit.h"
 #include "scenarios/commands/simulate.h"
+#include "scenarios/commands/train.h"
 #include "scenarios/commands/validate.h"
 #include "scenarios/version.h"
 
@@ -19,7 +20,8 @@ constexpr const char* kExamples =
     "  orrery simulate scenarios/megascale-175b-12288.yaml\n"
     "  orrery simulate scenarios/llama3-8b-h100.yaml --set plan.global_batch_size=256 --json\n"
     "  orrery simulate scenarios/llama3-70b-h100.yaml --trace llama3.perfetto-trace\n"
-    "  orrery validate training.csv\n";
+    "  orrery validate training.csv\n"
+    "  orrery train scenarios/train-tiny-cpu.yaml\n";
 
 void add_simulate(CLI::App& app, SimulateArguments& arguments) {
     CLI::App* command = app.add_subcommand(
@@ -61,6 +63,28 @@ void add_fit(CLI::App& app, FitArguments& arguments) {
         ->type_name("FILE");
 }
 
+void add_train(CLI::App& app, TrainArguments& arguments) {
+    CLI::App* command =
+        app.add_subcommand("train", "Train a scenario's model for real, on this machine's CPU");
+    command->add_option("file", arguments.file, "Scenario file (YAML) with job.dataset")
+        ->required();
+    command
+        ->add_option("--set",
+                     arguments.overrides,
+                     "Change one key, e.g. --set job.steps=50; can be repeated")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+}
+
+void add_tokenize(CLI::App& app, TokenizeArguments& arguments) {
+    CLI::App* command =
+        app.add_subcommand("tokenize", "Make a token file of texts, one token a byte");
+    command->add_option("texts", arguments.texts, "Text files, one after another")->required();
+    command->add_option("-o,--output", arguments.output, "Token file to write")
+        ->type_name("FILE")
+        ->required();
+}
+
 int run(int argc, char** argv) {
     CLI::App app{"Orrery simulates GPU clusters that train transformers.", "orrery"};
     app.footer(kExamples);
@@ -72,6 +96,10 @@ int run(int argc, char** argv) {
     add_validate(app, validate);
     FitArguments fit;
     add_fit(app, fit);
+    TrainArguments train;
+    TokenizeArguments tokenize;
+    add_train(app, train);
+    add_tokenize(app, tokenize);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -85,6 +113,12 @@ int run(int argc, char** argv) {
     }
     if (app.got_subcommand("fit")) {
         return fit_command(fit);
+    }
+    if (app.got_subcommand("train")) {
+        return train_command(train);
+    }
+    if (app.got_subcommand("tokenize")) {
+        return tokenize_command(tokenize);
     }
     return validate_command(validate);
 }

@@ -34,5 +34,9 @@ void read_model(DocumentNode& section,
                 Transformer& model,
                 Errors& errors);
 void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors);
+void read_job(const DocumentNode& section,
+              const std::filesystem::path& folder,
+              Job& job,
+              Errors& errors);
 
 }  // namespace orrery

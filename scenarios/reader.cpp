@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "models/validate_plan.h"
+#include "runtime/trainable.h"
 #include "scenarios/map_reader.h"
 #include "scenarios/overrides.h"
 #include "scenarios/read_sections.h"
@@ -62,23 +63,6 @@ void read_network(MapReader& reader, NetworkFidelity& network, Errors& errors) {
     reader.choice("network", network, kFidelities);
 }
 
-void read_job(const DocumentNode& section, Job& job, Errors& errors) {
-    if (!section.is_map()) {
-        errors.push_back({section.where(), "job must be a map, not " + section.describe(), {}});
-        return;
-    }
-    MapReader reader{section, "job", errors};
-    reader.integer("steps", job.steps, {2, 1000});
-    std::int64_t seed = 0;
-    if (reader.integer("seed", seed, {0, std::numeric_limits<std::int64_t>::max()})) {
-        job.seed = static_cast<std::uint64_t>(seed);
-    }
-    for (const char* key : {"dataset", "checkpoint"}) {
-        reader.refuse(key, fmt::format("job.{} is not supported yet", key), "remove it");
-    }
-    reader.finish();
-}
-
 // Ranks a model replica takes, and so the data-parallel size; sizes that don't fit are reported by
 // the checks of the plan.
 void derive_data_parallel_size(Scenario& scenario) {
@@ -113,8 +97,9 @@ bool read_section(
 
 Scenario read_root(DocumentNode& root,
                    const std::filesystem::path& folder,
-                   const Catalogue& catalogue,
+                   const ReadOptions& options,
                    Errors& errors) {
+    const Catalogue catalogue{options.catalogue};
     Scenario scenario;
     MapReader reader{root, "", errors};
     reader.word("name", scenario.name);
@@ -129,7 +114,13 @@ Scenario read_root(DocumentNode& root,
     });
     read_network(reader, scenario.network, errors);
     if (const DocumentNode* section = reader.find("job")) {
-        read_job(*section, scenario.job, errors);
+        read_job(*section, folder, scenario.job, errors);
+    }
+    if (options.for_training && scenario.job.training.dataset.empty() &&
+        where_of_path(root, "job.dataset") == where_of_path(root, "job")) {
+        errors.push_back({where_of_path(root, "job"),
+                          "training needs data: job.dataset is missing",
+                          "the path of a text, or of a file made by orrery tokenize"});
     }
     for (const char* key : {"faults", "recovery", "campaign"}) {
         reader.refuse(key, fmt::format("'{}' is not supported yet", key), "remove it");
@@ -138,7 +129,15 @@ Scenario read_root(DocumentNode& root,
     // Whether the parts go together can be told as soon as these three are good.
     if (cluster && model && plan) {
         derive_data_parallel_size(scenario);
+        const std::size_t before = errors.size();
         check_plan(root, scenario, errors);
+        if (options.for_training && errors.size() == before) {
+            const std::int64_t ranks = scenario.cluster.num_gpus();
+            for (Error error : check_trainable(scenario.model, scenario.plan, ranks)) {
+                error.where = where_of_path(root, error.where);
+                errors.push_back(std::move(error));
+            }
+        }
     }
     return scenario;
 }
@@ -164,7 +163,7 @@ ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
     for (const std::string& assignment : options.overrides) {
         apply_override(*root, assignment, errors);
     }
-    Scenario scenario = read_root(*root, folder, Catalogue{options.catalogue}, errors);
+    Scenario scenario = read_root(*root, folder, options, errors);
     if (!errors.empty()) {
         sort_by_place(errors, source);
         return unexpected<Errors>(std::move(errors));

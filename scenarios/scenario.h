@@ -11,6 +11,7 @@
 #include "models/plan.h"
 #include "models/transformer.h"
 #include "network/cluster_spec.h"
+#include "runtime/training_job.h"
 
 namespace orrery {
 
@@ -22,6 +23,8 @@ enum class NetworkFidelity : std::uint8_t {
 struct Job {
     std::uint32_t steps = 2;  // simulated; the last step's period is the answer
     std::uint64_t seed = 0;
+    TrainingJob training;         // without a dataset: a job that is only simulated
+    std::string dataset_where{};  // place of job.dataset in the scenario file
     bool operator==(const Job&) const = default;
 };
 

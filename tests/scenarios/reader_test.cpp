@@ -393,7 +393,7 @@ TEST(Reader, KeysOfLaterVersionsAreRefusedByName) {
                       .find(fmt::format("'{}' is not supported yet", key)),
                   std::string::npos);
     }
-    EXPECT_NE(errors_of(kGood, {"job.dataset=x"}).find("job.dataset is not supported yet"),
+    EXPECT_NE(errors_of(kGood, {"job.checkpoint=x"}).find("job.checkpoint is not supported yet"),
               std::string::npos);
     EXPECT_NE(errors_of(kGood, {"network=simgrid"}).find("simgrid is not supported yet"),
               std::string::npos);

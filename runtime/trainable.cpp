@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/trainable.h"
+
+#include <fmt/format.h>
+
+namespace orrery {
+
+Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::int64_t num_ranks) {
+    Errors errors;
+    const auto require = [&](bool good, const char* key, std::string what, std::string hint) {
+        if (!good) {
+            errors.push_back({key, std::move(what), std::move(hint)});
+        }
+    };
+    require(num_ranks == 1,
+            "cluster.nodes",
+            fmt::format("training runs on one device so far, and this cluster has {}", num_ranks),
+            "one node with one device");
+    require(model.dropout == 0, "model.dropout", "training has no dropout yet", "0");
+    require(model.position_embedding != PositionEmbedding::rope || model.kv_channels % 2 == 0,
+            "model.kv_channels",
+            "rotary embedding needs an even head size",
+            "an even number");
+    require(plan.precision == Dtype::fp32 || plan.precision == Dtype::bf16,
+            "plan.precision",
+            "the CPU trains in fp32 or bf16",
+            "fp32 or bf16");
+    require(plan.gradient_dtype != Dtype::fp16,
+            "plan.gradient_dtype",
+            "the CPU has no fp16 gradients",
+            "fp32");
+    require(plan.optimizer == Optimizer::adam,
+            "plan.optimizer",
+            "training has only Adam so far",
+            "adam");
+    require(plan.attention_kernel != AttentionKernel::unfused,
+            "plan.attention_kernel",
+            "unfused attention can't be trained yet",
+            "flash_2");
+    require(plan.fused_cross_entropy,
+            "plan.fused_cross_entropy",
+            "the loss can only be trained fused",
+            "true");
+    require(plan.fused_activation || plan.compiled || !model.gated_mlp(),
+            "plan.fused_activation",
+            "gated activations can only be trained fused",
+            "true");
+    return errors;
+}
+
+}  // namespace orrery

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which models and plans the real executor can train today; the simulator knows more.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/result.h"
+#include "models/plan.h"
+#include "models/transformer.h"
+
+namespace orrery {
+
+// Error::where is the key ("plan.precision"), as in models/validate_plan.h.
+Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::int64_t num_ranks);
+
+}  // namespace orrery

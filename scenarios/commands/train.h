@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery train FILE`: reads a scenario with a dataset and trains its model for real, on the CPU of
+// this machine. `orrery tokenize TEXT... -o FILE` makes a token file of texts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace orrery {
+
+struct TrainArguments {
+    std::string file;
+    std::vector<std::string> overrides;
+};
+struct TokenizeArguments {
+    std::vector<std::string> texts;
+    std::string output;
+};
+
+// Return the exit status.
+int train_command(const TrainArguments& arguments);
+int tokenize_command(const TokenizeArguments& arguments);
+
+}  // namespace orrery
