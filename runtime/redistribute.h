@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes one step of a layout transition (models/layout.h): a collective that turns the part of a
+// tensor that a rank holds under one layout into its part under another. Local parts are row-major
+// blocks. Of several mesh axes that shard the same dimension the later one cuts first, so that what
+// the earlier ones hold is together (sequence parallelism inside context parallelism); extents that
+// do not divide are padded at the end (local_extent rounds up).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/result.h"
+#include "models/layout.h"
+#include "runtime/communication/communicator.h"
+
+namespace orrery {
+
+// Where a rank's part lies in a dimension: `count` includes padding.
+struct DimensionRange {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+};
+DimensionRange local_range(
+    std::int64_t extent, int dim, const Layout& layout, const Mesh& mesh, RankId rank);
+
+struct Redistribution {
+    const Mesh& mesh;
+    RankId rank{};
+    LayoutStep step;
+    std::span<const RankId> members;         // of the group over step.axes, in ascending order
+    const std::vector<std::int64_t>& shape;  // global
+    const Layout& from;
+    const Layout& to;  // as `from` but along step.axes
+};
+
+// Why the step can't be executed, or empty: an axis outside the step cuts a dimension finer than
+// one of the step's axes does.
+std::string why_not_redistribute(const Redistribution& r);
+
+// `in` has local_elements() under `from`, `out` under `to`; they may be the same for all_reduce
+// only.
+Result<void> redistribute(const Redistribution& r,
+                          ConstTensorView in,
+                          TensorView out,
+                          Communicator& communicator);
+
+}  // namespace orrery
