@@ -17,7 +17,7 @@ constexpr std::int64_t kTileRows = 6;
 constexpr std::int64_t kTileColumns = 16;
 constexpr std::int64_t kBlockRows = 40 * kTileRows;  // 240 x 256 of A: 240 KiB
 constexpr std::int64_t kBlockColumns = 32 * kTileColumns;
-constexpr std::int64_t kBlockDepth = 256;  // part of the numerics: see the header
+constexpr std::int64_t kBlockDepth = 256;
 
 using Buffer = std::unique_ptr<float[]>;
 using Lanes = float __attribute__((vector_size(kTileColumns * sizeof(float))));

@@ -2,9 +2,9 @@
 // Matrix product on the CPU: C[m, n] = alpha op(A)[m, k] op(B)[k, n] (+ C) (+ bias[n]), `batch` of
 // them. All matrices are row-major. A, B, C, bias are each fp32 or bf16; inputs are widened to
 // fp32 in packed blocks, products are summed in fp32 and rounded once, when C is written.
-// Every element is summed in the same order, k ascending in blocks of 256, whatever m, n, the
-// leading dimensions or the machine: results are equal bit by bit between runs, and a rank that
-// holds some rows or columns of C gets the bits that a rank with all of them would.
+// Every element is summed one product after the other, k ascending, whatever m, n, the leading
+// dimensions or the machine: results are equal bit by bit between runs, and a rank that holds some
+// rows or columns of C gets the bits that a rank with all of them would.
 #pragma once
 
 #include "kernels/tensor_view.h"

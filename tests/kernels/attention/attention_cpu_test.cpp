@@ -49,7 +49,7 @@ struct Case {
     }
     ConstTokenColumns query() const { return {q.view(), shape.heads * shape.head_dim, 0}; }
 
-    void run(const AttentionPositions& positions) {
+    void run(const AttentionPositions& positions, bool accumulate = false) {
         attention_forward(shape,
                           positions,
                           {.q = query(),
@@ -67,7 +67,9 @@ struct Case {
                             .doutput = dout.view(),
                             .dq = {dq.view(), shape.heads * shape.head_dim, 0},
                             .dk = block_key(shape, dkv.view()),
-                            .dv = block_value(shape, dkv.view())});
+                            .dv = block_value(shape, dkv.view()),
+                            .accumulate_dq = accumulate,
+                            .accumulate_dkv = accumulate});
     }
 };
 
@@ -126,6 +128,26 @@ TEST(AttentionCpu, BackwardOfLongSequencesIsTheClosedForm) {
             slow_attention_gradients(s, c.q.doubles(), c.kv.doubles(), c.dout.doubles());
         EXPECT_LT(numeric::relative_error(c.dq, slow.q), 1e-5);
         EXPECT_LT(numeric::relative_error(c.dkv, slow.kv), 1e-5);
+    }
+}
+
+TEST(AttentionCpu, BackwardWritesOrAdds) {
+    Draw draw{4};
+    const AttentionShape s = draw_shape(draw, 9);
+    Case once{draw, s, Dtype::fp32};
+    Case twice = once;
+    twice.dq = draw.tensor(once.dq.size(), Dtype::fp32);  // overwritten
+    twice.dkv = draw.tensor(once.dkv.size(), Dtype::fp32);
+    once.run(whole_sequence(s));
+    twice.run(whole_sequence(s));
+    EXPECT_EQ(twice.dq, once.dq);
+    EXPECT_EQ(twice.dkv, once.dkv);
+    twice.run(whole_sequence(s), true);
+    for (std::int64_t i = 0; i < once.dkv.size(); ++i) {
+        EXPECT_EQ(twice.dkv.at(i), 2 * once.dkv.at(i));
+    }
+    for (std::int64_t i = 0; i < once.dq.size(); ++i) {
+        EXPECT_EQ(twice.dq.at(i), 2 * once.dq.at(i));
     }
 }
 

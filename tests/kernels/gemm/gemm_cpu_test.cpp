@@ -122,7 +122,23 @@ TEST(GemmCpu, EqualsFloat64AcrossItsBlocks) {
     }
 }
 
-// k products in fp32 and bf16 both, so that only the rounding of the operands differs: none.
+TEST(GemmCpu, AddsProductsInOneOrder) {
+    Draw draw{8};
+    constexpr std::int64_t k = 777;
+    const Tensor a = draw.tensor(5 * k, Dtype::fp32);
+    const Tensor b = draw.tensor(k * 3, Dtype::fp32);
+    Tensor c{15, Dtype::fp32};
+    gemm({.m = 5, .n = 3, .k = k}, a.view(), b.view(), c.view());
+    for (std::int64_t i = 0; i < 15; ++i) {
+        float sum = 0;
+        for (std::int64_t p = 0; p < k; ++p) {
+            sum += load(a.view(), i / 3 * k + p) * load(b.view(), p * 3 + i % 3);
+        }
+        EXPECT_EQ(load(c.view(), i), sum);
+    }
+}
+
+// Operands that are bf16 numbers give the same bits from either type.
 TEST(GemmCpu, SumsBf16OperandsInFp32) {
     Draw draw{5};
     const Tensor a = draw.tensor(8 * 700, Dtype::bf16);
