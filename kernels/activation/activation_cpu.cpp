@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // 1 + tanh(u) = 2 sigmoid(2 u), so GELU in its tanh form is x sigmoid(2 u): no cancellation for
-// negative x. Every function here is x s(x) with a derivative, given as both at once.
+// negative x.
 #include "kernels/activation/activation_cpu.h"
 
 #include <vector>
@@ -10,119 +10,85 @@
 namespace orrery::cpu {
 namespace {
 
-struct ValueAndSlope {
-    float value;
-    float slope;
-};
+// A function of every element of x and its derivative there.
+using RowFunction = void (*)(std::span<const float> x, float* value, float* slope);
 
-inline float sigmoid(float x) {
-    return 1.0f / (1.0f + exponential(-x));
-}
-
-inline ValueAndSlope gelu(float x) {
+ORRERY_VECTOR_CLONES void gelu_row(std::span<const float> x, float* value, float* slope) {
     constexpr float kTwiceRoot = 1.5957691216057308f;  // 2 sqrt(2 / pi)
     constexpr float kCubic = 0.044715f;
-    const float s = sigmoid(kTwiceRoot * (x + kCubic * x * x * x));
-    const float inner_slope = kTwiceRoot * (1.0f + 3.0f * kCubic * x * x);
-    // s (1 - s) is 0 where s has saturated, even if x overflowed in inner_slope's place.
-    return {x * s, s + x * s * (1.0f - s) * inner_slope};
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const float inner = kTwiceRoot * (x[i] + kCubic * x[i] * x[i] * x[i]);
+        const float inner_slope = kTwiceRoot * (1.0f + 3.0f * kCubic * x[i] * x[i]);
+        const float sigmoid = 1.0f / (1.0f + exponential(-inner));
+        value[i] = x[i] * sigmoid;
+        slope[i] = sigmoid + value[i] * (1.0f - sigmoid) * inner_slope;
+    }
 }
 
-inline ValueAndSlope silu(float x) {
-    const float s = sigmoid(x);
-    return {x * s, s + x * s * (1.0f - s)};
+ORRERY_VECTOR_CLONES void silu_row(std::span<const float> x, float* value, float* slope) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const float sigmoid = 1.0f / (1.0f + exponential(-x[i]));
+        value[i] = x[i] * sigmoid;
+        slope[i] = sigmoid + value[i] * (1.0f - sigmoid);
+    }
 }
 
-inline ValueAndSlope squared_relu(float x) {
-    const float positive = x > 0.0f ? x : 0.0f;
-    return {positive * positive, 2.0f * positive};
+ORRERY_VECTOR_CLONES void squared_relu_row(std::span<const float> x, float* value, float* slope) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const float positive = x[i] > 0.0f ? x[i] : 0.0f;
+        value[i] = positive * positive;
+        slope[i] = 2.0f * positive;
+    }
 }
 
-// A row of x with the bias added.
-class BiasedRows {
+RowFunction row_function(Ungated function) {
+    return function == Ungated::gelu ? gelu_row : squared_relu_row;
+}
+RowFunction row_function(Gated function) {
+    return function == Gated::swiglu ? silu_row : gelu_row;
+}
+
+// Rows of x with the bias added, and the function of their first `ffn` columns.
+class ActivatedRows {
 public:
-    BiasedRows(ConstTensorView x, ConstTensorView bias, std::int64_t width)
-        : x_(x), bias_(static_cast<std::size_t>(width), 0.0f), row_(bias_.size()) {
+    ActivatedRows(RowFunction function,
+                  ConstTensorView x,
+                  ConstTensorView bias,
+                  std::int64_t width,
+                  std::int64_t ffn)
+        : function_(function),
+          x_(x),
+          bias_(static_cast<std::size_t>(width), 0.0f),
+          row_(bias_.size()),
+          value_(static_cast<std::size_t>(ffn)),
+          slope_(value_.size()) {
         if (!bias.empty()) {
             load_row(bias, 0, bias_);
         }
     }
-    std::span<float> operator()(std::int64_t token) {
+    void load_token(std::int64_t token) {
         load_row(x_, token * static_cast<std::int64_t>(row_.size()), row_);
         add_to(row_, bias_);
-        return row_;
+        function_(std::span{row_}.first(value_.size()), value_.data(), slope_.data());
     }
+    std::span<float> row() { return row_; }
+    std::span<float> value() { return value_; }
+    std::span<float> slope() { return slope_; }
+    std::span<float> up() { return std::span{row_}.subspan(value_.size()); }
 
 private:
+    RowFunction function_;
     ConstTensorView x_;
     std::vector<float> bias_;
     std::vector<float> row_;
+    std::vector<float> value_;
+    std::vector<float> slope_;
 };
 
-template <class Function>
-void ungated_forward(const ActivationShape& shape,
-                     BiasedRows rows,
-                     TensorView y,
-                     const Function& function) {
-    for (std::int64_t token = 0; token < shape.tokens; ++token) {
-        const std::span<float> row = rows(token);
-        for (float& value : row) {
-            value = function(value).value;
-        }
-        store_row(y, token * shape.ffn, row);
-    }
-}
-
-template <class Function>
-void ungated_backward(const ActivationShape& shape,
-                      ConstTensorView dy,
-                      BiasedRows rows,
-                      TensorView dx,
-                      const Function& function) {
-    std::vector<float> gradient(static_cast<std::size_t>(shape.ffn));
-    for (std::int64_t token = 0; token < shape.tokens; ++token) {
-        const std::span<float> row = rows(token);
-        load_row(dy, token * shape.ffn, gradient);
-        for (std::size_t i = 0; i < gradient.size(); ++i) {
-            gradient[i] *= function(row[i]).slope;
-        }
-        store_row(dx, token * shape.ffn, gradient);
-    }
-}
-
-template <class Function>
-void gated_forward(const ActivationShape& shape,
-                   BiasedRows rows,
-                   TensorView y,
-                   const Function& function) {
-    const auto ffn = static_cast<std::size_t>(shape.ffn);
-    for (std::int64_t token = 0; token < shape.tokens; ++token) {
-        const std::span<float> gate = rows(token).first(ffn);
-        const float* up = gate.data() + ffn;
-        for (std::size_t i = 0; i < ffn; ++i) {
-            gate[i] = function(gate[i]).value * up[i];
-        }
-        store_row(y, token * shape.ffn, gate);
-    }
-}
-
-template <class Function>
-void gated_backward(const ActivationShape& shape,
-                    ConstTensorView dy,
-                    BiasedRows rows,
-                    TensorView dx,
-                    const Function& function) {
-    const auto ffn = static_cast<std::size_t>(shape.ffn);
-    std::vector<float> gradient(ffn);
-    for (std::int64_t token = 0; token < shape.tokens; ++token) {
-        const std::span<float> row = rows(token);
-        load_row(dy, token * shape.ffn, gradient);
-        for (std::size_t i = 0; i < ffn; ++i) {
-            const ValueAndSlope gate = function(row[i]);
-            row[i] = gradient[i] * row[ffn + i] * gate.slope;
-            row[ffn + i] = gradient[i] * gate.value;
-        }
-        store_row(dx, token * 2 * shape.ffn, row);
+// y *= x
+void multiply(std::span<float> y, std::span<const float> x) {
+    for (std::size_t i = 0; i < y.size(); ++i) {
+        y[i] *= x[i];
     }
 }
 
@@ -133,11 +99,10 @@ void gelu_forward(const ActivationShape& shape,
                   ConstTensorView x,
                   ConstTensorView bias,
                   TensorView y) {
-    BiasedRows rows{x, bias, shape.ffn};
-    if (function == Ungated::gelu) {
-        ungated_forward(shape, std::move(rows), y, [](float v) { return gelu(v); });
-    } else {
-        ungated_forward(shape, std::move(rows), y, [](float v) { return squared_relu(v); });
+    ActivatedRows rows{row_function(function), x, bias, shape.ffn, shape.ffn};
+    for (std::int64_t token = 0; token < shape.tokens; ++token) {
+        rows.load_token(token);
+        store_row(y, token * shape.ffn, rows.value());
     }
 }
 
@@ -147,11 +112,13 @@ void gelu_backward(const ActivationShape& shape,
                    ConstTensorView x,
                    ConstTensorView bias,
                    TensorView dx) {
-    BiasedRows rows{x, bias, shape.ffn};
-    if (function == Ungated::gelu) {
-        ungated_backward(shape, dy, std::move(rows), dx, [](float v) { return gelu(v); });
-    } else {
-        ungated_backward(shape, dy, std::move(rows), dx, [](float v) { return squared_relu(v); });
+    ActivatedRows rows{row_function(function), x, bias, shape.ffn, shape.ffn};
+    std::vector<float> gradient(static_cast<std::size_t>(shape.ffn));
+    for (std::int64_t token = 0; token < shape.tokens; ++token) {
+        rows.load_token(token);
+        load_row(dy, token * shape.ffn, gradient);
+        multiply(gradient, rows.slope());
+        store_row(dx, token * shape.ffn, gradient);
     }
 }
 
@@ -160,11 +127,11 @@ void swiglu_forward(const ActivationShape& shape,
                     ConstTensorView x,
                     ConstTensorView bias,
                     TensorView y) {
-    BiasedRows rows{x, bias, 2 * shape.ffn};
-    if (function == Gated::swiglu) {
-        gated_forward(shape, std::move(rows), y, [](float v) { return silu(v); });
-    } else {
-        gated_forward(shape, std::move(rows), y, [](float v) { return gelu(v); });
+    ActivatedRows rows{row_function(function), x, bias, 2 * shape.ffn, shape.ffn};
+    for (std::int64_t token = 0; token < shape.tokens; ++token) {
+        rows.load_token(token);
+        multiply(rows.value(), rows.up());
+        store_row(y, token * shape.ffn, rows.value());
     }
 }
 
@@ -174,11 +141,16 @@ void swiglu_backward(const ActivationShape& shape,
                      ConstTensorView x,
                      ConstTensorView bias,
                      TensorView dx) {
-    BiasedRows rows{x, bias, 2 * shape.ffn};
-    if (function == Gated::swiglu) {
-        gated_backward(shape, dy, std::move(rows), dx, [](float v) { return silu(v); });
-    } else {
-        gated_backward(shape, dy, std::move(rows), dx, [](float v) { return gelu(v); });
+    ActivatedRows rows{row_function(function), x, bias, 2 * shape.ffn, shape.ffn};
+    std::vector<float> gradient(static_cast<std::size_t>(shape.ffn));
+    for (std::int64_t token = 0; token < shape.tokens; ++token) {
+        rows.load_token(token);
+        load_row(dy, token * shape.ffn, gradient);
+        multiply(rows.slope(), rows.up());  // d gate = dy up f'(gate)
+        multiply(rows.slope(), gradient);
+        multiply(rows.value(), gradient);  // d up = dy f(gate)
+        store_row(dx, token * 2 * shape.ffn, rows.slope());
+        store_row(dx, (token * 2 + 1) * shape.ffn, rows.value());
     }
 }
 

@@ -83,8 +83,6 @@ void pack(const Operand& x, Range range, Range depth, float* out) {
     }
 }
 
-}  // namespace
-
 // c[6][16] += a[depth][6]^T b[depth][16]: rows of c `stride` apart.
 ORRERY_VECTOR_CLONES void gemm_tile(
     std::int64_t depth, const float* a, const float* b, float* c, std::int64_t stride) {
@@ -103,8 +101,6 @@ ORRERY_VECTOR_CLONES void gemm_tile(
         std::memcpy(c + r * stride, &rows[r], sizeof(Lanes));
     }
 }
-
-namespace {
 
 class BlockProduct {
 public:
