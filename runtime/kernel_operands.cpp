@@ -201,8 +201,9 @@ std::string check_step_end(const KernelCall& call, const Sizes& sizes) {
             return sizes.writes != Expected{1} ? "writes no norm"
                                                : less("gradients", sum(sizes.reads));
         case KernelKind::gradient_scale:
-            return sizes.reads.size() != 2 ? "does not read norm and scalars"
-                                           : less("gradients", sum(sizes.accumulates));
+            return sizes.reads.size() != 2 || sizes.reads[0] != 1
+                       ? "does not read norm and scalars"
+                       : less("gradients", sum(sizes.accumulates));
         default:
             break;
     }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kernel op that the lowering makes has the operands that its call's dimensions ask for.
+#include "runtime/kernel_operands.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "models/lowering.h"
+#include "tests/models/drawn_plans.h"
+#include "tests/runtime/tiny_model.h"
+
+namespace orrery {
+namespace {
+
+// What executors do not read yet, and whose operands the table does not list: chunks of overlapped
+// products, rings of keys and values, unfused attention, kernels that unfused chains add, FP8
+// casts.
+bool listed(const DrawnPlan& d) {
+    const ParallelPlan& p = d.plan;
+    const bool ring =
+        p.context_parallel_size > 1 && p.context_parallel_comm == ContextParallelComm::ring;
+    const bool shared_heads = d.model.num_query_groups % p.tensor_model_parallel_size != 0;
+    return !p.tp_comm_overlap && !ring && !shared_heads &&
+           p.attention_kernel != AttentionKernel::unfused && p.precision != Dtype::fp8 &&
+           (p.fused_activation || p.compiled || !d.model.gated_mlp());
+}
+
+TEST(KernelOperands, GoWithTheDimensionsOfEveryLoweredKernel) {
+    std::int64_t checked = 0;
+    std::set<KernelKind> kinds;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        const DrawnPlan d = drawn_plan(seed);
+        if (!listed(d)) {
+            continue;
+        }
+        const Program program = lower(d.model, d.plan);
+        for (const Segment& segment : program.segments) {
+            for (const Op& op : segment.ops) {
+                if (op.kind != OpKind::kernel) {
+                    continue;
+                }
+                EXPECT_EQ(check_kernel_operands(program, op), "")
+                    << segment.name << ", " << program.names[op.name] << ": " << d.text();
+                kinds.insert(program.kernels[op.payload].kind);
+                ++checked;
+            }
+        }
+    }
+    EXPECT_GT(checked, 5000);
+    EXPECT_GE(kinds.size(), 14U);
+}
+
+// The check sees an operand that is missing, of another size, or one too many.
+TEST(KernelOperands, ThatDoNotFitAreNamed) {
+    Program program = lower(tiny_gpt(), tiny_plan());
+    for (const Segment& segment : program.segments) {
+        for (Op op : segment.ops) {
+            const KernelKind kind = program.kernels[op.payload].kind;
+            ASSERT_EQ(check_kernel_operands(program, op), "");
+            Op fewer = op;
+            --fewer.num_operands;
+            EXPECT_NE(check_kernel_operands(program, fewer), "") << name(kind);
+            Tensor& first = program.tensors[index(program.operands[op.first_operand].tensor)];
+            const Bytes bytes = first.bytes;
+            first.bytes = Bytes{8};
+            EXPECT_NE(check_kernel_operands(program, op), "") << name(kind);
+            first.bytes = bytes;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/trainable.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/runtime/tiny_model.h"
+
+namespace orrery {
+namespace {
+
+TEST(Trainable, NamesTheKeyOfWhatCannotBeTrained) {
+    const auto key = [](const Transformer& model, const ParallelPlan& plan, std::int64_t ranks) {
+        const Errors errors = check_trainable(model, plan, ranks);
+        return errors.size() == 1 ? errors[0].where : std::to_string(errors.size()) + " errors";
+    };
+    const Transformer model = tiny_gpt();
+    const ParallelPlan plan = tiny_plan();
+    EXPECT_EQ(key(model, plan, 1), "0 errors");
+    EXPECT_EQ(key(model, plan, 8), "cluster.nodes");
+    Transformer dropping = model;
+    dropping.dropout = 0.1;
+    EXPECT_EQ(key(dropping, plan, 1), "model.dropout");
+    ParallelPlan other = plan;
+    other.precision = Dtype::fp8;
+    EXPECT_EQ(key(model, other, 1), "plan.precision");
+    other = plan;
+    other.optimizer = Optimizer::lamb;
+    EXPECT_EQ(key(model, other, 1), "plan.optimizer");
+    other = plan;
+    other.attention_kernel = AttentionKernel::unfused;
+    EXPECT_EQ(key(model, other, 1), "plan.attention_kernel");
+}
+
+// What is said to be trainable can be executed.
+TEST(Trainable, MeansThatTheExecutorTakesIt) {
+    for (int bits = 0; bits < 64; ++bits) {
+        ParallelPlan plan = tiny_plan();
+        plan.fused_norm = (bits & 1) != 0;
+        plan.fused_activation = (bits & 2) != 0;
+        plan.compiled = (bits & 4) != 0;
+        plan.gradient_accumulation_fusion = (bits & 8) != 0;
+        plan.precision = (bits & 16) != 0 ? Dtype::bf16 : Dtype::fp32;
+        const Transformer model = (bits & 32) != 0 ? tiny_llama() : tiny_gpt();
+        if (check_trainable(model, plan, 1).empty()) {
+            TinyRun run{model, plan};
+            run.executor().run_step();
+            EXPECT_TRUE(std::isfinite(run.loss())) << bits;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace orrery

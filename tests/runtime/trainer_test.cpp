@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "tests/runtime/tiny_model.h"
+
+namespace orrery {
+namespace {
+
+// Text with an order to learn: its bigrams say more than its letters.
+Tokens rhyme() {
+    std::string text;
+    for (int i = 0; i < 60; ++i) {
+        text += "round and round the old mill goes, nobody hears and nobody knows; ";
+    }
+    return tokenize_bytes(text);
+}
+
+double unigram_entropy(const Tokens& tokens) {
+    std::array<double, 256> counts{};
+    for (std::int64_t i = 0; i < tokens.size(); ++i) {
+        counts[static_cast<std::size_t>(tokens[i])] += 1;
+    }
+    double entropy = 0;
+    for (const double count : counts) {
+        const double share = count / static_cast<double>(tokens.size());
+        entropy -= count > 0 ? share * std::log(share) : 0;
+    }
+    return entropy;
+}
+
+Transformer byte_model() {
+    Transformer model = tiny_gpt();
+    model.hidden_size = 32;
+    model.ffn_hidden_size = 128;
+    model.kv_channels = 16;
+    model.seq_length = 32;
+    model.vocab_size = 256;
+    return model;
+}
+
+TrainingJob sixty_steps() {
+    return {.steps = 60, .seed = 3, .learning_rate = 1e-2, .warmup_steps = 5, .eval_steps = 2};
+}
+
+ParallelPlan plan_of_eight() {
+    return {.micro_batch_size = 4, .global_batch_size = 8, .precision = Dtype::fp32};
+}
+
+std::unique_ptr<Trainer> trainer_of(const TrainingJob& job) {
+    auto trainer = Trainer::create(byte_model(), plan_of_eight(), job, rhyme());
+    EXPECT_TRUE(trainer);
+    return std::move(*trainer);
+}
+
+TEST(Trainer, LearnsMoreThanHowOftenLettersAre) {
+    const auto trainer = trainer_of(sixty_steps());
+    const double entropy = unigram_entropy(rhyme());
+    double first = 0;
+    double last = 0;
+    for (int s = 0; s < 60; ++s) {
+        const Result<StepReport> report = trainer->step();
+        ASSERT_TRUE(report);
+        first = s == 0 ? report->loss : first;
+        last = report->loss;
+    }
+    EXPECT_NEAR(first, std::log(256.0), 0.3);
+    EXPECT_LT(last, 0.7 * entropy);
+    EXPECT_LT(*trainer->evaluate(), 0.8 * entropy);
+}
+
+TEST(Trainer, TwiceTheSameRunGivesTheSameBits) {
+    std::vector<double> losses[2];
+    for (auto& run : losses) {
+        const auto trainer = trainer_of(sixty_steps());
+        for (int s = 0; s < 10; ++s) {
+            run.push_back(trainer->step()->loss);
+        }
+        run.push_back(*trainer->evaluate());
+    }
+    EXPECT_EQ(losses[0], losses[1]);
+}
+
+TEST(Trainer, EvaluationChangesNothing) {
+    const auto plain = trainer_of(sixty_steps());
+    const auto evaluated = trainer_of(sixty_steps());
+    for (int s = 0; s < 5; ++s) {
+        EXPECT_EQ(plain->step()->loss, evaluated->step()->loss);
+        const double once = *evaluated->evaluate();
+        EXPECT_EQ(*evaluated->evaluate(), once);
+    }
+}
+
+TEST(Trainer, StopsWhereTheLossIsNoNumber) {
+    TrainingJob job = sixty_steps();
+    job.learning_rate = 1e30;
+    job.warmup_steps = 0;
+    job.clip_grad = 0;
+    const auto trainer = trainer_of(job);
+    Result<StepReport> report = trainer->step();
+    for (int s = 0; s < 20 && report; ++s) {
+        report = trainer->step();
+    }
+    ASSERT_FALSE(report);
+    EXPECT_NE(report.error().hint.find("learning_rate"), std::string::npos);
+}
+
+TEST(Trainer, NeedsDataForASample) {
+    const auto trainer =
+        Trainer::create(byte_model(), plan_of_eight(), sixty_steps(), tokenize_bytes("short"));
+    ASSERT_FALSE(trainer);
+    EXPECT_EQ(trainer.error().where, "job.dataset");
+}
+
+TEST(Train, PrintsALineAnIntervalAndTheValidationLoss) {
+    TrainingJob job = sixty_steps();
+    job.steps = 5;
+    job.log_interval = 2;
+    job.eval_interval = 4;
+    std::vector<std::string> lines;
+    const auto trainer = trainer_of(job);
+    ASSERT_TRUE(train(*trainer, plan_of_eight(), job, [&](const std::string& line) {
+        lines.push_back(line.substr(0, 22));
+    }));
+    EXPECT_EQ(lines,
+              (std::vector<std::string>{" iteration        2/  ",
+                                        " iteration        4/  ",
+                                        " validation loss at it",
+                                        " iteration        5/  ",
+                                        " validation loss at it"}));
+}
+
+}  // namespace
+}  // namespace orrery
