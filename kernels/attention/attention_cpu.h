@@ -11,10 +11,11 @@
 // none of the pairs are visible:
 //   step 0:     attention_forward(own keys, merge = false)
 //   step i > 0: attention_forward(keys of the rank i before, merge = true)
-// leaves the O and log-sum-exp of the whole sequence (Ring Attention, arXiv 2310.01889). Backward,
-// each block is given the final O and log-sum-exp and yields its own dK, dV and a share of dQ.
-// `shape` is the descriptor's with seq_q and seq_kv tokens really present (a ring's descriptor
-// counts only half of the keys of the steps beyond the first), causal as the model is.
+// leaves the O and log-sum-exp of the whole sequence (Ring Attention, arXiv 2310.01889); a bf16 O
+// is rounded at every merge. Backward, each block is given the final O and log-sum-exp and yields
+// its own dK, dV and a share of dQ. `shape` is the descriptor's with seq_q and seq_kv tokens really
+// present (a ring's descriptor counts only half of the keys of the steps beyond the first), causal
+// as the model is.
 #pragma once
 
 #include "kernels/attention/attention.h"
