@@ -34,6 +34,10 @@ public:
         }
         return transport_->exchange(messages);
     }
+    Result<void> post_send(const Message& message) override {
+        return transport_->post_send(message);
+    }
+    Result<void> flush() override { return transport_->flush(); }
 
 private:
     std::unique_ptr<Transport> transport_;

@@ -8,6 +8,7 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <array>
+#include <deque>
 #include <exception>
 
 #include "runtime/communication/tcp_store.h"
@@ -60,6 +61,7 @@ public:
     std::uint32_t num_ranks() const override { return static_cast<std::uint32_t>(context_->size); }
 
     Result<void> exchange(std::span<const Message> messages) override {
+        std::vector<Buffer> buffers;
         std::vector<Posted> posted;
         posted.reserve(messages.size());
         const auto deadline = Clock::now() + timeout_;
@@ -70,7 +72,8 @@ public:
                 for (const Message& message : messages) {
                     current = &message;
                     if (message.is_send == sends) {
-                        posted.push_back({&message, post(message)});
+                        buffers.push_back(post(message));
+                        posted.push_back({&message, buffers.back().get()});
                     }
                 }
             }
@@ -86,13 +89,47 @@ public:
         return {};
     }
 
+    Result<void> post_send(const Message& message) override {
+        auto& pending = pending_.emplace_back();
+        pending.bytes.assign(message.bytes.begin(), message.bytes.end());
+        pending.message = message;
+        pending.message.bytes = pending.bytes;
+        try {
+            pending.buffer = post(pending.message);
+        } catch (const std::exception& error) {
+            return failure(message, error.what());
+        }
+        return {};
+    }
+
+    Result<void> flush() override {
+        const auto deadline = Clock::now() + timeout_;
+        for (const Pending& p : pending_) {
+            try {
+                if (!finish({&p.message, p.buffer.get()}, deadline)) {
+                    return failure(p.message, "was aborted");
+                }
+            } catch (const std::exception& error) {
+                return failure(p.message, error.what());
+            }
+        }
+        pending_.clear();
+        return {};
+    }
+
 private:
+    using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
+    struct Pending {
+        std::vector<std::byte> bytes;
+        Message message;
+        Buffer buffer;
+    };
     struct Posted {
         const Message* message;
-        std::unique_ptr<gloo::transport::UnboundBuffer> buffer;
+        gloo::transport::UnboundBuffer* buffer;
     };
 
-    std::unique_ptr<gloo::transport::UnboundBuffer> post(const Message& message) {
+    Buffer post(const Message& message) {
         auto buffer = context_->createUnboundBuffer(message.bytes.data(), message.bytes.size());
         const int peer = static_cast<int>(message.peer);
         if (message.is_send) {
@@ -103,7 +140,7 @@ private:
         return buffer;
     }
 
-    static bool finish(const Posted& posted, Clock::time_point deadline) {
+    static bool finish(Posted posted, Clock::time_point deadline) {
         // Gloo takes a negative time as its default.
         const auto left = std::max(
             Milliseconds{1}, std::chrono::duration_cast<Milliseconds>(deadline - Clock::now()));
@@ -124,6 +161,7 @@ private:
 
     std::shared_ptr<gloo::rendezvous::Context> context_;
     Milliseconds timeout_;
+    std::deque<Pending> pending_;  // at fixed addresses
 };
 
 Result<void> connect(gloo::rendezvous::Context& context,

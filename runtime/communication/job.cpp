@@ -106,6 +106,10 @@ public:
         ORRERY_CHECK(messages.empty());
         return {};
     }
+    Result<void> post_send(const Message&) override {
+        check_failed("there is somebody to send to", __FILE__, __LINE__);
+    }
+    Result<void> flush() override { return {}; }
 };
 
 // Keeps the store while the transport is there.
@@ -118,6 +122,10 @@ public:
     Result<void> exchange(std::span<const Message> messages) override {
         return transport_->exchange(messages);
     }
+    Result<void> post_send(const Message& message) override {
+        return transport_->post_send(message);
+    }
+    Result<void> flush() override { return transport_->flush(); }
 
 private:
     std::unique_ptr<TcpStoreServer> server_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/communication/gloo_transport.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 
@@ -32,6 +33,22 @@ TEST(GlooTransport, MatchesMessagesByTagAndOrder) {
             EXPECT_TRUE(transport->exchange(messages));
             EXPECT_EQ(got, (std::array<char, 3>{'b', 'a', 'c'}));
         }
+    });
+}
+
+TEST(GlooTransport, WhatIsSentInTheBackgroundWaitsForItsReceiver) {
+    // Both send before either receives, more than sockets hold.
+    run_as_ranks(2, [](std::unique_ptr<Transport> transport) {
+        constexpr std::size_t kBytes = 8u << 20;
+        const std::uint32_t peer = 1 - transport->rank();
+        std::vector<char> mine(kBytes, static_cast<char>('0' + transport->rank()));
+        ASSERT_TRUE(transport->post_send(message(true, peer, 5, mine)));
+        std::ranges::fill(mine, 'x');  // it was copied
+        std::vector<char> theirs(kBytes);
+        const Message wanted = message(false, peer, 5, theirs);
+        ASSERT_TRUE(transport->exchange({&wanted, 1}));
+        EXPECT_EQ(theirs, std::vector<char>(kBytes, static_cast<char>('0' + peer)));
+        EXPECT_TRUE(transport->flush());
     });
 }
 
@@ -71,22 +88,24 @@ TEST(GlooTransport, MeetsThroughATcpStore) {
     auto server = TcpStoreServer::start("127.0.0.1", 0);
     ASSERT_TRUE(server) << server.error().to_string();
     std::vector<std::thread> ranks;
-    std::atomic<int> connected = 0;
+    // Kept until all have connected: a rank that leaves early takes its connections with it.
+    std::vector<Result<std::unique_ptr<Transport>>> transports(3);
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
         ranks.emplace_back([&, rank] {
-            const auto transport = connect_gloo({.rank = rank,
-                                                 .num_ranks = 3,
-                                                 .store_folder = {},
-                                                 .store_host = "127.0.0.1",
-                                                 .store_port = (*server)->port()});
-            ASSERT_TRUE(transport) << transport.error().to_string();
-            ++connected;
+            transports[rank] = connect_gloo({.rank = rank,
+                                             .num_ranks = 3,
+                                             .store_folder = {},
+                                             .store_host = "127.0.0.1",
+                                             .store_port = (*server)->port()});
         });
     }
     for (std::thread& rank : ranks) {
         rank.join();
     }
-    EXPECT_EQ(connected, 3);
+    for (const auto& transport : transports) {
+        ASSERT_TRUE(transport) << transport.error().to_string();
+        EXPECT_EQ((*transport)->num_ranks(), 3u);
+    }
 }
 
 }  // namespace

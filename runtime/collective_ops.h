@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the communication ops of a Program between processes: changes of an activation's layout
+// (redistribute.h), sums and gathers of lists of tensors (gradients, parameters) part by part
+// (parameter_shards.h), and messages between neighbours on a mesh axis.
+//
+// Which elements an op moves follows from its operands:
+//   read + write          one activation from the layout of the one to that of the other
+//   accumulates           lists of tensors, in place: all_reduce of every element, reduce_scatter
+//   of
+//                         each tensor's own part (the rest is void afterwards)
+//   writes                lists of tensors of which each member has its part: all_gather
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/program.h"
+#include "runtime/bound_op.h"
+#include "runtime/communication/communicator.h"
+
+namespace orrery {
+
+// The operands of a communication op, bound to memory.
+struct BoundTransfer {
+    std::vector<BoundOperand> reads;
+    std::vector<BoundOperand> writes;
+    std::vector<BoundOperand> accumulates;
+};
+
+class CollectiveOps {
+public:
+    // `transport` joins the Program's ranks, and must outlive this.
+    CollectiveOps(const Program& program, RankId rank, Transport& transport);
+
+    // Why an op can't be run, or empty.
+    std::string why_not(const Op& op) const;
+    Result<void> run(const Op& op, const BoundTransfer& operands);
+    // Waits until all messages of the step have been sent.
+    Result<void> end_step() { return transport_.flush(); }
+    // Of all ranks.
+    Communicator& world() { return world_; }
+
+private:
+    std::vector<RankId> members_of(const CollectiveCall& call) const;
+    Communicator& communicator_of(const CollectiveCall& call);
+    Result<void> run_collective(const CollectiveCall& call, const BoundTransfer& operands);
+    Result<void> change_layout(const CollectiveCall& call,
+                               const BoundOperand& from,
+                               const BoundOperand& to);
+    Result<void> reduce_parts(const CollectiveCall& call, const std::vector<BoundOperand>& list);
+    Result<void> gather_parts(const CollectiveCall& call, const std::vector<BoundOperand>& list);
+    Result<void> run_send_recv(const SendRecvCall& call, const BoundTransfer& operands);
+
+    const Program& program_;
+    RankId rank_;
+    Transport& transport_;
+    Communicator world_;
+    std::map<std::uint32_t, Communicator> communicators_;  // by id
+    std::vector<std::byte> staging_;
+};
+
+}  // namespace orrery
