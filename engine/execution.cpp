@@ -7,6 +7,12 @@
 
 namespace orrery {
 
+namespace {
+
+constexpr Time kLongAgo = Time::picoseconds(-(std::int64_t{1} << 60));
+
+}  // namespace
+
 Execution::Execution(const SimulationInput& input,
                      const Tapes& tapes,
                      const Transfers& transfers,
@@ -53,15 +59,24 @@ Execution::Execution(const SimulationInput& input,
         }
     }
     set_up_teams();
+    if (input.steps > 1 && !input.every_step) {
+        barriers_ = find_step_barrier(input, tapes, transfers);
+    }
+    const std::uint32_t steps = barriers_ ? 1 : input.steps;  // and the little after a barrier
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-        ops_total_ += tape_of(r).num_ops * quotient.ranks[r].size * input.steps;
+        ops_total_ += tape_of(r).num_ops * quotient.ranks[r].size * steps;
     }
 }
 
 bool Execution::run() {
     ranks_left_ = static_cast<std::uint32_t>(ranks_.size());
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-        if (!follows(r)) {
+        if (follows(r)) {
+            continue;
+        }
+        if (barriers_) {
+            begin_at_barrier(r, (*barriers_)[index(quotient_.ranks[r].role)]);
+        } else {
             begin_step(r, Time{});
         }
     }
@@ -120,6 +135,27 @@ void Execution::handle(const Event& event, Time now) {
 }
 
 // --- steps and streams ---
+
+// In the last step but one. What led here is the same for all ranks: paths count from here as well.
+void Execution::begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier) {
+    RankState& rank = ranks_[r];
+    rank.step = input_.steps - 2;
+    rank.host_start = kLongAgo;
+    rank.streams_left = 0;
+    for (std::uint32_t s = 0; s < tape_of(r).streams.size(); ++s) {
+        StreamState& stream = streams_[stream_of(r, s)];
+        stream.item = barrier.ended[s];
+        stream.ended = s == barrier.stream ? Time{} : kLongAgo;
+        if (stream.item < stream.tape->items.size()) {
+            stream.phase = StreamPhase::ready;
+            ++rank.streams_left;
+            ready_.push_back(stream_of(r, s));
+        }
+    }
+    if (rank.streams_left == 0) {
+        end_step(r, Time{});
+    }
+}
 
 void Execution::begin_step(std::uint32_t r, Time now) {
     RankState& rank = ranks_[r];
@@ -270,7 +306,8 @@ void Execution::end_item(std::uint32_t id, const TapeItem& item, Time now) {
 void Execution::report_progress(const TapeItem& item, std::uint32_t size) {
     ops_done_ += std::int64_t{item.num_ops} * size;
     if (ops_done_ >= next_report_ && input_.progress) {
-        input_.progress(static_cast<double>(ops_done_) / static_cast<double>(ops_total_));
+        input_.progress(
+            std::min(1.0, static_cast<double>(ops_done_) / static_cast<double>(ops_total_)));
         next_report_ = ops_done_ + ops_total_ / 200;
     }
 }

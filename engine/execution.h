@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/event_queue.h"
@@ -18,6 +19,7 @@
 #include "engine/rank_state.h"
 #include "engine/role_tape.h"
 #include "engine/simulation.h"
+#include "engine/step_barrier.h"
 #include "engine/teams.h"
 #include "engine/transfers.h"
 
@@ -45,7 +47,8 @@ public:
               const Quotient& quotient,
               SharedRates& rates);
 
-    // Runs all steps; false if no progress was possible with work left.
+    // From the barrier of the last step but one, or all steps; false if no progress was possible
+    // with work left.
     bool run();
 
     const std::vector<StepEnd>& step_ends() const { return step_ends_; }
@@ -59,6 +62,7 @@ private:
     friend class DeadlockReport;
 
     // Streams (execution.cpp)
+    void begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier);
     void begin_step(std::uint32_t r, Time now);
     void end_step(std::uint32_t r, Time now);
     void look_at(std::uint32_t stream, Time now);
@@ -161,6 +165,7 @@ private:
     const Quotient& quotient_;
     SharedRates& rates_;
     std::uint32_t num_streams_;
+    std::optional<std::vector<RoleBarrier>> barriers_;  // by role
 
     std::vector<RunTimes> run_times_;
     std::vector<StreamState> streams_;  // stream * rank classes + rank class: peers lie close

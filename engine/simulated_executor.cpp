@@ -55,14 +55,17 @@ void fill_utilisation(const SimulationInput& input,
 SimulationResult collect(const SimulationInput& input, Execution& execution) {
     SimulationResult result;
     const std::vector<StepEnd>& ends = execution.step_ends();
-    for (const StepEnd& end : ends) {
-        result.step_end.push_back(end.time);
+    const std::size_t last = ends.size() - 1;
+    result.iteration = ends[last].time;
+    result.critical_path = ends[last].path;
+    if (last > 0) {
+        result.iteration -= ends[last - 1].time;
+        result.critical_path -= ends[last - 1].path;
     }
-    result.iteration = ends.back().time;
-    result.critical_path = ends.back().path;
-    if (ends.size() > 1) {
-        result.iteration -= ends[ends.size() - 2].time;
-        result.critical_path -= ends[ends.size() - 2].path;
+    for (std::size_t step = 0; step <= last; ++step) {
+        const auto later = static_cast<std::int64_t>(last - step);
+        result.step_end.push_back(ends[step].reached ? ends[step].time
+                                                     : ends[last].time - result.iteration * later);
     }
     ORRERY_CHECK(result.critical_path.total() == result.iteration);
     result.slowest_rank = ends.back().rank;

@@ -62,6 +62,9 @@ struct SimulationInput {
     Time launch_cost;                         // of one launch on the host
     std::uint32_t steps = 2;                  // iteration_s is the last step's period
     bool fold = true;                         // false: every rank and link on its own
+    // False: if all ranks meet at the end of a step (engine/step_barrier.h), so that all steps but
+    // the first are alike, only the end of the last but one is simulated, and the last.
+    bool every_step = false;
     std::vector<RankId> traced_ranks;
     // Called now and then with the share of ops done, 0 … 1.
     std::function<void(double)> progress;
@@ -79,7 +82,10 @@ struct TracedOp {
 
 struct SimulationResult {
     Time iteration;             // end of the last step - end of the one before it
-    std::vector<Time> step_end; // by step: when the last rank's last op ended
+    // By step: when the last rank's last op ended. Of steps that were not simulated: as long before
+    // the next one's as any two ends lie apart; then all times count from the barrier of the last
+    // step but one.
+    std::vector<Time> step_end;
     // Backward along the critical path of the last step's period, accumulated forward: each op adds
     // its own time to the path of the predecessor that it started last on. Adds up to `iteration`.
     CauseTimes critical_path;
@@ -91,14 +97,15 @@ struct SimulationResult {
     std::vector<std::uint32_t> fold_class_of_rank;
     std::uint32_t fold_classes = 0;
     std::int64_t distinct_paths = 0; // footprints that the rate solver knows
-    std::int64_t flows = 0;          // transfers that shared links, all steps
+    std::int64_t flows = 0;          // transfers that shared links, all simulated steps
     std::int64_t rate_solves = 0;
-    std::int64_t simulated_ops = 0;  // over all ranks and steps, folded ranks included
+    std::int64_t simulated_ops = 0;  // over all ranks and steps, folded or not simulated included
     // By link class: mean utilisation over the last step's links of that class, 0 … 1, and the
     // utilisation of its busiest link.
     std::vector<double> link_class_utilisation_mean;
     std::vector<double> link_class_utilisation_max;
-    std::vector<TracedOp> trace;     // of the traced ranks, ordered by (rank, start)
+    // Of the traced ranks, ordered by (rank, start); from the barrier on if steps were left out.
+    std::vector<TracedOp> trace;
 };
 
 // The error of a program that can make no progress names the ops that wait on each other.

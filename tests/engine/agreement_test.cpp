@@ -51,6 +51,7 @@ void compare(std::uint64_t seed, bool symmetric, Folding& folding) {
     const ToyNetwork network(c.network);
     c.input.program = &c.program;
     c.input.network = &network;
+    c.input.every_step = true;
     const SimulationOutcome reference = reference::reference_simulate(c.input);
     ASSERT_TRUE(reference.has_value()) << "seed " << seed << reference.error().to_string();
     c.input.fold = false;

@@ -94,6 +94,9 @@ SimulationOutcome fast(SimulationInput input, bool fold) {
     return simulate(input, rates);
 }
 
+// Runs that began at a barrier so far.
+int last_steps_alone = 0;
+
 // What can be told about classes of ranks without knowing how they were found.
 void expect_plausible_folds(const Program& program,
                             const SimulationResult& result,
@@ -117,6 +120,15 @@ void expect_plausible_folds(const Program& program,
     EXPECT_EQ(std::ranges::count(first, -1), 0) << "a class without ranks";
 }
 
+// The last step again, from the barrier before it where the program has one.
+void expect_same_last_step(SimulationInput input, bool fold, const SimulationResult& whole) {
+    input.every_step = false;
+    const SimulationOutcome last = fast(input, fold);
+    ASSERT_TRUE(last.has_value()) << last.error().to_string();
+    EXPECT_EQ(last_step_difference(whole, *last), "");
+    last_steps_alone += last->trace.size() < whole.trace.size() ? 1 : 0;
+}
+
 // Fold classes when folded; 0 after a disagreement.
 std::uint32_t classes_if_agreed(const LoweredCase& c) {
     SCOPED_TRACE(c.name);
@@ -135,6 +147,7 @@ std::uint32_t classes_if_agreed(const LoweredCase& c) {
     }
     input.launch_cost = c.launch_cost;
     input.traced_ranks = spread_ranks(program.num_ranks(), c.num_traced, c.slow_rank);
+    input.every_step = true;
     const SimulationOutcome expected = reference_simulate(input);
     EXPECT_TRUE(expected.has_value()) << expected.error().to_string();
     std::uint32_t classes = 0;
@@ -159,6 +172,7 @@ std::uint32_t classes_if_agreed(const LoweredCase& c) {
         if (!fold) {
             EXPECT_EQ(classes, program.num_ranks());
         }
+        expect_same_last_step(input, fold, *actual);
     }
     return testing::Test::HasFailure() ? 0 : classes;
 }
@@ -293,6 +307,7 @@ TEST(LoweredPrograms, DrawnPlansHaveEveryFeature) {
                                             "full recompute",
                                             "selective recompute"};
     EXPECT_EQ(seen, expected);
+    EXPECT_GT(last_steps_alone, 30);
 }
 
 // --- 512 ranks ---------------------------------------------------------------------------------
@@ -326,9 +341,11 @@ TEST(LoweredPrograms, AgreeOn512RanksUnderEcmp) {
 }
 
 TEST(LoweredPrograms, AgreeOn512RanksThatFold) {
+    last_steps_alone = 0;
     const std::uint32_t classes = classes_if_agreed(megatron_512(RoutingKind::spray));
     EXPECT_GT(classes, 0u);
     EXPECT_LE(classes, kFewClasses);
+    EXPECT_EQ(last_steps_alone, 2);
 }
 
 TEST(LoweredPrograms, OneSlowRankOf512UnfoldsItsPeersOnly) {

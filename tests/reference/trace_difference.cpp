@@ -33,6 +33,21 @@ void sort_by_place(std::vector<TracedOp>& trace) {
     });
 }
 
+std::vector<TracedOp> last_step(const SimulationResult& result) {
+    const std::size_t last = result.step_end.size() - 1;
+    const Time before = last > 0 ? result.step_end[last - 1] : Time{};
+    std::vector<TracedOp> ops;
+    for (TracedOp op : result.trace) {
+        if (op.step == last) {
+            op.start -= before;
+            op.data_start -= before;
+            op.end -= before;
+            ops.push_back(op);
+        }
+    }
+    return ops;
+}
+
 }  // namespace
 
 std::string first_difference(std::vector<TracedOp> expected, std::vector<TracedOp> actual) {
@@ -52,6 +67,38 @@ std::string first_difference(std::vector<TracedOp> expected, std::vector<TracedO
         }
     }
     return difference;
+}
+
+std::string last_step_difference(const SimulationResult& expected, const SimulationResult& actual) {
+    if (expected.iteration != actual.iteration) {
+        return "iteration of " + std::to_string(expected.iteration.picoseconds()) + " and " +
+               std::to_string(actual.iteration.picoseconds());
+    }
+    if (expected.critical_path.of != actual.critical_path.of) {
+        return "critical path";
+    }
+    if (expected.busy_sum.of != actual.busy_sum.of) {
+        return "busy sum";
+    }
+    if (expected.slowest_rank != actual.slowest_rank) {
+        return "slowest rank";
+    }
+    if (expected.rank_compute != actual.rank_compute ||
+        expected.fold_class_of_rank != actual.fold_class_of_rank) {
+        return "kernel time of ranks";
+    }
+    if (expected.simulated_ops != actual.simulated_ops ||
+        expected.link_class_utilisation_mean != actual.link_class_utilisation_mean ||
+        expected.link_class_utilisation_max != actual.link_class_utilisation_max) {
+        return "ops or utilisation";
+    }
+    for (std::size_t step = 1; step < expected.step_end.size(); ++step) {
+        if (expected.step_end[step] - expected.step_end[step - 1] !=
+            actual.step_end[step] - actual.step_end[step - 1]) {
+            return "ends of steps";
+        }
+    }
+    return first_difference(last_step(expected), last_step(actual));
 }
 
 }  // namespace orrery::reference

@@ -13,4 +13,8 @@ namespace orrery::reference {
 // the traces have the same ops at the same times, in whatever order.
 std::string first_difference(std::vector<TracedOp> expected, std::vector<TracedOp> actual);
 
+// Of what holds for the last step alone, whatever was simulated before it: its ops' times count
+// from the end of the last step but one. For results of the simulated executor.
+std::string last_step_difference(const SimulationResult& expected, const SimulationResult& actual);
+
 }  // namespace orrery::reference
