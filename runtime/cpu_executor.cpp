@@ -1,53 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu_executor.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <new>
 #include <set>
 
 #include "engine/check.h"
+#include "models/segment_builder.h"
 #include "runtime/cpu_kernels.h"
 #include "runtime/kernel_operands.h"
 
 namespace orrery {
 namespace {
 
-// Why this op can't be executed, or empty.
-std::string why_not(const Program& program, const Op& op) {
-    if (op.kind != OpKind::kernel) {
-        return "communication between ranks is not executed yet";
-    }
-    std::string why = why_not_on_cpu(program.kernels[op.payload]);
-    return why.empty() ? check_kernel_operands(program, op) : why;
+bool carries_activations(const Program& program, const Slot& slot) {
+    const std::vector<Op>& ops = program.segment_of(slot).ops;
+    return (slot.pass == Pass::receive && ops.front().stream == kForwardReceiveStream) ||
+           (slot.pass == Pass::send && ops.front().stream == kForwardSendStream);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(const Program& program, RankId rank) {
+std::string CpuExecutor::why_not(const Op& op) const {
+    if (op.kind != OpKind::kernel) {
+        return communication_ ? communication_->why_not(op)
+                              : "communication needs a transport between the ranks";
+    }
+    std::string why = why_not_on_cpu(program_.kernels[op.payload]);
+    return why.empty() ? check_kernel_operands(program_, op) : why;
+}
+
+Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(const Program& program,
+                                                         RankId rank,
+                                                         Transport* transport) {
+    std::unique_ptr<CpuExecutor> executor;
+    try {
+        executor.reset(new CpuExecutor(program, rank));
+    } catch (const std::bad_alloc&) {
+        return fail("", "not enough memory for the tensors of a training step");
+    }
+    if (transport != nullptr && program.num_ranks() > 1) {
+        executor->communication_ = std::make_unique<CollectiveOps>(program, rank, *transport);
+    }
     std::set<SegmentId> seen;
-    for (const Slot& slot : program.roles[index(program.role_of(rank))].slots) {
+    for (const Slot& slot : executor->role_.slots) {
         if (!seen.insert(slot.segment).second) {
             continue;
         }
         for (const Op& op : program.segment_of(slot).ops) {
-            if (std::string why = why_not(program, op); !why.empty()) {
+            if (std::string why = executor->why_not(op); !why.empty()) {
                 return fail(program.segment_of(slot).name + ", " + program.names[op.name],
                             std::move(why));
             }
         }
     }
-    try {
-        return std::unique_ptr<CpuExecutor>(new CpuExecutor(program, rank));
-    } catch (const std::bad_alloc&) {
-        return fail("", "not enough memory for the tensors of a training step");
-    }
+    return executor;
 }
 
 CpuExecutor::CpuExecutor(const Program& program, RankId rank)
     : program_(program),
       rank_(rank),
       role_(program.roles[index(program.role_of(rank))]),
-      plan_(program, program.role_of(rank)) {
+      plan_(program, program.role_of(rank)),
+      shards_(program, rank) {
     const auto bytes = static_cast<std::size_t>(plan_.bytes());
     arena_.reset(new (std::align_val_t{kTensorAlignment}) std::byte[bytes]);
     std::memset(arena_.get(), 0, bytes);
@@ -75,22 +92,45 @@ TensorView CpuExecutor::view(TensorId tensor, std::int32_t micro_batch) {
     return offset < 0 ? TensorView{} : at(offset, program_.tensors[index(tensor)]);
 }
 
-BoundOp CpuExecutor::bind(std::uint32_t slot, const Op& op) {
+BoundOperand CpuExecutor::bind(std::uint32_t slot, const Operand& operand) {
+    const Tensor& tensor = program_.tensors[index(operand.tensor)];
+    return {.view = at(plan_.offset(slot, operand.tensor), tensor),
+            .tensor = &tensor,
+            .transposed = operand.transposed};
+}
+
+BoundOp CpuExecutor::bind_kernel(std::uint32_t slot, const Op& op) {
     BoundOp bound{.program = program_,
                   .rank = rank_,
                   .call = program_.kernels[op.payload],
                   .reads = {},
                   .writes = {},
                   .accumulates = {}};
+    const bool optimizer = role_.slots[slot].pass == Pass::optimizer;
+    const bool norm = bound.call.kind == KernelKind::gradient_norm;
     for (std::uint32_t i = 0; i < op.num_operands; ++i) {
         const Operand& operand = program_.operands[op.first_operand + i];
-        const Tensor& tensor = program_.tensors[index(operand.tensor)];
         auto& list = operand.access == Access::read    ? bound.reads
                      : operand.access == Access::write ? bound.writes
                                                        : bound.accumulates;
-        list.push_back({.view = at(plan_.offset(slot, operand.tensor), tensor),
-                        .tensor = &tensor,
-                        .transposed = operand.transposed});
+        list.push_back(bind(slot, operand));
+        if (optimizer) {
+            const ElementRange own =
+                norm ? shards_.own_in_norm(operand.tensor) : shards_.own(operand.tensor);
+            list.back().view = slice(list.back().view, own.first, own.count);
+        }
+    }
+    return bound;
+}
+
+BoundTransfer CpuExecutor::bind_transfer(std::uint32_t slot, const Op& op) {
+    BoundTransfer bound;
+    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+        const Operand& operand = program_.operands[op.first_operand + i];
+        auto& list = operand.access == Access::read    ? bound.reads
+                     : operand.access == Access::write ? bound.writes
+                                                       : bound.accumulates;
+        list.push_back(bind(slot, operand));
     }
     return bound;
 }
@@ -101,26 +141,44 @@ void CpuExecutor::begin_step() {
     }
 }
 
-void CpuExecutor::run_slot(std::uint32_t slot) {
+Result<void> CpuExecutor::run_slot(std::uint32_t slot) {
     for (const Op& op : program_.segment_of(role_.slots[slot]).ops) {
-        run_on_cpu(bind(slot, op));
-    }
-}
-
-void CpuExecutor::run_step() {
-    begin_step();
-    for (std::uint32_t s = 0; s < role_.slots.size(); ++s) {
-        run_slot(s);
-    }
-}
-
-void CpuExecutor::run_forward() {
-    begin_step();
-    for (std::uint32_t s = 0; s < role_.slots.size(); ++s) {
-        if (role_.slots[s].pass == Pass::forward) {
-            run_slot(s);
+        if (op.kind == OpKind::kernel) {
+            run_on_cpu(bind_kernel(slot, op));
+        } else if (const auto done = communication_->run(op, bind_transfer(slot, op)); !done) {
+            Error error = done.error();
+            error.what = fmt::format("{}, {}: {}",
+                                     program_.segment_of(role_.slots[slot]).name,
+                                     program_.names[op.name],
+                                     error.what);
+            return unexpected<Error>(std::move(error));
         }
     }
+    return {};
+}
+
+Result<void> CpuExecutor::run_step() {
+    begin_step();
+    for (std::uint32_t s = 0; s < role_.slots.size(); ++s) {
+        if (const Result<void> done = run_slot(s); !done) {
+            return done;
+        }
+    }
+    return communication_ ? communication_->end_step() : Result<void>{};
+}
+
+Result<void> CpuExecutor::run_forward() {
+    begin_step();
+    for (std::uint32_t s = 0; s < role_.slots.size(); ++s) {
+        const Slot& slot = role_.slots[s];
+        // Messages of activations go forward with the chunk's forward passes, gradients do not.
+        const bool forward = slot.pass == Pass::forward || slot.pass == Pass::parameter_sync ||
+                             carries_activations(program_, slot);
+        if (const Result<void> done = forward ? run_slot(s) : Result<void>{}; !done) {
+            return done;
+        }
+    }
+    return communication_ ? communication_->end_step() : Result<void>{};
 }
 
 }  // namespace orrery

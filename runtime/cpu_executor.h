@@ -4,7 +4,8 @@
 // program order. Memory is one arena by MemoryPlan.
 //
 // Before a step the host writes the tensors that are marked `input`. Gradients that persist and
-// tensors of the step start it as zeros.
+// tensors of the step start it as zeros. Where data-parallel ranks share the optimizer's work
+// (runtime/parameter_shards.h) its kernels get this rank's parts of gradients and weights.
 #pragma once
 
 #include <memory>
@@ -14,14 +15,19 @@
 #include "engine/result.h"
 #include "kernels/tensor_view.h"
 #include "runtime/bound_op.h"
+#include "runtime/collective_ops.h"
 #include "runtime/memory_plan.h"
+#include "runtime/parameter_shards.h"
 
 namespace orrery {
 
 class CpuExecutor {
 public:
-    // Fails if the Program has ops that can't be executed here.
-    static Result<std::unique_ptr<CpuExecutor>> create(const Program& program, RankId rank);
+    // Fails if the Program has ops that can't be executed here. `transport` joins the Program's
+    // ranks and must outlive the executor; a Program of one rank needs none.
+    static Result<std::unique_ptr<CpuExecutor>> create(const Program& program,
+                                                       RankId rank,
+                                                       Transport* transport = nullptr);
 
     const Program& program() const { return program_; }
     const Role& role() const { return role_; }
@@ -30,15 +36,24 @@ public:
     // A tensor that outlives slots; empty if this rank has none.
     TensorView view(TensorId tensor, std::int32_t micro_batch = -1);
 
-    void run_step();
+    RankId rank() const { return rank_; }
+    const ParameterShards& shards() const { return shards_; }
+    // For what the loop around the Program has to agree on; empty for one rank.
+    CollectiveOps* communication() { return communication_.get(); }
+
+    // Fail if another rank does not answer: this executor is of no further use then.
+    Result<void> run_step();
     // Only the forward passes: for evaluation. Weights and optimizer state stay as they are.
-    void run_forward();
+    Result<void> run_forward();
 
 private:
     CpuExecutor(const Program& program, RankId rank);
+    std::string why_not(const Op& op) const;
     void begin_step();
-    void run_slot(std::uint32_t slot);
-    BoundOp bind(std::uint32_t slot, const Op& op);
+    Result<void> run_slot(std::uint32_t slot);
+    BoundOperand bind(std::uint32_t slot, const Operand& operand);
+    BoundOp bind_kernel(std::uint32_t slot, const Op& op);
+    BoundTransfer bind_transfer(std::uint32_t slot, const Op& op);
     TensorView at(std::int64_t offset, const Tensor& tensor);
 
     struct FreeArena {
@@ -49,6 +64,8 @@ private:
     RankId rank_;
     const Role& role_;
     MemoryPlan plan_;
+    ParameterShards shards_;
+    std::unique_ptr<CollectiveOps> communication_;
     std::unique_ptr<std::byte[], FreeArena> arena_;
     std::vector<TensorView> zeroed_;  // at the begin of a step
 };

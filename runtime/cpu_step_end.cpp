@@ -77,7 +77,7 @@ void run_adamw(const BoundOp& op) {
                     .parameter = weight.view});
         first += size;
     }
-    ORRERY_CHECK(first == elements);
+    ORRERY_CHECK(first <= elements);  // shards may be padded
 }
 
 }  // namespace orrery

@@ -11,33 +11,117 @@ ElementRange shard_range(std::int64_t elements, std::int64_t parts, std::int64_t
     return {first, std::min(part, elements - first)};
 }
 
+namespace {
+
+struct OperandLists {
+    std::vector<TensorId> reads;
+    std::vector<TensorId> writes;
+    std::vector<TensorId> accumulates;
+};
+
+OperandLists operands_of(const Program& program, const Op& op) {
+    OperandLists lists;
+    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+        const Operand& operand = program.operands[op.first_operand + i];
+        auto& list = operand.access == Access::read    ? lists.reads
+                     : operand.access == Access::write ? lists.writes
+                                                       : lists.accumulates;
+        list.push_back(operand.tensor);
+    }
+    return lists;
+}
+
+}  // namespace
+
 ParameterShards::ParameterShards(const Program& program, RankId rank) : program_(program) {
-    for (const Slot& slot : program.roles[index(program.role_of(rank))].slots) {
+    const Role& role = program.roles[index(program.role_of(rank))];
+    find_gathers(role, rank);
+    find_gradients(role, rank);
+}
+
+void ParameterShards::find_gathers(const Role& role, RankId rank) {
+    for (const Slot& slot : role.slots) {
         if (slot.pass != Pass::parameter_sync) {
             continue;
         }
-        for (const Op& op : program.segment_of(slot).ops) {
+        for (const Op& op : program_.segment_of(slot).ops) {
             if (op.kind != OpKind::collective) {
                 continue;
             }
-            const Group& group = program.groups[index(program.collectives[op.payload].group)];
-            const std::vector<RankId> members = program.mesh.members(group, rank);
+            const Group& group = program_.groups[index(program_.collectives[op.payload].group)];
+            const std::vector<RankId> members = program_.mesh.members(group, rank);
             const auto self = std::ranges::find(members, rank);
-            const Place place{static_cast<std::int64_t>(members.size()), self - members.begin()};
-            for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-                places_[program.operands[op.first_operand + i].tensor] = place;
+            gather_axes_ |= group.axes;
+            for (const TensorId weight : operands_of(program_, op).writes) {
+                places_[weight] = {static_cast<std::int64_t>(members.size()),
+                                   self - members.begin()};
             }
         }
     }
 }
 
-ElementRange ParameterShards::own(TensorId weight) const {
-    const Tensor& tensor = program_.tensors[index(weight)];
+// The optimizer pairs gradients with weights; the collective after the norm tells who adds it up;
+// one over a subset of stages that sums a gradient is the tied embedding's.
+void ParameterShards::find_gradients(const Role& role, RankId rank) {
+    std::vector<std::pair<TensorId, TensorId>> pairs;  // gradient, weight
+    std::uint32_t norm_axes = 0;
+    for (const Slot& slot : role.slots) {
+        for (const Op& op : program_.segment_of(slot).ops) {
+            const OperandLists lists = operands_of(program_, op);
+            if (op.kind == OpKind::collective && slot.pass == Pass::optimizer) {
+                norm_axes = program_.groups[index(program_.collectives[op.payload].group)].axes;
+            } else if (op.kind == OpKind::collective && slot.pass == Pass::gradient_sync) {
+                const Group& group = program_.groups[index(program_.collectives[op.payload].group)];
+                const bool copy =
+                    !group.subset.empty() &&
+                    program_.mesh.coordinate(rank, group.subset_axis) != group.subset.front();
+                copies_.insert(copies_.end(),
+                               lists.accumulates.begin(),
+                               copy ? lists.accumulates.end() : lists.accumulates.begin());
+            } else if (op.kind == OpKind::kernel && slot.pass == Pass::optimizer &&
+                       !lists.writes.empty() && lists.reads.size() > lists.writes.size()) {
+                for (std::size_t i = 0; i < lists.writes.size(); ++i) {
+                    pairs.emplace_back(lists.reads[i], lists.writes[i]);
+                }
+            }
+        }
+    }
+    for (const auto& [gradient, weight] : pairs) {
+        if (const auto place = places_.find(weight); place != places_.end()) {
+            places_[gradient] = place->second;
+        }
+        if (!counts(program_.tensors[index(weight)], rank, norm_axes)) {
+            copies_.push_back(gradient);
+        }
+    }
+}
+
+// Whether no rank with smaller coordinates in the norm's group has the same elements. Stages
+// differ, and so do the parts of those who share the optimizer's work.
+bool ParameterShards::counts(const Tensor& weight, RankId rank, std::uint32_t norm_axes) const {
+    for (std::uint32_t axis = 0; axis < weight.layout.size(); ++axis) {
+        const bool copied = (norm_axes >> axis & 1u) != 0 && axis != program_.role_axis &&
+                            (gather_axes_ >> axis & 1u) == 0 &&
+                            weight.layout[axis].placement != Placement::shard;
+        if (copied && program_.mesh.coordinate(rank, axis) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+ElementRange ParameterShards::own(TensorId id) const {
+    const Tensor& tensor = program_.tensors[index(id)];
     const std::int64_t elements = tensor.bytes.count() / size_bytes(tensor.dtype);
-    const auto place = places_.find(weight);
+    const auto place = places_.find(id);
     return place == places_.end()
                ? ElementRange{0, elements}
                : shard_range(elements, place->second.parts, place->second.position);
+}
+
+ElementRange ParameterShards::own_in_norm(TensorId gradient) const {
+    const bool copy = std::ranges::find(copies_, gradient) != copies_.end();
+    return copy ? ElementRange{} : own(gradient);
 }
 
 }  // namespace orrery

@@ -27,16 +27,26 @@ public:
     ParameterShards(const Program& program, RankId rank);
 
     // Of a parameter's rank-local elements those that this rank updates: all of them if nobody
-    // shares the work.
-    ElementRange own(TensorId weight) const;
+    // shares the work. For a weight or its gradient; any other tensor is whole.
+    ElementRange own(TensorId tensor) const;
+    // The same of a gradient, but empty where another rank that takes part in the sum of the norm
+    // has the very same elements: copies along a mesh axis count where their coordinate is 0, and
+    // the tied embedding's copy on another pipeline stage does not count.
+    ElementRange own_in_norm(TensorId gradient) const;
 
 private:
     struct Place {
         std::int64_t parts = 1;
         std::int64_t position = 0;
     };
+    void find_gathers(const Role& role, RankId rank);
+    void find_gradients(const Role& role, RankId rank);
+    bool counts(const Tensor& weight, RankId rank, std::uint32_t norm_axes) const;
+
     const Program& program_;
     std::map<TensorId, Place> places_;
+    std::uint32_t gather_axes_ = 0;  // along which parameters are sharded
+    std::vector<TensorId> copies_;   // gradients that do not count in the norm
 };
 
 }  // namespace orrery
