@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/train.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "scenarios/commands/exit_status.h"
+#include "tests/scenarios/commands/command_run.h"
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+constexpr const char* kScenario =
+    "cluster: {nodes: 1, node: cpu-core}\n"
+    "model: {num_layers: 1, hidden_size: 16, num_attention_heads: 2, seq_length: 16,\n"
+    "        vocab_size: 256}\n"
+    "plan: {micro_batch_size: 2, global_batch_size: 4, precision: fp32}\n"
+    "job: {steps: 4, dataset: text.txt, log_interval: 2, validation_share: 0.2}\n";
+
+std::string text() {
+    std::string words;
+    for (int i = 0; i < 40; ++i) {
+        words += "to be or not to be; ";
+    }
+    return words;
+}
+
+CommandRun train(const TestFolder& folder,
+                 const std::string& scenario,
+                 const std::vector<std::string>& overrides = {}) {
+    TrainArguments arguments;
+    arguments.file = folder.write("s.yaml", scenario);
+    arguments.overrides = overrides;
+    return run_command([&] { return train_command(arguments); });
+}
+
+void expect_error(const CommandRun& run, const std::string& message) {
+    EXPECT_EQ(run.status, kExitUserError);
+    EXPECT_NE(run.err.find(message), std::string::npos) << run.err;
+}
+
+TEST(TrainCommand, TrainsAndPrintsItsLoss) {
+    const TestFolder folder;
+    folder.write("text.txt", text());
+    const CommandRun run = train(folder, kScenario);
+    EXPECT_EQ(run.status, kExitOk) << run.err;
+    EXPECT_EQ(run.err, "");
+    EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 4) << run.out;
+    EXPECT_EQ(run.out.substr(0, 3), "s: ");
+    EXPECT_NE(run.out.find(" iteration        4/       4 | consumed samples:           16 |"),
+              std::string::npos);
+    EXPECT_NE(run.out.find(" validation loss at iteration 4 |"), std::string::npos);
+}
+
+TEST(TrainCommand, ExampleOfTheRepositoryTrains) {
+    TrainArguments arguments;
+    arguments.file = ORRERY_SOURCE_DIR "/scenarios/train-tiny-cpu.yaml";
+    arguments.overrides = {"job.steps=2", "job.eval_steps=1", "model.num_layers=1"};
+    const CommandRun run = run_command([&] { return train_command(arguments); });
+    EXPECT_EQ(run.status, kExitOk) << run.err;
+}
+
+TEST(TrainCommand, ErrorsNameTheirPlaceInTheScenario) {
+    const TestFolder folder;
+    expect_error(train(folder, kScenario), "s.yaml:5:26: error: ");
+    expect_error(train(folder, kScenario), "text.txt there is no such file");
+    folder.write("text.txt", text());
+    expect_error(train(folder, kScenario, {"job.dataset=[text.txt, no.txt]"}), "job.dataset");
+    expect_error(train(folder, kScenario, {"model.vocab_size=64"}),
+                 "s.yaml:5:26: error: the dataset has a vocabulary of 256 tokens, more than "
+                 "model.vocab_size 64");
+    expect_error(train(folder, kScenario, {"model.seq_length=4096"}), "s.yaml:5:26: error: ");
+    expect_error(train(folder, kScenario, {"cluster.nodes=2", "cluster.fabric=single-switch-100"}),
+                 "--set cluster.nodes: error: training runs on one device");
+    expect_error(train(folder, kScenario, {"model.dropout=0.1"}), "--set model.dropout: error: ");
+    expect_error(train(folder, kScenario, {"job.stepps=4"}),
+                 "error: unknown key 'stepps' in 'job'");
+    std::string without = kScenario;
+    without.resize(without.find("job:"));
+    expect_error(train(folder, without), "job.dataset is missing");
+    expect_error(train(folder, without + "job: {seed: 1}\n"), "s.yaml:5:6: error: training needs");
+}
+
+TEST(TrainCommand, ADivergingRunEndsWithAnError) {
+    const TestFolder folder;
+    folder.write("text.txt", text());
+    const CommandRun run = train(
+        folder,
+        kScenario,
+        {"job.learning_rate=100", "job.steps=200", "job.clip_grad=0", "job.weight_decay=100"});
+    expect_error(run, "smaller job.learning_rate");
+}
+
+TEST(TokenizeCommand, MakesADatasetOfTexts) {
+    const TestFolder folder;
+    TokenizeArguments arguments;
+    arguments.texts = {folder.write("a.txt", text())};
+    arguments.output = (folder / "tokens").string();
+    const CommandRun run = run_command([&] { return tokenize_command(arguments); });
+    EXPECT_EQ(run.status, kExitOk) << run.err;
+    EXPECT_NE(run.out.find("800 tokens, vocabulary 256"), std::string::npos) << run.out;
+    folder.write("text.txt", text());
+    const auto losses = [](const CommandRun& trained) {  // all but the times
+        return trained.out.substr(trained.out.find("lm loss"));
+    };
+    EXPECT_EQ(losses(train(folder, kScenario, {"job.dataset=tokens", "job.log_interval=4"})),
+              losses(train(folder, kScenario, {"job.log_interval=4"})));
+    arguments.texts = {(folder / "nothing").string()};
+    expect_error(run_command([&] { return tokenize_command(arguments); }), "no such file");
+}
+
+}  // namespace
+}  // namespace orrery
