@@ -186,6 +186,15 @@ void create_parameters(ProgramTables& tables,
                                         model.vocab_size,
                                         layouts.column_weight,
                                         model.tied_embeddings);
+            if (model.tied_embeddings) {  // a copy, on another stage than the embedding
+                for (const TensorId t : {chunk.output.stored,
+                                         chunk.output.weight,
+                                         chunk.output.gradient,
+                                         chunk.output.gradient_shard}) {
+                    tables.program().tensors[index(t)].parameter =
+                        "embedding.word_embeddings.weight";
+                }
+            }
         }
     }
 }

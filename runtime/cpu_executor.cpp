@@ -181,4 +181,14 @@ Result<void> CpuExecutor::run_forward() {
     return communication_ ? communication_->end_step() : Result<void>{};
 }
 
+Result<void> CpuExecutor::gather_parameters() {
+    for (std::uint32_t s = 0; s < role_.slots.size(); ++s) {
+        const bool gathers = role_.slots[s].pass == Pass::parameter_sync;
+        if (const Result<void> done = gathers ? run_slot(s) : Result<void>{}; !done) {
+            return done;
+        }
+    }
+    return {};
+}
+
 }  // namespace orrery

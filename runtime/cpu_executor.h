@@ -45,6 +45,8 @@ public:
     Result<void> run_step();
     // Only the forward passes: for evaluation. Weights and optimizer state stay as they are.
     Result<void> run_forward();
+    // Brings the weights up to date where the Program does so only at the start of the next step.
+    Result<void> gather_parameters();
 
 private:
     CpuExecutor(const Program& program, RankId rank);

@@ -109,14 +109,15 @@ void initialise_weights(CpuExecutor& executor, const InitialWeights& options) {
         const Tensor& tensor = program.tensors[index(id)];
         const TensorView weight = executor.view(id);
         ORRERY_CHECK(weight.size == tensor.global_shape[0] * tensor.global_shape[1]);
+        const ElementRange own = executor.shards().own(id);
         for (std::int64_t i = 0; i < weight.size; ++i) {
             const float value = writer.value(tensor, i);
             store(weight, i, value);
-            if (call.dtype != Dtype::fp32) {
-                store(state, master + i, value);
+            if (call.dtype != Dtype::fp32 && i >= own.first && i < own.first + own.count) {
+                store(state, master + i - own.first, value);
             }
         }
-        master += weight.size;
+        master += own.count;
     }
 }
 
