@@ -37,9 +37,9 @@ enum class CollectiveKind : std::uint8_t {
 };
 std::string_view name(CollectiveKind kind);
 
-// Operands of an op: those that it reads, then those it writes, then those it accumulates into, each
-// in the order that runtime/kernel_operands.h documents. In-place aliases are write operands of the
-// same tensor that is read.
+// Operands of an op: those that it reads, writes, accumulates into, each in the order that
+// runtime/kernel_operands.h documents. In-place aliases are write operands of the same tensor that
+// is read.
 enum class Access : std::uint8_t { read, write, accumulate };
 struct Operand {
     TensorId tensor{};
