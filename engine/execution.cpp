@@ -42,7 +42,10 @@ Execution::Execution(const SimulationInput& input,
     }
     for (const ChannelClass& channel : quotient.channels) {
         channels_.push_back({.first_message = transfers.channels[channel.channel].first_message,
-                             .num_members = channel.num_members});
+                             .num_members = channel.num_members,
+                             .first_disturbed = channel.first_disturbed,
+                             .num_disturbed = channel.num_disturbed,
+                             .mostly_alone = channel.mostly_alone});
     }
     for (std::uint32_t s = 0; s < num_streams_; ++s) {
         for (std::uint32_t r = 0; r < ranks_.size(); ++r) {

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/event_queue.h"
@@ -94,10 +95,21 @@ private:
     void begin_transfer(std::uint32_t id, Time now);
     void continue_transfer(std::uint32_t id, Time now);
     void start_parts(std::uint32_t id, Time now);
+    void own_flow(std::uint32_t id, FlowId flow);
     void end_transfer(std::uint32_t id, Time now);
     void end_part(std::uint32_t stream, const OpenTransfer& transfer, Time now);
     void transfer_event(std::uint32_t id, Time now);
     void flows_end(Time now);
+
+    // Transfers that nothing disturbs (execution_lone.cpp)
+    bool begin_alone(std::uint32_t id, Time now);
+    void join_flows(std::uint32_t id, Time now);
+    void end_alone_or_not(std::uint32_t id);
+    void disturb(std::uint32_t channel, std::int32_t change);
+    std::span<const std::uint32_t> disturbed_by(std::uint32_t channel) const {
+        return {quotient_.disturbed.data() + channels_[channel].first_disturbed,
+                channels_[channel].num_disturbed};
+    }
 
     // Teams (execution_teams.cpp)
     void set_up_teams();

@@ -165,6 +165,7 @@ std::uint32_t Execution::open_transfer(std::uint32_t c,
     transfer.phase = 0;
     transfer.pending = 0;
     transfer.in_latency = false;
+    transfer.lone = false;
     transfer.promised = false;
     transfer.participants.clear();
     transfer.next = channel.open;
@@ -187,7 +188,9 @@ void Execution::begin_transfer(std::uint32_t t, Time now) {
     transfer.data_start = now;
     const Message& message = transfers_.messages[transfer.message];
     if (!message.fixed) {
-        continue_transfer(t, now);
+        if (!begin_alone(t, now)) {
+            continue_transfer(t, now);
+        }
     } else if (message.alone == Time{}) {
         end_transfer(t, now);
     } else if (message.alone < Time::max()) {
@@ -238,13 +241,16 @@ void Execution::start_parts(std::uint32_t t, Time now) {
             }
             continue;
         }
-        const FlowId flow = rates_.start(now, quotient_.footprints[p], part.bytes, part.rate_max);
-        if (index(flow) >= flow_owner_.size()) {
-            flow_owner_.resize(index(flow) + 1);
-        }
-        flow_owner_[index(flow)] = t;
-        rates_changed_ = true;
+        own_flow(t, rates_.start(now, quotient_.footprints[p], part.bytes, part.rate_max));
     }
+}
+
+void Execution::own_flow(std::uint32_t t, FlowId flow) {
+    if (index(flow) >= flow_owner_.size()) {
+        flow_owner_.resize(index(flow) + 1);
+    }
+    flow_owner_[index(flow)] = t;
+    rates_changed_ = true;
 }
 
 void Execution::transfer_event(std::uint32_t t, Time now) {
@@ -253,6 +259,10 @@ void Execution::transfer_event(std::uint32_t t, Time now) {
         if (transfer.promised) {
             keep_promises(t, now);
         }
+        end_transfer(t, now);
+        return;
+    }
+    if (transfer.lone) {
         end_transfer(t, now);
         return;
     }
@@ -287,6 +297,9 @@ void Execution::flows_end(Time now) {
 
 void Execution::end_transfer(std::uint32_t t, Time now) {
     close_transfer(t);
+    if (!transfers_.messages[pool_[t].message].fixed) {
+        end_alone_or_not(t);
+    }
     // Ends of ops only make streams ready: nothing below opens a transfer.
     const OpenTransfer& transfer = pool_[t];
     const std::uint32_t team = channels_[transfer.channel].team;

@@ -80,6 +80,13 @@ public:
     virtual FootprintId add_footprint(std::span<const LinkShare> footprint) = 0;
     // Bytes > 0. The flow has no rate until settle().
     virtual FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) = 0;
+    // Of one that has gone at `rate_max` since `since`, when nobody shared its links. Its work is
+    // not done yet.
+    virtual FlowId start_under_way(Time now,
+                                   FootprintId footprint,
+                                   Bytes bytes,
+                                   Bandwidth rate_max,
+                                   Time since) = 0;
     // Recomputes the rates that the starts and ends of this instant change.
     virtual void settle(Time now) = 0;
     // When the first flow in flight ends at present rates; Time::max() if none does.

@@ -6,6 +6,7 @@
 
 #include "engine/check.h"
 #include "engine/folding.h"
+#include "engine/lone_channels.h"
 
 namespace orrery {
 
@@ -168,7 +169,9 @@ private:
             }
         }
         std::map<std::vector<LinkShare>, std::uint32_t, SharesLess> known;
-        std::vector<std::uint32_t> number(transfers_.parts.size(), kNone);
+        PartFootprints solved{.footprint_of_part = {}, .footprints = {}};
+        std::vector<std::uint32_t>& number = solved.footprint_of_part;
+        number.assign(transfers_.parts.size(), kNone);
         std::vector<const std::vector<LinkShare>*> distinct;
         for (const PartRange& range : ranges) {
             for (std::uint32_t p = range.first; p < range.last; ++p) {
@@ -186,7 +189,7 @@ private:
         const std::vector<bool> needed = needed_links(distinct);
         std::vector<FootprintId> ids;
         for (const std::vector<LinkShare>* footprint : distinct) {
-            std::vector<LinkShare> kept;
+            std::vector<LinkShare>& kept = solved.footprints.emplace_back();
             std::copy_if(footprint->begin(),
                          footprint->end(),
                          std::back_inserter(kept),
@@ -197,6 +200,7 @@ private:
             out_.footprints.push_back(n == kNone ? kNoLinks : ids[n]);
         }
         out_.distinct_footprints = static_cast<std::int64_t>(distinct.size());
+        find_lone_channels(transfers_, input_.network->links(), solved, out_);
     }
 
     // Links that carry the same of every footprint bind together, and then the narrowest of them

@@ -71,6 +71,12 @@ struct ChannelState {
     std::uint32_t num_members = 0;
     std::uint32_t team = kNoTeam;  // the one that meets on it
     std::uint32_t open = kNoTransfer;
+    std::uint32_t first_disturbed = 0;  // Quotient::disturbed
+    std::uint32_t num_disturbed = 0;
+    // Of one that is mostly alone: the transfer that is, or how many flows share links with it.
+    std::uint32_t lone = kNoTransfer;
+    std::int32_t busy = 0;
+    bool mostly_alone = false;
 };
 
 struct OpenTransfer {
@@ -85,6 +91,7 @@ struct OpenTransfer {
     std::uint32_t generation = 0;
     std::uint32_t next = kNoTransfer;  // open on the same channel
     bool in_latency = false;
+    bool lone = false;  // no flow, and ends when it would alone
     bool promised = false;                    // to a participant that is still under way
     std::vector<std::uint32_t> participants;  // streams, as positions in Execution::streams_
 };

@@ -45,6 +45,16 @@ FlowId FlowProgress::add(Bytes bytes) {
     return FlowId{flow};
 }
 
+FlowId FlowProgress::add_under_way(Bytes bytes, Time since, Bandwidth rate) {
+    const FlowId id = add(bytes);
+    const auto number = static_cast<std::uint32_t>(index(id));
+    Flow& flow = flows_[number];
+    flow.since = since.picoseconds();
+    flow.rate = rate.bits_per_second();
+    queue(number, end_of(flow.remaining, flow.since, flow.rate));
+    return id;
+}
+
 void FlowProgress::set_rate(Time now, FlowId id, Bandwidth rate) {
     const auto number = static_cast<std::uint32_t>(index(id));
     Flow& flow = flows_[number];

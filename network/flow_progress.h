@@ -20,6 +20,8 @@ class FlowProgress {
 public:
     // A transfer without a rate. Ids of removed transfers are used again, the latest freed first.
     FlowId add(Bytes bytes);
+    // One that has had a rate since `since`, and whose end lies ahead.
+    FlowId add_under_way(Bytes bytes, Time since, Bandwidth rate);
     // From `now` on; zero stops the transfer.
     void set_rate(Time now, FlowId flow, Bandwidth rate);
     Bandwidth rate(FlowId flow) const {

@@ -44,9 +44,21 @@ FluidRates::Level FluidRates::bound_of(FootprintId footprint) {
 }
 
 FlowId FluidRates::start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) {
+    const FlowId id = progress_.add(bytes);
+    enter(now, id, footprint, rate_max);
+    return id;
+}
+
+FlowId FluidRates::start_under_way(
+    Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max, Time since) {
+    const FlowId id = progress_.add_under_way(bytes, since, rate_max);
+    enter(now, id, footprint, rate_max);
+    return id;
+}
+
+void FluidRates::enter(Time now, FlowId id, FootprintId footprint, Bandwidth rate_max) {
     ORRERY_CHECK(now >= now_);
     now_ = now;
-    const FlowId id = progress_.add(bytes);
     const std::uint32_t f = number(id);
     if (f == flows_.size()) {
         flows_.emplace_back();
@@ -73,7 +85,6 @@ FlowId FluidRates::start(Time now, FootprintId footprint, Bytes bytes, Bandwidth
     }
     new_flows_.push_back(f);
     ++num_flows_started_;
-    return id;
 }
 
 void FluidRates::pop_completed(Time now, std::vector<FlowId>& ended) {

@@ -41,6 +41,11 @@ public:
     FootprintId add_footprint(std::span<const LinkShare> footprint) override;
     // A footprint without links needs a rate_max.
     FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) override;
+    FlowId start_under_way(Time now,
+                           FootprintId footprint,
+                           Bytes bytes,
+                           Bandwidth rate_max,
+                           Time since) override;
     void settle(Time now) override;
     Time next_completion() const override { return progress_.next_end(); }
     // Replaces `ended`.
@@ -83,6 +88,7 @@ private:
         std::uint32_t id;  // a link or a flow
     };
 
+    void enter(Time now, FlowId id, FootprintId footprint, Bandwidth rate_max);
     Level bound_of(FootprintId footprint);
     std::uint32_t take_places(std::size_t count);
     void give_places(std::uint32_t first, std::size_t count);

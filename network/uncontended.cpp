@@ -38,13 +38,24 @@ FootprintId UncontendedRates::add_footprint(std::span<const LinkShare> footprint
 
 FlowId UncontendedRates::start(Time, FootprintId footprint, Bytes bytes, Bandwidth rate_max) {
     const FlowId flow = progress_.add(bytes);
+    enter(flow, footprint, rate_max);
+    return flow;
+}
+
+FlowId UncontendedRates::start_under_way(
+    Time, FootprintId footprint, Bytes bytes, Bandwidth rate_max, Time since) {
+    const FlowId flow = progress_.add_under_way(bytes, since, rate_max);
+    enter(flow, footprint, rate_max);
+    return flow;
+}
+
+void UncontendedRates::enter(FlowId flow, FootprintId footprint, Bandwidth rate_max) {
     flows_.resize(progress_.num_ids());
     const Bandwidth cap = rate_max == Bandwidth{} ? kUnlimited : rate_max;
     ORRERY_CHECK(cap < kUnlimited || narrowest_[index(footprint)] < kUnlimited);
     flows_[index(flow)] = Flow{.footprint = footprint, .rate_max = cap, .in_flight = true};
     new_flows_.push_back(flow);
     ++num_flows_started_;
-    return flow;
 }
 
 void UncontendedRates::settle(Time now) {

@@ -21,6 +21,11 @@ public:
     FootprintId add_footprint(std::span<const LinkShare> footprint) override;
     // A footprint without links needs a rate_max.
     FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) override;
+    FlowId start_under_way(Time now,
+                           FootprintId footprint,
+                           Bytes bytes,
+                           Bandwidth rate_max,
+                           Time since) override;
     void settle(Time now) override;
     Time next_completion() const override { return progress_.next_end(); }
     // Replaces `ended`.
@@ -36,6 +41,7 @@ private:
         Bandwidth rate_max;
         bool in_flight = false;
     };
+    void enter(FlowId flow, FootprintId footprint, Bandwidth rate_max);
     void update_rate(Time now, FlowId flow);
 
     std::vector<Bandwidth> capacities_;

@@ -25,6 +25,14 @@ FlowId NaiveRates::start(Time now, FootprintId footprint, Bytes bytes, Bandwidth
     return id;
 }
 
+FlowId NaiveRates::start_under_way(
+    Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max, Time since) {
+    const FlowId id = start(now, footprint, bytes, rate_max);
+    flows_[id].left -=
+        static_cast<__int128>(rate_max.bits_per_second()) * (now - since).picoseconds();
+    return id;
+}
+
 void NaiveRates::advance(Time now) {
     for (auto& [id, flow] : flows_) {
         flow.left -= static_cast<__int128>(flow.rate) * (now - now_).picoseconds();

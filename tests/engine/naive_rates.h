@@ -16,6 +16,11 @@ public:
 
     FootprintId add_footprint(std::span<const LinkShare> footprint) override;
     FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) override;
+    FlowId start_under_way(Time now,
+                           FootprintId footprint,
+                           Bytes bytes,
+                           Bandwidth rate_max,
+                           Time since) override;
     void settle(Time now) override;
     Time next_completion() const override;
     void pop_completed(Time now, std::vector<FlowId>& ended) override;

@@ -34,6 +34,16 @@ TEST(FlowProgress, ChangesOfRateLoseNoWork) {
     EXPECT_EQ(progress.next_end(), 9_ms + 500_us);
 }
 
+TEST(FlowProgress, OneUnderWayHasDoneItsWork) {
+    FlowProgress progress;
+    const FlowId flow = progress.add_under_way(Bytes{3'000'000}, 1_ms, 1_GBps);
+    EXPECT_EQ(progress.next_end(), 4_ms);
+    progress.set_rate(2_ms, flow, 1_GBps);
+    EXPECT_EQ(progress.next_end(), 4_ms);
+    progress.set_rate(3_ms, flow, 4_GBps);  // 1 MB left
+    EXPECT_EQ(progress.next_end(), 3_ms + 250_us);
+}
+
 TEST(FlowProgress, AStopAtItsEndEndsIt) {
     FlowProgress progress;
     const FlowId flow = progress.add(Bytes{1'000'000});

@@ -50,6 +50,26 @@ TEST(Fluid, OneFlowTakesBytesOverTheNarrowestLink) {
     EXPECT_EQ(rates.next_completion(), Time::max());
 }
 
+TEST(Fluid, OneUnderWayEndsAsIfItHadStartedThen) {
+    const Bytes size = 25_MiB;
+    FluidRates watched(links_of({400_Gbps, 100_Gbps}));
+    FluidRates late(links_of({400_Gbps, 100_Gbps}));
+    start(watched, {on(0), on(1)}, size, 60_Gbps);
+    watched.settle(Time{});
+    const Time other = 1_ms;
+    watched.start(other, watched.add_footprint(std::vector{on(1)}), size, {});
+    late.start_under_way(
+        other, late.add_footprint(std::vector{on(0), on(1)}), size, 60_Gbps, Time{});
+    late.start(other, late.add_footprint(std::vector{on(1)}), size, {});
+    for (FluidRates* rates : {&watched, &late}) {
+        rates->settle(other);
+        EXPECT_EQ(rates->rate(FlowId{0}), 50_Gbps);
+    }
+    EXPECT_EQ(watched.next_completion(), late.next_completion());
+    EXPECT_LT(late.next_completion(), other + size / 50_Gbps);
+    EXPECT_EQ(late.num_flows_started(), 2);
+}
+
 TEST(Fluid, CountDividesTheLink) {  // all flows of a ring that share an uplink
     FluidRates rates(links_of({400_Gbps, 100_Gbps}));
     const FlowId flow = start(rates, {on(0, 8), on(1)});
