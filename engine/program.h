@@ -60,6 +60,8 @@ struct Op {
     std::uint32_t num_operands = 0;
 };
 
+enum class Reduction : std::uint8_t { sum, max };
+
 struct CollectiveCall {
     CollectiveKind kind = CollectiveKind::all_reduce;
     GroupId group{};
@@ -72,6 +74,7 @@ struct CollectiveCall {
     // Most SMs that it may hold; 0: as many as the library takes. Overlapped tensor-parallel
     // exchanges use copy engines and few SMs (Transformer Engine's user buffers).
     std::uint16_t sm_limit = 0;
+    Reduction reduction = Reduction::sum;  // of all_reduce and reduce_scatter
     bool operator==(const CollectiveCall&) const = default;
 };
 
@@ -134,6 +137,9 @@ struct Tensor {
     Lifetime lifetime = Lifetime::slot;
     std::vector<std::int64_t> global_shape;
     std::vector<AxisPlacement> layout;  // by mesh axis
+    // If not empty: the last dimension consists of these parts (heads of Q, K and V; gate and up),
+    // and a mesh axis that shards it cuts each of them.
+    std::vector<std::int64_t> column_parts;
     Bytes bytes;                        // of one rank's part
     std::uint32_t buffer = 0;           // tensors that share a buffer alias each other
     Bytes offset;

@@ -166,7 +166,8 @@ Value BlockBuilder::relayout(std::string_view name,
                              const Value& v,
                              const Layout& to,
                              Lifetime lifetime,
-                             std::size_t pieces) {
+                             std::size_t pieces,
+                             Reduction reduction) {
     const std::vector<LayoutStep> steps = transition(v.layout, to);
     Value now = v;
     for (const LayoutStep& step : steps) {
@@ -191,7 +192,8 @@ Value BlockBuilder::relayout(std::string_view name,
             .wire = v.dtype == Dtype::fp8 ? Dtype::uint8 : v.dtype,
             .communicator = 0,
             .sm_limit = chunks == 1 ? std::uint16_t{0}
-                                    : (gather ? kOverlappedGatherSms : kOverlappedReduceSms)};
+                                    : (gather ? kOverlappedGatherSms : kOverlappedReduceSms),
+            .reduction = reduction};
         for (std::size_t i = 0; i < chunks; ++i) {
             // A whole value is cut on the way out; slices travel as they come.
             const TensorId source = now.pieces[now.pieces.size() == chunks ? i : 0];

@@ -35,6 +35,7 @@ struct Parameter {
     Layout gradient_layout;           // as the backward pass produces it: partial along token axes
     std::int64_t elements = 0;        // of one rank, all data ranks together
     bool transposed = false;          // stored as (output, input): a tied output layer
+    std::vector<std::int64_t> column_parts;  // of the output dimension (engine/program.h, Tensor)
     TensorId stored{};                // what persists (a shard under ZeRO 3)
     TensorId weight{};                // what products read: `stored`, or gathered from it
     TensorId gradient{};              // what the backward pass adds to
@@ -100,7 +101,8 @@ public:
                    const Value& v,
                    const Layout& to,
                    Lifetime lifetime = Lifetime::slot,
-                   std::size_t pieces = 1);
+                   std::size_t pieces = 1,
+                   Reduction reduction = Reduction::sum);
     // Chunks that overlap a transition with its product: 1 if overlap is off or nothing moves.
     std::size_t overlap_pieces(const Layout& from, const Layout& to) const;
 

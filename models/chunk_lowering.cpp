@@ -221,7 +221,18 @@ void ChunkLowering::loss(BlockBuilder& b) {
              {&head_.logits, &head_.labels},
              written);
     constexpr Lifetime kept = Lifetime::micro_batch;
-    head_.maximum = b.relayout("loss maximum", head_.maximum, whole, kept);
+    const Value local_maximum = head_.maximum;
+    head_.maximum = b.relayout("loss maximum", head_.maximum, whole, kept, 1, Reduction::max);
+    if (head_.maximum.pieces != local_maximum.pieces) {
+        // The parts' sums become relative to the common maximum before they are added.
+        b.kernel("loss rescale",
+                 cross_entropy_forward(tokens, 1, Dtype::fp32, true),
+                 kElementwise,
+                 {&local_maximum, &head_.maximum},
+                 {},
+                 {},
+                 head_.sum.pieces);
+    }
     head_.target = b.relayout("loss target", head_.target, whole, kept);
     head_.sum = b.relayout("loss sum", head_.sum, whole, kept);
     b.kernel("loss mean",

@@ -32,13 +32,15 @@ public:
                    std::int64_t input,
                    std::int64_t output,
                    const Layout& layout,
-                   bool transposed = false) {
+                   bool transposed = false,
+                   std::vector<std::int64_t> column_parts = {}) {
         Parameter p{.name = std::move(name),
                     .layer = layer,
                     .layout = layout,
                     .shape = {input, output},
                     .gradient_layout = {},
-                    .transposed = transposed};
+                    .transposed = transposed,
+                    .column_parts = std::move(column_parts)};
         p.elements = local_elements(p.shape, layout, layouts_.mesh);
         const Dtype dtype = plan_.precision == Dtype::fp8 ? Dtype::bf16 : plan_.precision;
         const bool sharded_weights = layouts_.weights == Placement::shard;
@@ -94,6 +96,7 @@ private:
                                .lifetime = lifetime,
                                .global_shape = stored_shape(p),
                                .layout = stored_layout(p),
+                               .column_parts = p.column_parts,
                                .bytes = Bytes{elements * size_bytes(dtype)},
                                .buffer = 0,
                                .offset = Bytes{}});
@@ -117,20 +120,27 @@ LayerParameters layer_parameters_of(ParameterFactory& make,
     const std::int64_t fc1 = m.ffn_hidden_size * (m.gated_mlp() ? 2 : 1);
     const std::int64_t norm = m.normalization == Normalization::layernorm ? 2 * h : h;
     p.norm1 = make.make(named("input_layernorm"), layer, 1, norm, l.vector_weight);
-    p.qkv = make.make(named("self_attention.linear_qkv.weight"), layer, h, qkv, l.column_weight);
+    const std::vector<std::int64_t> heads{m.query_size(), m.kv_size(), m.kv_size()};
+    const std::vector<std::int64_t> halves =
+        m.gated_mlp() ? std::vector<std::int64_t>{m.ffn_hidden_size, m.ffn_hidden_size}
+                      : std::vector<std::int64_t>{};
+    p.qkv = make.make(
+        named("self_attention.linear_qkv.weight"), layer, h, qkv, l.column_weight, false, heads);
     p.projection = make.make(
         named("self_attention.linear_proj.weight"), layer, m.query_size(), h, l.row_weight);
     if (!m.parallel_block) {
         p.norm2 = make.make(named("pre_mlp_layernorm"), layer, 1, norm, l.vector_weight);
     }
-    p.fc1 = make.make(named("mlp.linear_fc1.weight"), layer, h, fc1, l.column_weight);
+    p.fc1 =
+        make.make(named("mlp.linear_fc1.weight"), layer, h, fc1, l.column_weight, false, halves);
     p.fc2 = make.make(named("mlp.linear_fc2.weight"), layer, m.ffn_hidden_size, h, l.row_weight);
     if (m.add_bias_linear) {
-        p.qkv_bias =
-            make.make(named("self_attention.linear_qkv.bias"), layer, 1, qkv, l.column_weight);
+        p.qkv_bias = make.make(
+            named("self_attention.linear_qkv.bias"), layer, 1, qkv, l.column_weight, false, heads);
         p.projection_bias =
             make.make(named("self_attention.linear_proj.bias"), layer, 1, h, l.vector_weight);
-        p.fc1_bias = make.make(named("mlp.linear_fc1.bias"), layer, 1, fc1, l.column_weight);
+        p.fc1_bias =
+            make.make(named("mlp.linear_fc1.bias"), layer, 1, fc1, l.column_weight, false, halves);
         p.fc2_bias = make.make(named("mlp.linear_fc2.bias"), layer, 1, h, l.vector_weight);
     }
     return p;

@@ -3,6 +3,7 @@
 
 #include "engine/check.h"
 #include "models/layout.h"
+#include "runtime/redistribute.h"
 
 namespace orrery {
 
@@ -13,17 +14,12 @@ LocalShape local_shape(const Program& program, RankId rank, const Tensor& activa
         return local_extent(
             shape[static_cast<std::size_t>(dim)], dim, activation.layout, program.mesh);
     };
-    std::int64_t part = 0;  // which contiguous piece of the sequence this rank has
-    for (std::uint32_t axis = 0; axis < activation.layout.size(); ++axis) {
-        if (activation.layout[axis] == sharded(kSequence)) {
-            part = part * program.mesh.size(axis) + program.mesh.coordinate(rank, axis);
-        }
-    }
-    const std::int64_t sequence = extent(kSequence);
-    return {.sequence = sequence,
+    const DimensionRange sequence =
+        local_range(shape[kSequence], kSequence, activation.layout, program.mesh, rank);
+    return {.sequence = sequence.count,
             .batch = extent(kBatch),
             .width = extent(kWidth),
-            .positions = contiguous_positions(sequence, part * sequence)};
+            .positions = contiguous_positions(sequence.count, sequence.first)};
 }
 
 }  // namespace orrery

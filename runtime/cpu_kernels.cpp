@@ -13,7 +13,9 @@
 #include "kernels/residual/residual_cpu.h"
 #include "kernels/rmsnorm/rmsnorm_cpu.h"
 #include "kernels/rope/rope_cpu.h"
+#include "models/layout.h"
 #include "runtime/cpu_step_end.h"
+#include "runtime/redistribute.h"
 
 namespace orrery {
 namespace {
@@ -195,18 +197,34 @@ void run_bias_gradient(const BoundOp& op) {
     }
 }
 
-cpu::EmbeddingShape embedding_shape(const BoundOp& op) {
-    return {.tokens = op.call.dims[0], .hidden = op.call.dims[1], .rows = op.call.dims[2]};
+// First index that this rank has of dimension `dim` of a tensor.
+std::int64_t first_of(const BoundOp& op, const BoundOperand& operand, int dim) {
+    const Tensor& tensor = *operand.tensor;
+    return local_range(tensor.global_shape[static_cast<std::size_t>(dim)],
+                       dim,
+                       tensor.layout,
+                       op.program.mesh,
+                       op.rank)
+        .first;
+}
+
+cpu::EmbeddingShape embedding_shape(const BoundOp& op, const BoundOperand& table) {
+    return {.tokens = op.call.dims[0],
+            .hidden = op.call.dims[1],
+            .rows = op.call.dims[2],
+            .first_row = first_of(op, table, kInput)};
 }
 
 void run_embedding_forward(const BoundOp& op) {
     cpu::embedding_forward(
-        embedding_shape(op), op.reads[0].view, op.reads[1].view, op.writes[0].view);
+        embedding_shape(op, op.reads[1]), op.reads[0].view, op.reads[1].view, op.writes[0].view);
 }
 
 void run_embedding_backward(const BoundOp& op) {
-    cpu::embedding_backward(
-        embedding_shape(op), op.reads[0].view, op.reads[1].view, op.accumulates[0].view);
+    cpu::embedding_backward(embedding_shape(op, op.accumulates[0]),
+                            op.reads[0].view,
+                            op.reads[1].view,
+                            op.accumulates[0].view);
 }
 
 cpu::LossStatistics statistics(const std::vector<BoundOperand>& operands, std::size_t first) {
@@ -215,8 +233,20 @@ cpu::LossStatistics statistics(const std::vector<BoundOperand>& operands, std::s
             .target_logit = operands[first + 2].view};
 }
 
+cpu::CrossEntropyShape cross_entropy_shape(const BoundOp& op, const BoundOperand& logits) {
+    return {.tokens = op.call.dims[0],
+            .vocab = op.call.dims[1],
+            .first_column = first_of(op, logits, kWidth)};
+}
+
 void run_cross_entropy_forward(const BoundOp& op) {
-    const cpu::CrossEntropyShape shape{.tokens = op.call.dims[0], .vocab = op.call.dims[1]};
+    const cpu::CrossEntropyShape shape = cross_entropy_shape(op, op.reads[0]);
+    if (op.reads.size() == 2 && op.writes.empty()) {
+        cpu::cross_entropy_rescale(
+            op.reads[0].view,
+            {.maximum = op.reads[1].view, .sum_exp = op.accumulates[0].view, .target_logit = {}});
+        return;
+    }
     if (!op.writes.empty()) {
         cpu::cross_entropy_local(
             shape, op.reads[0].view, op.reads[1].view, statistics(op.writes, 0));
@@ -232,7 +262,7 @@ void run_cross_entropy_forward(const BoundOp& op) {
 }
 
 void run_cross_entropy_backward(const BoundOp& op) {
-    cpu::cross_entropy_backward({.tokens = op.call.dims[0], .vocab = op.call.dims[1]},
+    cpu::cross_entropy_backward(cross_entropy_shape(op, op.accumulates[0]),
                                 op.reads[0].view,
                                 statistics(op.reads, 1),
                                 device_scalar(op.reads.back().view, DeviceScalar::loss_scale),

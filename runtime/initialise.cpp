@@ -6,6 +6,7 @@
 #include "engine/check.h"
 #include "kernels/random.h"
 #include "models/layout.h"
+#include "runtime/global_indices.h"
 
 namespace orrery {
 namespace {
@@ -108,10 +109,10 @@ void initialise_weights(CpuExecutor& executor, const InitialWeights& options) {
     for (const TensorId id : weights) {
         const Tensor& tensor = program.tensors[index(id)];
         const TensorView weight = executor.view(id);
-        ORRERY_CHECK(weight.size == tensor.global_shape[0] * tensor.global_shape[1]);
         const ElementRange own = executor.shards().own(id);
+        const GlobalIndices indices{program, executor.rank(), tensor};
         for (std::int64_t i = 0; i < weight.size; ++i) {
-            const float value = writer.value(tensor, i);
+            const float value = writer.value(tensor, indices.of(i));
             store(weight, i, value);
             if (call.dtype != Dtype::fp32 && i >= own.first && i < own.first + own.count) {
                 store(state, master + i - own.first, value);

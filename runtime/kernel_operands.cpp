@@ -169,6 +169,9 @@ ExpectedSizes loss_sizes(const KernelCall& call, const Sizes& sizes) {
         reads.push_back(scalars);
         return {.reads = reads, .writes = {}, .accumulates = {logits}};
     }
+    if (sizes.writes.empty() && sizes.reads.size() == 2) {
+        return {.reads = {tokens, tokens}, .writes = {}, .accumulates = {tokens}};
+    }
     if (sizes.writes.empty()) {
         return {
             .reads = {tokens, tokens, tokens, tokens, scalars}, .writes = {}, .accumulates = {1}};

@@ -20,6 +20,7 @@
 //   embedding_backward      tokens drows                         -                    dtable
 //   cross_entropy_forward   logits labels                        max sum target [p]   -
 //     mean (vocab 1)        labels max sum target scalars        -                    loss
+//     rescale (vocab 1)     own max, max of all                  -                    sum
 //   cross_entropy_backward  labels max sum target [p] scalars    -                    logits
 //   gradient_accumulate     gradient                             -                    sum
 //   gradient_norm           gradient …                           squared norm         -

@@ -19,6 +19,10 @@ struct OperandLists {
     std::vector<TensorId> accumulates;
 };
 
+bool is_optimizer(const KernelCall& call) {
+    return call.kind == KernelKind::adamw || call.kind == KernelKind::lamb;
+}
+
 OperandLists operands_of(const Program& program, const Op& op) {
     OperandLists lists;
     for (std::uint32_t i = 0; i < op.num_operands; ++i) {
@@ -78,8 +82,7 @@ void ParameterShards::find_gradients(const Role& role, RankId rank) {
                 copies_.insert(copies_.end(),
                                lists.accumulates.begin(),
                                copy ? lists.accumulates.end() : lists.accumulates.begin());
-            } else if (op.kind == OpKind::kernel && slot.pass == Pass::optimizer &&
-                       !lists.writes.empty() && lists.reads.size() > lists.writes.size()) {
+            } else if (op.kind == OpKind::kernel && is_optimizer(program_.kernels[op.payload])) {
                 for (std::size_t i = 0; i < lists.writes.size(); ++i) {
                     pairs.emplace_back(lists.reads[i], lists.writes[i]);
                 }

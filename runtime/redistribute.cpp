@@ -194,7 +194,8 @@ Result<void> redistribute(const Redistribution& r,
                 std::memcpy(
                     out.data, in.data, static_cast<std::size_t>(in.size * size_bytes(in.dtype)));
             }
-            return communicator.all_reduce(out);
+            return r.reduction == Reduction::max ? communicator.all_reduce_max(out)
+                                                 : communicator.all_reduce(out);
     }
 }
 

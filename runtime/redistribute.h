@@ -31,6 +31,7 @@ struct Redistribution {
     const std::vector<std::int64_t>& shape;  // global
     const Layout& from;
     const Layout& to;  // as `from` but along step.axes
+    Reduction reduction = Reduction::sum;
 };
 
 // Why the step can't be executed, or empty: an axis outside the step cuts a dimension finer than

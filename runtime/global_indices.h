@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which elements of a whole parameter a rank holds: its rank-local elements in row-major order, by
+// their index in the whole tensor. Rows and columns are cut as the layout says; where the columns
+// consist of parts (heads of Q, K and V; gate and up) each part is cut.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/program.h"
+
+namespace orrery {
+
+class GlobalIndices {
+public:
+    GlobalIndices(const Program& program, RankId rank, const Tensor& parameter);
+
+    // Of the rank-local element `i` (not a shard of ZeRO's: those count rank-local elements).
+    std::int64_t of(std::int64_t i) const {
+        const auto columns = static_cast<std::int64_t>(columns_.size());
+        return (first_row_ + i / columns) * row_length_ +
+               columns_[static_cast<std::size_t>(i % columns)];
+    }
+
+private:
+    std::int64_t first_row_ = 0;
+    std::int64_t row_length_ = 0;        // of the whole parameter
+    std::vector<std::int64_t> columns_;  // global column of each local one
+};
+
+}  // namespace orrery
