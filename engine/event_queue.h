@@ -29,6 +29,8 @@ public:
     Event pop();  // the earliest; among equals the first scheduled
 
 private:
+    void move_up(std::size_t hole, const Event& event);
+
     std::vector<Event> heap_;
     std::uint64_t next_sequence_ = 0;
 };

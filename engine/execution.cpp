@@ -47,6 +47,7 @@ Execution::Execution(const SimulationInput& input,
                              .num_disturbed = channel.num_disturbed,
                              .mostly_alone = channel.mostly_alone});
     }
+    find_role_sms();
     for (std::uint32_t s = 0; s < num_streams_; ++s) {
         for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
             const RoleTape& tape = tape_of(r);

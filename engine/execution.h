@@ -80,6 +80,7 @@ private:
 
     void change_held(std::uint32_t r, Time now, std::int64_t sms);
     void trace_walk(std::uint32_t stream, Time now);
+    void find_role_sms();
     std::uint32_t sms_of(std::uint32_t r, const TapeItem& item) const;
 
     // Transfers (execution_transfers.cpp)
@@ -206,6 +207,9 @@ private:
     std::vector<std::vector<RankId>> traced_;  // by rank class
     std::vector<TracedOp> trace_;
     std::vector<WalkedOp> walked_;
+    static constexpr std::uint32_t kSmsUnknown = UINT32_MAX;
+    static constexpr std::uint32_t kSmsDiffer = UINT32_MAX - 1;
+    std::vector<std::vector<std::uint32_t>> role_sms_;  // by role and channel of its tape
     std::int64_t ops_done_ = 0;
     std::int64_t ops_total_ = 0;
     std::int64_t next_report_ = 0;

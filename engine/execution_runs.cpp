@@ -117,11 +117,34 @@ std::uint32_t Execution::sms_of(std::uint32_t r, const TapeItem& item) const {
     std::uint32_t sms = 0;
     for (std::uint32_t p = 0; p < item.num_parts; ++p) {
         const TapePart& part = tape_of(r).parts[item.first_part + p];
+        const std::uint32_t same = role_sms_[index(quotient_.ranks[r].role)][part.channel];
+        if (same != kSmsDiffer) {
+            sms += same;
+            continue;
+        }
         const std::uint32_t c =
             quotient_.channel_of[quotient_.ranks[r].first_channel + part.channel];
         sms += transfers_.messages[channels_[c].first_message + part.message].sms;
     }
     return sms;
+}
+
+// Mostly all messages of a role's channel hold the same, on all ranks: then none is looked up.
+void Execution::find_role_sms() {
+    for (const RoleTape& tape : tapes_.roles) {
+        role_sms_.emplace_back(tape.channels.size(), kSmsUnknown);
+    }
+    for (const RankClass& rank : quotient_.ranks) {
+        std::vector<std::uint32_t>& known = role_sms_[index(rank.role)];
+        const std::vector<RoleChannel>& channels = tapes_.roles[index(rank.role)].channels;
+        for (std::uint32_t c = 0; c < known.size(); ++c) {
+            const ChannelState& channel = channels_[quotient_.channel_of[rank.first_channel + c]];
+            for (std::uint32_t m = 0; m < channels[c].num_messages(); ++m) {
+                const std::uint32_t sms = transfers_.messages[channel.first_message + m].sms;
+                known[c] = known[c] == kSmsUnknown || known[c] == sms ? sms : kSmsDiffer;
+            }
+        }
+    }
 }
 
 // An op takes (or gives back) SMs: runs of the rank's other streams change their pace.
