@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <set>
@@ -141,10 +142,22 @@ void CpuExecutor::begin_step() {
     }
 }
 
+void CpuExecutor::run_kernel(std::uint32_t slot, const Op& op) {
+    const BoundOp bound = bind_kernel(slot, op);
+    if (times_ == nullptr) {
+        run_on_cpu(bound);
+        return;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    run_on_cpu(bound);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    times_->add(op.payload, seconds.count());
+}
+
 Result<void> CpuExecutor::run_slot(std::uint32_t slot) {
     for (const Op& op : program_.segment_of(role_.slots[slot]).ops) {
         if (op.kind == OpKind::kernel) {
-            run_on_cpu(bind_kernel(slot, op));
+            run_kernel(slot, op);
         } else if (const auto done = communication_->run(op, bind_transfer(slot, op)); !done) {
             Error error = done.error();
             error.what = fmt::format("{}, {}: {}",

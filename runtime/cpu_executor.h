@@ -17,6 +17,7 @@
 #include "runtime/bound_op.h"
 #include "runtime/collective_ops.h"
 #include "runtime/memory_plan.h"
+#include "runtime/op_times.h"
 #include "runtime/parameter_shards.h"
 
 namespace orrery {
@@ -41,6 +42,9 @@ public:
     // For what the loop around the Program has to agree on; empty for one rank.
     CollectiveOps* communication() { return communication_.get(); }
 
+    // From now on kernels are timed; null: no longer.
+    void measure(OpTimes* times) { times_ = times; }
+
     // Fail if another rank does not answer: this executor is of no further use then.
     Result<void> run_step();
     // Only the forward passes: for evaluation. Weights and optimizer state stay as they are.
@@ -53,6 +57,7 @@ private:
     std::string why_not(const Op& op) const;
     void begin_step();
     Result<void> run_slot(std::uint32_t slot);
+    void run_kernel(std::uint32_t slot, const Op& op);
     BoundOperand bind(std::uint32_t slot, const Operand& operand);
     BoundOp bind_kernel(std::uint32_t slot, const Op& op);
     BoundTransfer bind_transfer(std::uint32_t slot, const Op& op);
@@ -70,6 +75,7 @@ private:
     std::unique_ptr<CollectiveOps> communication_;
     std::unique_ptr<std::byte[], FreeArena> arena_;
     std::vector<TensorView> zeroed_;  // at the begin of a step
+    OpTimes* times_ = nullptr;
 };
 
 }  // namespace orrery

@@ -5,6 +5,9 @@
 
 namespace orrery {
 
+// Every process talks to every other one.
+constexpr std::int64_t kMostRanks = 64;
+
 Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::int64_t num_ranks) {
     Errors errors;
     const auto require = [&](bool good, const char* key, std::string what, std::string hint) {
@@ -12,10 +15,25 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             errors.push_back({key, std::move(what), std::move(hint)});
         }
     };
-    require(num_ranks == 1,
+    require(num_ranks <= kMostRanks,
             "cluster.nodes",
-            fmt::format("training runs on one device so far, and this cluster has {}", num_ranks),
-            "one node with one device");
+            fmt::format("training runs on up to {} CPU processes, and this cluster has {} devices",
+                        kMostRanks,
+                        num_ranks),
+            "a smaller cluster");
+    require(plan.tensor_model_parallel_size == 1,
+            "plan.tensor_model_parallel_size",
+            "training has no tensor parallelism yet",
+            "1");
+    require(plan.context_parallel_size == 1,
+            "plan.context_parallel_size",
+            "training has no context parallelism yet",
+            "1");
+    require(plan.data_parallel_sharding_strategy != ShardingStrategy::optim_grads_params ||
+                plan.data_parallel_size == 1,
+            "plan.data_parallel_sharding_strategy",
+            "training can't shard the parameters yet",
+            "optim_grads, optim or no_shard");
     require(model.dropout == 0, "model.dropout", "training has no dropout yet", "0");
     require(model.position_embedding != PositionEmbedding::rope || model.kv_channels % 2 == 0,
             "model.kv_channels",

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "engine/check.h"
 #include "engine/device_scalars.h"
@@ -13,20 +14,31 @@
 #include "runtime/initialise.h"
 #include "runtime/iteration_line.h"
 #include "runtime/learning_rate.h"
+#include "runtime/redistribute.h"
 
 namespace orrery {
 namespace {
 
-TensorId find_tensor(const Program& program, std::string_view name) {
+// The tensor of this name that the executor's rank has. Stages differ: the first has the tokens,
+// the last the labels and the loss; any tensor of the name if it has none.
+TensorId find_tensor(CpuExecutor& executor, std::string_view name) {
+    const Program& program = executor.program();
+    std::optional<TensorId> found;
     for (std::size_t t = 0; t < program.tensors.size(); ++t) {
-        if (program.tensors[t].name == name) {
-            return to_id<TensorId>(t);
+        const auto id = to_id<TensorId>(t);
+        if (program.tensors[t].name == name &&
+            (!found || !executor.view(id).empty() || !executor.view(id, 0).empty())) {
+            found = id;
         }
     }
-    check_failed("the Program has the tensor", __FILE__, __LINE__);
+    ORRERY_CHECK(found);
+    return *found;
 }
 
 void write_ids(TensorView to, const std::vector<std::int32_t>& ids) {
+    if (to.empty()) {
+        return;  // on another stage
+    }
     ORRERY_CHECK(to.dtype == Dtype::int32 && to.size == static_cast<std::int64_t>(ids.size()));
     std::memcpy(to.data, ids.data(), ids.size() * sizeof(std::int32_t));
 }
@@ -42,12 +54,14 @@ Trainer::Trainer(const Transformer& model, const ParallelPlan& plan, const Train
 Result<std::unique_ptr<Trainer>> Trainer::create(const Transformer& model,
                                                  const ParallelPlan& plan,
                                                  const TrainingJob& job,
-                                                 const Tokens& tokens) {
+                                                 const Tokens& tokens,
+                                                 Transport* transport) {
     std::unique_ptr<Trainer> trainer{new Trainer(model, plan, job)};
     if (Result<void> split = trainer->split_data(tokens); !split) {
         return unexpected<Error>(split.error());
     }
-    auto executor = CpuExecutor::create(*trainer->program_, RankId{0});
+    const auto rank = static_cast<RankId>(transport == nullptr ? 0 : transport->rank());
+    auto executor = CpuExecutor::create(*trainer->program_, rank, transport);
     if (!executor) {
         return unexpected<Error>(executor.error());
     }
@@ -58,11 +72,11 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Transformer& model,
 }
 
 void Trainer::find_tensors() {
-    tokens_ = find_tensor(*program_, "tokens");
-    labels_ = find_tensor(*program_, "labels");
-    scalars_ = find_tensor(*program_, "device scalars");
-    loss_ = find_tensor(*program_, "loss");
-    norm_ = find_tensor(*program_, "gradient norm");
+    tokens_ = find_tensor(*executor_, "tokens");
+    labels_ = find_tensor(*executor_, "labels");
+    scalars_ = find_tensor(*executor_, "device scalars");
+    loss_ = find_tensor(*executor_, "loss");
+    norm_ = find_tensor(*executor_, "gradient norm");
 }
 
 Result<void> Trainer::split_data(const Tokens& tokens) {
@@ -82,16 +96,21 @@ Result<void> Trainer::split_data(const Tokens& tokens) {
     return {};
 }
 
+// Every rank draws the samples that its part of the batch holds, and keeps the ids that its stage
+// reads.
 Result<void> Trainer::load_data(const Tokens& tokens, std::uint64_t seed, std::int64_t step) {
     const SampleOrder order{.seed = seed, .seq_length = model_.seq_length};
-    const auto batches = static_cast<std::int32_t>(plan_.num_micro_batches());
-    for (std::int32_t m = 0; m < batches; ++m) {
+    const Tensor& ids = program_->tensors[index(tokens_)];
+    const std::int64_t of_all_ranks = ids.global_shape[kBatch];
+    const DimensionRange samples =
+        local_range(of_all_ranks, kBatch, ids.layout, program_->mesh, executor_->rank());
+    for (std::int32_t m = 0; m < static_cast<std::int32_t>(plan_.num_micro_batches()); ++m) {
         const auto batch = draw_batch(tokens,
                                       order,
                                       model_.vocab_size,
                                       step,
-                                      m * plan_.micro_batch_size,
-                                      plan_.micro_batch_size);
+                                      m * of_all_ranks + samples.first,
+                                      samples.count);
         if (!batch) {
             Error error = batch.error();
             error.where = "job.dataset";
@@ -119,8 +138,16 @@ void Trainer::write_scalars(std::int64_t step, double learning_rate) {
     set(DeviceScalar::step, static_cast<double>(step));
 }
 
-double Trainer::loss() {
-    return static_cast<double>(load(executor_->view(loss_), 0));
+Result<double> Trainer::loss() {
+    const TensorView own = executor_->view(loss_);
+    float sum = own.empty() ? 0.0f : load(own, 0);
+    if (CollectiveOps* ranks = executor_->communication()) {
+        const Result<void> done = ranks->world().all_reduce(view_of({&sum, 1}));
+        if (!done) {
+            return unexpected<Error>(done.error());
+        }
+    }
+    return static_cast<double>(sum);
 }
 
 Result<StepReport> Trainer::step() {
@@ -134,7 +161,13 @@ Result<StepReport> Trainer::step() {
         return unexpected<Error>(loaded.error());
     }
     write_scalars(step, schedule.at(step));
-    executor_->run_step();
+    if (Result<void> done = executor_->run_step(); !done) {
+        return unexpected<Error>(done.error());
+    }
+    const Result<double> mean_loss = loss();
+    if (!mean_loss) {
+        return unexpected<Error>(mean_loss.error());
+    }
     steps_done_ = step;
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     const StepReport report{
@@ -142,7 +175,7 @@ Result<StepReport> Trainer::step() {
         .consumed_samples = step * plan_.global_batch_size,
         .seconds = seconds.count(),
         .learning_rate = schedule.at(step),
-        .loss = loss(),
+        .loss = *mean_loss,
         .gradient_norm = std::sqrt(static_cast<double>(load(executor_->view(norm_), 0)))};
     if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
         return fail(
@@ -162,8 +195,14 @@ Result<double> Trainer::evaluate() {
             return unexpected<Error>(loaded.error());
         }
         write_scalars(0, 0);
-        executor_->run_forward();
-        sum += loss();
+        if (Result<void> done = executor_->run_forward(); !done) {
+            return unexpected<Error>(done.error());
+        }
+        const Result<double> mean_loss = loss();
+        if (!mean_loss) {
+            return unexpected<Error>(mean_loss.error());
+        }
+        sum += *mean_loss;
     }
     return sum / static_cast<double>(job_.eval_steps);
 }

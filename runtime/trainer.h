@@ -27,13 +27,16 @@ struct StepReport {
 
 class Trainer {
 public:
-    // Lowers model and plan, allocates, initialises. The data must be longer than a sample.
+    // Lowers model and plan, allocates, initialises. The data must be longer than a sample. Of a
+    // job of several ranks this is one; the transport that joins them must outlive the trainer.
     static Result<std::unique_ptr<Trainer>> create(const Transformer& model,
                                                    const ParallelPlan& plan,
                                                    const TrainingJob& job,
-                                                   const Tokens& tokens);
+                                                   const Tokens& tokens,
+                                                   Transport* transport = nullptr);
 
-    // The next step. Fails where the loss or the gradient is not a number.
+    // The next step; the same report on every rank, but for its time. Fails where the loss or the
+    // gradient is not a number, or another rank does not answer.
     Result<StepReport> step();
     // Mean loss over the held-out tokens, always the same samples.
     Result<double> evaluate();
@@ -47,7 +50,7 @@ private:
     Result<void> split_data(const Tokens& tokens);
     Result<void> load_data(const Tokens& tokens, std::uint64_t seed, std::int64_t step);
     void write_scalars(std::int64_t step, double learning_rate);
-    double loss();
+    Result<double> loss();
 
     Transformer model_;
     ParallelPlan plan_;

@@ -74,6 +74,12 @@ void add_train(CLI::App& app, TrainArguments& arguments) {
                      "Change one key, e.g. --set job.steps=50; can be repeated")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
+    command
+        ->add_option("--nproc",
+                     arguments.num_processes,
+                     "Start so many processes here, one a device of the cluster")
+        ->check(CLI::Range(1, 64))
+        ->type_name("N");
 }
 
 void add_tokenize(CLI::App& app, TokenizeArguments& arguments) {

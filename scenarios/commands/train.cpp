@@ -8,6 +8,7 @@
 
 #include "runtime/tokenize.h"
 #include "runtime/trainer.h"
+#include "runtime/world.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/quantity.h"
 #include "scenarios/reader.h"
@@ -42,6 +43,43 @@ int report_at(Error error, const Scenario& scenario) {
     return report_error(error);
 }
 
+// Ranks that the scenario asks for, against those that there are.
+Result<void> check_world(const Scenario& scenario, const World& world) {
+    const auto ranks = static_cast<std::uint32_t>(scenario.cluster.num_gpus());
+    if (ranks == world.num_ranks) {
+        return {};
+    }
+    return fail(scenario.name,
+                fmt::format("the cluster has {} devices, and {} {}",
+                            ranks,
+                            world.num_ranks,
+                            world.num_ranks == 1 ? "process trains" : "processes train"),
+                fmt::format("orrery train --nproc {}, or another cluster", ranks));
+}
+
+int train_as(const World& world, const Scenario& scenario, const Tokens& tokens) {
+    const TrainingJob& job = scenario.job.training;
+    auto created =
+        Trainer::create(scenario.model, scenario.plan, job, tokens, world.transport.get());
+    if (!created) {
+        return report_at(created.error(), scenario);
+    }
+    Trainer& trainer = **created;
+    int status = kExitOk;
+    const auto line = [&](const std::string& text) {  // rank 0 speaks for all
+        status = world.rank == 0 && status == kExitOk ? print_output(text + "\n") : status;
+    };
+    line(fmt::format("{}: {} parameters, {} tokens of data, {} of tensors a rank",
+                     scenario.name,
+                     num_parameters(scenario.model),
+                     tokens.size(),
+                     to_short_text(Bytes{trainer.executor().plan().bytes()})));
+    if (const Result<void> done = train(trainer, scenario.plan, job, line); !done) {
+        return report_at(done.error(), scenario);
+    }
+    return status;
+}
+
 }  // namespace
 
 int train_command(const TrainArguments& arguments) {
@@ -52,28 +90,26 @@ int train_command(const TrainArguments& arguments) {
     if (!scenario) {
         return report_errors(scenario.error());
     }
-    const TrainingJob& job = scenario->job.training;
     const Result<Tokens> tokens = dataset_of(*scenario);
     if (!tokens) {
         return report_error(tokens.error());
     }
-    auto trainer = Trainer::create(scenario->model, scenario->plan, job, *tokens);
-    if (!trainer) {
-        return report_at(trainer.error(), *scenario);
+    if (arguments.num_processes > 1) {
+        std::vector<std::string> again{"train", arguments.file};
+        for (const std::string& change : arguments.overrides) {
+            again.insert(again.end(), {"--set", change});
+        }
+        const Result<int> status = run_ranks(arguments.num_processes, again);
+        return status ? *status : report_error(status.error());
     }
-    int status =
-        print_output(fmt::format("{}: {} parameters, {} tokens of data, {} of tensors a rank\n",
-                                 scenario->name,
-                                 num_parameters(scenario->model),
-                                 tokens->size(),
-                                 to_short_text(Bytes{(*trainer)->executor().plan().bytes()})));
-    const auto line = [&](const std::string& text) {
-        status = status == kExitOk ? print_output(text + "\n") : status;
-    };
-    if (const Result<void> done = train(**trainer, scenario->plan, job, line); !done) {
-        return report_at(done.error(), *scenario);
+    const Result<World> world = join_world();
+    if (!world) {
+        return report_error(world.error());
     }
-    return status;
+    if (const Result<void> fits = check_world(*scenario, *world); !fits) {
+        return report_error(fits.error());
+    }
+    return train_as(*world, *scenario, *tokens);
 }
 
 int tokenize_command(const TokenizeArguments& arguments) {

@@ -3,6 +3,7 @@
 // this machine. `orrery tokenize TEXT... -o FILE` makes a token file of texts.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace orrery {
 struct TrainArguments {
     std::string file;
     std::vector<std::string> overrides;
+    std::uint32_t num_processes = 1;  // started on this machine, one a rank
 };
 struct TokenizeArguments {
     std::vector<std::string> texts;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "tests/runtime/communication/local_ranks.h"
 #include "tests/runtime/tiny_model.h"
 
 namespace orrery {
@@ -114,6 +115,41 @@ TEST(Trainer, NeedsDataForASample) {
         Trainer::create(byte_model(), plan_of_eight(), sixty_steps(), tokenize_bytes("short"));
     ASSERT_FALSE(trainer);
     EXPECT_EQ(trainer.error().where, "job.dataset");
+}
+
+// The same samples on two ranks, as replicas and as stages: the same losses up to the order of
+// sums, and the same report on both.
+TEST(Trainer, TwoRanksTrainWhatOneDoes) {
+    const auto alone = trainer_of(sixty_steps());
+    std::vector<double> expected;
+    for (int s = 0; s < 5; ++s) {
+        expected.push_back(alone->step()->loss);
+    }
+    expected.push_back(*alone->evaluate());
+    ParallelPlan replicas = plan_of_eight();
+    replicas.data_parallel_size = 2;
+    replicas.micro_batch_size = 2;
+    replicas.data_parallel_sharding_strategy = ShardingStrategy::optim;
+    ParallelPlan stages = plan_of_eight();
+    stages.pipeline_model_parallel_size = 2;
+    for (const ParallelPlan& plan : {replicas, stages}) {
+        std::vector<double> losses[2];
+        run_as_ranks(2, [&](std::unique_ptr<Transport> transport) {
+            auto trainer =
+                Trainer::create(byte_model(), plan, sixty_steps(), rhyme(), transport.get());
+            ASSERT_TRUE(trainer) << trainer.error().to_string();
+            std::vector<double>& own = losses[transport->rank()];
+            for (int s = 0; s < 5; ++s) {
+                own.push_back((*trainer)->step()->loss);
+            }
+            own.push_back(*(*trainer)->evaluate());
+        });
+        EXPECT_EQ(losses[0], losses[1]);
+        ASSERT_EQ(losses[0].size(), expected.size());
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            EXPECT_NEAR(losses[0][i], expected[i], 2e-4 * expected[i]) << i;
+        }
+    }
 }
 
 TEST(Train, PrintsALineAnIntervalAndTheValidationLoss) {

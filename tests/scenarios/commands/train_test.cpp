@@ -73,7 +73,8 @@ TEST(TrainCommand, ErrorsNameTheirPlaceInTheScenario) {
                  "model.vocab_size 64");
     expect_error(train(folder, kScenario, {"model.seq_length=4096"}), "s.yaml:5:26: error: ");
     expect_error(train(folder, kScenario, {"cluster.nodes=2", "cluster.fabric=single-switch-100"}),
-                 "--set cluster.nodes: error: training runs on one device");
+                 "s: error: the cluster has 2 devices, and 1 process trains (hint: orrery train "
+                 "--nproc 2");
     expect_error(train(folder, kScenario, {"model.dropout=0.1"}), "--set model.dropout: error: ");
     expect_error(train(folder, kScenario, {"job.stepps=4"}),
                  "error: unknown key 'stepps' in 'job'");

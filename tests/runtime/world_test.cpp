@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/world.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace orrery {
+namespace {
+
+TEST(World, OfAProcessByItselfHasOneRank) {
+    const Result<World> world = join_world();
+    ASSERT_TRUE(world) << world.error().to_string();
+    EXPECT_EQ(world->num_ranks, 1U);
+    EXPECT_EQ(world->transport, nullptr);
+}
+
+TEST(World, WithSenselessVariablesIsAnError) {
+    ::setenv("RANK", "x", 1);
+    ::setenv("WORLD_SIZE", "2", 1);
+    EXPECT_FALSE(join_world());
+    ::unsetenv("RANK");
+    ::unsetenv("WORLD_SIZE");
+}
+
+// What the ranks of the test below run: this program with a filter.
+TEST(World, DISABLED_IsARankOfThree) {
+    const Result<World> world = join_world();
+    ASSERT_TRUE(world) << world.error().to_string();
+    EXPECT_EQ(world->num_ranks, 3U);
+    EXPECT_EQ(world->transport->rank(), world->rank);
+    EXPECT_EQ(world->transport->num_ranks(), 3U);
+}
+
+TEST(World, RanksOfAJobFindEachOther) {
+    const Result<int> status = run_ranks(
+        3, {"--gtest_also_run_disabled_tests", "--gtest_filter=World.DISABLED_IsARankOfThree"});
+    ASSERT_TRUE(status) << status.error().to_string();
+    EXPECT_EQ(*status, 0);
+    const Result<int> failed = run_ranks(
+        2, {"--gtest_also_run_disabled_tests", "--gtest_filter=World.DISABLED_IsARankOfThree"});
+    ASSERT_TRUE(failed);
+    EXPECT_NE(*failed, 0);
+}
+
+}  // namespace
+}  // namespace orrery
