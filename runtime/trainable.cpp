@@ -21,10 +21,14 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
                         kMostRanks,
                         num_ranks),
             "a smaller cluster");
-    require(plan.tensor_model_parallel_size == 1,
+    require(model.num_query_groups % plan.tensor_model_parallel_size == 0,
             "plan.tensor_model_parallel_size",
-            "training has no tensor parallelism yet",
-            "1");
+            "training can't share a key-value head between tensor-parallel ranks yet",
+            "a divisor of num_query_groups");
+    require(!plan.tp_comm_overlap || plan.tensor_model_parallel_size == 1,
+            "plan.tp_comm_overlap",
+            "training can't overlap products with their communication",
+            "false");
     require(plan.context_parallel_size == 1,
             "plan.context_parallel_size",
             "training has no context parallelism yet",

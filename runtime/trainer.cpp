@@ -138,9 +138,18 @@ void Trainer::write_scalars(std::int64_t step, double learning_rate) {
     set(DeviceScalar::step, static_cast<double>(step));
 }
 
+// The ranks of the last stage have the losses of their samples, tensor-parallel ones the same: the
+// first of those counts.
 Result<double> Trainer::loss() {
-    const TensorView own = executor_->view(loss_);
-    float sum = own.empty() ? 0.0f : load(own, 0);
+    const Mesh& mesh = program_->mesh;
+    const Tensor& labels = program_->tensors[index(labels_)];
+    bool counts = !executor_->view(loss_).empty();
+    for (std::uint32_t axis = 0; axis < mesh.axes().size(); ++axis) {
+        const bool repeats =
+            axis != program_->role_axis && labels.layout[axis].placement != Placement::shard;
+        counts = counts && (!repeats || mesh.coordinate(executor_->rank(), axis) == 0);
+    }
+    float sum = counts ? load(executor_->view(loss_), 0) : 0.0f;
     if (CollectiveOps* ranks = executor_->communication()) {
         const Result<void> done = ranks->world().all_reduce(view_of({&sum, 1}));
         if (!done) {

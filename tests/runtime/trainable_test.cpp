@@ -26,7 +26,10 @@ TEST(Trainable, NamesTheKeyOfWhatCannotBeTrained) {
     EXPECT_EQ(key(model, other, 1), "plan.precision");
     other = plan;
     other.tensor_model_parallel_size = 2;
-    EXPECT_EQ(key(model, other, 2), "plan.tensor_model_parallel_size");
+    EXPECT_EQ(key(model, other, 2), "0 errors");
+    EXPECT_EQ(key(tiny_llama(), other, 2), "plan.tensor_model_parallel_size");
+    other.tp_comm_overlap = true;
+    EXPECT_EQ(key(model, other, 2), "plan.tp_comm_overlap");
     other = plan;
     other.context_parallel_size = 2;
     EXPECT_EQ(key(model, other, 2), "plan.context_parallel_size");

@@ -117,8 +117,8 @@ TEST(Trainer, NeedsDataForASample) {
     EXPECT_EQ(trainer.error().where, "job.dataset");
 }
 
-// The same samples on two ranks, as replicas and as stages: the same losses up to the order of
-// sums, and the same report on both.
+// The same samples on two ranks, as replicas, stages or parts of tensors: the same losses up to the
+// order of sums, and the same report on both.
 TEST(Trainer, TwoRanksTrainWhatOneDoes) {
     const auto alone = trainer_of(sixty_steps());
     std::vector<double> expected;
@@ -132,7 +132,10 @@ TEST(Trainer, TwoRanksTrainWhatOneDoes) {
     replicas.data_parallel_sharding_strategy = ShardingStrategy::optim;
     ParallelPlan stages = plan_of_eight();
     stages.pipeline_model_parallel_size = 2;
-    for (const ParallelPlan& plan : {replicas, stages}) {
+    ParallelPlan parts = plan_of_eight();
+    parts.tensor_model_parallel_size = 2;
+    parts.sequence_parallel = true;
+    for (const ParallelPlan& plan : {replicas, stages, parts}) {
         std::vector<double> losses[2];
         run_as_ranks(2, [&](std::unique_ptr<Transport> transport) {
             auto trainer =
