@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/token_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <fstream>
 
 #include "engine/check.h"
+#include "runtime/mapped_file.h"
 
 namespace orrery {
 namespace {
@@ -30,39 +25,6 @@ struct Header {
     std::array<char, 32> reserved{};
 };
 static_assert(sizeof(Header) == 64);
-
-// A file mapped for reading; null data if that failed (errno tells why).
-class Mapping {
-public:
-    explicit Mapping(const std::filesystem::path& path) {
-        const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        if (file < 0) {
-            return;
-        }
-        struct stat status {};
-        if (::fstat(file, &status) == 0 && status.st_size > 0) {
-            size_ = static_cast<std::size_t>(status.st_size);
-            void* data = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
-            data_ = data == MAP_FAILED ? nullptr : static_cast<const std::byte*>(data);
-        } else {
-            errno = errno != 0 ? errno : EINVAL;
-        }
-        ::close(file);
-    }
-    ~Mapping() {
-        if (data_ != nullptr) {
-            ::munmap(const_cast<std::byte*>(data_), size_);
-        }
-    }
-    Mapping(const Mapping&) = delete;
-    Mapping& operator=(const Mapping&) = delete;
-    const std::byte* data() const { return data_; }
-    std::size_t size() const { return size_; }
-
-private:
-    const std::byte* data_ = nullptr;
-    std::size_t size_ = 0;
-};
 
 constexpr const char* kHint = "orrery tokenize TEXT -o FILE makes one";
 
@@ -96,21 +58,22 @@ Tokens Tokens::of(std::vector<std::uint16_t> ids, std::int64_t vocabulary) {
 }
 
 Result<Tokens> Tokens::open(const std::filesystem::path& path) {
-    errno = 0;
-    const auto mapping = std::make_shared<Mapping>(path);
-    if (mapping->data() == nullptr) {
-        return fail(path.string(), std::string{"can't be read: "} + std::strerror(errno), kHint);
+    const auto opened = MappedFile::open(path);
+    if (!opened) {
+        return fail(path.string(), opened.error().what, kHint);
     }
+    const auto& mapping = *opened;
+    const std::span<const std::byte> bytes = mapping->bytes();
     Header header;
-    if (mapping->size() < sizeof(Header)) {
+    if (bytes.size() < sizeof(Header)) {
         return fail(path.string(), "is not a token file", kHint);
     }
-    std::memcpy(&header, mapping->data(), sizeof(Header));
-    if (std::string wrong = wrong_header(header, mapping->size()); !wrong.empty()) {
+    std::memcpy(&header, bytes.data(), sizeof(Header));
+    if (std::string wrong = wrong_header(header, bytes.size()); !wrong.empty()) {
         return fail(path.string(), std::move(wrong), kHint);
     }
     Tokens tokens;
-    tokens.bytes_ = {mapping, mapping->data() + sizeof(Header)};
+    tokens.bytes_ = {mapping, bytes.data() + sizeof(Header)};
     tokens.width_ = header.width;
     tokens.size_ = static_cast<std::int64_t>(header.count);
     tokens.vocabulary_ = static_cast<std::int64_t>(header.vocabulary);

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/held_parameters.h"
+
+#include <set>
+
+#include "engine/check.h"
+
+namespace orrery {
+namespace {
+
+// The output layer of a later stage that is the embedding too has a tensor of its own, but it is
+// the same parameter.
+std::string name_of(const Tensor& weight, const Transformer& model) {
+    const bool tied = model.tied_embeddings && weight.parameter == "output_layer.weight";
+    return tied ? "embedding.word_embeddings.weight" : weight.parameter;
+}
+
+void add_parameters_of(const Op& op,
+                       CpuExecutor& executor,
+                       const Transformer& model,
+                       std::vector<HeldParameter>& all) {
+    const Program& program = executor.program();
+    const KernelCall& call = program.kernels[op.payload];
+    std::vector<TensorId> weights;
+    TensorView state;
+    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+        const Operand& operand = program.operands[op.first_operand + i];
+        if (operand.access == Access::write) {
+            weights.push_back(operand.tensor);
+        } else if (operand.access == Access::accumulate) {
+            state = executor.view(operand.tensor);
+        }
+    }
+    std::int64_t first = 0;
+    for (const TensorId id : weights) {
+        const Tensor& tensor = program.tensors[index(id)];
+        HeldParameter held{
+            .name = name_of(tensor, model),
+            .block = block_of_parameter(model, program, tensor, executor.rank()),
+            .weight = executor.view(id),
+            .own = executor.shards().own(id),
+            .first_moment = {},
+            .second_moment = {},
+            .master = {},
+        };
+        ORRERY_CHECK(held.weight.size == held.block.local_elements());
+        const auto part = [&](std::int64_t section) {
+            return slice(state, section * call.dims[0] + first, held.own.count);
+        };
+        held.first_moment = part(0);
+        held.second_moment = part(1);
+        held.master = call.dtype == Dtype::fp32 ? TensorView{} : part(2);
+        first += held.own.count;
+        all.push_back(std::move(held));
+    }
+    ORRERY_CHECK(first == call.dims[0]);
+}
+
+}  // namespace
+
+std::vector<HeldParameter> held_parameters(CpuExecutor& executor, const Transformer& model) {
+    const Program& program = executor.program();
+    std::vector<HeldParameter> all;
+    std::set<SegmentId> seen;
+    for (const Slot& slot : executor.role().slots) {
+        if (slot.pass != Pass::optimizer || !seen.insert(slot.segment).second) {
+            continue;
+        }
+        for (const Op& op : program.segment_of(slot).ops) {
+            const bool updates = op.kind == OpKind::kernel &&
+                                 (program.kernels[op.payload].kind == KernelKind::adamw ||
+                                  program.kernels[op.payload].kind == KernelKind::lamb);
+            if (updates) {
+                add_parameters_of(op, executor, model, all);
+            }
+        }
+    }
+    return all;
+}
+
+void set_weights(const HeldParameter& parameter, std::span<const float> whole) {
+    const ParameterBlock& block = parameter.block;
+    ORRERY_CHECK(static_cast<std::int64_t>(whole.size()) == block.rows * block.columns);
+    const auto part = [&](std::int64_t global, std::int64_t count) {
+        return whole.subspan(static_cast<std::size_t>(global), static_cast<std::size_t>(count));
+    };
+    block.for_each_run({0, parameter.weight.size},
+                       [&](std::int64_t local, std::int64_t global, std::int64_t count) {
+                           store_row(parameter.weight, local, part(global, count));
+                       });
+    if (!parameter.master.empty()) {
+        block.for_each_run(
+            parameter.own, [&](std::int64_t local, std::int64_t global, std::int64_t count) {
+                store_row(parameter.master, local - parameter.own.first, part(global, count));
+            });
+    }
+}
+
+}  // namespace orrery

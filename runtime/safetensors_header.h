@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON header of a safetensors file: for every tensor its element type, shape and the range of
+// its bytes after the header, and a map of strings "__metadata__". Format:
+// https://huggingface.co/docs/safetensors.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/result.h"
+
+namespace orrery {
+
+struct StoredTensor {
+    std::string name;
+    std::string type;  // "F32", "BF16", …
+    std::vector<std::int64_t> shape;
+    std::int64_t begin = 0;  // of its bytes
+    std::int64_t end = 0;
+    std::int64_t elements() const;  // of a checked header
+    bool operator==(const StoredTensor&) const = default;
+};
+
+struct SafetensorsHeader {
+    std::map<std::string, std::string> metadata;
+    std::vector<StoredTensor> tensors;  // ascending `begin`
+};
+
+// Bytes of an element, 0 if there is no such type.
+std::int64_t bytes_of_type(std::string_view type);
+
+// Every range holds its shape, and together they cover `data_bytes` without gap or overlap.
+// Error::where is empty.
+Result<SafetensorsHeader> parse_safetensors_header(std::string_view json, std::int64_t data_bytes);
+std::string safetensors_header_text(const SafetensorsHeader& header);
+
+}  // namespace orrery

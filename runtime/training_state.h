@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of an executor that trains, in and out of files: checkpoints of a run, and weights
+// under Hugging Face's names.
+#pragma once
+
+#include <filesystem>
+
+#include "engine/result.h"
+#include "models/transformer.h"
+#include "runtime/checkpoint.h"
+#include "runtime/cpu_executor.h"
+
+namespace orrery {
+
+// Of all ranks together: each calls it at the same step.
+Result<void> save_training(CpuExecutor& executor,
+                           const RunState& run,
+                           const std::filesystem::path& folder,
+                           FileSystem& files = disk());
+
+// From the folder's latest checkpoint, or from the folder of one; the ranks need not be laid out as
+// those that saved it. `run` is what resumes; returns what was saved. An error on any rank is one
+// on all.
+Result<RunState> resume_training(CpuExecutor& executor,
+                                 const RunState& run,
+                                 const std::filesystem::path& folder);
+
+// Replaces the weights by those of a safetensors file; the optimizer's state stays.
+ResultOrErrors<std::size_t> import_weights(CpuExecutor& executor,
+                                           const Transformer& model,
+                                           const std::filesystem::path& file);
+
+// Writes the weights of a checkpoint as a safetensors file with elements of this type, and a
+// config.json beside it.
+Result<void> export_weights(const std::filesystem::path& checkpoint,
+                            const std::filesystem::path& file,
+                            std::string_view type,
+                            FileSystem& files = disk());
+
+}  // namespace orrery
