@@ -92,7 +92,8 @@ std::string CollectiveOps::why_not(const Op& op) const {
         return "copies and host work are not executed";
     }
     const CollectiveCall& call = program_.collectives[op.payload];
-    if (reads.size() == 1 && writes.size() == 1 && sums.empty()) {
+    const bool parameters = !reads.empty() && !program_.tensors[index(reads[0])].parameter.empty();
+    if (reads.size() == 1 && writes.size() == 1 && sums.empty() && !parameters) {
         const Tensor& from = program_.tensors[index(reads[0])];
         const Tensor& to = program_.tensors[index(writes[0])];
         if (!whole_in_memory(program_, from) || !whole_in_memory(program_, to)) {
@@ -108,6 +109,11 @@ std::string CollectiveOps::why_not(const Op& op) const {
         return "";
     }
     const bool gather = call.kind == CollectiveKind::all_gather;
+    if ((gather && reads.size() == writes.size() && sums.empty()) ||
+        (call.kind == CollectiveKind::reduce_scatter && reads.size() == sums.size() &&
+         writes.empty())) {
+        return "";
+    }
     return reads.empty() && sums.empty() && !writes.empty() && gather
                ? ""
                : "this use of a collective is not executed";
@@ -122,7 +128,10 @@ Result<void> CollectiveOps::run(const Op& op, const BoundTransfer& operands) {
 Result<void> CollectiveOps::run_collective(const CollectiveCall& call,
                                            const BoundTransfer& operands) {
     if (!operands.reads.empty()) {
-        return change_layout(call, operands.reads[0], operands.writes[0]);
+        const bool parameters = !operands.reads[0].tensor->parameter.empty();
+        return !parameters ? change_layout(call, operands.reads[0], operands.writes[0])
+               : operands.writes.empty() ? reduce_to_shards(call, operands)
+                                         : gather_shards(call, operands);
     }
     if (call.kind == CollectiveKind::all_gather) {
         return gather_parts(call, operands.writes);
@@ -209,6 +218,47 @@ Result<void> CollectiveOps::gather_parts(const CollectiveCall& call,
         }
         // Parts are of equal length but for the end, so they lie as they lay.
         std::memcpy(whole.data, all.data, static_cast<std::size_t>(whole.size * element));
+    }
+    return {};
+}
+
+Result<void> CollectiveOps::gather_shards(const CollectiveCall& call,
+                                          const BoundTransfer& operands) {
+    Communicator& communicator = communicator_of(call);
+    for (std::size_t i = 0; i < operands.reads.size(); ++i) {
+        const TensorView shard = operands.reads[i].view;
+        const TensorView whole = operands.writes[i].view;
+        const std::int64_t element = size_bytes(whole.dtype);
+        staging_.resize(static_cast<std::size_t>(shard.size * communicator.size() * element));
+        const TensorView all{staging_.data(), whole.dtype, shard.size * communicator.size()};
+        ORRERY_CHECK(all.size >= whole.size);  // shards are padded
+        if (const Result<void> done = communicator.all_gather(shard, all); !done) {
+            return done;
+        }
+        std::memcpy(whole.data, all.data, static_cast<std::size_t>(whole.size * element));
+    }
+    return {};
+}
+
+Result<void> CollectiveOps::reduce_to_shards(const CollectiveCall& call,
+                                             const BoundTransfer& operands) {
+    Communicator& communicator = communicator_of(call);
+    for (std::size_t i = 0; i < operands.reads.size(); ++i) {
+        const TensorView whole = operands.reads[i].view;
+        const TensorView shard = operands.accumulates[i].view;
+        const std::int64_t element = size_bytes(whole.dtype);
+        const std::int64_t padded = shard.size * communicator.size();
+        staging_.assign(static_cast<std::size_t>((padded + shard.size) * element), std::byte{});
+        std::memcpy(staging_.data(), whole.data, static_cast<std::size_t>(whole.size * element));
+        const TensorView own{staging_.data() + padded * element, whole.dtype, shard.size};
+        const Result<void> done =
+            communicator.reduce_scatter(TensorView{staging_.data(), whole.dtype, padded}, own);
+        if (!done) {
+            return done;
+        }
+        for (std::int64_t e = 0; e < shard.size; ++e) {
+            store(shard, e, load(shard, e) + load(own, e));
+        }
     }
     return {};
 }

@@ -9,6 +9,8 @@
 //   of
 //                         each tensor's own part (the rest is void afterwards)
 //   writes                lists of tensors of which each member has its part: all_gather
+//   reads … writes …      parameters from the shards that persist (ZeRO 3): all_gather
+//   reads … accumulates … gradients, added to the shards that persist: reduce_scatter
 #pragma once
 
 #include <map>
@@ -50,6 +52,8 @@ private:
                                const BoundOperand& to);
     Result<void> reduce_parts(const CollectiveCall& call, const std::vector<BoundOperand>& list);
     Result<void> gather_parts(const CollectiveCall& call, const std::vector<BoundOperand>& list);
+    Result<void> gather_shards(const CollectiveCall& call, const BoundTransfer& operands);
+    Result<void> reduce_to_shards(const CollectiveCall& call, const BoundTransfer& operands);
     Result<void> run_send_recv(const SendRecvCall& call, const BoundTransfer& operands);
 
     const Program& program_;

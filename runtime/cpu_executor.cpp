@@ -154,8 +154,23 @@ void CpuExecutor::run_kernel(std::uint32_t slot, const Op& op) {
     times_->add(op.payload, seconds.count());
 }
 
+// Tensors of the slot that an op adds to before anything was written to them: sums begin at zero.
+void CpuExecutor::begin_sums(std::uint32_t slot, const Op& op, std::set<TensorId>& touched) {
+    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+        const Operand& operand = program_.operands[op.first_operand + i];
+        const Tensor& tensor = program_.tensors[index(operand.tensor)];
+        if (tensor.lifetime == Lifetime::slot && touched.insert(operand.tensor).second &&
+            operand.access == Access::accumulate) {
+            const TensorView view = bind(slot, operand).view;
+            std::memset(view.data, 0, static_cast<std::size_t>(view.size * size_bytes(view.dtype)));
+        }
+    }
+}
+
 Result<void> CpuExecutor::run_slot(std::uint32_t slot) {
+    std::set<TensorId> touched;
     for (const Op& op : program_.segment_of(role_.slots[slot]).ops) {
+        begin_sums(slot, op, touched);
         if (op.kind == OpKind::kernel) {
             run_kernel(slot, op);
         } else if (const auto done = communication_->run(op, bind_transfer(slot, op)); !done) {

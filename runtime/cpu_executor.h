@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 
 #include "engine/program.h"
@@ -56,6 +57,7 @@ private:
     CpuExecutor(const Program& program, RankId rank);
     std::string why_not(const Op& op) const;
     void begin_step();
+    void begin_sums(std::uint32_t slot, const Op& op, std::set<TensorId>& touched);
     Result<void> run_slot(std::uint32_t slot);
     void run_kernel(std::uint32_t slot, const Op& op);
     BoundOperand bind(std::uint32_t slot, const Operand& operand);

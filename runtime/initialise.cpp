@@ -111,8 +111,9 @@ void initialise_weights(CpuExecutor& executor, const InitialWeights& options) {
         const TensorView weight = executor.view(id);
         const ElementRange own = executor.shards().own(id);
         const GlobalIndices indices{program, executor.rank(), tensor};
-        for (std::int64_t i = 0; i < weight.size; ++i) {
-            const float value = writer.value(tensor, indices.of(i));
+        const ElementRange stored = executor.shards().stored(id);
+        for (std::int64_t i = 0; i < stored.count; ++i) {
+            const float value = writer.value(tensor, indices.of(stored.first + i));
             store(weight, i, value);
             if (call.dtype != Dtype::fp32 && i >= own.first && i < own.first + own.count) {
                 store(state, master + i - own.first, value);

@@ -19,6 +19,11 @@ struct OperandLists {
     std::vector<TensorId> accumulates;
 };
 
+// A parameter's part that persists, to be gathered before use.
+bool is_shard(const Tensor& tensor) {
+    return tensor.kind == TensorKind::weights && !tensor.parameter.empty();
+}
+
 bool is_optimizer(const KernelCall& call) {
     return call.kind == KernelKind::adamw || call.kind == KernelKind::lamb;
 }
@@ -45,20 +50,26 @@ ParameterShards::ParameterShards(const Program& program, RankId rank) : program_
 
 void ParameterShards::find_gathers(const Role& role, RankId rank) {
     for (const Slot& slot : role.slots) {
-        if (slot.pass != Pass::parameter_sync) {
-            continue;
-        }
         for (const Op& op : program_.segment_of(slot).ops) {
-            if (op.kind != OpKind::collective) {
+            const OperandLists lists = operands_of(program_, op);
+            const bool shards = op.kind == OpKind::collective && !lists.reads.empty() &&
+                                is_shard(program_.tensors[index(lists.reads[0])]);
+            const bool gathers = op.kind == OpKind::collective && slot.pass == Pass::parameter_sync;
+            if (!shards && !gathers) {
                 continue;
             }
             const Group& group = program_.groups[index(program_.collectives[op.payload].group)];
             const std::vector<RankId> members = program_.mesh.members(group, rank);
             const auto self = std::ranges::find(members, rank);
+            const Place place{static_cast<std::int64_t>(members.size()), self - members.begin()};
             gather_axes_ |= group.axes;
-            for (const TensorId weight : operands_of(program_, op).writes) {
-                places_[weight] = {static_cast<std::int64_t>(members.size()),
-                                   self - members.begin()};
+            for (std::size_t i = 0; i < lists.writes.size(); ++i) {
+                if (shards) {
+                    stored_[lists.reads[i]] = place;
+                    whole_of_[lists.reads[i]] = lists.writes[i];
+                } else {
+                    places_[lists.writes[i]] = place;
+                }
             }
         }
     }
@@ -120,6 +131,17 @@ ElementRange ParameterShards::own(TensorId id) const {
     return place == places_.end()
                ? ElementRange{0, elements}
                : shard_range(elements, place->second.parts, place->second.position);
+}
+
+ElementRange ParameterShards::stored(TensorId weight) const {
+    const auto place = stored_.find(weight);
+    if (place == stored_.end()) {
+        const Tensor& tensor = program_.tensors[index(weight)];
+        return {0, tensor.bytes.count() / size_bytes(tensor.dtype)};
+    }
+    const Tensor& whole = program_.tensors[index(whole_of_.at(weight))];
+    return shard_range(
+        whole.bytes.count() / size_bytes(whole.dtype), place->second.parts, place->second.position);
 }
 
 ElementRange ParameterShards::own_in_norm(TensorId gradient) const {

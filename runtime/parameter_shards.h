@@ -33,6 +33,9 @@ public:
     // has the very same elements: copies along a mesh axis count where their coordinate is 0, and
     // the tied embedding's copy on another pipeline stage does not count.
     ElementRange own_in_norm(TensorId gradient) const;
+    // Under ZeRO 3 a tensor that persists is itself a shard: which of the rank-local elements of
+    // the parameter it holds (the rest of it is padding). Of any other tensor all of them.
+    ElementRange stored(TensorId weight) const;
 
 private:
     struct Place {
@@ -45,8 +48,10 @@ private:
 
     const Program& program_;
     std::map<TensorId, Place> places_;
-    std::uint32_t gather_axes_ = 0;  // along which parameters are sharded
-    std::vector<TensorId> copies_;   // gradients that do not count in the norm
+    std::map<TensorId, Place> stored_;       // ZeRO 3's shards
+    std::map<TensorId, TensorId> whole_of_;  // and what they are gathered into
+    std::uint32_t gather_axes_ = 0;          // along which parameters are sharded
+    std::vector<TensorId> copies_;           // gradients that do not count in the norm
 };
 
 }  // namespace orrery

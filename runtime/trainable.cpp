@@ -33,11 +33,6 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.context_parallel_size",
             "training has no context parallelism yet",
             "1");
-    require(plan.data_parallel_sharding_strategy != ShardingStrategy::optim_grads_params ||
-                plan.data_parallel_size == 1,
-            "plan.data_parallel_sharding_strategy",
-            "training can't shard the parameters yet",
-            "optim_grads, optim or no_shard");
     require(model.dropout == 0, "model.dropout", "training has no dropout yet", "0");
     require(model.position_embedding != PositionEmbedding::rope || model.kv_channels % 2 == 0,
             "model.kv_channels",

@@ -95,8 +95,9 @@ public:
             whole.resize(static_cast<std::size_t>(tensor.global_shape[0] * tensor.global_shape[1]),
                          kUnset);
             const GlobalIndices indices{program_, rank_, tensor};
-            for (std::int64_t i = 0; i < v.size; ++i) {
-                float& known = whole[static_cast<std::size_t>(indices.of(i))];
+            const ElementRange stored = executor_->shards().stored(to_id<TensorId>(t));
+            for (std::int64_t i = 0; i < stored.count; ++i) {
+                float& known = whole[static_cast<std::size_t>(indices.of(stored.first + i))];
                 const float value = orrery::load(v, i);
                 ASSERT_TRUE(known == kUnset || known == value)
                     << tensor.name << " differs between its copies";
@@ -208,6 +209,8 @@ TEST(ParallelSteps, DataParallelRanksTrainWhatOneRankTrains) {
     check(tiny_gpt(), 2, ShardingStrategy::no_shard);
     check(tiny_gpt(), 8, ShardingStrategy::optim);
     check(tiny_llama(), 4, ShardingStrategy::optim_grads);
+    check(tiny_gpt(), 4, ShardingStrategy::optim_grads_params);
+    check(tiny_llama(), 8, ShardingStrategy::optim_grads_params);
 }
 
 TEST(ParallelSteps, PipelinesTrainWhatOneRankTrains) {
@@ -266,7 +269,11 @@ TEST(ParallelSteps, EverythingTogetherTrainsWhatOneRankTrains) {
     model.tied_embeddings = true;
     const Training one = train(model, plan_of(1, 1, ShardingStrategy::no_shard));
     for (const auto recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
-        ParallelPlan plan = plan_of(2, 2, ShardingStrategy::optim_grads);
+        ParallelPlan plan =
+            plan_of(2,
+                    2,
+                    recompute == Recompute::selective ? ShardingStrategy::optim_grads_params
+                                                      : ShardingStrategy::optim_grads);
         plan.tensor_model_parallel_size = 2;
         plan.sequence_parallel = true;
         plan.overlap_grad_reduce = true;

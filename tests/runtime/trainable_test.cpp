@@ -34,10 +34,6 @@ TEST(Trainable, NamesTheKeyOfWhatCannotBeTrained) {
     other.context_parallel_size = 2;
     EXPECT_EQ(key(model, other, 2), "plan.context_parallel_size");
     other = plan;
-    other.data_parallel_size = 2;
-    other.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
-    EXPECT_EQ(key(model, other, 2), "plan.data_parallel_sharding_strategy");
-    other = plan;
     other.optimizer = Optimizer::lamb;
     EXPECT_EQ(key(model, other, 1), "plan.optimizer");
     other = plan;
