@@ -39,6 +39,11 @@ void add_simulate(CLI::App& app, SimulateArguments& arguments) {
                      arguments.trace_file,
                      "Write a Perfetto trace of one rank a role and of the slowest rank")
         ->type_name("FILE");
+    command
+        ->add_option("--profile",
+                     arguments.profile_file,
+                     "Measured kernel times (CSV), as orrery train --profile writes them")
+        ->type_name("FILE");
     command->add_flag("!--no-fold",
                       arguments.fold,
                       "Simulate every rank on its own (slow; the answer is the same)");
@@ -80,6 +85,11 @@ void add_train(CLI::App& app, TrainArguments& arguments) {
                      "Start so many processes here, one a device of the cluster")
         ->check(CLI::Range(1, 64))
         ->type_name("N");
+    command
+        ->add_option("--profile",
+                     arguments.profile_file,
+                     "Write the measured kernel times, for orrery simulate --profile")
+        ->type_name("FILE");
 }
 
 void add_tokenize(CLI::App& app, TokenizeArguments& arguments) {

@@ -88,7 +88,15 @@ Result<void> ScenarioRun::prepare() {
     if (!step_table) {
         return tl::unexpected(step_table.error().front());
     }
-    const CostModel cost{scenario_.device, *table};
+    Profile profile;
+    if (!options_.profile_file.empty()) {
+        auto read = read_profile(options_.profile_file);
+        if (!read) {
+            return tl::unexpected(read.error().front());
+        }
+        profile = std::move(*read);
+    }
+    const CostModel cost{scenario_.device, *table, profile};
     const EfficiencyTable none;
     const StepEfficiency step{options_.step_factors ? *step_table : none, scenario_.device};
     noise_ = options_.without == Cause::noise ? 1.0 : step.slowest_of(program_.num_ranks());

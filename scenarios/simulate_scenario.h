@@ -17,6 +17,7 @@ struct SimulationOptions {
     bool fold = true;
     bool step_factors = true;  // of step_efficiency.h
     std::string trace_file;    // Perfetto; empty: none
+    std::string profile_file;  // measured kernel times (kernels/profile.h); empty: none
     // What if: this cause costs nothing. Kernels run at peak (or take no time, where their work is
     // not useful), communication takes no time but still waits, links are never shared …
     std::optional<Cause> without;

@@ -28,6 +28,7 @@ int simulate_command(const SimulateArguments& arguments) {
     SimulationOptions options;
     options.fold = arguments.fold;
     options.trace_file = arguments.trace_file;
+    options.profile_file = arguments.profile_file;
     options.progress = [&bar](double share) { bar.show(share); };
     Result<Answer> answer = simulate_scenario(*scenario, options);
     bar.finish();

@@ -13,6 +13,7 @@ struct SimulateArguments {
     bool json = false;
     bool fold = true;
     std::string trace_file;
+    std::string profile_file;  // measured kernel times
 };
 
 // Returns the exit status.

@@ -10,6 +10,8 @@
 #include "runtime/trainer.h"
 #include "runtime/world.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/measured_step.h"
+#include "scenarios/output_file.h"
 #include "scenarios/quantity.h"
 #include "scenarios/reader.h"
 
@@ -57,7 +59,27 @@ Result<void> check_world(const Scenario& scenario, const World& world) {
                 fmt::format("orrery train --nproc {}, or another cluster", ranks));
 }
 
-int train_as(const World& world, const Scenario& scenario, const Tokens& tokens) {
+// Writes the measured times as a profile, if one is wanted.
+Result<void> write_profile(const OpTimes& times,
+                           const Scenario& scenario,
+                           const std::string& path) {
+    if (path.empty()) {
+        return {};
+    }
+    auto file = OutputFile::open(path);
+    if (!file) {
+        return unexpected<Error>(file.error());
+    }
+    (*file)->stream() << profile_csv(
+        times.profile(scenario.device.name),
+        fmt::format("Kernels of {} as orrery train ran them on this CPU", scenario.name));
+    return (*file)->commit();
+}
+
+int train_as(const World& world,
+             const Scenario& scenario,
+             const Tokens& tokens,
+             const std::string& profile_file) {
     const TrainingJob& job = scenario.job.training;
     auto created =
         Trainer::create(scenario.model, scenario.plan, job, tokens, world.transport.get());
@@ -74,10 +96,19 @@ int train_as(const World& world, const Scenario& scenario, const Tokens& tokens)
                      num_parameters(scenario.model),
                      tokens.size(),
                      to_short_text(Bytes{trainer.executor().plan().bytes()})));
+    OpTimes times{trainer.program()};
+    trainer.executor().measure(&times);
     if (const Result<void> done = train(trainer, scenario.plan, job, line); !done) {
         return report_at(done.error(), scenario);
     }
-    return status;
+    const auto kinds = compare_kernels(scenario, trainer.program(), times);
+    if (world.rank != 0 || status != kExitOk || !kinds) {
+        return kinds ? status : report_error(kinds.error());
+    }
+    if (const Result<void> written = write_profile(times, scenario, profile_file); !written) {
+        return report_error(written.error());
+    }
+    return print_output(measured_report(*kinds));
 }
 
 }  // namespace
@@ -99,6 +130,9 @@ int train_command(const TrainArguments& arguments) {
         for (const std::string& change : arguments.overrides) {
             again.insert(again.end(), {"--set", change});
         }
+        if (!arguments.profile_file.empty()) {
+            again.insert(again.end(), {"--profile", arguments.profile_file});
+        }
         const Result<int> status = run_ranks(arguments.num_processes, again);
         return status ? *status : report_error(status.error());
     }
@@ -109,7 +143,7 @@ int train_command(const TrainArguments& arguments) {
     if (const Result<void> fits = check_world(*scenario, *world); !fits) {
         return report_error(fits.error());
     }
-    return train_as(*world, *scenario, *tokens);
+    return train_as(*world, *scenario, *tokens, arguments.profile_file);
 }
 
 int tokenize_command(const TokenizeArguments& arguments) {

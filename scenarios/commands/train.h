@@ -13,6 +13,7 @@ struct TrainArguments {
     std::string file;
     std::vector<std::string> overrides;
     std::uint32_t num_processes = 1;  // started on this machine, one a rank
+    std::string profile_file;         // to write; empty: none
 };
 struct TokenizeArguments {
     std::vector<std::string> texts;

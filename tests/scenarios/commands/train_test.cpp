@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/simulate.h"
 #include "tests/scenarios/commands/command_run.h"
 #include "tests/scenarios/test_folder.h"
 
@@ -47,11 +48,34 @@ TEST(TrainCommand, TrainsAndPrintsItsLoss) {
     const CommandRun run = train(folder, kScenario);
     EXPECT_EQ(run.status, kExitOk) << run.err;
     EXPECT_EQ(run.err, "");
-    EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 4) << run.out;
     EXPECT_EQ(run.out.substr(0, 3), "s: ");
     EXPECT_NE(run.out.find(" iteration        4/       4 | consumed samples:           16 |"),
               std::string::npos);
     EXPECT_NE(run.out.find(" validation loss at iteration 4 |"), std::string::npos);
+    EXPECT_NE(run.out.find("measured beside predicted"), std::string::npos);
+}
+
+// What a run measured, a simulation predicts with.
+TEST(TrainCommand, WritesAProfileThatSimulationsRead) {
+    const TestFolder folder;
+    folder.write("text.txt", text());
+    TrainArguments arguments;
+    arguments.file = folder.write("s.yaml", kScenario);
+    arguments.profile_file = (folder / "profile.csv").string();
+    ASSERT_EQ(run_command([&] { return train_command(arguments); }).status, kExitOk);
+    SimulateArguments simulated;
+    simulated.file = arguments.file;
+    simulated.json = true;
+    const auto sources = [&] {
+        const CommandRun run = run_command([&] { return simulate_command(simulated); });
+        EXPECT_EQ(run.status, kExitOk) << run.err;
+        return run.out;
+    };
+    EXPECT_NE(sources().find("\"measured\": 0"), std::string::npos);
+    simulated.profile_file = arguments.profile_file;
+    EXPECT_NE(sources().find("\"measured\": 1"), std::string::npos);
+    simulated.profile_file = (folder / "none.csv").string();
+    expect_error(run_command([&] { return simulate_command(simulated); }), "none.csv");
 }
 
 TEST(TrainCommand, ExampleOfTheRepositoryTrains) {
@@ -104,7 +128,8 @@ TEST(TokenizeCommand, MakesADatasetOfTexts) {
     EXPECT_NE(run.out.find("800 tokens, vocabulary 256"), std::string::npos) << run.out;
     folder.write("text.txt", text());
     const auto losses = [](const CommandRun& trained) {  // all but the times
-        return trained.out.substr(trained.out.find("lm loss"));
+        const std::size_t first = trained.out.find("lm loss");
+        return trained.out.substr(first, trained.out.find("\nKernels") - first);
     };
     EXPECT_EQ(losses(train(folder, kScenario, {"job.dataset=tokens", "job.log_interval=4"})),
               losses(train(folder, kScenario, {"job.log_interval=4"})));
