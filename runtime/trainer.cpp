@@ -15,6 +15,7 @@
 #include "runtime/iteration_line.h"
 #include "runtime/learning_rate.h"
 #include "runtime/redistribute.h"
+#include "runtime/training_state.h"
 
 namespace orrery {
 namespace {
@@ -216,6 +217,42 @@ Result<double> Trainer::evaluate() {
     return sum / static_cast<double>(job_.eval_steps);
 }
 
+RunState Trainer::state() const {
+    return {.model = model_,
+            .precision = std::string{name(plan_.precision)},
+            .seed = job_.seed,
+            .global_batch_size = plan_.global_batch_size,
+            .step = steps_done_,
+            .consumed_samples = steps_done_ * plan_.global_batch_size};
+}
+
+Result<void> Trainer::resume(const std::filesystem::path& folder) {
+    const Result<RunState> saved = resume_training(*executor_, state(), folder);
+    if (!saved) {
+        return unexpected<Error>(saved.error());
+    }
+    if (saved->step >= job_.steps) {
+        return fail("job.steps",
+                    fmt::format("{} steps are asked for, and {} are done", job_.steps, saved->step),
+                    "more steps");
+    }
+    steps_done_ = saved->step;
+    return {};
+}
+
+Result<void> Trainer::save() {
+    return save_training(*executor_, state(), job_.checkpoint_folder);
+}
+
+namespace {
+
+// Whether something that is done every so many steps, and at the end, is due.
+bool is_due(std::int64_t step, std::int64_t interval, const TrainingJob& job) {
+    return step == job.steps || (interval > 0 && step % interval == 0);
+}
+
+}  // namespace
+
 Result<void> train(Trainer& trainer,
                    const ParallelPlan& plan,
                    const TrainingJob& job,
@@ -223,7 +260,7 @@ Result<void> train(Trainer& trainer,
     double seconds = 0;
     double losses = 0;
     std::int64_t since = 0;  // steps since the last line
-    for (std::int64_t s = 1; s <= job.steps; ++s) {
+    for (std::int64_t s = trainer.steps_done() + 1; s <= job.steps; ++s) {
         const Result<StepReport> report = trainer.step();
         if (!report) {
             return unexpected<Error>(report.error());
@@ -231,7 +268,7 @@ Result<void> train(Trainer& trainer,
         seconds += report->seconds;
         losses += report->loss;
         ++since;
-        if (s % job.log_interval == 0 || s == job.steps) {
+        if (is_due(s, job.log_interval, job)) {
             const auto steps = static_cast<double>(since);
             StepReport mean = *report;
             mean.seconds = seconds / steps;
@@ -240,13 +277,18 @@ Result<void> train(Trainer& trainer,
             seconds = losses = 0;
             since = 0;
         }
-        const bool due = job.eval_interval > 0 && s % job.eval_interval == 0;
-        if (job.eval_steps > 0 && (due || s == job.steps)) {
+        if (job.eval_steps > 0 && is_due(s, job.eval_interval, job)) {
             const Result<double> loss = trainer.evaluate();
             if (!loss) {
                 return unexpected<Error>(loss.error());
             }
             line(validation_line(s, *loss));
+        }
+        if (!job.checkpoint_folder.empty() && is_due(s, job.checkpoint_interval, job)) {
+            if (Result<void> saved = trainer.save(); !saved) {
+                return saved;
+            }
+            line(fmt::format(" saved checkpoint {}", checkpoint_name(s)));
         }
     }
     return {};

@@ -10,6 +10,7 @@
 #include "engine/result.h"
 #include "models/plan.h"
 #include "models/transformer.h"
+#include "runtime/checkpoint.h"
 #include "runtime/cpu_executor.h"
 #include "runtime/sampling.h"
 #include "runtime/training_job.h"
@@ -41,6 +42,12 @@ public:
     // Mean loss over the held-out tokens, always the same samples.
     Result<double> evaluate();
 
+    // Goes on after the steps of a saved run: the folder's latest checkpoint, or that of one step.
+    Result<void> resume(const std::filesystem::path& folder);
+    // Of all ranks together, into job.checkpoint_folder.
+    Result<void> save();
+    std::int64_t steps_done() const { return steps_done_; }
+
     CpuExecutor& executor() { return *executor_; }
     const Program& program() const { return *program_; }
 
@@ -51,6 +58,7 @@ private:
     Result<void> load_data(const Tokens& tokens, std::uint64_t seed, std::int64_t step);
     void write_scalars(std::int64_t step, double learning_rate);
     Result<double> loss();
+    RunState state() const;
 
     Transformer model_;
     ParallelPlan plan_;
@@ -69,7 +77,8 @@ private:
 };
 
 using ReportLine = std::function<void(const std::string&)>;
-// A whole run: a line every `log_interval` steps and for each evaluation (iteration_line.h).
+// The steps that are left of a run: a line every `log_interval` steps, for each evaluation
+// (iteration_line.h) and each checkpoint.
 Result<void> train(Trainer& trainer,
                    const ParallelPlan& plan,
                    const TrainingJob& job,

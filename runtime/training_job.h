@@ -22,9 +22,12 @@ struct TrainingJob {
     double adam_beta2 = 0.95;
     double adam_epsilon = 1e-8;
     std::int64_t log_interval = 10;
-    std::int64_t eval_interval = 0;  // steps between evaluations; 0: only at the end
-    std::int64_t eval_steps = 4;     // global batches an evaluation; --eval-iters; 0: none
-    double validation_share = 0.05;  // of the data, held out at its end
+    std::int64_t eval_interval = 0;           // steps between evaluations; 0: only at the end
+    std::int64_t eval_steps = 4;              // global batches an evaluation; --eval-iters; 0: none
+    double validation_share = 0.05;           // of the data, held out at its end
+    std::filesystem::path checkpoint_folder;  // --save; empty: none are saved
+    std::int64_t checkpoint_interval = 0;     // steps between them; 0: only at the end
+    std::filesystem::path initial_weights;    // safetensors file; empty: random weights
     bool operator==(const TrainingJob&) const = default;
 };
 

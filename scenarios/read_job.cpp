@@ -56,6 +56,23 @@ void read_intervals(MapReader& reader, TrainingJob& job) {
     reader.real("validation_share", job.validation_share, 0, 0.9);
 }
 
+// Paths are relative to the scenario's folder.
+void read_files(MapReader& reader, const std::filesystem::path& folder, TrainingJob& job) {
+    const auto path = [&](const char* key, std::filesystem::path& value) {
+        std::string text;
+        if (reader.word(key, text)) {
+            value = folder / text;
+        }
+    };
+    path("checkpoint_folder", job.checkpoint_folder);
+    path("initial_weights", job.initial_weights);
+    if (reader.integer("checkpoint_interval", job.checkpoint_interval, {1, kMost}) &&
+        job.checkpoint_folder.empty()) {
+        reader.complain("checkpoint_interval",
+                        "job.checkpoint_interval needs a job.checkpoint_folder");
+    }
+}
+
 }  // namespace
 
 void read_job(const DocumentNode& section,
@@ -80,7 +97,10 @@ void read_job(const DocumentNode& section,
     }
     read_optimizer(reader, job.training);
     read_intervals(reader, job.training);
-    reader.refuse("checkpoint", "job.checkpoint is not supported yet", "remove it");
+    read_files(reader, folder, job.training);
+    reader.refuse("checkpoint",
+                  "job.checkpoint is not supported yet",
+                  "checkpoint_folder and checkpoint_interval");
     reader.finish();
 }
 

@@ -6,7 +6,9 @@
 #include <array>
 #include <cmath>
 
+#include "runtime/held_parameters.h"
 #include "tests/runtime/communication/local_ranks.h"
+#include "tests/runtime/temporary_folder.h"
 #include "tests/runtime/tiny_model.h"
 
 namespace orrery {
@@ -171,6 +173,104 @@ TEST(Train, PrintsALineAnIntervalAndTheValidationLoss) {
                                         " validation loss at it",
                                         " iteration        5/  ",
                                         " validation loss at it"}));
+}
+
+std::vector<float> weights_of(Trainer& trainer) {
+    std::vector<float> all;
+    for (const HeldParameter& p : held_parameters(trainer.executor(), byte_model())) {
+        for (std::int64_t i = 0; i < p.weight.size; ++i) {
+            all.push_back(load(p.weight, i));
+        }
+    }
+    return all;
+}
+
+std::vector<double> losses_of(Trainer& trainer, int steps) {
+    std::vector<double> losses;
+    for (int s = 0; s < steps; ++s) {
+        losses.push_back(trainer.step()->loss);
+    }
+    return losses;
+}
+
+TEST(Trainer, ResumedRunHasTheBitsOfOneThatNeverStopped) {
+    const TemporaryFolder folder;
+    TrainingJob job = sixty_steps();
+    job.checkpoint_folder = folder.path();
+    const auto straight = trainer_of(job);
+    std::vector<double> expected = losses_of(*straight, 10);
+    expected.push_back(*straight->evaluate());
+
+    std::vector<double> losses;
+    {
+        const auto first = trainer_of(job);
+        losses = losses_of(*first, 5);
+        ASSERT_TRUE(first->save());
+    }
+    const auto second = trainer_of(job);
+    ASSERT_TRUE(second->resume(folder.path()));
+    EXPECT_EQ(second->steps_done(), 5);
+    for (const double loss : losses_of(*second, 5)) {
+        losses.push_back(loss);
+    }
+    losses.push_back(*second->evaluate());
+    EXPECT_EQ(losses, expected);
+    EXPECT_EQ(weights_of(*second), weights_of(*straight));
+}
+
+TEST(Trainer, ARunThatIsDoneOrOfAnotherSeedCannotResume) {
+    const TemporaryFolder folder;
+    TrainingJob job = sixty_steps();
+    job.checkpoint_folder = folder.path();
+    job.steps = 2;
+    const auto saved = trainer_of(job);
+    losses_of(*saved, 2);
+    ASSERT_TRUE(saved->save());
+    EXPECT_EQ(trainer_of(job)->resume(folder.path()).error().where, "job.steps");
+    job.steps = 3;
+    job.seed = 4;
+    EXPECT_NE(trainer_of(job)->resume(folder.path()).error().what.find("job.seed is 3 there"),
+              std::string::npos);
+}
+
+TEST(Train, SavesAtTheIntervalAndAtTheEnd) {
+    const TemporaryFolder folder;
+    TrainingJob job = sixty_steps();
+    job.steps = 5;
+    job.eval_steps = 0;
+    job.log_interval = 100;
+    job.checkpoint_folder = folder / "run";
+    job.checkpoint_interval = 2;
+    std::string lines;
+    const auto trainer = trainer_of(job);
+    ASSERT_TRUE(train(*trainer, plan_of_eight(), job, [&](const std::string& line) {
+        lines += line.substr(0, 29) + "\n";
+    }));
+    EXPECT_EQ(lines,
+              " saved checkpoint step-000002\n saved checkpoint step-000004\n"
+              " iteration        5/       5 \n saved checkpoint step-000005\n");
+    job.steps = 6;
+    const auto resumed = trainer_of(job);
+    ASSERT_TRUE(resumed->resume(folder / "run/step-000004"));
+    lines.clear();
+    ASSERT_TRUE(train(*resumed, plan_of_eight(), job, [&](const std::string& line) {
+        lines += line.substr(0, 29) + "\n";
+    }));
+    EXPECT_EQ(lines, " iteration        6/       6 \n saved checkpoint step-000006\n");
+}
+
+TEST(Train, StopsWhereACheckpointCannotBeWritten) {
+    const TemporaryFolder folder;
+    write_text(folder / "file", "");
+    TrainingJob job = sixty_steps();
+    job.steps = 3;
+    job.checkpoint_folder = folder / "file/run";
+    job.checkpoint_interval = 1;
+    const auto trainer = trainer_of(job);
+    const auto done = train(*trainer, plan_of_eight(), job, [](const std::string&) {});
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().where.find("file/run"), std::string::npos);
+    EXPECT_EQ(trainer->steps_done(), 1);
 }
 
 }  // namespace

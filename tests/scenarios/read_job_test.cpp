@@ -42,7 +42,8 @@ TEST(ReadJob, FillsEveryKeyOfATrainingJob) {
         "{steps: 1, dataset: a, seed: 2, learning_rate: 0.5, min_learning_rate: 0.25, "
         "warmup_steps: 3, weight_decay: 0.75, clip_grad: 4, adam_beta1: 0.5, adam_beta2: 0.625, "
         "adam_epsilon: 0.125, log_interval: 5, eval_interval: 6, eval_steps: 7, "
-        "validation_share: 0.375}");
+        "validation_share: 0.375, checkpoint_folder: runs/a, checkpoint_interval: 8, "
+        "initial_weights: /b.safetensors}");
     const TrainingJob expected{.dataset = {"folder/a"},
                                .steps = 1,
                                .seed = 2,
@@ -57,7 +58,10 @@ TEST(ReadJob, FillsEveryKeyOfATrainingJob) {
                                .log_interval = 5,
                                .eval_interval = 6,
                                .eval_steps = 7,
-                               .validation_share = 0.375};
+                               .validation_share = 0.375,
+                               .checkpoint_folder = "folder/runs/a",
+                               .checkpoint_interval = 8,
+                               .initial_weights = "/b.safetensors"};
     EXPECT_EQ(job.training, expected);
 }
 
@@ -69,6 +73,12 @@ TEST(ReadJob, ErrorsNameTheirPlace) {
     EXPECT_NE(errors_of("learning_rate: 0.1\nmin_learning_rate: 0.2\n").find("larger than"),
               std::string::npos);
     EXPECT_NE(errors_of("checkpoint: x\n").find("not supported yet"), std::string::npos);
+    EXPECT_NE(errors_of("checkpoint_interval: 5\n").find("needs a job.checkpoint_folder"),
+              std::string::npos);
+    EXPECT_NE(errors_of("{checkpoint_folder: a, checkpoint_interval: 0}\n").find("s.yaml:1:44"),
+              std::string::npos);
+    EXPECT_NE(errors_of("checkpoint_folder: [a]\n").find("s.yaml:1:20: error: "),
+              std::string::npos);
     EXPECT_NE(errors_of("dropout: 0\n").find("unknown key"), std::string::npos);
     EXPECT_NE(errors_of("[1]\n").find("job must be a map"), std::string::npos);
 }
