@@ -139,12 +139,38 @@ Result<void> CollectiveOps::run_collective(const CollectiveCall& call,
     if (call.kind == CollectiveKind::reduce_scatter) {
         return reduce_parts(call, operands.accumulates);
     }
-    for (const BoundOperand& operand : operands.accumulates) {
-        if (const Result<void> done = communicator_of(call).all_reduce(operand.view); !done) {
-            return done;
-        }
+    return sum_all(call, operands.accumulates);
+}
+
+// The tensors of the list side by side as one vector: one exchange of messages, not one each.
+Result<void> CollectiveOps::sum_all(const CollectiveCall& call,
+                                    const std::vector<BoundOperand>& list) {
+    if (list.size() == 1) {
+        return communicator_of(call).all_reduce(list.front().view);
     }
-    return {};
+    std::int64_t length = 0;
+    for (const BoundOperand& operand : list) {
+        length += operand.view.size;
+    }
+    const Dtype dtype = list.front().view.dtype;
+    staging_.resize(static_cast<std::size_t>(length * size_bytes(dtype)));
+    const TensorView all{staging_.data(), dtype, length};
+    const auto copy = [&](bool out_of_list) {
+        std::byte* place = all.data;
+        for (const BoundOperand& operand : list) {
+            const auto bytes = static_cast<std::size_t>(operand.view.size * size_bytes(dtype));
+            std::memcpy(out_of_list ? place : operand.view.data,
+                        out_of_list ? operand.view.data : place,
+                        bytes);
+            place += bytes;
+        }
+    };
+    copy(true);
+    const Result<void> done = communicator_of(call).all_reduce(all);
+    if (done) {
+        copy(false);
+    }
+    return done;
 }
 
 Result<void> CollectiveOps::change_layout(const CollectiveCall& call,
@@ -165,35 +191,60 @@ Result<void> CollectiveOps::change_layout(const CollectiveCall& call,
 }
 
 // Each member's part of every tensor of the list side by side, padded to equal lengths, is one
-// vector; all members' vectors one after the other are what is reduced.
+// vector: what is reduced or gathered are all members' vectors, one after the other.
+class CollectiveOps::PackedParts {
+public:
+    PackedParts(const std::vector<BoundOperand>& list,
+                std::int64_t ranks,
+                std::vector<std::byte>& bytes)
+        : list_(list), ranks_(ranks), dtype_(list.front().view.dtype) {
+        for (const BoundOperand& operand : list) {
+            length_ += (operand.view.size + ranks - 1) / ranks;
+        }
+        bytes.assign(static_cast<std::size_t>((ranks + 1) * length_ * size_bytes(dtype_)),
+                     std::byte{});
+        data_ = bytes.data();
+    }
+    TensorView all() const { return {data_, dtype_, ranks_ * length_}; }
+    TensorView vector(std::int64_t member) const { return slice(all(), member * length_, length_); }
+    TensorView own() const {
+        return {data_ + ranks_ * length_ * size_bytes(dtype_), dtype_, length_};
+    }
+
+    void pack(std::int64_t member, TensorView vector) const { copy(member, vector, true); }
+    void unpack(std::int64_t member, TensorView vector) const { copy(member, vector, false); }
+
+private:
+    void copy(std::int64_t member, TensorView vector, bool pack) const {
+        const std::int64_t element = size_bytes(dtype_);
+        std::byte* place = vector.data;
+        for (const BoundOperand& operand : list_) {
+            const ElementRange part = shard_range(operand.view.size, ranks_, member);
+            std::byte* const in_tensor = operand.view.data + part.first * element;
+            std::memcpy(pack ? place : in_tensor,
+                        pack ? in_tensor : place,
+                        static_cast<std::size_t>(part.count * element));
+            place += (operand.view.size + ranks_ - 1) / ranks_ * element;
+        }
+    }
+
+    const std::vector<BoundOperand>& list_;
+    std::int64_t ranks_;
+    Dtype dtype_;
+    std::int64_t length_ = 0;  // of a vector
+    std::byte* data_ = nullptr;
+};
+
 Result<void> CollectiveOps::reduce_parts(const CollectiveCall& call,
                                          const std::vector<BoundOperand>& list) {
     Communicator& communicator = communicator_of(call);
-    const std::int64_t ranks = communicator.size();
-    std::int64_t length = 0;  // of a vector
-    for (const BoundOperand& operand : list) {
-        length += (operand.view.size + ranks - 1) / ranks;
+    const PackedParts parts{list, communicator.size(), staging_};
+    for (std::int64_t m = 0; m < communicator.size(); ++m) {
+        parts.pack(m, parts.vector(m));
     }
-    const Dtype dtype = list.front().view.dtype;
-    const std::int64_t element = size_bytes(dtype);
-    staging_.assign(static_cast<std::size_t>((ranks + 1) * length * element), std::byte{});
-    const TensorView all{staging_.data(), dtype, ranks * length};
-    const TensorView own{staging_.data() + ranks * length * element, dtype, length};
-    const auto copy = [&](std::int64_t position, bool out_of_list, std::byte* vector) {
-        for (const BoundOperand& operand : list) {
-            const ElementRange part = shard_range(operand.view.size, ranks, position);
-            std::byte* const place = operand.view.data + part.first * element;
-            const auto bytes = static_cast<std::size_t>(part.count * element);
-            std::memcpy(out_of_list ? vector : place, out_of_list ? place : vector, bytes);
-            vector += (operand.view.size + ranks - 1) / ranks * element;
-        }
-    };
-    for (std::int64_t m = 0; m < ranks; ++m) {
-        copy(m, true, all.data + m * length * element);
-    }
-    const Result<void> done = communicator.reduce_scatter(all, own);
+    const Result<void> done = communicator.reduce_scatter(parts.all(), parts.own());
     if (done) {
-        copy(communicator.rank(), false, own.data);
+        parts.unpack(communicator.rank(), parts.own());
     }
     return done;
 }
@@ -201,66 +252,68 @@ Result<void> CollectiveOps::reduce_parts(const CollectiveCall& call,
 Result<void> CollectiveOps::gather_parts(const CollectiveCall& call,
                                          const std::vector<BoundOperand>& list) {
     Communicator& communicator = communicator_of(call);
-    const std::int64_t ranks = communicator.size();
-    for (const BoundOperand& operand : list) {
-        const TensorView& whole = operand.view;
-        const std::int64_t length = (whole.size + ranks - 1) / ranks;
-        const std::int64_t element = size_bytes(whole.dtype);
-        staging_.assign(static_cast<std::size_t>((ranks + 1) * length * element), std::byte{});
-        const TensorView all{staging_.data(), whole.dtype, ranks * length};
-        const TensorView own{staging_.data() + ranks * length * element, whole.dtype, length};
-        const ElementRange part = shard_range(whole.size, ranks, communicator.rank());
-        std::memcpy(own.data,
-                    whole.data + part.first * element,
-                    static_cast<std::size_t>(part.count * element));
-        if (const Result<void> done = communicator.all_gather(own, all); !done) {
-            return done;
-        }
-        // Parts are of equal length but for the end, so they lie as they lay.
-        std::memcpy(whole.data, all.data, static_cast<std::size_t>(whole.size * element));
+    const PackedParts parts{list, communicator.size(), staging_};
+    parts.pack(communicator.rank(), parts.own());
+    const Result<void> done = communicator.all_gather(parts.own(), parts.all());
+    for (std::int64_t m = 0; done && m < communicator.size(); ++m) {
+        parts.unpack(m, parts.vector(m));
     }
-    return {};
+    return done;
 }
 
+// Each member's shards of the list side by side.
 Result<void> CollectiveOps::gather_shards(const CollectiveCall& call,
                                           const BoundTransfer& operands) {
     Communicator& communicator = communicator_of(call);
-    for (std::size_t i = 0; i < operands.reads.size(); ++i) {
-        const TensorView shard = operands.reads[i].view;
-        const TensorView whole = operands.writes[i].view;
-        const std::int64_t element = size_bytes(whole.dtype);
-        staging_.resize(static_cast<std::size_t>(shard.size * communicator.size() * element));
-        const TensorView all{staging_.data(), whole.dtype, shard.size * communicator.size()};
-        ORRERY_CHECK(all.size >= whole.size);  // shards are padded
-        if (const Result<void> done = communicator.all_gather(shard, all); !done) {
-            return done;
-        }
-        std::memcpy(whole.data, all.data, static_cast<std::size_t>(whole.size * element));
+    const std::int64_t ranks = communicator.size();
+    std::int64_t length = 0;
+    for (const BoundOperand& shard : operands.reads) {
+        length += shard.view.size;
     }
-    return {};
+    const Dtype dtype = operands.reads.front().view.dtype;
+    const std::int64_t element = size_bytes(dtype);
+    staging_.resize(static_cast<std::size_t>((ranks + 1) * length * element));
+    const TensorView all{staging_.data(), dtype, ranks * length};
+    const TensorView own{staging_.data() + ranks * length * element, dtype, length};
+    std::int64_t first = 0;
+    for (const BoundOperand& shard : operands.reads) {
+        std::memcpy(own.data + first * element,
+                    shard.view.data,
+                    static_cast<std::size_t>(shard.view.size * element));
+        first += shard.view.size;
+    }
+    const Result<void> done = communicator.all_gather(own, all);
+    for (std::int64_t m = 0; done && m < ranks; ++m) {
+        first = m * length;
+        for (std::size_t i = 0; i < operands.reads.size(); ++i) {
+            const TensorView& whole = operands.writes[i].view;
+            const ElementRange part = shard_range(whole.size, ranks, m);
+            std::memcpy(whole.data + part.first * element,
+                        all.data + first * element,
+                        static_cast<std::size_t>(part.count * element));
+            first += operands.reads[i].view.size;
+        }
+    }
+    return done;
 }
 
 Result<void> CollectiveOps::reduce_to_shards(const CollectiveCall& call,
                                              const BoundTransfer& operands) {
     Communicator& communicator = communicator_of(call);
-    for (std::size_t i = 0; i < operands.reads.size(); ++i) {
-        const TensorView whole = operands.reads[i].view;
-        const TensorView shard = operands.accumulates[i].view;
-        const std::int64_t element = size_bytes(whole.dtype);
-        const std::int64_t padded = shard.size * communicator.size();
-        staging_.assign(static_cast<std::size_t>((padded + shard.size) * element), std::byte{});
-        std::memcpy(staging_.data(), whole.data, static_cast<std::size_t>(whole.size * element));
-        const TensorView own{staging_.data() + padded * element, whole.dtype, shard.size};
-        const Result<void> done =
-            communicator.reduce_scatter(TensorView{staging_.data(), whole.dtype, padded}, own);
-        if (!done) {
-            return done;
-        }
-        for (std::int64_t e = 0; e < shard.size; ++e) {
-            store(shard, e, load(shard, e) + load(own, e));
-        }
+    const PackedParts parts{operands.reads, communicator.size(), staging_};
+    for (std::int64_t m = 0; m < communicator.size(); ++m) {
+        parts.pack(m, parts.vector(m));
     }
-    return {};
+    const Result<void> done = communicator.reduce_scatter(parts.all(), parts.own());
+    std::int64_t first = 0;
+    for (std::size_t i = 0; done && i < operands.accumulates.size(); ++i) {
+        const TensorView& shard = operands.accumulates[i].view;
+        for (std::int64_t e = 0; e < shard.size; ++e) {
+            store(shard, e, load(shard, e) + load(parts.own(), first + e));
+        }
+        first += shard.size;
+    }
+    return done;
 }
 
 Result<void> CollectiveOps::run_send_recv(const SendRecvCall& call, const BoundTransfer& operands) {

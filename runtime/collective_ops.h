@@ -47,6 +47,8 @@ private:
     std::vector<RankId> members_of(const CollectiveCall& call) const;
     Communicator& communicator_of(const CollectiveCall& call);
     Result<void> run_collective(const CollectiveCall& call, const BoundTransfer& operands);
+    class PackedParts;
+    Result<void> sum_all(const CollectiveCall& call, const std::vector<BoundOperand>& list);
     Result<void> change_layout(const CollectiveCall& call,
                                const BoundOperand& from,
                                const BoundOperand& to);

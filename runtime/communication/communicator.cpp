@@ -4,6 +4,12 @@
 #include <algorithm>
 
 namespace orrery {
+namespace {
+
+// Vectors up to this size are sent whole to everybody: what they cost is the number of messages.
+constexpr std::int64_t kFewBytes = 16 << 10;
+
+}  // namespace
 
 std::uint64_t message_tag(std::uint32_t id, std::uint32_t lane) {
     return std::uint64_t{id} << 8 | lane;
@@ -89,9 +95,41 @@ Result<void> Communicator::gather_parts(TensorView vector) {
     return transport_.exchange(messages);
 }
 
+// Everybody sends everybody everything: half the messages, and the same bits.
+Result<void> Communicator::reduce_by_all(TensorView vector, Reduction reduction) {
+    const std::int64_t bytes = vector.size * size_bytes(vector.dtype);
+    received_.resize(static_cast<std::size_t>(size() * bytes));
+    std::vector<Message> messages;
+    for (std::uint32_t m = 0; m < size(); ++m) {
+        if (m != position_) {
+            messages.push_back(message(true, m, vector.data, bytes));
+            messages.push_back(message(false, m, received_.data() + m * bytes, bytes));
+        }
+    }
+    if (const Result<void> done = transport_.exchange(messages); !done) {
+        return done;
+    }
+    std::memcpy(received_.data() + position_ * bytes, vector.data, static_cast<std::size_t>(bytes));
+    for (std::int64_t i = 0; i < vector.size; ++i) {
+        const auto value = [&](std::uint32_t m) {
+            return load({received_.data() + m * bytes, vector.dtype, vector.size}, i);
+        };
+        float result = value(0);
+        for (std::uint32_t m = 1; m < size(); ++m) {
+            result = reduction == Reduction::sum ? result + value(m) : std::max(result, value(m));
+        }
+        store(vector, i, result);
+    }
+    return {};
+}
+
 Result<void> Communicator::reduce_everywhere(TensorView vector, Reduction reduction) {
     if (size() == 1) {
         return {};
+    }
+    // Between two ranks that is not even more bytes.
+    if (size() == 2 || vector.size * size_bytes(vector.dtype) <= kFewBytes) {
+        return reduce_by_all(vector, reduction);
     }
     const Range own = part(vector.size, position_);
     const Result<void> reduced =
