@@ -27,6 +27,19 @@ Result<void> agree(CpuExecutor& executor, Result<void> own) {
     return failed == 0 ? own : fail("", "another rank could not do it");
 }
 
+// A file that appears whole or not at all.
+template <class Write>
+Result<void> replace_file(FileSystem& files, const std::filesystem::path& path, Write write) {
+    std::filesystem::path temporary = path;
+    temporary += ".tmp";
+    Result<void> done = write(temporary);
+    done = done ? files.rename(temporary, path) : done;
+    if (!done) {
+        const Result<void> ignored = files.remove(temporary);  // the first error is the one to tell
+    }
+    return done;
+}
+
 }  // namespace
 
 Result<void> save_training(CpuExecutor& executor,
@@ -78,10 +91,10 @@ ResultOrErrors<std::size_t> import_weights(CpuExecutor& executor,
     return parameters.size();
 }
 
-Result<void> export_weights(const std::filesystem::path& checkpoint,
-                            const std::filesystem::path& file,
-                            std::string_view type,
-                            FileSystem& files) {
+Result<ExportedWeights> export_weights(const std::filesystem::path& checkpoint,
+                                       const std::filesystem::path& file,
+                                       std::string_view type,
+                                       FileSystem& files) {
     const auto folder = find_checkpoint(checkpoint);
     if (!folder) {
         return unexpected<Error>(folder.error());
@@ -113,13 +126,20 @@ Result<void> export_weights(const std::filesystem::path& checkpoint,
         const NamedWeight& weight = (*weights)[i];
         tensors.push_back({weight.name, std::string{type}, weight.shape, bytes[i]});
     }
-    Result<void> done = write_safetensors(files, file, tensors, {{"format", "pt"}});
+    const std::string config = hugging_face_config(model, type);
+    Result<void> done = replace_file(files, file, [&](const std::filesystem::path& path) {
+        return write_safetensors(files, path, tensors, {{"format", "pt"}});
+    });
     if (done) {
-        const std::string config = hugging_face_config(model, type);
-        done = files.write_file(file.parent_path() / "config.json",
-                                {std::as_bytes(std::span{config})});
+        const std::filesystem::path beside = file.parent_path() / "config.json";
+        done = replace_file(files, beside, [&](const std::filesystem::path& path) {
+            return files.write_file(path, {std::as_bytes(std::span{config})});
+        });
     }
-    return done;
+    if (!done) {
+        return unexpected<Error>(std::move(done.error()));
+    }
+    return ExportedWeights{stored->run().step, tensors.size(), num_parameters(model)};
 }
 
 }  // namespace orrery

@@ -30,11 +30,16 @@ ResultOrErrors<std::size_t> import_weights(CpuExecutor& executor,
                                            const Transformer& model,
                                            const std::filesystem::path& file);
 
+struct ExportedWeights {
+    std::int64_t step = 0;  // of the checkpoint
+    std::size_t tensors = 0;
+    std::int64_t parameters = 0;
+};
 // Writes the weights of a checkpoint as a safetensors file with elements of this type, and a
-// config.json beside it.
-Result<void> export_weights(const std::filesystem::path& checkpoint,
-                            const std::filesystem::path& file,
-                            std::string_view type,
-                            FileSystem& files = disk());
+// config.json beside it. Files of these names are replaced, each as a whole.
+Result<ExportedWeights> export_weights(const std::filesystem::path& checkpoint,
+                                       const std::filesystem::path& file,
+                                       std::string_view type,
+                                       FileSystem& files = disk());
 
 }  // namespace orrery

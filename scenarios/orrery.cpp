@@ -6,6 +6,7 @@
 #include <new>
 
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/export.h"
 #include "scenarios/commands/fit.h"
 #include "scenarios/commands/simulate.h"
 #include "scenarios/commands/train.h"
@@ -90,6 +91,22 @@ void add_train(CLI::App& app, TrainArguments& arguments) {
                      arguments.profile_file,
                      "Write the measured kernel times, for orrery simulate --profile")
         ->type_name("FILE");
+    command->add_flag(
+        "--resume", arguments.resume, "Go on after the latest checkpoint in job.checkpoint_folder");
+}
+
+void add_export(CLI::App& app, ExportArguments& arguments) {
+    CLI::App* command = app.add_subcommand(
+        "export",
+        "Write a checkpoint's weights for Hugging Face transformers, with a config.json beside");
+    command
+        ->add_option("checkpoint", arguments.checkpoint, "A run's job.checkpoint_folder, or a step")
+        ->required();
+    command->add_option("-o,--output", arguments.output, "safetensors file to write")
+        ->type_name("FILE")
+        ->required();
+    command->add_option("--dtype", arguments.dtype, "fp32 (if not given), bf16 or fp16")
+        ->type_name("TYPE");
 }
 
 void add_tokenize(CLI::App& app, TokenizeArguments& arguments) {
@@ -116,6 +133,8 @@ int run(int argc, char** argv) {
     TokenizeArguments tokenize;
     add_train(app, train);
     add_tokenize(app, tokenize);
+    ExportArguments weights;
+    add_export(app, weights);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -132,6 +151,9 @@ int run(int argc, char** argv) {
     }
     if (app.got_subcommand("train")) {
         return train_command(train);
+    }
+    if (app.got_subcommand("export")) {
+        return export_command(weights);
     }
     if (app.got_subcommand("tokenize")) {
         return tokenize_command(tokenize);

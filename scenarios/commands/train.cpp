@@ -8,6 +8,7 @@
 
 #include "runtime/tokenize.h"
 #include "runtime/trainer.h"
+#include "runtime/training_state.h"
 #include "runtime/world.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/measured_step.h"
@@ -76,10 +77,24 @@ Result<void> write_profile(const OpTimes& times,
     return (*file)->commit();
 }
 
+// What a run begins with where that is not random: a checkpoint, or weights of a file.
+Errors load_weights(Trainer& trainer, const Scenario& scenario, bool resume) {
+    const TrainingJob& job = scenario.job.training;
+    if (resume) {
+        const Result<void> done = trainer.resume(job.checkpoint_folder);
+        return done ? Errors{} : Errors{done.error()};
+    }
+    if (job.initial_weights.empty()) {
+        return {};
+    }
+    const auto done = import_weights(trainer.executor(), scenario.model, job.initial_weights);
+    return done ? Errors{} : done.error();
+}
+
 int train_as(const World& world,
              const Scenario& scenario,
              const Tokens& tokens,
-             const std::string& profile_file) {
+             const TrainArguments& arguments) {
     const TrainingJob& job = scenario.job.training;
     auto created =
         Trainer::create(scenario.model, scenario.plan, job, tokens, world.transport.get());
@@ -96,6 +111,13 @@ int train_as(const World& world,
                      num_parameters(scenario.model),
                      tokens.size(),
                      to_short_text(Bytes{trainer.executor().plan().bytes()})));
+    const Errors errors = load_weights(trainer, scenario, arguments.resume);
+    if (!errors.empty()) {
+        return report_errors(errors);
+    }
+    if (arguments.resume) {
+        line(fmt::format("resumed after step {}", trainer.steps_done()));
+    }
     OpTimes times{trainer.program()};
     trainer.executor().measure(&times);
     if (const Result<void> done = train(trainer, scenario.plan, job, line); !done) {
@@ -105,7 +127,8 @@ int train_as(const World& world,
     if (world.rank != 0 || status != kExitOk || !kinds) {
         return kinds ? status : report_error(kinds.error());
     }
-    if (const Result<void> written = write_profile(times, scenario, profile_file); !written) {
+    if (const Result<void> written = write_profile(times, scenario, arguments.profile_file);
+        !written) {
         return report_error(written.error());
     }
     return print_output(measured_report(*kinds));
@@ -125,6 +148,11 @@ int train_command(const TrainArguments& arguments) {
     if (!tokens) {
         return report_error(tokens.error());
     }
+    if (arguments.resume && scenario->job.training.checkpoint_folder.empty()) {
+        return report_error({"--resume",
+                             "the scenario has no job.checkpoint_folder to resume from",
+                             "the folder that the run was saved in"});
+    }
     if (arguments.num_processes > 1) {
         std::vector<std::string> again{"train", arguments.file};
         for (const std::string& change : arguments.overrides) {
@@ -132,6 +160,9 @@ int train_command(const TrainArguments& arguments) {
         }
         if (!arguments.profile_file.empty()) {
             again.insert(again.end(), {"--profile", arguments.profile_file});
+        }
+        if (arguments.resume) {
+            again.emplace_back("--resume");
         }
         const Result<int> status = run_ranks(arguments.num_processes, again);
         return status ? *status : report_error(status.error());
@@ -143,7 +174,7 @@ int train_command(const TrainArguments& arguments) {
     if (const Result<void> fits = check_world(*scenario, *world); !fits) {
         return report_error(fits.error());
     }
-    return train_as(*world, *scenario, *tokens, arguments.profile_file);
+    return train_as(*world, *scenario, *tokens, arguments);
 }
 
 int tokenize_command(const TokenizeArguments& arguments) {

@@ -14,6 +14,7 @@ struct TrainArguments {
     std::vector<std::string> overrides;
     std::uint32_t num_processes = 1;  // started on this machine, one a rank
     std::string profile_file;         // to write; empty: none
+    bool resume = false;              // from the latest checkpoint of job.checkpoint_folder
 };
 struct TokenizeArguments {
     std::vector<std::string> texts;

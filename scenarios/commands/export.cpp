@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/export.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "runtime/training_state.h"
+#include "scenarios/commands/exit_status.h"
+
+namespace orrery {
+
+int export_command(const ExportArguments& arguments) {
+    const bool fp32 = arguments.dtype == "fp32";
+    if (!fp32 && arguments.dtype != "bf16" && arguments.dtype != "fp16") {
+        return report_error({"--dtype",
+                             fmt::format("'{}' is no type of weights", arguments.dtype),
+                             "fp32, bf16 or fp16"});
+    }
+    const char* type = fp32 ? "F32" : (arguments.dtype == "bf16" ? "BF16" : "F16");
+    const std::filesystem::path file = arguments.output;
+    const Result<ExportedWeights> exported = export_weights(arguments.checkpoint, file, type);
+    if (!exported) {
+        return report_error(exported.error());
+    }
+    return print_output(fmt::format("{} and {}: {} tensors, {} parameters, of step {}\n",
+                                    file.string(),
+                                    (file.parent_path() / "config.json").string(),
+                                    exported->tensors,
+                                    exported->parameters,
+                                    exported->step));
+}
+
+}  // namespace orrery
