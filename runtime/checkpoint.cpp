@@ -46,7 +46,7 @@ Result<void> write_rank_file(FileSystem& files,
                                .bytes = bytes_of(view)});
         };
     for (const HeldParameter& p : parameters) {
-        add(p, Section::weight, p.weight, {0, p.weight.size});
+        add(p, Section::weight, p.weight, p.held);
         add(p, Section::first_moment, p.first_moment, p.own);
         add(p, Section::second_moment, p.second_moment, p.own);
         if (!p.master.empty()) {
@@ -107,7 +107,7 @@ ModelDescription description_of(const RunState& run) {
 }
 
 Result<void> read_parameter(CheckpointFiles& files, const HeldParameter& p) {
-    Result<void> done = files.read(p.name, Section::weight, p.block, {0, p.weight.size}, p.weight);
+    Result<void> done = files.read(p.name, Section::weight, p.block, p.held, p.weight);
     done = done ? files.read(p.name, Section::first_moment, p.block, p.own, p.first_moment) : done;
     done =
         done ? files.read(p.name, Section::second_moment, p.block, p.own, p.second_moment) : done;

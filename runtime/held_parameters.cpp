@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/held_parameters.h"
 
+#include <algorithm>
 #include <set>
 
 #include "engine/check.h"
@@ -34,23 +35,29 @@ void add_parameters_of(const Op& op,
     std::int64_t first = 0;
     for (const TensorId id : weights) {
         const Tensor& tensor = program.tensors[index(id)];
+        // A shard that persists (ZeRO 3) may end with padding, which nobody needs.
+        const ElementRange stored = executor.shards().stored(id);
+        const ElementRange own = executor.shards().own(id);
+        const std::int64_t updated =
+            std::clamp<std::int64_t>(stored.count - own.first, 0, own.count);
         HeldParameter held{
             .name = name_of(tensor, model),
-            .block = block_of_parameter(model, program, tensor, executor.rank()),
-            .weight = executor.view(id),
-            .own = executor.shards().own(id),
+            .block = block_of_parameter(program, tensor, executor.rank()),
+            .held = stored,
+            .weight = slice(executor.view(id), 0, stored.count),
+            .own = {stored.first + own.first, updated},
             .first_moment = {},
             .second_moment = {},
             .master = {},
         };
-        ORRERY_CHECK(held.weight.size == held.block.local_elements());
+        ORRERY_CHECK(stored.first + stored.count <= held.block.local_elements());
         const auto part = [&](std::int64_t section) {
             return slice(state, section * call.dims[0] + first, held.own.count);
         };
         held.first_moment = part(0);
         held.second_moment = part(1);
         held.master = call.dtype == Dtype::fp32 ? TensorView{} : part(2);
-        first += held.own.count;
+        first += own.count;
         all.push_back(std::move(held));
     }
     ORRERY_CHECK(first == call.dims[0]);
@@ -84,15 +91,14 @@ void set_weights(const HeldParameter& parameter, std::span<const float> whole) {
     const auto part = [&](std::int64_t global, std::int64_t count) {
         return whole.subspan(static_cast<std::size_t>(global), static_cast<std::size_t>(count));
     };
-    block.for_each_run({0, parameter.weight.size},
-                       [&](std::int64_t local, std::int64_t global, std::int64_t count) {
-                           store_row(parameter.weight, local, part(global, count));
-                       });
+    const auto set = [&](TensorView view, ElementRange range) {
+        block.for_each_run(range, [&](std::int64_t local, std::int64_t global, std::int64_t count) {
+            store_row(view, local - range.first, part(global, count));
+        });
+    };
+    set(parameter.weight, parameter.held);
     if (!parameter.master.empty()) {
-        block.for_each_run(
-            parameter.own, [&](std::int64_t local, std::int64_t global, std::int64_t count) {
-                store_row(parameter.master, local - parameter.own.first, part(global, count));
-            });
+        set(parameter.master, parameter.own);
     }
 }
 

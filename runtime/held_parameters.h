@@ -18,8 +18,9 @@ namespace orrery {
 struct HeldParameter {
     std::string name;
     ParameterBlock block;  // of the whole parameter that this rank has
-    TensorView weight;     // all of the block
-    ElementRange own;      // elements of the block that this rank updates
+    ElementRange held;     // elements of the block that `weight` has: under ZeRO 3 not all
+    TensorView weight;
+    ElementRange own;  // elements of the block that this rank updates
     // Of those.
     TensorView first_moment;
     TensorView second_moment;

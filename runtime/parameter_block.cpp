@@ -22,19 +22,6 @@ std::int64_t count_of(const std::vector<BlockPiece>& pieces) {
     return count;
 }
 
-// Widths of the products that lie side by side in the columns.
-std::vector<std::int64_t> products_of(const Transformer& model, const Tensor& weight) {
-    const std::string_view name = weight.parameter;
-    const std::int64_t ffn = model.ffn_hidden_size;
-    if (name.find(".linear_qkv.") != std::string_view::npos) {
-        return {model.query_size(), model.kv_size(), model.kv_size()};
-    }
-    if (name.find(".linear_fc1.") != std::string_view::npos && model.gated_mlp()) {
-        return {ffn, ffn};
-    }
-    return {weight.global_shape.back()};
-}
-
 std::vector<BlockPiece> pieces_of(
     std::int64_t extent, int dim, const Tensor& weight, const Mesh& mesh, RankId rank) {
     const DimensionRange range = local_range(extent, dim, weight.layout, mesh, rank);
@@ -144,15 +131,13 @@ Result<ParameterBlock> ParameterBlock::from_text(const std::string& text) {
     return block;
 }
 
-ParameterBlock block_of_parameter(const Transformer& model,
-                                  const Program& program,
-                                  const Tensor& weight,
-                                  RankId rank) {
+ParameterBlock block_of_parameter(const Program& program, const Tensor& weight, RankId rank) {
     ORRERY_CHECK(weight.global_shape.size() == 2);
     ParameterBlock block{weight.global_shape[0], weight.global_shape[1], {}, {}};
     append(block.row_pieces, pieces_of(block.rows, 0, weight, program.mesh, rank), 0);
     std::int64_t offset = 0;
-    for (const std::int64_t width : products_of(model, weight)) {
+    const std::vector<std::int64_t> whole{block.columns};
+    for (const std::int64_t width : weight.column_parts.empty() ? whole : weight.column_parts) {
         append(block.column_pieces, pieces_of(width, 1, weight, program.mesh, rank), offset);
         offset += width;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which elements of a whole parameter a rank's part of it has, where a parameter is a row-major
 // matrix and a part takes pieces of its rows and of its columns. Matrices that hold several
-// products side by side (queries, keys and values; gate and up) are cut product by product, so that
+// parts side by side (queries, keys and values; gate and up) are cut part by part, so that
 // a tensor-parallel rank has the heads that belong together.
 #pragma once
 
@@ -12,7 +12,6 @@
 
 #include "engine/result.h"
 #include "models/layout.h"
-#include "models/transformer.h"
 #include "runtime/parameter_shards.h"
 
 namespace orrery {
@@ -46,9 +45,6 @@ struct ParameterBlock {
 };
 
 // The part of `weight` that `rank` has.
-ParameterBlock block_of_parameter(const Transformer& model,
-                                  const Program& program,
-                                  const Tensor& weight,
-                                  RankId rank);
+ParameterBlock block_of_parameter(const Program& program, const Tensor& weight, RankId rank);
 
 }  // namespace orrery

@@ -228,10 +228,12 @@ void save_ranks(const std::filesystem::path& folder, RankLayout layout) {
 
 TEST(Checkpoint, IsLoadedByRanksOfAnyOtherLayout) {
     const TemporaryFolder folder;
-    const RankLayout layouts[] = {{1, 1}, {2, 1}, {1, 3}, {3, 2}, {2, 4}};
+    const RankLayout layouts[] = {
+        {1, 1}, {2, 1}, {1, 3}, {3, 2}, {2, 4}, {1, 5, true}, {2, 3, true}};
     for (const RankLayout from : layouts) {
         const auto run_folder =
-            folder / (std::to_string(from.tensor_parallel) + std::to_string(from.sharers));
+            folder / (std::to_string(from.tensor_parallel) + std::to_string(from.sharers) +
+                      (from.shares_weights ? "w" : ""));
         save_ranks(run_folder, from);
         for (const RankLayout to : layouts) {
             for (std::int64_t i = 0; i < to.num_ranks(); ++i) {

@@ -15,7 +15,8 @@ namespace orrery {
 
 struct RankLayout {
     std::int64_t tensor_parallel = 1;
-    std::int64_t sharers = 1;  // of the optimizer's state
+    std::int64_t sharers = 1;     // of the optimizer's state
+    bool shares_weights = false;  // and of the weights
     std::int64_t num_ranks() const { return tensor_parallel * sharers; }
 };
 
@@ -36,7 +37,7 @@ public:
     // Every element gets the value of its place in the whole.
     void fill(float first) {
         for (const HeldParameter& p : parameters_) {
-            fill(p.weight, p, {0, p.weight.size}, first);
+            fill(p.weight, p, p.held, first);
             fill(p.first_moment, p, p.own, first + 0.25f);
             fill(p.second_moment, p, p.own, first + 0.5f);
             fill(p.master, p, p.own, first + 0.75f);
@@ -63,9 +64,11 @@ private:
              bool master) {
         const std::int64_t size = block.local_elements();
         const ElementRange own = shard_range(size, layout.sharers, position);
+        const ElementRange held = layout.shares_weights ? own : ElementRange{0, size};
         parameters_.push_back({.name = std::move(name),
                                .block = block,
-                               .weight = tensor(size),
+                               .held = held,
+                               .weight = tensor(held.count),
                                .own = own,
                                .first_moment = tensor(own.count),
                                .second_moment = tensor(own.count),

@@ -25,11 +25,11 @@ std::map<std::string, const Tensor*> weights_of(const Program& program) {
 }
 
 // How often each element of the whole is in the parts of the first two ranks.
-std::vector<int> counts_of(const Transformer& model, const Program& program, const Tensor& weight) {
+std::vector<int> counts_of(const Program& program, const Tensor& weight) {
     std::vector<int> counts(
         static_cast<std::size_t>(weight.global_shape[0] * weight.global_shape[1]));
     for (const RankId rank : {RankId{0}, RankId{1}}) {
-        const ParameterBlock block = block_of_parameter(model, program, weight, rank);
+        const ParameterBlock block = block_of_parameter(program, weight, rank);
         EXPECT_EQ(block.local_elements(), weight.bytes.count() / size_bytes(weight.dtype));
         block.for_each_run({0, block.local_elements()},
                            [&](std::int64_t, std::int64_t global, std::int64_t count) {
@@ -47,7 +47,7 @@ TEST(ParameterBlock, TensorParallelRanksHaveEveryElementOnce) {
     const Program program = lower(model, two_tensor_parallel());
     for (const auto& [name, weight] : weights_of(program)) {
         const bool copied = name.ends_with("layernorm");
-        for (const int count : counts_of(model, program, *weight)) {
+        for (const int count : counts_of(program, *weight)) {
             ASSERT_EQ(count, copied ? 2 : 1) << name;
         }
     }
@@ -58,10 +58,10 @@ TEST(ParameterBlock, AVocabularyThatDoesNotDivideIsPadded) {
     model.vocab_size = 31;
     const Program program = lower(model, two_tensor_parallel());
     const Tensor& embedding = *weights_of(program).at("embedding.word_embeddings.weight");
-    for (const int count : counts_of(model, program, embedding)) {
+    for (const int count : counts_of(program, embedding)) {
         ASSERT_EQ(count, 1);
     }
-    EXPECT_EQ(block_of_parameter(model, program, embedding, RankId{1}).row_pieces,
+    EXPECT_EQ(block_of_parameter(program, embedding, RankId{1}).row_pieces,
               (std::vector<BlockPiece>{{16, 15}, {-1, 1}}));
 }
 
@@ -71,15 +71,15 @@ TEST(ParameterBlock, ARankHasTheQueriesKeysAndValuesOfItsHeads) {
     const Program program = lower(model, two_tensor_parallel());
     const auto weights = weights_of(program);
     const auto columns = [&](const std::string& name) {
-        return block_of_parameter(model, program, *weights.at(name), RankId{1}).column_pieces;
+        return block_of_parameter(program, *weights.at(name), RankId{1}).column_pieces;
     };
     EXPECT_EQ(columns("layers.0.self_attention.linear_qkv.weight"),
               (std::vector<BlockPiece>{{8, 8}, {24, 8}, {40, 8}}));
     EXPECT_EQ(columns("layers.0.mlp.linear_fc1.weight"),
               (std::vector<BlockPiece>{{16, 16}, {48, 16}}));
-    EXPECT_EQ(block_of_parameter(
-                  model, lower(model, tiny_plan()), *weights.at("final_layernorm"), RankId{0}),
-              ParameterBlock::whole(1, 16));
+    EXPECT_EQ(
+        block_of_parameter(lower(model, tiny_plan()), *weights.at("final_layernorm"), RankId{0}),
+        ParameterBlock::whole(1, 16));
 }
 
 TEST(ParameterBlock, RunsOfARangeAreItsElementsOneByOne) {

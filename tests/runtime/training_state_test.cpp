@@ -157,8 +157,8 @@ void as_ranks(const Program& program,
     });
 }
 
-// One rank's weights come back after two data-parallel ranks that share the optimizer's state, or
-// two pipeline stages, have loaded and saved them.
+// One rank's weights come back after two ranks have loaded and saved them: data-parallel ones that
+// share the optimizer's state or the weights too, pipeline stages, tensor-parallel ones.
 TEST(ResumeTraining, RanksOfAnotherLayoutGoOnFromTheSameWeights) {
     const TemporaryFolder folder;
     const Transformer model = tiny_gpt();
@@ -172,7 +172,11 @@ TEST(ResumeTraining, RanksOfAnotherLayoutGoOnFromTheSameWeights) {
     shared.data_parallel_sharding_strategy = ShardingStrategy::optim;
     ParallelPlan stages = bf16_plan();
     stages.pipeline_model_parallel_size = 2;
-    for (const ParallelPlan& plan : {shared, stages}) {
+    ParallelPlan sharded = shared;
+    sharded.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+    ParallelPlan tensors = bf16_plan();
+    tensors.tensor_model_parallel_size = 2;
+    for (const ParallelPlan& plan : {shared, stages, sharded, tensors}) {
         const Program program = lower(model, plan);
         std::filesystem::remove_all(folder / "two");
         as_ranks(program, 2, [&](CpuExecutor& executor) {
