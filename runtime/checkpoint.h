@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/result.h"
+#include "models/transformer.h"
 #include "runtime/file_system.h"
 #include "runtime/held_parameters.h"
 

@@ -9,17 +9,7 @@
 namespace orrery {
 namespace {
 
-// The output layer of a later stage that is the embedding too has a tensor of its own, but it is
-// the same parameter.
-std::string name_of(const Tensor& weight, const Transformer& model) {
-    const bool tied = model.tied_embeddings && weight.parameter == "output_layer.weight";
-    return tied ? "embedding.word_embeddings.weight" : weight.parameter;
-}
-
-void add_parameters_of(const Op& op,
-                       CpuExecutor& executor,
-                       const Transformer& model,
-                       std::vector<HeldParameter>& all) {
+void add_parameters_of(const Op& op, CpuExecutor& executor, std::vector<HeldParameter>& all) {
     const Program& program = executor.program();
     const KernelCall& call = program.kernels[op.payload];
     std::vector<TensorId> weights;
@@ -41,7 +31,7 @@ void add_parameters_of(const Op& op,
         const std::int64_t updated =
             std::clamp<std::int64_t>(stored.count - own.first, 0, own.count);
         HeldParameter held{
-            .name = name_of(tensor, model),
+            .name = tensor.parameter,
             .block = block_of_parameter(program, tensor, executor.rank()),
             .held = stored,
             .weight = slice(executor.view(id), 0, stored.count),
@@ -65,7 +55,7 @@ void add_parameters_of(const Op& op,
 
 }  // namespace
 
-std::vector<HeldParameter> held_parameters(CpuExecutor& executor, const Transformer& model) {
+std::vector<HeldParameter> held_parameters(CpuExecutor& executor) {
     const Program& program = executor.program();
     std::vector<HeldParameter> all;
     std::set<SegmentId> seen;
@@ -78,7 +68,7 @@ std::vector<HeldParameter> held_parameters(CpuExecutor& executor, const Transfor
                                  (program.kernels[op.payload].kind == KernelKind::adamw ||
                                   program.kernels[op.payload].kind == KernelKind::lamb);
             if (updates) {
-                add_parameters_of(op, executor, model, all);
+                add_parameters_of(op, executor, all);
             }
         }
     }

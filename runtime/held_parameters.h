@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "kernels/tensor_view.h"
-#include "models/transformer.h"
 #include "runtime/cpu_executor.h"
 #include "runtime/parameter_block.h"
 
@@ -28,7 +27,7 @@ struct HeldParameter {
 };
 
 // In the order in which the optimizer lists them. Views are valid as long as the executor is.
-std::vector<HeldParameter> held_parameters(CpuExecutor& executor, const Transformer& model);
+std::vector<HeldParameter> held_parameters(CpuExecutor& executor);
 
 // Sets the weights, and their fp32 master, to their part of the whole parameter.
 void set_weights(const HeldParameter& parameter, std::span<const float> whole);

@@ -50,7 +50,7 @@ Result<void> save_training(CpuExecutor& executor,
         .rank = static_cast<std::int64_t>(index(executor.rank())),
         .num_ranks = executor.program().num_ranks(),
         .agree = [&](Result<void> own) { return agree(executor, std::move(own)); }};
-    return save_checkpoint(files, folder, run, rank, held_parameters(executor, run.model));
+    return save_checkpoint(files, folder, run, rank, held_parameters(executor));
 }
 
 Result<RunState> resume_training(CpuExecutor& executor,
@@ -62,7 +62,7 @@ Result<RunState> resume_training(CpuExecutor& executor,
         loaded = load_checkpoint(*checkpoint,
                                  run,
                                  static_cast<std::int64_t>(index(executor.rank())),
-                                 held_parameters(executor, run.model));
+                                 held_parameters(executor));
     } else {
         loaded = unexpected<Error>(checkpoint.error());
     }
@@ -80,7 +80,7 @@ ResultOrErrors<std::size_t> import_weights(CpuExecutor& executor,
     if (!imported) {
         return unexpected<Errors>(imported.error());
     }
-    const std::vector<HeldParameter> parameters = held_parameters(executor, model);
+    const std::vector<HeldParameter> parameters = held_parameters(executor);
     for (const HeldParameter& p : parameters) {
         const auto whole = imported->parameter(p.name);
         if (!whole) {

@@ -13,7 +13,7 @@ TEST(HeldParameters, AreTheModelsParametersOnce) {
         TinyRun run{model, tiny_plan()};
         std::int64_t elements = 0;
         std::set<std::string> names;
-        for (const HeldParameter& p : held_parameters(run.executor(), model)) {
+        for (const HeldParameter& p : held_parameters(run.executor())) {
             EXPECT_TRUE(names.insert(p.name).second) << p.name;
             EXPECT_EQ(p.block, ParameterBlock::whole(p.block.rows, p.block.columns));
             EXPECT_EQ(p.weight.data, run.view(p.name).data);
@@ -33,7 +33,7 @@ TEST(HeldParameters, FindTheMomentsOfEachWeight) {
     run.set(DeviceScalar::beta1, 0.5);
     run.set(DeviceScalar::clip_norm, 0);
     ASSERT_TRUE(run.executor().run_step());
-    for (const HeldParameter& p : held_parameters(run.executor(), tiny_gpt())) {
+    for (const HeldParameter& p : held_parameters(run.executor())) {
         const TensorView gradient = run.view(p.name + " gradient");
         bool any = false;
         for (std::int64_t i = 0; i < p.weight.size; ++i) {
@@ -48,7 +48,7 @@ TEST(SetWeights, SetsTheMastersToo) {
     ParallelPlan plan = tiny_plan();
     plan.precision = Dtype::bf16;
     TinyRun run{tiny_gpt(), plan};
-    for (const HeldParameter& p : held_parameters(run.executor(), tiny_gpt())) {
+    for (const HeldParameter& p : held_parameters(run.executor())) {
         std::vector<float> whole(static_cast<std::size_t>(p.block.rows * p.block.columns));
         for (std::size_t i = 0; i < whole.size(); ++i) {
             whole[i] = 1.0f + static_cast<float>(i) * 0x1p-20f;

@@ -177,7 +177,7 @@ TEST(Train, PrintsALineAnIntervalAndTheValidationLoss) {
 
 std::vector<float> weights_of(Trainer& trainer) {
     std::vector<float> all;
-    for (const HeldParameter& p : held_parameters(trainer.executor(), byte_model())) {
+    for (const HeldParameter& p : held_parameters(trainer.executor())) {
         for (std::int64_t i = 0; i < p.weight.size; ++i) {
             all.push_back(load(p.weight, i));
         }

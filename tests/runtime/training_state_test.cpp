@@ -89,8 +89,8 @@ TEST(ExportWeights, AreImportedAsTheyWere) {
             EXPECT_NE(weights_of(other), weights_of(run));
             ASSERT_TRUE(import_weights(other.executor(), model, file));
             EXPECT_EQ(weights_of(other), weights_of(run));
-            const auto masters = held_parameters(run.executor(), model);
-            const auto imported = held_parameters(other.executor(), model);
+            const auto masters = held_parameters(run.executor());
+            const auto imported = held_parameters(other.executor());
             for (std::size_t p = 0; p < masters.size(); ++p) {
                 for (std::int64_t i = 0; i < masters[p].master.size; ++i) {
                     ASSERT_EQ(load(imported[p].master, i), load(masters[p].master, i));
