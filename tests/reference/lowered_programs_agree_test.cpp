@@ -268,10 +268,14 @@ bool is_selected(std::uint64_t seed) {
 constexpr std::uint64_t kDrawnCases = 120;
 
 TEST(LoweredPrograms, AgreeOnDrawnPlans) {
+    last_steps_alone = 0;
     for (std::uint64_t seed = 0; seed < kDrawnCases; ++seed) {
         if (is_selected(seed) && classes_if_agreed(drawn_case(seed)) == 0) {
             return;
         }
+    }
+    if (std::getenv("ORRERY_AGREE_SEED") == nullptr) {
+        EXPECT_GT(last_steps_alone, 30);
     }
 }
 
@@ -307,7 +311,6 @@ TEST(LoweredPrograms, DrawnPlansHaveEveryFeature) {
                                             "full recompute",
                                             "selective recompute"};
     EXPECT_EQ(seen, expected);
-    EXPECT_GT(last_steps_alone, 30);
 }
 
 // --- 512 ranks ---------------------------------------------------------------------------------
