@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements of tensors in device code: fp32 and bf16, one by one or 16 bytes at a time. Arithmetic
+// is fp32. The bits are those of kernels/tensor_view.h (to nearest, ties to even).
+#pragma once
+
+#include <cstring>
+
+#include "kernels/cuda/block.h"
+#include "kernels/tensor_view.h"
+
+namespace orrery::device {
+
+struct Bf16 {
+    std::uint16_t bits;
+};
+
+template <class T>
+inline constexpr Dtype kDtypeOf = Dtype::fp32;
+template <>
+inline constexpr Dtype kDtypeOf<Bf16> = Dtype::bf16;
+
+// Elements of one 16-byte access.
+template <class T>
+inline constexpr int kPack = static_cast<int>(16 / sizeof(T));
+
+ORRERY_HOST_DEVICE std::uint32_t bits_of(float value) {
+#ifdef __CUDA_ARCH__
+    return __float_as_uint(value);
+#else
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, 4);
+    return bits;
+#endif
+}
+
+ORRERY_HOST_DEVICE float float_of_bits(std::uint32_t bits) {
+#ifdef __CUDA_ARCH__
+    return __uint_as_float(bits);
+#else
+    float value;
+    std::memcpy(&value, &bits, 4);
+    return value;
+#endif
+}
+
+// Two bf16 in one word, `low` in the lower half.
+ORRERY_HOST_DEVICE std::uint32_t pack_bf16(float low, float high) {
+#ifdef __CUDA_ARCH__
+    std::uint32_t word;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+    return word;
+#else
+    return bf16_of_float(low) | static_cast<std::uint32_t>(bf16_of_float(high)) << 16;
+#endif
+}
+ORRERY_HOST_DEVICE float low_of(std::uint32_t word) {
+    return float_of_bits(word << 16);
+}
+ORRERY_HOST_DEVICE float high_of(std::uint32_t word) {
+    return float_of_bits(word & 0xFFFF0000u);
+}
+
+ORRERY_HOST_DEVICE float widen(float value) {
+    return value;
+}
+ORRERY_HOST_DEVICE float widen(Bf16 value) {
+    return float_of_bits(static_cast<std::uint32_t>(value.bits) << 16);
+}
+ORRERY_HOST_DEVICE void narrow(float value, float& to) {
+    to = value;
+}
+ORRERY_HOST_DEVICE void narrow(float value, Bf16& to) {
+    to.bits = static_cast<std::uint16_t>(pack_bf16(value, 0.0f) & 0xFFFFu);
+}
+// What a value becomes when it is stored as T.
+template <class T>
+ORRERY_HOST_DEVICE float rounded(float value) {
+    T stored;
+    narrow(value, stored);
+    return widen(stored);
+}
+
+ORRERY_HOST_DEVICE void unpack(const Words& from, const float*, float (&to)[4]) {
+    for (int i = 0; i < 4; ++i) {
+        to[i] = float_of_bits(from.w[i]);
+    }
+}
+ORRERY_HOST_DEVICE void unpack(const Words& from, const Bf16*, float (&to)[8]) {
+    for (int i = 0; i < 4; ++i) {
+        to[2 * i] = low_of(from.w[i]);
+        to[2 * i + 1] = high_of(from.w[i]);
+    }
+}
+ORRERY_HOST_DEVICE Words packed(const float (&from)[4], const float*) {
+    return {{bits_of(from[0]), bits_of(from[1]), bits_of(from[2]), bits_of(from[3])}};
+}
+ORRERY_HOST_DEVICE Words packed(const float (&from)[8], const Bf16*) {
+    return {{pack_bf16(from[0], from[1]),
+             pack_bf16(from[2], from[3]),
+             pack_bf16(from[4], from[5]),
+             pack_bf16(from[6], from[7])}};
+}
+
+// kCount consecutive elements: by 16-byte accesses where kCount is a multiple of kPack (`from` is
+// then 16-byte aligned), else one by one.
+template <class T, int kCount>
+ORRERY_HOST_DEVICE void load(const T* from, float (&to)[kCount]) {
+    if constexpr (kCount % kPack<T> == 0) {
+        for (int i = 0; i < kCount; i += kPack<T>) {
+            float part[kPack<T>];
+            unpack(*reinterpret_cast<const Words*>(from + i), from, part);
+            for (int j = 0; j < kPack<T>; ++j) {
+                to[i + j] = part[j];
+            }
+        }
+    } else {
+        for (int i = 0; i < kCount; ++i) {
+            to[i] = widen(from[i]);
+        }
+    }
+}
+template <class T, int kCount>
+ORRERY_HOST_DEVICE void store(T* to, const float (&from)[kCount]) {
+    if constexpr (kCount % kPack<T> == 0) {
+        for (int i = 0; i < kCount; i += kPack<T>) {
+            float part[kPack<T>];
+            for (int j = 0; j < kPack<T>; ++j) {
+                part[j] = from[i + j];
+            }
+            *reinterpret_cast<Words*>(to + i) = packed(part, to);
+        }
+    } else {
+        for (int i = 0; i < kCount; ++i) {
+            narrow(from[i], to[i]);
+        }
+    }
+}
+
+}  // namespace orrery::device

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the host functions of the CUDA kernels (kernels/<family>/<family>_cuda.h) send what they
+// launch. They are templates on the queue: CudaQueue launches on a stream, RecordingQueue keeps
+// only the geometry and the scratch memory that a call needs, and the tests' queue runs the blocks
+// on the host. Kernels of one queue run in order.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/check.h"
+#include "kernels/cuda/block.h"
+
+struct CUstream_st;  // cudaStream_t is CUstream_st*
+
+namespace orrery::device {
+
+// Largest dynamic shared memory of a block on every device that the kernels support (A100; Hopper
+// has 227 KiB). CUDA C++ Programming Guide, table of compute capabilities.
+inline constexpr int kSharedBytesMax = 163 * 1024;
+
+class CudaQueue {
+public:
+    // `scratch` is device memory, 16-byte aligned, as long as RecordingQueue says.
+    CudaQueue(CUstream_st* stream, std::byte* scratch, std::int64_t scratch_bytes)
+        : stream_(stream), scratch_(scratch), scratch_bytes_(scratch_bytes) {}
+
+    template <class Kernel>
+    void launch(const Kernel& kernel, const Geometry& geometry);  // kernels/cuda/launch.cuh
+
+    // Memory for the rest of this call; a call asks at most once.
+    std::byte* scratch(std::int64_t bytes) {
+        ORRERY_CHECK(bytes <= scratch_bytes_);
+        return scratch_;
+    }
+    // The cudaError_t of the first launch that was refused, or 0.
+    int error() const { return error_; }
+
+private:
+    CUstream_st* stream_;
+    std::byte* scratch_;
+    std::int64_t scratch_bytes_;
+    int error_ = 0;
+};
+
+class RecordingQueue {
+public:
+    template <class Kernel>
+    void launch(const Kernel&, const Geometry& geometry) {
+        launches_.push_back(geometry);
+    }
+    std::byte* scratch(std::int64_t bytes) {
+        scratch_bytes_ = std::max(scratch_bytes_, bytes);
+        return nullptr;
+    }
+    const std::vector<Geometry>& launches() const { return launches_; }
+    std::int64_t scratch_bytes() const { return scratch_bytes_; }
+
+private:
+    std::vector<Geometry> launches_;
+    std::int64_t scratch_bytes_ = 0;
+};
+
+}  // namespace orrery::device
