@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel op of a Program with its operands bound to memory, as an executor hands it to a kernel.
+// An op of a Program with its operands bound to memory, as an executor hands it to a kernel or to
+// what communicates.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +44,13 @@ struct BoundOp {
     const BoundOperand& output() const {
         return writes.empty() ? accumulates.front() : writes.front();
     }
+};
+
+// The operands of a communication op, bound to memory.
+struct BoundTransfer {
+    std::vector<BoundOperand> reads;
+    std::vector<BoundOperand> writes;
+    std::vector<BoundOperand> accumulates;
 };
 
 }  // namespace orrery

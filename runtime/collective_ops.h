@@ -23,13 +23,6 @@
 
 namespace orrery {
 
-// The operands of a communication op, bound to memory.
-struct BoundTransfer {
-    std::vector<BoundOperand> reads;
-    std::vector<BoundOperand> writes;
-    std::vector<BoundOperand> accumulates;
-};
-
 class CollectiveOps {
 public:
     // `transport` joins the Program's ranks, and must outlive this.

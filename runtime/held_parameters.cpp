@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-void add_parameters_of(const Op& op, CpuExecutor& executor, std::vector<HeldParameter>& all) {
+void add_parameters_of(const Op& op, Executor& executor, std::vector<HeldParameter>& all) {
     const Program& program = executor.program();
     const KernelCall& call = program.kernels[op.payload];
     std::vector<TensorId> weights;
@@ -55,7 +55,7 @@ void add_parameters_of(const Op& op, CpuExecutor& executor, std::vector<HeldPara
 
 }  // namespace
 
-std::vector<HeldParameter> held_parameters(CpuExecutor& executor) {
+std::vector<HeldParameter> held_parameters(Executor& executor) {
     const Program& program = executor.program();
     std::vector<HeldParameter> all;
     std::set<SegmentId> seen;

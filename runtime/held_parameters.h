@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/tensor_view.h"
-#include "runtime/cpu_executor.h"
+#include "runtime/executor.h"
 #include "runtime/parameter_block.h"
 
 namespace orrery {
@@ -27,7 +27,7 @@ struct HeldParameter {
 };
 
 // In the order in which the optimizer lists them. Views are valid as long as the executor is.
-std::vector<HeldParameter> held_parameters(CpuExecutor& executor);
+std::vector<HeldParameter> held_parameters(Executor& executor);
 
 // Sets the weights, and their fp32 master, to their part of the whole parameter.
 void set_weights(const HeldParameter& parameter, std::span<const float> whole);

@@ -65,7 +65,7 @@ std::int64_t hidden_size(const Program& program) {
 }
 
 // The optimizer op of the rank, whose operands pair weights with their state.
-const Op* find_optimizer(const CpuExecutor& executor) {
+const Op* find_optimizer(const Executor& executor) {
     const Program& program = executor.program();
     for (const Slot& slot : executor.role().slots) {
         for (const Op& op : program.segment_of(slot).ops) {
@@ -89,7 +89,7 @@ std::uint32_t stream_of_parameter(std::string_view name) {
     return hash;
 }
 
-void initialise_weights(CpuExecutor& executor, const InitialWeights& options) {
+void initialise_weights(Executor& executor, const InitialWeights& options) {
     const Program& program = executor.program();
     const Op* optimizer = find_optimizer(executor);
     ORRERY_CHECK(optimizer != nullptr);

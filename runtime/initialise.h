@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/cpu_executor.h"
+#include "runtime/executor.h"
 
 namespace orrery {
 
@@ -22,6 +22,6 @@ struct InitialWeights {
 std::uint32_t stream_of_parameter(std::string_view name);
 
 // Writes every weight that persists, and its fp32 master where it has one.
-void initialise_weights(CpuExecutor& executor, const InitialWeights& options);
+void initialise_weights(Executor& executor, const InitialWeights& options);
 
 }  // namespace orrery

@@ -14,6 +14,7 @@
 #include "runtime/initialise.h"
 #include "runtime/iteration_line.h"
 #include "runtime/learning_rate.h"
+#include "runtime/make_executor.h"
 #include "runtime/redistribute.h"
 #include "runtime/training_state.h"
 
@@ -22,13 +23,13 @@ namespace {
 
 // The tensor of this name that the executor's rank has. Stages differ: the first has the tokens,
 // the last the labels and the loss; any tensor of the name if it has none.
-TensorId find_tensor(CpuExecutor& executor, std::string_view name) {
+TensorId find_tensor(Executor& executor, std::string_view name) {
     const Program& program = executor.program();
     std::optional<TensorId> found;
     for (std::size_t t = 0; t < program.tensors.size(); ++t) {
         const auto id = to_id<TensorId>(t);
         if (program.tensors[t].name == name &&
-            (!found || !executor.view(id).empty() || !executor.view(id, 0).empty())) {
+            (!found || executor.has(id) || executor.has(id, 0))) {
             found = id;
         }
     }
@@ -62,7 +63,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Transformer& model,
         return unexpected<Error>(split.error());
     }
     const auto rank = static_cast<RankId>(transport == nullptr ? 0 : transport->rank());
-    auto executor = CpuExecutor::create(*trainer->program_, rank, transport);
+    auto executor = make_executor(job.device, *trainer->program_, rank, transport);
     if (!executor) {
         return unexpected<Error>(executor.error());
     }
@@ -144,15 +145,15 @@ void Trainer::write_scalars(std::int64_t step, double learning_rate) {
 Result<double> Trainer::loss() {
     const Mesh& mesh = program_->mesh;
     const Tensor& labels = program_->tensors[index(labels_)];
-    bool counts = !executor_->view(loss_).empty();
+    bool counts = executor_->has(loss_);
     for (std::uint32_t axis = 0; axis < mesh.axes().size(); ++axis) {
         const bool repeats =
             axis != program_->role_axis && labels.layout[axis].placement != Placement::shard;
         counts = counts && (!repeats || mesh.coordinate(executor_->rank(), axis) == 0);
     }
-    float sum = counts ? load(executor_->view(loss_), 0) : 0.0f;
-    if (CollectiveOps* ranks = executor_->communication()) {
-        const Result<void> done = ranks->world().all_reduce(view_of({&sum, 1}));
+    float sum = counts ? load(executor_->read(loss_), 0) : 0.0f;
+    if (Communicator* ranks = executor_->world()) {
+        const Result<void> done = ranks->all_reduce(view_of({&sum, 1}));
         if (!done) {
             return unexpected<Error>(done.error());
         }
@@ -186,7 +187,7 @@ Result<StepReport> Trainer::step() {
         .seconds = seconds.count(),
         .learning_rate = schedule.at(step),
         .loss = *mean_loss,
-        .gradient_norm = std::sqrt(static_cast<double>(load(executor_->view(norm_), 0)))};
+        .gradient_norm = std::sqrt(static_cast<double>(load(executor_->read(norm_), 0)))};
     if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
         return fail(
             fmt::format("step {}", step),

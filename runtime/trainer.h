@@ -11,7 +11,7 @@
 #include "models/plan.h"
 #include "models/transformer.h"
 #include "runtime/checkpoint.h"
-#include "runtime/cpu_executor.h"
+#include "runtime/executor.h"
 #include "runtime/sampling.h"
 #include "runtime/training_job.h"
 
@@ -28,8 +28,9 @@ struct StepReport {
 
 class Trainer {
 public:
-    // Lowers model and plan, allocates, initialises. The data must be longer than a sample. Of a
-    // job of several ranks this is one; the transport that joins them must outlive the trainer.
+    // Lowers model and plan, allocates on job.device, initialises. The data must be longer than a
+    // sample. Of a job of several ranks this is one; the transport that joins them must outlive the
+    // trainer.
     static Result<std::unique_ptr<Trainer>> create(const Transformer& model,
                                                    const ParallelPlan& plan,
                                                    const TrainingJob& job,
@@ -48,7 +49,7 @@ public:
     Result<void> save();
     std::int64_t steps_done() const { return steps_done_; }
 
-    CpuExecutor& executor() { return *executor_; }
+    Executor& executor() { return *executor_; }
     const Program& program() const { return *program_; }
 
 private:
@@ -64,7 +65,7 @@ private:
     ParallelPlan plan_;
     TrainingJob job_;
     std::unique_ptr<Program> program_;
-    std::unique_ptr<CpuExecutor> executor_;
+    std::unique_ptr<Executor> executor_;
     Tokens training_;
     Tokens validation_;
     std::int64_t steps_done_ = 0;

@@ -9,7 +9,12 @@
 
 namespace orrery {
 
+// Where a run's tensors and kernels are. `automatic` is CUDA for a scenario of GPUs where a GPU
+// answers, else the CPU.
+enum class DeviceChoice : std::uint8_t { automatic, cpu, cuda };
+
 struct TrainingJob {
+    DeviceChoice device = DeviceChoice::cpu;
     std::vector<std::filesystem::path> dataset;  // token files or texts
     std::int64_t steps = 0;                      // --train-iters
     std::uint64_t seed = 0;

@@ -14,13 +14,13 @@ namespace orrery {
 namespace {
 
 // Whether something went well on every rank.
-Result<void> agree(CpuExecutor& executor, Result<void> own) {
-    CollectiveOps* ranks = executor.communication();
+Result<void> agree(Executor& executor, Result<void> own) {
+    Communicator* ranks = executor.world();
     if (ranks == nullptr) {
         return own;
     }
     float failed = own ? 0.0f : 1.0f;
-    const Result<void> told = ranks->world().all_reduce_max(view_of({&failed, 1}));
+    const Result<void> told = ranks->all_reduce_max(view_of({&failed, 1}));
     if (!own || !told) {
         return own ? told : own;
     }
@@ -42,7 +42,7 @@ Result<void> replace_file(FileSystem& files, const std::filesystem::path& path, 
 
 }  // namespace
 
-Result<void> save_training(CpuExecutor& executor,
+Result<void> save_training(Executor& executor,
                            const RunState& run,
                            const std::filesystem::path& folder,
                            FileSystem& files) {
@@ -53,7 +53,7 @@ Result<void> save_training(CpuExecutor& executor,
     return save_checkpoint(files, folder, run, rank, held_parameters(executor));
 }
 
-Result<RunState> resume_training(CpuExecutor& executor,
+Result<RunState> resume_training(Executor& executor,
                                  const RunState& run,
                                  const std::filesystem::path& folder) {
     Result<RunState> loaded = fail("", "");
@@ -73,7 +73,7 @@ Result<RunState> resume_training(CpuExecutor& executor,
     return loaded;
 }
 
-ResultOrErrors<std::size_t> import_weights(CpuExecutor& executor,
+ResultOrErrors<std::size_t> import_weights(Executor& executor,
                                            const Transformer& model,
                                            const std::filesystem::path& file) {
     const auto imported = ImportedWeights::open(file, model);

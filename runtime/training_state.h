@@ -8,12 +8,12 @@
 #include "engine/result.h"
 #include "models/transformer.h"
 #include "runtime/checkpoint.h"
-#include "runtime/cpu_executor.h"
+#include "runtime/executor.h"
 
 namespace orrery {
 
 // Of all ranks together: each calls it at the same step.
-Result<void> save_training(CpuExecutor& executor,
+Result<void> save_training(Executor& executor,
                            const RunState& run,
                            const std::filesystem::path& folder,
                            FileSystem& files = disk());
@@ -21,12 +21,12 @@ Result<void> save_training(CpuExecutor& executor,
 // From the folder's latest checkpoint, or from the folder of one; the ranks need not be laid out as
 // those that saved it. `run` is what resumes; returns what was saved. An error on any rank is one
 // on all.
-Result<RunState> resume_training(CpuExecutor& executor,
+Result<RunState> resume_training(Executor& executor,
                                  const RunState& run,
                                  const std::filesystem::path& folder);
 
 // Replaces the weights by those of a safetensors file; the optimizer's state stays.
-ResultOrErrors<std::size_t> import_weights(CpuExecutor& executor,
+ResultOrErrors<std::size_t> import_weights(Executor& executor,
                                            const Transformer& model,
                                            const std::filesystem::path& file);
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/rank_program.h"
+
+#include <set>
+
+namespace orrery {
+
+RankProgram::RankProgram(const Program& program, RankId rank)
+    : program_(program),
+      rank_(rank),
+      role_(program.roles[index(program.role_of(rank))]),
+      plan_(program, program.role_of(rank)),
+      shards_(program, rank) {}
+
+std::string RankProgram::describe(std::uint32_t slot, const Op& op) const {
+    return program_.segment_of(role_.slots[slot]).name + ", " + program_.names[op.name];
+}
+
+TensorView RankProgram::at(std::int64_t offset, const Tensor& tensor) const {
+    return {.data = arena_ + offset,
+            .dtype = tensor.dtype,
+            .size = tensor.bytes.count() / size_bytes(tensor.dtype)};
+}
+
+TensorView RankProgram::instance(TensorId tensor, std::int32_t micro_batch) const {
+    const std::int64_t offset = plan_.offset_of_instance(tensor, micro_batch);
+    return offset < 0 ? TensorView{} : at(offset, program_.tensors[index(tensor)]);
+}
+
+TensorView RankProgram::operand(std::uint32_t slot, TensorId tensor) const {
+    return at(plan_.offset(slot, tensor), program_.tensors[index(tensor)]);
+}
+
+BoundOperand RankProgram::bind(std::uint32_t slot, const Operand& operand) const {
+    return {.view = this->operand(slot, operand.tensor),
+            .tensor = &program_.tensors[index(operand.tensor)],
+            .transposed = operand.transposed};
+}
+
+BoundOp RankProgram::bind_kernel(std::uint32_t slot, const Op& op) const {
+    BoundOp bound{.program = program_,
+                  .rank = rank_,
+                  .call = program_.kernels[op.payload],
+                  .reads = {},
+                  .writes = {},
+                  .accumulates = {}};
+    const bool optimizer = role_.slots[slot].pass == Pass::optimizer;
+    const bool norm = bound.call.kind == KernelKind::gradient_norm;
+    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+        const Operand& operand = program_.operands[op.first_operand + i];
+        auto& list = operand.access == Access::read    ? bound.reads
+                     : operand.access == Access::write ? bound.writes
+                                                       : bound.accumulates;
+        list.push_back(bind(slot, operand));
+        if (optimizer) {
+            const ElementRange own =
+                norm ? shards_.own_in_norm(operand.tensor) : shards_.own(operand.tensor);
+            list.back().view = slice(list.back().view, own.first, own.count);
+        }
+    }
+    return bound;
+}
+
+BoundTransfer RankProgram::bind_transfer(std::uint32_t slot, const Op& op) const {
+    BoundTransfer bound;
+    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+        const Operand& operand = program_.operands[op.first_operand + i];
+        auto& list = operand.access == Access::read    ? bound.reads
+                     : operand.access == Access::write ? bound.writes
+                                                       : bound.accumulates;
+        list.push_back(bind(slot, operand));
+    }
+    return bound;
+}
+
+std::vector<TensorView> RankProgram::zero_before_step() const {
+    std::vector<TensorView> zeroed;
+    for (const auto& [instance, offset] : plan_.instances()) {
+        const Tensor& tensor = program_.tensors[index(instance.first)];
+        if (tensor.lifetime == Lifetime::step || tensor.kind == TensorKind::gradients) {
+            zeroed.push_back(at(offset, tensor));
+        }
+    }
+    return zeroed;
+}
+
+Result<void> RankProgram::check_ops(const WhyNot& why_not) const {
+    std::set<SegmentId> seen;
+    for (const Slot& slot : role_.slots) {
+        if (!seen.insert(slot.segment).second) {
+            continue;
+        }
+        for (const Op& op : program_.segment_of(slot).ops) {
+            if (std::string why = why_not(op); !why.empty()) {
+                return fail(program_.segment_of(slot).name + ", " + program_.names[op.name],
+                            std::move(why));
+            }
+        }
+    }
+    return {};
+}
+
+}  // namespace orrery

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Program as one of its ranks holds it: which memory each operand of each op is, in one arena by
+// MemoryPlan. Addresses are the device's; nothing here touches the memory. Where data-parallel
+// ranks share the optimizer's work (runtime/parameter_shards.h) its kernels get this rank's parts
+// of gradients and weights.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/program.h"
+#include "engine/result.h"
+#include "runtime/bound_op.h"
+#include "runtime/memory_plan.h"
+#include "runtime/parameter_shards.h"
+
+namespace orrery {
+
+class RankProgram {
+public:
+    RankProgram(const Program& program, RankId rank);
+
+    const Program& program() const { return program_; }
+    RankId rank() const { return rank_; }
+    const Role& role() const { return role_; }
+    const MemoryPlan& plan() const { return plan_; }
+    const ParameterShards& shards() const { return shards_; }
+
+    const Op& op(std::uint32_t slot, std::uint32_t position) const {
+        return program_.segment_of(role_.slots[slot]).ops[position];
+    }
+    // "chunk 0 forward, qkv": for errors.
+    std::string describe(std::uint32_t slot, const Op& op) const;
+
+    // Where plan().bytes() of the device's memory begin.
+    void set_arena(std::byte* arena) { arena_ = arena; }
+
+    // A tensor that outlives slots; empty if this rank has none.
+    TensorView instance(TensorId tensor, std::int32_t micro_batch = -1) const;
+    TensorView operand(std::uint32_t slot, TensorId tensor) const;
+    BoundOp bind_kernel(std::uint32_t slot, const Op& op) const;
+    BoundTransfer bind_transfer(std::uint32_t slot, const Op& op) const;
+    // What a step begins with as zeros: gradients that persist and tensors of the step.
+    std::vector<TensorView> zero_before_step() const;
+
+    // The first op of the rank's slots that `why_not` has something against, as an error.
+    using WhyNot = std::function<std::string(const Op&)>;
+    Result<void> check_ops(const WhyNot& why_not) const;
+
+private:
+    TensorView at(std::int64_t offset, const Tensor& tensor) const;
+    BoundOperand bind(std::uint32_t slot, const Operand& operand) const;
+
+    const Program& program_;
+    RankId rank_;
+    const Role& role_;
+    MemoryPlan plan_;
+    ParameterShards shards_;
+    std::byte* arena_ = nullptr;
+};
+
+}  // namespace orrery
