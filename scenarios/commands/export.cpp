@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <memory>
 
 #include "runtime/training_state.h"
 #include "scenarios/commands/exit_status.h"
@@ -29,6 +30,25 @@ int export_command(const ExportArguments& arguments) {
                                     exported->tensors,
                                     exported->parameters,
                                     exported->step));
+}
+
+Command describe_export() {
+    const auto arguments = std::make_shared<ExportArguments>();
+    return {
+        .name = "export",
+        .help =
+            "Write a checkpoint's weights for Hugging Face transformers, with a config.json "
+            "beside",
+        .options = {{"checkpoint",
+                     &arguments->checkpoint,
+                     "A run's job.checkpoint_folder, or a step",
+                     "FOLDER",
+                     true},
+                    {"-o,--output", &arguments->output, "safetensors file to write", "FILE", true},
+                    {"--dtype", &arguments->dtype, "fp32 (if not given), bf16 or fp16", "TYPE"}},
+        .examples = {"export build/run -o build/run/model.safetensors"},
+        .run = [arguments] { return export_command(*arguments); },
+    };
 }
 
 }  // namespace orrery

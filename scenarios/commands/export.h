@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "scenarios/commands/command.h"
+
 namespace orrery {
 
 struct ExportArguments {
@@ -15,5 +17,7 @@ struct ExportArguments {
 
 // Returns the exit status.
 int export_command(const ExportArguments& arguments);
+
+Command describe_export();
 
 }  // namespace orrery

@@ -111,4 +111,16 @@ int fit_command(const FitArguments& arguments) {
     return print_output(text);
 }
 
+Command describe_fit() {
+    const auto arguments = std::make_shared<FitArguments>();
+    return {
+        .name = "fit",
+        .help = "Fit the catalogue's general factors of a training step on measured cases",
+        .options = {{"cases", &arguments->file, "Table of cases (CSV)", "FILE", true},
+                    {"-o,--output", &arguments->output, "Table of factors to write (CSV)", "FILE"}},
+        .examples = {"fit scenarios/catalogue/published/training.csv -o step_efficiency.csv"},
+        .run = [arguments] { return fit_command(*arguments); },
+    };
+}
+
 }  // namespace orrery

@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "scenarios/commands/command.h"
+
 namespace orrery {
 
 struct FitArguments {
@@ -15,5 +17,7 @@ struct FitArguments {
 
 // Returns the exit status.
 int fit_command(const FitArguments& arguments);
+
+Command describe_fit();
 
 }  // namespace orrery

@@ -42,4 +42,31 @@ int simulate_command(const SimulateArguments& arguments) {
     return print_output(arguments.json ? json_report(*answer) : console_report(*answer));
 }
 
+Command describe_simulate() {
+    const auto arguments = std::make_shared<SimulateArguments>();
+    return {
+        .name = "simulate",
+        .help = "Simulate a training step of a scenario: step time, MFU, memory",
+        .options = {{"file", &arguments->file, "Scenario file (YAML)", "FILE", true},
+                    override_option(arguments->overrides),
+                    {"--json", &arguments->json, "Print one JSON object instead of a report"},
+                    {"--trace",
+                     &arguments->trace_file,
+                     "Write a Perfetto trace of one rank a role and of the slowest rank",
+                     "FILE"},
+                    {"--profile",
+                     &arguments->profile_file,
+                     "Measured kernel times (CSV), as orrery train --profile writes them",
+                     "FILE"},
+                    {"!--no-fold",
+                     &arguments->fold,
+                     "Simulate every rank on its own (slow; the answer is the same)"}},
+        .examples = {"simulate scenarios/megascale-175b-12288.yaml",
+                     "simulate scenarios/llama3-8b-h100.yaml --set plan.global_batch_size=256 "
+                     "--json",
+                     "simulate scenarios/llama3-70b-h100.yaml --trace llama3.perfetto-trace"},
+        .run = [arguments] { return simulate_command(*arguments); },
+    };
+}
+
 }  // namespace orrery

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/commands/command.h"
+
 namespace orrery {
 
 struct SimulateArguments {
@@ -18,5 +20,7 @@ struct SimulateArguments {
 
 // Returns the exit status.
 int simulate_command(const SimulateArguments& arguments);
+
+Command describe_simulate();
 
 }  // namespace orrery

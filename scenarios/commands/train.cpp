@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "runtime/tokenize.h"
@@ -188,6 +189,46 @@ int tokenize_command(const TokenizeArguments& arguments) {
     }
     return print_output(fmt::format(
         "{}: {} tokens, vocabulary {}\n", arguments.output, tokens->size(), tokens->vocabulary()));
+}
+
+Command describe_train() {
+    const auto arguments = std::make_shared<TrainArguments>();
+    return {
+        .name = "train",
+        .help = "Train a scenario's model for real, on this machine's CPU",
+        .options =
+            {{"file", &arguments->file, "Scenario file (YAML) with job.dataset", "FILE", true},
+             override_option(arguments->overrides),
+             {"--nproc",
+              &arguments->num_processes,
+              "Start so many processes here, one a device of the cluster",
+              "N",
+              false,
+              1,
+              64},
+             {"--profile",
+              &arguments->profile_file,
+              "Write the measured kernel times, for orrery simulate --profile",
+              "FILE"},
+             {"--resume",
+              &arguments->resume,
+              "Go on after the latest checkpoint in job.checkpoint_folder"}},
+        .examples = {"train scenarios/train-tiny-cpu.yaml --set job.steps=40",
+                     "train scenarios/train-tiny-cpu-4.yaml --nproc 4"},
+        .run = [arguments] { return train_command(*arguments); },
+    };
+}
+
+Command describe_tokenize() {
+    const auto arguments = std::make_shared<TokenizeArguments>();
+    return {
+        .name = "tokenize",
+        .help = "Make a token file of texts, one token a byte",
+        .options = {{"texts", &arguments->texts, "Text files, one after another", "FILE", true},
+                    {"-o,--output", &arguments->output, "Token file to write", "FILE", true}},
+        .examples = {"tokenize README.md -o build/readme.tokens"},
+        .run = [arguments] { return tokenize_command(*arguments); },
+    };
 }
 
 }  // namespace orrery

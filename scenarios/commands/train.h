@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/commands/command.h"
+
 namespace orrery {
 
 struct TrainArguments {
@@ -24,5 +26,8 @@ struct TokenizeArguments {
 // Return the exit status.
 int train_command(const TrainArguments& arguments);
 int tokenize_command(const TokenizeArguments& arguments);
+
+Command describe_train();
+Command describe_tokenize();
 
 }  // namespace orrery

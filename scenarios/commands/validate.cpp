@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <utility>
 
 #include "scenarios/commands/exit_status.h"
@@ -113,6 +114,23 @@ int validate_command(const ValidateArguments& arguments) {
     const int status =
         print_output(arguments.json ? json_report(validation) : validation_report(validation));
     return validation.rows.empty() ? kExitUserError : status;
+}
+
+Command describe_validate() {
+    const auto arguments = std::make_shared<ValidateArguments>();
+    return {
+        .name = "validate",
+        .help = "Simulate published cases and compare with their measured step times",
+        .options = {{"cases", &arguments->file, "Table of cases (CSV)", "FILE", true},
+                    {"--family",
+                     &arguments->families,
+                     "Only the cases of a family; can be repeated",
+                     "NAME"},
+                    {"--json", &arguments->json, "Print one JSON object instead of a table"}},
+        .examples = {"validate scenarios/catalogue/published/training.csv",
+                     "validate scenarios/catalogue/published/training.csv --family korthikanti"},
+        .run = [arguments] { return validate_command(*arguments); },
+    };
 }
 
 }  // namespace orrery

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/commands/command.h"
+
 namespace orrery {
 
 struct ValidateArguments {
@@ -16,5 +18,7 @@ struct ValidateArguments {
 
 // Returns the exit status.
 int validate_command(const ValidateArguments& arguments);
+
+Command describe_validate();
 
 }  // namespace orrery

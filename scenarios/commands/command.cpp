@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/command.h"
+
+#include "scenarios/commands/export.h"
+#include "scenarios/commands/fit.h"
+#include "scenarios/commands/simulate.h"
+#include "scenarios/commands/train.h"
+#include "scenarios/commands/validate.h"
+
+namespace orrery {
+
+std::vector<Command> all_commands() {
+    return {
+        describe_simulate(),
+        describe_validate(),
+        describe_fit(),
+        describe_train(),
+        describe_tokenize(),
+        describe_export(),
+    };
+}
+
+CommandOption override_option(std::vector<std::string>& overrides) {
+    return {"--set",
+            &overrides,
+            "Change one key, e.g. --set plan.micro_batch_size=2; can be repeated",
+            "KEY=VALUE"};
+}
+
+}  // namespace orrery
