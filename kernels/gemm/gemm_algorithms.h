@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which algorithm was the fastest for each product, in a file, so that a later run on the same
+// device with the same library takes the same ones and gets the same bits without measuring again.
+//
+// The file is text:
+//   1. "orrery gemm algorithms 1"
+//   2. "device <name>", "cublaslt <version>": where it was measured
+//   3. a line each product: its key (kernels/gemm/gemm_layout.h), the median time in nanoseconds,
+//      the library's 64-byte description of the algorithm as 128 hexadecimal digits
+// A file of another device or version is not used, and is replaced.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "engine/result.h"
+
+namespace orrery {
+
+struct GemmAlgorithm {
+    std::array<std::uint64_t, 8> description{};
+    std::int64_t nanoseconds = 0;
+    bool operator==(const GemmAlgorithm&) const = default;
+};
+
+class GemmAlgorithms {
+public:
+    GemmAlgorithms(std::string device, std::string version)
+        : device_(std::move(device)), version_(std::move(version)) {}
+
+    std::optional<GemmAlgorithm> find(const std::string& key) const;
+    void set(const std::string& key, const GemmAlgorithm& algorithm);
+    std::size_t size() const { return algorithms_.size(); }
+
+    // Takes over what a file holds for this device and version; nothing from one of another, or
+    // where there is no file. An error if the file is damaged.
+    Result<void> load(const std::filesystem::path& file);
+    // Appears whole or not at all.
+    Result<void> save(const std::filesystem::path& file) const;
+
+private:
+    std::string device_;
+    std::string version_;
+    std::map<std::string, GemmAlgorithm> algorithms_;
+};
+
+}  // namespace orrery
