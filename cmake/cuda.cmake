@@ -49,5 +49,5 @@ endif()
 # the host gives.
 set(ORRERY_CUDA_COMPILE_OPTIONS --fmad=false --expt-relaxed-constexpr -Wno-deprecated-gpu-targets
     -Werror=all-warnings
-    -Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers,-ffp-contract=off)
+    -Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers,-Wno-unknown-pragmas,-ffp-contract=off)
 set(ORRERY_HAS_CUDA ON)

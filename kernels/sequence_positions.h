@@ -17,14 +17,14 @@ struct SequencePositions {
     std::int64_t first = 0;        // position of local token 0
     std::int64_t second_half = 0;  // position of local token half(); contiguous: first + half()
 
-    std::int64_t half() const { return length / 2; }
+    constexpr std::int64_t half() const { return length / 2; }
 
-    std::int64_t of(std::int64_t local) const {
+    constexpr std::int64_t of(std::int64_t local) const {
         return local < half() ? first + local : second_half + local - half();
     }
 
     // How many local tokens have a position < `position`.
-    std::int64_t count_below(std::int64_t position) const {
+    constexpr std::int64_t count_below(std::int64_t position) const {
         const std::int64_t early = std::clamp<std::int64_t>(position - first, 0, half());
         const std::int64_t late =
             std::clamp<std::int64_t>(position - second_half, 0, length - half());

@@ -12,9 +12,11 @@
 #ifdef __CUDACC__
 #define ORRERY_DEVICE __device__ __forceinline__
 #define ORRERY_HOST_DEVICE __host__ __device__ __forceinline__
+#define ORRERY_UNROLL _Pragma("unroll")
 #else
 #define ORRERY_DEVICE inline
 #define ORRERY_HOST_DEVICE inline
+#define ORRERY_UNROLL
 #endif
 
 namespace orrery::device {
@@ -107,8 +109,7 @@ public:
                         const std::uint32_t (&a)[4],
                         std::uint32_t b0,
                         std::uint32_t b1) {
-        asm volatile(
-            "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
+        asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
             "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
             : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));

@@ -3,6 +3,7 @@
 // is fp32. The bits are those of kernels/tensor_view.h (to nearest, ties to even).
 #pragma once
 
+#include <cmath>
 #include <cstring>
 
 #include "kernels/cuda/block.h"
@@ -40,6 +41,15 @@ ORRERY_HOST_DEVICE float float_of_bits(std::uint32_t bits) {
     float value;
     std::memcpy(&value, &bits, 4);
     return value;
+#endif
+}
+
+// a b + c, rounded once.
+ORRERY_HOST_DEVICE float fused(float a, float b, float c) {
+#ifdef __CUDA_ARCH__
+    return __fmaf_rn(a, b, c);
+#else
+    return std::fma(a, b, c);
 #endif
 }
 

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flash attention backward on tensor cores, bf16, head sizes 64 and 128, without atomics: every
+// gradient is summed by one warp in a fixed order. Two passes over the score tiles (P =
+// exp(S - log-sum-exp), D = rowsum(dO O) computed before, dS = P (dO V^T - D)):
+//   keys:    a block has 128 keys, queries pass by; S^T = K Q^T, dV = P^T dO, dK = dS^T Q scale;
+//   queries: a block has 128 queries, keys pass by; S = Q K^T, dQ = dS K scale.
+// S is computed in both, seven products instead of the five of an atomic dQ. In both passes a warp
+// has 16 rows of "own" tiles and all columns of the passing tiles, so that P and dS go from the
+// sums of one product straight into the operand of the next.
+#pragma once
+
+#include "kernels/attention/attention_forward_device.h"
+
+namespace orrery::device {
+
+// D: one value for each [seq_q, batch, heads] from rows of kDim consecutive elements.
+template <int kDim>
+struct AttentionRowSumKernel {
+    static constexpr int kThreadsMax = 256;
+    static constexpr int kLanes = kDim / 8;  // of a row
+    const Bf16* output;
+    const Bf16* doutput;
+    float* sums;
+    std::int64_t rows;
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        const std::int64_t thread = block.x() * kThreadsMax + block.thread();
+        const std::int64_t row = thread / kLanes;
+        float sum = 0.0f;
+        if (row < rows) {
+            float o[8];
+            float d[8];
+            load(output + thread * 8, o);
+            load(doutput + thread * 8, d);
+            ORRERY_UNROLL
+            for (int i = 0; i < 8; ++i) {
+                sum += o[i] * d[i];
+            }
+        }
+        for (int mask = kLanes / 2; mask > 0; mask /= 2) {
+            sum += block.shuffle_xor(sum, mask);
+        }
+        if (row < rows && thread % kLanes == 0) {
+            sums[row] = sum;
+        }
+    }
+    Geometry geometry() const {
+        return {.blocks_x = (rows * kLanes + kThreadsMax - 1) / kThreadsMax,
+                .threads = kThreadsMax};
+    }
+};
+
+struct AttentionBackwardArguments {
+    AttentionMask mask;
+    std::int64_t heads;
+    std::int64_t kv_heads;
+    float scale;
+    HeadTensor<const Bf16> q;
+    HeadTensor<const Bf16> k;
+    HeadTensor<const Bf16> v;
+    HeadTensor<const Bf16> doutput;
+    const float* log_sum_exp;  // [seq_q, batch, heads]
+    const float* row_sums;     // D, likewise
+    HeadTensor<Bf16> dq;
+    HeadTensor<Bf16> dk;
+    HeadTensor<Bf16> dv;
+    bool add_dq;
+    bool add_dkv;
+
+    ORRERY_HOST_DEVICE std::int64_t statistic(int query,
+                                              std::int64_t sequence,
+                                              std::int64_t head) const {
+        return (query * q.batch + sequence) * heads + head;
+    }
+    // In powers of two; +infinity (all probabilities are 0) for queries that see nothing.
+    ORRERY_HOST_DEVICE float exponent(std::int64_t statistic) const {
+        const float value = log_sum_exp[statistic];
+        return value == -kInfinity ? kInfinity : value * kLog2e;
+    }
+};
+
+// The first of 0 ... count - 1 with property(i), which holds for all that follow; or count.
+template <class Property>
+ORRERY_DEVICE int first_with(int count, const Property& property) {
+    int low = 0;
+    int high = count;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (property(middle)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+template <int kDim>
+struct AttentionKeyGradientKernel {
+    static constexpr int kThreadsMax = 256;
+    static constexpr int kKeys = 128;
+    static constexpr int kQueries = 64;
+    static constexpr int kOwnBytes = kKeys * kRowBytes<kDim>;
+    static constexpr int kTileBytes = kQueries * kRowBytes<kDim>;
+    // K, V; two stages of Q, dO; two of the queries' statistics.
+    struct Statistics {
+        float exponent[kQueries];
+        float row_sum[kQueries];
+        KeyRange seen[kQueries];
+    };
+    static constexpr int kSharedBytes =
+        2 * kOwnBytes + 4 * kTileBytes + 2 * static_cast<int>(sizeof(Statistics));
+
+    AttentionBackwardArguments a;
+
+    struct Sums {
+        float dk[kDim / 8][4] = {};
+        float dv[kDim / 8][4] = {};
+    };
+
+    template <class Block>
+    ORRERY_DEVICE void begin_queries(Block& block,
+                                     std::byte* tiles,
+                                     int stage,
+                                     std::int64_t sequence,
+                                     std::int64_t head,
+                                     int tile) const {
+        const int first = tile * kQueries;
+        std::byte* to = tiles + stage * 2 * kTileBytes;
+        const int queries = a.mask.queries();
+        load_tile<kDim, kQueries, kThreadsMax>(
+            block, to, a.q.head(sequence, head, kDim), first, queries);
+        load_tile<kDim, kQueries, kThreadsMax>(
+            block, to + kTileBytes, a.doutput.head(sequence, head, kDim), first, queries);
+        if (block.thread() < kQueries) {
+            Statistics& statistics = statistics_of(tiles, stage);
+            const int query = first + block.thread();
+            const bool real = query < queries;
+            const std::int64_t at = a.statistic(real ? query : 0, sequence, head);
+            statistics.exponent[block.thread()] = real ? a.exponent(at) : kInfinity;
+            statistics.row_sum[block.thread()] = real ? a.row_sums[at] : 0.0f;
+            statistics.seen[block.thread()] = real ? a.mask.seen_by(query) : KeyRange{};
+        }
+    }
+    ORRERY_DEVICE Statistics& statistics_of(std::byte* tiles, int stage) const {
+        return reinterpret_cast<Statistics*>(tiles + 4 * kTileBytes)[stage];
+    }
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        const int first = static_cast<int>(block.x()) * kKeys;  // early keys are seen most
+        const std::int64_t sequence = block.y() / a.kv_heads;
+        const std::int64_t kv_head = block.y() % a.kv_heads;
+        const int group = static_cast<int>(a.heads / a.kv_heads);
+        std::byte* keys = block.shared();
+        std::byte* values = keys + kOwnBytes;
+        std::byte* tiles = values + kOwnBytes;
+        load_tile<kDim, kKeys, kThreadsMax>(
+            block, keys, a.k.head(sequence, kv_head, kDim), first, a.mask.keys());
+        load_tile<kDim, kKeys, kThreadsMax>(
+            block, values, a.v.head(sequence, kv_head, kDim), first, a.mask.keys());
+
+        // The tiles of queries of which some sees a key of the block.
+        const int all = (a.mask.queries() + kQueries - 1) / kQueries;
+        const auto seen = [&](int tile) {
+            return a.mask.seen_by_some(tile * kQueries, (tile + 1) * kQueries);
+        };
+        const int begin = first_with(all, [&](int tile) { return seen(tile).end > first; });
+        const int end = first_with(all, [&](int t) { return seen(t).first >= first + kKeys; });
+        const int tiles_per_head = end > begin ? end - begin : 0;
+        const int count = group * tiles_per_head;
+        const auto begin_step = [&](int step) {
+            begin_queries(block,
+                          tiles,
+                          step % 2,
+                          sequence,
+                          kv_head * group + step / tiles_per_head,
+                          begin + step % tiles_per_head);
+        };
+        if (count > 0) {
+            begin_step(0);
+        }
+        block.commit();
+        Sums sums;
+        for (int step = 0; step < count; ++step) {
+            block.template wait<0>();
+            block.sync();
+            if (step + 1 < count) {
+                begin_step(step + 1);
+                block.commit();
+            }
+            add_queries(block, keys, tiles, step % 2, begin + step % tiles_per_head, first, sums);
+        }
+        block.template wait<0>();
+        block.sync();
+        const int row = 16 * block.warp();
+        sums_to_tile<kDim>(block, sums.dk, a.scale, a.scale, keys, row);
+        sums_to_tile<kDim>(block, sums.dv, 1.0f, 1.0f, values, row);
+        const HeadRows<Bf16> dk = a.dk.head(sequence, kv_head, kDim);
+        const HeadRows<Bf16> dv = a.dv.head(sequence, kv_head, kDim);
+        tile_to_rows<kDim, 16>(block, keys, row, dk, first, a.mask.keys(), a.add_dkv);
+        tile_to_rows<kDim, 16>(block, values, row, dv, first, a.mask.keys(), a.add_dkv);
+    }
+
+    template <class Block>
+    ORRERY_DEVICE void add_queries(Block& block,
+                                   const std::byte* keys,
+                                   std::byte* tiles,
+                                   int stage,
+                                   int tile,
+                                   int first_key,
+                                   Sums& sums) const {
+        const std::byte* queries = tiles + stage * 2 * kTileBytes;
+        const std::byte* doutput = queries + kTileBytes;
+        const Statistics& statistics = statistics_of(tiles, stage);
+        const int row = 16 * block.warp();
+        const KeyRange whole = a.mask.seen_by_all(tile * kQueries, (tile + 1) * kQueries);
+        const int key = first_key + row;
+        const bool masked = key < whole.first || key + 16 > whole.end;
+        float p[kQueries / 8][4];
+        float ds[kQueries / 8][4];
+        multiply_transposed<kDim, kQueries>(block, keys, row, queries, p);
+        multiply_transposed<kDim, kQueries>(block, keys + kOwnBytes, row, doutput, ds);
+        ORRERY_UNROLL
+        for (int n = 0; n < kQueries / 8; ++n) {
+            ORRERY_UNROLL
+            for (int i = 0; i < 4; ++i) {
+                const int query = 8 * n + block.lane() % 4 * 2 + i % 2;
+                const float exponent =
+                    fused(p[n][i], a.scale * kLog2e, -statistics.exponent[query]);
+                p[n][i] = block.exp2_approx(exponent);
+                if (masked) {
+                    const int own = key + block.lane() / 4 + 8 * (i / 2);
+                    const KeyRange seen = statistics.seen[query];
+                    p[n][i] = own >= seen.first && own < seen.end ? p[n][i] : 0.0f;
+                }
+                ds[n][i] = p[n][i] * (ds[n][i] - statistics.row_sum[query]);
+            }
+        }
+        add_product<kDim, kQueries>(block, p, doutput, sums.dv);
+        add_product<kDim, kQueries>(block, ds, queries, sums.dk);
+    }
+
+    Geometry geometry() const {
+        return {.blocks_x = (a.mask.key.length + kKeys - 1) / kKeys,
+                .blocks_y = a.kv_heads * a.q.batch,
+                .threads = kThreadsMax,
+                .shared_bytes = kSharedBytes};
+    }
+};
+
+template <int kDim>
+struct AttentionQueryGradientKernel {
+    static constexpr int kThreadsMax = 256;
+    static constexpr int kQueries = 128;
+    static constexpr int kKeys = 64;
+    static constexpr int kOwnBytes = kQueries * kRowBytes<kDim>;
+    static constexpr int kTileBytes = kKeys * kRowBytes<kDim>;
+    static constexpr int kSharedBytes = 2 * kOwnBytes + 4 * kTileBytes;  // Q, dO; K, V twice
+
+    AttentionBackwardArguments a;
+
+    // Of a thread's two rows.
+    struct Rows {
+        float exponent[2];
+        float row_sum[2];
+        KeyRange seen[2];
+        float dq[kDim / 8][4] = {};
+    };
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        const int first = static_cast<int>(block.blocks_x() - 1 - block.x()) * kQueries;
+        const std::int64_t sequence = block.y() / a.heads;
+        const std::int64_t head = block.y() % a.heads;
+        const std::int64_t kv_head = head / (a.heads / a.kv_heads);
+        std::byte* queries = block.shared();
+        std::byte* tiles = queries + 2 * kOwnBytes;
+        load_tile<kDim, kQueries, kThreadsMax>(
+            block, queries, a.q.head(sequence, head, kDim), first, a.mask.queries());
+        load_tile<kDim, kQueries, kThreadsMax>(block,
+                                               queries + kOwnBytes,
+                                               a.doutput.head(sequence, head, kDim),
+                                               first,
+                                               a.mask.queries());
+        const auto begin_tile = [&](int tile) {
+            std::byte* to = tiles + tile % 2 * 2 * kTileBytes;
+            const HeadRows<const Bf16> keys = a.k.head(sequence, kv_head, kDim);
+            const HeadRows<const Bf16> values = a.v.head(sequence, kv_head, kDim);
+            load_tile<kDim, kKeys, kThreadsMax>(block, to, keys, tile * kKeys, a.mask.keys());
+            load_tile<kDim, kKeys, kThreadsMax>(
+                block, to + kTileBytes, values, tile * kKeys, a.mask.keys());
+        };
+        const KeyRange seen = a.mask.seen_by_some(first, first + kQueries);
+        const int begin = seen.first / kKeys;
+        const int end = (seen.end + kKeys - 1) / kKeys;
+        if (begin < end) {
+            begin_tile(begin);
+        }
+        block.commit();
+        Rows rows;
+        const int own_row = 16 * block.warp();
+        begin_rows(block, first + own_row, sequence, head, rows);
+        for (int tile = begin; tile < end; ++tile) {
+            block.template wait<0>();
+            block.sync();
+            if (tile + 1 < end) {
+                begin_tile(tile + 1);
+                block.commit();
+            }
+            add_keys(block, queries, tiles + tile % 2 * 2 * kTileBytes, tile * kKeys, rows);
+        }
+        block.template wait<0>();
+        block.sync();
+        sums_to_tile<kDim>(block, rows.dq, a.scale, a.scale, queries, own_row);
+        tile_to_rows<kDim, 16>(block,
+                               queries,
+                               own_row,
+                               a.dq.head(sequence, head, kDim),
+                               first,
+                               a.mask.queries(),
+                               a.add_dq);
+    }
+
+    template <class Block>
+    ORRERY_DEVICE void begin_rows(
+        Block& block, int first, std::int64_t sequence, std::int64_t head, Rows& rows) const {
+        ORRERY_UNROLL
+        for (int i = 0; i < 2; ++i) {
+            const int row = first + block.lane() / 4 + 8 * i;
+            const bool real = row < a.mask.queries();
+            const std::int64_t at = a.statistic(real ? row : 0, sequence, head);
+            rows.exponent[i] = real ? a.exponent(at) : kInfinity;
+            rows.row_sum[i] = real ? a.row_sums[at] : 0.0f;
+            rows.seen[i] = real ? a.mask.seen_by(row) : KeyRange{};
+        }
+    }
+
+    template <class Block>
+    ORRERY_DEVICE void add_keys(Block& block,
+                                const std::byte* queries,
+                                const std::byte* keys,
+                                int first_key,
+                                Rows& rows) const {
+        const int own_row = 16 * block.warp();
+        float p[kKeys / 8][4];
+        float ds[kKeys / 8][4];
+        multiply_transposed<kDim, kKeys>(block, queries, own_row, keys, p);
+        multiply_transposed<kDim, kKeys>(
+            block, queries + kOwnBytes, own_row, keys + kTileBytes, ds);
+        ORRERY_UNROLL
+        for (int n = 0; n < kKeys / 8; ++n) {
+            ORRERY_UNROLL
+            for (int i = 0; i < 4; ++i) {
+                const int key = first_key + 8 * n + block.lane() % 4 * 2 + i % 2;
+                const KeyRange seen = rows.seen[i / 2];
+                const float exponent = fused(p[n][i], a.scale * kLog2e, -rows.exponent[i / 2]);
+                const bool visible = key >= seen.first && key < seen.end;
+                p[n][i] = visible ? block.exp2_approx(exponent) : 0.0f;
+                ds[n][i] = p[n][i] * (ds[n][i] - rows.row_sum[i / 2]);
+            }
+        }
+        add_product<kDim, kKeys>(block, ds, keys, rows.dq);
+    }
+
+    Geometry geometry() const {
+        return {.blocks_x = (a.mask.query.length + kQueries - 1) / kQueries,
+                .blocks_y = a.heads * a.q.batch,
+                .threads = kThreadsMax,
+                .shared_bytes = kSharedBytes};
+    }
+};
+
+}  // namespace orrery::device

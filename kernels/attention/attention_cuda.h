@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention on a GPU: the functions of kernels/attention/attention_cpu.h, whose operands they take.
+// bf16 with head sizes 64 and 128 runs on tensor cores, everything else (fp32; head sizes up to
+// 256; columns that are not 16-byte aligned) a row at a time. The tensors of a call have one type.
+// Merging the blocks of a ring (AttentionForward::merge) is not implemented.
+#pragma once
+
+#include <string>
+
+#include "kernels/attention/attention_cpu.h"
+
+namespace orrery::device {
+
+// Why a shape can't run, or empty.
+std::string why_no_attention(const AttentionShape& shape, Dtype dtype);
+
+template <class Queue>
+void attention_forward(Queue& queue,
+                       const AttentionShape& shape,
+                       const cpu::AttentionPositions& positions,
+                       const cpu::AttentionForward& operands);
+
+template <class Queue>
+void attention_backward(Queue& queue,
+                        const AttentionShape& shape,
+                        const cpu::AttentionPositions& positions,
+                        const cpu::AttentionBackward& operands);
+
+}  // namespace orrery::device

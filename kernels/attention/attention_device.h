@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host functions of kernels/attention/attention_cuda.h: which kernels run, and on what.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/attention/attention_backward_device.h"
+#include "kernels/attention/attention_cuda.h"
+#include "kernels/attention/attention_rows_device.h"
+#include "kernels/cuda/flat.h"
+
+namespace orrery::device {
+
+inline std::string why_no_attention(const AttentionShape& shape, Dtype dtype) {
+    constexpr std::int64_t kTokensMax = std::int64_t{1} << 30;
+    if (dtype != Dtype::bf16 && dtype != Dtype::fp32) {
+        return "attention takes bf16 and fp32";
+    }
+    if (shape.head_dim > kRowColumns * kWarp) {
+        return "attention takes head sizes up to 256";
+    }
+    const bool large = shape.heads * shape.batch > 0xFFFF;
+    return large || shape.seq_q > kTokensMax || shape.seq_kv > kTokensMax
+               ? "attention takes up to 65535 heads of all sequences and 2^30 tokens"
+               : "";
+}
+
+template <class T>
+HeadTensor<const T> head_tensor(const AttentionShape& shape, const cpu::ConstTokenColumns& x) {
+    return {elements<T>(x.tensor) + x.first_column, x.width, shape.batch};
+}
+template <class T>
+HeadTensor<T> head_tensor(const AttentionShape& shape, const cpu::TokenColumns& x) {
+    return {elements<T>(x.tensor) + x.first_column, x.width, shape.batch};
+}
+// [seq_q, batch, heads, head_dim]
+inline cpu::ConstTokenColumns query_rows(const AttentionShape& shape, ConstTensorView x) {
+    return {x, shape.heads * shape.head_dim, 0};
+}
+inline cpu::TokenColumns query_rows(const AttentionShape& shape, TensorView x) {
+    return {x, shape.heads * shape.head_dim, 0};
+}
+
+inline bool aligned_columns(const cpu::ConstTokenColumns& x) {
+    return aligned(x.tensor) && x.width % 8 == 0 && x.first_column % 8 == 0;
+}
+
+inline AttentionMask attention_mask(const AttentionShape& shape,
+                                    const cpu::AttentionPositions& positions) {
+    ORRERY_CHECK(positions.query.length == shape.seq_q && positions.key.length == shape.seq_kv);
+    return {.query = positions.query,
+            .key = positions.key,
+            .window = shape.window,
+            .causal = shape.causal};
+}
+inline float attention_scale(const AttentionShape& shape) {
+    return 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
+}
+
+// Calls with_size<kDim>() where tensor cores take the head size, else otherwise().
+template <class WithSize, class Otherwise>
+void for_head_size(bool tensor_cores,
+                   std::int64_t head_dim,
+                   const WithSize& with_size,
+                   const Otherwise& otherwise) {
+    if (tensor_cores && head_dim == 64) {
+        with_size.template operator()<64>();
+    } else if (tensor_cores && head_dim == 128) {
+        with_size.template operator()<128>();
+    } else {
+        otherwise();
+    }
+}
+
+template <class T>
+AttentionRowsArguments<T> rows_arguments(const AttentionShape& shape,
+                                         const AttentionMask& mask,
+                                         const cpu::ConstTokenColumns& q,
+                                         const cpu::ConstTokenColumns& k,
+                                         const cpu::ConstTokenColumns& v) {
+    return {.mask = mask,
+            .heads = shape.heads,
+            .kv_heads = shape.kv_heads,
+            .head_dim = shape.head_dim,
+            .scale = attention_scale(shape),
+            .q = head_tensor<T>(shape, q),
+            .k = head_tensor<T>(shape, k),
+            .v = head_tensor<T>(shape, v)};
+}
+
+template <class Queue>
+void attention_forward(Queue& queue,
+                       const AttentionShape& shape,
+                       const cpu::AttentionPositions& positions,
+                       const cpu::AttentionForward& x) {
+    const Dtype dtype = x.q.tensor.dtype;
+    ORRERY_CHECK(why_no_attention(shape, dtype).empty() && !x.merge);
+    ORRERY_CHECK(x.k.tensor.dtype == dtype && x.v.tensor.dtype == dtype);
+    ORRERY_CHECK(x.output.dtype == dtype && x.log_sum_exp.dtype == Dtype::fp32);
+    const AttentionMask mask = attention_mask(shape, positions);
+    const auto output = query_rows(shape, x.output);
+    auto* log_sum_exp = elements<float>(x.log_sum_exp);
+    const bool tensor_cores = dtype == Dtype::bf16 && aligned_columns(x.q) &&
+                              aligned_columns(x.k) && aligned_columns(x.v) && aligned(x.output);
+    for_head_size(
+        tensor_cores,
+        shape.head_dim,
+        [&]<int kDim>() {
+            const AttentionForwardKernel<kDim> kernel{.mask = mask,
+                                                      .heads = shape.heads,
+                                                      .group = shape.heads / shape.kv_heads,
+                                                      .scale = attention_scale(shape),
+                                                      .q = head_tensor<Bf16>(shape, x.q),
+                                                      .k = head_tensor<Bf16>(shape, x.k),
+                                                      .v = head_tensor<Bf16>(shape, x.v),
+                                                      .output = head_tensor<Bf16>(shape, output),
+                                                      .log_sum_exp = log_sum_exp};
+            queue.launch(kernel, kernel.geometry());
+        },
+        [&] {
+            for_dtype(dtype, [&]<class T>(T*) {
+                queue.launch(AttentionRowsForwardKernel<T>{.a = rows_arguments<T>(
+                                                               shape, mask, x.q, x.k, x.v),
+                                                           .output = head_tensor<T>(shape, output),
+                                                           .log_sum_exp = log_sum_exp},
+                             row_geometry(shape.seq_q, shape.heads * shape.batch));
+            });
+        });
+}
+
+template <int kDim, class Queue>
+void attention_backward_on_tensor_cores(Queue& queue,
+                                        const AttentionShape& shape,
+                                        const AttentionMask& mask,
+                                        const cpu::AttentionBackward& x) {
+    const std::int64_t rows = shape.seq_q * shape.batch * shape.heads;
+    auto* row_sums = reinterpret_cast<float*>(queue.scratch(rows * 4));
+    const AttentionRowSumKernel<kDim> sum{.output = elements<Bf16>(x.output),
+                                          .doutput = elements<Bf16>(x.doutput),
+                                          .sums = row_sums,
+                                          .rows = rows};
+    queue.launch(sum, sum.geometry());
+    const AttentionBackwardArguments arguments{
+        .mask = mask,
+        .heads = shape.heads,
+        .kv_heads = shape.kv_heads,
+        .scale = attention_scale(shape),
+        .q = head_tensor<Bf16>(shape, x.q),
+        .k = head_tensor<Bf16>(shape, x.k),
+        .v = head_tensor<Bf16>(shape, x.v),
+        .doutput = head_tensor<Bf16>(shape, query_rows(shape, x.doutput)),
+        .log_sum_exp = elements<float>(x.log_sum_exp),
+        .row_sums = row_sums,
+        .dq = head_tensor<Bf16>(shape, x.dq),
+        .dk = head_tensor<Bf16>(shape, x.dk),
+        .dv = head_tensor<Bf16>(shape, x.dv),
+        .add_dq = x.accumulate_dq,
+        .add_dkv = x.accumulate_dkv};
+    const AttentionKeyGradientKernel<kDim> keys{arguments};
+    queue.launch(keys, keys.geometry());
+    const AttentionQueryGradientKernel<kDim> queries{arguments};
+    queue.launch(queries, queries.geometry());
+}
+
+template <class T, class Queue>
+void attention_backward_by_rows(Queue& queue,
+                                const AttentionShape& shape,
+                                const AttentionMask& mask,
+                                const cpu::AttentionBackward& x) {
+    const AttentionRowsBackward<T> backward{
+        .a = rows_arguments<T>(shape, mask, x.q, x.k, x.v),
+        .output = head_tensor<T>(shape, query_rows(shape, x.output)),
+        .doutput = head_tensor<T>(shape, query_rows(shape, x.doutput)),
+        .log_sum_exp = elements<float>(x.log_sum_exp)};
+    queue.launch(AttentionRowsKeyGradientKernel<T>{.b = backward,
+                                                   .dk = head_tensor<T>(shape, x.dk),
+                                                   .dv = head_tensor<T>(shape, x.dv),
+                                                   .add = x.accumulate_dkv},
+                 row_geometry(shape.seq_kv, shape.kv_heads * shape.batch));
+    queue.launch(
+        AttentionRowsQueryGradientKernel<T>{
+            .b = backward, .dq = head_tensor<T>(shape, x.dq), .add = x.accumulate_dq},
+        row_geometry(shape.seq_q, shape.heads * shape.batch));
+}
+
+template <class Queue>
+void attention_backward(Queue& queue,
+                        const AttentionShape& shape,
+                        const cpu::AttentionPositions& positions,
+                        const cpu::AttentionBackward& x) {
+    const Dtype dtype = x.q.tensor.dtype;
+    ORRERY_CHECK(why_no_attention(shape, dtype).empty());
+    for (const Dtype other : {x.k.tensor.dtype,
+                              x.v.tensor.dtype,
+                              x.output.dtype,
+                              x.doutput.dtype,
+                              x.dq.tensor.dtype,
+                              x.dk.tensor.dtype,
+                              x.dv.tensor.dtype}) {
+        ORRERY_CHECK(other == dtype);
+    }
+    bool tensor_cores = dtype == Dtype::bf16 && aligned(x.output) && aligned(x.doutput);
+    for (const cpu::ConstTokenColumns& columns :
+         std::initializer_list<cpu::ConstTokenColumns>{x.q, x.k, x.v, x.dq, x.dk, x.dv}) {
+        tensor_cores = tensor_cores && aligned_columns(columns);
+    }
+    const AttentionMask mask = attention_mask(shape, positions);
+    for_head_size(
+        tensor_cores,
+        shape.head_dim,
+        [&]<int kDim>() { attention_backward_on_tensor_cores<kDim>(queue, shape, mask, x); },
+        [&] {
+            for_dtype(dtype,
+                      [&]<class T>(T*) { attention_backward_by_rows<T>(queue, shape, mask, x); });
+        });
+}
+
+}  // namespace orrery::device

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flash attention forward on tensor cores (mma.sync, asynchronous copies), bf16, head sizes 64 and
+// 128: a block has 128 queries of a head, a warp 32 of them; keys and values pass by in tiles of
+// 64, the next tile being copied while one is worked on. Softmax online, as in FlashAttention-2
+// (Dao, arXiv 2307.08691, algorithm 1), with powers of two.
+#pragma once
+
+#include "kernels/attention/attention_tiles.h"
+#include "kernels/cuda/queue.h"
+
+namespace orrery::device {
+
+inline constexpr float kLog2e = 1.4426950408889634f;
+inline constexpr float kLn2 = 0.6931471805599453f;
+inline constexpr float kInfinity = __builtin_huge_valf();
+
+template <int kDim>
+struct AttentionForwardKernel {
+    static constexpr int kThreadsMax = 128;
+    static constexpr int kQueries = 128;
+    static constexpr int kKeys = 64;
+    static constexpr int kHalves = 2;  // groups of 16 rows of a warp
+    static constexpr int kWarpRows = 16 * kHalves;
+    static constexpr int kQueryBytes = kQueries * kRowBytes<kDim>;
+    static constexpr int kTileBytes = kKeys * kRowBytes<kDim>;
+    static constexpr int kSharedBytes = kQueryBytes + 4 * kTileBytes;  // K and V, two of each
+
+    AttentionMask mask;
+    std::int64_t heads;
+    std::int64_t group;  // query heads of a key-value head
+    float scale;
+    HeadTensor<const Bf16> q;
+    HeadTensor<const Bf16> k;
+    HeadTensor<const Bf16> v;
+    HeadTensor<Bf16> output;
+    float* log_sum_exp;  // [seq_q, batch, heads]
+
+    // What a thread holds: of each half, rows lane / 4 and lane / 4 + 8.
+    struct Rows {
+        float output[kHalves][kDim / 8][4] = {};
+        float maximum[kHalves][2];
+        float sum[kHalves][2] = {};
+    };
+    using Scores = float[kHalves][kKeys / 8][4];
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        // Late queries see most keys: their blocks go first.
+        const int first = static_cast<int>(block.blocks_x() - 1 - block.x()) * kQueries;
+        const std::int64_t sequence = block.y() / heads;
+        const std::int64_t head = block.y() % heads;
+        const HeadRows<const Bf16> keys = k.head(sequence, head / group, kDim);
+        const HeadRows<const Bf16> values = v.head(sequence, head / group, kDim);
+        std::byte* queries = block.shared();
+        std::byte* tiles = queries + kQueryBytes;
+        const auto begin_tile = [&](int tile) {
+            std::byte* to = tiles + tile % 2 * 2 * kTileBytes;
+            load_tile<kDim, kKeys, kThreadsMax>(block, to, keys, tile * kKeys, mask.keys());
+            load_tile<kDim, kKeys, kThreadsMax>(
+                block, to + kTileBytes, values, tile * kKeys, mask.keys());
+        };
+        const KeyRange seen = mask.seen_by_some(first, first + kQueries);
+        const int begin = seen.first / kKeys;
+        const int end = (seen.end + kKeys - 1) / kKeys;
+        load_tile<kDim, kQueries, kThreadsMax>(
+            block, queries, q.head(sequence, head, kDim), first, mask.queries());
+        if (begin < end) {
+            begin_tile(begin);
+        }
+        block.commit();
+
+        const int own_row = block.warp() * kWarpRows;
+        Rows rows;
+        for (int i = 0; i < 2 * kHalves; ++i) {
+            rows.maximum[i / 2][i % 2] = -kInfinity;
+        }
+        const bool real = first + own_row < mask.queries();
+        const KeyRange whole = real ? mask.seen_by_all(first + own_row, first + own_row + kWarpRows)
+                                    : KeyRange{0, mask.keys()};
+        for (int tile = begin; tile < end; ++tile) {
+            block.template wait<0>();
+            block.sync();
+            if (tile + 1 < end) {
+                begin_tile(tile + 1);
+                block.commit();
+            }
+            const std::byte* key_tile = tiles + tile % 2 * 2 * kTileBytes;
+            const int key = tile * kKeys;
+            Scores scores = {};
+            multiply(block, queries, own_row, key_tile, scores);
+            if (key < whole.first || key + kKeys > whole.end) {
+                hide(block, first + own_row, key, scores);
+            }
+            ORRERY_UNROLL
+            for (int i = 0; i < 2 * kHalves; ++i) {
+                exponentials(block, i / 2, i % 2, scores, rows);
+            }
+            add_values(block, key_tile + kTileBytes, scores, rows);
+        }
+        block.template wait<0>();
+        block.sync();  // without a tile, others' copies of the queries may have been in flight
+        finish_rows(block, queries, own_row, first, sequence, head, rows);
+    }
+
+    template <class Block>
+    ORRERY_DEVICE void multiply(Block& block,
+                                const std::byte* queries,
+                                int own_row,
+                                const std::byte* keys,
+                                Scores& scores) const {
+        ORRERY_UNROLL
+        for (int step = 0; step < kDim / 16; ++step) {
+            std::uint32_t a[kHalves][4];
+            load_a<kDim>(block, queries, own_row, step, a[0]);
+            load_a<kDim>(block, queries, own_row + 16, step, a[1]);
+            ORRERY_UNROLL
+            for (int n = 0; n < kKeys / 16; ++n) {
+                std::uint32_t b[4];
+                load_b<kDim>(block, keys, 16 * n, step, b);
+                ORRERY_UNROLL
+                for (int half = 0; half < kHalves; ++half) {
+                    block.mma(scores[half][2 * n], a[half], b[0], b[1]);
+                    block.mma(scores[half][2 * n + 1], a[half], b[2], b[3]);
+                }
+            }
+        }
+    }
+
+    // Hides what the warp's queries from `first` on do not see of the keys from `key` on.
+    template <class Block>
+    ORRERY_DEVICE void hide(Block& block, int first, int key, Scores& scores) const {
+        ORRERY_UNROLL
+        for (int half = 0; half < kHalves; ++half) {
+            ORRERY_UNROLL
+            for (int j = 0; j < 2; ++j) {
+                const int row = first + 16 * half + block.lane() / 4 + 8 * j;
+                const KeyRange seen = row < mask.queries() ? mask.seen_by(row) : KeyRange{};
+                ORRERY_UNROLL
+                for (int i = 0; i < kKeys / 4; ++i) {
+                    const int column = key + i / 2 * 8 + block.lane() % 4 * 2 + i % 2;
+                    if (column < seen.first || column >= seen.end) {
+                        scores[half][i / 2][2 * j + i % 2] = -kInfinity;
+                    }
+                }
+            }
+        }
+    }
+
+    // Scores become exponentials over the new maximum of the row, which earlier sums are scaled to.
+    template <class Block>
+    ORRERY_DEVICE void exponentials(
+        Block& block, int half, int i, Scores& scores, Rows& rows) const {
+        const float before = rows.maximum[half][i];
+        float maximum = before;
+        ORRERY_UNROLL
+        for (int n = 0; n < kKeys / 8; ++n) {
+            maximum = fmaxf(maximum, fmaxf(scores[half][n][2 * i], scores[half][n][2 * i + 1]));
+        }
+        maximum = fmaxf(maximum, block.shuffle_xor(maximum, 1));
+        maximum = fmaxf(maximum, block.shuffle_xor(maximum, 2));
+        const float factor = scale * kLog2e;
+        const float base = maximum == -kInfinity ? 0.0f : maximum * factor;
+        const float correction = block.exp2_approx(fused(before, factor, -base));
+        float sum = rows.sum[half][i] * correction;
+        ORRERY_UNROLL
+        for (int n = 0; n < kKeys / 8; ++n) {
+            ORRERY_UNROLL
+            for (int j = 2 * i; j < 2 * i + 2; ++j) {
+                scores[half][n][j] = block.exp2_approx(fused(scores[half][n][j], factor, -base));
+                sum += scores[half][n][j];
+            }
+        }
+        rows.sum[half][i] = sum;
+        rows.maximum[half][i] = maximum;
+        ORRERY_UNROLL
+        for (int n = 0; n < kDim / 8; ++n) {
+            rows.output[half][n][2 * i] *= correction;
+            rows.output[half][n][2 * i + 1] *= correction;
+        }
+    }
+
+    template <class Block>
+    ORRERY_DEVICE void add_values(Block& block,
+                                  const std::byte* values,
+                                  const Scores& scores,
+                                  Rows& rows) const {
+        ORRERY_UNROLL
+        for (int step = 0; step < kKeys / 16; ++step) {
+            std::uint32_t a[kHalves][4];
+            a_of_sums(scores[0], step, a[0]);
+            a_of_sums(scores[1], step, a[1]);
+            ORRERY_UNROLL
+            for (int n = 0; n < kDim / 16; ++n) {
+                std::uint32_t b[4];
+                load_b_straight<kDim>(block, values, 16 * step, n, b);
+                ORRERY_UNROLL
+                for (int half = 0; half < kHalves; ++half) {
+                    block.mma(rows.output[half][2 * n], a[half], b[0], b[1]);
+                    block.mma(rows.output[half][2 * n + 1], a[half], b[2], b[3]);
+                }
+            }
+        }
+    }
+
+    // The warp's rows of the query tile, which nobody reads any more, stage its output.
+    template <class Block>
+    ORRERY_DEVICE void finish_rows(Block& block,
+                                   std::byte* queries,
+                                   int own_row,
+                                   int first,
+                                   std::int64_t sequence,
+                                   std::int64_t head,
+                                   Rows& rows) const {
+        block.sync_warp();
+        ORRERY_UNROLL
+        for (int half = 0; half < kHalves; ++half) {
+            float inverse[2];
+            ORRERY_UNROLL
+            for (int i = 0; i < 2; ++i) {
+                float sum = rows.sum[half][i];
+                sum += block.shuffle_xor(sum, 1);
+                sum += block.shuffle_xor(sum, 2);
+                inverse[i] = sum > 0.0f ? 1.0f / sum : 0.0f;
+                const int row = first + own_row + 16 * half + block.lane() / 4 + 8 * i;
+                if (block.lane() % 4 == 0 && row < mask.queries()) {
+                    log_sum_exp[(row * output.batch + sequence) * heads + head] =
+                        sum > 0.0f ? rows.maximum[half][i] * scale + logf(sum) : -kInfinity;
+                }
+            }
+            sums_to_tile<kDim>(
+                block, rows.output[half], inverse[0], inverse[1], queries, own_row + 16 * half);
+        }
+        tile_to_rows<kDim, kWarpRows>(block,
+                                      queries,
+                                      own_row,
+                                      output.head(sequence, head, kDim),
+                                      first,
+                                      mask.queries(),
+                                      false);
+    }
+
+    Geometry geometry() const {
+        return {.blocks_x = (mask.query.length + kQueries - 1) / kQueries,
+                .blocks_y = heads * output.batch,
+                .threads = kThreadsMax,
+                .shared_bytes = kSharedBytes};
+    }
+};
+
+}  // namespace orrery::device

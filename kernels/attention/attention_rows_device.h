@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention without tensor cores, for what those kernels don't take (fp32, other head sizes up to
+// 256): a warp has one query (or, for dK and dV, one key) of one head and goes over the rows on the
+// other side one by one, a lane having the columns lane, lane + 32 .... Sums in fp32, ascending.
+#pragma once
+
+#include "kernels/attention/attention_forward_device.h"
+
+namespace orrery::device {
+
+inline constexpr int kRowColumns = 8;  // of a lane, at most
+inline constexpr int kRowWarps = 4;
+
+template <class T>
+struct AttentionRowsArguments {
+    AttentionMask mask;
+    std::int64_t heads;
+    std::int64_t kv_heads;
+    std::int64_t head_dim;
+    float scale;
+    HeadTensor<const T> q;
+    HeadTensor<const T> k;
+    HeadTensor<const T> v;
+
+    ORRERY_HOST_DEVICE std::int64_t kv_head(std::int64_t head) const {
+        return head / (heads / kv_heads);
+    }
+    ORRERY_HOST_DEVICE std::int64_t statistic(std::int64_t query,
+                                              std::int64_t sequence,
+                                              std::int64_t head) const {
+        return (query * q.batch + sequence) * heads + head;
+    }
+};
+
+using RowPart = float[kRowColumns];
+
+template <class T, class Block>
+ORRERY_DEVICE void load_row_part(
+    Block& block, HeadRows<const T> rows, std::int64_t row, std::int64_t head_dim, RowPart& part) {
+    ORRERY_UNROLL
+    for (int i = 0; i < kRowColumns; ++i) {
+        const int column = block.lane() + kWarp * i;
+        part[i] = column < head_dim ? widen(rows.data[row * rows.stride + column]) : 0.0f;
+    }
+}
+
+template <class T, class Block>
+ORRERY_DEVICE void store_row_part(Block& block,
+                                  HeadRows<T> rows,
+                                  std::int64_t row,
+                                  std::int64_t head_dim,
+                                  const RowPart& part,
+                                  float factor,
+                                  bool add) {
+    ORRERY_UNROLL
+    for (int i = 0; i < kRowColumns; ++i) {
+        const int column = block.lane() + kWarp * i;
+        if (column < head_dim) {
+            T& to = rows.data[row * rows.stride + column];
+            narrow(part[i] * factor + (add ? widen(to) : 0.0f), to);
+        }
+    }
+}
+
+template <class Block>
+ORRERY_DEVICE float row_product(Block& block, const RowPart& a, const RowPart& b) {
+    float sum = 0.0f;
+    ORRERY_UNROLL
+    for (int i = 0; i < kRowColumns; ++i) {
+        sum += a[i] * b[i];
+    }
+    for (int mask = kWarp / 2; mask > 0; mask /= 2) {
+        sum += block.shuffle_xor(sum, mask);
+    }
+    return sum;
+}
+
+ORRERY_HOST_DEVICE void add_multiple(float factor, const RowPart& x, RowPart& sum) {
+    ORRERY_UNROLL
+    for (int i = 0; i < kRowColumns; ++i) {
+        sum[i] += factor * x[i];
+    }
+}
+
+inline Geometry row_geometry(std::int64_t rows, std::int64_t heads) {
+    return {.blocks_x = (rows + kRowWarps - 1) / kRowWarps,
+            .blocks_y = heads,
+            .threads = kRowWarps * kWarp};
+}
+
+template <class T>
+struct AttentionRowsForwardKernel {
+    static constexpr int kThreadsMax = kRowWarps * kWarp;
+    AttentionRowsArguments<T> a;
+    HeadTensor<T> output;
+    float* log_sum_exp;
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        const std::int64_t query = block.x() * kRowWarps + block.warp();
+        if (query >= a.mask.queries()) {
+            return;
+        }
+        const std::int64_t sequence = block.y() / a.heads;
+        const std::int64_t head = block.y() % a.heads;
+        const HeadRows<const T> keys = a.k.head(sequence, a.kv_head(head), a.head_dim);
+        const HeadRows<const T> values = a.v.head(sequence, a.kv_head(head), a.head_dim);
+        RowPart q;
+        load_row_part(block, a.q.head(sequence, head, a.head_dim), query, a.head_dim, q);
+        RowPart sum = {};
+        float maximum = -kInfinity;
+        float total = 0.0f;
+        const KeyRange seen = a.mask.seen_by(static_cast<int>(query));
+        for (int key = seen.first; key < seen.end; ++key) {
+            RowPart k;
+            RowPart v;
+            load_row_part(block, keys, key, a.head_dim, k);
+            load_row_part(block, values, key, a.head_dim, v);
+            const float score = a.scale * row_product(block, q, k);
+            const float larger = fmaxf(maximum, score);
+            const float correction = expf(maximum - larger);
+            const float p = expf(score - larger);
+            ORRERY_UNROLL
+            for (int i = 0; i < kRowColumns; ++i) {
+                sum[i] = sum[i] * correction + p * v[i];
+            }
+            total = total * correction + p;
+            maximum = larger;
+        }
+        const float inverse = total > 0.0f ? 1.0f / total : 0.0f;
+        store_row_part(
+            block, output.head(sequence, head, a.head_dim), query, a.head_dim, sum, inverse, false);
+        if (block.lane() == 0) {
+            log_sum_exp[a.statistic(query, sequence, head)] =
+                total > 0.0f ? maximum + logf(total) : -kInfinity;
+        }
+    }
+};
+
+template <class T>
+struct AttentionRowsBackward {
+    AttentionRowsArguments<T> a;
+    HeadTensor<const T> output;
+    HeadTensor<const T> doutput;
+    const float* log_sum_exp;
+
+    // Of one query and one key: probability and dS (without the scale of the scores).
+    struct Pair {
+        float p;
+        float ds;
+    };
+    template <class Block>
+    ORRERY_DEVICE Pair pair(Block& block,
+                            const RowPart& q,
+                            const RowPart& k,
+                            const RowPart& v,
+                            const RowPart& d,
+                            float log_sum,
+                            float row_sum) const {
+        const float p = expf(a.scale * row_product(block, q, k) - log_sum);
+        return {p, p * (row_product(block, d, v) - row_sum)};
+    }
+};
+
+template <class T>
+struct AttentionRowsQueryGradientKernel {
+    static constexpr int kThreadsMax = kRowWarps * kWarp;
+    AttentionRowsBackward<T> b;
+    HeadTensor<T> dq;
+    bool add;
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        const auto& a = b.a;
+        const std::int64_t query = block.x() * kRowWarps + block.warp();
+        if (query >= a.mask.queries()) {
+            return;
+        }
+        const std::int64_t sequence = block.y() / a.heads;
+        const std::int64_t head = block.y() % a.heads;
+        RowPart q;
+        RowPart o;
+        RowPart d;
+        load_row_part(block, a.q.head(sequence, head, a.head_dim), query, a.head_dim, q);
+        load_row_part(block, b.output.head(sequence, head, a.head_dim), query, a.head_dim, o);
+        load_row_part(block, b.doutput.head(sequence, head, a.head_dim), query, a.head_dim, d);
+        const float row_sum = row_product(block, o, d);
+        const float log_sum = b.log_sum_exp[a.statistic(query, sequence, head)];
+        const HeadRows<const T> keys = a.k.head(sequence, a.kv_head(head), a.head_dim);
+        const HeadRows<const T> values = a.v.head(sequence, a.kv_head(head), a.head_dim);
+        RowPart sum = {};
+        const KeyRange seen = a.mask.seen_by(static_cast<int>(query));
+        for (int key = seen.first; key < seen.end; ++key) {
+            RowPart k;
+            RowPart v;
+            load_row_part(block, keys, key, a.head_dim, k);
+            load_row_part(block, values, key, a.head_dim, v);
+            add_multiple(b.pair(block, q, k, v, d, log_sum, row_sum).ds, k, sum);
+        }
+        store_row_part(
+            block, dq.head(sequence, head, a.head_dim), query, a.head_dim, sum, a.scale, add);
+    }
+};
+
+template <class T>
+struct AttentionRowsKeyGradientKernel {
+    static constexpr int kThreadsMax = kRowWarps * kWarp;
+    AttentionRowsBackward<T> b;
+    HeadTensor<T> dk;
+    HeadTensor<T> dv;
+    bool add;
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        const auto& a = b.a;
+        const std::int64_t key = block.x() * kRowWarps + block.warp();
+        if (key >= a.mask.keys()) {
+            return;
+        }
+        const std::int64_t sequence = block.y() / a.kv_heads;
+        const std::int64_t kv_head = block.y() % a.kv_heads;
+        const std::int64_t group = a.heads / a.kv_heads;
+        RowPart k;
+        RowPart v;
+        load_row_part(block, a.k.head(sequence, kv_head, a.head_dim), key, a.head_dim, k);
+        load_row_part(block, a.v.head(sequence, kv_head, a.head_dim), key, a.head_dim, v);
+        RowPart key_sum = {};
+        RowPart value_sum = {};
+        for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+            for (int query = 0; query < a.mask.queries(); ++query) {
+                const KeyRange seen = a.mask.seen_by(query);
+                if (key < seen.first || key >= seen.end) {
+                    continue;
+                }
+                RowPart q;
+                RowPart o;
+                RowPart d;
+                load_row_part(block, a.q.head(sequence, head, a.head_dim), query, a.head_dim, q);
+                load_row_part(
+                    block, b.output.head(sequence, head, a.head_dim), query, a.head_dim, o);
+                load_row_part(
+                    block, b.doutput.head(sequence, head, a.head_dim), query, a.head_dim, d);
+                const float log_sum = b.log_sum_exp[a.statistic(query, sequence, head)];
+                const auto pair = b.pair(block, q, k, v, d, log_sum, row_product(block, o, d));
+                add_multiple(pair.p, d, value_sum);
+                add_multiple(pair.ds, q, key_sum);
+            }
+        }
+        store_row_part(
+            block, dk.head(sequence, kv_head, a.head_dim), key, a.head_dim, key_sum, a.scale, add);
+        store_row_part(
+            block, dv.head(sequence, kv_head, a.head_dim), key, a.head_dim, value_sum, 1.0f, add);
+    }
+};
+
+}  // namespace orrery::device
