@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A library that is looked for when it is first needed (dlopen), so that the program starts on
+// machines that have none of NVIDIA's, and quickly on those that do.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+
+namespace orrery {
+
+class SharedLibrary {
+public:
+    // The first of these names or paths that can be loaded.
+    static Result<SharedLibrary> open(const std::vector<std::string>& names);
+
+    SharedLibrary(SharedLibrary&& other) noexcept;
+    SharedLibrary& operator=(SharedLibrary&& other) noexcept;
+    SharedLibrary(const SharedLibrary&) = delete;
+    SharedLibrary& operator=(const SharedLibrary&) = delete;
+    ~SharedLibrary() = default;  // what was loaded stays: its threads may still run
+
+    // Puts the address of a function into `to`; false, and remembers the name, if it has none.
+    template <class Function>
+    bool find(const char* name, Function*& to) {
+        to = reinterpret_cast<Function*>(address(name));
+        return to != nullptr;
+    }
+    // What was asked for in vain.
+    const std::vector<std::string>& missing() const { return missing_; }
+
+private:
+    explicit SharedLibrary(void* handle) : handle_(handle) {}
+    void* address(const char* name);
+
+    void* handle_ = nullptr;
+    std::vector<std::string> missing_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls of NCCL that the executor makes, as a seam: the library itself, found when it is first
+// needed, or a test's. Status codes are ncclResult_t's. Communicators are non-blocking: calls
+// return kNcclInProgress, and async_error() says when they are done (NCCL user guide, "Using
+// multiple NCCL communicators concurrently" and "Fault tolerance").
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "engine/result.h"
+#include "runtime/cuda/transfer_plan.h"
+
+namespace orrery {
+
+inline constexpr int kNcclSuccess = 0;
+inline constexpr int kNcclRemoteError = 6;
+inline constexpr int kNcclInProgress = 7;
+
+using NcclUniqueId = std::array<std::byte, 128>;
+
+class NcclLibrary {
+public:
+    using Communicator = void*;  // ncclComm_t
+    using Stream = void*;        // cudaStream_t
+
+    virtual ~NcclLibrary() = default;
+    virtual std::string version() const = 0;
+    virtual std::string error_text(int status, Communicator communicator) const = 0;
+
+    virtual int unique_id(NcclUniqueId& id) = 0;
+    virtual int init(Communicator& communicator, const NcclUniqueId& id, const NcclMembers& of) = 0;
+    // Puts the communicator's own status into `state`; it may be kNcclInProgress.
+    virtual int async_error(Communicator communicator, int& state) = 0;
+    // Ends whatever the communicator does; it is gone afterwards.
+    virtual int abort(Communicator communicator) = 0;
+    virtual int group_start() = 0;
+    virtual int group_end() = 0;
+    virtual int call(const NcclCall& call, Communicator communicator, Stream stream) = 0;
+};
+
+// libnccl.so.2 of this machine; an error if there is none that fits.
+Result<std::unique_ptr<NcclLibrary>> open_nccl();
+
+}  // namespace orrery

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies between row-major blocks of a tensor as a device makes them: rows of equal length at equal
+// distances, one call each (cudaMemcpy2DAsync).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/redistribute.h"
+
+namespace orrery {
+
+// `rows` rows of `width` elements; distances in elements.
+struct StridedCopy {
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+    std::int64_t width = 0;
+    std::int64_t rows = 1;
+    std::int64_t from_pitch = 0;
+    std::int64_t to_pitch = 0;
+    bool operator==(const StridedCopy&) const = default;
+};
+
+// What a rank holds of a tensor: by dimension, in global indices.
+using LocalBlock = std::vector<DimensionRange>;
+LocalBlock local_block(const Redistribution& r, const Layout& layout, RankId rank);
+LocalBlock common_block(const LocalBlock& a, const LocalBlock& b);
+std::int64_t elements_of(const LocalBlock& block);
+
+// The elements of `part` from one block to another; both contain it.
+std::vector<StridedCopy> strided_copies(const LocalBlock& part,
+                                        const LocalBlock& from,
+                                        const LocalBlock& to);
+
+}  // namespace orrery

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/transfer_plan.h"
+
+#include <algorithm>
+
+#include "engine/check.h"
+#include "runtime/parameter_shards.h"
+
+namespace orrery {
+namespace {
+
+// Ids: of groups by their number and communicator, then of lines of the mesh for messages.
+constexpr std::uint32_t kPerGroup = 64;
+constexpr std::uint32_t kFirstLine = 1u << 24;
+
+std::vector<std::uint32_t> numbers(const std::vector<RankId>& ranks) {
+    std::vector<std::uint32_t> result;
+    for (const RankId rank : ranks) {
+        result.push_back(static_cast<std::uint32_t>(index(rank)));
+    }
+    return result;
+}
+
+bool whole_in_memory(const Program& program, const Tensor& tensor) {
+    return !tensor.global_shape.empty() &&
+           local_elements(tensor.global_shape, tensor.layout, program.mesh) *
+                   size_bytes(tensor.dtype) ==
+               tensor.bytes.count();
+}
+
+NcclMembers members(std::uint32_t id,
+                    std::vector<std::uint32_t> ranks,
+                    RankId rank,
+                    std::uint16_t sm_limit) {
+    const auto self = std::ranges::find(ranks, static_cast<std::uint32_t>(index(rank)));
+    ORRERY_CHECK(self != ranks.end());
+    const auto position = static_cast<std::uint32_t>(self - ranks.begin());
+    return {id, std::move(ranks), position, sm_limit};
+}
+
+NcclMembers members_of(const Program& program, RankId rank, const CollectiveCall& call) {
+    const auto group = static_cast<std::uint32_t>(index(call.group));
+    return members(group * kPerGroup + call.communicator,
+                   numbers(program.mesh.members(program.groups[group], rank)),
+                   rank,
+                   call.sm_limit);
+}
+
+// The ranks that differ from this one along the message's axis only.
+NcclMembers members_of(const Program& program, RankId rank, const SendRecvPart& part) {
+    std::vector<std::uint32_t> line;
+    const std::uint32_t stride = program.mesh.stride(part.axis);
+    const std::uint32_t first =
+        static_cast<std::uint32_t>(index(rank)) - program.mesh.coordinate(rank, part.axis) * stride;
+    for (std::uint32_t c = 0; c < program.mesh.size(part.axis); ++c) {
+        line.push_back(first + c * stride);
+    }
+    return members(
+        kFirstLine + part.axis * kPerGroup + part.communicator, std::move(line), rank, 0);
+}
+
+class TransferPlanner {
+public:
+    TransferPlanner(const Program& program, RankId rank, std::byte* staging)
+        : program_(program), rank_(rank), staging_(staging) {}
+
+    TransferPlan collective(const CollectiveCall& call, const BoundTransfer& operands) {
+        const Group& group = program_.groups[index(call.group)];
+        join(members_of(program_, rank_, call));
+        if (!operands.reads.empty()) {
+            const bool parameters = !operands.reads[0].tensor->parameter.empty();
+            if (!parameters) {
+                change_layout(call, group, operands.reads[0], operands.writes[0]);
+            } else if (operands.writes.empty()) {
+                reduce_to_shards(operands);
+            } else {
+                gather_shards(operands);
+            }
+        } else if (call.kind == CollectiveKind::all_gather) {
+            for (const BoundOperand& tensor : operands.writes) {
+                gather_parts(tensor.view);
+            }
+        } else if (call.kind == CollectiveKind::reduce_scatter) {
+            for (const BoundOperand& tensor : operands.accumulates) {
+                reduce_parts(tensor.view);
+            }
+        } else {
+            for (const BoundOperand& tensor : operands.accumulates) {
+                all_reduce(tensor.view, tensor.view, call.reduction);
+            }
+        }
+        return std::move(plan_);
+    }
+
+    TransferPlan messages(const SendRecvCall& call, const BoundTransfer& operands) {
+        auto read = operands.reads.begin();
+        auto write = operands.writes.begin();
+        for (const SendRecvPart& part : call.parts) {
+            const TensorView view = part.is_send ? (read++)->view : (write++)->view;
+            join(members_of(program_, rank_, part));
+            const RankId peer = program_.mesh.shifted(rank_, part.axis, part.delta);
+            add({.function = part.is_send ? NcclFunction::send : NcclFunction::recv,
+                 .in = part.is_send ? view.data : nullptr,
+                 .out = part.is_send ? nullptr : view.data,
+                 .count = view.size,
+                 .dtype = view.dtype,
+                 .peer = program_.mesh.coordinate(peer, part.axis),
+                 .communicator = used_});
+        }
+        return std::move(plan_);
+    }
+
+private:
+    void join(const NcclMembers& members) {
+        const auto known = std::ranges::find(plan_.communicators, members);
+        used_ = static_cast<std::uint32_t>(known - plan_.communicators.begin());
+        if (known == plan_.communicators.end()) {
+            plan_.communicators.push_back(members);
+        }
+    }
+
+    std::int64_t ranks() const {
+        return static_cast<std::int64_t>(plan_.communicators[used_].ranks.size());
+    }
+    std::int64_t position() const { return plan_.communicators[used_].position; }
+    void add(NcclCall call) {
+        call.communicator = used_;
+        if (call.count > 0) {
+            plan_.calls.push_back(call);
+        }
+    }
+
+    TensorView stage(std::int64_t elements, Dtype dtype) {
+        constexpr std::int64_t kAlignment = 256;
+        const std::int64_t bytes =
+            (elements * size_bytes(dtype) + kAlignment - 1) / kAlignment * kAlignment;
+        std::byte* const data = staging_ == nullptr ? nullptr : staging_ + plan_.staging_bytes;
+        plan_.staging_bytes += bytes;
+        return {data, dtype, elements};
+    }
+
+    void all_reduce(ConstTensorView in, TensorView out, Reduction reduction) {
+        add({.function = NcclFunction::all_reduce,
+             .in = in.data,
+             .out = out.data,
+             .count = out.size,
+             .dtype = out.dtype,
+             .reduction = reduction});
+    }
+
+    // Every member's part of the tensor to all.
+    void gather_parts(TensorView tensor) {
+        const ElementRange own = shard_range(tensor.size, ranks(), position());
+        if (tensor.size % ranks() == 0) {
+            add({.function = NcclFunction::all_gather,
+                 .in = slice(tensor, own.first, own.count).data,
+                 .out = tensor.data,
+                 .count = own.count,
+                 .dtype = tensor.dtype});
+            return;
+        }
+        for (std::int64_t m = 0; m < ranks(); ++m) {
+            const ElementRange part = shard_range(tensor.size, ranks(), m);
+            const TensorView place = slice(tensor, part.first, part.count);
+            broadcast(place.data, place, m);
+        }
+    }
+
+    void broadcast(const std::byte* in, TensorView out, std::int64_t root) {
+        add({.function = NcclFunction::broadcast,
+             .in = in,
+             .out = out.data,
+             .count = out.size,
+             .dtype = out.dtype,
+             .peer = static_cast<std::uint32_t>(root)});
+    }
+
+    // The sum of each member's part of the tensor at that member; the rest is void afterwards.
+    void reduce_parts(TensorView tensor) {
+        const ElementRange own = shard_range(tensor.size, ranks(), position());
+        if (tensor.size % ranks() == 0) {
+            add({.function = NcclFunction::reduce_scatter,
+                 .in = tensor.data,
+                 .out = slice(tensor, own.first, own.count).data,
+                 .count = own.count,
+                 .dtype = tensor.dtype});
+            return;
+        }
+        for (std::int64_t m = 0; m < ranks(); ++m) {
+            const ElementRange part = shard_range(tensor.size, ranks(), m);
+            const TensorView place = slice(tensor, part.first, part.count);
+            add({.function = NcclFunction::reduce,
+                 .in = place.data,
+                 .out = place.data,
+                 .count = part.count,
+                 .dtype = tensor.dtype,
+                 .peer = static_cast<std::uint32_t>(m)});
+        }
+    }
+
+    void gather_shards(const BoundTransfer& operands) {
+        for (std::size_t i = 0; i < operands.reads.size(); ++i) {
+            const TensorView shard = operands.reads[i].view;
+            const TensorView whole = operands.writes[i].view;
+            if (whole.size == shard.size * ranks()) {
+                add({.function = NcclFunction::all_gather,
+                     .in = shard.data,
+                     .out = whole.data,
+                     .count = shard.size,
+                     .dtype = whole.dtype});
+                continue;
+            }
+            for (std::int64_t m = 0; m < ranks(); ++m) {
+                const ElementRange part = shard_range(whole.size, ranks(), m);
+                broadcast(shard.data, slice(whole, part.first, part.count), m);
+            }
+        }
+    }
+
+    void reduce_to_shards(const BoundTransfer& operands) {
+        for (std::size_t i = 0; i < operands.reads.size(); ++i) {
+            const TensorView whole = operands.reads[i].view;
+            reduce_parts(whole);
+            const ElementRange own = shard_range(whole.size, ranks(), position());
+            if (own.count > 0) {
+                plan_.sums.push_back({slice(whole, own.first, own.count),
+                                      slice(operands.accumulates[i].view, 0, own.count)});
+            }
+        }
+    }
+
+    void change_layout(const CollectiveCall& call,
+                       const Group& group,
+                       const BoundOperand& from,
+                       const BoundOperand& to) {
+        const std::vector<RankId> members = program_.mesh.members(group, rank_);
+        const Redistribution r{program_.mesh,
+                               rank_,
+                               {call.kind, group.axes},
+                               members,
+                               from.tensor->global_shape,
+                               from.tensor->layout,
+                               to.tensor->layout,
+                               call.reduction};
+        switch (call.kind) {
+            case CollectiveKind::all_gather:
+                return gather(r, from.view, to.view);
+            case CollectiveKind::reduce_scatter:
+                return scatter(r, from.view, to.view);
+            case CollectiveKind::all_to_all:
+                return exchange(r, from.view, to.view);
+            default:
+                return all_reduce(from.view, to.view, call.reduction);
+        }
+    }
+
+    static void copy(std::vector<DeviceCopy>& copies,
+                     ConstTensorView from,
+                     TensorView to,
+                     const std::vector<StridedCopy>& shapes) {
+        for (const StridedCopy& shape : shapes) {
+            copies.push_back({from.data, to.data, size_bytes(to.dtype), shape});
+        }
+    }
+
+    // Whether the members' parts lie one after the other as the collective makes them.
+    static bool in_order(const std::vector<std::vector<StridedCopy>>& parts, std::int64_t size) {
+        for (std::size_t m = 0; m < parts.size(); ++m) {
+            const StridedCopy whole{.from = 0,
+                                    .to = static_cast<std::int64_t>(m) * size,
+                                    .width = size,
+                                    .rows = 1,
+                                    .from_pitch = size,
+                                    .to_pitch = size};
+            if (parts[m] != std::vector{whole}) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    void gather(const Redistribution& r, TensorView in, TensorView out) {
+        const LocalBlock mine = local_block(r, r.to, r.rank);
+        std::vector<std::vector<StridedCopy>> parts;
+        for (const RankId member : r.members) {
+            const LocalBlock theirs = local_block(r, r.from, member);
+            parts.push_back(strided_copies(common_block(theirs, mine), theirs, mine));
+        }
+        const bool direct = in_order(parts, in.size) && out.size == in.size * ranks();
+        const TensorView all = direct ? out : stage(in.size * ranks(), in.dtype);
+        add({.function = NcclFunction::all_gather,
+             .in = in.data,
+             .out = all.data,
+             .count = in.size,
+             .dtype = in.dtype});
+        for (std::size_t m = 0; !direct && m < parts.size(); ++m) {
+            const auto first = static_cast<std::int64_t>(m) * in.size;
+            copy(plan_.after, at(all, first), out, parts[m]);
+        }
+    }
+
+    void scatter(const Redistribution& r, TensorView in, TensorView out) {
+        const LocalBlock mine = local_block(r, r.from, r.rank);
+        std::vector<std::vector<StridedCopy>> parts;
+        for (const RankId member : r.members) {
+            const LocalBlock theirs = local_block(r, r.to, member);
+            parts.push_back(strided_copies(common_block(theirs, mine), theirs, mine));
+        }
+        const bool direct = in_order(parts, out.size) && in.size == out.size * ranks();
+        const TensorView all = direct ? in : stage(out.size * ranks(), in.dtype);
+        for (std::size_t m = 0; !direct && m < parts.size(); ++m) {
+            std::vector<StridedCopy> turned = parts[m];
+            for (StridedCopy& shape : turned) {
+                std::swap(shape.from, shape.to);
+                std::swap(shape.from_pitch, shape.to_pitch);
+            }
+            copy(plan_.before, in, at(all, static_cast<std::int64_t>(m) * out.size), turned);
+        }
+        add({.function = NcclFunction::reduce_scatter,
+             .in = all.data,
+             .out = out.data,
+             .count = out.size,
+             .dtype = in.dtype});
+    }
+
+    void exchange(const Redistribution& r, TensorView in, TensorView out) {
+        const std::int64_t size = in.size / ranks();
+        const TensorView sent = stage(in.size, in.dtype);
+        const TensorView received = stage(in.size, in.dtype);
+        const LocalBlock had = local_block(r, r.from, r.rank);
+        const LocalBlock wanted = local_block(r, r.to, r.rank);
+        for (std::size_t m = 0; m < r.members.size(); ++m) {
+            const auto first = static_cast<std::int64_t>(m) * size;
+            const auto peer = static_cast<std::uint32_t>(m);
+            const LocalBlock there = common_block(had, local_block(r, r.to, r.members[m]));
+            copy(plan_.before, in, at(sent, first), strided_copies(there, had, there));
+            const LocalBlock here = common_block(local_block(r, r.from, r.members[m]), wanted);
+            copy(plan_.after, at(received, first), out, strided_copies(here, here, wanted));
+            add({.function = NcclFunction::send,
+                 .in = at(sent, first).data,
+                 .count = size,
+                 .dtype = in.dtype,
+                 .peer = peer});
+            add({.function = NcclFunction::recv,
+                 .out = at(received, first).data,
+                 .count = size,
+                 .dtype = in.dtype,
+                 .peer = peer});
+        }
+    }
+
+    static TensorView at(TensorView tensor, std::int64_t first) {
+        return slice(tensor, first, tensor.size - first);
+    }
+
+    const Program& program_;
+    RankId rank_;
+    std::byte* staging_;
+    TransferPlan plan_;
+    std::uint32_t used_ = 0;  // the communicator of what is added
+};
+
+}  // namespace
+
+std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, const Op& op) {
+    std::vector<NcclMembers> all;
+    if (op.kind == OpKind::send_recv) {
+        for (const SendRecvPart& part : program.send_recvs[op.payload].parts) {
+            all.push_back(members_of(program, rank, part));
+        }
+        return all;
+    }
+    ORRERY_CHECK(op.kind == OpKind::collective);
+    const CollectiveCall& call = program.collectives[op.payload];
+    if (!program.mesh.members(program.groups[index(call.group)], rank).empty()) {
+        all.push_back(members_of(program, rank, call));
+    }
+    return all;
+}
+
+std::string why_not_nccl(const Program& program, RankId rank, const Op& op) {
+    if (op.kind == OpKind::send_recv) {
+        return {};
+    }
+    if (op.kind != OpKind::collective) {
+        return "copies and host work are not executed";
+    }
+    const CollectiveCall& call = program.collectives[op.payload];
+    const Operand* read = nullptr;
+    const Operand* write = nullptr;
+    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+        const Operand& operand = program.operands[op.first_operand + i];
+        (operand.access == Access::read ? read : write) = &operand;
+    }
+    if (read == nullptr || !program.tensors[index(read->tensor)].parameter.empty()) {
+        return call.kind == CollectiveKind::broadcast || call.kind == CollectiveKind::all_to_all
+                   ? "this use of a collective is not executed"
+                   : "";
+    }
+    if (write == nullptr) {
+        return "this use of a collective is not executed";
+    }
+    const Tensor& from = program.tensors[index(read->tensor)];
+    const Tensor& to = program.tensors[index(write->tensor)];
+    if (!whole_in_memory(program, from) || !whole_in_memory(program, to)) {
+        return "collectives in chunks are not executed";
+    }
+    if (!from.column_parts.empty() && call.kind != CollectiveKind::all_reduce) {
+        return "the layout of packed columns is not changed by NCCL yet";
+    }
+    const LayoutStep step{call.kind, program.groups[index(call.group)].axes};
+    return why_not_redistribute(
+        {program.mesh, rank, step, {}, from.global_shape, from.layout, to.layout});
+}
+
+TransferPlan plan_transfer(const Program& program,
+                           RankId rank,
+                           const Op& op,
+                           const BoundTransfer& operands,
+                           std::byte* staging) {
+    TransferPlanner planner{program, rank, staging};
+    return op.kind == OpKind::send_recv
+               ? planner.messages(program.send_recvs[op.payload], operands)
+               : planner.collective(program.collectives[op.payload], operands);
+}
+
+}  // namespace orrery

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A communication op of a Program as calls of NCCL: what runtime/collective_ops.h does with
+// messages between processes, here as one group of collectives on memory of the device, with copies
+// before and after where a layout is not contiguous. Lists of tensors are reduced and gathered in
+// place, tensor by tensor, in one group: nothing is packed. Parts of unequal length (a size that
+// the ranks do not divide) become one reduce or broadcast for each member.
+//
+// Only plans: addresses are not read. Tested on hosts against CollectiveOps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/program.h"
+#include "runtime/bound_op.h"
+#include "runtime/cuda/strided_copy.h"
+
+namespace orrery {
+
+enum class NcclFunction : std::uint8_t {
+    all_reduce,
+    all_gather,
+    reduce_scatter,
+    broadcast,
+    reduce,
+    send,
+    recv,
+};
+
+// As NCCL's C functions take them; `count` is of what one rank sends (all_gather) or receives
+// (reduce_scatter), `peer` the root or the other side, a position in the communicator.
+struct NcclCall {
+    NcclFunction function = NcclFunction::all_reduce;
+    const std::byte* in = nullptr;
+    std::byte* out = nullptr;
+    std::int64_t count = 0;
+    Dtype dtype = Dtype::bf16;
+    Reduction reduction = Reduction::sum;
+    std::uint32_t peer = 0;
+    std::uint32_t communicator = 0;  // of TransferPlan::communicators
+};
+
+struct DeviceCopy {
+    const std::byte* from = nullptr;
+    std::byte* to = nullptr;
+    std::int64_t element = 0;  // bytes
+    StridedCopy shape;
+};
+
+struct DeviceSum {  // to += from
+    ConstTensorView from;
+    TensorView to;
+};
+
+// A communicator: its members are ranks of the Program in ascending order. Equal ids are the same
+// communicator, in the same order of creation on every rank.
+struct NcclMembers {
+    std::uint32_t id = 0;
+    std::vector<std::uint32_t> ranks;
+    std::uint32_t position = 0;  // of this rank
+    std::uint16_t sm_limit = 0;  // 0: as the library likes
+    bool operator==(const NcclMembers&) const = default;
+};
+
+struct TransferPlan {
+    std::vector<DeviceCopy> before;
+    std::vector<NcclCall> calls;  // one group
+    std::vector<DeviceCopy> after;
+    std::vector<DeviceSum> sums;  // after the copies
+    std::vector<NcclMembers> communicators;
+    std::int64_t staging_bytes = 0;
+};
+
+// Why NCCL can't be asked for it, or empty.
+std::string why_not_nccl(const Program& program, RankId rank, const Op& op);
+
+// The communicators of an op, without its memory; empty if `rank` takes no part.
+std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, const Op& op);
+
+// `staging` has room for staging_bytes; with none only that number is of use.
+TransferPlan plan_transfer(const Program& program,
+                           RankId rank,
+                           const Op& op,
+                           const BoundTransfer& operands,
+                           std::byte* staging);
+
+}  // namespace orrery
