@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated cluster that a recovery machine is driven by: internal to campaign.cpp and
+// campaign_actions.cpp. The world knows what is really sick; the machine hears what detectors say.
+#pragma once
+
+#include <optional>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "engine/campaign/campaign.h"
+#include "engine/campaign/node_pool.h"
+
+namespace orrery {
+
+class CampaignWorld {
+public:
+    CampaignWorld(const CampaignSpec& spec, std::uint64_t seed, const CampaignOptions& options);
+    CampaignResult run();
+
+private:
+    enum class Happening : std::uint8_t {
+        announce,  // warning or notice of schedule_[index]
+        detected,  // of the fault of node `index`, or of the job
+        slow_seen,
+        slow_ends,
+        alarm,  // of a healthy node
+        corruption_seen,
+        stall_ends,
+        diagnosed,
+        operator_done,
+        phase_ends,
+        drain_begins,
+        drain_ends,
+        repaired,
+    };
+    struct Pending {
+        WallTime time;
+        std::uint64_t sequence = 0;
+        Happening what = Happening::announce;
+        std::uint32_t index = 0;
+        std::uint32_t generation = 0;
+    };
+    struct Later {
+        bool operator()(const Pending& a, const Pending& b) const {
+            return a.time != b.time ? a.time > b.time : a.sequence > b.sequence;
+        }
+    };
+    // Chances of a fault, each with a stream of its own.
+    enum class Chance : std::uint32_t {
+        detection = 100,
+        transient,
+        repair,
+        diagnosis,
+        foreseen,
+        warning,
+        replay,
+        duration,
+    };
+    struct JobFault {  // that stands at no node
+        bool present = false;
+        bool curable = true;
+        bool detecting = false;
+        FaultKind kind = FaultKind::software_bug;
+        std::uint64_t id = 0;
+        WallTime since;
+    };
+
+    // Time and accounts (campaign.cpp)
+    void schedule(WallTime time, Happening what, std::uint32_t index, std::uint32_t generation);
+    void advance(WallTime to);
+    void enter(NodeUse phase);
+    void count_nodes();
+    void refresh_rate();
+    double uniform(std::uint64_t id, Chance chance, std::uint32_t draw = 0) const;
+    void mark(std::string text);
+    void happen(const Pending& pending);
+    CampaignResult finish();
+
+    // Faults (campaign_faults.cpp)
+    void announce_all();
+    void strike(const FaultEvent& event);
+    bool real(const FaultEvent& event) const;
+    void stop_nodes(const FaultEvent& event);
+    void stop_job(const FaultEvent& event);
+    void slow_down(const FaultEvent& event);
+    void stall(const FaultEvent& event);
+    void corrupt(const FaultEvent& event);
+    void alarm(const FaultEvent& event);
+    void interrupted();
+    bool takes_part(NodeNumber node) const;
+    void count(const FaultEvent& event);
+    void expect_corruption(WallTime latency);
+    void make_corrupt(std::int64_t work, std::uint64_t id);
+    void detect_node(NodeNumber node);
+    void detect_job();
+    void on_announce(std::uint32_t index);
+    void evict_idle(const std::vector<NodeNumber>& nodes);
+    void on_detected(std::uint32_t node, std::uint32_t generation);
+    void on_slow_seen(NodeNumber node, std::uint32_t generation);
+    void on_corruption_seen();
+
+    // Recovery (campaign_recovery.cpp)
+    void tell(Observation observation);
+    Observation observation(ObservationKind kind) const;
+    void obey(const std::vector<Action>& actions);
+    void on_diagnosed(bool by_operator);
+    void evict(NodeNumber node);
+    void begin_restart(const Action& action);
+    void next_phase();
+    void on_training();
+    bool cure();
+    void check_numbers();
+    void begin_drain(const Action& action);
+    void on_drain_begins();
+    void on_drain_ends();
+    void on_repaired(NodeNumber node);
+    void begin_repairs(const std::vector<Repair>& repairs);
+    std::int64_t restored_work(const Action& action, RestoreSource& source) const;
+
+    const CampaignSpec& spec_;
+    std::uint64_t seed_;
+    CampaignOptions options_;
+    std::vector<FaultEvent> schedule_;
+    NodePool pool_;
+    RecoveryMachine machine_;
+    Progress progress_;
+    CampaignResult result_;
+    std::priority_queue<Pending, std::vector<Pending>, Later> queue_;
+    std::uint64_t sequence_ = 0;
+    WallTime now_;
+    NodeUse phase_ = NodeUse::restart;
+    WallTime phase_begin_;
+    std::uint32_t generation_ = 0;  // of the recovery under way
+    std::int64_t active_ = 0;       // nodes that take part
+    std::int64_t parked_ = 0;
+    std::vector<NodeNumber> slow_;  // nodes, in the order in which they became slow
+    std::vector<NodeNumber> sick_;  // in the order in which they fell sick
+    std::vector<NodeNumber> corrupt_;
+    double slow_job_ = 1;  // a slowdown that stands at no node
+    std::uint32_t slow_job_generation_ = 0;
+    JobFault job_fault_;
+    std::int64_t corrupt_from_ = -1;  // work; -1: all numbers are right
+    std::uint64_t corrupt_id_ = 0;
+    bool corruption_scheduled_ = false;
+    std::int64_t spike_at_ = -1;  // work at which the same batches bring the spike again
+    bool replay_saw_ = false;
+    bool skip_batches_ = false;
+    WallTime store_until_;
+    WallTime fault_since_;
+    bool recovering_ = false;
+    std::uint32_t replaced_ = 0;
+    std::vector<NodeNumber> draining_;
+    std::uint32_t drain_generation_ = ~0U;
+    std::array<WallTime, 3> phases_;  // still to come: replacing, restart, restore
+    std::uint32_t next_phase_ = 0;
+    WallTime restart_begin_;
+    std::int64_t target_ = 0;
+    std::optional<ReplayCheck> replay_;
+    std::optional<PeerPlacement> peers_;
+    std::uint32_t diagnoses_ = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/campaign/progress.h"
+
+#include <algorithm>
+
+#include "engine/check.h"
+
+namespace orrery {
+namespace {
+
+std::int64_t product(std::int64_t value, std::int64_t rate) {
+    return static_cast<std::int64_t>(static_cast<__int128>(value) * rate / kFullRate);
+}
+
+// value * part / whole; all of it where there is no whole (a span in which no work was done).
+std::int64_t share_of(std::int64_t value, std::int64_t part, std::int64_t whole) {
+    if (whole == 0) {
+        return value;
+    }
+    return static_cast<std::int64_t>(static_cast<__int128>(value) * part / whole);
+}
+
+}  // namespace
+
+std::int64_t Progress::rate_now() const {
+    const std::int64_t own = product(rate_.work, kFullRate - timing_.memory_share);
+    const bool copying = pending_ >= 0 && now_ < copy_end_ && copy_end_ > store_until_;
+    return std::max<std::int64_t>(1, copying ? product(own, timing_.copy_rate) : own);
+}
+
+void Progress::open_span() {
+    spans_.push_back(
+        {.begin = now_, .end = now_, .work_begin = work_, .work_end = work_, .nodes = rate_.nodes});
+    stalled_us_ = 0;
+}
+
+void Progress::close_span(Accounts& accounts) {
+    TrainingSpan& span = spans_.back();
+    span.end = now_;
+    span.work_end = work_;
+    if (span.begin == span.end) {
+        spans_.pop_back();
+        return;
+    }
+    const std::int64_t trained = (now_ - span.begin).microseconds() - stalled_us_;
+    span.trained = WallTime::microseconds(trained);
+    const std::int64_t copying = product(trained, timing_.memory_share);
+    const std::int64_t slow = product(trained - copying, rate_.slow);
+    span.straggler = slow * rate_.nodes;
+    span.productive = (trained - copying - slow) * rate_.nodes;
+    accounts.add(NodeUse::straggler, WallTime::microseconds(slow), rate_.nodes);
+    accounts.add(
+        NodeUse::productive, WallTime::microseconds(trained - copying - slow), rate_.nodes);
+    accounts.add(NodeUse::checkpoint, WallTime::microseconds(stalled_us_ + copying), rate_.nodes);
+    kept_ += span.trained;
+}
+
+void Progress::set_rate(const TrainingRate& rate, Accounts& accounts) {
+    if (rate == rate_) {
+        return;
+    }
+    if (training_) {
+        close_span(accounts);
+    }
+    rate_ = rate;
+    if (training_) {
+        open_span();
+    }
+}
+
+void Progress::store_down(WallTime now, WallTime until) {
+    store_until_ = std::max(store_until_, until);
+    if (pending_ >= 0 && copy_end_ > now) {
+        copy_end_ = std::max(copy_end_, until + timing_.copy);
+    }
+}
+
+void Progress::start(WallTime now) {
+    ORRERY_CHECK(!training_);
+    training_ = true;
+    stalled_ = false;
+    now_ = now;
+    pending_ = -1;
+    next_ = timing_.interval > WallTime{} ? work_ + timing_.interval.microseconds() : INT64_MAX;
+    open_span();
+}
+
+// The checkpoint is in the hosts' memories, or, without a background copy, in the store.
+void Progress::end_stall() {
+    stalled_ = false;
+    next_ = work_ + timing_.interval.microseconds();
+    if (timing_.copy == WallTime{}) {
+        if (now_ >= store_until_) {
+            durable_.push_back(work_);
+            ++checkpoints_;
+        }
+        return;
+    }
+    pending_ = work_;
+    copy_end_ = std::max(now_, store_until_) + timing_.copy;
+}
+
+void Progress::settle_copy() {
+    if (pending_ >= 0 && now_ >= copy_end_) {
+        durable_.push_back(pending_);
+        ++checkpoints_;
+        pending_ = -1;
+    }
+}
+
+void Progress::advance(WallTime to, Accounts&) {
+    ORRERY_CHECK(training_ && to >= now_);
+    while (now_ < to) {
+        if (stalled_) {
+            const WallTime end = std::min(stall_end_, to);
+            stalled_us_ += (end - now_).microseconds();
+            now_ = end;
+            settle_copy();
+            if (now_ == stall_end_) {
+                end_stall();
+            }
+            continue;
+        }
+        const bool copying = pending_ >= 0 && now_ < copy_end_;
+        WallTime until = copying ? std::min(to, copy_end_) : to;
+        const std::int64_t rate = rate_now();
+        const __int128 missing = static_cast<__int128>(next_ - work_) * kFullRate;
+        const __int128 needed = (missing + rate - 1) / rate;
+        if (next_ != INT64_MAX && needed <= (until - now_).microseconds()) {
+            now_ += WallTime::microseconds(static_cast<std::int64_t>(needed));
+            work_ = next_;
+            settle_copy();
+            stalled_ = true;
+            const WallTime free = pending_ >= 0 ? std::max(now_, copy_end_) : now_;
+            stall_end_ = free + timing_.stall;
+            if (stall_end_ == now_) {
+                end_stall();
+            }
+            continue;
+        }
+        work_ += product((until - now_).microseconds(), rate);
+        now_ = until;
+        settle_copy();
+    }
+}
+
+void Progress::stop(Accounts& accounts) {
+    if (!training_) {
+        return;
+    }
+    close_span(accounts);
+    training_ = false;
+    stalled_ = false;
+    pending_ = -1;  // a copy that was under way is not complete
+}
+
+void Progress::pause(Accounts& accounts) {
+    ORRERY_CHECK(training_);
+    close_span(accounts);
+    training_ = false;
+}
+
+void Progress::resume(WallTime now) {
+    ORRERY_CHECK(!training_);
+    training_ = true;
+    if (stalled_) {
+        stall_end_ += now - now_;
+    }
+    now_ = now;
+    settle_copy();
+    open_span();
+}
+
+void Progress::commit_all(WallTime now) {
+    ORRERY_CHECK(!training_);
+    if (now >= store_until_ && durable() < work_) {
+        durable_.push_back(work_);
+        ++checkpoints_;
+    }
+}
+
+void Progress::roll_back(std::int64_t work, Accounts& accounts) {
+    ORRERY_CHECK(!training_ && work >= 0);
+    last_loss_ = WallTime{};
+    while (!spans_.empty() && spans_.back().work_end > work) {
+        TrainingSpan& span = spans_.back();
+        const std::int64_t size = span.work_end - span.work_begin;
+        const std::int64_t over = std::min(size, span.work_end - work);
+        const std::int64_t productive = share_of(span.productive, over, size);
+        const std::int64_t straggler = share_of(span.straggler, over, size);
+        const WallTime trained =
+            WallTime::microseconds(share_of(span.trained.microseconds(), over, size));
+        accounts.move(NodeUse::productive, NodeUse::lost, productive);
+        accounts.move(NodeUse::straggler, NodeUse::lost, straggler);
+        kept_ = kept_ - trained;
+        last_loss_ += trained;
+        if (over == size) {
+            spans_.pop_back();
+            continue;
+        }
+        span.productive -= productive;
+        span.straggler -= straggler;
+        span.trained = span.trained - trained;
+        span.work_end = work;
+        span.end = span.end - trained;
+    }
+    while (!durable_.empty() && durable_.back() > work) {
+        durable_.pop_back();
+    }
+    work_ = std::min(work_, work);
+}
+
+std::int64_t Progress::durable_before(std::int64_t work_max, std::uint32_t back) const {
+    const auto end = std::upper_bound(durable_.begin(), durable_.end(), work_max);
+    const auto count = static_cast<std::size_t>(end - durable_.begin());
+    return count <= back ? 0 : durable_[count - back - 1];
+}
+
+std::int64_t Progress::in_memory() const {
+    const std::int64_t interval = timing_.memory_interval.microseconds();
+    return interval > 0 ? work_ / interval * interval : -1;
+}
+
+WallTime Progress::next_checkpoint() const {
+    if (stalled_ || next_ == INT64_MAX) {
+        return now_;
+    }
+    const __int128 missing = static_cast<__int128>(next_ - work_) * kFullRate;
+    return now_ + WallTime::microseconds(static_cast<std::int64_t>(missing / rate_now()));
+}
+
+}  // namespace orrery

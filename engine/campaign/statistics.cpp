@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/campaign/statistics.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "engine/check.h"
+
+namespace orrery {
+namespace {
+
+// Two-sided 95 % of Student's t with n degrees of freedom: Cornish-Fisher's expansion (Abramowitz
+// and Stegun 26.7.5), within 0.1 % from 4 on; below that from the table.
+double student_t(std::size_t n) {
+    static constexpr double kFew[] = {0, 12.706, 4.303, 3.182};
+    if (n < 4) {
+        return kFew[n];
+    }
+    const double z = 1.959964;
+    const auto v = static_cast<double>(n);
+    const double z3 = z * z * z;
+    const double z5 = z3 * z * z;
+    return z + (z3 + z) / (4 * v) + (5 * z5 + 16 * z3 + 3 * z) / (96 * v * v) +
+           (3 * z5 * z * z + 19 * z5 + 17 * z3 - 15 * z) / (384 * v * v * v);
+}
+
+double sorted_quantile(const std::vector<double>& sorted, double q) {
+    const double rank = std::ceil(q * static_cast<double>(sorted.size()));
+    const auto i = static_cast<std::size_t>(std::max(1.0, rank)) - 1;
+    return sorted[std::min(i, sorted.size() - 1)];
+}
+
+// Kept training time up to an instant: piecewise linear, as a list of its corners.
+struct Corner {
+    double time = 0;
+    double kept = 0;
+};
+
+std::vector<Corner> kept_curve(const CampaignResult& run) {
+    std::vector<Corner> corners{{0, 0}};
+    for (const TrainingSpan& span : run.spans) {
+        const double kept = corners.back().kept;
+        corners.push_back({span.begin.seconds(), kept});
+        corners.push_back({span.end.seconds(), kept + span.trained.seconds()});
+    }
+    corners.push_back({run.wall.seconds(), corners.back().kept});
+    return corners;
+}
+
+double kept_until(const std::vector<Corner>& curve, double time) {
+    const auto after = std::upper_bound(
+        curve.begin(), curve.end(), time, [](double t, const Corner& c) { return t < c.time; });
+    if (after == curve.end()) {
+        return curve.back().kept;
+    }
+    const Corner& a = *(after - 1);
+    const double share = after->time > a.time ? (time - a.time) / (after->time - a.time) : 1;
+    return a.kept + share * (after->kept - a.kept);
+}
+
+}  // namespace
+
+double quantile(std::vector<double> values, double q) {
+    ORRERY_CHECK(!values.empty());
+    std::sort(values.begin(), values.end());
+    return sorted_quantile(values, q);
+}
+
+Statistic statistic(std::vector<double> values) {
+    Statistic s;
+    if (values.empty()) {
+        return s;
+    }
+    const auto n = static_cast<double>(values.size());
+    for (const double v : values) {
+        s.mean += v / n;
+    }
+    double squares = 0;
+    for (const double v : values) {
+        squares += (v - s.mean) * (v - s.mean);
+    }
+    s.deviation = values.size() > 1 ? std::sqrt(squares / (n - 1)) : 0;
+    const double half = student_t(values.size() - 1) * s.deviation / std::sqrt(n);
+    s.low = s.mean - half;
+    s.high = s.mean + half;
+    std::sort(values.begin(), values.end());
+    s.p5 = sorted_quantile(values, 0.05);
+    s.p50 = sorted_quantile(values, 0.5);
+    s.p95 = sorted_quantile(values, 0.95);
+    return s;
+}
+
+Statistic paired_difference(const std::vector<double>& a, const std::vector<double>& b) {
+    ORRERY_CHECK(a.size() == b.size());
+    std::vector<double> differences;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        differences.push_back(a[i] - b[i]);
+    }
+    return statistic(std::move(differences));
+}
+
+std::vector<CampaignResult> run_seeds(const CampaignSpec& spec,
+                                      std::uint64_t first_seed,
+                                      std::uint32_t seeds,
+                                      std::uint32_t threads,
+                                      const CampaignOptions& of_first) {
+    std::vector<CampaignResult> results(seeds);
+    std::atomic<std::uint32_t> next = 0;
+    const auto work = [&] {
+        for (std::uint32_t i = next++; i < seeds; i = next++) {
+            results[i] = run_campaign(spec, first_seed + i, i == 0 ? of_first : CampaignOptions{});
+        }
+    };
+    std::vector<std::thread> others;
+    for (std::uint32_t t = 1; t < std::min(threads, seeds); ++t) {
+        others.emplace_back(work);
+    }
+    work();
+    for (std::thread& thread : others) {
+        thread.join();
+    }
+    return results;
+}
+
+SlidingEttr sliding_ettr(const CampaignResult& run, WallTime window) {
+    const std::vector<Corner> curve = kept_curve(run);
+    const double w = window.seconds();
+    const double end = run.wall.seconds();
+    SlidingEttr sliding;
+    if (end <= w) {
+        return sliding;
+    }
+    const auto ettr = [&](double t) {
+        return (kept_until(curve, t) - kept_until(curve, t - w)) / w;
+    };
+    // A piecewise linear function is least at a corner of its own: where t or t - w is one.
+    for (const Corner& corner : curve) {
+        for (const double t : {corner.time, corner.time + w}) {
+            if (t >= w && t <= end) {
+                sliding.least = std::min(sliding.least, ettr(t));
+            }
+        }
+    }
+    std::vector<double> samples;
+    for (double t = w; t <= end; t += 60) {
+        samples.push_back(ettr(t));
+    }
+    std::sort(samples.begin(), samples.end());
+    sliding.p5 = sorted_quantile(samples, 0.05);
+    sliding.p50 = sorted_quantile(samples, 0.5);
+    return sliding;
+}
+
+std::vector<double> ettr_by_part(const CampaignResult& run, std::uint32_t parts) {
+    const std::vector<Corner> curve = kept_curve(run);
+    const double size = run.wall.seconds() / parts;
+    std::vector<double> values;
+    for (std::uint32_t i = 0; i < parts; ++i) {
+        values.push_back((kept_until(curve, size * (i + 1)) - kept_until(curve, size * i)) / size);
+    }
+    return values;
+}
+
+}  // namespace orrery

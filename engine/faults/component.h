@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a fault can stand at: a GPU, a node, one of the domains whose nodes share a fate (rack, leaf
+// or ToR, power feed, pod), or the job as a whole. Written "node:17/gpu:3", "rack:4", "node:*".
+// Domains are ranges of consecutive nodes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/result.h"
+
+namespace orrery {
+
+enum class Scope : std::uint8_t { gpu, nic, node, rack, leaf, pdu, pod, job };
+
+struct ClusterShape {
+    std::uint32_t nodes = 1;
+    std::uint32_t gpus_per_node = 8;
+    std::uint32_t nics_per_node = 8;
+    std::uint32_t nodes_per_rack =
+        2;  // Kokolis et al. (HPCA 2025): 2 servers a rack, 10 racks a pod
+    std::uint32_t nodes_per_leaf = 32;
+    std::uint32_t nodes_per_pdu = 4;
+    std::uint32_t nodes_per_pod = 20;
+
+    std::uint32_t components(Scope scope) const;
+    bool operator==(const ClusterShape&) const = default;
+};
+
+struct NodeRange {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    bool operator==(const NodeRange&) const = default;
+};
+
+inline constexpr std::uint32_t kEvery = ~std::uint32_t{0};
+
+struct Component {
+    Scope scope = Scope::node;
+    std::uint32_t index = kEvery;  // of its scope in the whole cluster; kEvery: each of them
+    bool operator==(const Component&) const = default;
+};
+
+std::string_view name(Scope scope);
+NodeRange nodes_of(const ClusterShape& shape, Component component);  // none of the job
+// Of one component, for the key of its random stream: the same whatever the cluster's size.
+std::uint64_t entity_of(Component component);
+std::string to_text(const ClusterShape& shape, Component component);
+// Error::where is empty: the caller knows the place.
+Result<Component> parse_component(std::string_view text, const ClusterShape& shape);
+
+}  // namespace orrery

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Distributions of times between faults and of repairs, by inverse CDF (or Box-Muller) from a
+// counter-based stream: the same stream gives a smaller time for a smaller scale, which couples
+// two campaigns that differ in one parameter.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/counter_random.h"
+#include "engine/wall_time.h"
+
+namespace orrery {
+
+enum class DistributionKind : std::uint8_t { fixed, exponential, weibull, lognormal };
+
+struct Distribution {
+    DistributionKind kind = DistributionKind::fixed;
+    WallTime scale;    // fixed: the value; exponential: mean; Weibull: lambda; lognormal: median
+    double shape = 1;  // Weibull: k; lognormal: sigma of the logarithm
+
+    double mean_s() const;
+    bool operator==(const Distribution&) const = default;
+};
+
+double sample_s(const Distribution& distribution, CounterRandom& random);
+WallTime sample(const Distribution& distribution, CounterRandom& random);
+// The Weibull or lognormal distribution of this mean.
+Distribution with_mean(DistributionKind kind, WallTime mean, double shape);
+
+}  // namespace orrery

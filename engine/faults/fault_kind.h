@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The taxonomy: what can break, where, how that looks from outside, and how soon a monitor on the
+// node sees it. Latencies and transient shares are defaults that a scenario may override; where no
+// figure is published the table says "assumed".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "engine/wall_time.h"
+
+namespace orrery {
+
+enum class FaultKind : std::uint8_t {
+    gpu_lost,
+    hbm_uncorrectable,
+    ecc_correctable,
+    gpu_hang,
+    nvlink_error,
+    pcie_degraded,
+    thermal_throttle,
+    slow_gpu,
+    slow_host,
+    nic_down,
+    slow_nic,
+    link_flap,
+    gray_link,
+    ecmp_collision,
+    pfc_storm,
+    switch_down,
+    spine_loss,
+    power_loss,
+    site_loss,
+    node_crash,
+    host_fault,
+    software_bug,
+    job_hang,
+    loss_spike,
+    silent_corruption,
+    store_outage,
+    data_slow,
+    control_plane,
+    maintenance,
+    preemption,
+    false_alarm,
+};
+inline constexpr std::size_t kNumFaultKinds = 31;
+
+// What a fault does to the job.
+enum class FaultEffect : std::uint8_t {
+    stop,     // the step never ends until somebody acts
+    slow,     // every step takes longer while it lasts
+    stall,    // nothing moves while it lasts, then the job goes on by itself
+    corrupt,  // wrong numbers, nothing to see
+    outage,   // of the checkpoint store
+    none,     // an alarm without a fault
+};
+
+// How it looks from outside, and so who can see it.
+enum class Symptom : std::uint8_t {
+    exit_code,    // a process ends: seen at once, where it ended
+    node_error,   // the node's own agent sees it in its logs and counters
+    silence,      // the node no longer answers
+    hang,         // nobody complains; only progress stops
+    slowness,     // steps take longer
+    anomaly,      // loss or gradients look wrong
+    store_error,  // the checkpoint store answers with errors
+};
+
+struct FaultKindInfo {
+    FaultKind kind;
+    std::string_view name;
+    FaultEffect effect;
+    Symptom symptom;
+    WallTime inspection;  // period of the node agent's check that sees it
+    double transient;     // share that a restart in place cures
+    double slowdown;      // of a step's kernels or links, where it slows
+    bool on_node;         // the place is a node's; else the job's or the store's
+};
+
+const FaultKindInfo& info(FaultKind kind);
+inline std::string_view name(FaultKind kind) {
+    return info(kind).name;
+}
+std::span<const FaultKindInfo> fault_kinds();
+std::optional<FaultKind> fault_kind_of(std::string_view name);
+
+}  // namespace orrery

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recovery policies, one small class each (policies.cpp), and the data that choose them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/faults/component.h"
+#include "engine/recovery/peer_placement.h"
+#include "engine/recovery/recovery_policy.h"
+
+namespace orrery {
+
+// Processes start again on the same nodes first, `attempts` times (NVRx, Unicron).
+struct InPlaceRestart {
+    std::uint32_t attempts = 1;
+    bool operator==(const InPlaceRestart&) const = default;
+};
+// Nodes that are ready take the places of lost ones (ByteRobust's warm standbys).
+struct HotSpares {
+    bool operator==(const HotSpares&) const = default;
+};
+// The job goes on without the data-parallel units that lost a node, and takes them back later.
+struct ElasticDataParallel {
+    std::uint32_t units_min = 1;
+    bool operator==(const ElasticDataParallel&) const = default;
+};
+// A dead stage's micro-batches go to its data-parallel peers (ReCycle, SOSP 2024).
+struct PipelineRerouting {
+    bool operator==(const PipelineRerouting&) const = default;
+};
+// Each step is copied to other nodes' memories (GEMINI, SOSP 2023).
+struct PeerCheckpoint {
+    PeerPlacement placement;
+    bool operator==(const PeerCheckpoint&) const = default;
+};
+// Nodes that are slow, expected to fail or about to be taken away leave after a checkpoint.
+struct PreemptiveDrain {
+    bool slow = true;
+    bool operator==(const PreemptiveDrain&) const = default;
+};
+// All nodes of the suspects' domain go with them (ByteRobust).
+struct OverEviction {
+    Scope scope = Scope::rack;
+    ClusterShape cluster;
+    bool operator==(const OverEviction&) const = default;
+};
+// Wrong numbers: back `checkpoints` checkpoints, further each time, and skip the batches after.
+struct RollbackAndSkip {
+    std::uint32_t checkpoints = 1;
+    bool operator==(const RollbackAndSkip&) const = default;
+};
+// A share of steps is computed twice and compared (Gemini): the verified step is known.
+struct ReplayCheck {
+    double share = 0.0025;
+    bool operator==(const ReplayCheck&) const = default;
+};
+
+enum class IntervalRule : std::uint8_t { fixed, young, daly, exact, adaptive };
+struct CheckpointInterval {
+    IntervalRule rule = IntervalRule::fixed;
+    WallTime fixed = WallTime::hours(1);
+    WallTime stall;  // of training, for one checkpoint
+    WallTime mtbf;   // expected; what `adaptive` starts from
+    WallTime step;   // the interval is a whole number of steps of so long; 0: any
+    bool operator==(const CheckpointInterval&) const = default;
+};
+
+using PolicySpec = std::variant<InPlaceRestart,
+                                HotSpares,
+                                ElasticDataParallel,
+                                PipelineRerouting,
+                                PeerCheckpoint,
+                                PreemptiveDrain,
+                                OverEviction,
+                                RollbackAndSkip,
+                                ReplayCheck,
+                                CheckpointInterval>;
+
+PolicyLadder make_ladder(const std::vector<PolicySpec>& specs);
+WallTime interval_of(const CheckpointInterval& rule, WallTime mtbf);
+
+}  // namespace orrery

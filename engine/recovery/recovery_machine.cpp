@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/recovery/recovery_machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/check.h"
+
+namespace orrery {
+
+RecoveryMachine::RecoveryMachine(const JobShape& shape,
+                                 std::uint32_t nodes,
+                                 PolicyLadder ladder,
+                                 const RecoveryLimits& limits)
+    : state_(shape, nodes), ladder_(std::move(ladder)), limits_(limits) {}
+
+std::vector<Action> RecoveryMachine::start() {
+    actions_.clear();
+    set_interval();
+    return actions_;
+}
+
+std::vector<Action> RecoveryMachine::observe(const Observation& o) {
+    actions_.clear();
+    switch (o.kind) {
+        case ObservationKind::training_started:
+            on_training(o);
+            break;
+        case ObservationKind::fault_detected:
+            on_fault(o);
+            break;
+        case ObservationKind::corruption_found:
+            on_corruption(o);
+            break;
+        case ObservationKind::diagnosis_done:
+            if (phase_ == Phase::diagnosing) {
+                if (incident_.kind == ObservationKind::corruption_found) {
+                    restart_.step_max = o.verified_step;
+                }
+                replace_and_restart(o, restart_);
+            }
+            break;
+        case ObservationKind::drained:
+            on_drained(o);
+            break;
+        case ObservationKind::node_ready:
+            on_ready(o);
+            break;
+        default:
+            on_foresight(o);
+            break;
+    }
+    if (keeps_log_) {
+        log_ += to_line(o) + "\n";
+        for (const Action& action : actions_) {
+            log_ += "  " + to_line(action) + "\n";
+        }
+    }
+    return actions_;
+}
+
+void RecoveryMachine::on_training(const Observation& o) {
+    phase_ = Phase::training;
+    started_ = o.time;
+    trained_ = true;
+    members_changed_ = false;
+    state_.evicted.clear();
+    set_interval();
+}
+
+// A failure of other nodes than last time is an incident of its own, however soon it comes.
+void RecoveryMachine::count_attempt(const Observation& o) {
+    const bool others =
+        !o.nodes.empty() && std::none_of(o.nodes.begin(), o.nodes.end(), [&](NodeNumber node) {
+            return std::find(incident_.nodes.begin(), incident_.nodes.end(), node) !=
+                   incident_.nodes.end();
+        });
+    const bool corrupt = o.kind == ObservationKind::corruption_found;
+    const bool soon =
+        !trained_ || o.time - started_ < limits_.same_incident ||
+        (corrupt && corrupt_once_ && o.time - corrupt_last_ < limits_.same_corruption);
+    if (corrupt) {
+        corrupt_once_ = true;
+        corrupt_last_ = o.time;
+    }
+    state_.attempt = soon && !others ? state_.attempt + 1 : 1;
+    if (trained_) {
+        state_.trained += o.time - started_;
+        ++state_.incidents;
+    }
+    trained_ = false;
+}
+
+void RecoveryMachine::on_fault(const Observation& o) {
+    count_attempt(o);
+    incident_ = o;
+    restart_ = Action{};
+    if (state_.attempt > limits_.attempts_max) {
+        state_.attempt = 0;
+        phase_ = Phase::diagnosing;
+        restart_.skip_batches = true;
+        actions_.push_back({.kind = ActionKind::call_operator});
+        return;
+    }
+    const bool in_place = std::any_of(ladder_.begin(), ladder_.end(), [&](const auto& policy) {
+        return policy->restarts_in_place(o, state_);
+    });
+    // What is vacant has to be filled first.
+    if (in_place && state_.vacant(Vacancy::open) == 0 && !members_changed_) {
+        restart_.extent = RestartExtent::in_place;
+        finish(o, restart_);
+        return;
+    }
+    // A process that says why it ended, or a sick node that is known: no need to look for it.
+    if (o.nodes.empty() && o.detector != Detector::exit_code) {
+        phase_ = Phase::diagnosing;
+        actions_.push_back({.kind = ActionKind::diagnose});
+        return;
+    }
+    replace_and_restart(o, restart_);
+}
+
+void RecoveryMachine::on_corruption(const Observation& o) {
+    count_attempt(o);
+    incident_ = o;
+    restart_ = Action{};
+    for (const auto& policy : ladder_) {
+        if (const std::optional<Action> back = policy->roll_back(o, state_)) {
+            restart_.step_max = back->step_max;
+            restart_.checkpoints_back = back->checkpoints_back;
+            restart_.skip_batches = back->skip_batches;
+            break;
+        }
+    }
+    if (state_.attempt > limits_.attempts_max) {
+        restart_.skip_batches = true;
+        restart_.checkpoints_back = 0;  // the human says where
+        state_.attempt = 0;
+        phase_ = Phase::diagnosing;
+        actions_.push_back({.kind = ActionKind::call_operator});
+        return;
+    }
+    replace_and_restart(o, restart_);
+}
+
+void RecoveryMachine::on_foresight(const Observation& o) {
+    for (const NodeNumber node : o.nodes) {
+        std::erase(state_.spares, node);  // of a node that is idle: it is no spare any more
+    }
+    const bool in_job = std::any_of(o.nodes.begin(), o.nodes.end(), [&](NodeNumber node) {
+        return state_.slot_of_node[node] != kNoSlot;
+    });
+    if (phase_ != Phase::training || !in_job) {
+        return;
+    }
+    for (const auto& policy : ladder_) {
+        if (const std::optional<Action> drain = policy->foresee(o, state_)) {
+            phase_ = Phase::draining;
+            for (const NodeNumber node : o.nodes) {
+                if (state_.slot_of_node[node] != kNoSlot) {
+                    Action one = *drain;
+                    one.node = node;
+                    actions_.push_back(one);
+                }
+            }
+            return;
+        }
+    }
+}
+
+void RecoveryMachine::on_drained(const Observation& o) {
+    if (phase_ != Phase::draining) {
+        return;
+    }
+    state_.attempt = 1;
+    state_.trained += o.time - started_;
+    trained_ = false;
+    incident_ = o;
+    replace_and_restart(o, Action{});
+}
+
+void RecoveryMachine::on_ready(const Observation& o) {
+    for (const NodeNumber node : o.nodes) {
+        if (state_.slot_of_node[node] == kNoSlot &&
+            std::find(state_.spares.begin(), state_.spares.end(), node) == state_.spares.end()) {
+            state_.spares.push_back(node);
+        }
+    }
+    if (phase_ == Phase::waiting) {
+        if (fill_slots()) {
+            Observation now = incident_;
+            now.time = o.time;
+            now.step = o.step;
+            now.durable_step = o.durable_step;
+            now.memory_step = o.memory_step;
+            finish(now, restart_);
+        }
+        return;
+    }
+    const bool regrows = std::any_of(ladder_.begin(), ladder_.end(), [&](const auto& policy) {
+        return policy->regrows(state_);
+    });
+    if (phase_ != Phase::training || !regrows) {
+        return;
+    }
+    bool grown = false;
+    const std::vector<std::uint32_t> vacancies = state_.vacancies;
+    for (const std::uint32_t i : vacancies) {
+        if (!state_.spares.empty()) {
+            const NodeNumber node = state_.spares.front();
+            state_.place(i, node);
+            actions_.push_back({.kind = ActionKind::replace, .node = node, .slot = i});
+            grown = true;
+        }
+    }
+    if (grown) {
+        state_.trained += o.time - started_;
+        trained_ = false;
+        state_.attempt = 0;
+        incident_ = o;
+        Action restart{.extent = RestartExtent::members};
+        members_changed_ = true;
+        finish(o, restart);
+    }
+}
+
+void RecoveryMachine::evict(std::vector<NodeNumber> nodes) {
+    for (const auto& policy : ladder_) {
+        policy->widen(state_, nodes);
+    }
+    for (const NodeNumber node : nodes) {
+        std::erase(state_.spares, node);
+        const std::uint32_t slot = state_.slot_of_node[node];
+        actions_.push_back({.kind = ActionKind::evict, .node = node});
+        if (slot != kNoSlot) {
+            state_.vacate(slot);
+            state_.evicted.push_back(slot);
+        }
+    }
+}
+
+// Every open slot, and those that somebody makes do without if there are nodes now.
+bool RecoveryMachine::fill_slots() {
+    bool all = true;
+    const std::vector<std::uint32_t> vacancies = state_.vacancies;
+    for (const std::uint32_t i : vacancies) {
+        const Vacancy vacancy = state_.slots[i].vacancy;
+        std::optional<Action> filled;
+        for (const auto& policy : ladder_) {
+            if (!filled) {
+                filled = policy->fill(state_, i);
+            }
+        }
+        if (!filled && !state_.spares.empty()) {
+            // Whoever waits for nodes takes them when they come.
+            filled = Action{.kind = ActionKind::replace, .node = state_.spares.front()};
+        }
+        if (!filled) {
+            all = all && vacancy != Vacancy::open;
+            continue;
+        }
+        filled->slot = i;
+        members_changed_ = true;
+        if (filled->kind == ActionKind::replace) {
+            state_.place(i, filled->node);
+        } else if (vacancy != Vacancy::open) {
+            continue;  // it is dropped or rerouted already
+        } else {
+            state_.slots[i].vacancy =
+                filled->kind == ActionKind::drop ? Vacancy::dropped : Vacancy::rerouted;
+        }
+        actions_.push_back(*filled);
+    }
+    return all;
+}
+
+void RecoveryMachine::replace_and_restart(const Observation& o, Action restart) {
+    restart_ = restart;
+    evict(o.nodes);
+    if (!fill_slots()) {
+        phase_ = Phase::waiting;
+        actions_.push_back({.kind = ActionKind::wait});
+        return;
+    }
+    finish(o, restart_);
+}
+
+void RecoveryMachine::finish(const Observation& o, Action restart) {
+    const bool shrunk = state_.vacant(Vacancy::dropped) + state_.vacant(Vacancy::rerouted) > 0;
+    if (restart.extent == RestartExtent::full && shrunk) {
+        restart.extent = RestartExtent::members;
+    }
+    // Wrong numbers are in every copy that is younger than they are.
+    if (incident_.kind == ObservationKind::corruption_found) {
+        restart.source = RestoreSource::remote;
+    } else {
+        for (const auto& policy : ladder_) {
+            if (const auto source = policy->restore(o, state_, restart.extent)) {
+                restart.source = *source;
+                break;
+            }
+        }
+        // A drain's checkpoint and the survivors' memories hold the last step.
+        const bool regrown = incident_.kind == ObservationKind::node_ready;
+        if (regrown && restart.source == RestoreSource::remote) {
+            restart.source = RestoreSource::live;
+        }
+    }
+    phase_ = Phase::restarting;
+    actions_.push_back(restart);
+}
+
+void RecoveryMachine::set_interval() {
+    for (const auto& policy : ladder_) {
+        if (const std::optional<WallTime> wanted = policy->interval(state_)) {
+            if (*wanted != interval_) {
+                interval_ = *wanted;
+                actions_.push_back({.kind = ActionKind::set_interval, .interval = interval_});
+            }
+            return;
+        }
+    }
+}
+
+}  // namespace orrery

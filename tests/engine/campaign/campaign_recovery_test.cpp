@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the policies make of the same faults.
+#include <gtest/gtest.h>
+
+#include "engine/campaign/campaign.h"
+
+namespace orrery {
+namespace {
+
+WallTime s(double seconds) {
+    return WallTime::seconds(seconds);
+}
+
+CampaignSpec crash_of_one(FaultKind kind = FaultKind::node_crash, std::uint32_t nodes = 9) {
+    CampaignSpec spec;
+    spec.cluster.nodes = nodes;
+    spec.job = {.slots = 8, .units = 4, .stages = 2};
+    spec.horizon = s(50000);
+    spec.faults = {{.name = "script",
+                    .kind = kind,
+                    .events = {{.time = s(10500), .nodes = {3, 1}, .kind = kind}}}};
+    spec.checkpoint = {.interval = s(1000)};
+    spec.costs = {.swap = s(10),
+                  .restart_full = s(100),
+                  .restart_in_place = s(20),
+                  .reconfigure = s(30),
+                  .load_remote = s(50),
+                  .load_memory = s(5)};
+    spec.repair.time = {DistributionKind::fixed, s(5000)};
+    spec.speed.shrunk = {1.0, 0.75};
+    return spec;
+}
+
+TEST(CampaignRecovery, CopiesInMemorySaveTheWork) {
+    CampaignSpec spec = crash_of_one();
+    spec.checkpoint.memory_interval = s(1);
+    spec.policies = {HotSpares{}, PeerCheckpoint{}};
+    const CampaignResult run = run_campaign(spec, 1);
+    EXPECT_EQ(run.losses, std::vector<WallTime>{WallTime{}});
+    EXPECT_EQ(run.recoveries, std::vector<WallTime>{s(30 + 10 + 100 + 5)});
+}
+
+TEST(CampaignRecovery, ElasticityShrinksAndRegrows) {
+    CampaignSpec spec = crash_of_one(FaultKind::node_crash, 8);
+    spec.policies = {ElasticDataParallel{}};
+    const CampaignResult run = run_campaign(spec, 1);
+    EXPECT_EQ(run.losses, (std::vector<WallTime>{WallTime{}, WallTime{}}));
+    EXPECT_EQ(run.recoveries, (std::vector<WallTime>{s(60), s(40)}));
+    // From the restart at 10,560 until the node is back at 15,530, at three quarters.
+    const double shrunk = 15530 - 10560;
+    EXPECT_NEAR(static_cast<double>(run.work_us) * 1e-6, 50000 - 60 - 40 - shrunk / 4, 0.1);
+    EXPECT_EQ(run.nodes[NodeUse::parked], s(15530 - 10530).microseconds());
+}
+
+TEST(CampaignRecovery, ReroutingKeepsEverybodyElseBusy) {
+    CampaignSpec spec = crash_of_one(FaultKind::node_crash, 8);
+    spec.policies = {PipelineRerouting{}};
+    spec.speed.micro_batches = 3;
+    const CampaignResult run = run_campaign(spec, 1);
+    EXPECT_EQ(run.nodes[NodeUse::parked], 0);
+    // Three peers take a third more: 3 x 4/3 + 1 slots instead of 3 + 1.
+    const double rerouted = 15530 - 10560;
+    EXPECT_NEAR(static_cast<double>(run.work_us) * 1e-6, 50000 - 100 - rerouted / 5, 0.1);
+}
+
+TEST(CampaignRecovery, InPlaceCuresWhatIsTransient) {
+    CampaignSpec spec = crash_of_one(FaultKind::job_hang);
+    spec.faults[0].events[0].nodes = {};
+    spec.policies = {InPlaceRestart{}};
+    const CampaignResult run = run_campaign(spec, 1);
+    EXPECT_EQ(run.recoveries, std::vector<WallTime>{s(600 + 20 + 50)});
+    EXPECT_EQ(run.evictions, 0);
+}
+
+TEST(CampaignRecovery, InPlaceFailsOnWhatLastsAndTheLadderGoesOn) {
+    CampaignSpec spec = crash_of_one(FaultKind::gpu_lost);
+    spec.policies = {InPlaceRestart{.attempts = 2}, HotSpares{}};
+    const CampaignResult run = run_campaign(spec, 1);
+    EXPECT_EQ(run.restarts, 3);
+    EXPECT_EQ(run.evictions, 1);
+    EXPECT_EQ(run.interruptions, 1);
+}
+
+TEST(CampaignRecovery, ADiagnosisThatNeverFindsAnythingEndsWithAHuman) {
+    CampaignSpec spec = crash_of_one();
+    spec.faults[0].kind = FaultKind::host_fault;
+    spec.faults[0].events[0].kind = FaultKind::host_fault;
+    spec.detection.node_agent = false;
+    spec.detection.localisation = 0;
+    spec.policies = {HotSpares{}};
+    const CampaignResult run = run_campaign(spec, 1);
+    EXPECT_EQ(run.operator_calls, 1);
+    EXPECT_EQ(run.evictions, 1);
+    EXPECT_EQ(run.restarts, 6);
+}
+
+TEST(CampaignRecovery, FalsePositivesCostHealthyNodes) {
+    CampaignSpec spec = crash_of_one(FaultKind::host_fault, 12);
+    spec.detection.node_agent = false;
+    spec.detection.false_positive = 1;
+    spec.policies = {HotSpares{}};
+    const CampaignResult run = run_campaign(spec, 1);
+    EXPECT_EQ(run.evictions, 2);
+    EXPECT_EQ(run.false_evictions, 1);
+}
+
+TEST(CampaignRecovery, OverEvictionTakesTheRack) {
+    CampaignSpec spec = crash_of_one(FaultKind::gpu_lost, 12);
+    spec.policies = {OverEviction{.scope = Scope::rack, .cluster = spec.cluster}, HotSpares{}};
+    const CampaignResult run = run_campaign(spec, 1);
+    EXPECT_EQ(run.evictions, 2);
+    EXPECT_EQ(run.false_evictions, 1);
+}
+
+// V7: FT-HSDP's cycle of 18 minutes: synchronous 10 min lost, elastic 3 min and 7 min at 11/12.
+TEST(CampaignRecovery, TheElasticCycleIsThePapersArithmetic) {
+    CampaignSpec spec;
+    spec.cluster.nodes = 12;
+    spec.job = {.slots = 12, .units = 12};
+    spec.horizon = s(18 * 60);
+    spec.faults = {{.name = "script",
+                    .kind = FaultKind::host_fault,
+                    .events = {{.time = s(0), .nodes = {5, 1}, .kind = FaultKind::host_fault}}}};
+    spec.detection.node_agent = false;
+    spec.detection.collective_timeout = s(60);
+    spec.repair.time = {DistributionKind::fixed, s(600 - 60)};
+    spec.costs.reconfigure = s(120);
+    spec.checkpoint.interval = WallTime{};
+    spec.speed.shrunk = {1.0, 11.0 / 12};
+    spec.policies = {ElasticDataParallel{}};
+    CampaignSpec synchronous = spec;
+    synchronous.policies = {};
+    synchronous.costs.restart_full = WallTime{};
+    EXPECT_NEAR(run_campaign(synchronous, 1).goodput(), 8.0 / 18, 1e-4);
+    // The paper's rejoin is free: ours costs the reconfiguration again.
+    const double rejoin = 120.0 / (18 * 60);
+    EXPECT_NEAR(run_campaign(spec, 1).goodput(), (7.0 * 11 / 12 + 8) / 18 - rejoin, 1e-4);
+}
+
+TEST(CampaignRecovery, TheIntervalIsSetBeforeTheFirstStep) {
+    CampaignSpec spec = crash_of_one();
+    spec.policies = {CheckpointInterval{.fixed = s(100)}, HotSpares{}};
+    const CampaignResult run = run_campaign(spec, 1);
+    EXPECT_EQ(run.losses, std::vector<WallTime>{WallTime{}});
+    EXPECT_NEAR(static_cast<double>(run.checkpoints), 500, 5);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/faults/component.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace orrery {
+namespace {
+
+const ClusterShape kShape{.nodes = 45,
+                          .gpus_per_node = 8,
+                          .nics_per_node = 4,
+                          .nodes_per_rack = 2,
+                          .nodes_per_leaf = 32,
+                          .nodes_per_pdu = 4,
+                          .nodes_per_pod = 20};
+
+TEST(Component, IsReadAndWrittenTheSame) {
+    for (const char* text : {"node:17",
+                             "node:44/gpu:7",
+                             "node:0/nic:3",
+                             "rack:22",
+                             "leaf:1",
+                             "pdu:11",
+                             "pod:2",
+                             "job",
+                             "node:*",
+                             "gpu:*",
+                             "rack:*"}) {
+        const Result<Component> component = parse_component(text, kShape);
+        ASSERT_TRUE(component) << text << component.error().to_string();
+        EXPECT_EQ(to_text(kShape, *component), text);
+    }
+    EXPECT_EQ(parse_component("gpu:130", kShape), (Component{Scope::gpu, 130}));
+    EXPECT_EQ(parse_component("node:16/gpu:2", kShape), (Component{Scope::gpu, 130}));
+    EXPECT_EQ(parse_component("node:*/gpu:*", kShape), (Component{Scope::gpu, kEvery}));
+}
+
+TEST(Component, WhatIsNotThereIsAnErrorThatSaysWhatIs) {
+    for (const auto& [text, hint] : {std::pair{"node:45", "node:0 to node:44"},
+                                     std::pair{"node:3/gpu:8", "gpu:0 to gpu:7"},
+                                     std::pair{"leaf:2", "leaf:0 to leaf:1"},
+                                     std::pair{"rack:23", "rack:0 to rack:22"}}) {
+        const Result<Component> component = parse_component(text, kShape);
+        ASSERT_FALSE(component) << text;
+        EXPECT_EQ(component.error().hint, hint);
+    }
+}
+
+TEST(Component, NonsenseIsAnError) {
+    for (const char* text : {"",
+                             "node",
+                             "node:",
+                             "node:x",
+                             "node:-1",
+                             "node:1x",
+                             "nodes:1",
+                             "job:1",
+                             "rack:1/gpu:0",
+                             "node:1/rack:0",
+                             "node:*/gpu:1",
+                             "node:1/gpu:*",
+                             "node:99999999999"}) {
+        EXPECT_FALSE(parse_component(text, kShape)) << text;
+    }
+}
+
+TEST(Component, DomainsShareTheirNodesAmongThem) {
+    for (const Scope scope : {Scope::node, Scope::rack, Scope::leaf, Scope::pdu, Scope::pod}) {
+        std::uint32_t next = 0;
+        for (std::uint32_t i = 0; i < kShape.components(scope); ++i) {
+            const NodeRange nodes = nodes_of(kShape, {scope, i});
+            EXPECT_EQ(nodes.first, next);
+            next += nodes.count;
+        }
+        EXPECT_EQ(next, kShape.nodes) << name(scope);
+    }
+    EXPECT_EQ(nodes_of(kShape, {Scope::job, 0}).count, 0u);
+    EXPECT_EQ(nodes_of(kShape, {Scope::nic, 7}), (NodeRange{1, 1}));
+}
+
+TEST(Component, EntitiesDiffer) {
+    std::set<std::uint64_t> entities;
+    for (const Scope scope : {Scope::gpu, Scope::nic, Scope::node, Scope::rack, Scope::job}) {
+        for (std::uint32_t i = 0; i < kShape.components(scope); ++i) {
+            EXPECT_TRUE(entities.insert(entity_of({scope, i})).second);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace orrery
