@@ -94,6 +94,9 @@ public:
     // Ends and removes every flow whose end is exactly `now`, in ascending FlowId order. Ids are
     // reused after that.
     virtual void pop_completed(Time now, std::vector<FlowId>& ended) = 0;
+    // Removes a flow whose end lies ahead; its id is used again. Returns the bytes that it has not
+    // moved, rounded up (at least one).
+    virtual Bytes stop(Time now, FlowId flow) = 0;
     // Sets the capacity of a link from now on (a fault, a degraded port).
     virtual void set_capacity(Time now, LinkId link, Bandwidth capacity) = 0;
 

@@ -47,6 +47,11 @@ enum class RoutingKind : std::uint8_t {
     ecmp,         // each flow keeps the path that a hash of its 5-tuple picks
     spray,        // every packet takes the next of all equal paths
     static_rail,  // the destination decides the path (D-mod-k)
+    adaptive,     // each flow keeps the path that was least loaded when it started
+};
+enum class HashSeeds : std::uint8_t {
+    per_switch,
+    one,  // the same for all: hash polarisation
 };
 
 struct FabricSpec {
@@ -75,6 +80,7 @@ struct FabricSpec {
     RoutingKind routing = RoutingKind::ecmp;
     std::uint32_t qps_per_connection = 1;  // queue pairs (5-tuples) a connection is split over
     std::uint64_t hash_seed = 0;
+    HashSeeds hash_seeds = HashSeeds::per_switch;
 };
 
 struct ClusterSpec {

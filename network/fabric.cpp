@@ -227,16 +227,24 @@ std::uint32_t Fabric::num_ranks() const {
                                      : static_cast<std::uint32_t>(spec_.gpu_of_rank.size());
 }
 
-void Fabric::route(RankId from, RankId to, std::uint64_t flow_label, Path& path) const {
+bool Fabric::route(RankId from,
+                   RankId to,
+                   std::uint64_t flow_label,
+                   Path& path,
+                   std::uint32_t queue_pair,
+                   const LinkState& state) const {
     if (node_of(from) == node_of(to)) {
         gpu_to_gpu(from, to, path);
-        return;
+        return true;
     }
     const NicPort out = nic_of(from);
     const NicPort in = nic_of(to);
     gpu_to_nic(from, out.nic, path);
-    router_.route(out, in, flow_label, 0, path);
+    if (!router_.route(out, in, flow_label, queue_pair, path, state)) {
+        return false;
+    }
     nic_to_gpu(in.nic, to, path);
+    return true;
 }
 
 void Fabric::route_pxn(RankId from, RankId to, std::uint64_t flow_label, Path& path) const {
@@ -255,20 +263,26 @@ void Fabric::route_pxn(RankId from, RankId to, std::uint64_t flow_label, Path& p
     nic_to_gpu(in.nic, to, path);
 }
 
-void Fabric::route_nics(NicPort from,
+bool Fabric::route_nics(NicPort from,
                         NicPort to,
                         std::uint64_t flow_label,
                         Path& path,
-                        std::uint32_t queue_pair) const {
-    router_.route(from, to, flow_label, queue_pair, path);
+                        std::uint32_t queue_pair,
+                        const LinkState& state) const {
+    return router_.route(from, to, flow_label, queue_pair, path, state);
+}
+
+// Spraying and static routes send all of them the same way.
+std::uint32_t Fabric::queue_pairs_apart() const {
+    const RoutingKind routing = spec_.fabric.routing;
+    const bool apart = routing == RoutingKind::ecmp || routing == RoutingKind::adaptive;
+    return apart ? spec_.fabric.qps_per_connection : 1;
 }
 
 std::vector<Path> Fabric::connection_paths(NicPort from,
                                            NicPort to,
                                            std::uint64_t flow_label) const {
-    // Only hashing tells the queue pairs of a connection apart.
-    const bool hashed = spec_.fabric.routing == RoutingKind::ecmp;
-    std::vector<Path> paths(hashed ? spec_.fabric.qps_per_connection : 1);
+    std::vector<Path> paths(queue_pairs_apart());
     for (std::uint32_t queue_pair = 0; queue_pair < paths.size(); ++queue_pair) {
         router_.route(from, to, flow_label, queue_pair, paths[queue_pair]);
     }
@@ -350,6 +364,15 @@ std::string Fabric::vertex_name(std::uint32_t vertex) const {
         return fmt::format("{} {}", names.tier2, vertex - first_tier2_);
     }
     return fmt::format("core {}", vertex - first_core_);
+}
+
+std::optional<LinkId> Fabric::find_link(std::string_view wanted) const {
+    for (std::size_t link = 0; link < links_.size(); ++link) {
+        if (link_name(to_id<LinkId>(link)) == wanted) {
+            return to_id<LinkId>(link);
+        }
+    }
+    return std::nullopt;
 }
 
 std::string Fabric::link_name(LinkId link) const {

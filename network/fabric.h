@@ -7,8 +7,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/ids.h"
@@ -34,6 +36,7 @@ public:
     Time link_latency(LinkId link) const { return class_latency_[links_[index(link)].link_class]; }
     // For messages: "node 3 nic 2 -> tor 18".
     std::string link_name(LinkId link) const;
+    std::optional<LinkId> find_link(std::string_view link_name) const;
 
     // Placement.
     std::uint32_t gpu_of(RankId rank) const {
@@ -50,17 +53,26 @@ public:
     //
     // From GPU to GPU: inside a node over NVLink or PCIe; else over PCIe to the GPU's own NIC,
     // through the switches, and from the receiver's own NIC to the receiver. Nothing if from == to.
-    void route(RankId from, RankId to, std::uint64_t flow_label, Path& path) const;
+    // False, and the path is of no use, if the links that are up join them no more.
+    bool route(RankId from,
+               RankId to,
+               std::uint64_t flow_label,
+               Path& path,
+               std::uint32_t queue_pair = 0,
+               const LinkState& state = {}) const;
     // The same with PXN: first over NVLink to the local GPU whose NIC has the receiver's index, so
     // that the network part stays on the receiver's rail.
     void route_pxn(RankId from, RankId to, std::uint64_t flow_label, Path& path) const;
     // The network part alone, NIC to NIC: what a NCCL channel uses on its rail. `queue_pair` <
     // qps_per_connection gives each queue pair of a connection its own 5-tuple.
-    void route_nics(NicPort from,
+    bool route_nics(NicPort from,
                     NicPort to,
                     std::uint64_t flow_label,
                     Path& path,
-                    std::uint32_t queue_pair = 0) const;
+                    std::uint32_t queue_pair = 0,
+                    const LinkState& state = {}) const;
+    // Queue pairs of a connection whose paths may differ.
+    std::uint32_t queue_pairs_apart() const;
     // One path per queue pair; the caller splits the bytes. Spraying: one path, whose links stand
     // for whole bundles.
     std::vector<Path> connection_paths(NicPort from, NicPort to, std::uint64_t flow_label) const;

@@ -87,6 +87,21 @@ void FlowProgress::pop_ended(Time now, std::vector<FlowId>& ended) {
     }
 }
 
+Bytes FlowProgress::remove(Time now, FlowId id) {
+    const auto number = static_cast<std::uint32_t>(index(id));
+    Flow& flow = flows_[number];
+    const std::int64_t elapsed = now.picoseconds() - flow.since;
+    const __int128 left = flow.remaining - static_cast<__int128>(flow.rate) * elapsed;
+    ORRERY_CHECK(elapsed >= 0 && left > 0);
+    if (flow.place != kNotQueued) {
+        unqueue(number);
+    }
+    flow.rate = 0;
+    free_ids_.push_back(number);
+    constexpr __int128 kPerByte = static_cast<__int128>(8) * kPicosecondsPerSecond;
+    return Bytes(static_cast<std::int64_t>((left + kPerByte - 1) / kPerByte));
+}
+
 void FlowProgress::queue(std::uint32_t flow, std::int64_t end) {
     const End item{.end = end, .flow = flow};
     std::size_t place = flows_[flow].place;

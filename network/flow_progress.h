@@ -31,6 +31,9 @@ public:
     Time next_end() const { return Time::picoseconds(heap_.empty() ? kNever : heap_[0].end); }
     // Replaces `ended` by all transfers that end at `now`, in ascending order, and frees their ids.
     void pop_ended(Time now, std::vector<FlowId>& ended);
+    // Removes a transfer whose end lies ahead, frees its id, and returns the bytes left, rounded
+    // up.
+    Bytes remove(Time now, FlowId flow);
     // Ids are below this.
     std::size_t num_ids() const { return flows_.size(); }
 

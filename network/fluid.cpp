@@ -96,6 +96,16 @@ void FluidRates::pop_completed(Time now, std::vector<FlowId>& ended) {
     }
 }
 
+Bytes FluidRates::stop(Time now, FlowId id) {
+    ORRERY_CHECK(now >= now_);
+    now_ = now;
+    const std::uint32_t f = number(id);
+    std::erase(new_flows_, f);
+    std::erase(rebound_flows_, f);
+    remove(f);
+    return progress_.remove(now, id);
+}
+
 void FluidRates::remove(std::uint32_t f) {
     const Flow& flow = flows_[f];
     const auto shares = footprints_[flow.footprint];

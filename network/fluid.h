@@ -50,6 +50,7 @@ public:
     Time next_completion() const override { return progress_.next_end(); }
     // Replaces `ended`.
     void pop_completed(Time now, std::vector<FlowId>& ended) override;
+    Bytes stop(Time now, FlowId flow) override;
     void set_capacity(Time now, LinkId link, Bandwidth capacity) override;
     Bandwidth rate(FlowId flow) const override { return progress_.rate(flow); }
     std::int64_t num_solves() const override { return num_solves_; }

@@ -93,6 +93,12 @@ void UncontendedRates::pop_completed(Time now, std::vector<FlowId>& ended) {
     }
 }
 
+Bytes UncontendedRates::stop(Time now, FlowId flow) {
+    flows_[index(flow)].in_flight = false;
+    std::erase(new_flows_, flow);
+    return progress_.remove(now, flow);
+}
+
 void UncontendedRates::set_capacity(Time, LinkId link, Bandwidth capacity) {
     ORRERY_CHECK(capacity >= Bandwidth{});
     capacities_[index(link)] = capacity;

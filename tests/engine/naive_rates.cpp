@@ -77,6 +77,14 @@ void NaiveRates::pop_completed(Time now, std::vector<FlowId>& ended) {
     });
 }
 
+Bytes NaiveRates::stop(Time now, FlowId flow) {
+    advance(now);
+    constexpr __int128 kPerByte = 8000000000000;
+    const __int128 left = flows_.at(flow).left;
+    flows_.erase(flow);
+    return Bytes(static_cast<std::int64_t>((left + kPerByte - 1) / kPerByte));
+}
+
 void NaiveRates::set_capacity(Time now, LinkId link, Bandwidth capacity) {
     advance(now);
     links_[index(link)].capacity = capacity;

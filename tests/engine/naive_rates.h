@@ -24,6 +24,7 @@ public:
     void settle(Time now) override;
     Time next_completion() const override;
     void pop_completed(Time now, std::vector<FlowId>& ended) override;
+    Bytes stop(Time now, FlowId flow) override;
     void set_capacity(Time now, LinkId link, Bandwidth capacity) override;
     Bandwidth rate(FlowId flow) const override;
     std::int64_t num_solves() const override { return num_solves_; }
