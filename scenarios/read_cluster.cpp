@@ -28,6 +28,11 @@ constexpr Choice<RoutingKind> kRoutingKinds[] = {
     {"ecmp", RoutingKind::ecmp},
     {"spray", RoutingKind::spray},
     {"static_rail", RoutingKind::static_rail},
+    {"adaptive", RoutingKind::adaptive},
+};
+constexpr Choice<HashSeeds> kHashSeeds[] = {
+    {"per_switch", HashSeeds::per_switch},
+    {"one", HashSeeds::one},
 };
 
 // Replaces the catalogue name under `key` by what it stands for. Null if that failed.
@@ -143,6 +148,7 @@ void read_fabric(const DocumentNode& map,
     if (reader.integer("hash_seed", seed, {0, std::numeric_limits<std::int64_t>::max()})) {
         fabric.hash_seed = static_cast<std::uint64_t>(seed);
     }
+    reader.choice("hash_seeds", fabric.hash_seeds, kHashSeeds);
     reader.finish();
 }
 

@@ -34,6 +34,10 @@ void read_model(DocumentNode& section,
                 Transformer& model,
                 Errors& errors);
 void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors);
+void read_network(const DocumentNode& section,
+                  NetworkFidelity& fidelity,
+                  NetworkSettings& settings,
+                  Errors& errors);
 void read_job(const DocumentNode& section,
               const std::filesystem::path& folder,
               Job& job,

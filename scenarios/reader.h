@@ -4,7 +4,7 @@
 //   2. cluster    nodes; node: NodeSpec; fabric: FabricSpec            (read_cluster.cpp)
 //   3. model      Transformer, or hf_config: path/to/config.json      (read_model.cpp)
 //   4. plan       ParallelPlan                                        (read_plan.cpp)
-//   5. network    analytic | fluid
+//   5. network    analytic | fluid | simgrid, or NetworkSettings       (read_network.cpp)
 //   6. job        steps, seed, dataset and what training needs        (read_job.cpp)
 // node, fabric, model and the node's device are names of the catalogue, maps, or maps with a
 // `base`. All errors of a file are collected, in the order of their places.
@@ -23,6 +23,7 @@ namespace orrery {
 struct ReadOptions {
     std::vector<std::string> overrides;  // "plan.global_batch_size=768", applied in order
     std::filesystem::path catalogue = default_catalogue();
+    bool network_only = false;  // `cluster` is enough (`orrery network`)
     bool for_training = false;  // also hold what `orrery train` needs (runtime/trainable.h)
 };
 

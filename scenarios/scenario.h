@@ -12,13 +12,9 @@
 #include "models/transformer.h"
 #include "network/cluster_spec.h"
 #include "runtime/training_job.h"
+#include "scenarios/network_settings.h"
 
 namespace orrery {
-
-enum class NetworkFidelity : std::uint8_t {
-    analytic,  // alpha-beta, no contention
-    fluid,     // max-min fair shares of every link
-};
 
 struct Job {
     std::uint32_t steps = 2;  // simulated; the last step's period is the answer
@@ -35,6 +31,7 @@ struct Scenario {
     Transformer model;
     ParallelPlan plan;
     NetworkFidelity network = NetworkFidelity::fluid;
+    NetworkSettings network_settings;
     Job job;
 };
 

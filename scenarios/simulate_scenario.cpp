@@ -14,11 +14,10 @@
 #include "models/flops.h"
 #include "models/lowering.h"
 #include "models/memory.h"
-#include "network/fluid.h"
 #include "network/nccl_network.h"
-#include "network/uncontended.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/kernel_timings.h"
+#include "scenarios/network_rates.h"
 #include "scenarios/report/perfetto_trace.h"
 #include "scenarios/waterfall.h"
 #include "scenarios/what_if.h"
@@ -71,7 +70,10 @@ Result<void> ScenarioRun::prepare() {
     if (!fabric) {
         return tl::unexpected(fabric.error());
     }
-    const bool contention = scenario_.network == NetworkFidelity::fluid &&
+    if (const Result<void> ready = check_fidelity(scenario_.network); !ready) {
+        return ready;
+    }
+    const bool contention = scenario_.network != NetworkFidelity::analytic &&
                             options_.without != Cause::network_contention;
     network_ = std::make_unique<NcclNetwork>(
         std::move(*fabric),
@@ -123,12 +125,10 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     input.fold = options_.fold;
     input.traced_ranks = std::move(traced);
     input.progress = options_.progress;
-    if (network_->has_contention()) {
-        FluidRates rates{network_->links()};
-        return simulate(input, rates);
-    }
-    UncontendedRates rates{network_->links()};
-    return simulate(input, rates);
+    const auto fidelity =
+        network_->has_contention() ? scenario_.network : NetworkFidelity::analytic;
+    const auto rates = make_rates(fidelity, network_->links());
+    return simulate(input, *rates);
 }
 
 std::vector<RankId> ScenarioRun::role_representatives() const {
@@ -182,7 +182,7 @@ void ScenarioRun::describe(Answer& answer) const {
     answer.ranks = program_.num_ranks();
     answer.global_batch_size = plan.global_batch_size;
     answer.micro_batches = plan.num_micro_batches();
-    answer.network_model = scenario_.network == NetworkFidelity::fluid ? "fluid" : "analytic";
+    answer.network_model = name(scenario_.network);
     answer.seed = scenario_.job.seed;
     answer.version = ORRERY_VERSION;
 }

@@ -3,6 +3,7 @@
 
 #include "scenarios/commands/export.h"
 #include "scenarios/commands/fit.h"
+#include "scenarios/commands/network.h"
 #include "scenarios/commands/simulate.h"
 #include "scenarios/commands/train.h"
 #include "scenarios/commands/validate.h"
@@ -12,6 +13,7 @@ namespace orrery {
 std::vector<Command> all_commands() {
     return {
         describe_simulate(),
+        describe_network(),
         describe_validate(),
         describe_fit(),
         describe_train(),

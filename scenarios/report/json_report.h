@@ -6,11 +6,14 @@
 #include <string>
 
 #include "scenarios/answer.h"
+#include "scenarios/network_answer.h"
 #include "scenarios/validation.h"
 
 namespace orrery {
 
 std::string json_report(const Answer& answer);
 std::string json_report(const Validation& validation);
+// Keys rows, flows, packets and links; times there are in microseconds.
+std::string json_report(const NetworkAnswer& answer);
 
 }  // namespace orrery

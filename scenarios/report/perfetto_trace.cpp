@@ -8,81 +8,13 @@
 #include <string_view>
 
 #include "scenarios/output_file.h"
+#include "scenarios/report/perfetto_messages.h"
 
 namespace orrery {
 namespace {
 
-// Protobuf's wire format: a tag (field << 3 | type), then a varint or a length and bytes.
-class Message {
-public:
-    Message& number(std::uint32_t field, std::uint64_t value) {
-        varint(std::uint64_t{field} << 3U);
-        varint(value);
-        return *this;
-    }
-    Message& bytes(std::uint32_t field, std::string_view value) {
-        varint(std::uint64_t{field} << 3U | 2U);
-        varint(value.size());
-        data_ += value;
-        return *this;
-    }
-    Message& message(std::uint32_t field, const Message& value) {
-        return bytes(field, value.data_);
-    }
-    const std::string& data() const { return data_; }
+using namespace perfetto;
 
-private:
-    void varint(std::uint64_t value) {
-        while (value >= 0x80) {
-            data_ += static_cast<char>((value & 0x7FU) | 0x80U);
-            value >>= 7U;
-        }
-        data_ += static_cast<char>(value);
-    }
-    std::string data_;
-};
-
-// Field numbers of perfetto's .proto files.
-namespace field {
-constexpr std::uint32_t kTracePacket = 1;
-constexpr std::uint32_t kTimestamp = 8;
-constexpr std::uint32_t kSequenceId = 10;
-constexpr std::uint32_t kTrackEvent = 11;
-constexpr std::uint32_t kInternedData = 12;
-constexpr std::uint32_t kSequenceFlags = 13;
-constexpr std::uint32_t kTrackDescriptor = 60;
-constexpr std::uint32_t kFirstPacketOnSequence = 87;
-// InternedData, and its entries
-constexpr std::uint32_t kEventCategories = 1;
-constexpr std::uint32_t kEventNames = 2;
-constexpr std::uint32_t kAnnotationNames = 3;
-constexpr std::uint32_t kIid = 1;
-constexpr std::uint32_t kName = 2;
-// TrackDescriptor
-constexpr std::uint32_t kUuid = 1;
-constexpr std::uint32_t kProcess = 3;
-constexpr std::uint32_t kThread = 4;
-constexpr std::uint32_t kParentUuid = 5;
-constexpr std::uint32_t kPid = 1;
-constexpr std::uint32_t kTid = 2;
-constexpr std::uint32_t kThreadName = 5;
-constexpr std::uint32_t kProcessName = 6;
-// TrackEvent
-constexpr std::uint32_t kCategoryIids = 3;
-constexpr std::uint32_t kAnnotations = 4;
-constexpr std::uint32_t kType = 9;
-constexpr std::uint32_t kNameIid = 10;
-constexpr std::uint32_t kTrackUuid = 11;
-// DebugAnnotation
-constexpr std::uint32_t kAnnotationNameIid = 1;
-constexpr std::uint32_t kAnnotationInt = 4;
-}  // namespace field
-
-constexpr std::uint64_t kSequence = 1;
-constexpr std::uint64_t kSliceBegin = 1;
-constexpr std::uint64_t kSliceEnd = 2;
-constexpr std::uint64_t kStateCleared = 1;
-constexpr std::uint64_t kNeedsState = 2;
 enum Annotation : std::uint64_t { kStep = 1, kChunk = 2, kMicroBatch = 3 };
 
 class Writer {

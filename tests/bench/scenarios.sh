@@ -9,6 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 printf '| scenario | GPUs | step s | MFU | ops | flows | wall s | peak MiB |\n'
 printf '|---|---:|---:|---:|---:|---:|---:|---:|\n'
 for file; do
+    [[ $file != */network-* ]] || continue  # no training step
     ./orrery simulate "$file" --json | python3 -c '
 import json, sys
 a = json.load(sys.stdin)

@@ -160,6 +160,74 @@ TEST(Ecmp, CollisionsAtOneTierSayNothingAboutTheNext) {
     EXPECT_NEAR(used / expected, 1, 0.03);
 }
 
+// The same hash at every tier: flows that an aggregation switch has got agree on what made them
+// come there, and take few of its uplinks.
+TEST(Ecmp, OneSeedForAllSwitchesPolarisesTheHash) {
+    ClusterSpec spec = samples::a100_cluster(512);
+    const auto used_cores = [&](HashSeeds seeds) {
+        spec.fabric.hash_seeds = seeds;
+        const auto fabric = build_fabric(spec);
+        std::set<LinkId> used;
+        Path path;
+        for (std::uint32_t flow = 0; flow < 32 * 64; ++flow) {
+            path.clear();
+            fabric->route_nics({flow % 32, 0}, {511 - flow / 32, 0}, flow, path);
+            used.insert(path.links.at(2));
+        }
+        return used.size();
+    };
+    EXPECT_LT(used_cores(HashSeeds::one) * 8, used_cores(HashSeeds::per_switch));
+}
+
+TEST(Ecmp, WhatIsDownIsAvoidedAtEveryTierAsLongAsThereIsAWay) {
+    const ClusterSpec spec = samples::a100_cluster(512);
+    const auto fabric = build_fabric(spec);
+    ASSERT_TRUE(fabric);
+    std::vector<std::uint8_t> down(fabric->links().size(), 0);
+    Path path;
+    // Whatever is cut, one link of the present path after the other, another path is found.
+    for (int cut = 0; cut < 60; ++cut) {
+        path.clear();
+        ASSERT_TRUE(fabric->route_nics({0, 0}, {511, 0}, 7, path, 0, {.down = down}));
+        ASSERT_EQ(path.links.size(), 6U);
+        for (const LinkId link : path.links) {
+            ASSERT_EQ(down[index(link)], 0);
+        }
+        down[index(path.links[1 + static_cast<std::size_t>(cut) % 4])] = 1;
+    }
+    // All uplinks of the first leaf but one, then that one too.
+    path.clear();
+    ASSERT_TRUE(fabric->route_nics({0, 0}, {511, 0}, 7, path, 0, {.down = down}));
+    const LinkId nic = path.links[0];
+    down[index(nic)] = 1;
+    Path none;
+    EXPECT_FALSE(fabric->route_nics({0, 0}, {511, 0}, 7, none, 0, {.down = down}));
+    EXPECT_TRUE(none.links.empty());
+}
+
+TEST(Adaptive, TakesTheLeastLoadedUplink) {
+    ClusterSpec spec = samples::a100_cluster(64);
+    spec.fabric.routing = RoutingKind::adaptive;
+    const auto fabric = build_fabric(spec);
+    ASSERT_TRUE(fabric);
+    std::vector<std::uint32_t> load(fabric->links().size(), 0);
+    std::map<LinkId, std::uint32_t> flows;
+    const std::uint32_t uplinks = fabric->tree().leaf_uplinks();
+    for (std::uint32_t flow = 0; flow < 3 * uplinks; ++flow) {
+        Path path;
+        ASSERT_TRUE(
+            fabric->route_nics({flow % 32, 0}, {32 + flow % 32, 0}, flow, path, 0, {.load = load}));
+        for (const LinkId link : path.links) {
+            ++load[index(link)];
+        }
+        ++flows[path.links.at(1)];
+    }
+    EXPECT_EQ(flows.size(), uplinks);
+    for (const auto& [uplink, count] : flows) {
+        EXPECT_EQ(count, 3U);
+    }
+}
+
 TEST(Ecmp, HashSeedMovesFlowsAndOneSeedRepeatsThem) {
     ClusterSpec spec = samples::a100_cluster(512);
     const auto route = [&](std::uint64_t seed) {

@@ -246,7 +246,8 @@ faults: []
         "s.yaml:13:3: error: data_parallel_size is derived, never given (hint: remove it: it "
         "is the number of GPUs / (tensor * pipeline * context))\n"
         "s.yaml:14:22: error: plan.sequence_parallel must be true or false, not 'yes'\n"
-        "s.yaml:15:10: error: network: packet is not supported yet (hint: analytic or fluid)\n"
+        "s.yaml:15:10: error: network: packet is for single patterns (orrery network), not for "
+        "steps (hint: analytic, fluid or simgrid)\n"
         "s.yaml:16:1: error: 'faults' is not supported yet (hint: remove it)\n");
 }
 
@@ -395,8 +396,7 @@ TEST(Reader, KeysOfLaterVersionsAreRefusedByName) {
     }
     EXPECT_NE(errors_of(kGood, {"job.checkpoint=x"}).find("job.checkpoint is not supported yet"),
               std::string::npos);
-    EXPECT_NE(errors_of(kGood, {"network=simgrid"}).find("simgrid is not supported yet"),
-              std::string::npos);
+    EXPECT_NE(errors_of(kGood, {"network=packet"}).find("not for steps"), std::string::npos);
     EXPECT_NE(errors_of(kGood, {"plan.expert_model_parallel_size=8"})
                   .find("expert parallelism is not supported yet"),
               std::string::npos);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/network.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/network_study.h"
+#include "scenarios/output_file.h"
+#include "scenarios/quantity.h"
+#include "scenarios/reader.h"
+#include "scenarios/report/json_report.h"
+#include "scenarios/report/network_report.h"
+#include "scenarios/report/perfetto_network.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kSizesMax = 64;
+
+Result<Bytes> parse_size(std::string_view text) {
+    while (!text.empty() && text.front() == ' ') {
+        text.remove_prefix(1);
+    }
+    Result<Bytes> size = parse_bytes(text);
+    if (!size) {
+        Error error = size.error();
+        error.where = "--size";
+        return unexpected<Error>(std::move(error));
+    }
+    if (*size <= Bytes{}) {
+        return fail("--size", "a size must not be zero");
+    }
+    return size;
+}
+
+Result<void> append_range(std::string_view text, std::vector<Bytes>& sizes) {
+    const std::size_t dots = text.find("..");
+    const auto first = parse_size(text.substr(0, dots));
+    if (!first) {
+        return unexpected<Error>(first.error());
+    }
+    Bytes last = *first;
+    if (dots != std::string_view::npos) {
+        const auto to = parse_size(text.substr(dots + 2));
+        if (!to) {
+            return unexpected<Error>(to.error());
+        }
+        last = *to;
+        if (last < *first) {
+            return fail("--size", fmt::format("{} ends below where it begins", text), "1MiB..8GiB");
+        }
+    }
+    for (Bytes size = *first; size <= last; size = size * 2) {
+        sizes.push_back(size);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::vector<Bytes>> parse_sizes(std::string_view text) {
+    std::vector<Bytes> sizes;
+    while (true) {
+        const std::size_t comma = text.find(',');
+        if (const auto added = append_range(text.substr(0, comma), sizes); !added) {
+            return unexpected<Error>(added.error());
+        }
+        if (comma == std::string_view::npos) {
+            break;
+        }
+        text.remove_prefix(comma + 1);
+    }
+    if (sizes.size() > kSizesMax) {
+        return fail("--size", fmt::format("{} sizes", sizes.size()), "at most 64");
+    }
+    return sizes;
+}
+
+int network_command(const NetworkArguments& arguments) {
+    const auto sizes = parse_sizes(arguments.sizes);
+    if (!sizes) {
+        return report_error(sizes.error());
+    }
+    ReadOptions read;
+    read.network_only = true;
+    read.overrides = arguments.overrides;
+    ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    if (!scenario) {
+        return report_errors(scenario.error());
+    }
+    if (!arguments.fidelity.empty()) {
+        const auto fidelity = parse_fidelity(arguments.fidelity);
+        if (!fidelity) {
+            return report_error(fidelity.error());
+        }
+        scenario->network = *fidelity;
+    }
+    if (!arguments.trace_file.empty()) {
+        if (const auto writable = OutputFile::open(arguments.trace_file); !writable) {
+            return report_error(writable.error());
+        }
+    }
+    NetworkTrace trace;
+    const NetworkRequest request{.pattern = arguments.pattern,
+                                 .sizes = *sizes,
+                                 .ranks = arguments.ranks,
+                                 .trace = !arguments.trace_file.empty()};
+    const Result<NetworkAnswer> answer = study_network(*scenario, request, trace);
+    if (!answer) {
+        Error error = answer.error();
+        error.where = error.where.empty() ? arguments.file : error.where;
+        return report_error(error);
+    }
+    if (!arguments.trace_file.empty()) {
+        if (const auto written = write_network_trace(arguments.trace_file, trace); !written) {
+            return report_error(written.error());
+        }
+    }
+    return print_output(arguments.json ? json_report(*answer) : network_report(*answer));
+}
+
+Command describe_network() {
+    const auto arguments = std::make_shared<NetworkArguments>();
+    std::string patterns;
+    for (const std::string& pattern : network_patterns()) {
+        patterns += (patterns.empty() ? "" : ", ") + pattern;
+    }
+    return {
+        .name = "network",
+        .help = "Run a collective or a flow pattern alone on a scenario's network",
+        .options =
+            {{"file", &arguments->file, "Scenario file (YAML); cluster is enough", "FILE", true},
+             override_option(arguments->overrides),
+             {"--pattern", &arguments->pattern, patterns, "NAME"},
+             {"--size",
+              &arguments->sizes,
+              "Bytes of the vector, or of each flow: 1MiB..8GiB (doubling), 64KiB,1MiB",
+              "SIZES"},
+             {"--fidelity",
+              &arguments->fidelity,
+              "analytic, fluid, packet or simgrid, in place of the scenario's",
+              "NAME"},
+             {"--ranks", &arguments->ranks, "Only the first N ranks", "N", false, 2, 4'000'000},
+             {"--json", &arguments->json, "Print one JSON object instead of a report"},
+             {"--trace",
+              &arguments->trace_file,
+              "Write a Perfetto trace of the last size: flows, and load of links",
+              "FILE"}},
+        .examples = {"network scenarios/network-clos-64.yaml --pattern all_reduce",
+                     "network scenarios/network-clos-64.yaml --pattern permutation --size 16MiB"},
+        .run = [arguments] { return network_command(*arguments); },
+    };
+}
+
+}  // namespace orrery

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/network_study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "engine/check.h"
+#include "network/nccl_network.h"
+#include "network/traffic.h"
+#include "scenarios/flow_study.h"
+#include "scenarios/link_events.h"
+#include "scenarios/link_use.h"
+#include "scenarios/nearest.h"
+#include "scenarios/network_rates.h"
+#include "scenarios/version.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kBusiestShown = 8;
+constexpr std::size_t kLinksTraced = 32;
+
+// A pattern is a collective, the ring of messages that nccl-tests calls sendrecv, or plain flows.
+struct Pattern {
+    std::string name;
+    std::optional<CollectiveKind> collective;
+    std::optional<TrafficPattern> traffic;
+};
+
+std::vector<Pattern> all_patterns() {
+    std::vector<Pattern> all;
+    for (const auto kind : {CollectiveKind::all_reduce,
+                            CollectiveKind::all_gather,
+                            CollectiveKind::reduce_scatter,
+                            CollectiveKind::broadcast,
+                            CollectiveKind::all_to_all}) {
+        all.push_back({.name = std::string{name(kind)}, .collective = kind, .traffic = {}});
+    }
+    all.push_back({.name = "send_recv", .collective = {}, .traffic = {}});
+    for (const auto flows : {TrafficPattern::permutation,
+                             TrafficPattern::incast,
+                             TrafficPattern::outcast,
+                             TrafficPattern::ring,
+                             TrafficPattern::rail,
+                             TrafficPattern::pairs}) {
+        all.push_back({.name = std::string{name(flows)}, .collective = {}, .traffic = flows});
+    }
+    return all;
+}
+
+// nccl-tests: what a bus bandwidth is of the algorithm's.
+double bus_factor(std::optional<CollectiveKind> kind, std::uint32_t ranks) {
+    const double n = ranks;
+    if (kind == CollectiveKind::all_reduce) {
+        return 2 * (n - 1) / n;
+    }
+    return kind && kind != CollectiveKind::broadcast ? (n - 1) / n : 1.0;
+}
+
+class NetworkStudy {
+public:
+    NetworkStudy(const Scenario& scenario, const NetworkRequest& request, NetworkTrace& trace)
+        : scenario_(scenario), request_(request), trace_(trace) {}
+
+    Result<NetworkAnswer> run();
+
+private:
+    Result<void> prepare();
+    Result<void> run_size(Bytes size, bool last);
+    NetworkRow new_row(Bytes size) const;
+    std::vector<FlowEnd> run_collective(FlowRunner& runner, Bytes size, NetworkRow& row);
+    std::vector<FlowEnd> run_messages(FlowRunner& runner, Bytes size, NetworkRow& row);
+    std::vector<FlowEnd> run_parts(FlowRunner& runner,
+                                   const std::vector<TransferPart>& parts,
+                                   const std::vector<Time>& starts);
+    void use_of_links(const FlowRunner& runner, Bytes size);
+    void note_changes();
+    FlowRunnerOptions runner_options(bool last) const;
+
+    const Scenario& scenario_;
+    const NetworkRequest& request_;
+    NetworkTrace& trace_;
+    Pattern pattern_;
+    std::unique_ptr<NcclNetwork> network_;
+    std::vector<LinkChange> changes_;
+    std::vector<RankId> members_;
+    NetworkAnswer answer_;
+};
+
+Result<void> NetworkStudy::prepare() {
+    const auto patterns = all_patterns();
+    const auto known = std::find_if(patterns.begin(), patterns.end(), [&](const Pattern& p) {
+        return p.name == request_.pattern;
+    });
+    if (known == patterns.end()) {
+        std::string names;
+        for (const Pattern& p : patterns) {
+            names += (names.empty() ? "" : ", ") + p.name;
+        }
+        return fail("--pattern", fmt::format("no pattern '{}'", request_.pattern), names);
+    }
+    pattern_ = *known;
+    if (const auto ready = check_fidelity(scenario_.network); !ready) {
+        return ready;
+    }
+    auto fabric = build_fabric(scenario_.cluster);
+    if (!fabric) {
+        return unexpected<Error>(fabric.error());
+    }
+    const std::uint32_t all = fabric->num_ranks();
+    const std::uint32_t ranks = request_.ranks == 0 ? all : request_.ranks;
+    if (ranks > all || ranks < 2) {
+        return fail(request_.ranks == 0 ? "" : "--ranks",
+                    fmt::format("{} ranks of {}", ranks, all),
+                    "a pattern takes at least two ranks, and a rank is a GPU of the cluster");
+    }
+    auto changes = link_changes(*fabric, scenario_.network_settings.events);
+    if (!changes) {
+        return unexpected<Error>(changes.error());
+    }
+    changes_ = std::move(*changes);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        members_.push_back(to_id<RankId>(rank));
+    }
+    network_ = std::make_unique<NcclNetwork>(
+        std::move(*fabric),
+        NcclNetworkOptions{.compute_capability = scenario_.device.compute_capability,
+                           .num_sms = scenario_.device.num_sms,
+                           .contention = scenario_.network != NetworkFidelity::analytic});
+    return {};
+}
+
+FlowRunnerOptions NetworkStudy::runner_options(bool last) const {
+    return {.changes = changes_,
+            .convergence = scenario_.network_settings.convergence,
+            .timeout = scenario_.network_settings.timeout,
+            .batch = scenario_.network_settings.batch,
+            .keep_spans = last && request_.trace};
+}
+
+NetworkRow NetworkStudy::new_row(Bytes size) const {
+    const auto kind = pattern_.collective;
+    const bool sums = kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
+    return {.size = size, .count = size.count() / 4, .reduction = sums ? "sum" : "none"};
+}
+
+Result<void> NetworkStudy::run_size(Bytes size, bool last) {
+    const auto rates = make_rates(scenario_.network, network_->links());
+    FlowRunner runner(network_->links(), *rates, runner_options(last));
+    NetworkRow row = new_row(size);
+    std::vector<FlowEnd> ends;
+    if (pattern_.traffic) {
+        FlowStudy flows(network_->fabric(),
+                        traffic(*pattern_.traffic,
+                                static_cast<std::uint32_t>(members_.size()),
+                                scenario_.cluster.node.gpus_per_node,
+                                scenario_.network_settings.seed));
+        ends = flows.run(runner, size);
+        answer_.flows.push_back(flows.times(size, ends));
+        if (last && request_.trace) {
+            flows.draw(runner, ends, trace_);
+        }
+    } else if (pattern_.collective) {
+        ends = run_collective(runner, size, row);
+    } else {
+        ends = run_messages(runner, size, row);
+    }
+    row.time = runner.now();
+    for (const FlowEnd& end : ends) {
+        row.finished = row.finished && end.finished;
+    }
+    const double seconds = row.time.seconds();
+    row.algbw = seconds > 0 ? static_cast<double>(size.count()) / seconds * 1e-9 : 0;
+    row.busbw =
+        row.algbw * bus_factor(pattern_.collective, static_cast<std::uint32_t>(members_.size()));
+    answer_.rows.push_back(row);
+    answer_.rate_solves += rates->num_solves();
+    if (last) {
+        use_of_links(runner, size);
+    }
+    return {};
+}
+
+std::vector<FlowEnd> NetworkStudy::run_parts(FlowRunner& runner,
+                                             const std::vector<TransferPart>& parts,
+                                             const std::vector<Time>& starts) {
+    std::vector<RunnerFlow> flows;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        flows.push_back(
+            {.start = starts[i], .bytes = parts[i].bytes, .rate_max = parts[i].rate_max});
+    }
+    return runner.run(flows, [&](std::size_t i, const LinkState&, FlowPath& path) {
+        path.footprint = parts[i].footprint;
+        return true;
+    });
+}
+
+std::vector<FlowEnd> NetworkStudy::run_collective(FlowRunner& runner, Bytes size, NetworkRow& row) {
+    CollectiveCall call;
+    call.kind = *pattern_.collective;
+    call.bytes = size;
+    call.wire = Dtype::fp32;
+    const TransferPlan plan = network_->plan_collective(call, members_);
+    row.algorithm = plan.algorithm;
+    row.protocol = plan.protocol;
+    row.channels = plan.channels;
+    if (const auto estimate = network_->estimate(call, members_)) {
+        row.nccl_us = estimate->time_us;
+    }
+    std::vector<FlowEnd> ends;
+    for (const TransferPhase& phase : plan.phases) {
+        const std::vector<Time> starts(phase.parts.size(), runner.now() + phase.latency);
+        const auto of_phase = run_parts(runner, phase.parts, starts);
+        ends.insert(ends.end(), of_phase.begin(), of_phase.end());
+    }
+    return ends;
+}
+
+// Every rank sends to the next one.
+std::vector<FlowEnd> NetworkStudy::run_messages(FlowRunner& runner, Bytes size, NetworkRow& row) {
+    std::vector<TransferPart> parts;
+    std::vector<Time> starts;
+    for (std::size_t r = 0; r < members_.size(); ++r) {
+        const TransferPlan plan =
+            network_->plan_send(members_[r], members_[(r + 1) % members_.size()], size);
+        ORRERY_CHECK(plan.phases.size() == 1);
+        for (const TransferPart& part : plan.phases[0].parts) {
+            parts.push_back(part);
+            starts.push_back(plan.phases[0].latency);
+        }
+        row.algorithm = plan.algorithm;
+        row.protocol = plan.protocol;
+        row.channels = std::max(row.channels, plan.channels);
+    }
+    return run_parts(runner, parts, starts);
+}
+
+void NetworkStudy::use_of_links(const FlowRunner& runner, Bytes size) {
+    const Fabric& fabric = network_->fabric();
+    const auto& bytes = runner.link_bytes();
+    std::vector<std::uint32_t> crossings(bytes.size(), 0);
+    for (const auto& path : runner.paths()) {
+        for (const LinkShare& share : path) {
+            crossings[index(share.link)] += share.count;
+        }
+    }
+    answer_.links_size = size;
+    answer_.classes = use_by_class(fabric, bytes, runner.now());
+    for (const LinkId link : busiest_links(fabric, bytes, kBusiestShown)) {
+        const std::size_t l = index(link);
+        answer_.busiest.push_back(
+            {.link = fabric.link_name(link),
+             .utilisation = utilisation(fabric.links()[l].capacity, bytes[l], runner.now()),
+             .bytes = bytes[l],
+             .flows = crossings[l]});
+    }
+    if (request_.trace) {
+        std::vector<LinkId> traced = busiest_links(fabric, bytes, kLinksTraced);
+        for (const LinkChange& change : changes_) {
+            if (std::find(traced.begin(), traced.end(), change.link) == traced.end()) {
+                traced.push_back(change.link);
+            }
+        }
+        trace_.counters = link_counters(fabric, runner, traced);
+        trace_.title = fmt::format("{} of {} B", request_.pattern, size.count());
+    }
+}
+
+void NetworkStudy::note_changes() {
+    const Fabric& fabric = network_->fabric();
+    for (const LinkChange& change : changes_) {
+        const bool down = change.capacity == Bandwidth{};
+        answer_.notes.push_back(fmt::format(
+            "at {:.3f} ms {}: {}",
+            change.at.seconds() * 1e3,
+            fabric.link_name(change.link),
+            down ? "down" : fmt::format("{:.4g} GB/s", change.capacity.gigabytes_per_second())));
+    }
+    if (const Time batch = scenario_.network_settings.batch; batch > Time{}) {
+        answer_.notes.push_back(fmt::format(
+            "completions within {:.3g} us are taken together: every end may be so much late, per "
+            "batch that it waits for",
+            batch.microseconds()));
+    }
+    for (const NetworkRow& row : answer_.rows) {
+        if (!row.finished) {
+            answer_.notes.push_back(fmt::format(
+                "{} B: gave up; the time is when the last flow ended or stood still for {:.3g} s",
+                row.size.count(),
+                scenario_.network_settings.timeout.seconds()));
+        }
+    }
+}
+
+std::string_view routing_word(RoutingKind kind) {
+    switch (kind) {
+        case RoutingKind::ecmp:
+            return "ecmp";
+        case RoutingKind::spray:
+            return "spray";
+        case RoutingKind::static_rail:
+            return "static_rail";
+        case RoutingKind::adaptive:
+            return "adaptive";
+    }
+    return "";
+}
+
+Result<NetworkAnswer> NetworkStudy::run() {
+    const auto started = std::chrono::steady_clock::now();
+    if (const auto ready = prepare(); !ready) {
+        return unexpected<Error>(ready.error());
+    }
+    const ClusterSpec& cluster = scenario_.cluster;
+    answer_.scenario = scenario_.name;
+    const std::string node = cluster.node.name.empty() ? "node" : cluster.node.name;
+    answer_.cluster = fmt::format("{} x {}", cluster.num_nodes, node);
+    if (cluster.num_nodes > 1) {
+        answer_.cluster += ", " + cluster.fabric.name;
+    }
+    answer_.pattern = request_.pattern;
+    answer_.fidelity = name(scenario_.network);
+    answer_.routing = routing_word(cluster.fabric.routing);
+    answer_.ranks = static_cast<std::uint32_t>(members_.size());
+    answer_.version = ORRERY_VERSION;
+    for (std::size_t i = 0; i < request_.sizes.size(); ++i) {
+        if (const auto done = run_size(request_.sizes[i], i + 1 == request_.sizes.size()); !done) {
+            return unexpected<Error>(done.error());
+        }
+    }
+    note_changes();
+    answer_.wall_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    return std::move(answer_);
+}
+
+}  // namespace
+
+const std::vector<std::string>& network_patterns() {
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> all;
+        for (const Pattern& pattern : all_patterns()) {
+            all.push_back(pattern.name);
+        }
+        return all;
+    }();
+    return names;
+}
+
+Result<NetworkAnswer> study_network(const Scenario& scenario,
+                                    const NetworkRequest& request,
+                                    NetworkTrace& trace) {
+    return NetworkStudy{scenario, request, trace}.run();
+}
+
+}  // namespace orrery

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/sections.h"
+
+namespace orrery {
+namespace {
+
+using namespace literals;
+
+struct Read {
+    NetworkFidelity fidelity = NetworkFidelity::fluid;
+    NetworkSettings settings;
+    std::string errors;
+};
+
+Read read(const std::string& text) {
+    Read out;
+    Errors errors;
+    const DocumentNode root = section_of("network: " + text);
+    read_network(*root.find("network"), out.fidelity, out.settings, errors);
+    out.errors = lines_of(errors);
+    return out;
+}
+
+TEST(ReadNetwork, AWordIsTheFidelity) {
+    EXPECT_EQ(read("simgrid").fidelity, NetworkFidelity::simgrid);
+    EXPECT_EQ(read("analytic").errors, "");
+    EXPECT_EQ(read("fluit").errors,
+              "s.yaml:1:10: error: network can't be 'fluit' (hint: one of analytic, fluid, packet, "
+              "simgrid)\n");
+    for (const auto fidelity : {NetworkFidelity::analytic,
+                                NetworkFidelity::fluid,
+                                NetworkFidelity::packet,
+                                NetworkFidelity::simgrid}) {
+        EXPECT_EQ(parse_fidelity(name(fidelity)), fidelity);
+    }
+    EXPECT_FALSE(parse_fidelity("fluit"));
+}
+
+TEST(ReadNetwork, AMapHasTheFidelityAndWhatHappensToLinks) {
+    const Read r = read(
+        "{fidelity: fluid, convergence: 5 ms, timeout: 1 s, batch: 2 us, seed: 9, events: ["
+        "{link: leaf 0 -> spine 1, at: 3 ms, state: down, for: 4 ms}, "
+        "{link: x, at: 1 s, bandwidth: 100 Gbps, one_way: true}]}");
+    EXPECT_EQ(r.errors, "");
+    EXPECT_EQ(r.settings.convergence, 5_ms);
+    EXPECT_EQ(r.settings.timeout, 1'000_ms);
+    EXPECT_EQ(r.settings.batch, 2_us);
+    EXPECT_EQ(r.settings.seed, 9U);
+    ASSERT_EQ(r.settings.events.size(), 3U);
+    EXPECT_EQ(r.settings.events[0].link, "leaf 0 -> spine 1");
+    EXPECT_EQ(r.settings.events[0].bandwidth, Bandwidth{});
+    EXPECT_FALSE(r.settings.events[0].restores);
+    EXPECT_EQ(r.settings.events[1].at, 7_ms);
+    EXPECT_TRUE(r.settings.events[1].restores);
+    EXPECT_TRUE(r.settings.events[2].one_way);
+    EXPECT_EQ(r.settings.events[2].bandwidth, 100_Gbps);
+}
+
+TEST(ReadNetwork, AnEventSaysWhereWhenAndWhat) {
+    for (const auto& [event, text] : std::vector<std::pair<std::string, std::string>>{
+             {"{at: 1 ms, state: down}", "lacks the key 'link'"},
+             {"{link: a, state: down}", "lacks the key 'at'"},
+             {"{link: a, at: 1 ms}", "does not say what happens to the link"},
+             {"{link: a, at: 1 ms, state: off}", "state can't be 'off'"},
+             {"{link: a, at: 1 ms, state: down, bandwidth: 1 Gbps}",
+              "both a state and a bandwidth"},
+             {"{link: a, at: 1 ms, state: up, for: 1 ms}", "how long a fault lasts"},
+             {"{link: a, at: 5, state: up}", "has no unit"},
+             {"{link: a, at: 1 ms, bandwidth: -1 Gbps}", "is not a bandwidth"},
+             {"x", "network.events[0] must be a map"}}) {
+        const std::string errors = read("{events: [" + event + "]}").errors;
+        EXPECT_NE(errors.find(text), std::string::npos) << event << ": " << errors;
+    }
+    EXPECT_NE(read("{events: 5}").errors.find("must be a list"), std::string::npos);
+    EXPECT_NE(read("{timeout: 0 s}").errors.find("must not be zero"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery
