@@ -6,10 +6,12 @@
 #include <memory>
 #include <utility>
 
+#include "scenarios/collective_cases.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/control.h"
 #include "scenarios/nearest.h"
 #include "scenarios/published_cases.h"
+#include "scenarios/report/collective_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/validation_report.h"
@@ -89,7 +91,28 @@ Result<std::vector<PublishedCase>> selected(const ValidateArguments& arguments,
 
 }  // namespace
 
+namespace {
+
+int validate_collective_table(const ValidateArguments& arguments) {
+    const auto cases = read_collective_cases(arguments.file);
+    if (!cases) {
+        return report_errors(cases.error());
+    }
+    const auto validation = validate_collectives(*cases, default_catalogue());
+    if (!validation) {
+        return report_error(validation.error());
+    }
+    const int status =
+        print_output(arguments.json ? json_report(*validation) : collective_report(*validation));
+    return validation->rows.empty() ? kExitUserError : status;
+}
+
+}  // namespace
+
 int validate_command(const ValidateArguments& arguments) {
+    if (is_collective_table(arguments.file)) {
+        return validate_collective_table(arguments);
+    }
     const auto all = read_published_cases(arguments.file);
     if (!all) {
         return report_errors(all.error());

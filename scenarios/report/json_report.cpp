@@ -259,4 +259,36 @@ std::string json_report(const NetworkAnswer& a) {
                        {"version", a.version}});
 }
 
+std::string json_report(const CollectiveValidation& validation) {
+    const auto family_json = [](const CollectiveFamily& family) {
+        const auto median = [](std::size_t rows, double value) {
+            return Json{{"rows", rows}, {"median", rows > 0 ? Json(value) : Json()}};
+        };
+        return Json{{"below_1MiB", median(family.rows_small, family.median_small)},
+                    {"from_1MiB", median(family.rows_large, family.median_large)}};
+    };
+    Json rows = Json::array();
+    for (const ValidatedCollective& row : validation.rows) {
+        rows.push_back({{"family", row.of.family()},
+                        {"size_bytes", row.of.bytes.count()},
+                        {"measured_us", row.of.measured_us},
+                        {"predicted_us", row.predicted_us},
+                        {"error", row.error()},
+                        {"algorithm", row.algorithm},
+                        {"protocol", row.protocol}});
+    }
+    Json skipped = Json::array();
+    for (const SkippedCollective& family : validation.skipped) {
+        skipped.push_back({{"family", family.family}, {"reason", family.reason}});
+    }
+    Json families = Json::object();
+    for (const CollectiveFamily& family : validation.families) {
+        families[family.name] = family_json(family);
+    }
+    return dumped(Json{{"rows", rows},
+                       {"skipped", skipped},
+                       {"families", families},
+                       {"overall", family_json(validation.all)}});
+}
+
 }  // namespace orrery

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "scenarios/answer.h"
+#include "scenarios/collective_cases.h"
 #include "scenarios/network_answer.h"
 #include "scenarios/validation.h"
 
@@ -13,6 +14,7 @@ namespace orrery {
 
 std::string json_report(const Answer& answer);
 std::string json_report(const Validation& validation);
+std::string json_report(const CollectiveValidation& validation);
 // Keys rows, flows, packets and links; times there are in microseconds.
 std::string json_report(const NetworkAnswer& answer);
 
