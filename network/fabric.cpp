@@ -247,11 +247,12 @@ bool Fabric::route(RankId from,
     return true;
 }
 
-void Fabric::route_pxn(RankId from, RankId to, std::uint64_t flow_label, Path& path) const {
+void Fabric::route_pxn(
+    RankId from, RankId to, std::uint64_t flow_label, Path& path, const LinkState& state) const {
     const NicPort in = nic_of(to);
     const NicPort out{.node = node_of(from), .nic = in.nic};
     if (out.node == in.node || nic_of(from) == out) {
-        route(from, to, flow_label, path);
+        route(from, to, flow_label, path, 0, state);
         return;
     }
     const std::uint32_t base = first_link_of_node(out.node);
@@ -259,7 +260,7 @@ void Fabric::route_pxn(RankId from, RankId to, std::uint64_t flow_label, Path& p
     const std::uint32_t proxy = local_of(to);
     wiring_.gpu_to_gpu(base, local_of(from), proxy, path);
     wiring_.gpu_to_nic(base, proxy, out.nic, path);
-    router_.route(out, in, flow_label, 0, path);
+    router_.route(out, in, flow_label, 0, path, state);
     nic_to_gpu(in.nic, to, path);
 }
 

@@ -62,7 +62,11 @@ public:
                const LinkState& state = {}) const;
     // The same with PXN: first over NVLink to the local GPU whose NIC has the receiver's index, so
     // that the network part stays on the receiver's rail.
-    void route_pxn(RankId from, RankId to, std::uint64_t flow_label, Path& path) const;
+    void route_pxn(RankId from,
+                   RankId to,
+                   std::uint64_t flow_label,
+                   Path& path,
+                   const LinkState& state = {}) const;
     // The network part alone, NIC to NIC: what a NCCL channel uses on its rail. `queue_pair` <
     // qps_per_connection gives each queue pair of a connection its own 5-tuple.
     bool route_nics(NicPort from,

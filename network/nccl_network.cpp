@@ -76,7 +76,7 @@ Time p2p_latency(bool network, bool nvlink) {
 }  // namespace
 
 NcclNetwork::NcclNetwork(Fabric fabric, const NcclNetworkOptions& options)
-    : fabric_(std::move(fabric)), options_(options) {}
+    : fabric_(std::move(fabric)), options_(options), connections_(fabric_) {}
 
 bool NcclNetwork::MembersLess::operator()(std::span<const RankId> a,
                                           std::span<const RankId> b) const {
@@ -132,10 +132,10 @@ const std::vector<PartShape>& NcclNetwork::parts_of(Group& group,
     }
     auto& parts = group.parts[key];
     if (algorithm == kAllToAll) {
-        parts = all_to_all_parts(fabric_, group.layout, call.communicator);
+        parts = all_to_all_parts(fabric_, group.layout, call.communicator, &connections_);
         return parts;
     }
-    const ChannelRouter router(fabric_, group.layout, call.communicator);
+    const ChannelRouter router(fabric_, group.layout, call.communicator, &connections_);
     const auto& communicator = group.tuning->communicator();
     const std::uint32_t found = communicator.graph(as).channels;
     switch (as) {
@@ -252,6 +252,21 @@ TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& ca
     return plan;
 }
 
+// With adaptive routing a connection keeps the path that it was opened on.
+std::vector<PartShape> NcclNetwork::send_shapes(RankId from,
+                                                RankId to,
+                                                std::uint32_t channels) const {
+    if (!connections_.adaptive()) {
+        return send_parts(fabric_, from, to, channels);
+    }
+    const std::scoped_lock lock(mutex_);
+    auto& shapes = sends_[{from, to, channels}];
+    if (shapes.empty()) {
+        shapes = send_parts(fabric_, from, to, channels, &connections_);
+    }
+    return shapes;
+}
+
 TransferPlan NcclNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
     if (from == to) {
         return {};
@@ -268,7 +283,7 @@ TransferPlan NcclNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
     const double bandwidth =
         network ? kUnlimited
                 : nccl_intra_bandwidth(fabric_.spec().node, options_.compute_capability);
-    const auto shapes = send_parts(fabric_, from, to, channels);
+    const auto shapes = send_shapes(from, to, channels);
     for (const auto& shape : shapes) {
         plan.phases.back().parts.push_back(part_of(shape, bytes.count(), bandwidth));
     }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "engine/network_model.h"
+#include "network/collectives/connections.h"
 #include "network/collectives/footprint.h"
 #include "network/collectives/group_layout.h"
 #include "network/fabric.h"
@@ -72,6 +73,7 @@ private:
                                            const CollectiveCall& call,
                                            int algorithm,
                                            std::uint32_t channels) const;
+    std::vector<PartShape> send_shapes(RankId from, RankId to, std::uint32_t channels) const;
     double bandwidth_of(const Group& group, const CollectiveCall& call, const NcclChoice& c) const;
     TransferPlan plan_all_to_all(Group& group, const CollectiveCall& call) const;
     std::uint32_t held_sms(std::uint32_t channels) const;
@@ -79,6 +81,8 @@ private:
     Fabric fabric_;
     NcclNetworkOptions options_;
     mutable std::mutex mutex_;  // guards what follows
+    mutable Connections connections_;
+    mutable std::map<std::tuple<RankId, RankId, std::uint32_t>, std::vector<PartShape>> sends_;
     mutable std::map<NcclGroupShape, std::unique_ptr<NcclTuning>> tunings_;
     mutable std::map<std::vector<RankId>, Group, MembersLess> groups_;
     mutable std::map<ChoiceKey, NcclChoice> choices_;

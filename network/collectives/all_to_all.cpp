@@ -11,6 +11,7 @@ template <class Visit>
 void for_each_flow(const Fabric& fabric,
                    const GroupLayout& layout,
                    std::uint64_t purpose,
+                   Connections* connections,
                    Visit visit) {
     std::vector<RankId> ranks;
     for (const auto& node : layout.nodes()) {
@@ -25,10 +26,14 @@ void for_each_flow(const Fabric& fabric,
             }
             path.clear();
             const std::uint64_t label = flow_label(from, to, 0, purpose);
+            const LinkState state = connections != nullptr ? connections->state() : LinkState{};
             if (nvlink) {
-                fabric.route_pxn(from, to, label, path);
+                fabric.route_pxn(from, to, label, path, state);
             } else {
-                fabric.route(from, to, label, path);
+                fabric.route(from, to, label, path, 0, state);
+            }
+            if (connections != nullptr) {
+                connections->opened(path);
             }
             visit(path);
         }
@@ -39,18 +44,20 @@ void for_each_flow(const Fabric& fabric,
 
 std::vector<PartShape> all_to_all_parts(const Fabric& fabric,
                                         const GroupLayout& layout,
-                                        std::uint64_t purpose) {
+                                        std::uint64_t purpose,
+                                        Connections* connections) {
     PartShape part{.footprint = {}, .divisor = layout.num_ranks(), .multiplicity = 1};
     constexpr std::uint32_t kManyRanks = 64;
     if (layout.num_ranks() <= kManyRanks) {
         FootprintBuilder builder;
-        for_each_flow(fabric, layout, purpose, [&](const Path& path) { builder.add(path, 1); });
+        for_each_flow(
+            fabric, layout, purpose, connections, [&](const Path& path) { builder.add(path, 1); });
         part.footprint = builder.take();
         return {part};
     }
     // The flows are many more than the links: count them in place.
     std::vector<std::uint32_t> flows(fabric.links().size(), 0);
-    for_each_flow(fabric, layout, purpose, [&](const Path& path) {
+    for_each_flow(fabric, layout, purpose, connections, [&](const Path& path) {
         for (const LinkId link : path.links) {
             flows[index(link)] += 1;
         }

@@ -14,6 +14,7 @@ namespace orrery {
 
 std::vector<PartShape> all_to_all_parts(const Fabric& fabric,
                                         const GroupLayout& layout,
-                                        std::uint64_t purpose);
+                                        std::uint64_t purpose,
+                                        Connections* connections = nullptr);
 
 }  // namespace orrery

@@ -18,7 +18,9 @@ std::uint64_t mixed(std::uint64_t x) {
 
 bool has_choice(const Fabric& fabric, const GroupLayout& layout) {
     const auto& spec = fabric.spec().fabric;
-    if (spec.routing != RoutingKind::ecmp || layout.num_nodes() < 2) {
+    const bool of_flows =
+        spec.routing == RoutingKind::ecmp || spec.routing == RoutingKind::adaptive;
+    if (!of_flows || layout.num_nodes() < 2) {
         return false;
     }
     for (std::uint32_t node = 0; node + 1 < layout.num_nodes(); ++node) {
@@ -36,10 +38,14 @@ std::uint64_t flow_label(RankId from, RankId to, std::uint32_t channel, std::uin
     return mixed(mixed(mixed(pair) ^ purpose) ^ channel);
 }
 
-ChannelRouter::ChannelRouter(const Fabric& fabric, const GroupLayout& layout, std::uint64_t purpose)
+ChannelRouter::ChannelRouter(const Fabric& fabric,
+                             const GroupLayout& layout,
+                             std::uint64_t purpose,
+                             Connections* connections)
     : fabric_(fabric),
       layout_(layout),
       purpose_(purpose),
+      connections_(connections),
       queue_pairs_(1),
       paths_differ_(has_choice(fabric, layout)) {
     // Where there is no choice all queue pairs take the same path.
@@ -74,7 +80,11 @@ void ChannelRouter::network_edge(RankId sender,
     const std::uint64_t label = flow_label(layout_.rail_rank(a, r), receiver, channel, purpose_);
     for (std::uint32_t qp = 0; qp < queue_pairs_; ++qp) {
         path_.clear();
-        fabric_.route_nics(from, to, label, path_, qp);
+        const LinkState state = connections_ != nullptr ? connections_->state() : LinkState{};
+        fabric_.route_nics(from, to, label, path_, qp, state);
+        if (connections_ != nullptr) {
+            connections_->opened(path_);
+        }
         out.add(path_, 1);
     }
 }

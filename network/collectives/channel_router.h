@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "network/collectives/connections.h"
 #include "network/collectives/footprint.h"
 #include "network/collectives/group_layout.h"
 
@@ -14,7 +15,11 @@ namespace orrery {
 class ChannelRouter {
 public:
     // `purpose` tells the flows of different communicators between the same GPUs apart.
-    ChannelRouter(const Fabric& fabric, const GroupLayout& layout, std::uint64_t purpose);
+    // Connections, if given, are opened there.
+    ChannelRouter(const Fabric& fabric,
+                  const GroupLayout& layout,
+                  std::uint64_t purpose,
+                  Connections* connections = nullptr);
 
     const Fabric& fabric() const { return fabric_; }
     const GroupLayout& layout() const { return layout_; }
@@ -40,6 +45,7 @@ private:
     const Fabric& fabric_;
     const GroupLayout& layout_;
     std::uint64_t purpose_;
+    Connections* connections_;
     std::uint32_t queue_pairs_;
     bool paths_differ_;
     mutable Path path_;  // scratch

@@ -43,7 +43,8 @@ Ends ends_of(const Fabric& fabric, RankId from, RankId to) {
 std::vector<PartShape> send_parts(const Fabric& fabric,
                                   RankId from,
                                   RankId to,
-                                  std::uint32_t channels) {
+                                  std::uint32_t channels,
+                                  Connections* connections) {
     ORRERY_CHECK(from != to && channels > 0);
     FootprintBuilder builder;
     if (fabric.node_of(from) == fabric.node_of(to)) {
@@ -53,17 +54,19 @@ std::vector<PartShape> send_parts(const Fabric& fabric,
         return {{.footprint = builder.take(), .divisor = 1, .multiplicity = 1}};
     }
     const Ends ends = ends_of(fabric, from, to);
-    const auto& network = fabric.spec().fabric;
-    const bool choice =
-        network.routing == RoutingKind::ecmp && fabric.num_paths(ends.out, ends.in) > 1;
-    const std::uint32_t queue_pairs = choice ? std::max(1u, network.qps_per_connection) : 1;
+    const bool choice = fabric.num_paths(ends.out, ends.in) > 1;
+    const std::uint32_t queue_pairs = choice ? std::max(1u, fabric.queue_pairs_apart()) : 1;
     std::vector<PartShape> parts;
     Path path;
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
         const std::uint64_t label = flow_label(from, to, channel, kPurpose);
         for (std::uint32_t qp = 0; qp < queue_pairs; ++qp) {
             path.clear();
-            fabric.route_nics(ends.out, ends.in, label, path, qp);
+            const LinkState state = connections != nullptr ? connections->state() : LinkState{};
+            fabric.route_nics(ends.out, ends.in, label, path, qp, state);
+            if (connections != nullptr) {
+                connections->opened(path);
+            }
             builder.add(ends.path, 1);
             builder.add(path, 1);
             parts.push_back({.footprint = builder.take(),

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "network/collectives/connections.h"
 #include "network/collectives/footprint.h"
 #include "network/fabric.h"
 
@@ -15,6 +16,7 @@ namespace orrery {
 std::vector<PartShape> send_parts(const Fabric& fabric,
                                   RankId from,
                                   RankId to,
-                                  std::uint32_t channels);
+                                  std::uint32_t channels,
+                                  Connections* connections = nullptr);
 
 }  // namespace orrery

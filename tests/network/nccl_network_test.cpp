@@ -132,6 +132,34 @@ TEST(NcclNetwork, AllToAllBetweenNodesIsLimitedByNics) {
                 1e-6);
 }
 
+// Adaptive routing opens each connection where there are fewest; it stays there.
+TEST(NcclNetwork, AdaptiveConnectionsSpreadEvenlyAndStay) {
+    ClusterSpec cluster = ecmp_cluster(8, dgx_h100());
+    const auto fullest = [&](RoutingKind routing) {
+        cluster.fabric.routing = routing;
+        const NcclNetwork network(built(cluster), {});
+        std::vector<std::uint32_t> flows(network.links().size(), 0);
+        std::uint32_t most = 0;
+        for (std::uint32_t gpu = 0; gpu < 32; ++gpu) {
+            const auto plan = network.plan_send(RankId{gpu}, RankId{gpu + 32}, Bytes(1 << 20));
+            const auto again = network.plan_send(RankId{gpu}, RankId{gpu + 32}, Bytes(1 << 20));
+            EXPECT_TRUE(plan.phases == again.phases);
+            for (const auto& part : plan.phases.at(0).parts) {
+                for (const auto& share : part.footprint) {
+                    const auto l = index(share.link);
+                    if (network.links()[l].link_class ==
+                        static_cast<std::uint16_t>(LinkClass::leaf_uplink)) {
+                        most = std::max(most, flows[l] += share.count);
+                    }
+                }
+            }
+        }
+        return most;
+    };
+    EXPECT_EQ(fullest(RoutingKind::adaptive), 2U);  // two channels a connection, as many uplinks
+    EXPECT_GT(fullest(RoutingKind::ecmp), 2U);
+}
+
 TEST(NcclNetwork, ChannelsNeverHoldMoreSmsThanThereAre) {
     const NcclNetwork network(built(cluster_of(1, dgx_h100(), with_nics(400_Gbps))),
                               {.compute_capability = 90, .num_sms = 10});
