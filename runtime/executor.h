@@ -10,6 +10,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/program.h"
 #include "engine/result.h"
@@ -47,6 +48,8 @@ public:
     virtual Communicator* world() = 0;
     // Of the device, in words.
     virtual std::string device_name() const = 0;
+    // What a report may tell of how the device runs the Program: memory, graphs. Lines.
+    virtual std::vector<std::string> notes() const { return {}; }
 
     // From now on kernels are timed; null: no longer.
     void measure(OpTimes* times) { times_ = times; }

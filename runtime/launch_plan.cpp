@@ -174,10 +174,27 @@ private:
             }
         }
         std::reverse(launch.waits.begin(), launch.waits.end());
+        launch.reserved_sms = sms_held_beside(stream);
         known[stream] = self;
         last_[stream] = self;
         known_at_.push_back(known);
         plan_.launches.push_back(std::move(launch));
+    }
+
+    // By collectives that were launched and need not have ended.
+    std::uint16_t sms_held_beside(std::size_t stream) const {
+        std::uint16_t most = 0;
+        for (std::size_t s = 0; s < kNumStreams; ++s) {
+            if (s == stream || last_[s] == kNone || known_[stream][s] >= last_[s]) {
+                continue;
+            }
+            const Launch& other = plan_.launches[static_cast<std::size_t>(last_[s])];
+            const Op& op = rank_.op(other.slot, other.op);
+            if (op.kind == OpKind::collective) {
+                most = std::max(most, rank_.program().collectives[op.payload].sm_limit);
+            }
+        }
+        return most;
     }
 
     const RankProgram& rank_;

@@ -22,6 +22,8 @@ struct Launch {
     StreamId stream{};
     std::vector<std::uint32_t> waits{};  // earlier launches of other streams
     bool awaited = false;                // by a later launch of another stream
+    // SMs that collectives of other streams may hold meanwhile, where the Program limits them.
+    std::uint16_t reserved_sms = 0;
     // Tensors of the slot that the op adds to before anything was written there: they begin at
     // zero.
     std::vector<TensorId> begin_at_zero{};

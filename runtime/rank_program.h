@@ -35,6 +35,7 @@ public:
 
     // Where plan().bytes() of the device's memory begin.
     void set_arena(std::byte* arena) { arena_ = arena; }
+    std::byte* arena() const { return arena_; }
 
     // A tensor that outlives slots; empty if this rank has none.
     TensorView instance(TensorId tensor, std::int32_t micro_batch = -1) const;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products on a GPU by cuBLASLt: inputs in fp32 or bf16, sums in fp32. Descriptors are made
+// once a shape. Which of the library's algorithms runs is measured once a shape, among those that
+// its heuristic proposes, and kept in a file (gemm_algorithms.h).
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "engine/result.h"
+#include "kernels/gemm/gemm_layout.h"
+
+struct CUstream_st;  // cudaStream_t is CUstream_st*
+
+namespace orrery {
+
+inline constexpr std::int64_t kGemmWorkspaceBytes = std::int64_t{32} << 20;
+
+// Addresses on the device, of the request's operands.
+struct GemmPointers {
+    const void* a = nullptr;
+    const void* b = nullptr;
+    void* c = nullptr;
+    const void* bias = nullptr;  // of epilogues bias and gelu
+    void* aux = nullptr;         // pre-activations: written by gelu, read by dgelu
+};
+
+struct CudaGemmOptions {
+    std::string device;  // the algorithms are of this device's name
+    int num_sms = 0;
+    std::filesystem::path algorithms;  // the file; empty: none
+    void* workspace = nullptr;         // kGemmWorkspaceBytes of device memory
+};
+
+class CudaGemm {
+public:
+    // On the current device.
+    static Result<std::unique_ptr<CudaGemm>> create(const CudaGemmOptions& options);
+    virtual ~CudaGemm() = default;
+
+    // Measures the algorithms for this product unless that is done or read from the file. C is
+    // overwritten. Not while a graph is captured.
+    virtual Result<void> prepare(const GemmRequest& request,
+                                 const GemmPointers& pointers,
+                                 CUstream_st* stream) = 0;
+    virtual Result<void> run(const GemmRequest& request,
+                             const GemmPointers& pointers,
+                             CUstream_st* stream) = 0;
+    // Writes what was measured.
+    virtual Result<void> save() = 0;
+    virtual std::string version() const = 0;
+    // Products that were measured by this object, not read.
+    virtual std::size_t measured() const = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// One GPU as an executor holds it: its memory, a CUDA stream for every stream of a Program, and
+// events. Streams that communicate go before the one that computes (stream priorities): a transfer
+// that has to wait for an SM would hold up other ranks. Freed as a whole when destroyed.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "engine/program.h"
+#include "engine/result.h"
+#include "models/segment_builder.h"
+#include "runtime/cuda/devices.h"
+
+namespace orrery {
+
+class CudaDevice {
+public:
+    static Result<std::unique_ptr<CudaDevice>> open(const CudaDeviceInfo& info);
+    ~CudaDevice();
+    CudaDevice(const CudaDevice&) = delete;
+    CudaDevice& operator=(const CudaDevice&) = delete;
+
+    const CudaDeviceInfo& info() const { return info_; }
+    cudaStream_t stream(StreamId id) const { return streams_[index(id)]; }
+
+    // Device memory; zero bytes are a null pointer. Errors say how much there was.
+    Result<std::byte*> allocate(std::int64_t bytes, const std::string& what);
+    // Memory of the host that the device copies from and to without the host's help.
+    Result<std::byte*> allocate_pinned(std::int64_t bytes);
+    // For waits between streams, or with times.
+    Result<cudaEvent_t> make_event(bool timed);
+
+private:
+    explicit CudaDevice(const CudaDeviceInfo& info) : info_(info) {}
+
+    CudaDeviceInfo info_;
+    std::array<cudaStream_t, kNumStreams> streams_{};
+    std::vector<void*> device_memory_;
+    std::vector<void*> pinned_memory_;
+    std::vector<cudaEvent_t> events_;
+};
+
+}  // namespace orrery

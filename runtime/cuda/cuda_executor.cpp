@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/cuda_executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/check.h"
+#include "runtime/cuda/cuda_kernels.h"
+#include "runtime/cuda/cuda_result.h"
+#include "runtime/gemm_request.h"
+#include "runtime/kernel_operands.h"
+
+namespace orrery {
+namespace {
+
+bool is_gemm(const Program& program, const Op& op) {
+    return op.kind == OpKind::kernel && program.kernels[op.payload].kind == KernelKind::gemm;
+}
+
+// Tensors that touch are set to zero by one call.
+std::vector<TensorView> joined(std::vector<TensorView> views) {
+    std::ranges::sort(views, {}, &TensorView::data);
+    std::vector<TensorView> result;
+    for (const TensorView& view : views) {
+        const std::int64_t bytes = view.size * size_bytes(view.dtype);
+        if (bytes == 0) {
+            continue;
+        }
+        // Up to the alignment of tensors nothing else lies between two.
+        if (!result.empty() &&
+            view.data - (result.back().data + result.back().size) < kTensorAlignment) {
+            result.back().size = view.data + bytes - result.back().data;
+        } else {
+            result.push_back({view.data, Dtype::uint8, bytes});
+        }
+    }
+    return result;
+}
+
+std::string gib(std::int64_t bytes) {
+    return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / 0x1p30);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CudaExecutor>> CudaExecutor::create(const Program& program,
+                                                           RankId rank,
+                                                           Transport* transport,
+                                                           const CudaOptions& options) {
+    std::unique_ptr<CudaExecutor> executor{new CudaExecutor(program, rank, options)};
+    if (const Result<void> done = executor->set_up(transport); !done) {
+        return unexpected<Error>(done.error());
+    }
+    return executor;
+}
+
+CudaExecutor::~CudaExecutor() {
+    communicators_.reset();  // aborts what the device may still wait in
+    for (auto& [walk, prepared] : prepared_) {
+        for (const cudaGraphExec_t instance : prepared.instances) {
+            if (instance != nullptr) {
+                cudaGraphExecDestroy(instance);
+            }
+        }
+    }
+}
+
+std::string CudaExecutor::why_not(const Op& op) const {
+    if (op.kind != OpKind::kernel) {
+        return world_ ? why_not_nccl(program(), rank(), op)
+                      : "communication needs a transport between the ranks";
+    }
+    const std::string wrong = check_kernel_operands(program(), op);
+    return !wrong.empty() || is_gemm(program(), op)
+               ? wrong
+               : why_not_on_cuda(program().kernels[op.payload]);
+}
+
+Result<void> CudaExecutor::set_up(Transport* transport) {
+    const auto devices = cuda_devices();
+    if (!devices) {
+        return unexpected<Error>(devices.error());
+    }
+    if (options_.ordinal >= static_cast<int>(devices->size())) {
+        return fail(
+            "",
+            fmt::format("GPU {} is asked for, and {} answer", options_.ordinal, devices->size()));
+    }
+    auto device = CudaDevice::open((*devices)[static_cast<std::size_t>(options_.ordinal)]);
+    if (!device) {
+        return unexpected<Error>(device.error());
+    }
+    device_ = std::move(*device);
+    mirrors_ = std::make_unique<HostMirrors>(*device_, rank_);
+    if (transport != nullptr && program().num_ranks() > 1) {
+        std::vector<std::uint32_t> everybody;
+        for (std::uint32_t r = 0; r < program().num_ranks(); ++r) {
+            everybody.push_back(r);
+        }
+        world_ = std::make_unique<Communicator>(*transport, std::move(everybody), 0);
+    }
+    Result<void> done = rank_.check_ops([&](const Op& op) { return why_not(op); });
+    done = done ? allocate() : done;
+    done = done ? choose_gemm_algorithms() : done;
+    return done && world_ ? join_ranks(*transport) : done;
+}
+
+Result<void> CudaExecutor::allocate() {
+    auto arena = device_->allocate(plan().bytes(), "the tensors of a training step");
+    if (!arena) {
+        return unexpected<Error>(arena.error());
+    }
+    rank_.set_arena(*arena);
+    zeroed_ = joined(rank_.zero_before_step());
+    for (std::uint32_t s = 0; s < role().slots.size(); ++s) {
+        for (const Op& op : program().segment_of(role().slots[s]).ops) {
+            StreamMemory& memory = memory_[index(op.stream)];
+            if (op.kind != OpKind::kernel) {
+                const TransferPlan sizes =
+                    plan_transfer(program(), rank(), op, rank_.bind_transfer(s, op), nullptr);
+                memory.staging_bytes = std::max(memory.staging_bytes, sizes.staging_bytes);
+            } else if (!is_gemm(program(), op)) {
+                memory.scratch_bytes =
+                    std::max(memory.scratch_bytes, scratch_bytes_on_cuda(rank_.bind_kernel(s, op)));
+            }
+        }
+    }
+    for (StreamMemory& memory : memory_) {
+        auto scratch = device_->allocate(memory.scratch_bytes, "scratch memory of kernels");
+        auto staging = device_->allocate(memory.staging_bytes, "staging of collectives");
+        if (!scratch || !staging) {
+            return unexpected<Error>(scratch ? staging.error() : scratch.error());
+        }
+        memory.scratch = *scratch;
+        memory.staging = *staging;
+    }
+    for (cudaEvent_t* event : {&start_, &end_}) {
+        auto made = device_->make_event(true);
+        if (!made) {
+            return unexpected<Error>(made.error());
+        }
+        *event = *made;
+    }
+    for (cudaEvent_t& event : stream_ends_) {
+        auto made = device_->make_event(false);
+        if (!made) {
+            return unexpected<Error>(made.error());
+        }
+        event = *made;
+    }
+    return {};
+}
+
+// Before there is anything in the arena: measuring overwrites it. Numbers that are not zero, since
+// products of zeros draw less power and run faster than real ones.
+Result<void> CudaExecutor::choose_gemm_algorithms() {
+    constexpr int kByte = 0x3C;  // bf16 and fp32 of about 0.0115
+    auto workspace = device_->allocate(kGemmWorkspaceBytes, "the workspace of cuBLASLt");
+    if (!workspace) {
+        return unexpected<Error>(workspace.error());
+    }
+    auto gemm = CudaGemm::create({.device = device_->info().name,
+                                  .num_sms = device_->info().multiprocessors,
+                                  .algorithms = options_.gemm_algorithms,
+                                  .workspace = *workspace});
+    if (!gemm) {
+        return unexpected<Error>(gemm.error());
+    }
+    gemm_ = std::move(*gemm);
+    const auto bytes = static_cast<std::size_t>(plan().bytes());
+    std::byte* const arena = rank_.arena();
+    const cudaStream_t stream = device_->stream(kComputeStream);
+    Result<void> done = cuda_result(cudaMemsetAsync(arena, kByte, bytes, stream), "the arena");
+    const LaunchPlan launches = plan_launches(rank_, Walk::step);
+    for (const Launch& launch : launches.launches) {
+        const Op& op = rank_.op(launch.slot, launch.op);
+        if (done && is_gemm(program(), op)) {
+            const BoundOp bound = rank_.bind_kernel(launch.slot, op);
+            done = at(launch,
+                      gemm_->prepare(gemm_request(bound, launch.reserved_sms),
+                                     {.a = bound.reads[0].view.data,
+                                      .b = bound.reads[1].view.data,
+                                      .c = bound.output().view.data,
+                                      .bias = bound.reads.back().view.data},
+                                     stream));
+        }
+    }
+    done = done ? gemm_->save() : done;
+    done = done ? cuda_result(cudaMemsetAsync(arena, 0, bytes, stream), "the arena") : done;
+    return done ? cuda_result(cudaStreamSynchronize(stream), device_->info().name) : done;
+}
+
+Result<void> CudaExecutor::join_ranks(Transport& transport) {
+    auto nccl = open_nccl();
+    if (!nccl) {
+        return unexpected<Error>(nccl.error());
+    }
+    nccl_ = std::move(*nccl);
+    auto joined = NcclCommunicators::create(
+        *nccl_, nccl_communicators(program(), rank()), transport, {.deadline = options_.deadline});
+    if (!joined) {
+        return unexpected<Error>(joined.error());
+    }
+    communicators_ = std::move(*joined);
+    return {};
+}
+
+TensorView CudaExecutor::view(TensorId tensor, std::int32_t micro_batch) {
+    auto opened = mirrors_->open(tensor, micro_batch, true);
+    error_ = opened ? error_ : std::optional{opened.error()};
+    ORRERY_CHECK(opened || error_);
+    return opened ? *opened : TensorView{};
+}
+
+ConstTensorView CudaExecutor::read(TensorId tensor, std::int32_t micro_batch) {
+    auto opened = mirrors_->open(tensor, micro_batch, false);
+    error_ = opened ? error_ : std::optional{opened.error()};
+    return opened ? *opened : TensorView{};
+}
+
+std::vector<std::string> CudaExecutor::notes() const {
+    std::int64_t beside = kGemmWorkspaceBytes;
+    for (const StreamMemory& memory : memory_) {
+        beside += memory.scratch_bytes + memory.staging_bytes;
+    }
+    std::vector<std::string> lines{
+        fmt::format("{} of tensors, {} of workspace", gib(plan().bytes()), gib(beside)),
+        fmt::format(
+            "{} matrix products measured, cuBLASLt {}", gemm_->measured(), gemm_->version())};
+    const auto step = prepared_.find(Walk::step);
+    if (step != prepared_.end() && !step->second.instances.empty()) {
+        const GraphPlan& graphs = step->second.graphs;
+        lines.push_back(fmt::format("{:.1f} % of {} kernels a step in graphs",
+                                    100 * graphs.share_in_graphs(),
+                                    graphs.total_kernels()));
+        for (std::size_t r = 1; r < kNumEagerReasons; ++r) {
+            if (graphs.kernels[r] > 0) {
+                lines.push_back(fmt::format("  {} launched by themselves: {}",
+                                            graphs.kernels[r],
+                                            name(static_cast<EagerReason>(r))));
+            }
+        }
+    }
+    return lines;
+}
+
+}  // namespace orrery

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes a Program on one GPU: the launches of a plan on the device's streams, with events where
+// one stream waits for another. All tensors lie in one allocation by the same MemoryPlan that
+// memory is predicted with; beside it are scratch memory of kernels, the workspace of cuBLASLt, and
+// staging for layouts that a collective can't take as they lie.
+//
+// The first run of a walk launches every op: connections are made, kernels loaded. The second
+// captures the pieces of its GraphPlan, and from then on those are replayed. Runs in which kernels
+// are timed launch every op again.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/gemm/gemm_cuda.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/host_mirrors.h"
+#include "runtime/cuda/nccl_communicators.h"
+#include "runtime/executor.h"
+#include "runtime/graph_plan.h"
+
+namespace orrery {
+
+struct CudaOptions {
+    int ordinal = 0;                              // of the machine's GPUs
+    std::filesystem::path gemm_algorithms;        // kernels/gemm/gemm_algorithms.h; empty: none
+    std::chrono::milliseconds deadline{120'000};  // of waiting for other ranks
+    bool graphs = true;
+};
+
+class CudaExecutor final : public Executor {
+public:
+    // `transport` joins the Program's ranks and must outlive the executor; null for one rank.
+    static Result<std::unique_ptr<CudaExecutor>> create(const Program& program,
+                                                        RankId rank,
+                                                        Transport* transport,
+                                                        const CudaOptions& options);
+    ~CudaExecutor() override;
+
+    TensorView view(TensorId tensor, std::int32_t micro_batch = -1) override;
+    ConstTensorView read(TensorId tensor, std::int32_t micro_batch = -1) override;
+    Communicator* world() override { return world_.get(); }
+    std::string device_name() const override { return device_->info().name; }
+    std::vector<std::string> notes() const override;
+
+private:
+    // What is kept of a walk between its runs.
+    struct Prepared {
+        std::vector<cudaEvent_t> events;  // by launch; null where nobody waits
+        GraphPlan graphs;
+        std::vector<cudaGraphExec_t> instances;  // by piece; null where it is not a graph
+        std::int64_t runs = 0;
+    };
+    struct Timing {
+        std::uint32_t kernel = 0;
+        cudaEvent_t begin = nullptr;
+        cudaEvent_t end = nullptr;
+    };
+
+    CudaExecutor(const Program& program, RankId rank, const CudaOptions& options)
+        : Executor(program, rank), options_(options) {}
+    Result<void> set_up(Transport* transport);
+    Result<void> allocate();
+    Result<void> join_ranks(Transport& transport);
+    Result<void> choose_gemm_algorithms();
+    std::string why_not(const Op& op) const;
+
+    Result<void> run_launches(Walk walk, const LaunchPlan& plan) override;
+    Result<void> prepare(Prepared& prepared, const LaunchPlan& plan);
+    Result<void> begin(Walk walk, const LaunchPlan& plan);
+    Result<void> run_piece(Prepared& prepared, const LaunchPlan& plan, std::size_t piece);
+    Result<void> capture(Prepared& prepared, const LaunchPlan& plan, std::size_t piece);
+    Result<void> launch_all(const Prepared& prepared, const LaunchPlan& plan);
+    Result<void> close_gate();
+    void open_gate();
+    Result<void> wait_for(const Prepared& prepared, const Launch& launch);
+    Result<void> record(const Prepared& prepared, const LaunchPlan& plan, std::uint32_t launch);
+    Result<void> run_launch(const Launch& launch);
+    Result<void> run_kernel(const Launch& launch, const Op& op);
+    Result<void> run_gemm(const Launch& launch, const BoundOp& op);
+    Result<void> run_transfer(const Launch& launch, const Op& op);
+    Result<void> zero(const TensorView& view, cudaStream_t stream);
+    Result<void> end(const LaunchPlan& plan);
+    Result<void> take_times();
+    Result<void> at(const Launch& launch, Result<void> done) const;
+
+    CudaOptions options_;
+    std::unique_ptr<CudaDevice> device_;  // first in, last out
+    std::unique_ptr<HostMirrors> mirrors_;
+    std::unique_ptr<CudaGemm> gemm_;
+    std::unique_ptr<NcclLibrary> nccl_;
+    std::unique_ptr<NcclCommunicators> communicators_;
+    std::unique_ptr<Communicator> world_;
+    std::vector<TensorView> zeroed_;  // at the begin of a step, neighbours as one
+    struct StreamMemory {
+        std::byte* scratch = nullptr;
+        std::int64_t scratch_bytes = 0;
+        std::byte* staging = nullptr;
+        std::int64_t staging_bytes = 0;
+    };
+    std::array<StreamMemory, kNumStreams> memory_{};
+    std::map<Walk, Prepared> prepared_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, TransferPlan> transfers_;  // by slot and op
+    cudaEvent_t start_ = nullptr;
+    cudaEvent_t end_ = nullptr;
+    std::array<cudaEvent_t, kNumStreams> stream_ends_{};
+    bool timing_ = false;  // this run's kernels
+    std::vector<Timing> timings_;
+    std::size_t timings_used_ = 0;
+    std::unique_ptr<std::atomic<bool>> gate_;  // that the device waits at, while timing
+    std::vector<std::unique_ptr<std::atomic<bool>>> opened_gates_;
+    std::optional<Error> error_;  // of a copy that could not say so, or of a run
+};
+
+}  // namespace orrery

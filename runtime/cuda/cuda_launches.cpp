@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a CudaExecutor runs the launches of a plan.
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "engine/check.h"
+#include "runtime/cuda/cuda_executor.h"
+#include "runtime/cuda/cuda_kernels.h"
+#include "runtime/cuda/cuda_result.h"
+#include "runtime/gemm_request.h"
+
+namespace orrery {
+namespace {
+
+// Of runs in which kernels are timed: the second and third, then one in so many.
+constexpr std::int64_t kTimedEvery = 32;
+
+bool is_timed(std::int64_t run) {
+    return run == 1 || run == 2 || (run > 2 && run % kTimedEvery == 0);
+}
+
+// The device waits at a gate until the host has enqueued so many more launches, so that what lies
+// between two events is the kernel and not the host. Three commands each stay below the thousand
+// that a stream takes before it makes the host wait.
+constexpr std::uint32_t kLaunchesPerGate = 200;
+
+// A transfer's waits for other ranks need the host's eye.
+EagerReason why_eager(const Op& op) {
+    return op.kind == OpKind::kernel ? EagerReason::none : EagerReason::communication;
+}
+
+}  // namespace
+
+Result<void> CudaExecutor::at(const Launch& launch, Result<void> done) const {
+    if (!done) {
+        done.error().what = rank_.describe(launch.slot, rank_.op(launch.slot, launch.op)) + ": " +
+                            done.error().what;
+    }
+    return done;
+}
+
+Result<void> CudaExecutor::run_launches(Walk walk, const LaunchPlan& plan) {
+    if (error_) {
+        return unexpected<Error>(*error_);
+    }
+    Prepared& prepared = prepared_[walk];
+    timing_ = times_ != nullptr && walk == Walk::step && is_timed(prepared.runs);
+    timings_used_ = 0;
+    Result<void> done = prepare(prepared, plan);
+    done = done ? begin(walk, plan) : done;
+    if (done && (prepared.runs == 0 || timing_ || !options_.graphs)) {
+        done = launch_all(prepared, plan);
+    } else {
+        for (std::size_t p = 0; done && p < prepared.graphs.pieces.size(); ++p) {
+            done = run_piece(prepared, plan, p);
+        }
+    }
+    done = done ? end(plan) : done;
+    if (done) {
+        opened_gates_.clear();
+    }
+    done = done && timing_ ? take_times() : done;
+    ++prepared.runs;
+    mirrors_->after_run();
+    if (!done) {
+        if (communicators_) {
+            communicators_->abort(done.error().what);
+        }
+        error_ = done.error();
+    }
+    return done;
+}
+
+Result<void> CudaExecutor::prepare(Prepared& prepared, const LaunchPlan& plan) {
+    if (prepared.events.size() != plan.launches.size()) {
+        prepared.events.assign(plan.launches.size(), nullptr);
+        for (std::size_t i = 0; i < plan.launches.size(); ++i) {
+            if (!plan.launches[i].awaited) {
+                continue;
+            }
+            auto event = device_->make_event(false);
+            if (!event) {
+                return unexpected<Error>(event.error());
+            }
+            prepared.events[i] = *event;
+        }
+    }
+    if (prepared.instances.empty() && prepared.runs > 0 && options_.graphs && !timing_) {
+        prepared.graphs = plan_graphs(rank_, plan, why_eager);
+        prepared.instances.assign(prepared.graphs.pieces.size(), nullptr);
+    }
+    return {};
+}
+
+// What the host wrote, zeros where sums begin; then every stream may start.
+Result<void> CudaExecutor::begin(Walk walk, const LaunchPlan& plan) {
+    const cudaStream_t compute = device_->stream(kComputeStream);
+    Result<void> done = mirrors_->upload(compute);
+    for (std::size_t i = 0; walk != Walk::gather_parameters && done && i < zeroed_.size(); ++i) {
+        done = zero(zeroed_[i], compute);
+    }
+    done = done ? cuda_result(cudaEventRecord(start_, compute), "the begin of a step") : done;
+    for (const StreamId stream : plan.streams) {
+        if (done && stream != kComputeStream) {
+            done = cuda_result(cudaStreamWaitEvent(device_->stream(stream), start_, 0),
+                               "the begin of a step");
+        }
+    }
+    return done;
+}
+
+Result<void> CudaExecutor::zero(const TensorView& view, cudaStream_t stream) {
+    return cuda_result(
+        cudaMemsetAsync(
+            view.data, 0, static_cast<std::size_t>(view.size * size_bytes(view.dtype)), stream),
+        "setting a sum to zero");
+}
+
+Result<void> CudaExecutor::wait_for(const Prepared& prepared, const Launch& launch) {
+    for (const std::uint32_t wait : launch.waits) {
+        const Result<void> done = cuda_result(
+            cudaStreamWaitEvent(device_->stream(launch.stream), prepared.events[wait], 0),
+            "a wait between streams");
+        if (!done) {
+            return at(launch, done);
+        }
+    }
+    return {};
+}
+
+Result<void> CudaExecutor::record(const Prepared& prepared,
+                                  const LaunchPlan& plan,
+                                  std::uint32_t launch) {
+    const Launch& of = plan.launches[launch];
+    return of.awaited ? at(of,
+                           cuda_result(
+                               cudaEventRecord(prepared.events[launch], device_->stream(of.stream)),
+                               "an event"))
+                      : Result<void>{};
+}
+
+Result<void> CudaExecutor::launch_all(const Prepared& prepared, const LaunchPlan& plan) {
+    // With other ranks a closed gate could hold up what the host waits for.
+    const bool gated = timing_ && !communicators_;
+    Result<void> done;
+    for (std::uint32_t i = 0; done && i < plan.launches.size(); ++i) {
+        if (gated && i % kLaunchesPerGate == 0) {
+            done = close_gate();
+        }
+        done = done ? wait_for(prepared, plan.launches[i]) : done;
+        done = done ? run_launch(plan.launches[i]) : done;
+        done = done ? record(prepared, plan, i) : done;
+    }
+    open_gate();
+    return done;
+}
+
+// Behind what was enqueued since the last one, which is opened.
+Result<void> CudaExecutor::close_gate() {
+    auto next = std::make_unique<std::atomic<bool>>(false);
+    const auto wait = [](void* gate) {
+        while (!static_cast<std::atomic<bool>*>(gate)->load(std::memory_order_acquire)) {
+            std::this_thread::yield();
+        }
+    };
+    Result<void> done = cuda_result(
+        cudaLaunchHostFunc(device_->stream(kComputeStream), wait, next.get()), "timing kernels");
+    open_gate();
+    if (done) {
+        gate_ = std::move(next);
+    }
+    return done;
+}
+
+void CudaExecutor::open_gate() {
+    if (gate_) {
+        gate_->store(true, std::memory_order_release);
+        opened_gates_.push_back(std::move(gate_));  // the device may look at it until the end
+    }
+}
+
+Result<void> CudaExecutor::run_piece(Prepared& prepared,
+                                     const LaunchPlan& plan,
+                                     std::size_t number) {
+    const GraphPiece& piece = prepared.graphs.pieces[number];
+    const Launch& first = plan.launches[piece.launches.front()];
+    Result<void> done = wait_for(prepared, first);
+    if (piece.eager != EagerReason::none) {
+        done = done ? run_launch(first) : done;
+    } else {
+        if (done && prepared.instances[number] == nullptr) {
+            done = capture(prepared, plan, number);
+        }
+        done = done ? at(first,
+                         cuda_result(cudaGraphLaunch(prepared.instances[number],
+                                                     device_->stream(first.stream)),
+                                     "a graph"))
+                    : done;
+    }
+    return done ? record(prepared, plan, piece.launches.back()) : done;
+}
+
+Result<void> CudaExecutor::capture(Prepared& prepared, const LaunchPlan& plan, std::size_t number) {
+    const GraphPiece& piece = prepared.graphs.pieces[number];
+    const Launch& first = plan.launches[piece.launches.front()];
+    const cudaStream_t stream = device_->stream(first.stream);
+    Result<void> done = cuda_result(
+        cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing a graph");
+    if (!done) {
+        return at(first, done);
+    }
+    for (const std::uint32_t i : piece.launches) {
+        done = done ? run_launch(plan.launches[i]) : done;
+    }
+    // The capture is ended in any case: the stream is of no use before.
+    cudaGraph_t graph = nullptr;
+    const Result<void> ended =
+        cuda_result(cudaStreamEndCapture(stream, &graph), "capturing a graph");
+    done = done ? ended : done;
+    done = done ? cuda_result(cudaGraphInstantiate(&prepared.instances[number], graph, 0),
+                              "making a graph")
+                : done;
+    if (graph != nullptr) {
+        cudaGraphDestroy(graph);
+    }
+    return at(first, done);
+}
+
+Result<void> CudaExecutor::run_launch(const Launch& launch) {
+    const Op& op = rank_.op(launch.slot, launch.op);
+    const cudaStream_t stream = device_->stream(launch.stream);
+    Result<void> done;
+    for (const TensorId sum : launch.begin_at_zero) {
+        done = done ? zero(rank_.operand(launch.slot, sum), stream) : done;
+    }
+    if (done) {
+        done = op.kind == OpKind::kernel ? run_kernel(launch, op) : run_transfer(launch, op);
+    }
+    return at(launch, done);
+}
+
+Result<void> CudaExecutor::run_kernel(const Launch& launch, const Op& op) {
+    const BoundOp bound = rank_.bind_kernel(launch.slot, op);
+    const cudaStream_t stream = device_->stream(launch.stream);
+    Timing* timing = nullptr;
+    if (timing_) {
+        if (timings_used_ == timings_.size()) {
+            auto begin = device_->make_event(true);
+            auto end = device_->make_event(true);
+            if (!begin || !end) {
+                return unexpected<Error>(begin ? end.error() : begin.error());
+            }
+            timings_.push_back({.kernel = 0, .begin = *begin, .end = *end});
+        }
+        timing = &timings_[timings_used_++];
+        timing->kernel = op.payload;
+        cudaEventRecord(timing->begin, stream);
+    }
+    Result<void> done;
+    if (bound.call.kind == KernelKind::gemm) {
+        done = run_gemm(launch, bound);
+    } else {
+        const StreamMemory& memory = memory_[index(launch.stream)];
+        device::CudaQueue queue{stream, memory.scratch, memory.scratch_bytes};
+        run_on_cuda(queue, bound);
+        done = cuda_result(static_cast<cudaError_t>(queue.error()), "a kernel");
+    }
+    if (timing != nullptr) {
+        cudaEventRecord(timing->end, stream);
+    }
+    return done;
+}
+
+Result<void> CudaExecutor::run_gemm(const Launch& launch, const BoundOp& op) {
+    return gemm_->run(gemm_request(op, launch.reserved_sms),
+                      {.a = op.reads[0].view.data,
+                       .b = op.reads[1].view.data,
+                       .c = op.output().view.data,
+                       .bias = op.reads.back().view.data},
+                      device_->stream(launch.stream));
+}
+
+Result<void> CudaExecutor::run_transfer(const Launch& launch, const Op& op) {
+    const cudaStream_t stream = device_->stream(launch.stream);
+    const auto [place, fresh] = transfers_.try_emplace({launch.slot, launch.op});
+    if (fresh) {
+        place->second = plan_transfer(program(),
+                                      rank(),
+                                      op,
+                                      rank_.bind_transfer(launch.slot, op),
+                                      memory_[index(launch.stream)].staging);
+    }
+    const TransferPlan& plan = place->second;
+    const auto copy = [&](const DeviceCopy& c) {
+        const auto bytes = [&](std::int64_t elements) {
+            return static_cast<std::size_t>(elements * c.element);
+        };
+        return cuda_result(cudaMemcpy2DAsync(c.to + c.shape.to * c.element,
+                                             bytes(c.shape.to_pitch),
+                                             c.from + c.shape.from * c.element,
+                                             bytes(c.shape.from_pitch),
+                                             bytes(c.shape.width),
+                                             static_cast<std::size_t>(c.shape.rows),
+                                             cudaMemcpyDeviceToDevice,
+                                             stream),
+                           "a copy for a collective");
+    };
+    Result<void> done;
+    for (const DeviceCopy& c : plan.before) {
+        done = done ? copy(c) : done;
+    }
+    done = done ? communicators_->enqueue(plan, stream) : done;
+    for (const DeviceCopy& c : plan.after) {
+        done = done ? copy(c) : done;
+    }
+    for (const DeviceSum& sum : plan.sums) {
+        const StreamMemory& memory = memory_[index(launch.stream)];
+        device::CudaQueue queue{stream, memory.scratch, memory.scratch_bytes};
+        add_on_cuda(queue, sum.from, sum.to);
+        done = done ? cuda_result(static_cast<cudaError_t>(queue.error()), "a sum") : done;
+    }
+    return done;
+}
+
+// Joins the streams and waits, while errors of other ranks and the deadline are watched.
+Result<void> CudaExecutor::end(const LaunchPlan& plan) {
+    const cudaStream_t compute = device_->stream(kComputeStream);
+    Result<void> done;
+    for (const StreamId stream : plan.streams) {
+        if (stream == kComputeStream || !done) {
+            continue;
+        }
+        const cudaEvent_t event = stream_ends_[index(stream)];
+        done = cuda_result(cudaEventRecord(event, device_->stream(stream)), "the end of a step");
+        done =
+            done ? cuda_result(cudaStreamWaitEvent(compute, event, 0), "the end of a step") : done;
+    }
+    done = done ? cuda_result(cudaEventRecord(end_, compute), "the end of a step") : done;
+    if (!done || !communicators_) {
+        return done ? cuda_result(cudaEventSynchronize(end_), "a step") : done;
+    }
+    cudaError_t state = cudaErrorNotReady;
+    done = communicators_->wait([&] {
+        state = cudaEventQuery(end_);
+        return state != cudaErrorNotReady;
+    });
+    return done ? cuda_result(state, "a step") : done;
+}
+
+Result<void> CudaExecutor::take_times() {
+    for (std::size_t i = 0; i < timings_used_; ++i) {
+        float milliseconds = 0;
+        const Result<void> done =
+            cuda_result(cudaEventElapsedTime(&milliseconds, timings_[i].begin, timings_[i].end),
+                        "the time of a kernel");
+        if (!done) {
+            return done;
+        }
+        times_->add(timings_[i].kernel, 1e-3 * static_cast<double>(milliseconds));
+    }
+    return {};
+}
+
+}  // namespace orrery

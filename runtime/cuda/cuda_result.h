@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What CUDA's runtime returns, as values.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "engine/result.h"
+
+namespace orrery {
+
+inline Result<void> cuda_result(cudaError_t error, const std::string& what) {
+    return error == cudaSuccess
+               ? Result<void>{}
+               : fail("",
+                      what + ": " + cudaGetErrorString(error),
+                      error == cudaErrorMemoryAllocation ? "a smaller micro-batch, or more GPUs"
+                                                         : "");
+}
+
+}  // namespace orrery
