@@ -3,12 +3,21 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "engine/result.h"
 #include "runtime/executor.h"
 #include "runtime/training_job.h"
 
 namespace orrery {
+
+// What `automatic` means here: CUDA for a cluster of GPUs where a GPU answers, else the CPU. Says
+// why it is the CPU where it is not because the scenario says so.
+struct DecidedDevice {
+    DeviceChoice device = DeviceChoice::cpu;
+    std::string why;
+};
+DecidedDevice decide_device(DeviceChoice choice, bool cluster_of_gpus);
 
 // `automatic` must have been decided. An error if there is no such device here, or it can't run
 // the Program.

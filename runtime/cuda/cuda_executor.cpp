@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <thread>
 
 #include "engine/check.h"
 #include "runtime/cuda/cuda_kernels.h"
@@ -14,6 +15,9 @@
 
 namespace orrery {
 namespace {
+
+// Between two looks at the device and the other ranks, while the host waits for them.
+constexpr std::chrono::microseconds kBetweenLooks{20};
 
 bool is_gemm(const Program& program, const Op& op) {
     return op.kind == OpKind::kernel && program.kernels[op.payload].kind == KernelKind::gemm;
@@ -198,8 +202,12 @@ Result<void> CudaExecutor::join_ranks(Transport& transport) {
         return unexpected<Error>(nccl.error());
     }
     nccl_ = std::move(*nccl);
-    auto joined = NcclCommunicators::create(
-        *nccl_, nccl_communicators(program(), rank()), transport, {.deadline = options_.deadline});
+    auto joined = NcclCommunicators::create(*nccl_,
+                                            nccl_communicators(program(), rank()),
+                                            transport,
+                                            Patience{.deadline = options_.deadline, .pause = [] {
+                                                         std::this_thread::sleep_for(kBetweenLooks);
+                                                     }});
     if (!joined) {
         return unexpected<Error>(joined.error());
     }

@@ -360,6 +360,27 @@ private:
     std::uint32_t used_ = 0;  // the communicator of what is added
 };
 
+// A message is a whole tensor.
+std::string why_not_messages(const Program& program, const Op& op) {
+    const std::vector<SendRecvPart>& parts = program.send_recvs[op.payload].parts;
+    for (const bool sends : {true, false}) {
+        auto part = parts.begin();
+        for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+            const Operand& operand = program.operands[op.first_operand + i];
+            if ((operand.access == Access::read) != sends) {
+                continue;
+            }
+            part = std::find_if(
+                part, parts.end(), [&](const SendRecvPart& p) { return p.is_send == sends; });
+            if (part == parts.end() ||
+                (part++)->bytes != program.tensors[index(operand.tensor)].bytes) {
+                return "messages of parts of a tensor are not executed";
+            }
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, const Op& op) {
@@ -380,7 +401,7 @@ std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, c
 
 std::string why_not_nccl(const Program& program, RankId rank, const Op& op) {
     if (op.kind == OpKind::send_recv) {
-        return {};
+        return why_not_messages(program, op);
     }
     if (op.kind != OpKind::collective) {
         return "copies and host work are not executed";

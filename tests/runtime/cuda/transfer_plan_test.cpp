@@ -206,6 +206,7 @@ TEST(TransferPlan, MessagesGoToThePeersPositionOnTheAxis) {
     ParallelPlan plan = tiny_plan();
     plan.tensor_model_parallel_size = 2;
     plan.pipeline_model_parallel_size = 2;
+    plan.sequence_parallel = true;  // or stages would send halves of what they hold
     const Program program = lower(tiny_gpt(), plan);
     int sends = 0;
     for (const Segment& segment : program.segments) {
@@ -214,6 +215,7 @@ TEST(TransferPlan, MessagesGoToThePeersPositionOnTheAxis) {
                 continue;
             }
             for (const std::uint32_t rank : {1u, 3u}) {
+                EXPECT_EQ(why_not_nccl(program, static_cast<RankId>(rank), op), "");
                 OpMemory own{program, op, rank};
                 const TransferPlan t =
                     plan_transfer(program, static_cast<RankId>(rank), op, own.bound, nullptr);
@@ -225,6 +227,22 @@ TEST(TransferPlan, MessagesGoToThePeersPositionOnTheAxis) {
         }
     }
     EXPECT_GT(sends, 0);
+}
+
+TEST(TransferPlan, RefusesMessagesOfHalvesOfATensor) {
+    ParallelPlan plan = tiny_plan();
+    plan.tensor_model_parallel_size = 2;
+    plan.pipeline_model_parallel_size = 2;
+    const Program program = lower(tiny_gpt(), plan);
+    int refused = 0;
+    for (const Segment& segment : program.segments) {
+        for (const Op& op : segment.ops) {
+            refused += op.kind == OpKind::send_recv && !why_not_nccl(program, RankId{0}, op).empty()
+                           ? 1
+                           : 0;
+        }
+    }
+    EXPECT_GT(refused, 0);
 }
 
 }  // namespace

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The executor of a GPU on a simulated device (simulated_device.h): whatever order streams and
+// events leave open, its steps must have the bits of the CPU executor's.
+#include "runtime/cuda/cuda_executor.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/runtime/cuda/simulated_training.h"
+
+namespace orrery {
+namespace {
+
+TEST(CudaExecutor, TrainsToTheBitsOfTheCpu) {
+    for (const Dtype precision : {Dtype::fp32, Dtype::bf16}) {
+        for (const Transformer& model : {tiny_gpt(), tiny_llama()}) {
+            ParallelPlan plan = tiny_plan();
+            plan.precision = precision;
+            simulated::begin_device(7);
+            const TrainedRank gpu = train_rank(model, plan, DeviceChoice::cuda, nullptr);
+            EXPECT_GT(simulated::counts().graph_launches, 10);
+            EXPECT_EQ(gpu, train_rank(model, plan, DeviceChoice::cpu, nullptr));
+            EXPECT_NE(gpu.losses.back(), gpu.losses.front());
+        }
+    }
+}
+
+TEST(CudaExecutor, RanksTrainToTheBitsOfProcessesOnTheCpu) {
+    for (const ParallelCase& c : parallel_cases()) {
+        const std::vector<TrainedRank> cpu = train_ranks(c.plan, DeviceChoice::cpu, 0);
+        EXPECT_EQ(train_ranks(c.plan, DeviceChoice::cuda, 1), cpu) << c.name;
+    }
+}
+
+TEST(CudaExecutor, TooLittleMemorySaysHowMuchIsMissing) {
+    simulated::begin_device(1);
+    simulated::limit_memory(1000);
+    const Program program = lower(tiny_gpt(), tiny_plan());
+    const auto executor = CudaExecutor::create(program, RankId{0}, nullptr, {});
+    ASSERT_FALSE(executor);
+    EXPECT_NE(executor.error().what.find("GiB"), std::string::npos) << executor.error().what;
+    EXPECT_FALSE(executor.error().hint.empty());
+}
+
+TEST(CudaExecutor, AGpuThatIsNotThereIsAnError) {
+    const Program program = lower(tiny_gpt(), tiny_plan());
+    const auto executor = CudaExecutor::create(program, RankId{0}, nullptr, {.ordinal = 3});
+    ASSERT_FALSE(executor);
+    EXPECT_NE(executor.error().what.find("GPU 3"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery

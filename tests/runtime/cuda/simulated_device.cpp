@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/runtime/cuda/simulated_device.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace orrery::simulated {
+namespace {
+
+struct Stream {
+    std::deque<Command> queue;
+    bool capturing = false;
+    std::vector<Command> captured;
+};
+
+// The k-th record of an event has happened when `done` >= k.
+struct Event {
+    std::int64_t recorded = 0;
+    std::int64_t done = 0;
+    std::int64_t at = 0;  // the device's time of the last one
+};
+
+using Graph = std::vector<Command>;
+
+struct Device {
+    std::mt19937_64 random{1};
+    std::vector<std::unique_ptr<Stream>> streams;
+    Counts counts;
+    std::int64_t time = 0;
+    std::int64_t memory_left = std::numeric_limits<std::int64_t>::max();
+
+    // One command of a queue; false if none could go on.
+    bool step() {
+        std::vector<Stream*> ready;
+        for (const auto& stream : streams) {
+            if (!stream->queue.empty()) {
+                ready.push_back(stream.get());
+            }
+        }
+        counts.streams_at_once =
+            std::max(counts.streams_at_once, static_cast<std::int64_t>(ready.size()));
+        std::ranges::shuffle(ready, random);
+        for (Stream* stream : ready) {
+            if (stream->queue.front()()) {
+                stream->queue.pop_front();
+                ++counts.commands;
+                ++time;
+                return true;
+            }
+        }
+        return false;
+    }
+};
+
+thread_local std::unique_ptr<Device> own;
+
+Device& device() {
+    if (!own) {
+        own = std::make_unique<Device>();
+    }
+    return *own;
+}
+
+Stream& of(cudaStream_t stream) {
+    return *reinterpret_cast<Stream*>(stream);
+}
+Event& of(cudaEvent_t event) {
+    return *reinterpret_cast<Event*>(event);
+}
+
+}  // namespace
+
+void begin_device(std::uint64_t seed) {
+    own = std::make_unique<Device>();
+    own->random.seed(seed);
+}
+
+void enqueue(CUstream_st* stream, Command command) {
+    Stream& queue = of(stream);
+    if (queue.capturing) {
+        queue.captured.push_back(std::move(command));
+    } else {
+        queue.queue.push_back(std::move(command));
+    }
+}
+
+const Counts& counts() {
+    return device().counts;
+}
+
+void limit_memory(std::int64_t bytes) {
+    device().memory_left = bytes;
+}
+
+}  // namespace orrery::simulated
+
+// The C interface, as cuda_runtime_api.h declares it.
+using namespace orrery::simulated;
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+    *count = 1;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+    *properties = {};
+    std::strcpy(properties->name, "simulated");
+    properties->totalGlobalMem = std::size_t{1} << 34;
+    properties->multiProcessorCount = 4;
+    properties->major = 9;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceGetPCIBusId(char* text, int, int) {
+    *text = '\0';
+    return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+    *version = 13000;
+    return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+    *version = 13000;
+    return cudaSuccess;
+}
+const char* cudaGetErrorString(cudaError_t error) {
+    return error == cudaErrorMemoryAllocation ? "out of memory" : "simulated error";
+}
+cudaError_t cudaGetLastError() {
+    return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int) {
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+    *least = 0;
+    *greatest = -5;
+    return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* total) {
+    *available = static_cast<std::size_t>(device().memory_left);
+    *total = std::size_t{1} << 34;
+    return cudaSuccess;
+}
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+    if (static_cast<std::int64_t>(bytes) > device().memory_left) {
+        return cudaErrorMemoryAllocation;
+    }
+    device().memory_left -= static_cast<std::int64_t>(bytes);
+    *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+    std::memset(*memory, 0xA5, std::min(bytes, std::size_t{1} << 24));
+    return cudaSuccess;
+}
+cudaError_t cudaFree(void* memory) {
+    std::free(memory);
+    return cudaSuccess;
+}
+cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
+    *memory = std::malloc(bytes);
+    return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* memory) {
+    std::free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+    device().streams.push_back(std::make_unique<Stream>());
+    *stream = reinterpret_cast<cudaStream_t>(device().streams.back().get());
+    return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    std::erase_if(device().streams, [&](const auto& s) { return s.get() == &of(stream); });
+    return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    while (!of(stream).queue.empty()) {
+        device().step();
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+    *event = reinterpret_cast<cudaEvent_t>(new Event);
+    return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    delete &of(event);
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    Event& e = of(event);
+    const std::int64_t ticket = ++e.recorded;
+    enqueue(stream, [&e, ticket] {
+        e.done = std::max(e.done, ticket);
+        e.at = device().time;
+        return true;
+    });
+    return cudaSuccess;
+}
+// Of the last record before this call; an event that never was recorded holds up nobody.
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    Event& e = of(event);
+    const std::int64_t ticket = e.recorded;
+    enqueue(stream, [&e, ticket, asked = false]() mutable {
+        const bool done = e.done >= ticket;
+        device().counts.waits += !done && !asked ? 1 : 0;
+        asked = true;
+        return done;
+    });
+    return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+    for (int i = 0; i < 200 && of(event).done < of(event).recorded; ++i) {
+        if (!device().step()) {
+            break;
+        }
+    }
+    return of(event).done >= of(event).recorded ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    while (of(event).done < of(event).recorded) {
+        device().step();
+    }
+    return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+    *milliseconds = static_cast<float>(of(end).at - of(begin).at);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
+    enqueue(stream, [=] {
+        std::memset(memory, value, bytes);
+        return true;
+    });
+    return cudaSuccess;
+}
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+    std::memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(
+    void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+    enqueue(stream, [=] {
+        std::memcpy(to, from, bytes);
+        return true;
+    });
+    return cudaSuccess;
+}
+cudaError_t cudaMemcpy2DAsync(void* to,
+                              std::size_t to_pitch,
+                              const void* from,
+                              std::size_t from_pitch,
+                              std::size_t width,
+                              std::size_t height,
+                              cudaMemcpyKind,
+                              cudaStream_t stream) {
+    enqueue(stream, [=] {
+        for (std::size_t row = 0; row < height; ++row) {
+            std::memcpy(static_cast<std::byte*>(to) + row * to_pitch,
+                        static_cast<const std::byte*>(from) + row * from_pitch,
+                        width);
+        }
+        return true;
+    });
+    return cudaSuccess;
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+    // A gate: it returns at once when the host has opened it, and would hang here otherwise.
+    enqueue(stream, [=] {
+        if (!static_cast<std::atomic<bool>*>(data)->load()) {
+            return false;
+        }
+        function(data);
+        return true;
+    });
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+    of(stream).capturing = true;
+    of(stream).captured.clear();
+    return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+    of(stream).capturing = false;
+    *graph = reinterpret_cast<cudaGraph_t>(new Graph(std::move(of(stream).captured)));
+    return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* instance, cudaGraph_t graph, unsigned long long) {
+    *instance = reinterpret_cast<cudaGraphExec_t>(new Graph(*reinterpret_cast<Graph*>(graph)));
+    return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    delete reinterpret_cast<Graph*>(graph);
+    return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t instance) {
+    delete reinterpret_cast<Graph*>(instance);
+    return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream) {
+    ++device().counts.graph_launches;
+    for (const Command& command : *reinterpret_cast<Graph*>(instance)) {
+        enqueue(stream, command);
+    }
+    return cudaSuccess;
+}
+
+}  // extern "C"

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU without a GPU: the calls of CUDA's runtime that the executor makes, on queues in this
+// process. Nothing runs when it is enqueued. Whenever the host waits, some queue that may go on
+// does its next command, drawn at random: orders that streams and events do not forbid do happen.
+// Every thread has a device of its own, so that threads can be ranks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+struct CUstream_st;
+
+namespace orrery::simulated {
+
+// Seeds the calling thread's device and forgets its history.
+void begin_device(std::uint64_t seed);
+
+// Does its work when the device comes to it; returns false to be asked again later.
+using Command = std::function<bool()>;
+void enqueue(CUstream_st* stream, Command command);
+
+struct Counts {
+    std::int64_t commands = 0;  // that ran
+    std::int64_t graph_launches = 0;
+    std::int64_t waits = 0;            // between streams, that had to wait
+    std::int64_t streams_at_once = 0;  // most queues with work when one was drawn
+};
+const Counts& counts();
+
+// Bytes that the device still has; allocations beyond are refused.
+void limit_memory(std::int64_t bytes);
+
+}  // namespace orrery::simulated

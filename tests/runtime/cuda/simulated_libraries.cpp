@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the executor asks libraries for, on the simulated device: kernels and products of the CPU,
+// and collectives between the threads that are ranks.
+#include <atomic>
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "kernels/gemm/gemm_cpu.h"
+#include "kernels/gemm/gemm_cuda.h"
+#include "runtime/cpu_kernels.h"
+#include "runtime/cuda/cuda_kernels.h"
+#include "runtime/cuda/nccl_library.h"
+#include "tests/runtime/cuda/nccl_in_one_process.h"
+#include "tests/runtime/cuda/simulated_device.h"
+
+namespace orrery {
+
+// Kernels: the queue's stream is known to its own launch() only.
+struct HostKernel {
+    simulated::Command command;
+};
+template <>
+void device::CudaQueue::launch(const HostKernel& kernel, const Geometry&) {
+    simulated::enqueue(stream_, kernel.command);
+}
+
+std::string why_not_on_cuda(const KernelCall& call) {
+    return why_not_on_cpu(call);
+}
+void run_on_cuda(device::CudaQueue& queue, const BoundOp& op) {
+    const HostKernel kernel{[op] {
+        run_on_cpu(op);
+        return true;
+    }};
+    queue.launch(kernel, {});
+}
+void add_on_cuda(device::CudaQueue& queue, ConstTensorView from, TensorView sum) {
+    const HostKernel kernel{[from, sum] {
+        for (std::int64_t i = 0; i < sum.size; ++i) {
+            store(sum, i, load(sum, i) + load(from, i));
+        }
+        return true;
+    }};
+    queue.launch(kernel, {});
+}
+std::int64_t scratch_bytes_on_cuda(const BoundOp&) {
+    return 64;
+}
+
+namespace {
+
+class HostGemm final : public CudaGemm {
+public:
+    Result<void> prepare(const GemmRequest&, const GemmPointers&, CUstream_st*) override {
+        return {};
+    }
+    Result<void> run(const GemmRequest& r, const GemmPointers& p, CUstream_st* stream) override {
+        simulated::enqueue(stream, [r, p] {
+            multiply(r, p);
+            return true;
+        });
+        return {};
+    }
+    Result<void> save() override { return {}; }
+    std::string version() const override { return "simulated"; }
+    std::size_t measured() const override { return 0; }
+
+private:
+    static ConstTensorView view(const void* data, Dtype dtype, std::int64_t size) {
+        return {static_cast<const std::byte*>(data), dtype, size};
+    }
+    static void multiply(const GemmRequest& r, const GemmPointers& p) {
+        const ConstTensorView a = view(p.a, r.in, r.m * r.k);
+        const ConstTensorView b = view(p.b, r.in, r.k * r.n);
+        const TensorView c{static_cast<std::byte*>(p.c), r.out, r.m * r.n};
+        const cpu::GemmEpilogueArguments epilogue{.accumulate = r.accumulate,
+                                                  .bias = r.epilogue == GemmEpilogue::bias
+                                                              ? view(p.bias, r.out, r.n)
+                                                              : ConstTensorView{}};
+        if (r.transpose_c) {
+            cpu::gemm({.m = r.n,
+                       .n = r.m,
+                       .k = r.k,
+                       .transpose_a = !r.transpose_b,
+                       .transpose_b = !r.transpose_a},
+                      b,
+                      a,
+                      c,
+                      epilogue);
+            return;
+        }
+        cpu::gemm({.m = r.m,
+                   .n = r.n,
+                   .k = r.k,
+                   .transpose_a = r.transpose_a,
+                   .transpose_b = r.transpose_b},
+                  a,
+                  b,
+                  c,
+                  epilogue);
+    }
+};
+
+// Where the members of a communicator meet. Collectives run when the last member has come to
+// them; messages wait in their receiver's box.
+struct Meeting {
+    struct Group {
+        std::map<std::uint32_t, TransferPlan> arrived;  // by position
+        bool done = false;
+    };
+    std::map<std::int64_t, Group> groups;  // the k-th group of each member
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::deque<std::vector<std::byte>>> boxes;
+};
+
+std::mutex meetings_mutex;
+std::map<NcclUniqueId, Meeting> meetings;
+
+class ThreadNccl final : public NcclLibrary {
+public:
+    std::string version() const override { return "simulated"; }
+    std::string error_text(int, Communicator) const override { return "simulated"; }
+    int unique_id(NcclUniqueId& id) override {
+        static std::atomic<int> next{1};
+        const int number = next++;
+        std::memcpy(id.data(), &number, sizeof number);
+        return kNcclSuccess;
+    }
+    int init(Communicator& communicator, const NcclUniqueId& id, const NcclMembers& of) override {
+        own_.push_back(std::make_unique<Own>(Own{.of = of, .id = id}));
+        communicator = own_.back().get();
+        return kNcclSuccess;
+    }
+    int async_error(Communicator, int& state) override {
+        state = kNcclSuccess;
+        return kNcclSuccess;
+    }
+    int abort(Communicator) override { return kNcclSuccess; }
+    int group_start() override {
+        group_.clear();
+        return kNcclSuccess;
+    }
+    int call(const NcclCall& call, Communicator communicator, Stream stream) override {
+        stream_ = static_cast<CUstream_st*>(stream);
+        group_[static_cast<Own*>(communicator)].calls.push_back(call);
+        return kNcclSuccess;
+    }
+    int group_end() override {
+        for (auto& [own, plan] : group_) {
+            const NcclFunction first = plan.calls.front().function;
+            const bool messages = first == NcclFunction::send || first == NcclFunction::recv;
+            if (messages) {
+                enqueue_messages(*own, plan);
+            } else {
+                enqueue_collective(*own, plan);
+            }
+        }
+        return kNcclSuccess;
+    }
+
+private:
+    struct Own {
+        NcclMembers of;
+        NcclUniqueId id{};
+        std::int64_t groups = 0;
+    };
+
+    void enqueue_collective(Own& own, const TransferPlan& plan) {
+        const std::int64_t number = own.groups++;
+        simulated::enqueue(stream_, [&own, plan, number] {
+            const std::lock_guard lock{meetings_mutex};
+            Meeting::Group& group = meetings[own.id].groups[number];
+            group.arrived.try_emplace(own.of.position, plan);
+            if (!group.done && group.arrived.size() == own.of.ranks.size()) {
+                std::vector<TransferPlan> plans;
+                for (const auto& [position, theirs] : group.arrived) {
+                    plans.push_back(theirs);
+                }
+                NcclInOneProcess::run(plans);
+                group.done = true;
+            }
+            return group.done;
+        });
+    }
+
+    // All sends first: the parts of a group progress together.
+    void enqueue_messages(Own& own, const TransferPlan& plan) {
+        for (const NcclFunction function : {NcclFunction::send, NcclFunction::recv}) {
+            for (const NcclCall& call : plan.calls) {
+                if (call.function == function) {
+                    simulated::enqueue(stream_, [&own, call] { return pass(own, call); });
+                }
+            }
+        }
+    }
+    static bool pass(const Own& own, const NcclCall& call) {
+        const std::lock_guard lock{meetings_mutex};
+        const auto bytes = static_cast<std::size_t>(call.count * size_bytes(call.dtype));
+        auto& boxes = meetings[own.id].boxes;
+        if (call.function == NcclFunction::send) {
+            boxes[{own.of.position, call.peer}].emplace_back(call.in, call.in + bytes);
+            return true;
+        }
+        auto& box = boxes[{call.peer, own.of.position}];
+        if (box.empty()) {
+            return false;
+        }
+        EXPECT_EQ(box.front().size(), bytes);
+        std::memcpy(call.out, box.front().data(), bytes);
+        box.pop_front();
+        return true;
+    }
+
+    std::vector<std::unique_ptr<Own>> own_;
+    std::map<Own*, TransferPlan> group_;
+    CUstream_st* stream_ = nullptr;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CudaGemm>> CudaGemm::create(const CudaGemmOptions&) {
+    return std::make_unique<HostGemm>();
+}
+
+Result<std::unique_ptr<NcclLibrary>> open_nccl() {
+    return std::make_unique<ThreadNccl>();
+}
+
+}  // namespace orrery
