@@ -7,6 +7,7 @@
 
 #include "scenarios/map_reader.h"
 #include "scenarios/read_sections.h"
+#include "scenarios/topology_keys.h"
 
 namespace orrery {
 namespace {
@@ -91,6 +92,7 @@ void read_node(const DocumentNode& map, const std::string& path, NodeSpec& node,
     const std::size_t errors_before = errors.size();
     MapReader reader{map, path, errors};
     reader.word("name", node.name);
+    reader.find("nccl_topology");  // scenarios/topology_keys.h
     reader.find("device", Presence::required);
     reader.integer("gpus_per_node", node.gpus_per_node, {1, 1024}, Presence::required);
     reader.choice("intra_node", node.intra_node, kIntraNodeKinds, Presence::required);
@@ -165,9 +167,11 @@ void read_cluster(DocumentNode& section,
     const bool sized =
         reader.integer("nodes", cluster.num_nodes, {1, kNodesMax}, Presence::required);
     reader.find("node", Presence::required);
+    std::optional<NcclTopology> topology;
     DocumentNode* node = section.find("node");
     if (node != nullptr &&
         resolved(section, "node", "nodes", "cluster.node", catalogue, errors) != nullptr) {
+        topology = fill_from_nccl_topology(*node, errors);
         const std::string path = "cluster.node.device";
         cluster.node.device = word_of(*node, "device", "");
         if (const auto* map = resolved(*node, "device", "devices", path, catalogue, errors)) {
@@ -181,6 +185,9 @@ void read_cluster(DocumentNode& section,
     reader.find("fabric", needs_fabric ? Presence::required : Presence::optional);
     if (const auto* map =
             resolved(section, "fabric", "fabrics", "cluster.fabric", catalogue, errors)) {
+        if (topology) {
+            fill_fabric_from(*topology, *section.find("node"), *section.find("fabric"));
+        }
         read_fabric(*map, "cluster.fabric", cluster.fabric, errors);
     } else if (!needs_fabric) {
         cluster.fabric.name = "none";

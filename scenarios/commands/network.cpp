@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "network/nccl_topology.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/network_study.h"
 #include "scenarios/output_file.h"
@@ -78,6 +79,22 @@ Result<std::vector<Bytes>> parse_sizes(std::string_view text) {
     return sizes;
 }
 
+namespace {
+
+Result<void> write_topology(const Scenario& scenario, const std::string& file) {
+    const auto output = OutputFile::open(file);
+    if (!output) {
+        return unexpected<Error>(output.error());
+    }
+    (*output)->stream() << write_nccl_topology(scenario.cluster.node,
+                                               scenario.cluster.fabric,
+                                               scenario.device.compute_capability,
+                                               pci_of_device(scenario.device.name));
+    return (*output)->commit();
+}
+
+}  // namespace
+
 int network_command(const NetworkArguments& arguments) {
     const auto sizes = parse_sizes(arguments.sizes);
     if (!sizes) {
@@ -100,6 +117,11 @@ int network_command(const NetworkArguments& arguments) {
     if (!arguments.trace_file.empty()) {
         if (const auto writable = OutputFile::open(arguments.trace_file); !writable) {
             return report_error(writable.error());
+        }
+    }
+    if (!arguments.topology_file.empty()) {
+        if (const auto written = write_topology(*scenario, arguments.topology_file); !written) {
+            return report_error(written.error());
         }
     }
     NetworkTrace trace;
@@ -147,6 +169,10 @@ Command describe_network() {
              {"--trace",
               &arguments->trace_file,
               "Write a Perfetto trace of the last size: flows, and load of links",
+              "FILE"},
+             {"--write-nccl-topology",
+              &arguments->topology_file,
+              "Write a server as XML for NCCL_TOPO_FILE",
               "FILE"}},
         .examples = {"network scenarios/network-clos-64.yaml --pattern all_reduce",
                      "network scenarios/network-clos-64.yaml --pattern permutation --size 16MiB"},

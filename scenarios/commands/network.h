@@ -21,6 +21,7 @@ struct NetworkArguments {
     std::uint32_t ranks = 0;
     bool json = false;
     std::string trace_file;
+    std::string topology_file;  // to write
 };
 
 // Returns the exit status.

@@ -71,6 +71,18 @@ TEST(NetworkCommand, WritesATraceWithTheAnswer) {
     EXPECT_EQ(refused.out, "");
 }
 
+TEST(NetworkCommand, WritesAServerForNccl) {
+    const TestFolder folder;
+    NetworkArguments arguments;
+    arguments.file = kClos64;
+    arguments.sizes = "1MiB";
+    arguments.topology_file = (folder / "topo.xml").string();
+    EXPECT_EQ(network(arguments).status, kExitOk);
+    EXPECT_GT(std::filesystem::file_size(folder / "topo.xml"), 1'000U);
+    arguments.topology_file = (folder / "no/topo.xml").string();
+    EXPECT_EQ(network(arguments).status, kExitUserError);
+}
+
 TEST(NetworkCommand, TellsErrorsWithTheirPlaces) {
     const TestFolder folder;
     NetworkArguments arguments;
