@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Swift (Kumar et al., SIGCOMM 2020): a window in packets that aims at a delay. Target = base + a
+// share per hop + a part that shrinks with the window (flow scaling), so that many flows tolerate a
+// longer queue; additive increase below it, multiplicative decrease above it at most once per RTT;
+// below one packet the flow is paced. Values of csg-htsim (its comments call them guesses), with
+// the base target at the base RTT as the other public ports have it.
+#pragma once
+
+#include "network/congestion/sample.h"
+
+namespace orrery {
+
+struct SwiftParameters {
+    Time base_target{};           // 0: the base RTT of the network
+    double hop_share = 1 / 6.55;  // of the base target, per switch
+    double range = 5.0;           // flow scaling: at most this many base targets …
+    double window_low = 0.1;      // … for windows from this many packets
+    double window_high = 100;     // to this many
+    double increase = 1.0;        // ai
+    double decrease = 0.8;        // beta
+    double decrease_max = 0.5;
+    double window_start = 12;    // packets
+    double window_min = 0.0024;  // 10 B of 4,150
+    double window_max = 1000;
+};
+
+class Swift {
+public:
+    Swift(const SwiftParameters& parameters, const PathInfo& path);
+
+    void on_ack(const AckSample& ack);
+    void on_nack(const NackSample& nack);
+    void on_timeout(Time now, std::int64_t bytes);
+    void on_timer(Time) {}
+    Time next_timer() const { return Time::max(); }
+    std::int64_t window() const;
+    std::int64_t rate() const;  // paced below one packet only
+
+    double window_packets() const { return window_; }
+    // For a packet through `hops` switches, at the present window.
+    double target_ps(std::uint32_t hops) const;
+    // A decrease, at most once per RTT.
+    void scale_window(Time now, double factor);
+    void note_rtt(Time rtt) { rtt_ = static_cast<double>(rtt.picoseconds()); }
+
+private:
+    const SwiftParameters* parameters_;
+    double base_;  // picoseconds
+    double scaling_;
+    double offset_;
+    double window_;
+    double rtt_;
+    std::int64_t packet_;
+    Time last_decrease_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/congestion/hpcc.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/network/packet/long_flows.h"
+
+namespace orrery {
+namespace {
+
+using namespace literals;
+
+const PathInfo kPath{
+    .line_rate = 100_Gbps, .base_rtt = 10_us, .packet_bytes = 1064, .header_bytes = 64};
+
+// One hop that sends `rate` of its 100 Gb/s and keeps `queue` bytes waiting.
+void feed(Hpcc& hpcc, std::uint32_t packets, double rate, std::uint32_t queue) {
+    for (std::uint32_t i = 0; i < packets; ++i) {
+        const std::int64_t time = 1'000'000 * (i + 1);
+        const TelemetryStamp stamp{.time = time,
+                                   .sent = static_cast<std::int64_t>(rate / 8 * 1e-6 * (i + 1)),
+                                   .rate = 100'000'000'000,
+                                   .queue = queue,
+                                   .port = 7};
+        hpcc.on_ack(
+            {.now = Time::picoseconds(time), .sent = i + 10, .answered = i, .stamps = {&stamp, 1}});
+    }
+}
+
+TEST(Hpcc, SettlesWhereTheFullestLinkIsAtEta) {
+    const HpccParameters parameters;
+    Hpcc hpcc(parameters, kPath);
+    feed(hpcc, 200, 80e9, 0);
+    EXPECT_NEAR(hpcc.utilisation(), 0.8, 1e-3);
+    EXPECT_EQ(hpcc.rate(), 100'000'000'000);  // below eta: up to the line
+    Hpcc full(parameters, kPath);
+    feed(full, 60, 100e9, 125'000);  // full, and one BDP waits: utilisation 2
+    EXPECT_NEAR(full.utilisation(), 2.0, 0.01);
+    EXPECT_LT(full.rate(), 10'000'000'000);
+    EXPECT_EQ(full.window(), full.rate() * 125'000 / 100'000'000'000 + 1063);
+}
+
+// The publication's rule for W_AI: BDP (1 - eta) / N.
+TEST(Hpcc, LongFlowsShareFairlyWithNextToNoQueue) {
+    for (const std::uint32_t n : {4U, 16U}) {
+        auto p = packet::published_parameters(packet::CongestionKind::hpcc);
+        p.packet_bytes = 1064;
+        p.hpcc.increase_per_line = 0.05 / n;
+        const auto sharing = testing::share_bottleneck(p, n, 100_Gbps, 2_ms, 5_ms, 10_us);
+        EXPECT_GT(sharing.jain, 0.99) << n;
+        EXPECT_GT(sharing.utilisation, 0.93) << n;
+        EXPECT_LT(sharing.queue, 0.05 * 125'000) << n;
+        EXPECT_EQ(sharing.totals.pauses, 0);
+    }
+}
+
+}  // namespace
+}  // namespace orrery
