@@ -40,6 +40,11 @@ Result<std::vector<LinkChange>> link_changes(const Fabric& fabric,
                                              const std::vector<LinkEvent>& events) {
     std::vector<LinkChange> changes;
     for (const LinkEvent& event : events) {
+        if (!event.nic.empty()) {
+            return fail(event.where,
+                        "only packets are paused",
+                        "fidelity: packet, or the state of a link");
+        }
         const auto link = fabric.find_link(event.link);
         if (!link) {
             return fail(event.where,

@@ -10,6 +10,7 @@
 
 #include "engine/result.h"
 #include "engine/units.h"
+#include "network/packet/parameters.h"
 
 namespace orrery {
 
@@ -25,11 +26,19 @@ Result<NetworkFidelity> parse_fidelity(std::string_view word);
 // A cable (or one direction of it) changes: from `at` on it has `bandwidth`, zero when it is down.
 struct LinkEvent {
     std::string link;  // "tor 0 -> aggregation 3", as reports name it
+    std::string nic;   // in place of a link: "node 3 nic 0" pauses its switch (PFC), packet only
     bool one_way = false;
     Time at;
     Bandwidth bandwidth;
     bool restores = false;  // to the bandwidth that the fabric gives it
     std::string where;      // of the entry, for messages
+};
+
+struct PacketSettings {
+    packet::PacketParameters parameters =
+        packet::published_parameters(packet::CongestionKind::nscc);
+    bool spray_given = false;  // else the fabric's routing decides
+    std::string where;         // of the section, for messages
 };
 
 struct NetworkSettings {
@@ -38,6 +47,7 @@ struct NetworkSettings {
     Time batch{};                                           // of completions; zero: exact
     std::uint64_t seed = 1;                                 // of random patterns
     std::vector<LinkEvent> events;
+    PacketSettings packet;
 };
 
 }  // namespace orrery

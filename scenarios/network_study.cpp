@@ -11,12 +11,14 @@
 
 #include "engine/check.h"
 #include "network/nccl_network.h"
-#include "network/traffic.h"
+#include "network/uncontended.h"
 #include "scenarios/flow_study.h"
 #include "scenarios/link_events.h"
 #include "scenarios/link_use.h"
 #include "scenarios/nearest.h"
+#include "scenarios/network_pattern.h"
 #include "scenarios/network_rates.h"
+#include "scenarios/packet_study.h"
 #include "scenarios/version.h"
 
 namespace orrery {
@@ -24,43 +26,6 @@ namespace {
 
 constexpr std::size_t kBusiestShown = 8;
 constexpr std::size_t kLinksTraced = 32;
-
-// A pattern is a collective, the ring of messages that nccl-tests calls sendrecv, or plain flows.
-struct Pattern {
-    std::string name;
-    std::optional<CollectiveKind> collective;
-    std::optional<TrafficPattern> traffic;
-};
-
-std::vector<Pattern> all_patterns() {
-    std::vector<Pattern> all;
-    for (const auto kind : {CollectiveKind::all_reduce,
-                            CollectiveKind::all_gather,
-                            CollectiveKind::reduce_scatter,
-                            CollectiveKind::broadcast,
-                            CollectiveKind::all_to_all}) {
-        all.push_back({.name = std::string{name(kind)}, .collective = kind, .traffic = {}});
-    }
-    all.push_back({.name = "send_recv", .collective = {}, .traffic = {}});
-    for (const auto flows : {TrafficPattern::permutation,
-                             TrafficPattern::incast,
-                             TrafficPattern::outcast,
-                             TrafficPattern::ring,
-                             TrafficPattern::rail,
-                             TrafficPattern::pairs}) {
-        all.push_back({.name = std::string{name(flows)}, .collective = {}, .traffic = flows});
-    }
-    return all;
-}
-
-// nccl-tests: what a bus bandwidth is of the algorithm's.
-double bus_factor(std::optional<CollectiveKind> kind, std::uint32_t ranks) {
-    const double n = ranks;
-    if (kind == CollectiveKind::all_reduce) {
-        return 2 * (n - 1) / n;
-    }
-    return kind && kind != CollectiveKind::broadcast ? (n - 1) / n : 1.0;
-}
 
 class NetworkStudy {
 public:
@@ -72,34 +37,45 @@ public:
 private:
     Result<void> prepare();
     Result<void> run_size(Bytes size, bool last);
+    Result<void> run_packets(Bytes size, bool last);
+    Time time_of_servers(Bytes size, NetworkRow& row) const;
+    void finish_row(NetworkRow& row);
     NetworkRow new_row(Bytes size) const;
-    std::vector<FlowEnd> run_collective(FlowRunner& runner, Bytes size, NetworkRow& row);
-    std::vector<FlowEnd> run_messages(FlowRunner& runner, Bytes size, NetworkRow& row);
-    std::vector<FlowEnd> run_parts(FlowRunner& runner,
-                                   const std::vector<TransferPart>& parts,
-                                   const std::vector<Time>& starts);
+    std::vector<FlowEnd> run_collective(FlowRunner& runner, Bytes size, NetworkRow& row) const;
+    std::vector<FlowEnd> run_messages(FlowRunner& runner, Bytes size, NetworkRow& row) const;
+    static std::vector<FlowEnd> run_parts(FlowRunner& runner,
+                                          const std::vector<TransferPart>& parts,
+                                          const std::vector<Time>& starts);
+    std::vector<RankPair> pairs() const;
+    CollectiveCall call_of(Bytes size) const;
     void use_of_links(const FlowRunner& runner, Bytes size);
+    void use_of_links(const Fabric& fabric,
+                      std::span<const std::int64_t> bytes,
+                      std::span<const std::uint32_t> crossings,
+                      Time duration,
+                      Bytes size);
     void note_changes();
     FlowRunnerOptions runner_options(bool last) const;
 
     const Scenario& scenario_;
     const NetworkRequest& request_;
     NetworkTrace& trace_;
-    Pattern pattern_;
+    NetworkPattern pattern_;
     std::unique_ptr<NcclNetwork> network_;
+    std::optional<PacketStudy> packets_;
     std::vector<LinkChange> changes_;
     std::vector<RankId> members_;
     NetworkAnswer answer_;
 };
 
 Result<void> NetworkStudy::prepare() {
-    const auto patterns = all_patterns();
-    const auto known = std::find_if(patterns.begin(), patterns.end(), [&](const Pattern& p) {
+    const auto& patterns = all_network_patterns();
+    const auto known = std::find_if(patterns.begin(), patterns.end(), [&](const NetworkPattern& p) {
         return p.name == request_.pattern;
     });
     if (known == patterns.end()) {
         std::string names;
-        for (const Pattern& p : patterns) {
+        for (const NetworkPattern& p : patterns) {
             names += (names.empty() ? "" : ", ") + p.name;
         }
         return fail("--pattern", fmt::format("no pattern '{}'", request_.pattern), names);
@@ -119,11 +95,19 @@ Result<void> NetworkStudy::prepare() {
                     fmt::format("{} ranks of {}", ranks, all),
                     "a pattern takes at least two ranks, and a rank is a GPU of the cluster");
     }
-    auto changes = link_changes(*fabric, scenario_.network_settings.events);
-    if (!changes) {
-        return unexpected<Error>(changes.error());
+    if (scenario_.network == NetworkFidelity::packet) {
+        auto packets = PacketStudy::make(scenario_.cluster, scenario_.network_settings);
+        if (!packets) {
+            return unexpected<Error>(packets.error());
+        }
+        packets_ = std::move(*packets);
+    } else {
+        auto changes = link_changes(*fabric, scenario_.network_settings.events);
+        if (!changes) {
+            return unexpected<Error>(changes.error());
+        }
+        changes_ = std::move(*changes);
     }
-    changes_ = std::move(*changes);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         members_.push_back(to_id<RankId>(rank));
     }
@@ -150,16 +134,15 @@ NetworkRow NetworkStudy::new_row(Bytes size) const {
 }
 
 Result<void> NetworkStudy::run_size(Bytes size, bool last) {
+    if (packets_) {
+        return run_packets(size, last);
+    }
     const auto rates = make_rates(scenario_.network, network_->links());
     FlowRunner runner(network_->links(), *rates, runner_options(last));
     NetworkRow row = new_row(size);
     std::vector<FlowEnd> ends;
     if (pattern_.traffic) {
-        FlowStudy flows(network_->fabric(),
-                        traffic(*pattern_.traffic,
-                                static_cast<std::uint32_t>(members_.size()),
-                                scenario_.cluster.node.gpus_per_node,
-                                scenario_.network_settings.seed));
+        FlowStudy flows(network_->fabric(), pairs());
         ends = flows.run(runner, size);
         answer_.flows.push_back(flows.times(size, ends));
         if (last && request_.trace) {
@@ -174,16 +157,81 @@ Result<void> NetworkStudy::run_size(Bytes size, bool last) {
     for (const FlowEnd& end : ends) {
         row.finished = row.finished && end.finished;
     }
-    const double seconds = row.time.seconds();
-    row.algbw = seconds > 0 ? static_cast<double>(size.count()) / seconds * 1e-9 : 0;
-    row.busbw =
-        row.algbw * bus_factor(pattern_.collective, static_cast<std::uint32_t>(members_.size()));
-    answer_.rows.push_back(row);
+    finish_row(row);
     answer_.rate_solves += rates->num_solves();
     if (last) {
         use_of_links(runner, size);
     }
     return {};
+}
+
+void NetworkStudy::finish_row(NetworkRow& row) {
+    const double seconds = row.time.seconds();
+    row.algbw = seconds > 0 ? static_cast<double>(row.size.count()) / seconds * 1e-9 : 0;
+    const auto ranks = static_cast<std::uint32_t>(members_.size());
+    row.busbw = row.algbw * bus_factor(pattern_.collective, ranks);
+    answer_.rows.push_back(row);
+}
+
+// What a collective takes if only NVLink, PCIe, protocol and start-up limit it.
+Time NetworkStudy::time_of_servers(Bytes size, NetworkRow& row) const {
+    UncontendedRates rates(network_->links());
+    FlowRunner runner(network_->links(), rates, {});
+    if (pattern_.collective) {
+        run_collective(runner, size, row);
+    } else if (!pattern_.traffic) {
+        run_messages(runner, size, row);
+    }
+    return runner.now();
+}
+
+// A collective on packets: NCCL's start-up, then its bytes on every rail; no faster than servers
+// are.
+Result<void> NetworkStudy::run_packets(Bytes size, bool last) {
+    NetworkRow row = new_row(size);
+    const Time servers = time_of_servers(size, row);
+    const auto messages =
+        pattern_.collective
+            ? messages_of_collective(network_->fabric(), members_, *pattern_.collective, size)
+            : messages_of_pairs(network_->fabric(), pairs(), size);
+    auto run = packets_->run(messages, last && request_.trace ? &trace_ : nullptr);
+    if (!run) {
+        return unexpected<Error>(run.error());
+    }
+    const Time start_up =
+        pattern_.collective
+            ? network_->plan_collective(call_of(size), members_).phases.at(0).latency
+            : Time{};
+    row.time = std::max(servers, start_up + run->end);
+    row.finished = run->finished;
+    finish_row(row);
+    if (pattern_.traffic) {
+        answer_.flows.push_back(summarise(size, run->flows));
+    }
+    run->counts.size = size;
+    answer_.packets.push_back(run->counts);
+    answer_.notes.insert(answer_.notes.end(), run->waits.begin(), run->waits.end());
+    if (last) {
+        trace_.title = fmt::format("{} of {} B", request_.pattern, size.count());
+        const std::vector<std::uint32_t> none(run->link_bytes.size(), 0);
+        use_of_links(packets_->fabric(), run->link_bytes, none, row.time, size);
+    }
+    return {};
+}
+
+std::vector<RankPair> NetworkStudy::pairs() const {
+    return traffic(pattern_.traffic.value_or(TrafficPattern::ring),
+                   static_cast<std::uint32_t>(members_.size()),
+                   scenario_.cluster.node.gpus_per_node,
+                   scenario_.network_settings.seed);
+}
+
+CollectiveCall NetworkStudy::call_of(Bytes size) const {
+    CollectiveCall call;
+    call.kind = *pattern_.collective;
+    call.bytes = size;
+    call.wire = Dtype::fp32;
+    return call;
 }
 
 std::vector<FlowEnd> NetworkStudy::run_parts(FlowRunner& runner,
@@ -200,11 +248,10 @@ std::vector<FlowEnd> NetworkStudy::run_parts(FlowRunner& runner,
     });
 }
 
-std::vector<FlowEnd> NetworkStudy::run_collective(FlowRunner& runner, Bytes size, NetworkRow& row) {
-    CollectiveCall call;
-    call.kind = *pattern_.collective;
-    call.bytes = size;
-    call.wire = Dtype::fp32;
+std::vector<FlowEnd> NetworkStudy::run_collective(FlowRunner& runner,
+                                                  Bytes size,
+                                                  NetworkRow& row) const {
+    const CollectiveCall call = call_of(size);
     const TransferPlan plan = network_->plan_collective(call, members_);
     row.algorithm = plan.algorithm;
     row.protocol = plan.protocol;
@@ -222,7 +269,9 @@ std::vector<FlowEnd> NetworkStudy::run_collective(FlowRunner& runner, Bytes size
 }
 
 // Every rank sends to the next one.
-std::vector<FlowEnd> NetworkStudy::run_messages(FlowRunner& runner, Bytes size, NetworkRow& row) {
+std::vector<FlowEnd> NetworkStudy::run_messages(FlowRunner& runner,
+                                                Bytes size,
+                                                NetworkRow& row) const {
     std::vector<TransferPart> parts;
     std::vector<Time> starts;
     for (std::size_t r = 0; r < members_.size(); ++r) {
@@ -240,6 +289,23 @@ std::vector<FlowEnd> NetworkStudy::run_messages(FlowRunner& runner, Bytes size, 
     return run_parts(runner, parts, starts);
 }
 
+void NetworkStudy::use_of_links(const Fabric& fabric,
+                                std::span<const std::int64_t> bytes,
+                                std::span<const std::uint32_t> crossings,
+                                Time duration,
+                                Bytes size) {
+    answer_.links_size = size;
+    answer_.classes = use_by_class(fabric, bytes, duration);
+    for (const LinkId link : busiest_links(fabric, bytes, kBusiestShown)) {
+        const std::size_t l = index(link);
+        answer_.busiest.push_back(
+            {.link = fabric.link_name(link),
+             .utilisation = utilisation(fabric.links()[l].capacity, bytes[l], duration),
+             .bytes = bytes[l],
+             .flows = crossings[l]});
+    }
+}
+
 void NetworkStudy::use_of_links(const FlowRunner& runner, Bytes size) {
     const Fabric& fabric = network_->fabric();
     const auto& bytes = runner.link_bytes();
@@ -249,16 +315,7 @@ void NetworkStudy::use_of_links(const FlowRunner& runner, Bytes size) {
             crossings[index(share.link)] += share.count;
         }
     }
-    answer_.links_size = size;
-    answer_.classes = use_by_class(fabric, bytes, runner.now());
-    for (const LinkId link : busiest_links(fabric, bytes, kBusiestShown)) {
-        const std::size_t l = index(link);
-        answer_.busiest.push_back(
-            {.link = fabric.link_name(link),
-             .utilisation = utilisation(fabric.links()[l].capacity, bytes[l], runner.now()),
-             .bytes = bytes[l],
-             .flows = crossings[l]});
-    }
+    use_of_links(fabric, bytes, crossings, runner.now(), size);
     if (request_.trace) {
         std::vector<LinkId> traced = busiest_links(fabric, bytes, kLinksTraced);
         for (const LinkChange& change : changes_) {
@@ -344,7 +401,7 @@ Result<NetworkAnswer> NetworkStudy::run() {
 const std::vector<std::string>& network_patterns() {
     static const std::vector<std::string> names = [] {
         std::vector<std::string> all;
-        for (const Pattern& pattern : all_patterns()) {
+        for (const NetworkPattern& pattern : all_network_patterns()) {
             all.push_back(pattern.name);
         }
         return all;

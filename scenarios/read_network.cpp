@@ -5,7 +5,9 @@
 //   timeout      how long a flow may stand still before it gives up
 //   batch        completions closer together than this are taken together
 //   seed         of random patterns
-//   events       a list of {link, at, state: down | up, bandwidth, for, one_way}
+//   events       a list of {link, at, state: down | up, bandwidth, for, one_way}, or of
+//                {nic, at, state: paused | up, for}: a NIC that pauses its switch (PFC)
+//   packet       PacketParameters                                     (read_packet.cpp)
 #include <fmt/format.h>
 
 #include "scenarios/map_reader.h"
@@ -21,7 +23,9 @@ constexpr Choice<NetworkFidelity> kFidelities[] = {
     {"packet", NetworkFidelity::packet},
     {"simgrid", NetworkFidelity::simgrid},
 };
-constexpr Choice<bool> kStates[] = {{"down", false}, {"up", true}};
+enum class LinkWord : std::uint8_t { down, up, paused };
+constexpr Choice<LinkWord> kStates[] = {
+    {"down", LinkWord::down}, {"up", LinkWord::up}, {"paused", LinkWord::paused}};
 
 void read_event(const DocumentNode& map,
                 const std::string& path,
@@ -36,11 +40,13 @@ void read_event(const DocumentNode& map,
     MapReader reader{map, path, errors};
     LinkEvent event;
     event.where = map.where();
-    reader.word("link", event.link, Presence::required);
+    const bool of_nic = reader.word("nic", event.nic);
+    reader.word("link", event.link, of_nic ? Presence::optional : Presence::required);
     reader.quantity("at", event.at, Presence::required);
     reader.boolean("one_way", event.one_way);
-    bool up = false;
-    const bool has_state = reader.choice("state", up, kStates);
+    LinkWord state = LinkWord::down;
+    const bool has_state = reader.choice("state", state, kStates);
+    const bool up = state == LinkWord::up;
     const bool has_bandwidth = reader.quantity("bandwidth", event.bandwidth);
     if (has_state == has_bandwidth && map.find("state") == nullptr &&
         map.find("bandwidth") == nullptr) {
@@ -49,6 +55,11 @@ void read_event(const DocumentNode& map,
                         "'state: down', 'state: up' or 'bandwidth: 100 Gbps'");
     } else if (has_state && has_bandwidth) {
         reader.complain("bandwidth", path + " has both a state and a bandwidth", "keep one");
+    }
+    if (has_state && !up && of_nic != (state == LinkWord::paused)) {
+        reader.complain("state",
+                        path + ": links go down, and NICs pause",
+                        "{link: …, state: down} or {nic: node 3 nic 0, state: paused}");
     }
     event.restores = has_state && up;
     Time lasts;
@@ -120,6 +131,9 @@ void read_network(const DocumentNode& section,
             const std::string path = fmt::format("network.events[{}]", i);
             read_event(events->items[i], path, settings.events, errors);
         }
+    }
+    if (const DocumentNode* packets = reader.find("packet")) {
+        read_packet(*packets, settings.packet, errors);
     }
     reader.finish();
 }

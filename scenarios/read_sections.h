@@ -38,6 +38,7 @@ void read_network(const DocumentNode& section,
                   NetworkFidelity& fidelity,
                   NetworkSettings& settings,
                   Errors& errors);
+void read_packet(const DocumentNode& map, PacketSettings& settings, Errors& errors);
 void read_job(const DocumentNode& section,
               const std::filesystem::path& folder,
               Job& job,

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The communication patterns of `orrery network`: collectives, the ring of messages that nccl-tests
+// calls sendrecv, and plain flows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/program.h"
+#include "network/traffic.h"
+
+namespace orrery {
+
+struct NetworkPattern {
+    std::string name;
+    std::optional<CollectiveKind> collective;
+    std::optional<TrafficPattern> traffic;
+};
+
+const std::vector<NetworkPattern>& all_network_patterns();
+
+// nccl-tests: what a bus bandwidth is of the algorithm's.
+double bus_factor(std::optional<CollectiveKind> kind, std::uint32_t ranks);
+
+}  // namespace orrery
