@@ -276,7 +276,8 @@ PacketRun PacketStudy::results(const packet::Simulation& simulation,
                                       : fabric_->link_name(to_id<LinkId>(link_of_port_[port]));
         }
         if (link_of_port_[port] != kNoLink) {
-            run.link_bytes[link_of_port_[port]] = use.bytes;
+            run.link_bytes[link_of_port_[port]] = static_cast<std::int64_t>(
+                static_cast<double>(use.bytes) * fabric_->spec().fabric.efficiency);
         }
     }
     if (!run.finished) {

@@ -44,7 +44,8 @@ struct PacketRun {
     Time end;                     // of the last
     bool finished = true;
     PacketCounts counts;
-    std::vector<std::int64_t> link_bytes;  // by the links of fabric()
+    // By the links of fabric(); the usable share of what was on the wire, as capacities are.
+    std::vector<std::int64_t> link_bytes;
     std::vector<std::string> waits;        // what did not end, and where
 };
 

@@ -113,6 +113,10 @@ void read_network(const DocumentNode& section,
         return;
     }
     MapReader reader{section, "network", errors};
+    // --set network.packet.congestion=dcqcn on `network: fluid` makes {base: fluid, packet: …}.
+    if (section.find("base") != nullptr) {
+        reader.choice("base", fidelity, kFidelities);
+    }
     reader.choice("fidelity", fidelity, kFidelities);
     reader.quantity("convergence", settings.convergence);
     if (reader.quantity("timeout", settings.timeout) && settings.timeout == Time{}) {

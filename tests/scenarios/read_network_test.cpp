@@ -26,6 +26,10 @@ Read read(const std::string& text) {
 TEST(ReadNetwork, AWordIsTheFidelity) {
     EXPECT_EQ(read("simgrid").fidelity, NetworkFidelity::simgrid);
     EXPECT_EQ(read("analytic").errors, "");
+    const Read changed = read("{base: analytic, packet: {congestion: hpcc}}");
+    EXPECT_EQ(changed.errors, "");
+    EXPECT_EQ(changed.fidelity, NetworkFidelity::analytic);
+    EXPECT_EQ(changed.settings.packet.parameters.congestion, packet::CongestionKind::hpcc);
     EXPECT_EQ(read("fluit").errors,
               "s.yaml:1:10: error: network can't be 'fluit' (hint: one of analytic, fluid, packet, "
               "simgrid)\n");
