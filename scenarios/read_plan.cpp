@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan section: the fields of ParallelPlan under their own names, which are Megatron-LM's.
 #include "scenarios/map_reader.h"
+#include "scenarios/plan_words.h"
 #include "scenarios/read_sections.h"
 
 namespace orrery {
 namespace {
 
-constexpr Choice<ShardingStrategy> kShardingStrategies[] = {
-    {"no_shard", ShardingStrategy::no_shard},
-    {"optim", ShardingStrategy::optim},
-    {"optim_grads", ShardingStrategy::optim_grads},
-    {"optim_grads_params", ShardingStrategy::optim_grads_params},
-};
-constexpr Choice<Recompute> kRecomputes[] = {
-    {"none", Recompute::none},
-    {"selective", Recompute::selective},
-    {"full", Recompute::full},
-};
-constexpr Choice<ScheduleKind> kSchedules[] = {
-    {"gpipe", ScheduleKind::gpipe},
-    {"1f1b", ScheduleKind::one_f_one_b},
-    {"interleaved_1f1b", ScheduleKind::interleaved_1f1b},
-    {"breadth_first", ScheduleKind::breadth_first},
-    {"zero_bubble", ScheduleKind::zero_bubble},
-};
 constexpr Choice<ContextParallelComm> kContextParallelComms[] = {
     {"ring", ContextParallelComm::ring},
     {"all_to_all", ContextParallelComm::all_to_all},
@@ -40,12 +23,6 @@ constexpr Choice<AttentionKernel> kAttentionKernels[] = {
     {"flash_2", AttentionKernel::flash_2},
     {"flash_3", AttentionKernel::flash_3_or_cudnn},
     {"cudnn", AttentionKernel::flash_3_or_cudnn},
-};
-constexpr Choice<RankOrder> kRankOrders[] = {
-    {"tp-cp-dp-pp", RankOrder::tp_cp_dp_pp},
-    {"tp-cp-pp-dp", RankOrder::tp_cp_pp_dp},
-    {"tp-cp-ep-dp-pp", RankOrder::tp_cp_dp_pp},  // as Megatron-LM writes it
-    {"tp-cp-ep-pp-dp", RankOrder::tp_cp_pp_dp},
 };
 constexpr Choice<Dtype> kPrecisions[] = {
     {"bf16", Dtype::bf16},

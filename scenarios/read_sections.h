@@ -43,5 +43,12 @@ void read_job(const DocumentNode& section,
               const std::filesystem::path& folder,
               Job& job,
               Errors& errors);
+// `root` is the scenario's document as written: the clusters that the search compares are its
+// cluster with other values.
+void read_search(const DocumentNode& section,
+                 const DocumentNode& root,
+                 const Catalogue& catalogue,
+                 SearchSpec& search,
+                 Errors& errors);
 
 }  // namespace orrery

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "models/validate_plan.h"
@@ -103,6 +104,7 @@ Scenario read_root(DocumentNode& root,
                    Errors& errors) {
     const Catalogue catalogue{options.catalogue};
     Scenario scenario;
+    scenario.document = std::make_shared<DocumentNode>(root);
     MapReader reader{root, "", errors};
     reader.word("name", scenario.name);
     const auto cluster_of = [&](DocumentNode& section) {
@@ -132,6 +134,9 @@ Scenario read_root(DocumentNode& root,
         errors.push_back({where_of_path(root, "job"),
                           "training needs data: job.dataset is missing",
                           "the path of a text, or of a file made by orrery tokenize"});
+    }
+    if (const DocumentNode* section = reader.find("search")) {
+        read_search(*section, *scenario.document, catalogue, scenario.search, errors);
     }
     for (const char* key : {"faults", "recovery", "campaign"}) {
         reader.refuse(key, fmt::format("'{}' is not supported yet", key), "remove it");

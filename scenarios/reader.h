@@ -6,6 +6,7 @@
 //   4. plan       ParallelPlan                                        (read_plan.cpp)
 //   5. network    analytic | fluid | simgrid, or NetworkSettings       (read_network.cpp)
 //   6. job        steps, seed, dataset and what training needs        (read_job.cpp)
+//   7. search     what orrery search may vary, and its objective       (read_search.cpp)
 // node, fabric, model and the node's device are names of the catalogue, maps, or maps with a
 // `base`. All errors of a file are collected, in the order of their places.
 #pragma once

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "kernels/device_spec.h"
@@ -13,6 +14,8 @@
 #include "network/cluster_spec.h"
 #include "runtime/training_job.h"
 #include "scenarios/network_settings.h"
+#include "scenarios/document_node.h"
+#include "scenarios/search/search_spec.h"
 
 namespace orrery {
 
@@ -33,6 +36,9 @@ struct Scenario {
     NetworkFidelity network = NetworkFidelity::fluid;
     NetworkSettings network_settings;
     Job job;
+    SearchSpec search;  // without clusters if the scenario has no such section
+    // As read from its file, changes by the command line included; null if it has no file.
+    std::shared_ptr<const DocumentNode> document{};
 };
 
 }  // namespace orrery

@@ -331,6 +331,12 @@ Result<Answer> ScenarioRun::run() {
     if (const Result<void> ready = prepare(); !ready) {
         return tl::unexpected(ready.error());
     }
+    Answer answer;
+    describe(answer);
+    memory(answer);
+    if (options_.only_if_fits && !answer.memory.fits) {
+        return answer;
+    }
     const bool traced = !options_.trace_file.empty();
     const SimulationOutcome result =
         execute(traced ? role_representatives() : std::vector<RankId>{});
@@ -340,12 +346,9 @@ Result<Answer> ScenarioRun::run() {
     if (const Result<void> written = write_trace(*result); !written) {
         return tl::unexpected(written.error());
     }
-    Answer answer;
-    describe(answer);
     speed(*result, answer);
     explain(*result, answer);
     collectives(answer);
-    memory(answer);
     answer.wall_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     rusage usage{};

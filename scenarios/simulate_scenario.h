@@ -18,6 +18,8 @@ struct SimulationOptions {
     bool step_factors = true;  // of step_efficiency.h
     std::string trace_file;    // Perfetto; empty: none
     std::string profile_file;  // measured kernel times (kernels/profile.h); empty: none
+    // A plan that does not fit is not simulated: its answer has the memory and no iteration.
+    bool only_if_fits = false;
     // What if: this cause costs nothing. Kernels run at peak (or take no time, where their work is
     // not useful), communication takes no time but still waits, links are never shared …
     std::optional<Cause> without;

@@ -4,6 +4,7 @@
 #include "scenarios/commands/export.h"
 #include "scenarios/commands/fit.h"
 #include "scenarios/commands/network.h"
+#include "scenarios/commands/search.h"
 #include "scenarios/commands/simulate.h"
 #include "scenarios/commands/train.h"
 #include "scenarios/commands/validate.h"
@@ -14,6 +15,7 @@ std::vector<Command> all_commands() {
     return {
         describe_simulate(),
         describe_network(),
+        describe_search(),
         describe_validate(),
         describe_fit(),
         describe_train(),

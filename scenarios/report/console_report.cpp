@@ -10,6 +10,18 @@
 #include "scenarios/utf8.h"
 
 namespace orrery {
+
+std::string thousands(std::int64_t value) {
+    const std::string digits = fmt::format("{}", value);
+    std::string text;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        const bool comma = i > 0 && (digits.size() - i) % 3 == 0 && digits[i - 1] != '-';
+        text += comma ? "," : "";
+        text += digits[i];
+    }
+    return text;
+}
+
 namespace {
 
 constexpr std::size_t kCollectivesShown = 12;
@@ -37,18 +49,6 @@ std::string bar(double begin, double end) {
     }
     for (std::size_t i = first; i < last; ++i) {
         text += begin < end ? "█" : "░";
-    }
-    return text;
-}
-
-// 12345 -> "12,345"
-std::string thousands(std::int64_t value) {
-    const std::string digits = fmt::format("{}", value);
-    std::string text;
-    for (std::size_t i = 0; i < digits.size(); ++i) {
-        const bool comma = i > 0 && (digits.size() - i) % 3 == 0 && digits[i - 1] != '-';
-        text += comma ? "," : "";
-        text += digits[i];
     }
     return text;
 }
@@ -261,6 +261,10 @@ std::string footer(const Answer& a) {
 std::string console_report(const Answer& answer) {
     return heading(answer) + result(answer) + waterfall(answer) + memory(answer.memory) +
            links(answer) + collectives(answer) + footer(answer);
+}
+
+std::string waterfall_report(const Answer& answer) {
+    return waterfall(answer);
 }
 
 }  // namespace orrery

@@ -3,6 +3,7 @@
 // device's peak to the MFU, memory, links and collectives.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "scenarios/answer.h"
@@ -12,5 +13,10 @@ namespace orrery {
 inline constexpr std::size_t kReportColumns = 100;
 
 std::string console_report(const Answer& answer);
+
+// Its part "Where the peak goes".
+std::string waterfall_report(const Answer& answer);
+// 12345 -> "12,345"
+std::string thousands(std::int64_t value);
 
 }  // namespace orrery

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/search.h"
+
+#include <memory>
+#include <optional>
+
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/output_file.h"
+#include "scenarios/reader.h"
+#include "scenarios/report/progress.h"
+#include "scenarios/report/search_report.h"
+#include "scenarios/search/search.h"
+#include "scenarios/search/write_plan.h"
+
+namespace orrery {
+namespace {
+
+Result<void> write_winner(OutputFile& file,
+                          const std::filesystem::path& name,
+                          const std::filesystem::path& scenario_file,
+                          const Scenario& scenario,
+                          const FoundPlan& best) {
+    const ClusterVariant& cluster = scenario.search.clusters[best.cluster];
+    file.stream() << scenario_with_plan(*scenario.document,
+                                        best.plan,
+                                        cluster.overrides,
+                                        scenario_file.parent_path(),
+                                        name.parent_path());
+    return file.commit();
+}
+
+}  // namespace
+
+int search_command(const SearchArguments& arguments) {
+    ReadOptions read;
+    read.overrides = arguments.overrides;
+    ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    if (!scenario) {
+        return report_errors(scenario.error());
+    }
+    if (scenario->search.clusters.empty()) {
+        scenario->search.clusters.push_back(
+            {.cluster = scenario->cluster, .device = scenario->device});
+    }
+    std::unique_ptr<OutputFile> file;
+    if (!arguments.write_file.empty()) {
+        auto opened = OutputFile::open(arguments.write_file);
+        if (!opened) {
+            return report_error(opened.error());
+        }
+        file = std::move(*opened);
+    }
+    ProgressBar bar{"searching"};
+    const auto most = static_cast<double>(scenario->search.simulations);
+    const Result<SearchResult> result =
+        search_plans(*scenario, scenario->search, [&](const SearchProgress& progress) {
+            bar.show(static_cast<double>(progress.simulated) / most);
+        });
+    bar.finish();
+    if (!result) {
+        Error error = result.error();
+        error.where = error.where.empty() ? arguments.file : arguments.file + ": " + error.where;
+        return report_error(error);
+    }
+    if (file) {
+        const Result<void> written = write_winner(
+            *file, arguments.write_file, arguments.file, *scenario, result->best.front());
+        if (!written) {
+            return report_error(written.error());
+        }
+    }
+    return print_output(arguments.json ? search_json(*scenario, *result)
+                                       : search_report(*scenario, *result));
+}
+
+Command describe_search() {
+    const auto arguments = std::make_shared<SearchArguments>();
+    return {
+        .name = "search",
+        .help = "Find the best plan for a model on a cluster, or on the best of several",
+        .options = {{"file", &arguments->file, "Scenario file (YAML)", "FILE", true},
+                    override_option(arguments->overrides),
+                    {"--json", &arguments->json, "Print one JSON object instead of a report"},
+                    {"--write",
+                     &arguments->write_file,
+                     "Write the best plan as a scenario that simulate and train accept",
+                     "FILE"}},
+        .examples = {"search scenarios/search-175b-1024-a100.yaml",
+                     "search scenarios/llama3-70b-h100.yaml --write best.yaml",
+                     "search scenarios/llama3-8b-h100.yaml --set "
+                     "search.micro_batch_size=[1,2,4]"},
+        .run = [arguments] { return search_command(*arguments); },
+    };
+}
+
+}  // namespace orrery

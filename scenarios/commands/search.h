@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery search FILE`: finds the plan, and the cluster, that a model should be trained with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/commands/command.h"
+
+namespace orrery {
+
+struct SearchArguments {
+    std::string file;
+    std::vector<std::string> overrides;
+    bool json = false;
+    std::string write_file;  // the winner as a scenario; empty: none
+};
+
+// Returns the exit status.
+int search_command(const SearchArguments& arguments);
+
+Command describe_search();
+
+}  // namespace orrery

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/search_report.h"
+
+#include <fmt/format.h>
+
+#include "scenarios/plan_words.h"
+#include "scenarios/quantity.h"
+#include "scenarios/report/console_report.h"
+#include "scenarios/utf8.h"
+
+namespace orrery {
+namespace {
+
+std::string_view short_word(ShardingStrategy strategy) {
+    constexpr std::string_view kWords[] = {"0", "1", "2", "3"};
+    return kWords[static_cast<std::size_t>(strategy)];
+}
+
+std::string split_word(const ParallelPlan& plan) {
+    return !plan.pipeline_layout.empty()       ? "balanced"
+           : plan.embedding_and_loss_as_layers ? "emb+loss"
+                                               : "even";
+}
+
+// The last column marks what differs in the switches.
+std::string switches(const ParallelPlan& plan) {
+    std::string text;
+    const auto add = [&](bool on, const char* word) {
+        if (on) {
+            text += (text.empty() ? "" : " ") + std::string{word};
+        }
+    };
+    add(plan.overlap_grad_reduce || plan.overlap_p2p || plan.tp_comm_overlap, "overlap");
+    add(plan.rank_order == RankOrder::tp_cp_pp_dp, "pp-dp");
+    return text;
+}
+
+constexpr const char* kColumns =
+    "   tp  pp vpp  cp    dp mbs zero recompute schedule         layers       time    MFU"
+    "   memory\n";
+
+std::string row(std::size_t number, const FoundPlan& found) {
+    const ParallelPlan& p = found.plan;
+    return fmt::format(
+        "{:>2} {:>2} {:>3} {:>3} {:>3} {:>5} {:>3} {:>4} {:<9} {:<16} {:<8} {:>8} {:>5.1f}% "
+        "{:>8}\n",
+        number,
+        p.tensor_model_parallel_size,
+        p.pipeline_model_parallel_size,
+        p.virtual_pipeline_model_parallel_size,
+        p.context_parallel_size,
+        p.data_parallel_size,
+        p.micro_batch_size,
+        short_word(p.data_parallel_sharding_strategy),
+        word_of(p.recompute_granularity, kRecomputes),
+        word_of(p.schedule, kSchedules),
+        split_word(p),
+        to_short_text(found.answer.iteration),
+        found.answer.mfu * 100,
+        to_short_text(found.answer.memory.peak));
+}
+
+std::string notes(const Scenario& scenario, const FoundPlan& found) {
+    std::string text;
+    const std::string& label = scenario.search.clusters[found.cluster].label;
+    if (!label.empty()) {
+        text += "      on " + cut(label, kReportColumns - 10) + "\n";
+    }
+    if (const std::string extra = switches(found.plan); !extra.empty()) {
+        text += "      " + extra + "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string search_report(const Scenario& scenario, const SearchResult& result) {
+    std::string text = fmt::format(
+        "{}: the best of {} plans\n\n", cut(scenario.name, 60), thousands(result.points));
+    text += kColumns;
+    std::string last_notes;
+    for (std::size_t i = 0; i < result.best.size(); ++i) {
+        text += row(i + 1, result.best[i]);
+        const std::string note = notes(scenario, result.best[i]);
+        text += note == last_notes ? "" : note;
+        last_notes = note;
+    }
+    text += "\nThe front of time, memory and cost\n\n";
+    text += kColumns;
+    for (std::size_t i = 0; i < result.pareto.size(); ++i) {
+        text += row(i + 1, result.pareto[i]);
+    }
+    text += waterfall_report(result.best.front().answer);
+    text += "\nWhat was left out\n\n";
+    for (const auto& [reason, count] : result.pruned) {
+        text += fmt::format("  {:<44}{:>12}\n", cut(reason, 44), thousands(count));
+    }
+    text += fmt::format(
+        "  {:<44}{:>12}\n", "simulated without contention", thousands(result.simulated_analytic));
+    text +=
+        fmt::format("  {:<44}{:>12}\n", "simulated on the network", thousands(result.simulated));
+    const FoundPlan& best = result.best.front();
+    text += fmt::format("\nThe bound of the best plan lies {:.1f} % below its time. ",
+                        (1 - best.bound / best.objective) * 100);
+    text += result.bound_gap > 0
+                ? fmt::format(
+                      "The simulations ran out: a plan\nthat was left out could be better "
+                      "by {:.1f} % at most.\n",
+                      result.bound_gap * 100)
+                : "No plan that was left\nout can be better.\n";
+    return text;
+}
+
+}  // namespace orrery

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The result of a search: a table of the best plans, the front of time and memory, what was pruned
+// and why, and where the best plan's peak goes; or all of it as one JSON object.
+#pragma once
+
+#include <string>
+
+#include "scenarios/scenario.h"
+#include "scenarios/search/search.h"
+
+namespace orrery {
+
+std::string search_report(const Scenario& scenario, const SearchResult& result);
+std::string search_json(const Scenario& scenario, const SearchResult& result);
+
+}  // namespace orrery

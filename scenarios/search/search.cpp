@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/search/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "kernels/cost_model.h"
+#include "models/flops.h"
+#include "network/fabric.h"
+#include "network/nccl_network.h"
+#include "scenarios/catalogue.h"
+#include "scenarios/kernel_timings.h"
+#include "scenarios/simulate_scenario.h"
+
+namespace orrery {
+namespace {
+
+constexpr double kJoulesPerKilowattHour = 3.6e6;
+constexpr double kSecondsPerDay = 86'400;
+
+// The tables that every plan's kernels are costed by.
+struct Costs {
+    EfficiencyTable curves;
+    EfficiencyTable step;
+};
+
+Result<Costs> read_costs() {
+    const auto read = [](const char* file) {
+        return read_efficiency_table((default_catalogue() / file).string());
+    };
+    auto curves = read("kernel_efficiency.csv");
+    auto step = read("step_efficiency.csv");
+    if (!curves || !step) {
+        return tl::unexpected((curves ? step : curves).error().front());
+    }
+    return Costs{std::move(*curves), std::move(*step)};
+}
+
+struct Candidate {
+    ParallelPlan plan;
+    std::size_t cluster = 0;
+    Bound bound;
+    double objective_bound = 0;
+    // Once simulated without contention, and on the scenario's network.
+    std::optional<double> analytic;
+    std::optional<Answer> answer;
+    Bytes memory;  // peak, once simulated
+};
+
+// What a step of so long costs by the objective. Less is better; linear in the time, so that a
+// bound of the time is a bound of the objective.
+class Score {
+public:
+    Score(const SearchSpec& spec, const Scenario& scenario) : spec_(spec), scenario_(scenario) {}
+
+    static double gpus(const ClusterVariant& on) {
+        return static_cast<double>(on.cluster.num_gpus());
+    }
+    double money(Time step, const ClusterVariant& on) const {
+        return step.seconds() / 3600 * gpus(on) * on.price_per_gpu_hour / tokens_per_step();
+    }
+    double joules(Time step, const ClusterVariant& on) const {
+        // A GPU is busy at least as long as its share of the model takes at the device's peak.
+        const Flop work = model_flops(scenario_.model,
+                                      scenario_.plan.global_batch_size,
+                                      scenario_.plan.recompute_granularity)
+                              .full_attention;
+        const double busy = work.count() / on.device.peak(scenario_.plan.precision).per_second();
+        return (gpus(on) * step.seconds() * on.idle_watts +
+                busy * (on.busy_watts - on.idle_watts)) /
+               tokens_per_step();
+    }
+    double of(Time step, const ClusterVariant& on) const {
+        switch (spec_.objective) {
+            case Objective::mfu:
+                return step.seconds() * gpus(on) *
+                       on.device.peak(scenario_.plan.precision).per_second();
+            case Objective::cost:
+                return money(step, on);
+            case Objective::energy:
+                return joules(step, on);
+            case Objective::step_time:
+                break;
+        }
+        return step.seconds();
+    }
+    double days(Time step) const {
+        return step.seconds() * (spec_.tokens / tokens_per_step()) / kSecondsPerDay;
+    }
+    double tokens_per_step() const {
+        return static_cast<double>(scenario_.plan.global_batch_size * scenario_.model.seq_length);
+    }
+    // Why even a plan of this step time is too slow or too dear; empty if it is not.
+    std::string refusal(Time step, const ClusterVariant& on) const {
+        if (spec_.tokens <= 0) {
+            return {};
+        }
+        if (spec_.deadline_days > 0 && days(step) > spec_.deadline_days) {
+            return "deadline";
+        }
+        if (spec_.budget > 0 && money(step, on) * spec_.tokens > spec_.budget) {
+            return "budget";
+        }
+        return {};
+    }
+
+private:
+    const SearchSpec& spec_;
+    const Scenario& scenario_;
+};
+
+class Search {
+public:
+    Search(const Scenario& scenario,
+           const SearchSpec& spec,
+           const std::function<void(const SearchProgress&)>& progress)
+        : scenario_(scenario), spec_(spec), progress_(progress), score_(spec, scenario) {}
+
+    Result<SearchResult> run();
+
+private:
+    Result<void> enumerate();
+    Result<void> enumerate(std::size_t cluster, const Costs& costs);
+    void consider(PlanPoint point, std::size_t cluster, PlanBound& bound);
+    Result<void> explore();
+    Result<void> analytic_round(double threshold);
+    Result<void> network_round();
+    Result<void> explore_front();
+    Result<void> simulate_analytic(Candidate& candidate);
+    Result<void> simulate_network(Candidate& candidate);
+    Scenario scenario_of(const Candidate& candidate) const;
+    const ClusterVariant& cluster_of(const Candidate& c) const { return spec_.clusters[c.cluster]; }
+    double score(const Candidate& c, Time step) const { return score_.of(step, cluster_of(c)); }
+    double threshold() const;
+    void say(double bound);
+    Result<void> complain_if_empty() const;
+    void collect();
+    void collect_front(const std::vector<const Candidate*>& known);
+    FoundPlan found(const Candidate& candidate) const;
+
+    const Scenario& scenario_;
+    const SearchSpec& spec_;
+    const std::function<void(const SearchProgress&)>& progress_;
+    Score score_;
+    std::vector<Candidate> candidates_;  // ascending bounds, once enumerated
+    std::size_t next_ = 0;               // the first that no round has looked at
+    SearchResult result_;
+};
+
+void Search::consider(PlanPoint point, std::size_t cluster, PlanBound& bound) {
+    ++result_.candidates;
+    if (point.split == StageSplit::balanced) {
+        point.plan.pipeline_layout = bound.balanced(point.plan);
+        const bool even =
+            std::ranges::adjacent_find(point.plan.pipeline_layout, std::ranges::not_equal_to{}) ==
+            point.plan.pipeline_layout.end();
+        if (even) {
+            ++result_.pruned["same plan"];
+            return;
+        }
+    }
+    Candidate candidate{.plan = std::move(point.plan), .cluster = cluster};
+    candidate.bound = bound.of(candidate.plan);
+    if (candidate.bound.memory > cluster_of(candidate).device.memory) {
+        ++result_.pruned["memory"];
+        return;
+    }
+    if (const std::string why = score_.refusal(candidate.bound.time, cluster_of(candidate));
+        !why.empty()) {
+        ++result_.pruned[why];
+        return;
+    }
+    candidate.objective_bound = score(candidate, candidate.bound.time);
+    candidates_.push_back(std::move(candidate));
+}
+
+Result<void> Search::enumerate(std::size_t cluster, const Costs& costs) {
+    const ClusterSpec& spec = spec_.clusters[cluster].cluster;
+    const DeviceSpec& device = spec_.clusters[cluster].device;
+    Result<Fabric> fabric = build_fabric(spec);
+    if (!fabric) {
+        return tl::unexpected(fabric.error());
+    }
+    const NcclNetwork network{std::move(*fabric),
+                              NcclNetworkOptions{.compute_capability = device.compute_capability,
+                                                 .num_sms = device.num_sms,
+                                                 .contention = false}};
+    const CostModel cost{device, costs.curves};
+    const StepEfficiency step{costs.step, device};
+    PlanBound bound{scenario_.model, network, [&](const Program& program) {
+                        return time_kernels(program, cost, step, device, 1.0);
+                    }};
+    result_.points += for_each_plan(
+        spec_.space,
+        scenario_.model,
+        scenario_.plan,
+        spec.num_gpus(),
+        spec.node.gpus_per_node,
+        [&](PlanPoint point) { consider(std::move(point), cluster, bound); },
+        result_.pruned);
+    return {};
+}
+
+Result<void> Search::enumerate() {
+    const Result<Costs> costs = read_costs();
+    if (!costs) {
+        return tl::unexpected(costs.error());
+    }
+    for (std::size_t cluster = 0; cluster < spec_.clusters.size(); ++cluster) {
+        if (const Result<void> done = enumerate(cluster, *costs); !done) {
+            return done;
+        }
+    }
+    std::stable_sort(
+        candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+            return a.objective_bound < b.objective_bound;
+        });
+    return {};
+}
+
+Scenario Search::scenario_of(const Candidate& candidate) const {
+    Scenario scenario = scenario_;
+    scenario.cluster = cluster_of(candidate).cluster;
+    scenario.device = cluster_of(candidate).device;
+    scenario.plan = candidate.plan;
+    return scenario;
+}
+
+Result<void> Search::simulate_analytic(Candidate& candidate) {
+    Scenario scenario = scenario_of(candidate);
+    scenario.network = NetworkFidelity::analytic;
+    const Result<Answer> answer = simulate_scenario(scenario, {.only_if_fits = true});
+    if (!answer) {
+        return tl::unexpected(answer.error());
+    }
+    ++result_.simulated_analytic;
+    candidate.memory = answer->memory.peak;
+    if (!answer->memory.fits) {
+        ++result_.pruned["memory"];
+        return {};
+    }
+    if (const std::string why = score_.refusal(answer->iteration, cluster_of(candidate));
+        !why.empty()) {
+        ++result_.pruned[why];
+        return {};
+    }
+    candidate.analytic = score(candidate, answer->iteration);
+    if (scenario_.network == NetworkFidelity::analytic) {
+        candidate.answer = *answer;
+        ++result_.simulated;
+    }
+    return {};
+}
+
+Result<void> Search::simulate_network(Candidate& candidate) {
+    const Result<Answer> answer = simulate_scenario(scenario_of(candidate));
+    if (!answer) {
+        return tl::unexpected(answer.error());
+    }
+    candidate.answer = *answer;
+    ++result_.simulated;
+    return {};
+}
+
+// Objective of the last plan that would be kept; infinite while there are fewer.
+double Search::threshold() const {
+    std::vector<double> known;
+    for (const Candidate& c : candidates_) {
+        if (c.answer) {
+            known.push_back(score(c, c.answer->iteration));
+        }
+    }
+    const auto keep = static_cast<std::size_t>(spec_.keep);
+    if (known.size() < keep) {
+        return std::numeric_limits<double>::infinity();
+    }
+    std::nth_element(
+        known.begin(), known.begin() + static_cast<std::ptrdiff_t>(keep) - 1, known.end());
+    return known[keep - 1];
+}
+
+void Search::say(double bound) {
+    if (!progress_) {
+        return;
+    }
+    SearchProgress progress{.simulated = result_.simulated_analytic, .best = 0, .bound = bound};
+    for (const Candidate& c : candidates_) {
+        if (c.analytic && (progress.best == 0 || *c.analytic < progress.best)) {
+            progress.best = *c.analytic;
+        }
+    }
+    progress_(progress);
+}
+
+// Simulates without contention, in the order of the bounds, what may still be among the best.
+Result<void> Search::analytic_round(double threshold) {
+    std::vector<double> best;  // a heap of the `keep` least
+    const auto keep = static_cast<std::size_t>(spec_.keep);
+    for (const Candidate& c : candidates_) {
+        if (c.analytic) {
+            best.push_back(*c.analytic);
+        }
+    }
+    std::ranges::sort(best);
+    for (; next_ < candidates_.size(); ++next_) {
+        Candidate& candidate = candidates_[next_];
+        const bool full = best.size() >= keep;
+        const double worst = full ? std::min(threshold, best[keep - 1]) : threshold;
+        if (candidate.objective_bound >= worst || result_.simulated_analytic >= spec_.simulations) {
+            return {};
+        }
+        say(candidate.objective_bound);
+        if (const Result<void> done = simulate_analytic(candidate); !done) {
+            return done;
+        }
+        if (candidate.analytic) {
+            best.insert(std::ranges::upper_bound(best, *candidate.analytic), *candidate.analytic);
+        }
+    }
+    return {};
+}
+
+// Simulates on the network, the fastest without contention first, until the rest can't be kept.
+Result<void> Search::network_round() {
+    std::vector<Candidate*> open;
+    for (Candidate& c : candidates_) {
+        if (c.analytic && !c.answer) {
+            open.push_back(&c);
+        }
+    }
+    std::ranges::stable_sort(
+        open, {}, [](const Candidate* candidate) { return *candidate->analytic; });
+    for (Candidate* candidate : open) {
+        if (*candidate->analytic >= threshold()) {
+            return {};
+        }
+        if (const Result<void> done = simulate_network(*candidate); !done) {
+            return done;
+        }
+    }
+    return {};
+}
+
+Result<void> Search::explore() {
+    for (;;) {
+        const std::size_t before = next_;
+        const std::int64_t simulated = result_.simulated;
+        // Contention makes a step longer: what is found on the network lets more plans compete.
+        if (const Result<void> done = analytic_round(threshold()); !done) {
+            return done;
+        }
+        if (const Result<void> done = network_round(); !done) {
+            return done;
+        }
+        if (next_ == before && result_.simulated == simulated) {
+            return {};
+        }
+    }
+}
+
+// Plans that need less memory than all that are as fast by their bounds.
+Result<void> Search::explore_front() {
+    constexpr int kMost = 24;
+    Bytes least = Bytes{std::numeric_limits<std::int64_t>::max()};
+    for (const Candidate& c : candidates_) {
+        if (c.analytic) {
+            least = std::min(least, c.memory);
+        }
+    }
+    int simulated = 0;
+    for (Candidate& c : candidates_) {
+        if (c.analytic || c.memory != Bytes{} || c.bound.memory >= least) {
+            continue;
+        }
+        if (++simulated > kMost || result_.simulated_analytic >= spec_.simulations) {
+            return {};
+        }
+        if (const Result<void> done = simulate_analytic(c); !done) {
+            return done;
+        }
+        if (c.analytic && c.memory < least) {
+            least = c.memory;
+            if (const Result<void> done = simulate_network(c); !done) {
+                return done;
+            }
+        }
+    }
+    return {};
+}
+
+Result<void> Search::complain_if_empty() const {
+    const bool any =
+        std::ranges::any_of(candidates_, [](const Candidate& c) { return c.answer.has_value(); });
+    if (any) {
+        return {};
+    }
+    const auto most = std::ranges::max_element(
+        result_.pruned, {}, [](const auto& reason) { return reason.second; });
+    if (most == result_.pruned.end()) {
+        return fail("search", "the space has no point", "list other sizes");
+    }
+    std::string all;
+    for (const auto& [reason, count] : result_.pruned) {
+        all += fmt::format("{}{} {}", all.empty() ? "" : ", ", reason, count);
+    }
+    return fail(
+        "search",
+        fmt::format(
+            "no plan of {} is feasible: {} refuses most of them", result_.points, most->first),
+        fmt::format("points by the rule that refuses them: {}", all));
+}
+
+FoundPlan Search::found(const Candidate& c) const {
+    return {.plan = c.plan,
+            .cluster = c.cluster,
+            .objective = score(c, c.answer->iteration),
+            .bound = c.objective_bound,
+            .answer = *c.answer};
+}
+
+void Search::collect_front(const std::vector<const Candidate*>& known) {
+    const auto beats = [&](const Candidate& a, const Candidate& b) {
+        const auto values = [&](const Candidate& c) {
+            return std::array{c.answer->iteration.seconds(),
+                              static_cast<double>(c.memory.count()),
+                              score_.money(c.answer->iteration, cluster_of(c))};
+        };
+        const auto x = values(a);
+        const auto y = values(b);
+        bool less = false;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            if (x[i] > y[i]) {
+                return false;
+            }
+            less = less || x[i] < y[i];
+        }
+        return less;
+    };
+    for (const Candidate* c : known) {
+        if (std::ranges::none_of(known, [&](const Candidate* o) { return beats(*o, *c); })) {
+            result_.pareto.push_back(found(*c));
+        }
+    }
+}
+
+void Search::collect() {
+    std::vector<const Candidate*> known;
+    for (const Candidate& c : candidates_) {
+        if (c.answer) {
+            known.push_back(&c);
+        }
+    }
+    std::ranges::stable_sort(
+        known, {}, [&](const Candidate* c) { return score(*c, c->answer->iteration); });
+    const auto keep = std::min(known.size(), static_cast<std::size_t>(spec_.keep));
+    for (std::size_t i = 0; i < keep; ++i) {
+        result_.best.push_back(found(*known[i]));
+    }
+    collect_front(known);
+    const double best = result_.best.front().objective;
+    for (const Candidate& c : candidates_) {
+        if (c.answer || (c.memory != Bytes{} && !c.analytic)) {
+            continue;  // known, or does not fit
+        }
+        const double bound = c.analytic.value_or(c.objective_bound);
+        result_.bound_gap = std::max(result_.bound_gap, (best - bound) / best);
+        ++result_.pruned[bound >= best ? c.analytic ? "slower without contention" : "bound"
+                         : c.analytic  ? "not simulated on the network"
+                                       : "simulations ran out"];
+    }
+}
+
+Result<SearchResult> Search::run() {
+    if (const Result<void> done = enumerate(); !done) {
+        return tl::unexpected(done.error());
+    }
+    if (const Result<void> done = explore(); !done) {
+        return tl::unexpected(done.error());
+    }
+    if (const Result<void> done = explore_front(); !done) {
+        return tl::unexpected(done.error());
+    }
+    if (const Result<void> done = complain_if_empty(); !done) {
+        return tl::unexpected(done.error());
+    }
+    collect();
+    return std::move(result_);
+}
+
+}  // namespace
+
+Result<SearchResult> search_plans(const Scenario& scenario,
+                                  const SearchSpec& spec,
+                                  const std::function<void(const SearchProgress&)>& progress) {
+    return Search{scenario, spec, progress}.run();
+}
+
+}  // namespace orrery
