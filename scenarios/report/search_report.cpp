@@ -99,6 +99,8 @@ std::string search_report(const Scenario& scenario, const SearchResult& result) 
         "  {:<44}{:>12}\n", "simulated without contention", thousands(result.simulated_analytic));
     text +=
         fmt::format("  {:<44}{:>12}\n", "simulated on the network", thousands(result.simulated));
+    text += fmt::format(
+        "  {:<44}{:>12}\n", "of these, not listed: the same result", thousands(result.equal));
     const FoundPlan& best = result.best.front();
     text += fmt::format("\nThe bound of the best plan lies {:.1f} % below its time. ",
                         (1 - best.bound / best.objective) * 100);

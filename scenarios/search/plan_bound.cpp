@@ -6,6 +6,8 @@
 #include "models/lowering.h"
 #include "models/memory.h"
 #include "models/pipeline_split.h"
+#include "models/rank_mesh.h"
+#include "models/schedule/schedule.h"
 
 namespace orrery {
 namespace {
@@ -26,6 +28,19 @@ Time time_of(const TransferPlan& plan, std::span<const LinkInfo> links) {
         sum += phase.latency + longest;
     }
     return sum;
+}
+
+// Usually: a chunk's first layer waits for its weights; the last bucket of gradients and the first
+// of weights have nothing to hide behind.
+Time exposed(const ParallelPlan& plan, const PlanBound::DataTime& data, std::int64_t layers) {
+    const std::int64_t chunks = plan.virtual_pipeline_model_parallel_size;
+    const auto share = [](Time time, std::int64_t parts) {
+        return Time::picoseconds(time.picoseconds() / std::max<std::int64_t>(1, parts));
+    };
+    if (plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params) {
+        return share(data.weights, layers / chunks) + share(data.gradients, layers);
+    }
+    return share(data.gradients + data.weights, chunks * 2);
 }
 
 Time difference(Time a, Time b) {
@@ -164,75 +179,178 @@ const PlanBound::Parts& PlanBound::parts(const ParallelPlan& plan) {
     return found != cache_.end() ? found->second : cache_.emplace(key, measure(plan)).first->second;
 }
 
-std::vector<std::int64_t> PlanBound::balanced(const ParallelPlan& plan) {
+const std::vector<std::int64_t>& PlanBound::balanced(const ParallelPlan& plan) {
     const Parts& p = parts(plan);
-    const double layer = (p.full_layer.forward + p.full_layer.backward).seconds();
-    const double first = (p.first.forward + p.first.backward).seconds();
-    const double last = (p.last.forward + p.last.backward).seconds();
-    return balanced_layout(model_.num_layers,
-                           plan.pipeline_model_parallel_size,
-                           plan.virtual_pipeline_model_parallel_size,
-                           layer > 0 ? first / layer : 0,
-                           layer > 0 ? last / layer : 0);
+    const std::int64_t stages = plan.pipeline_model_parallel_size;
+    const std::int64_t chunks = plan.virtual_pipeline_model_parallel_size;
+    const auto [found, fresh] = layouts_.try_emplace({&p, stages, chunks});
+    if (fresh) {
+        const double layer = (p.full_layer.forward + p.full_layer.backward).seconds();
+        const double first = (p.first.forward + p.first.backward).seconds();
+        const double last = (p.last.forward + p.last.backward).seconds();
+        found->second = balanced_layout(model_.num_layers,
+                                        stages,
+                                        chunks,
+                                        layer > 0 ? first / layer : 0,
+                                        layer > 0 ? last / layer : 0);
+    }
+    return found->second;
 }
 
-Bound PlanBound::of(const ParallelPlan& plan) {
-    const Parts& p = parts(plan);
-    const std::vector<std::int64_t> layers = layers_of_stages(model_, plan);
-    const auto stages = static_cast<std::size_t>(plan.pipeline_model_parallel_size);
-    std::vector<Cost> of_stage(stages);
-    std::vector<Cost> first_chunk(stages);
-    std::int64_t layer = 0;
-    const auto add = [](Cost& sum, const Cost& cost) {
-        sum.forward += cost.forward;
-        sum.backward += cost.backward;
-        sum.weights += cost.weights;
-        sum.gradients += cost.gradients;
-        sum.optimizer += cost.optimizer;
-        sum.activations += cost.activations;
-    };
-    for (std::size_t place = 0; place < layers.size(); ++place) {
-        Cost chunk;
-        for (std::int64_t i = 0; i < layers[place]; ++i, ++layer) {
-            add(chunk, model_.layer_has_window(layer) ? p.window_layer : p.full_layer);
+Time PlanBound::data_collective(const ParallelPlan& plan, CollectiveKind kind, Bytes bytes) {
+    if (plan.data_parallel_size * plan.context_parallel_size == 1 || bytes == Bytes{}) {
+        return {};
+    }
+    // Stages lie between the members only in the order that puts pipelines first.
+    const bool apart = plan.rank_order == RankOrder::tp_cp_pp_dp;
+    const auto [found, fresh] =
+        data_times_.try_emplace(DataKey{plan.tensor_model_parallel_size,
+                                        plan.context_parallel_size,
+                                        plan.data_parallel_size,
+                                        apart ? plan.pipeline_model_parallel_size : 1,
+                                        plan.rank_order,
+                                        kind,
+                                        bytes.count()});
+    if (fresh) {
+        const Mesh mesh = rank_mesh(plan);
+        Group group;
+        for (const char* axis : {"cp", "dp"}) {
+            group.axes |= 1u << mesh.axis(axis);
         }
-        if (place == 0) {
-            add(chunk, p.first);
+        const CollectiveCall call{.kind = kind, .bytes = bytes};
+        found->second = time_of(network_.plan_collective(call, mesh.members(group, RankId{})),
+                                network_.links());
+    }
+    return found->second;
+}
+
+PlanBound::DataTime PlanBound::data_time(const ParallelPlan& plan,
+                                         const Cost& stage,
+                                         std::int64_t layers) {
+    if (plan.hsdp_shard_size > 0) {
+        return {};
+    }
+    switch (plan.data_parallel_sharding_strategy) {
+        case ShardingStrategy::no_shard:
+            return {.gradients = data_collective(plan, CollectiveKind::all_reduce, stage.gradients),
+                    .weights = {}};
+        case ShardingStrategy::optim_grads_params: {
+            // Forward and backward gather each layer, the last one once.
+            const Cost& layer = parts(plan).full_layer;
+            const std::int64_t batches = plan.num_micro_batches();
+            const Time gather = data_collective(plan, CollectiveKind::all_gather, layer.weights);
+            const Time scatter =
+                data_collective(plan, CollectiveKind::reduce_scatter, layer.gradients);
+            return {.gradients = scatter * (layers * batches),
+                    .weights = gather * ((2 * layers - 1) * batches)};
         }
-        if (place + 1 == layers.size()) {
-            add(chunk, p.last);
-        }
-        add(of_stage[place % stages], chunk);
-        if (place < stages) {
-            first_chunk[place] = chunk;
+        default:
+            return {
+                .gradients = data_collective(plan, CollectiveKind::reduce_scatter, stage.gradients),
+                .weights = data_collective(plan, CollectiveKind::all_gather, stage.weights)};
+    }
+}
+
+const std::vector<std::int64_t>& PlanBound::in_flight(const ParallelPlan& plan,
+                                                      std::int64_t stage) {
+    const ScheduleShape shape{
+        .stages = static_cast<std::int32_t>(plan.pipeline_model_parallel_size),
+        .chunks = static_cast<std::int32_t>(plan.virtual_pipeline_model_parallel_size),
+        .micro_batches = static_cast<std::int32_t>(plan.num_micro_batches())};
+    const auto [found, fresh] = in_flight_.try_emplace(
+        {plan.schedule, shape.stages, shape.chunks, shape.micro_batches, stage});
+    if (!fresh) {
+        return found->second;
+    }
+    std::vector<std::int64_t> now(static_cast<std::size_t>(shape.chunks), 0);
+    std::int64_t sum = 0;
+    std::int64_t most = 0;
+    for (const WorkItem& item :
+         stage_order(plan.schedule, shape, static_cast<std::int32_t>(stage))) {
+        // What the backward of the weights alone still needs is left out: this is a bound.
+        const int change = item.pass == Pass::forward           ? 1
+                           : item.pass == Pass::backward_weight ? 0
+                                                                : -1;
+        now[static_cast<std::size_t>(item.chunk)] += change;
+        sum += change;
+        if (sum > most) {
+            most = sum;
+            found->second = now;
         }
     }
-    const std::int64_t micro_batches = plan.num_micro_batches();
-    const std::int64_t shard = plan.hsdp_shard_size > 0
+    return found->second;
+}
+
+std::vector<PlanBound::Cost> PlanBound::costs_of_places(const ParallelPlan& plan) {
+    const Parts& p = parts(plan);
+    const std::vector<std::int64_t> layers = layers_of_stages(model_, plan);
+    std::vector<Cost> places(layers.size());
+    std::int64_t layer = 0;
+    for (std::size_t place = 0; place < layers.size(); ++place) {
+        for (std::int64_t i = 0; i < layers[place]; ++i, ++layer) {
+            places[place] += model_.layer_has_window(layer) ? p.window_layer : p.full_layer;
+        }
+    }
+    places.front() += p.first;
+    places.back() += p.last;
+    return places;
+}
+
+Bytes PlanBound::memory_of(const ParallelPlan& plan,
+                           const std::vector<Cost>& places,
+                           std::size_t stage) {
+    const auto stages = static_cast<std::size_t>(plan.pipeline_model_parallel_size);
+    const std::vector<std::int64_t>& alive = in_flight(plan, static_cast<std::int64_t>(stage));
+    Cost sum;
+    Bytes activations;
+    for (std::size_t chunk = 0; chunk < alive.size(); ++chunk) {
+        sum += places[chunk * stages + stage];
+        activations += places[chunk * stages + stage].activations * alive[chunk];
+    }
+    const std::int64_t ranks = plan.hsdp_shard_size > 0
                                    ? plan.hsdp_shard_size
                                    : plan.data_parallel_size * plan.context_parallel_size;
     const ShardingStrategy strategy = plan.data_parallel_sharding_strategy;
-    const bool all_in_flight = plan.schedule == ScheduleKind::gpipe;
-    const bool split_backward = plan.schedule == ScheduleKind::zero_bubble;
+    const bool all = strategy == ShardingStrategy::optim_grads_params;
+    return share_of(sum.weights + sum.gradients, all ? ranks : 1) +
+           share_of(sum.optimizer, strategy == ShardingStrategy::no_shard ? 1 : ranks) +
+           activations;
+}
+
+Bound PlanBound::of(const ParallelPlan& plan) {
+    const std::vector<Cost> places = costs_of_places(plan);
+    const std::vector<std::int64_t> layers = layers_of_stages(model_, plan);
+    const auto stages = static_cast<std::size_t>(plan.pipeline_model_parallel_size);
+    const bool all_sharded =
+        plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
     Bound bound;
     Time fill;
     for (std::size_t s = 0; s < stages; ++s) {
-        const Cost& cost = of_stage[s];
-        bound.time = std::max(bound.time, fill + (cost.forward + cost.backward) * micro_batches);
+        Cost cost;
+        std::int64_t layers_here = 0;
+        for (std::size_t place = s; place < places.size(); place += stages) {
+            cost += places[place];
+            layers_here += layers[place];
+        }
+        const Time computing = (cost.forward + cost.backward) * plan.num_micro_batches();
+        const DataTime data = data_time(plan, cost, layers_here);
+        // What overlaps: with one stage, gradients move during the last micro-batch's backward;
+        // with several, or where layers are gathered, in the worst case during all of it.
+        Time after = data.gradients;
+        if (all_sharded || stages > 1) {
+            after = plan.overlap_grad_reduce ? Time{} : data.gradients;
+        } else if (plan.overlap_grad_reduce) {
+            after = difference(data.gradients, cost.backward);
+        }
+        const Time busy = fill + computing + after;
+        const Time moving = data.gradients + data.weights;
+        bound.time = std::max({bound.time, busy, moving});
+        bound.guess = std::max({bound.guess, busy + exposed(plan, data, layers_here), moving});
+        bound.memory = std::max(bound.memory, memory_of(plan, places, s));
         // On the way back at least the gradients of the inputs, a forward pass's products.
-        fill += first_chunk[s].forward +
-                (split_backward ? first_chunk[s].forward : first_chunk[s].backward);
-        const std::int64_t left = static_cast<std::int64_t>(stages - s);
-        const std::int64_t in_flight =
-            all_in_flight ? micro_batches : std::min(micro_batches, left);
-        const Bytes memory =
-            (strategy == ShardingStrategy::optim_grads_params
-                 ? share_of(cost.weights + cost.gradients, shard)
-                 : cost.weights + cost.gradients) +
-            (strategy == ShardingStrategy::no_shard ? cost.optimizer
-                                                    : share_of(cost.optimizer, shard)) +
-            cost.activations * in_flight;
-        bound.memory = std::max(bound.memory, memory);
+        const Cost& first = places[s];
+        fill += first.forward +
+                (plan.schedule == ScheduleKind::zero_bubble ? first.forward : first.backward);
     }
     return bound;
 }

@@ -5,8 +5,10 @@
 // begins after one micro-batch passed the stages before it, and after its last backward the stages
 // before it still have theirs (the bubble of Narayanan et al., SC21, section 2.2). Memory: the
 // persistent state of the fullest stage, and the activations of as many micro-batches as its
-// schedule keeps in flight. Costs of a layer, the embedding and the output layer are taken from
-// the very Programs that the lowering makes of two small models.
+// schedule keeps in flight. Communication over
+// the data-parallel group is in order: all of it fits into the step, too, and where it does not
+// overlap it adds to the computing. Costs of a layer, the embedding and the output layer are taken
+// from the very Programs that the lowering makes of two small models.
 #pragma once
 
 #include <cstdint>
@@ -25,18 +27,28 @@ namespace orrery {
 struct Bound {
     Time time;
     Bytes memory;
+    // A guess of the time, for the order to look at plans in: the bound and the communication that
+    // usually stays exposed.
+    Time guess;
 };
 
 class PlanBound {
 public:
     using KernelTimes = std::function<DeviceTimings(const Program&)>;
 
+    // Of all that a stage's ranks must move over the data-parallel group in a step: no less than
+    // one collective of each kind takes, or with ZeRO 3 a layer at a time.
+    struct DataTime {
+        Time gradients;
+        Time weights;
+    };
+
     // `network` is that of the cluster; both must outlive the bound.
     PlanBound(const Transformer& model, const NetworkModel& network, KernelTimes times);
 
     Bound of(const ParallelPlan& plan);
     // The layout of StageSplit::balanced by these costs.
-    std::vector<std::int64_t> balanced(const ParallelPlan& plan);
+    const std::vector<std::int64_t>& balanced(const ParallelPlan& plan);
 
 private:
     // Of one micro-batch, or of the state that ranks hold.
@@ -47,6 +59,16 @@ private:
         Bytes gradients;
         Bytes optimizer;
         Bytes activations;
+
+        Cost& operator+=(const Cost& other) {
+            forward += other.forward;
+            backward += other.backward;
+            weights += other.weights;
+            gradients += other.gradients;
+            optimizer += other.optimizer;
+            activations += other.activations;
+            return *this;
+        }
     };
     struct Parts {
         Cost full_layer;
@@ -54,18 +76,40 @@ private:
         Cost first;  // embedding
         Cost last;   // final norm, output layer and loss
     };
+    // Micro-batches that each chunk of a stage holds activations of, when they are most in all.
+    const std::vector<std::int64_t>& in_flight(const ParallelPlan& plan, std::int64_t stage);
+
+    using FlightKey =
+        std::tuple<ScheduleKind, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+    // Tensor, context, data and pipeline sizes, rank order, collective, bytes.
+    using DataKey = std::tuple<std::int64_t,
+                               std::int64_t,
+                               std::int64_t,
+                               std::int64_t,
+                               RankOrder,
+                               CollectiveKind,
+                               std::int64_t>;
+    using LayoutKey = std::tuple<const Parts*, std::int64_t, std::int64_t>;
     using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, Recompute>;
 
     const Parts& parts(const ParallelPlan& plan);
+    // By virtual stage, of one micro-batch.
+    std::vector<Cost> costs_of_places(const ParallelPlan& plan);
+    Bytes memory_of(const ParallelPlan& plan, const std::vector<Cost>& places, std::size_t stage);
     Parts measure(const ParallelPlan& plan) const;
     Cost role_cost(const Program& program, const DeviceTimings& times, std::size_t role) const;
     Time span(const Program& program, const DeviceTimings& times, const Segment& segment) const;
     Time collective_time(const Program& program, const CollectiveCall& call) const;
+    DataTime data_time(const ParallelPlan& plan, const Cost& stage, std::int64_t layers);
+    Time data_collective(const ParallelPlan& plan, CollectiveKind kind, Bytes bytes);
 
     const Transformer& model_;
     const NetworkModel& network_;
     KernelTimes times_;
     std::map<Key, Parts> cache_;
+    std::map<DataKey, Time> data_times_;
+    std::map<FlightKey, std::vector<std::int64_t>> in_flight_;
+    std::map<LayoutKey, std::vector<std::int64_t>> layouts_;
 };
 
 }  // namespace orrery

@@ -174,6 +174,14 @@ void Enumeration::splits(const ParallelPlan& plan) {
         PlanPoint point{.plan = plan, .split = split};
         point.plan.embedding_and_loss_as_layers = split == StageSplit::embedding_loss;
         point.plan.pipeline_layout.clear();
+        if (split == StageSplit::balanced) {
+            // By the costs of the stages later on; any will do to check the rest.
+            point.plan.pipeline_layout = balanced_layout(model_.num_layers,
+                                                         plan.pipeline_model_parallel_size,
+                                                         plan.virtual_pipeline_model_parallel_size,
+                                                         0,
+                                                         0);
+        }
         switches(std::move(point));
     }
 }
@@ -213,17 +221,7 @@ void Enumeration::switches(PlanPoint point) {
 
 void Enumeration::leaf(const PlanPoint& point) {
     ++points_;
-    PlanPoint checked = point;
-    if (point.split == StageSplit::balanced) {
-        // The layout comes later; any will do to check the rest.
-        const ParallelPlan& plan = point.plan;
-        checked.plan.pipeline_layout = balanced_layout(model_.num_layers,
-                                                       plan.pipeline_model_parallel_size,
-                                                       plan.virtual_pipeline_model_parallel_size,
-                                                       0,
-                                                       0);
-    }
-    const Errors errors = check(model_, checked.plan, num_gpus_);
+    const Errors errors = check(model_, point.plan, num_gpus_);
     if (errors.empty()) {
         visit_(point);
         return;

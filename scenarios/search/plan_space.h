@@ -40,7 +40,9 @@ struct PlanSpace {
 };
 
 struct PlanPoint {
-    ParallelPlan plan;  // with its data_parallel_size, and its layout unless `split` is balanced
+    // With its data_parallel_size, and with some layout if `split` is balanced: what is balanced
+    // only costs can tell.
+    ParallelPlan plan;
     StageSplit split = StageSplit::even;
 };
 

@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
 #include <memory>
-#include <numeric>
+#include <set>
+#include <tuple>
 
 #include "kernels/cost_model.h"
 #include "models/flops.h"
@@ -44,6 +48,8 @@ struct Candidate {
     std::size_t cluster = 0;
     Bound bound;
     double objective_bound = 0;
+    double guess = 0;    // of the objective
+    bool tried = false;  // simulated without contention, or found not to fit
     // Once simulated without contention, and on the scenario's network.
     std::optional<double> analytic;
     std::optional<Answer> answer;
@@ -145,8 +151,7 @@ private:
     const SearchSpec& spec_;
     const std::function<void(const SearchProgress&)>& progress_;
     Score score_;
-    std::vector<Candidate> candidates_;  // ascending bounds, once enumerated
-    std::size_t next_ = 0;               // the first that no round has looked at
+    std::vector<Candidate> candidates_;  // by ascending guesses, once enumerated
     SearchResult result_;
 };
 
@@ -174,6 +179,7 @@ void Search::consider(PlanPoint point, std::size_t cluster, PlanBound& bound) {
         return;
     }
     candidate.objective_bound = score(candidate, candidate.bound.time);
+    candidate.guess = score(candidate, candidate.bound.guess);
     candidates_.push_back(std::move(candidate));
 }
 
@@ -216,7 +222,7 @@ Result<void> Search::enumerate() {
     }
     std::stable_sort(
         candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-            return a.objective_bound < b.objective_bound;
+            return std::pair{a.guess, a.objective_bound} < std::pair{b.guess, b.objective_bound};
         });
     return {};
 }
@@ -237,6 +243,7 @@ Result<void> Search::simulate_analytic(Candidate& candidate) {
         return tl::unexpected(answer.error());
     }
     ++result_.simulated_analytic;
+    candidate.tried = true;
     candidate.memory = answer->memory.peak;
     if (!answer->memory.fits) {
         ++result_.pruned["memory"];
@@ -265,21 +272,18 @@ Result<void> Search::simulate_network(Candidate& candidate) {
     return {};
 }
 
-// Objective of the last plan that would be kept; infinite while there are fewer.
+// Objective of the last plan that would be kept; infinite while there are fewer. Plans that differ
+// in nothing that shows count once.
 double Search::threshold() const {
-    std::vector<double> known;
+    std::set<std::tuple<double, Bytes, std::size_t>> known;
     for (const Candidate& c : candidates_) {
         if (c.answer) {
-            known.push_back(score(c, c.answer->iteration));
+            known.emplace(score(c, c.answer->iteration), c.memory, c.cluster);
         }
     }
     const auto keep = static_cast<std::size_t>(spec_.keep);
-    if (known.size() < keep) {
-        return std::numeric_limits<double>::infinity();
-    }
-    std::nth_element(
-        known.begin(), known.begin() + static_cast<std::ptrdiff_t>(keep) - 1, known.end());
-    return known[keep - 1];
+    return known.size() < keep ? std::numeric_limits<double>::infinity()
+                               : std::get<0>(*std::next(known.begin(), spec_.keep - 1));
 }
 
 void Search::say(double bound) {
@@ -295,7 +299,8 @@ void Search::say(double bound) {
     progress_(progress);
 }
 
-// Simulates without contention, in the order of the bounds, what may still be among the best.
+// Simulates without contention, in the order of the guesses, what may still be among the best: what
+// has a bound below the threshold, or while nothing is known of the network, below the last kept.
 Result<void> Search::analytic_round(double threshold) {
     std::vector<double> best;  // a heap of the `keep` least
     const auto keep = static_cast<std::size_t>(spec_.keep);
@@ -305,11 +310,14 @@ Result<void> Search::analytic_round(double threshold) {
         }
     }
     std::ranges::sort(best);
-    for (; next_ < candidates_.size(); ++next_) {
-        Candidate& candidate = candidates_[next_];
-        const bool full = best.size() >= keep;
-        const double worst = full ? std::min(threshold, best[keep - 1]) : threshold;
-        if (candidate.objective_bound >= worst || result_.simulated_analytic >= spec_.simulations) {
+    for (Candidate& candidate : candidates_) {
+        const double worst = std::isfinite(threshold) ? threshold
+                             : best.size() >= keep    ? best[keep - 1]
+                                                      : threshold;
+        if (candidate.tried || candidate.objective_bound >= worst) {
+            continue;
+        }
+        if (result_.simulated_analytic >= spec_.simulations) {
             return {};
         }
         say(candidate.objective_bound);
@@ -346,8 +354,7 @@ Result<void> Search::network_round() {
 
 Result<void> Search::explore() {
     for (;;) {
-        const std::size_t before = next_;
-        const std::int64_t simulated = result_.simulated;
+        const std::int64_t before = result_.simulated_analytic + result_.simulated;
         // Contention makes a step longer: what is found on the network lets more plans compete.
         if (const Result<void> done = analytic_round(threshold()); !done) {
             return done;
@@ -355,7 +362,7 @@ Result<void> Search::explore() {
         if (const Result<void> done = network_round(); !done) {
             return done;
         }
-        if (next_ == before && result_.simulated == simulated) {
+        if (result_.simulated_analytic + result_.simulated == before) {
             return {};
         }
     }
@@ -372,7 +379,7 @@ Result<void> Search::explore_front() {
     }
     int simulated = 0;
     for (Candidate& c : candidates_) {
-        if (c.analytic || c.memory != Bytes{} || c.bound.memory >= least) {
+        if (c.tried || c.bound.memory >= least) {
             continue;
         }
         if (++simulated > kMost || result_.simulated_analytic >= spec_.simulations) {
@@ -453,8 +460,14 @@ void Search::collect() {
             known.push_back(&c);
         }
     }
-    std::ranges::stable_sort(
-        known, {}, [&](const Candidate* c) { return score(*c, c->answer->iteration); });
+    const auto shown = [&](const Candidate* c) {
+        return std::tuple{score(*c, c->answer->iteration), c->memory, c->cluster};
+    };
+    std::ranges::stable_sort(known, {}, shown);
+    // Of plans that differ in nothing that shows, the first.
+    const auto same = std::ranges::unique(known, {}, shown);
+    result_.equal = static_cast<std::int64_t>(same.size());
+    known.erase(same.begin(), same.end());
     const auto keep = std::min(known.size(), static_cast<std::size_t>(spec_.keep));
     for (std::size_t i = 0; i < keep; ++i) {
         result_.best.push_back(found(*known[i]));
@@ -462,7 +475,7 @@ void Search::collect() {
     collect_front(known);
     const double best = result_.best.front().objective;
     for (const Candidate& c : candidates_) {
-        if (c.answer || (c.memory != Bytes{} && !c.analytic)) {
+        if (c.answer || (c.tried && !c.analytic)) {
             continue;  // known, or does not fit
         }
         const double bound = c.analytic.value_or(c.objective_bound);

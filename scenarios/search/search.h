@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the best plan for a model on a cluster, or on the best of several clusters. Every point of
-// the space gets an admissible bound (plan_bound.h). In the order of the bounds, plans are
-// simulated without contention, and the best of those on the network that the scenario asks for,
-// until no bound lies below what has been found. Nothing that could win is left out unless the
+// the space gets an admissible bound (plan_bound.h). The most promising plans are simulated without
+// contention, and the best of those on the network that the scenario asks for, until no bound lies
+// below what has been found. Nothing that could win is left out unless the
 // number of simulations runs out; then the answer says by how much it could be beaten.
 #pragma once
 
@@ -35,6 +35,7 @@ struct SearchResult {
     std::map<std::string, std::int64_t> pruned;  // by reason; with `simulated` they are all points
     std::int64_t simulated_analytic = 0;
     std::int64_t simulated = 0;     // on the scenario's network
+    std::int64_t equal = 0;         // of these, as fast and large as another one: not listed
     std::vector<FoundPlan> best;    // best first
     std::vector<FoundPlan> pareto;  // of time, memory and cost: none of these beats another in all
     // How much of the best objective a plan that was left out could save at most, 0 … 1; zero if

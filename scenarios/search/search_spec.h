@@ -38,7 +38,7 @@ struct SearchSpec {
     double deadline_days = 0;
     double budget = 0;                     // in the price's currency
     std::vector<ClusterVariant> clusters;  // at least one
-    std::int64_t simulations = 500;        // without contention, at most
+    std::int64_t simulations = 100;        // without contention, at most
     std::int64_t keep = 10;                // of the best plans
 };
 
