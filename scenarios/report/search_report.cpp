@@ -22,16 +22,14 @@ std::string split_word(const ParallelPlan& plan) {
                                                : "even";
 }
 
-// The last column marks what differs in the switches.
+// What a row does not say of a plan: the switches that are not as usual.
 std::string switches(const ParallelPlan& plan) {
-    std::string text;
-    const auto add = [&](bool on, const char* word) {
-        if (on) {
-            text += (text.empty() ? "" : " ") + std::string{word};
-        }
-    };
-    add(plan.overlap_grad_reduce || plan.overlap_p2p || plan.tp_comm_overlap, "overlap");
-    add(plan.rank_order == RankOrder::tp_cp_pp_dp, "pp-dp");
+    const bool overlap = plan.overlap_grad_reduce || plan.overlap_p2p || plan.tp_comm_overlap;
+    const bool could = plan.model_parallel_size() * plan.data_parallel_size > 1;
+    std::string text = could && !overlap ? "without overlap" : "";
+    if (plan.rank_order == RankOrder::tp_cp_pp_dp) {
+        text += (text.empty() ? "" : ", ") + std::string{"rank order tp-cp-pp-dp"};
+    }
     return text;
 }
 
@@ -78,12 +76,9 @@ std::string search_report(const Scenario& scenario, const SearchResult& result) 
     std::string text = fmt::format(
         "{}: the best of {} plans\n\n", cut(scenario.name, 60), thousands(result.points));
     text += kColumns;
-    std::string last_notes;
     for (std::size_t i = 0; i < result.best.size(); ++i) {
         text += row(i + 1, result.best[i]);
-        const std::string note = notes(scenario, result.best[i]);
-        text += note == last_notes ? "" : note;
-        last_notes = note;
+        text += notes(scenario, result.best[i]);
     }
     text += "\nThe front of time, memory and cost\n\n";
     text += kColumns;

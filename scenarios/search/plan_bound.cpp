@@ -161,6 +161,10 @@ PlanBound::Parts PlanBound::measure(const ParallelPlan& plan) const {
     parts.full_layer = minus(first_of_4, first_of_2);
     parts.first = minus(first_of_2, parts.full_layer);
     parts.last = minus(last_of_2, minus(last_of_4, last_of_2));
+    // What embedding and loss keep between the passes is little, and what they need for a moment is
+    // no part of what is in flight.
+    parts.first.activations = Bytes{};
+    parts.last.activations = Bytes{};
     parts.window_layer = parts.full_layer;
     if (model_.sliding_window > 0 && model_.sliding_window < model_.seq_length) {
         parts.window_layer = minus(costs(4, true).first, costs(2, true).first);
@@ -306,6 +310,13 @@ Bytes PlanBound::memory_of(const ParallelPlan& plan,
     for (std::size_t chunk = 0; chunk < alive.size(); ++chunk) {
         sum += places[chunk * stages + stage];
         activations += places[chunk * stages + stage].activations * alive[chunk];
+    }
+    if (stages == 1 && model_.tied_embeddings) {
+        // One copy of what the first and the last of several stages both hold.
+        const Parts& p = parts(plan);
+        sum.weights -= std::min(p.first.weights, p.last.weights);
+        sum.gradients -= std::min(p.first.gradients, p.last.gradients);
+        sum.optimizer -= std::min(p.first.optimizer, p.last.optimizer);
     }
     const std::int64_t ranks = plan.hsdp_shard_size > 0
                                    ? plan.hsdp_shard_size

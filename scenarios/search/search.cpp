@@ -12,18 +12,15 @@
 #include <tuple>
 
 #include "kernels/cost_model.h"
-#include "models/flops.h"
 #include "network/fabric.h"
 #include "network/nccl_network.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/kernel_timings.h"
+#include "scenarios/search/score.h"
 #include "scenarios/simulate_scenario.h"
 
 namespace orrery {
 namespace {
-
-constexpr double kJoulesPerKilowattHour = 3.6e6;
-constexpr double kSecondsPerDay = 86'400;
 
 // The tables that every plan's kernels are costed by.
 struct Costs {
@@ -54,68 +51,6 @@ struct Candidate {
     std::optional<double> analytic;
     std::optional<Answer> answer;
     Bytes memory;  // peak, once simulated
-};
-
-// What a step of so long costs by the objective. Less is better; linear in the time, so that a
-// bound of the time is a bound of the objective.
-class Score {
-public:
-    Score(const SearchSpec& spec, const Scenario& scenario) : spec_(spec), scenario_(scenario) {}
-
-    static double gpus(const ClusterVariant& on) {
-        return static_cast<double>(on.cluster.num_gpus());
-    }
-    double money(Time step, const ClusterVariant& on) const {
-        return step.seconds() / 3600 * gpus(on) * on.price_per_gpu_hour / tokens_per_step();
-    }
-    double joules(Time step, const ClusterVariant& on) const {
-        // A GPU is busy at least as long as its share of the model takes at the device's peak.
-        const Flop work = model_flops(scenario_.model,
-                                      scenario_.plan.global_batch_size,
-                                      scenario_.plan.recompute_granularity)
-                              .full_attention;
-        const double busy = work.count() / on.device.peak(scenario_.plan.precision).per_second();
-        return (gpus(on) * step.seconds() * on.idle_watts +
-                busy * (on.busy_watts - on.idle_watts)) /
-               tokens_per_step();
-    }
-    double of(Time step, const ClusterVariant& on) const {
-        switch (spec_.objective) {
-            case Objective::mfu:
-                return step.seconds() * gpus(on) *
-                       on.device.peak(scenario_.plan.precision).per_second();
-            case Objective::cost:
-                return money(step, on);
-            case Objective::energy:
-                return joules(step, on);
-            case Objective::step_time:
-                break;
-        }
-        return step.seconds();
-    }
-    double days(Time step) const {
-        return step.seconds() * (spec_.tokens / tokens_per_step()) / kSecondsPerDay;
-    }
-    double tokens_per_step() const {
-        return static_cast<double>(scenario_.plan.global_batch_size * scenario_.model.seq_length);
-    }
-    // Why even a plan of this step time is too slow or too dear; empty if it is not.
-    std::string refusal(Time step, const ClusterVariant& on) const {
-        if (spec_.tokens <= 0) {
-            return {};
-        }
-        if (spec_.deadline_days > 0 && days(step) > spec_.deadline_days) {
-            return "deadline";
-        }
-        if (spec_.budget > 0 && money(step, on) * spec_.tokens > spec_.budget) {
-            return "budget";
-        }
-        return {};
-    }
-
-private:
-    const SearchSpec& spec_;
-    const Scenario& scenario_;
 };
 
 class Search {

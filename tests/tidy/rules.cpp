@@ -227,7 +227,7 @@ Findings dead_source(const SourceTree& tree) {
 
 Findings third_party(const SourceTree& tree) {
     static const std::map<std::string, std::size_t> owners_max{
-        {"spdlog", 0}, {"yaml-cpp", 1}, {"nlohmann", 3}, {"CLI", 1}, {"simgrid", 1}};
+        {"spdlog", 0}, {"yaml-cpp", 1}, {"nlohmann", 2}, {"CLI", 1}, {"simgrid", 1}};
     std::map<std::string, Names> owners;
     Findings found;
     for (const SourceFile& file : tree.files) {
@@ -237,6 +237,11 @@ Findings third_party(const SourceTree& tree) {
         for (const Include& include : includes_of(file.text)) {
             const std::string library = library_of(include);
             if (library.empty()) {
+                continue;
+            }
+            // A report as JSON is made by the file that knows what it reports.
+            if (library == "nlohmann" && file.extension() == ".cpp" &&
+                file.path.starts_with("scenarios/report/")) {
                 continue;
             }
             owners[library].insert(file.path);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/search/score.h"
+
+#include "models/flops.h"
+
+namespace orrery {
+namespace {
+
+constexpr double kSecondsPerDay = 86'400;
+
+double gpus(const ClusterVariant& on) {
+    return static_cast<double>(on.cluster.num_gpus());
+}
+
+}  // namespace
+
+Score::Score(const SearchSpec& spec, const Scenario& scenario) : spec_(spec), scenario_(scenario) {}
+
+double Score::tokens_per_step() const {
+    return static_cast<double>(scenario_.plan.global_batch_size * scenario_.model.seq_length);
+}
+
+double Score::money(Time step, const ClusterVariant& on) const {
+    return step.seconds() / 3600 * gpus(on) * on.price_per_gpu_hour / tokens_per_step();
+}
+
+// A GPU is busy at least as long as its share of the model takes at the device's peak.
+double Score::joules(Time step, const ClusterVariant& on) const {
+    const Flop work =
+        model_flops(scenario_.model, scenario_.plan.global_batch_size, Recompute::none)
+            .full_attention;
+    const double busy = work.count() / on.device.peak(scenario_.plan.precision).per_second();
+    return (gpus(on) * step.seconds() * on.idle_watts + busy * (on.busy_watts - on.idle_watts)) /
+           tokens_per_step();
+}
+
+double Score::of(Time step, const ClusterVariant& on) const {
+    switch (spec_.objective) {
+        case Objective::mfu:
+            return step.seconds() * gpus(on) *
+                   on.device.peak(scenario_.plan.precision).per_second();
+        case Objective::cost:
+            return money(step, on);
+        case Objective::energy:
+            return joules(step, on);
+        case Objective::step_time:
+            break;
+    }
+    return step.seconds();
+}
+
+double Score::days(Time step) const {
+    return step.seconds() * (spec_.tokens / tokens_per_step()) / kSecondsPerDay;
+}
+
+std::string Score::refusal(Time step, const ClusterVariant& on) const {
+    if (spec_.tokens <= 0) {
+        return {};
+    }
+    if (spec_.deadline_days > 0 && days(step) > spec_.deadline_days) {
+        return "deadline";
+    }
+    if (spec_.budget > 0 && money(step, on) * spec_.tokens > spec_.budget) {
+        return "budget";
+    }
+    return {};
+}
+
+}  // namespace orrery

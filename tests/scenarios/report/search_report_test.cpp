@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/search_report.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "scenarios/report/console_report.h"
+#include "scenarios/utf8.h"
+#include "tests/scenarios/report/search_answer.h"
+
+namespace orrery {
+namespace {
+
+TEST(SearchReport, FitsTheConsoleAndNamesTheWinnerAndWhatWasPruned) {
+    const SearchedPlans searched = searched_plans();
+    const std::string text = search_report(searched.scenario, searched.result);
+    std::istringstream lines{text};
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(num_characters(line), kReportColumns) << line;
+    }
+    EXPECT_NE(text.find("the best of 12,345 plans"), std::string::npos) << text;
+    EXPECT_NE(text.find("interleaved_1f1b"), std::string::npos) << text;
+    EXPECT_NE(text.find("  memory " + std::string(43, ' ') + "12,000\n"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("No plan that was left"), std::string::npos) << text;
+}
+
+TEST(SearchReport, SaysWhatAPlanThatWasLeftOutCouldSave) {
+    SearchedPlans searched = searched_plans();
+    searched.result.bound_gap = 0.034;
+    const std::string text = search_report(searched.scenario, searched.result);
+    EXPECT_NE(text.find("better by 3.4 % at most"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace orrery

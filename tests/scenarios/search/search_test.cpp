@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/search/search.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "scenarios/simulate_scenario.h"
+#include "tests/scenarios/small_scenarios.h"
+
+namespace orrery {
+namespace {
+
+SearchSpec spec_of(const Scenario& scenario) {
+    SearchSpec spec;
+    spec.clusters = {{.cluster = scenario.cluster, .device = scenario.device}};
+    spec.space.micro_batch_size = {1, 2};
+    spec.space.context_parallel_size = {1};
+    spec.space.recompute = {Recompute::none, Recompute::full};
+    spec.space.sharding = {ShardingStrategy::no_shard, ShardingStrategy::optim};
+    spec.space.schedules = {ScheduleKind::one_f_one_b, ScheduleKind::interleaved_1f1b};
+    spec.space.virtual_pipeline_model_parallel_size = {1, 2};
+    spec.space.rank_orders = {RankOrder::tp_cp_dp_pp};
+    spec.space.overlap = {true};
+    spec.simulations = 10'000;
+    spec.keep = 3;
+    return spec;
+}
+
+// Every plan simulated on the network: the step times, ascending.
+std::set<double> exhaustive(const Scenario& scenario, const SearchSpec& spec) {
+    std::set<double> times;
+    std::map<std::string, std::int64_t> refused;
+    Scenario one = scenario;
+    for_each_plan(
+        spec.space,
+        scenario.model,
+        scenario.plan,
+        scenario.cluster.num_gpus(),
+        scenario.cluster.node.gpus_per_node,
+        [&](const PlanPoint& point) {
+            one.plan = point.plan;
+            const auto answer = simulate_scenario(one);
+            ASSERT_TRUE(answer);
+            if (answer->memory.fits) {
+                times.insert(answer->iteration.seconds());
+            }
+        },
+        refused);
+    return times;
+}
+
+TEST(Search, FindsWhatSimulatingEveryPlanFinds) {
+    const Scenario scenario = small_scenario("small", {});
+    SearchSpec spec = spec_of(scenario);
+    // Balanced layouts need the bound's costs; without them both see the same plans.
+    spec.space.splits = {StageSplit::even, StageSplit::embedding_loss};
+    const auto result = search_plans(scenario, spec);
+    ASSERT_TRUE(result) << result.error().to_string();
+    const std::set<double> all = exhaustive(scenario, spec);
+    ASSERT_GE(all.size(), 20u);
+    EXPECT_EQ(result->best.front().answer.iteration.seconds(), *all.begin());
+    EXPECT_EQ(result->bound_gap, 0);
+    // Fewer simulations than plans, or the bounds would be of no use.
+    EXPECT_LT(result->simulated, result->candidates);
+    for (const FoundPlan& found : result->best) {
+        EXPECT_LE(found.bound, found.objective);
+        EXPECT_TRUE(all.contains(found.answer.iteration.seconds()));
+    }
+}
+
+TEST(Search, AccountsForEveryPoint) {
+    const Scenario scenario = small_scenario("small", {});
+    for (const std::int64_t simulations : {std::int64_t{4}, std::int64_t{10'000}}) {
+        SearchSpec spec = spec_of(scenario);
+        spec.simulations = simulations;
+        const auto result = search_plans(scenario, spec);
+        ASSERT_TRUE(result);
+        std::int64_t pruned = 0;
+        for (const auto& [reason, count] : result->pruned) {
+            pruned += count;
+        }
+        EXPECT_EQ(result->points, pruned + result->simulated) << simulations;
+    }
+}
+
+TEST(Search, CutShortSaysByHowMuchItCouldBeBeaten) {
+    const Scenario scenario = small_scenario("small", {});
+    SearchSpec spec = spec_of(scenario);
+    const auto whole = search_plans(scenario, spec);
+    spec.simulations = 3;
+    spec.keep = 1;
+    const auto cut = search_plans(scenario, spec);
+    ASSERT_TRUE(whole && cut);
+    const double best = whole->best.front().objective;
+    const double found = cut->best.front().objective;
+    EXPECT_LE((found - best) / found, cut->bound_gap + 1e-12);
+}
+
+TEST(Search, NothingOnTheFrontIsBeatenInTimeAndMemory) {
+    const Scenario scenario = small_scenario("small", {});
+    const auto result = search_plans(scenario, spec_of(scenario));
+    ASSERT_TRUE(result);
+    ASSERT_GE(result->pareto.size(), 2u);
+    for (const FoundPlan& a : result->pareto) {
+        for (const FoundPlan& b : result->pareto) {
+            const bool beaten = b.answer.iteration < a.answer.iteration &&
+                                b.answer.memory.peak < a.answer.memory.peak;
+            EXPECT_FALSE(beaten);
+        }
+    }
+}
+
+TEST(Search, ASpaceWithoutAFeasiblePlanSaysWhichRuleEmptiesIt) {
+    const Scenario scenario = small_scenario("small", {});
+    SearchSpec spec = spec_of(scenario);
+    spec.space.tensor_model_parallel_size = {3};
+    const auto result = search_plans(scenario, spec);
+    ASSERT_FALSE(result);
+    EXPECT_NE(result.error().what.find("sizes do not divide the GPUs"), std::string::npos)
+        << result.error().what;
+
+    spec = spec_of(scenario);
+    spec.clusters[0].device.memory = Bytes{1 << 20};
+    const auto small = search_plans(scenario, spec);
+    ASSERT_FALSE(small);
+    EXPECT_NE(small.error().what.find("memory"), std::string::npos) << small.error().what;
+}
+
+TEST(Search, CostPrefersTheCheaperClusterAndTimeTheFaster) {
+    const Scenario scenario = small_scenario("small", {});
+    SearchSpec spec = spec_of(scenario);
+    ClusterVariant twice = spec.clusters[0];
+    spec.clusters[0].price_per_gpu_hour = 2;
+    twice.cluster.num_nodes = 4;
+    twice.price_per_gpu_hour = 2;
+    spec.clusters.push_back(twice);
+    const auto fast = search_plans(scenario, spec);
+    ASSERT_TRUE(fast);
+    EXPECT_EQ(fast->best.front().cluster, 1u);
+    spec.objective = Objective::cost;
+    const auto cheap = search_plans(scenario, spec);
+    ASSERT_TRUE(cheap);
+    EXPECT_EQ(cheap->best.front().cluster, 0u);
+    // The money of a token: GPUs x hours x price.
+    const FoundPlan& best = cheap->best.front();
+    EXPECT_NEAR(best.objective,
+                8 * 2.0 * best.answer.iteration.seconds() / 3600 / (32.0 * 1024),
+                best.objective * 1e-12);
+}
+
+TEST(Search, ADeadlineRefusesWhatIsTooSlow) {
+    const Scenario scenario = small_scenario("small", {});
+    SearchSpec spec = spec_of(scenario);
+    const auto open = search_plans(scenario, spec);
+    ASSERT_TRUE(open);
+    spec.tokens = 1e9;
+    const double days =
+        open->best.front().answer.iteration.seconds() * 1e9 / (32.0 * 1024) / 86'400;
+    spec.deadline_days = days * 1.01;
+    const auto enough = search_plans(scenario, spec);
+    ASSERT_TRUE(enough);
+    EXPECT_EQ(enough->best.front().objective, open->best.front().objective);
+    EXPECT_GT(enough->pruned.at("deadline"), 0);
+    spec.deadline_days = days * 0.5;
+    const auto late = search_plans(scenario, spec);
+    ASSERT_FALSE(late);
+    EXPECT_NE(late.error().what.find("deadline"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/search/write_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "scenarios/reader.h"
+#include "scenarios/yaml_document.h"
+#include "tests/scenarios/small_scenarios.h"
+
+namespace orrery {
+namespace {
+
+TEST(WritePlan, WhatIsWrittenReadsBackAsThePlan) {
+    const Scenario scenario = small_scenario("small", {"search.objective=step_time"});
+    ASSERT_TRUE(scenario.document);
+    for (Scenario other : small_scenarios()) {
+        const std::string text =
+            scenario_with_plan(*scenario.document, other.plan, {}, "/a/b", "/a/b");
+        const auto again = read_scenario_text(text, "written.yaml", "/a/b");
+        ASSERT_TRUE(again) << other.name << '\n'
+                           << again.error().front().to_string() << '\n'
+                           << text;
+        ParallelPlan due = other.plan;
+        // What no search varies stays as the document has it.
+        due.context_parallel_comm = again->plan.context_parallel_comm;
+        due.attention_kernel = again->plan.attention_kernel;
+        due.fused_norm = again->plan.fused_norm;
+        EXPECT_EQ(again->plan, due) << other.name << '\n' << text;
+        EXPECT_TRUE(again->search.clusters.empty());
+    }
+}
+
+TEST(WritePlan, ChangesTheClusterAndMovesPaths) {
+    Scenario scenario = small_scenario("small", {"job={dataset: data/a.txt, steps: 3}"});
+    const std::string text =
+        scenario_with_plan(*scenario.document, scenario.plan, {{"nodes", "4"}}, "/a/b", "/a/c");
+    const auto again = read_scenario_text(text, "written.yaml", "/a/c");
+    ASSERT_TRUE(again) << again.error().front().to_string() << text;
+    EXPECT_EQ(again->cluster.num_nodes, 4u);
+    ASSERT_EQ(again->job.training.dataset.size(), 1u);
+    EXPECT_EQ(again->job.training.dataset[0].lexically_normal(), "/a/b/data/a.txt");
+}
+
+TEST(ToYaml, QuotesWhatWouldReadBackAsSomethingElse) {
+    const std::string text =
+        "a: \"true\"\nb: \"x: y # z\"\nc: [1, \"two\", -3.5e2]\nd:\n  e: {}\n"
+        "  f: \"tab\\tquote\\\"\"\ng:\n  - h: 1\n    i: [2]\n  - h: 3\n";
+    const auto document = parse_yaml(text, "s.yaml");
+    ASSERT_TRUE(document);
+    const std::string written = to_yaml(*document);
+    const auto again = parse_yaml(written, "t.yaml");
+    ASSERT_TRUE(again) << written;
+    EXPECT_EQ(to_yaml(*again), written);
+    EXPECT_TRUE(again->find("a")->is_string);
+    EXPECT_EQ(again->find("b")->text, "x: y # z");
+    EXPECT_EQ(again->find("c")->items[2].text, "-3.5e2");
+    EXPECT_EQ(again->find("d")->find("f")->text, "tab\tquote\"");
+    EXPECT_EQ(again->find("g")->items[1].find("h")->text, "3");
+}
+
+}  // namespace
+}  // namespace orrery
