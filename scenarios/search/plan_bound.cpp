@@ -40,7 +40,8 @@ Time exposed(const ParallelPlan& plan, const PlanBound::DataTime& data, std::int
     if (plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params) {
         return share(data.weights, layers / chunks) + share(data.gradients, layers);
     }
-    return share(data.gradients + data.weights, chunks * 2);
+    const bool staged = plan.pipeline_model_parallel_size > 1;
+    return share(data.gradients + data.weights, staged ? chunks * 2 : layers);
 }
 
 Time difference(Time a, Time b) {

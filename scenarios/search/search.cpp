@@ -159,6 +159,13 @@ Result<void> Search::enumerate() {
         candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
             return std::pair{a.guess, a.objective_bound} < std::pair{b.guess, b.objective_bound};
         });
+    // The scenario's own plan comes first: nothing worse shall be recommended.
+    const auto own = std::ranges::find_if(candidates_, [&](const Candidate& c) {
+        return c.cluster == 0 && c.plan == scenario_.plan;
+    });
+    if (own != candidates_.end()) {
+        std::rotate(candidates_.begin(), own, own + 1);
+    }
     return {};
 }
 
