@@ -17,10 +17,10 @@ struct ValueShard {
     std::int64_t first_column = 0;  // of them in the whole
     std::int64_t global_width = 0;  // 0: width
 
-    std::int64_t tokens() const { return sequence.length * batch; }
-    std::int64_t size() const { return tokens() * width; }
+    constexpr std::int64_t tokens() const { return sequence.length * batch; }
+    constexpr std::int64_t size() const { return tokens() * width; }
     // Number of the first element of local row `token` (token = s * batch + b) in the whole value.
-    std::int64_t row_start(std::int64_t token) const {
+    constexpr std::int64_t row_start(std::int64_t token) const {
         const std::int64_t row = sequence.of(token / batch) * batch + token % batch;
         return row * (global_width > 0 ? global_width : width) + first_column;
     }

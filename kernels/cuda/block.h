@@ -49,6 +49,7 @@ public:
     __device__ std::int64_t x() const { return blockIdx.x; }
     __device__ std::int64_t y() const { return blockIdx.y; }
     __device__ std::int64_t blocks_x() const { return gridDim.x; }
+    __device__ std::int64_t blocks_y() const { return gridDim.y; }
     __device__ std::byte* shared() { return reinterpret_cast<std::byte*>(orrery_shared_memory); }
 
     // Every thread of the block takes part; so does every lane of the warp in what follows.
@@ -67,6 +68,13 @@ public:
     __device__ float exp2_approx(float x) {
         float y;
         asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+        return y;
+    }
+
+    // 1 / x to 1 unit in the last place; that of infinity is 0.
+    __device__ float reciprocal_approx(float x) {
+        float y;
+        asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
         return y;
     }
 

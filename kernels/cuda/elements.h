@@ -146,4 +146,33 @@ ORRERY_HOST_DEVICE void store(T* to, const float (&from)[kCount]) {
     }
 }
 
+// Elements whose type is known when the kernel runs: weights and gradients of weights, which may
+// differ from the activations. Null: absent.
+struct Elements {
+    std::byte* data = nullptr;
+    bool bf16 = false;
+
+    ORRERY_HOST_DEVICE bool present() const { return data != nullptr; }
+    ORRERY_HOST_DEVICE float at(std::int64_t i) const {
+        return bf16 ? widen(reinterpret_cast<const Bf16*>(data)[i])
+                    : reinterpret_cast<const float*>(data)[i];
+    }
+    ORRERY_HOST_DEVICE void set(std::int64_t i, float value) const {
+        if (bf16) {
+            narrow(value, reinterpret_cast<Bf16*>(data)[i]);
+        } else {
+            reinterpret_cast<float*>(data)[i] = value;
+        }
+    }
+    // kCount elements from `first` on; 16-byte aligned if kCount is a multiple of 8.
+    template <int kCount>
+    ORRERY_HOST_DEVICE void read(std::int64_t first, float (&to)[kCount]) const {
+        if (bf16) {
+            load(reinterpret_cast<const Bf16*>(data) + first, to);
+        } else {
+            load(reinterpret_cast<const float*>(data) + first, to);
+        }
+    }
+};
+
 }  // namespace orrery::device

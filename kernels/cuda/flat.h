@@ -24,6 +24,12 @@ T* elements(TensorView view) {
     return reinterpret_cast<T*>(view.data);
 }
 
+// fp32 or bf16, told apart on the device. Not written to where the view is constant.
+inline Elements any_elements(ConstTensorView view) {
+    ORRERY_CHECK(view.empty() || view.dtype == Dtype::fp32 || view.dtype == Dtype::bf16);
+    return {view.empty() ? nullptr : const_cast<std::byte*>(view.data), view.dtype == Dtype::bf16};
+}
+
 // A block takes kFlatThreads * kFlatStep elements at a time; at most enough blocks to fill any
 // device several times, so that blocks are few and long.
 inline Geometry flat_geometry(std::int64_t size) {

@@ -24,6 +24,36 @@ Doubles all_rows(const NormKind& kind, const NormShape& s, const Doubles& x, con
 
 }  // namespace
 
+Doubles layernorm_definition(const Doubles& x, const Doubles& weight, double epsilon) {
+    const auto hidden = static_cast<double>(x.size());
+    double mean = 0;
+    for (const double value : x) {
+        mean += value / hidden;
+    }
+    double variance = 0;
+    for (const double value : x) {
+        variance += (value - mean) * (value - mean) / hidden;
+    }
+    Doubles y;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        y.push_back((x[i] - mean) / std::sqrt(variance + epsilon) * weight[i] +
+                    weight[x.size() + i]);
+    }
+    return y;
+}
+
+Doubles rmsnorm_definition(const Doubles& x, const Doubles& weight, double epsilon) {
+    double squares = 0;
+    for (const double value : x) {
+        squares += value * value / static_cast<double>(x.size());
+    }
+    Doubles y;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        y.push_back(x[i] / std::sqrt(squares + epsilon) * weight[i]);
+    }
+    return y;
+}
+
 // y is the definition's.
 void check_norm_forward(const NormKind& kind, std::uint64_t seed, Dtype dtype) {
     Draw draw{seed};

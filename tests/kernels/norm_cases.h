@@ -21,6 +21,14 @@ struct NormKind {
         definition;
 };
 
+// A row in float64 (NormKind::definition).
+numeric::Doubles layernorm_definition(const numeric::Doubles& x,
+                                      const numeric::Doubles& weight,
+                                      double epsilon);
+numeric::Doubles rmsnorm_definition(const numeric::Doubles& x,
+                                    const numeric::Doubles& weight,
+                                    double epsilon);
+
 // What each checks is said in norm_cases.cpp, before it.
 void check_norm_forward(const NormKind& kind, std::uint64_t seed, Dtype dtype);
 void check_norm_gradients(const NormKind& kind, std::uint64_t seed, Dtype dtype);

@@ -4,6 +4,7 @@
 #include "kernels/attention/attention_device.h"
 #include "tests/kernels/attention/slow_attention.h"
 #include "tests/kernels/emulation/emulated_block.h"
+#include "tests/kernels/numeric.h"
 
 namespace orrery::device {
 namespace {

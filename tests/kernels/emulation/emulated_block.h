@@ -58,6 +58,7 @@ public:
     std::int64_t x() const { return state_.x; }
     std::int64_t y() const { return state_.y; }
     std::int64_t blocks_x() const { return state_.geometry.blocks_x; }
+    std::int64_t blocks_y() const { return state_.geometry.blocks_y; }
     std::byte* shared() { return reinterpret_cast<std::byte*>(state_.shared.data()); }
 
     void sync();
@@ -77,6 +78,7 @@ public:
         return value;
     }
     float exp2_approx(float x) { return std::exp2(x); }
+    float reciprocal_approx(float x) { return 1.0f / x; }
 
     void copy_async(void* shared, const void* global, bool valid);
     void commit() { groups_.emplace_back(); }

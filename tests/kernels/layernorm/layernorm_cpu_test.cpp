@@ -10,26 +10,8 @@ namespace {
 
 using numeric::Doubles;
 
-Doubles definition(const Doubles& x, const Doubles& weight, double epsilon) {
-    const auto hidden = static_cast<double>(x.size());
-    double mean = 0;
-    for (const double value : x) {
-        mean += value / hidden;
-    }
-    double variance = 0;
-    for (const double value : x) {
-        variance += (value - mean) * (value - mean) / hidden;
-    }
-    Doubles y;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        y.push_back((x[i] - mean) / std::sqrt(variance + epsilon) * weight[i] +
-                    weight[x.size() + i]);
-    }
-    return y;
-}
-
 NormKind kind() {
-    return {layernorm_forward, layernorm_backward, 2, 2, definition};
+    return {layernorm_forward, layernorm_backward, 2, 2, layernorm_definition};
 }
 
 template <class Law>

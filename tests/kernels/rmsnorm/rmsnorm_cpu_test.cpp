@@ -10,20 +10,8 @@ namespace {
 
 using numeric::Doubles;
 
-Doubles definition(const Doubles& x, const Doubles& weight, double epsilon) {
-    double squares = 0;
-    for (const double value : x) {
-        squares += value * value / static_cast<double>(x.size());
-    }
-    Doubles y;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        y.push_back(x[i] / std::sqrt(squares + epsilon) * weight[i]);
-    }
-    return y;
-}
-
 NormKind kind() {
-    return {rmsnorm_forward, rmsnorm_backward, 1, 1, definition};
+    return {rmsnorm_forward, rmsnorm_backward, 1, 1, rmsnorm_definition};
 }
 
 template <class Law>

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Column sums in two stages, without atomics: partial sums of some rows each in fp32 [parts,
+// columns], then those in order, added to what a gradient holds.
+#pragma once
+
+#include "kernels/cuda/flat.h"
+
+namespace orrery::device {
+
+// gradient[columns] += sums of the columns of partial[parts, columns]. A warp has 32 neighbouring
+// columns of every kWarps-th part; the warps' sums are added in order.
+struct ColumnSumKernel {
+    static constexpr int kWarps = 16;
+    static constexpr int kThreadsMax = kWarps * kWarp;
+    const float* partial;
+    std::int64_t parts;
+    std::int64_t columns;
+    Elements gradient;
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        auto* sums = reinterpret_cast<float*>(block.shared());
+        const std::int64_t column = block.x() * kWarp + block.lane();
+        float sum = 0.0f;
+        if (column < columns) {
+            for (std::int64_t part = block.warp(); part < parts; part += kWarps) {
+                sum += partial[part * columns + column];
+            }
+        }
+        sums[block.thread()] = sum;
+        block.sync();
+        if (block.warp() == 0 && column < columns) {
+            for (int warp = 1; warp < kWarps; ++warp) {
+                sum += sums[warp * kWarp + block.lane()];
+            }
+            gradient.set(column, gradient.at(column) + sum);
+        }
+    }
+    Geometry geometry() const {
+        return {.blocks_x = (columns + kWarp - 1) / kWarp,
+                .threads = kThreadsMax,
+                .shared_bytes = kThreadsMax * 4};
+    }
+};
+
+}  // namespace orrery::device

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a step on a GPU, all tensors of a rank a call: the arithmetic of
+// kernels/optimizer/optimizer_cpu.h, AdamW with its bits. What changes from step to step is read on
+// the device from the device scalar block (engine/device_scalars.h). The gradients of a call have
+// one type, the parameters too; m, v and master are fp32.
+#pragma once
+
+#include <span>
+
+#include "kernels/optimizer/optimizer_cpu.h"
+
+namespace orrery::device {
+
+// sum += gradient, in the precision of `sum`.
+template <class Queue>
+void gradient_accumulate(Queue& queue, ConstTensorView gradient, TensorView sum);
+
+// squared[0] = sum of the squares of all, summed in double in a fixed order.
+template <class Queue>
+void gradient_norm(Queue& queue, std::span<const ConstTensorView> gradients, TensorView squared);
+
+// gradient *= clip_factor(sqrt(squared[0]), clip norm of the scalars).
+template <class Queue>
+void gradient_scale(Queue& queue,
+                    ConstTensorView squared,
+                    ConstTensorView scalars,
+                    std::span<const TensorView> gradients);
+
+struct OptimizerTensor {
+    cpu::OptimizerTensors tensors;
+    bool decays = true;              // vectors (norms, biases) do not
+    std::uint32_t stream = 0;        // of its random numbers
+    std::int64_t first_element = 0;  // of this shard in the tensor
+};
+// Of bf16 parameters: the key's round is the step of the scalars.
+struct ParameterRounding {
+    bool stochastic = false;
+    std::uint64_t seed = 0;
+};
+
+template <class Queue>
+void adamw(Queue& queue,
+           ConstTensorView scalars,
+           const ParameterRounding& rounding,
+           std::span<const OptimizerTensor> tensors);
+
+// Norms of weight and update by tensor; a tensor must be whole on this rank.
+template <class Queue>
+void lamb(Queue& queue,
+          ConstTensorView scalars,
+          const ParameterRounding& rounding,
+          std::span<const OptimizerTensor> tensors);
+
+}  // namespace orrery::device

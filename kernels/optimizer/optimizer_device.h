@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// AdamW and LAMB (kernels/optimizer/optimizer_cuda.h).
+#pragma once
+
+#include "kernels/optimizer/gradient_device.h"
+
+namespace orrery::device {
+
+struct OptimizerEntry {
+    std::byte* gradient;
+    float* m;
+    float* v;
+    float* master;  // the parameter itself if that is fp32
+    std::byte* parameter;
+    std::int64_t size;
+    std::int64_t first_element;
+    std::uint32_t stream;
+    bool decays;
+    bool vector;
+};
+
+// What a step's scalars come to; one thread of a block computes it for all.
+struct AdamStep {
+    float learning_rate;
+    float beta1;
+    float beta2;
+    float epsilon;
+    float weight_decay;
+    float m_correction;
+    float v_correction;
+    std::uint32_t step;
+};
+
+ORRERY_DEVICE AdamStep adam_step(const float* scalars) {
+    const auto scalar = [scalars](DeviceScalar s) { return scalars[static_cast<int>(s)]; };
+    AdamStep a{.learning_rate = scalar(DeviceScalar::learning_rate),
+               .beta1 = scalar(DeviceScalar::beta1),
+               .beta2 = scalar(DeviceScalar::beta2),
+               .epsilon = scalar(DeviceScalar::epsilon),
+               .weight_decay = scalar(DeviceScalar::weight_decay)};
+    const auto step = static_cast<double>(scalar(DeviceScalar::step));
+    a.step = static_cast<std::uint32_t>(step);
+    a.m_correction = static_cast<float>(1.0 / (1.0 - pow(static_cast<double>(a.beta1), step)));
+    a.v_correction = static_cast<float>(1.0 / (1.0 - pow(static_cast<double>(a.beta2), step)));
+    return a;
+}
+
+// Puts the step's numbers into shared memory.
+template <class Block>
+ORRERY_DEVICE AdamStep shared_step(Block& block, const float* scalars) {
+    auto* step = reinterpret_cast<AdamStep*>(block.shared());
+    if (block.thread() == 0) {
+        *step = adam_step(scalars);
+    }
+    block.sync();
+    const AdamStep own = *step;
+    block.sync();
+    return own;
+}
+
+// Updates m and v of kWidth elements; `direction` is m^ / (sqrt(v^) + epsilon) + weight_decay w.
+template <int kWidth, class G>
+ORRERY_DEVICE void adam_direction(const AdamStep& a,
+                                  const OptimizerEntry& entry,
+                                  std::int64_t i,
+                                  const float (&weights)[kWidth],
+                                  float (&direction)[kWidth]) {
+    const float decay = entry.decays ? a.weight_decay : 0.0f;
+    float m[kWidth];
+    float v[kWidth];
+    load(reinterpret_cast<const G*>(entry.gradient) + i, direction);
+    load(entry.m + i, m);
+    load(entry.v + i, v);
+    ORRERY_UNROLL
+    for (int j = 0; j < kWidth; ++j) {
+        const float g = direction[j];
+        m[j] = a.beta1 * m[j] + (1.0f - a.beta1) * g;
+        v[j] = a.beta2 * v[j] + (1.0f - a.beta2) * g * g;
+        direction[j] =
+            m[j] * a.m_correction / (sqrtf(v[j] * a.v_correction) + a.epsilon) + decay * weights[j];
+    }
+    store(entry.m + i, m);
+    store(entry.v + i, v);
+}
+
+// bf16 up with the probability of the discarded part, as cpu::bf16_stochastic.
+ORRERY_HOST_DEVICE float rounded_stochastically(float value, std::uint32_t word) {
+    const std::uint32_t bits = bits_of(value);
+    const bool finite = (bits & 0x7F800000u) != 0x7F800000u;
+    return finite ? float_of_bits((bits + (word >> 16)) & 0xFFFF0000u) : value;
+}
+
+// Writes weights to the master copy and, rounded, to the parameter.
+template <int kWidth, class P>
+ORRERY_DEVICE void write_weights(const ParameterRounding& rounding,
+                                 std::uint32_t step,
+                                 const OptimizerEntry& entry,
+                                 std::int64_t i,
+                                 float (&weights)[kWidth]) {
+    store(entry.master + i, weights);
+    if constexpr (kDtypeOf<P> == Dtype::bf16) {
+        if (rounding.stochastic) {
+            WordStream words{{.seed = rounding.seed,
+                              .purpose = RandomPurpose::stochastic_rounding,
+                              .stream = entry.stream,
+                              .round = step},
+                             entry.first_element + i};
+            ORRERY_UNROLL
+            for (int j = 0; j < kWidth; ++j) {
+                weights[j] = rounded_stochastically(weights[j], words());
+            }
+        }
+        store(reinterpret_cast<P*>(entry.parameter) + i, weights);
+    }
+}
+
+template <class G, class P>
+struct AdamwKernel {
+    static constexpr int kThreadsMax = kStepEndThreads;
+    TensorList<OptimizerEntry> list;
+    const float* scalars;
+    ParameterRounding rounding;
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        const AdamStep a = shared_step(block, scalars);
+        const int tensor = list.tensor_of(block.x());
+        const OptimizerEntry entry = list.entry[tensor];
+        const ListRange range = list.range_of(tensor, block.x());
+        for_range(block, range, entry.vector, [&]<int kWidth>(std::int64_t i) {
+            float weights[kWidth];
+            float direction[kWidth];
+            load(entry.master + i, weights);
+            adam_direction<kWidth, G>(a, entry, i, weights, direction);
+            ORRERY_UNROLL
+            for (int j = 0; j < kWidth; ++j) {
+                weights[j] -= a.learning_rate * direction[j];
+            }
+            write_weights<kWidth, P>(rounding, a.step, entry, i, weights);
+        });
+    }
+};
+
+// Of one tensor, its update and the squares of weights and update of each block.
+template <class G>
+struct LambUpdateKernel {
+    static constexpr int kThreadsMax = kStepEndThreads;
+    TensorList<OptimizerEntry> list;
+    const float* scalars;
+    float* update;
+    double* squares;  // [blocks, 2]
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        const AdamStep a = shared_step(block, scalars);
+        const OptimizerEntry entry = list.entry[0];
+        const ListRange range = list.range_of(0, block.x());
+        double sums[2] = {0.0, 0.0};
+        for_range(block, range, entry.vector, [&]<int kWidth>(std::int64_t i) {
+            float weights[kWidth];
+            float direction[kWidth];
+            load(entry.master + i, weights);
+            adam_direction<kWidth, G>(a, entry, i, weights, direction);
+            store(update + i, direction);
+            ORRERY_UNROLL
+            for (int j = 0; j < kWidth; ++j) {
+                sums[0] += static_cast<double>(weights[j]) * static_cast<double>(weights[j]);
+                sums[1] += static_cast<double>(direction[j]) * static_cast<double>(direction[j]);
+            }
+        });
+        reduce_block(block, block.shared(), sums);
+        if (block.thread() == 0) {
+            squares[2 * block.x()] = sums[0];
+            squares[2 * block.x() + 1] = sums[1];
+        }
+    }
+};
+
+template <class P>
+struct LambApplyKernel {
+    static constexpr int kThreadsMax = kStepEndThreads;
+    TensorList<OptimizerEntry> list;
+    const float* scalars;
+    ParameterRounding rounding;
+    const float* update;
+    const double* squares;
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        const float learning_rate = scalars[static_cast<int>(DeviceScalar::learning_rate)];
+        const auto step = static_cast<std::uint32_t>(scalars[static_cast<int>(DeviceScalar::step)]);
+        double sums[2] = {0.0, 0.0};  // every block sums all, in one order
+        for (std::int64_t i = block.thread(); i < block.blocks_x(); i += block.threads()) {
+            sums[0] += squares[2 * i];
+            sums[1] += squares[2 * i + 1];
+        }
+        reduce_block(block, block.shared(), sums);
+        const bool trusted = sums[0] > 0 && sums[1] > 0;
+        const float ratio = trusted ? static_cast<float>(sqrt(sums[0] / sums[1])) : 1.0f;
+        const OptimizerEntry entry = list.entry[0];
+        const ListRange range = list.range_of(0, block.x());
+        for_range(block, range, entry.vector, [&]<int kWidth>(std::int64_t i) {
+            float weights[kWidth];
+            float direction[kWidth];
+            load(entry.master + i, weights);
+            load(update + i, direction);
+            ORRERY_UNROLL
+            for (int j = 0; j < kWidth; ++j) {
+                weights[j] -= learning_rate * ratio * direction[j];
+            }
+            write_weights<kWidth, P>(rounding, step, entry, i, weights);
+        });
+    }
+};
+
+inline std::vector<OptimizerEntry> optimizer_entries(std::span<const OptimizerTensor> tensors) {
+    std::vector<OptimizerEntry> entries;
+    for (const OptimizerTensor& own : tensors) {
+        const cpu::OptimizerTensors& t = own.tensors;
+        const TensorView master = t.parameter.dtype == Dtype::fp32 ? t.parameter : t.master;
+        ORRERY_CHECK(master.dtype == Dtype::fp32 && master.size == t.parameter.size);
+        ORRERY_CHECK(t.m.dtype == Dtype::fp32 && t.v.dtype == Dtype::fp32);
+        ORRERY_CHECK(t.parameter.dtype == tensors[0].tensors.parameter.dtype);
+        ORRERY_CHECK(t.gradient.dtype == tensors[0].tensors.gradient.dtype);
+        entries.push_back({.gradient = const_cast<std::byte*>(t.gradient.data),
+                           .m = elements<float>(t.m),
+                           .v = elements<float>(t.v),
+                           .master = elements<float>(master),
+                           .parameter = t.parameter.data,
+                           .size = t.parameter.size,
+                           .first_element = own.first_element,
+                           .stream = own.stream,
+                           .decays = own.decays,
+                           .vector = aligned(t.gradient) && aligned(t.m) && aligned(t.v) &&
+                                     aligned(master) && aligned(t.parameter)});
+    }
+    return entries;
+}
+
+// Calls with_types(G*, P*) for the types of gradients and parameters.
+template <class Do>
+void for_optimizer_types(std::span<const OptimizerTensor> tensors, const Do& with_types) {
+    for_dtype(tensors[0].tensors.gradient.dtype, [&]<class G>(G* g) {
+        for_dtype(tensors[0].tensors.parameter.dtype, [&]<class P>(P* p) { with_types(g, p); });
+    });
+}
+
+template <class Queue>
+void adamw(Queue& queue,
+           ConstTensorView scalars,
+           const ParameterRounding& rounding,
+           std::span<const OptimizerTensor> tensors) {
+    for (const auto& list : lists_of(optimizer_entries(tensors))) {
+        for_optimizer_types(tensors, [&]<class G, class P>(G*, P*) {
+            queue.launch(
+                AdamwKernel<G, P>{
+                    .list = list, .scalars = elements<float>(scalars), .rounding = rounding},
+                {.blocks_x = list.blocks(),
+                 .threads = kStepEndThreads,
+                 .shared_bytes = sizeof(AdamStep)});
+        });
+    }
+}
+
+template <class Queue>
+void lamb(Queue& queue,
+          ConstTensorView scalars,
+          const ParameterRounding& rounding,
+          std::span<const OptimizerTensor> tensors) {
+    std::int64_t largest = 0;
+    for (const OptimizerTensor& tensor : tensors) {
+        largest = std::max(largest, tensor.tensors.parameter.size);
+    }
+    const std::int64_t update_bytes = (largest * 4 + 15) / 16 * 16;
+    const std::int64_t blocks_max = (largest + kChunk - 1) / kChunk;
+    std::byte* scratch = queue.scratch(update_bytes + blocks_max * 16);
+    auto* update = reinterpret_cast<float*>(scratch);
+    auto* squares = reinterpret_cast<double*>(scratch + update_bytes);
+    for (const OptimizerEntry& entry : optimizer_entries(tensors)) {
+        for (const auto& list : lists_of(std::vector<OptimizerEntry>{entry})) {
+            const Geometry geometry{.blocks_x = list.blocks(),
+                                    .threads = kStepEndThreads,
+                                    .shared_bytes = kReduceBytes<double, 2>};
+            for_optimizer_types(tensors, [&]<class G, class P>(G*, P*) {
+                queue.launch(LambUpdateKernel<G>{.list = list,
+                                                 .scalars = elements<float>(scalars),
+                                                 .update = update,
+                                                 .squares = squares},
+                             geometry);
+                queue.launch(LambApplyKernel<P>{.list = list,
+                                                .scalars = elements<float>(scalars),
+                                                .rounding = rounding,
+                                                .update = update,
+                                                .squares = squares},
+                             geometry);
+            });
+        }
+    }
+}
+
+}  // namespace orrery::device

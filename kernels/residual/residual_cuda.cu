@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/launch.cuh"
+#include "kernels/residual/residual_device.h"
+
+namespace orrery::device {
+
+template void residual_add(CudaQueue&, ConstTensorView, ConstTensorView, TensorView);
+template void residual_add_biases(CudaQueue&,
+                                  std::int64_t,
+                                  ConstTensorView,
+                                  ConstTensorView,
+                                  std::span<const ConstTensorView>,
+                                  TensorView);
+template void bias_dropout_add(CudaQueue&,
+                               const ValueShard&,
+                               const cpu::DropoutArguments&,
+                               const cpu::BiasDropoutAdd&);
+template void dropout_forward(CudaQueue&,
+                              const ValueShard&,
+                              const cpu::DropoutArguments&,
+                              ConstTensorView,
+                              TensorView,
+                              TensorView);
+template void bias_gradient(CudaQueue&, std::int64_t, std::int64_t, ConstTensorView, TensorView);
+
+}  // namespace orrery::device

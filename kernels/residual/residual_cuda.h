@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands around the residual stream, on a GPU: the functions of
+// kernels/residual/residual_cpu.h with the same dropped elements. Activations have one type;
+// biases, their gradients and the sum of residual_add (which may accumulate in fp32) any.
+#pragma once
+
+#include <span>
+
+#include "kernels/residual/residual_cpu.h"
+
+namespace orrery::device {
+
+// sum = a + b; sum may be a or b.
+template <class Queue>
+void residual_add(Queue& queue, ConstTensorView a, ConstTensorView b, TensorView sum);
+
+// sum = a + b + biases (two at most) of `width` columns in every row, rounded once.
+template <class Queue>
+void residual_add_biases(Queue& queue,
+                         std::int64_t width,
+                         ConstTensorView a,
+                         ConstTensorView b,
+                         std::span<const ConstTensorView> biases,
+                         TensorView sum);
+
+template <class Queue>
+void bias_dropout_add(Queue& queue,
+                      const ValueShard& shard,
+                      const cpu::DropoutArguments& dropout,
+                      const cpu::BiasDropoutAdd& operands);
+
+// The backward pass is the same function of dy.
+template <class Queue>
+void dropout_forward(Queue& queue,
+                     const ValueShard& shard,
+                     const cpu::DropoutArguments& dropout,
+                     ConstTensorView x,
+                     TensorView y,
+                     TensorView mask = {});
+
+template <class Queue>
+void bias_gradient(
+    Queue& queue, std::int64_t tokens, std::int64_t columns, ConstTensorView dy, TensorView dbias);
+
+}  // namespace orrery::device

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of kernels/residual/residual_cuda.h.
+#pragma once
+
+#include "kernels/cuda/column_sum.h"
+#include "kernels/cuda/random_words.h"
+#include "kernels/cuda/row_pass.h"
+#include "kernels/residual/residual_cuda.h"
+
+namespace orrery::device {
+
+template <class A, class B, class Sum>
+struct AddKernel {
+    static constexpr int kThreadsMax = kFlatThreads;
+    const A* a;
+    const B* b;
+    Sum* sum;
+    std::int64_t size;
+    bool vector;
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        for_flat(block, size, vector, [this]<int kCount>(std::int64_t i) {
+            float left[kCount];
+            float right[kCount];
+            load(a + i, left);
+            load(b + i, right);
+            ORRERY_UNROLL
+            for (int j = 0; j < kCount; ++j) {
+                left[j] += right[j];
+            }
+            store(sum + i, left);
+        });
+    }
+};
+
+// sum = [residual +] dropout(branch + biases)
+template <class T>
+struct BranchKernel {
+    static constexpr int kThreadsMax = kPassThreads;
+    ValueShard shard;
+    std::int64_t rows;
+    RandomKey key;
+    float rate;   // 0: no dropout
+    float scale;  // 1 / (1 - rate)
+    bool vector;
+    const T* branch;
+    Elements bias[2];
+    const T* residual;  // may be null
+    T* sum;
+    std::byte* mask;  // may be null
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        for_own_columns(block, shard.width, vector, [&]<int kWidth>(std::int64_t column) {
+            float shift[2][kWidth] = {};
+            for (int b = 0; b < 2; ++b) {
+                if (bias[b].present()) {
+                    bias[b].read(column, shift[b]);
+                }
+            }
+            for (std::int64_t token = block.y(); token < rows; token += block.blocks_y()) {
+                float values[kWidth];
+                const std::int64_t first = token * shard.width + column;
+                load(branch + first, values);
+                add_shifts<kWidth>(first, shift, values);
+                if (rate > 0.0f) {
+                    drop<kWidth>(token, column, values);
+                }
+                if (residual != nullptr && rate > 0.0f) {
+                    add_residual<kWidth>(first, values);
+                }
+                store(sum + first, values);
+            }
+        });
+    }
+
+    // Without dropout: residual + branch, then the biases, as residual_add would.
+    template <int kWidth>
+    ORRERY_DEVICE void add_shifts(std::int64_t first,
+                                  const float (&shift)[2][kWidth],
+                                  float (&values)[kWidth]) const {
+        if (residual != nullptr && rate == 0.0f) {
+            add_residual<kWidth>(first, values);
+        }
+        ORRERY_UNROLL
+        for (int i = 0; i < kWidth; ++i) {
+            values[i] = values[i] + shift[0][i] + shift[1][i];
+        }
+    }
+    template <int kWidth>
+    ORRERY_DEVICE void add_residual(std::int64_t first, float (&values)[kWidth]) const {
+        float other[kWidth];
+        load(residual + first, other);
+        ORRERY_UNROLL
+        for (int i = 0; i < kWidth; ++i) {
+            values[i] += other[i];
+        }
+    }
+    template <int kWidth>
+    ORRERY_DEVICE void drop(std::int64_t token,
+                            std::int64_t column,
+                            float (&values)[kWidth]) const {
+        WordStream words{key, shard.row_start(token) + column};
+        ORRERY_UNROLL
+        for (int i = 0; i < kWidth; ++i) {
+            const float uniform = static_cast<float>(words() >> 8) * 0x1p-24f;
+            const bool kept = uniform >= rate;
+            values[i] = kept ? values[i] * scale : 0.0f;
+            if (mask != nullptr) {
+                mask[token * shard.width + column + i] = static_cast<std::byte>(kept);
+            }
+        }
+    }
+};
+
+// Column sums of some rows of dy: a block has kRowsAtOnce rows at a time of kPassThreads columns.
+template <class T>
+struct BiasPartialKernel {
+    static constexpr int kThreadsMax = kPassThreads;
+    std::int64_t rows;
+    std::int64_t columns;
+    bool vector;
+    const T* dy;
+    float* partial;  // [blocks_y, columns]
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        for_own_columns(block, columns, vector, [&]<int kWidth>(std::int64_t column) {
+            float sums[kWidth] = {};
+            for (std::int64_t row = block.y(); row < rows; row += block.blocks_y()) {
+                float values[kWidth];
+                load(dy + row * columns + column, values);
+                ORRERY_UNROLL
+                for (int i = 0; i < kWidth; ++i) {
+                    sums[i] += values[i];
+                }
+            }
+            for (int i = 0; i < kWidth; ++i) {
+                partial[block.y() * columns + column + i] = sums[i];
+            }
+        });
+    }
+};
+
+template <class Queue>
+void residual_add(Queue& queue, ConstTensorView a, ConstTensorView b, TensorView sum) {
+    for_dtype(a.dtype, [&]<class A>(A*) {
+        for_dtype(b.dtype, [&]<class B>(B*) {
+            for_dtype(sum.dtype, [&]<class Sum>(Sum*) {
+                queue.launch(
+                    AddKernel<A, B, Sum>{.a = elements<A>(a),
+                                         .b = elements<B>(b),
+                                         .sum = elements<Sum>(sum),
+                                         .size = sum.size,
+                                         .vector = aligned(a) && aligned(b) && aligned(sum)},
+                    flat_geometry(sum.size));
+            });
+        });
+    });
+}
+
+template <class Queue>
+void launch_branch(Queue& queue,
+                   const ValueShard& shard,
+                   const cpu::DropoutArguments& dropout,
+                   std::span<const ConstTensorView> biases,
+                   const cpu::BiasDropoutAdd& x) {
+    ORRERY_CHECK(x.sum.dtype == x.branch.dtype && biases.size() <= 2);
+    ORRERY_CHECK(x.residual.empty() || x.residual.dtype == x.branch.dtype);
+    ORRERY_CHECK(dropout.rate >= 0.0f && dropout.rate < 1.0f);
+    const ConstTensorView first = biases.empty() ? ConstTensorView{} : biases[0];
+    const ConstTensorView second = biases.size() < 2 ? ConstTensorView{} : biases[1];
+    const bool vector = vector_rows(shard.width, {x.branch, x.residual, x.sum, first, second});
+    const std::int64_t rows = shard.tokens();
+    for_dtype(x.branch.dtype, [&]<class T>(T*) {
+        queue.launch(
+            BranchKernel<T>{.shard = shard,
+                            .rows = rows,
+                            .key = dropout.key,
+                            .rate = dropout.rate,
+                            .scale = 1.0f / (1.0f - dropout.rate),
+                            .vector = vector,
+                            .branch = elements<T>(x.branch),
+                            .bias = {any_elements(first), any_elements(second)},
+                            .residual = x.residual.empty() ? nullptr : elements<T>(x.residual),
+                            .sum = elements<T>(x.sum),
+                            .mask = x.mask.empty() ? nullptr : x.mask.data},
+            row_pass_geometry(rows, shard.width, vector));
+    });
+}
+
+template <class Queue>
+void residual_add_biases(Queue& queue,
+                         std::int64_t width,
+                         ConstTensorView a,
+                         ConstTensorView b,
+                         std::span<const ConstTensorView> biases,
+                         TensorView sum) {
+    if (biases.empty()) {
+        residual_add(queue, a, b, sum);
+        return;
+    }
+    const ValueShard shard{.sequence = contiguous_positions(sum.size / width), .width = width};
+    launch_branch(queue, shard, {}, biases, {.branch = b, .residual = a, .sum = sum});
+}
+
+template <class Queue>
+void bias_dropout_add(Queue& queue,
+                      const ValueShard& shard,
+                      const cpu::DropoutArguments& dropout,
+                      const cpu::BiasDropoutAdd& operands) {
+    const std::span<const ConstTensorView> bias{&operands.bias, 1};
+    launch_branch(queue, shard, dropout, bias, operands);
+}
+
+template <class Queue>
+void dropout_forward(Queue& queue,
+                     const ValueShard& shard,
+                     const cpu::DropoutArguments& dropout,
+                     ConstTensorView x,
+                     TensorView y,
+                     TensorView mask) {
+    launch_branch(queue, shard, dropout, {}, {.branch = x, .residual = {}, .sum = y, .mask = mask});
+}
+
+template <class Queue>
+void bias_gradient(
+    Queue& queue, std::int64_t tokens, std::int64_t columns, ConstTensorView dy, TensorView dbias) {
+    const bool vector = vector_rows(columns, {dy});
+    Geometry geometry = row_pass_geometry(tokens, columns, vector);
+    geometry.blocks_y = std::min<std::int64_t>(geometry.blocks_y, 256);
+    auto* partial = reinterpret_cast<float*>(queue.scratch(geometry.blocks_y * columns * 4));
+    for_dtype(dy.dtype, [&]<class T>(T*) {
+        queue.launch(BiasPartialKernel<T>{.rows = tokens,
+                                          .columns = columns,
+                                          .vector = vector,
+                                          .dy = elements<T>(dy),
+                                          .partial = partial},
+                     geometry);
+    });
+    const ColumnSumKernel sum{.partial = partial,
+                              .parts = geometry.blocks_y,
+                              .columns = columns,
+                              .gradient = any_elements(dbias)};
+    queue.launch(sum, sum.geometry());
+}
+
+}  // namespace orrery::device

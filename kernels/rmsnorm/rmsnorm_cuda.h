@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// RMSNorm on a GPU: the functions and operands of kernels/rmsnorm/rmsnorm_cpu.h. Activations have
+// one type, weights and their gradients any; rows of up to 16384. Biases are added to a fused sum
+// before it is stored.
+#pragma once
+
+#include "kernels/norm_device.h"
+
+namespace orrery::device {
+
+template <class Queue>
+void rmsnorm_forward(Queue& queue,
+                     const cpu::NormShape& shape,
+                     const cpu::NormForward& operands,
+                     const NormBiases& biases = {}) {
+    norm_forward<false>(queue, shape, operands, biases);
+}
+
+template <class Queue>
+void rmsnorm_backward(Queue& queue,
+                      const cpu::NormShape& shape,
+                      const cpu::NormBackward& operands) {
+    norm_backward<false>(queue, shape, operands);
+}
+
+}  // namespace orrery::device

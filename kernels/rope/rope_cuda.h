@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rotary position embedding on a GPU, in place: the functions of kernels/rope/rope_cpu.h. Angles
+// are taken to one turn in fp64; heads of up to 256 columns.
+#pragma once
+
+#include "kernels/rope/rope_cpu.h"
+
+namespace orrery::device {
+
+template <class Queue>
+void rope_forward(Queue& queue, const cpu::RopeShape& shape, TensorView qkv);
+template <class Queue>
+void rope_backward(Queue& queue, const cpu::RopeShape& shape, TensorView dqkv);
+
+}  // namespace orrery::device

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/optimizer/optimizer_cuda.h"
+
+#include <cmath>
+
+#include "engine/device_scalars.h"
+#include "kernels/optimizer/optimizer_device.h"
+#include "tests/kernels/emulation/emulated_block.h"
+#include "tests/kernels/numeric.h"
+
+namespace orrery::device {
+namespace {
+
+using emulation::EmulatedQueue;
+using emulation::ThreadOrder;
+using numeric::Draw;
+using numeric::Tensor;
+
+// A model of more tensors than fit one launch, of sizes that are not multiples of anything.
+struct Model {
+    std::vector<Tensor> gradient, m, v, master, parameter;
+    Dtype dtype;
+
+    Model(Draw& draw, int tensors, Dtype parameters, Dtype gradients) : dtype(parameters) {
+        for (int i = 0; i < tensors; ++i) {
+            const std::int64_t size = i == 1 ? 20'000 : draw.between(1, 300);
+            gradient.push_back(draw.tensor(size, gradients));
+            m.push_back(draw.tensor(size, Dtype::fp32));
+            v.push_back(draw.tensor(size, Dtype::fp32, 0, 1));
+            master.push_back(draw.tensor(size, Dtype::fp32));
+            parameter.push_back(draw.tensor(size, parameters));
+        }
+    }
+    std::vector<OptimizerTensor> views() {
+        std::vector<OptimizerTensor> all;
+        for (std::size_t i = 0; i < gradient.size(); ++i) {
+            const TensorView own_master = dtype == Dtype::fp32 ? TensorView{} : master[i].view();
+            all.push_back({.tensors = {.gradient = gradient[i].view(),
+                                       .m = m[i].view(),
+                                       .v = v[i].view(),
+                                       .master = own_master,
+                                       .parameter = parameter[i].view()},
+                           .decays = i % 2 == 0,
+                           .stream = static_cast<std::uint32_t>(i),
+                           .first_element = static_cast<std::int64_t>(3 * i)});
+        }
+        return all;
+    }
+    bool operator==(const Model&) const = default;
+};
+
+const cpu::OptimizerArguments kArguments{.learning_rate = 0.01f,
+                                         .beta1 = 0.9f,
+                                         .beta2 = 0.95f,
+                                         .epsilon = 1e-8f,
+                                         .weight_decay = 0.1f,
+                                         .step = 17};
+
+std::vector<float> scalars() {
+    std::vector<float> block(static_cast<std::size_t>(kNumDeviceScalars));
+    const auto set = [&](DeviceScalar s, float value) {
+        block[static_cast<std::size_t>(s)] = value;
+    };
+    set(DeviceScalar::learning_rate, kArguments.learning_rate);
+    set(DeviceScalar::beta1, kArguments.beta1);
+    set(DeviceScalar::beta2, kArguments.beta2);
+    set(DeviceScalar::epsilon, kArguments.epsilon);
+    set(DeviceScalar::weight_decay, kArguments.weight_decay);
+    set(DeviceScalar::clip_norm, 2.0f);
+    set(DeviceScalar::step, static_cast<float>(kArguments.step));
+    return block;
+}
+
+cpu::OptimizerArguments arguments_of(const OptimizerTensor& tensor, bool stochastic) {
+    cpu::OptimizerArguments a = kArguments;
+    a.weight_decay = tensor.decays ? a.weight_decay : 0.0f;
+    a.stochastic_rounding = stochastic;
+    a.rounding = {.seed = 5,
+                  .purpose = RandomPurpose::stochastic_rounding,
+                  .stream = tensor.stream,
+                  .round = 17};
+    a.first_element = tensor.first_element;
+    return a;
+}
+
+TEST(AdamwCuda, HasTheBitsOfTheCpuStochasticRoundingIncluded) {
+    const std::vector<float> block = scalars();
+    for (const Dtype parameters : {Dtype::fp32, Dtype::bf16}) {
+        for (const Dtype gradients : {Dtype::fp32, Dtype::bf16}) {
+            for (const bool stochastic : {false, true}) {
+                Draw draw{8};
+                Model model{draw, 50, parameters, gradients};
+                Model expected = model;
+                EmulatedQueue queue;
+                const auto views = model.views();
+                adamw(queue, const_view_of(block), {stochastic, 5}, views);
+                for (const OptimizerTensor& tensor : expected.views()) {
+                    cpu::adamw(arguments_of(tensor, stochastic), tensor.tensors);
+                }
+                EXPECT_TRUE(model == expected);
+            }
+        }
+    }
+}
+
+TEST(LambCuda, IsTheCpus) {
+    const std::vector<float> block = scalars();
+    for (const Dtype parameters : {Dtype::fp32, Dtype::bf16}) {
+        Draw draw{9};
+        Model model{draw, 3, parameters, Dtype::fp32};
+        Model expected = model;
+        EmulatedQueue queue{ThreadOrder::descending};
+        const auto views = model.views();
+        lamb(queue, const_view_of(block), {true, 5}, views);
+        for (const OptimizerTensor& tensor : expected.views()) {
+            Tensor update{tensor.tensors.parameter.size, Dtype::fp32};
+            const cpu::OptimizerArguments a = arguments_of(tensor, true);
+            const cpu::LambNorms norms = cpu::lamb_update(a, tensor.tensors, update.view());
+            cpu::lamb_apply(a, norms, update.view(), tensor.tensors);
+        }
+        for (std::size_t i = 0; i < 3; ++i) {
+            EXPECT_TRUE(model.m[i] == expected.m[i] && model.v[i] == expected.v[i]);
+            const double allowed = parameters == Dtype::fp32 ? 1e-6 : 1e-3;
+            EXPECT_LT(numeric::relative_error(model.parameter[i], expected.parameter[i].doubles()),
+                      allowed);
+        }
+    }
+}
+
+TEST(GradientNormCuda, IsTheNormOfAllAndScalesToIt) {
+    for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+        Draw draw{10};
+        Model model{draw, 50, Dtype::fp32, dtype};
+        std::vector<ConstTensorView> reads;
+        std::vector<TensorView> writes;
+        double expected = 0;
+        for (Tensor& gradient : model.gradient) {
+            reads.push_back(gradient.view());
+            writes.push_back(gradient.view());
+            expected += cpu::squared_norm(gradient.view());
+        }
+        const std::vector<float> block = scalars();
+        Tensor squared[2] = {Tensor{1, Dtype::fp32}, Tensor{1, Dtype::fp32}};
+        EmulatedQueue ascending{ThreadOrder::ascending};
+        EmulatedQueue descending{ThreadOrder::descending};
+        gradient_norm(ascending, reads, squared[0].view());
+        gradient_norm(descending, reads, squared[1].view());
+        EXPECT_NEAR(squared[0].at(0), expected, 1e-6 * expected);
+        EXPECT_TRUE(squared[0] == squared[1]);
+        Model clipped = model;
+        const float factor = cpu::clip_factor(std::sqrt(squared[0].at(0)), 2.0);
+        EXPECT_LT(factor, 1.0f);
+        gradient_scale(ascending, squared[0].view(), const_view_of(block), writes);
+        for (Tensor& gradient : clipped.gradient) {
+            cpu::gradient_scale(gradient.view(), factor);
+        }
+        EXPECT_TRUE(model == clipped);
+    }
+}
+
+TEST(GradientAccumulateCuda, AddsInThePrecisionOfTheSum) {
+    Draw draw{12};
+    const Tensor gradient = draw.tensor(1001, Dtype::bf16);
+    Tensor sum = draw.tensor(1001, Dtype::fp32);
+    Tensor expected = sum;
+    EmulatedQueue queue;
+    gradient_accumulate(queue, gradient.view(), sum.view());
+    cpu::gradient_accumulate(gradient.view(), expected.view());
+    EXPECT_TRUE(sum == expected);
+}
+
+}  // namespace
+}  // namespace orrery::device
