@@ -12,7 +12,6 @@
 
 namespace orrery::device {
 
-inline constexpr std::int64_t kNormHiddenMax = 16384;
 inline constexpr int kNormThreads = 512;
 
 // Blocks of the backward pass: enough rows at a time for the SMs of an H100. The order of the sums
@@ -20,12 +19,6 @@ inline constexpr int kNormThreads = 512;
 inline std::int64_t norm_backward_blocks(std::int64_t tokens, int threads) {
     return std::min<std::int64_t>(tokens, 132 * std::max(2, 512 / threads));
 }
-
-// Two biases at most may be added to a fused sum, after x and the residual.
-struct NormBiases {
-    ConstTensorView first{};
-    ConstTensorView second{};
-};
 
 // Which elements of a row a thread has.
 template <int kWidth, int kParts>

@@ -41,3 +41,15 @@ void load_norm_input(const NormForward& operands, std::int64_t first, std::span<
 void add_norm_gradient(const NormBackward& operands, std::span<const float> gradient);
 
 }  // namespace orrery::cpu
+
+namespace orrery::device {
+
+inline constexpr std::int64_t kNormHiddenMax = 16384;  // of rows on a GPU
+
+// A fused sum on a GPU may take two biases, after x and the residual.
+struct NormBiases {
+    ConstTensorView first{};
+    ConstTensorView second{};
+};
+
+}  // namespace orrery::device

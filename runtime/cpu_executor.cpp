@@ -51,6 +51,7 @@ CpuExecutor::CpuExecutor(const Program& program, RankId rank) : Executor(program
     arena_.reset(new (std::align_val_t{kTensorAlignment}) std::byte[bytes]);
     std::memset(arena_.get(), 0, bytes);
     rank_.set_arena(arena_.get());
+    run_on_device_ = run_on_cpu;
     zeroed_ = rank_.zero_before_step();
 }
 
@@ -61,11 +62,11 @@ void CpuExecutor::FreeArena::operator()(std::byte* arena) const {
 void CpuExecutor::run_kernel(const Launch& launch, const Op& op) {
     const BoundOp bound = rank_.bind_kernel(launch.slot, op);
     if (times_ == nullptr) {
-        run_on_cpu(bound);
+        run_on_device_(bound);
         return;
     }
     const auto begin = std::chrono::steady_clock::now();
-    run_on_cpu(bound);
+    run_on_device_(bound);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     times_->add(op.payload, seconds.count());
 }

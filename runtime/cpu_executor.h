@@ -3,7 +3,9 @@
 // satisfies every wait, since a wait names an op that is earlier in program order.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/collective_ops.h"
@@ -28,6 +30,11 @@ public:
     Communicator* world() override { return communication_ ? &communication_->world() : nullptr; }
     std::string device_name() const override { return "CPU"; }
 
+    // Kernels run by `run` from now on, on memory of this process, instead of the CPU kernels:
+    // tests let device code train.
+    using KernelRunner = std::function<void(const BoundOp&)>;
+    void run_kernels_with(KernelRunner run) { run_on_device_ = std::move(run); }
+
 private:
     CpuExecutor(const Program& program, RankId rank);
     Result<void> run_launches(Walk walk, const LaunchPlan& plan) override;
@@ -42,6 +49,7 @@ private:
     std::unique_ptr<CollectiveOps> communication_;
     std::unique_ptr<std::byte[], FreeArena> arena_;
     std::vector<TensorView> zeroed_;  // at the begin of a step
+    KernelRunner run_on_device_;
 };
 
 }  // namespace orrery

@@ -13,9 +13,8 @@
 #include "kernels/residual/residual_cpu.h"
 #include "kernels/rmsnorm/rmsnorm_cpu.h"
 #include "kernels/rope/rope_cpu.h"
-#include "models/layout.h"
 #include "runtime/cpu_step_end.h"
-#include "runtime/redistribute.h"
+#include "runtime/kernel_shapes.h"
 
 namespace orrery {
 namespace {
@@ -73,10 +72,6 @@ void run_attention_backward(const BoundOp& op) {
                              .dq = cpu::packed_query(shape, dqkv),
                              .dk = cpu::packed_key(shape, dqkv),
                              .dv = cpu::packed_value(shape, dqkv)});
-}
-
-cpu::NormShape norm_shape(const KernelCall& call) {
-    return {.tokens = call.dims[0], .hidden = call.dims[1]};
 }
 
 void norm_forward(const BoundOp& op, const cpu::NormForward& operands) {
@@ -137,15 +132,7 @@ void run_norm_backward(const BoundOp& op) {
 
 void run_rope(const BoundOp& op) {
     const BoundOperand& qkv = op.accumulates[0];
-    const LocalShape local = op.shape_of(qkv);
-    const std::int64_t head_dim = op.call.dims[2];
-    const std::int64_t turned = op.call.dims[1];  // query and key heads
-    const std::int64_t kv_heads = local.width / head_dim - turned;
-    const cpu::RopeShape shape{.sequence = local.positions,
-                               .batch = local.batch,
-                               .heads = turned - kv_heads,
-                               .kv_heads = kv_heads,
-                               .head_dim = head_dim};
+    const cpu::RopeShape shape = rope_shape(op, qkv);
     if (qkv.transposed) {
         cpu::rope_backward(shape, qkv.view);
     } else {
@@ -154,10 +141,9 @@ void run_rope(const BoundOp& op) {
 }
 
 void run_activation(const BoundOp& op) {
-    const cpu::ActivationShape shape{.tokens = op.call.dims[0], .ffn = op.call.dims[1]};
-    const bool other = op.call.variant == 1;
-    const auto ungated = other ? cpu::Ungated::squared_relu : cpu::Ungated::gelu;
-    const auto gated = other ? cpu::Gated::geglu : cpu::Gated::swiglu;
+    const cpu::ActivationShape shape = activation_shape(op.call);
+    const cpu::Ungated ungated = ungated_function(op.call);
+    const cpu::Gated gated = gated_function(op.call);
     const TensorView first = op.reads[0].view;
     const TensorView result = op.writes[0].view;
     switch (op.call.kind) {
@@ -170,11 +156,6 @@ void run_activation(const BoundOp& op) {
         default:
             return cpu::swiglu_backward(shape, gated, first, op.reads[1].view, {}, result);
     }
-}
-
-cpu::PositionShape position_shape(const BoundOp& op, const BoundOperand& activation) {
-    const LocalShape local = op.shape_of(activation);
-    return {.sequence = local.positions, .batch = local.batch, .hidden = op.call.dims[1]};
 }
 
 void run_residual_add(const BoundOp& op) {
@@ -197,24 +178,6 @@ void run_bias_gradient(const BoundOp& op) {
     }
 }
 
-// First index that this rank has of dimension `dim` of a tensor.
-std::int64_t first_of(const BoundOp& op, const BoundOperand& operand, int dim) {
-    const Tensor& tensor = *operand.tensor;
-    return local_range(tensor.global_shape[static_cast<std::size_t>(dim)],
-                       dim,
-                       tensor.layout,
-                       op.program.mesh,
-                       op.rank)
-        .first;
-}
-
-cpu::EmbeddingShape embedding_shape(const BoundOp& op, const BoundOperand& table) {
-    return {.tokens = op.call.dims[0],
-            .hidden = op.call.dims[1],
-            .rows = op.call.dims[2],
-            .first_row = first_of(op, table, kInput)};
-}
-
 void run_embedding_forward(const BoundOp& op) {
     cpu::embedding_forward(
         embedding_shape(op, op.reads[1]), op.reads[0].view, op.reads[1].view, op.writes[0].view);
@@ -227,18 +190,6 @@ void run_embedding_backward(const BoundOp& op) {
                             op.accumulates[0].view);
 }
 
-cpu::LossStatistics statistics(const std::vector<BoundOperand>& operands, std::size_t first) {
-    return {.maximum = operands[first].view,
-            .sum_exp = operands[first + 1].view,
-            .target_logit = operands[first + 2].view};
-}
-
-cpu::CrossEntropyShape cross_entropy_shape(const BoundOp& op, const BoundOperand& logits) {
-    return {.tokens = op.call.dims[0],
-            .vocab = op.call.dims[1],
-            .first_column = first_of(op, logits, kWidth)};
-}
-
 void run_cross_entropy_forward(const BoundOp& op) {
     const cpu::CrossEntropyShape shape = cross_entropy_shape(op, op.reads[0]);
     if (op.reads.size() == 2 && op.writes.empty()) {
@@ -249,13 +200,13 @@ void run_cross_entropy_forward(const BoundOp& op) {
     }
     if (!op.writes.empty()) {
         cpu::cross_entropy_local(
-            shape, op.reads[0].view, op.reads[1].view, statistics(op.writes, 0));
+            shape, op.reads[0].view, op.reads[1].view, loss_statistics(op.writes, 0));
         return;
     }
     // The mean: fp32 losses of the tokens, then their weighted sum.
     std::vector<float> losses(static_cast<std::size_t>(shape.tokens));
     const cpu::LossSum sum = cpu::cross_entropy_finish(
-        op.reads[0].view, statistics(op.reads, 1), view_of(std::span<float>{losses}));
+        op.reads[0].view, loss_statistics(op.reads, 1), view_of(std::span<float>{losses}));
     const float scale = device_scalar(op.reads.back().view, DeviceScalar::loss_scale);
     const TensorView loss = op.accumulates[0].view;
     store(loss, 0, load(loss, 0) + static_cast<float>(sum.sum * static_cast<double>(scale)));
@@ -264,7 +215,7 @@ void run_cross_entropy_forward(const BoundOp& op) {
 void run_cross_entropy_backward(const BoundOp& op) {
     cpu::cross_entropy_backward(cross_entropy_shape(op, op.accumulates[0]),
                                 op.reads[0].view,
-                                statistics(op.reads, 1),
+                                loss_statistics(op.reads, 1),
                                 device_scalar(op.reads.back().view, DeviceScalar::loss_scale),
                                 op.accumulates[0].view);
 }

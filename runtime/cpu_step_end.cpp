@@ -5,6 +5,7 @@
 
 #include "engine/check.h"
 #include "kernels/optimizer/optimizer_cpu.h"
+#include "runtime/kernel_shapes.h"
 
 namespace orrery {
 namespace {
@@ -18,11 +19,6 @@ cpu::OptimizerArguments optimizer_arguments(ConstTensorView scalars) {
             .epsilon = scalar(DeviceScalar::epsilon),
             .weight_decay = scalar(DeviceScalar::weight_decay),
             .step = std::llround(scalar(DeviceScalar::step))};
-}
-
-// Norms and biases, which do not decay (as in Megatron-LM).
-bool is_vector(const Tensor& weight) {
-    return weight.global_shape.size() < 2 || weight.global_shape.front() == 1;
 }
 
 }  // namespace

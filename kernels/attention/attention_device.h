@@ -11,20 +11,6 @@
 
 namespace orrery::device {
 
-inline std::string why_no_attention(const AttentionShape& shape, Dtype dtype) {
-    constexpr std::int64_t kTokensMax = std::int64_t{1} << 30;
-    if (dtype != Dtype::bf16 && dtype != Dtype::fp32) {
-        return "attention takes bf16 and fp32";
-    }
-    if (shape.head_dim > kRowColumns * kWarp) {
-        return "attention takes head sizes up to 256";
-    }
-    const bool large = shape.heads * shape.batch > 0xFFFF;
-    return large || shape.seq_q > kTokensMax || shape.seq_kv > kTokensMax
-               ? "attention takes up to 65535 heads of all sequences and 2^30 tokens"
-               : "";
-}
-
 template <class T>
 HeadTensor<const T> head_tensor(const AttentionShape& shape, const cpu::ConstTokenColumns& x) {
     return {elements<T>(x.tensor) + x.first_column, x.width, shape.batch};

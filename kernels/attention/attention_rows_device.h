@@ -4,11 +4,13 @@
 // other side one by one, a lane having the columns lane, lane + 32 .... Sums in fp32, ascending.
 #pragma once
 
+#include "kernels/attention/attention_cuda.h"
 #include "kernels/attention/attention_forward_device.h"
 
 namespace orrery::device {
 
 inline constexpr int kRowColumns = 8;  // of a lane, at most
+static_assert(kRowColumns * kWarp == kAttentionHeadMax);
 inline constexpr int kRowWarps = 4;
 
 template <class T>

@@ -25,10 +25,9 @@ void transpose(Queue& queue,
 template <class Queue>
 void scale_add(Queue& queue, float a, ConstTensorView x, float b, TensorView y);
 
-// The sum modulo 2^64 of mix(i, word i) over the 4-byte words of `data`, of which the last is
+// The sum modulo 2^64 of mix_word(i, word i) over the 4-byte words of `data`, of which the last is
 // filled up with zeros: any order of the sum gives the same bits, and one changed bit another sum.
 // `sum`: int32 [2], low word first.
-std::uint64_t mixed_word(std::uint64_t index, std::uint32_t word);
 template <class Queue>
 void checksum(Queue& queue, ConstTensorView data, TensorView sum);
 

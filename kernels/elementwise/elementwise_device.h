@@ -109,9 +109,6 @@ ORRERY_HOST_DEVICE std::uint64_t mixed(std::uint64_t x) {
 ORRERY_HOST_DEVICE std::uint64_t mix_word(std::uint64_t index, std::uint32_t word) {
     return mixed(mixed(index + 1) + word);
 }
-inline std::uint64_t mixed_word(std::uint64_t index, std::uint32_t word) {
-    return mix_word(index, word);
-}
 
 // Of `bytes` bytes into a sum for each block; or, as one block, of those sums.
 struct ChecksumKernel {

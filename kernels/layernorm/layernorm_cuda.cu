@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/launch.cuh"
-#include "kernels/layernorm/layernorm_cuda.h"
+#include "kernels/layernorm/layernorm_device.h"
 
 namespace orrery::device {
 

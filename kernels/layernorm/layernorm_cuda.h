@@ -4,7 +4,7 @@
 // sum before it is stored.
 #pragma once
 
-#include "kernels/norm_device.h"
+#include "kernels/norm_operands.h"
 
 namespace orrery::device {
 
@@ -12,15 +12,11 @@ template <class Queue>
 void layernorm_forward(Queue& queue,
                        const cpu::NormShape& shape,
                        const cpu::NormForward& operands,
-                       const NormBiases& biases = {}) {
-    norm_forward<true>(queue, shape, operands, biases);
-}
+                       const NormBiases& biases = {});
 
 template <class Queue>
 void layernorm_backward(Queue& queue,
                         const cpu::NormShape& shape,
-                        const cpu::NormBackward& operands) {
-    norm_backward<true>(queue, shape, operands);
-}
+                        const cpu::NormBackward& operands);
 
 }  // namespace orrery::device

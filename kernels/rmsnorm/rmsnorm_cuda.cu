@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/launch.cuh"
-#include "kernels/rmsnorm/rmsnorm_cuda.h"
+#include "kernels/rmsnorm/rmsnorm_device.h"
 
 namespace orrery::device {
 

@@ -4,7 +4,7 @@
 // before it is stored.
 #pragma once
 
-#include "kernels/norm_device.h"
+#include "kernels/norm_operands.h"
 
 namespace orrery::device {
 
@@ -12,15 +12,9 @@ template <class Queue>
 void rmsnorm_forward(Queue& queue,
                      const cpu::NormShape& shape,
                      const cpu::NormForward& operands,
-                     const NormBiases& biases = {}) {
-    norm_forward<false>(queue, shape, operands, biases);
-}
+                     const NormBiases& biases = {});
 
 template <class Queue>
-void rmsnorm_backward(Queue& queue,
-                      const cpu::NormShape& shape,
-                      const cpu::NormBackward& operands) {
-    norm_backward<false>(queue, shape, operands);
-}
+void rmsnorm_backward(Queue& queue, const cpu::NormShape& shape, const cpu::NormBackward& operands);
 
 }  // namespace orrery::device

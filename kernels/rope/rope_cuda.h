@@ -7,6 +7,8 @@
 
 namespace orrery::device {
 
+inline constexpr std::int64_t kRopeHeadMax = 256;
+
 template <class Queue>
 void rope_forward(Queue& queue, const cpu::RopeShape& shape, TensorView qkv);
 template <class Queue>

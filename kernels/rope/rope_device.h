@@ -9,7 +9,7 @@
 
 namespace orrery::device {
 
-inline constexpr int kRopeHalfMax = 128;
+inline constexpr int kRopeHalfMax = kRopeHeadMax / 2;
 
 struct RopeAngles {
     double frequency[kRopeHalfMax];  // base^(-2 i / head_dim)

@@ -73,7 +73,7 @@ TEST(ChecksumCuda, IsTheSumOfMixedWordsInEveryOrderAndSeesEveryBit) {
         for (std::int64_t i = 0; i < size; i += 2) {
             const std::uint32_t high = i + 1 < size ? bf16_at(data.view(), i + 1) : 0u;
             expected +=
-                mixed_word(static_cast<std::uint64_t>(i / 2), bf16_at(data.view(), i) | high << 16);
+                mix_word(static_cast<std::uint64_t>(i / 2), bf16_at(data.view(), i) | high << 16);
         }
         EXPECT_EQ(checksum_of(ThreadOrder::ascending, data.view()), expected);
         EXPECT_EQ(checksum_of(ThreadOrder::shuffled, data.view()), expected);

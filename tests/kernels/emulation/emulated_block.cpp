@@ -170,6 +170,7 @@ void run_block(BlockState& state, ThreadOrder order, const ThreadCode& code) {
 }
 
 std::byte* EmulatedQueue::scratch(std::int64_t bytes) {
+    scratch_bytes_ = bytes;
     scratch_.assign(static_cast<std::size_t>((bytes + 15) / 16),
                     {{kNotANumber, kNotANumber, kNotANumber, kNotANumber}});
     return reinterpret_cast<std::byte*>(scratch_.data());

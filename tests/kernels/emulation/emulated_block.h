@@ -136,11 +136,14 @@ public:
         }
     }
     std::byte* scratch(std::int64_t bytes);
+    // That the last call asked for.
+    std::int64_t scratch_bytes() const { return scratch_bytes_; }
 
 private:
     static void check(const device::Geometry& geometry, int threads_max);
     ThreadOrder order_;
     std::vector<device::Words> scratch_;
+    std::int64_t scratch_bytes_ = 0;
 };
 
 }  // namespace orrery::emulation

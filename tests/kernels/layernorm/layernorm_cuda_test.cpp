@@ -2,6 +2,7 @@
 #include "kernels/layernorm/layernorm_cuda.h"
 
 #include "kernels/layernorm/layernorm_cpu.h"
+#include "kernels/layernorm/layernorm_device.h"
 #include "tests/kernels/emulation/emulated_block.h"
 #include "tests/kernels/numeric.h"
 #include "tests/kernels/norm_cases.h"

@@ -2,6 +2,7 @@
 #include "kernels/rmsnorm/rmsnorm_cuda.h"
 
 #include "kernels/rmsnorm/rmsnorm_cpu.h"
+#include "kernels/rmsnorm/rmsnorm_device.h"
 #include "tests/kernels/emulation/emulated_block.h"
 #include "tests/kernels/numeric.h"
 #include "tests/kernels/norm_cases.h"

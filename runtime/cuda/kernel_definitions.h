@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host functions and device code of all CUDA kernels, for queues that no .cu file knows: those
+// that record, and those that emulate. Not for CudaQueue, whose launches only nvcc can compile.
+#pragma once
+
+#include "kernels/activation/activation_device.h"
+#include "kernels/attention/attention_device.h"
+#include "kernels/cast/cast_device.h"
+#include "kernels/cross_entropy/cross_entropy_device.h"
+#include "kernels/embedding/embedding_device.h"
+#include "kernels/layernorm/layernorm_device.h"
+#include "kernels/optimizer/optimizer_device.h"
+#include "kernels/residual/residual_device.h"
+#include "kernels/rmsnorm/rmsnorm_device.h"
+#include "kernels/rope/rope_device.h"

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which CUDA kernels a kernel op launches, on any queue (kernels/cuda/queue.h): the counterpart of
+// runtime/cpu_kernels.cpp. Whoever instantiates launch_kernel() has the host functions of the
+// kernels for its queue: the .cu files for CudaQueue, runtime/cuda/kernel_definitions.h for others.
+#pragma once
+
+#include "engine/check.h"
+#include "engine/device_scalars.h"
+#include "kernels/activation/activation_cuda.h"
+#include "kernels/attention/attention_cuda.h"
+#include "kernels/cast/cast_cuda.h"
+#include "kernels/cross_entropy/cross_entropy_cuda.h"
+#include "kernels/embedding/embedding_cuda.h"
+#include "kernels/layernorm/layernorm_cuda.h"
+#include "kernels/optimizer/optimizer_cuda.h"
+#include "kernels/residual/residual_cuda.h"
+#include "kernels/rmsnorm/rmsnorm_cuda.h"
+#include "kernels/rope/rope_cuda.h"
+#include "runtime/kernel_shapes.h"
+
+namespace orrery {
+
+template <class Queue>
+void launch_attention(Queue& queue, const BoundOp& op) {
+    const AttentionShape shape = attention_shape(op.call);
+    const TensorView qkv = op.reads[0].view;
+    if (op.call.kind == KernelKind::attention_forward) {
+        device::attention_forward(queue,
+                                  shape,
+                                  cpu::whole_sequence(shape),
+                                  {.q = cpu::packed_query(shape, qkv),
+                                   .k = cpu::packed_key(shape, qkv),
+                                   .v = cpu::packed_value(shape, qkv),
+                                   .output = op.writes[0].view,
+                                   .log_sum_exp = op.writes[1].view});
+        return;
+    }
+    const TensorView dqkv = op.writes[0].view;
+    device::attention_backward(queue,
+                               shape,
+                               cpu::whole_sequence(shape),
+                               {.q = cpu::packed_query(shape, qkv),
+                                .k = cpu::packed_key(shape, qkv),
+                                .v = cpu::packed_value(shape, qkv),
+                                .output = op.reads[1].view,
+                                .log_sum_exp = op.reads[2].view,
+                                .doutput = op.reads[3].view,
+                                .dq = cpu::packed_query(shape, dqkv),
+                                .dk = cpu::packed_key(shape, dqkv),
+                                .dv = cpu::packed_value(shape, dqkv)});
+}
+
+template <class Queue>
+void launch_norm_forward(Queue& queue, const BoundOp& op) {
+    const bool fused = op.call.variant == 1;
+    const auto bias = [&](std::size_t i) -> ConstTensorView {
+        return fused && op.reads.size() > i ? op.reads[i].view : TensorView{};
+    };
+    ORRERY_CHECK(op.reads.size() <= 5);
+    const cpu::NormForward operands{.x = op.reads[fused ? 1 : 0].view,
+                                    .residual = fused ? op.reads[0].view : TensorView{},
+                                    .weight = op.reads[fused ? 2 : 1].view,
+                                    .sum = fused ? op.writes[1].view : TensorView{},
+                                    .y = op.writes[0].view};
+    const device::NormBiases biases{.first = bias(3), .second = bias(4)};
+    if (op.call.kind == KernelKind::layernorm_forward) {
+        device::layernorm_forward(queue, norm_shape(op.call), operands, biases);
+    } else {
+        device::rmsnorm_forward(queue, norm_shape(op.call), operands, biases);
+    }
+}
+
+template <class Queue>
+void launch_norm_backward(Queue& queue, const BoundOp& op) {
+    const cpu::NormBackward operands{
+        .dy = op.reads[0].view,
+        .x = op.reads[1].view,
+        .weight = op.reads.back().view,
+        .dresidual = op.call.variant == 1 ? op.reads[2].view : TensorView{},
+        .dx = op.writes[0].view,
+        .dweight = op.accumulates[0].view};
+    if (op.call.kind == KernelKind::layernorm_backward) {
+        device::layernorm_backward(queue, norm_shape(op.call), operands);
+    } else {
+        device::rmsnorm_backward(queue, norm_shape(op.call), operands);
+    }
+}
+
+template <class Queue>
+void launch_rope(Queue& queue, const BoundOp& op) {
+    const BoundOperand& qkv = op.accumulates[0];
+    if (qkv.transposed) {
+        device::rope_backward(queue, rope_shape(op, qkv), qkv.view);
+    } else {
+        device::rope_forward(queue, rope_shape(op, qkv), qkv.view);
+    }
+}
+
+template <class Queue>
+void launch_activation(Queue& queue, const BoundOp& op) {
+    const cpu::ActivationShape shape = activation_shape(op.call);
+    const cpu::Ungated ungated = ungated_function(op.call);
+    const cpu::Gated gated = gated_function(op.call);
+    const TensorView first = op.reads[0].view;
+    const TensorView result = op.writes[0].view;
+    switch (op.call.kind) {
+        case KernelKind::gelu_forward:
+            return device::gelu_forward(queue, shape, ungated, first, {}, result);
+        case KernelKind::gelu_backward:
+            return device::gelu_backward(
+                queue, shape, ungated, first, op.reads[1].view, {}, result);
+        case KernelKind::swiglu_forward:
+            return device::swiglu_forward(queue, shape, gated, first, {}, result);
+        default:
+            return device::swiglu_backward(
+                queue, shape, gated, first, op.reads[1].view, {}, result);
+    }
+}
+
+template <class Queue>
+void launch_residual_add(Queue& queue, const BoundOp& op) {
+    if (op.writes.empty()) {
+        const BoundOperand& x = op.accumulates[0];
+        device::position_forward(queue, position_shape(op, x), op.reads[0].view, x.view);
+        return;
+    }
+    std::vector<ConstTensorView> biases;
+    for (std::size_t i = 2; i < op.reads.size(); ++i) {
+        biases.push_back(op.reads[i].view);
+    }
+    device::residual_add_biases(queue,
+                                op.call.dims[1],
+                                op.reads[0].view,
+                                op.reads[1].view,
+                                std::span<const ConstTensorView>{biases},
+                                op.writes[0].view);
+}
+
+template <class Queue>
+void launch_bias_gradient(Queue& queue, const BoundOp& op) {
+    const BoundOperand& dy = op.reads[0];
+    const TensorView gradient = op.accumulates[0].view;
+    if (gradient.size == op.call.dims[1]) {
+        device::bias_gradient(queue, op.call.dims[0], op.call.dims[1], dy.view, gradient);
+    } else {
+        device::position_backward(queue, position_shape(op, dy), dy.view, gradient);
+    }
+}
+
+template <class Queue>
+void launch_embedding(Queue& queue, const BoundOp& op) {
+    if (op.call.kind == KernelKind::embedding_forward) {
+        device::embedding_forward(queue,
+                                  embedding_shape(op, op.reads[1]),
+                                  op.reads[0].view,
+                                  op.reads[1].view,
+                                  op.writes[0].view);
+    } else {
+        device::embedding_backward(queue,
+                                   embedding_shape(op, op.accumulates[0]),
+                                   op.reads[0].view,
+                                   op.reads[1].view,
+                                   op.accumulates[0].view);
+    }
+}
+
+inline ConstTensorView scalar_view(ConstTensorView scalars, DeviceScalar scalar) {
+    return slice(scalars, static_cast<std::int64_t>(scalar), 1);
+}
+
+template <class Queue>
+void launch_cross_entropy_forward(Queue& queue, const BoundOp& op) {
+    if (op.reads.size() == 2 && op.writes.empty()) {
+        device::cross_entropy_rescale(
+            queue,
+            op.reads[0].view,
+            {.maximum = op.reads[1].view, .sum_exp = op.accumulates[0].view, .target_logit = {}});
+    } else if (!op.writes.empty()) {
+        device::cross_entropy_local(queue,
+                                    cross_entropy_shape(op, op.reads[0]),
+                                    op.reads[0].view,
+                                    op.reads[1].view,
+                                    loss_statistics(op.writes, 0));
+    } else {
+        device::cross_entropy_finish(queue,
+                                     op.call.dims[0],
+                                     op.reads[0].view,
+                                     loss_statistics(op.reads, 1),
+                                     scalar_view(op.reads.back().view, DeviceScalar::loss_scale),
+                                     op.accumulates[0].view,
+                                     TensorView{});
+    }
+}
+
+template <class Queue>
+void launch_cross_entropy_backward(Queue& queue, const BoundOp& op) {
+    device::cross_entropy_backward(queue,
+                                   cross_entropy_shape(op, op.accumulates[0]),
+                                   op.reads[0].view,
+                                   loss_statistics(op.reads, 1),
+                                   scalar_view(op.reads.back().view, DeviceScalar::loss_scale),
+                                   op.accumulates[0].view);
+}
+
+template <class Queue>
+void launch_gradient_norm(Queue& queue, const BoundOp& op) {
+    std::vector<ConstTensorView> gradients;
+    for (const BoundOperand& gradient : op.reads) {
+        gradients.push_back(gradient.view);
+    }
+    device::gradient_norm(queue, std::span<const ConstTensorView>{gradients}, op.writes[0].view);
+}
+
+template <class Queue>
+void launch_gradient_scale(Queue& queue, const BoundOp& op) {
+    std::vector<TensorView> gradients;
+    for (const BoundOperand& gradient : op.accumulates) {
+        gradients.push_back(gradient.view);
+    }
+    device::gradient_scale(
+        queue, op.reads[0].view, op.reads[1].view, std::span<const TensorView>{gradients});
+}
+
+// The state is m of all tensors, v of all and, unless weights are fp32, their masters.
+template <class Queue>
+void launch_adamw(Queue& queue, const BoundOp& op) {
+    const std::int64_t elements = op.call.dims[0];
+    const TensorView state = op.accumulates[0].view;
+    const bool has_master = op.call.dtype != Dtype::fp32;
+    std::vector<device::OptimizerTensor> tensors;
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < op.writes.size(); ++i) {
+        const BoundOperand& weight = op.writes[i];
+        const std::int64_t size = weight.view.size;
+        const auto part = [&](std::int64_t section) {
+            return slice(state, section * elements + first, size);
+        };
+        tensors.push_back({.tensors = {.gradient = op.reads[i].view,
+                                       .m = part(0),
+                                       .v = part(1),
+                                       .master = has_master ? part(2) : TensorView{},
+                                       .parameter = weight.view},
+                           .decays = !is_vector(*weight.tensor),
+                           .stream = static_cast<std::uint32_t>(i)});
+        first += size;
+    }
+    ORRERY_CHECK(first <= elements);  // shards may be padded
+    device::adamw(queue,
+                  op.reads.back().view,
+                  device::ParameterRounding{},
+                  std::span<const device::OptimizerTensor>{tensors});
+}
+
+template <class Queue>
+using KernelLauncher = void (*)(Queue&, const BoundOp&);
+
+// Null: not connected. Matrix products are cuBLASLt's (kernels/gemm).
+template <class Queue>
+KernelLauncher<Queue> launcher_of(KernelKind kind) {
+    switch (kind) {
+        case KernelKind::attention_forward:
+        case KernelKind::attention_backward:
+            return launch_attention<Queue>;
+        case KernelKind::layernorm_forward:
+        case KernelKind::rmsnorm_forward:
+            return launch_norm_forward<Queue>;
+        case KernelKind::layernorm_backward:
+        case KernelKind::rmsnorm_backward:
+            return launch_norm_backward<Queue>;
+        case KernelKind::rope:
+            return launch_rope<Queue>;
+        case KernelKind::gelu_forward:
+        case KernelKind::gelu_backward:
+        case KernelKind::swiglu_forward:
+        case KernelKind::swiglu_backward:
+            return launch_activation<Queue>;
+        case KernelKind::residual_add:
+            return launch_residual_add<Queue>;
+        case KernelKind::bias_gradient:
+            return launch_bias_gradient<Queue>;
+        case KernelKind::embedding_forward:
+        case KernelKind::embedding_backward:
+            return launch_embedding<Queue>;
+        case KernelKind::cross_entropy_forward:
+            return launch_cross_entropy_forward<Queue>;
+        case KernelKind::cross_entropy_backward:
+            return launch_cross_entropy_backward<Queue>;
+        case KernelKind::gradient_accumulate:
+            return [](Queue& queue, const BoundOp& op) {
+                device::gradient_accumulate(queue, op.reads[0].view, op.accumulates[0].view);
+            };
+        case KernelKind::gradient_norm:
+            return launch_gradient_norm<Queue>;
+        case KernelKind::gradient_scale:
+            return launch_gradient_scale<Queue>;
+        case KernelKind::adamw:
+            return launch_adamw<Queue>;
+        case KernelKind::cast:
+            return [](Queue& queue, const BoundOp& op) {
+                device::cast(queue, op.reads[0].view, op.writes[0].view);
+            };
+        default:
+            return nullptr;
+    }
+}
+
+template <class Queue>
+void launch_kernel(Queue& queue, const BoundOp& op) {
+    const KernelLauncher<Queue> launch = launcher_of<Queue>(op.call.kind);
+    ORRERY_CHECK(launch != nullptr);
+    launch(queue, op);
+}
+
+}  // namespace orrery
