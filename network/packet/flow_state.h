@@ -52,7 +52,8 @@ struct SenderState {
     std::int64_t credit = 0;
     std::int64_t granted = 0;     // credit received in all
     std::int64_t last_heard = 0;  // of the receiver, when there was no progress
-    std::int64_t backlog = 0;     // bytes never sent, headers included
+    std::int64_t last_request = -1'000'000'000'000;
+    std::int64_t backlog = 0;  // bytes never sent, headers included
     std::int64_t lost_bytes = 0;
     std::int64_t pace_timer = -1;        // pending pacing event, its time
     std::int64_t controller_timer = -1;  // pending controller event, its time

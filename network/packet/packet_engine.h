@@ -173,7 +173,6 @@ private:
     void start_flow(std::uint32_t flow);
     void on_ack(std::uint32_t id);
     void on_nack(std::uint32_t id);
-    void on_credit(const Packet& packet);
     void take_cumulative(Flow& flow, std::uint32_t cumulative);
     void take_selective(Flow& flow, const Packet& ack);
     void note_arrived(Flow& flow, std::uint32_t sequence);
@@ -186,8 +185,6 @@ private:
     void controller_changed(std::uint32_t flow);
     void controller_timer(std::uint32_t flow);
     void end_flow(std::uint32_t flow, FlowState state);
-    void stop_speculating(Flow& flow);
-    std::int64_t wanted_credit(const Flow& flow) const;
     std::int64_t packet_bytes(const Flow& flow, std::uint32_t sequence) const {
         return sequence + 1 == flow.num_packets ? flow.last_bytes : parameters_.packet_bytes;
     }
@@ -200,8 +197,15 @@ private:
     bool accept(Flow& flow, const Packet& packet);
     void send_ack(const Packet& data, std::uint32_t data_id, bool marked);
     void send_nack(const Packet& data, std::uint32_t sequence);
+
+    // credits.cpp.
     void want_credit(std::uint32_t flow, std::int64_t wanted);
     void give_credit(std::uint32_t host);
+    void on_credit(const Packet& packet);
+    void request_credit(std::uint32_t flow);
+    void request_if_stuck(std::uint32_t flow);
+    void stop_speculating(Flow& flow);
+    std::int64_t wanted_credit(const Flow& flow) const;
 
     Topology topology_;
     PacketParameters parameters_;

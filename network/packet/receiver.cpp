@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiving end of a flow: what arrived, ACKs, NACKs, and credits to its senders.
+// The receiving end of a flow: what arrived, ACKs and NACKs.
 #include <algorithm>
 
 #include "engine/check.h"
@@ -184,65 +184,6 @@ void PacketEngine::send_nack(const Packet& data, std::uint32_t sequence) {
     nack.flags = static_cast<std::uint8_t>(packet_flag::kControl |
                                            (data.flags & packet_flag::kTrimmedAtLastHop));
     send_control(flow.destination, id);
-}
-
-// The sender wants to be granted `wanted` bytes in all.
-void PacketEngine::want_credit(std::uint32_t flow_id, std::int64_t wanted) {
-    Flow& flow = flows_[flow_id];
-    ReceiverState& receiver = flow.receiver;
-    receiver.wanted = std::max(receiver.wanted, wanted);
-    if (receiver.wanted <= receiver.granted || receiver.in_credit_queue) {
-        return;
-    }
-    receiver.in_credit_queue = true;
-    Nic& nic = nics_[flow.destination];
-    nic.wanting_credit.push_back(flow_id);
-    if (!nic.credit_pending) {
-        nic.credit_pending = true;
-        schedule(std::max(now_, nic.credit_at), flow.destination, Action::give_credit);
-    }
-}
-
-// One grant to the next sender in turn; the next one when these bytes could have arrived.
-void PacketEngine::give_credit(std::uint32_t host) {
-    Nic& nic = nics_[host];
-    nic.credit_pending = false;
-    if (nic.wanting_credit.empty()) {
-        return;
-    }
-    const std::uint32_t flow_id = nic.wanting_credit.front();
-    nic.wanting_credit.pop_front();
-    Flow& flow = flows_[flow_id];
-    ReceiverState& receiver = flow.receiver;
-    const std::int64_t most =
-        std::int64_t{parameters_.packets_per_credit} * parameters_.packet_bytes;
-    const std::int64_t grant = std::min(most, receiver.wanted - receiver.granted);
-    receiver.granted += grant;
-    receiver.in_credit_queue = receiver.wanted > receiver.granted;
-    if (receiver.in_credit_queue) {
-        nic.wanting_credit.push_back(flow_id);
-    }
-    const std::uint32_t id = packets_.take();
-    Packet& credit = packets_[id];
-    credit.kind = PacketKind::credit;
-    credit.flow = flow_id;
-    credit.destination = flow.source;
-    credit.bytes = static_cast<std::uint16_t>(parameters_.header_bytes);
-    credit.flags = packet_flag::kControl;
-    credit.entropy = static_cast<std::uint16_t>(receiver.granted / most);
-    credit.bytes_total = receiver.granted;
-    send_control(host, id);
-    Bandwidth line = topology_.port(Topology::reverse(topology_.host_port(host))).rate;
-    if (line == Bandwidth{}) {
-        line = path_info_.line_rate;
-    }
-    const double rate = parameters_.credit_rate * static_cast<double>(line.bits_per_second());
-    const auto gap = static_cast<std::int64_t>(static_cast<double>(grant) * 8e12 / rate);
-    nic.credit_at = now_ + gap;
-    if (!nic.wanting_credit.empty()) {
-        nic.credit_pending = true;
-        schedule(nic.credit_at, host, Action::give_credit);
-    }
 }
 
 }  // namespace orrery::packet

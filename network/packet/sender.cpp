@@ -148,13 +148,6 @@ void PacketEngine::declare_lost(Flow& flow, std::uint32_t sequence) {
     sender.lost_from = std::min(sender.lost_from, sequence);
 }
 
-void PacketEngine::stop_speculating(Flow& flow) {
-    if (credits_ && flow.sender.speculating) {
-        flow.sender.credit = std::min<std::int64_t>(flow.sender.credit, 0);
-    }
-    flow.sender.speculating = false;
-}
-
 void PacketEngine::on_ack(std::uint32_t id) {
     const Packet packet = packets_[id];
     std::array<TelemetryStamp, kStampsMax> stamps;
@@ -206,6 +199,7 @@ void PacketEngine::on_ack(std::uint32_t id) {
     std::visit([&](auto& controller) { controller.on_ack(sample); }, flow.controller);
     controller_changed(packet.flow);
     make_ready(packet.flow);
+    request_if_stuck(packet.flow);
 }
 
 void PacketEngine::on_nack(std::uint32_t id) {
@@ -240,33 +234,7 @@ void PacketEngine::on_nack(std::uint32_t id) {
     flow.selector.on_news(packet.entropy, sample.last_hop ? PathNews::good : PathNews::trimmed);
     controller_changed(packet.flow);
     make_ready(packet.flow);
-}
-
-void PacketEngine::on_credit(const Packet& packet) {
-    Flow& flow = flows_[packet.flow];
-    if (flow.state != FlowState::running) {
-        return;
-    }
-    SenderState& sender = flow.sender;
-    if (packet.bytes_total > sender.granted) {
-        sender.credit = std::min(sender.credit + packet.bytes_total - sender.granted,
-                                 parameters_.window.count());
-        sender.granted = packet.bytes_total;
-        sender.last_heard = now_;
-    }
-    make_ready(packet.flow);
-}
-
-// How far the receiver may grant: what is granted already, plus what is left to send and not
-// covered, one window at most.
-std::int64_t PacketEngine::wanted_credit(const Flow& flow) const {
-    const SenderState& sender = flow.sender;
-    std::int64_t wanted =
-        std::min(sender.backlog + sender.lost_bytes, parameters_.window.count()) - sender.credit;
-    if (sender.speculating && wanted < parameters_.packet_bytes && sender.backlog > 0) {
-        wanted = parameters_.packet_bytes;
-    }
-    return sender.granted + wanted;
+    request_if_stuck(packet.flow);
 }
 
 void PacketEngine::go_back(Flow& flow, std::uint32_t sequence) {
@@ -363,16 +331,7 @@ void PacketEngine::retransmit_timer(std::uint32_t id) {
     controller_changed(id);
     if (credits_ && sender.credit <= 0) {
         stop_speculating(flow);
-        const std::uint32_t request = packets_.take();
-        Packet& packet = packets_[request];
-        packet.kind = PacketKind::request;
-        packet.flow = id;
-        packet.destination = flow.destination;
-        packet.bytes = static_cast<std::uint16_t>(parameters_.header_bytes);
-        packet.flags = packet_flag::kControl;
-        packet.entropy = flow.selector.next();
-        packet.bytes_total = wanted_credit(flow);
-        send_control(flow.source, request);
+        request_credit(id);
     }
     make_ready(id);
 }
