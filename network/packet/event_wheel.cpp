@@ -75,6 +75,7 @@ void EventWheel::take_far_events() {
         const WheelEvent event = far_.front().event;
         std::pop_heap(far_.begin(), far_.end());
         far_.pop_back();
+        ++far_taken_;
         --size_;
         schedule(event.time, event.target, event.action);
     }
@@ -140,15 +141,18 @@ void EventWheel::sort_current() {
     }
 }
 
-// Aims at a few events in an opened bucket and few empty buckets between them.
+// Aims at a few events in an opened bucket and few empty buckets between them, as long as the wheel
+// reaches far enough: events at one instant share a bucket however narrow it is.
 void EventWheel::adapt_width() {
     int shift = shift_;
-    if (events_opened_ > 12 * buckets_opened_) {
+    if (8 * far_taken_ > events_opened_) {
+        ++shift;
+    } else if (events_opened_ > 12 * buckets_opened_ && 32 * far_taken_ < events_opened_) {
         --shift;
     } else if (events_opened_ < 3 * buckets_opened_ || slots_passed_ > 16 * events_opened_) {
         ++shift;
     }
-    buckets_opened_ = events_opened_ = slots_passed_ = 0;
+    buckets_opened_ = events_opened_ = slots_passed_ = far_taken_ = 0;
     if (shift != shift_ && shift >= kShiftMin && shift <= kShiftMax) {
         change_width(shift);
     }

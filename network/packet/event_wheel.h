@@ -45,6 +45,10 @@ public:
         --size_;
         return late_is_next() ? pop_late() : current_[position_++];
     }
+    // The event `ahead` places behind the next one, if it is known already; for prefetching.
+    const WheelEvent* peek(std::size_t ahead) const {
+        return position_ + ahead < current_.size() ? &current_[position_ + ahead] : nullptr;
+    }
     // Its time, without popping it.
     std::int64_t next_time() {
         find_next();
@@ -126,6 +130,7 @@ private:
     std::uint64_t buckets_opened_ = 0;
     std::uint64_t events_opened_ = 0;
     std::uint64_t slots_passed_ = 0;
+    std::uint64_t far_taken_ = 0;
 };
 
 }  // namespace orrery::packet

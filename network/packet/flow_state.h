@@ -81,7 +81,8 @@ struct ReceiverState {
     ReceiverWindow packets;
 };
 
-struct Flow {
+// What switches read of it comes first, in one cache line.
+struct alignas(64) Flow {
     std::uint32_t source;
     std::uint32_t destination;
     std::uint32_t num_packets;

@@ -38,7 +38,7 @@ struct Packet {
     std::uint32_t cumulative = 0;    // ACK: every packet before this one has arrived
     std::uint32_t destination = 0;   // host
     std::uint32_t next = kNone;      // in its queue, or in the pool
-    std::uint32_t previous = kNone;  // in its queue
+    std::uint32_t previous = kNone;  // in its queue, unless it is the head
     std::uint32_t port = kNone;      // that it waits at or has left by
     std::uint32_t ingress = kNone;   // that it came in by, for PFC
     std::uint16_t bytes = 0;         // on the wire

@@ -120,6 +120,7 @@ private:
     friend class EngineProbe;  // tests look inside
 
     void handle(const WheelEvent& event);
+    void prefetch(const WheelEvent& event);
     void schedule(std::int64_t time, std::uint32_t target, Action action) {
         events_.schedule(time, target, static_cast<std::uint32_t>(action));
     }

@@ -154,7 +154,8 @@ bool PacketEngine::make_room(std::uint32_t port_id, std::uint32_t& id) {
     const bool has_data = last != kNone && packets_[last].kind == PacketKind::data;
     if (has_data && (draw(trim_key_, port_id, port.num_draws++) & 1) != 0) {
         note_queue(port);
-        const std::uint32_t before = packets_[last].previous;
+        const bool alone = port.head[kDataClass] == last;
+        const std::uint32_t before = alone ? kNone : packets_[last].previous;
         port.tail[kDataClass] = before;
         (before == kNone ? port.head[kDataClass] : packets_[before].next) = kNone;
         port.queued[kDataClass] -= packets_[last].bytes;
@@ -233,7 +234,7 @@ std::uint32_t PacketEngine::take_head(Port& port, std::uint8_t queue_class) {
     if (packet.next == kNone) {
         port.tail[queue_class] = kNone;
     } else {
-        packets_[packet.next].previous = kNone;
+        __builtin_prefetch(&packets_[packet.next]);
     }
     return id;
 }
@@ -251,7 +252,7 @@ void PacketEngine::transmit(std::uint32_t port_id, std::uint32_t id) {
     packet.port = port_id;
     ++packet.hop;
     schedule(port.busy_until + port.latency, id, Action::arrive);
-    if (stamps_on_ && packet.kind == PacketKind::data && packet.hop > 1) {
+    if (stamps_on_ && packet.kind == PacketKind::data && !topology_.is_host_port(port_id)) {
         stamp(port_id, id);
     }
     const bool waiting = port.head[kControlClass] != kNone || port.head[kDataClass] != kNone;
@@ -278,22 +279,20 @@ void PacketEngine::stamp(std::uint32_t port_id, std::uint32_t id) {
 // Dequeue: what was being sent has left. No port is released without this if anything waited.
 void PacketEngine::finish_service(std::uint32_t port_id) {
     Port& port = ports_[port_id];
-    if (port.in_service == kNone || port.in_service_data == 0) {
-        port.in_service = kNone;
-        return;
-    }
-    Packet& packet = packets_[port.in_service];
-    if (packet.hop > 1) {  // not at the host's own port
-        if (packet.kind == PacketKind::data && wants_mark(port_id)) {
-            packet.flags |= packet_flag::kMarked;
+    const bool at_switch = !topology_.is_host_port(port_id);
+    if (at_switch && port.in_service_data != 0) {
+        // The packet itself is looked at only if something is to be written: it has gone cold.
+        if (wants_mark(port_id) && packets_[port.in_service].kind == PacketKind::data) {
+            packets_[port.in_service].flags |= packet_flag::kMarked;
             ++port.marked;
             ++totals_.marked;
         }
-        if (stamps_on_ && packet.num_stamps > 0) {
-            stamps_[port.in_service][packet.num_stamps - 1U].queue = port.queued[kDataClass];
+        if (stamps_on_ && packets_[port.in_service].num_stamps > 0) {
+            const std::uint8_t last = packets_[port.in_service].num_stamps - 1;
+            stamps_[port.in_service][last].queue = port.queued[kDataClass];
         }
         if (has_pfc_) {
-            release_buffer(packet.ingress, port.in_service_data);
+            release_buffer(packets_[port.in_service].ingress, port.in_service_data);
         }
     }
     port.in_service = kNone;
@@ -324,8 +323,8 @@ void PacketEngine::release(std::uint32_t port_id) {
 
 void PacketEngine::serve(std::uint32_t port_id) {
     Port& port = ports_[port_id];
-    if (topology_.port(port_id).from < nics_.size()) {
-        serve_host(topology_.port(port_id).from);
+    if (topology_.is_host_port(port_id)) {
+        serve_host(port_id / 2);
         return;
     }
     if (port.head[kControlClass] != kNone) {

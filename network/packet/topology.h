@@ -69,8 +69,9 @@ public:
     const PortInfo& port(std::uint32_t id) const { return ports_[id]; }
     // Any rate is allowed; zero is a dead link.
     void set_rate(std::uint32_t id, Bandwidth rate) { ports_[id].rate = rate; }
-    bool is_host(std::uint32_t node) const { return node < num_hosts(); }
+    bool is_host(std::uint32_t node) const { return node < num_hosts_; }
     std::uint32_t host_port(std::uint32_t host) const { return 2 * host; }  // out of the host
+    bool is_host_port(std::uint32_t port) const { return port < 2 * num_hosts_ && port % 2 == 0; }
     static std::uint32_t reverse(std::uint32_t port) { return port ^ 1U; }
     std::string node_name(std::uint32_t node) const;  // "host 3", "leaf 0", "spine 2", "core 1"
     std::string port_name(std::uint32_t port) const;  // "leaf 0 -> spine 2"

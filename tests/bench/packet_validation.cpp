@@ -136,23 +136,16 @@ Outcome outcast_incast(const Topology& tree, bool first_only) {
     return outcome;
 }
 
-void add_trees(std::vector<Case>& cases) {
-    const auto tree = [](std::uint32_t k) {
-        return testing::topology_of(fat_tree(k, 100_Gbps, 1_us));
-    };
-    const auto perm = [tree](const PacketParameters& p, Bytes bytes) {
-        return [tree, p, bytes] { return permute(tree(16), p, bytes); };
-    };
-    const auto into = [tree](std::uint32_t k, std::uint32_t n, const PacketParameters& p, Bytes b) {
-        return [=] {
-            const Topology topology = tree(k);
-            return run_flows(topology, p, testing::incast(topology.num_hosts(), n, b));
-        };
+Topology tree(std::uint32_t k) {
+    return testing::topology_of(fat_tree(k, 100_Gbps, 1_us));
+}
+
+void add_tree_permutations(std::vector<Case>& cases) {
+    const auto perm = [](const PacketParameters& p, Bytes bytes) {
+        return [p, bytes] { return permute(tree(16), p, bytes); };
     };
     const PacketParameters mixed = uec(SprayKind::mixed, 64);
-    PacketParameters window50 = mixed;
-    window50.congestion = CongestionKind::none;
-    window50.window = Bytes{50 * 4150};
+    const PacketParameters one_path = uec(SprayKind::single, 1);
     const PacketParameters credits = published_parameters(CongestionKind::credits);
     const PacketParameters dctcp = published_parameters(CongestionKind::uec_dctcp);
     cases.insert(
@@ -170,21 +163,28 @@ void add_trees(std::vector<Case>& cases) {
           0,
           200.5,
           perm(uec(SprayKind::mixed, 128), 2'000'000_B)},
-         {"tree 1024 x 2 MB nscc, one path",
-          0,
-          889.9,
-          perm(uec(SprayKind::single, 1), 2'000'000_B)},
-         {"tree 1024 x 500 KB nscc, one path",
-          112,
-          274,
-          perm(uec(SprayKind::single, 1), 500'000_B)},
+         {"tree 1024 x 2 MB nscc, one path", 0, 889.9, perm(one_path, 2'000'000_B)},
+         {"tree 1024 x 500 KB nscc, one path", 112, 274, perm(one_path, 500'000_B)},
          {"tree 1024 x 500 KB roce + pfc", 136, 273, perm(roce(CongestionKind::none), 500'000_B)},
          {"tree 1024 x 500 KB pfc, 4,000 B packets",
           136,
           305,
           perm(roce(CongestionKind::none, 4000), 500'000_B)},
-         {"tree 1024 x 500 KB hpcc", 134, 265, perm(roce(CongestionKind::hpcc), 500'000_B)},
-         {"all-to-all 64 x 16 x 64 KiB roce",
+         {"tree 1024 x 500 KB hpcc", 134, 265, perm(roce(CongestionKind::hpcc), 500'000_B)}});
+}
+
+void add_tree_groups(std::vector<Case>& cases) {
+    const auto into = [](std::uint32_t k, std::uint32_t n, const PacketParameters& p, Bytes bytes) {
+        return [=] {
+            const Topology topology = tree(k);
+            return run_flows(topology, p, testing::incast(topology.num_hosts(), n, bytes));
+        };
+    };
+    const PacketParameters mixed = uec(SprayKind::mixed, 64);
+    const PacketParameters one_path = uec(SprayKind::single, 1);
+    cases.insert(
+        cases.end(),
+        {{"all-to-all 64 x 16 x 64 KiB roce",
           128,
           183,
           [] { return all_to_all(roce(CongestionKind::none)); }},
@@ -206,16 +206,16 @@ void add_trees(std::vector<Case>& cases) {
           1977,
           2153,
           into(16, 128, roce(CongestionKind::hpcc), 200'000_B)},
-         {"outcast-incast", 0, 1638, [tree] { return outcast_incast(tree(8), false); }},
-         {"outcast-incast, 1 -> 0", 0, 208.0, [tree] { return outcast_incast(tree(8), true); }},
+         {"outcast-incast", 0, 1638, [] { return outcast_incast(tree(8), false); }},
+         {"outcast-incast, 1 -> 0", 0, 208.0, [] { return outcast_incast(tree(8), true); }},
          {"permutation 16 x 2 MB, 128 paths",
           0,
           194.0,
-          [tree] { return permute(tree(4), uec(SprayKind::mixed, 128), 2'000'000_B); }},
+          [] { return permute(tree(4), uec(SprayKind::mixed, 128), 2'000'000_B); }},
          {"permutation 16 x 2 MB, one path",
           0,
           527.8,
-          [tree] { return permute(tree(4), uec(SprayKind::single, 1), 2'000'000_B); }},
+          [one_path] { return permute(tree(4), one_path, 2'000'000_B); }},
          {"tree 8192 x 500 KB nscc",
           65,
           73,
@@ -283,7 +283,8 @@ void add_leaf_spines(std::vector<Case>& cases) {
 
 int main(int argc, char** argv) {
     std::vector<orrery::Case> cases;
-    orrery::add_trees(cases);
+    orrery::add_tree_permutations(cases);
+    orrery::add_tree_groups(cases);
     orrery::add_leaf_spines(cases);
     std::printf("%-46s %9s %9s %6s %9s %9s %9s %6s %8s %7s\n",
                 "case (completion in us)",
