@@ -44,7 +44,7 @@ std::string deviation(double value, double published) {
 void show(const Case& one) {
     const double start = cpu_seconds();
     const Outcome o = one.run();
-    std::printf("%-46s %9.2f %9.2f %s %9.2f %9.2f %9.2f %s %8lld %7.2f\n",
+    std::printf("%-50s %9.2f %9.2f %s %9.2f %9.2f %9.2f %s %8lld %7.2f\n",
                 one.name.c_str(),
                 o.min(),
                 o.median(),
@@ -225,6 +225,52 @@ void add_tree_groups(std::vector<Case>& cases) {
           }}});
 }
 
+// Links at a quarter of their rate; queues and marks of the slow ports scale with them.
+void slow_down(Topology& topology, std::uint32_t port) {
+    const std::int64_t rate = topology.port(port).rate.bits_per_second();
+    topology.set_rate(port, Bandwidth::bits_per_second(rate / 4));
+}
+
+// All eight links of the cores that lead down to the first aggregation switch.
+Outcome slow_core(const PacketParameters& p) {
+    Topology topology = tree(16);
+    for (std::uint32_t i = 0; i < 8; ++i) {
+        slow_down(topology, Topology::reverse(topology.core_uplink(0, i)));
+    }
+    return permute(topology, p, 2'000'000_B);
+}
+
+// The first spine with all its links, both directions.
+Outcome slow_spine(const PacketParameters& p) {
+    Topology topology = leaf_spine_8192(400, 64);
+    for (std::uint32_t leaf = 0; leaf < 128; ++leaf) {
+        slow_down(topology, topology.leaf_uplink(leaf, 0));
+        slow_down(topology, Topology::reverse(topology.leaf_uplink(leaf, 0)));
+    }
+    return permute(topology, p, 1'000'000_B);
+}
+
+void add_slow_links(std::vector<Case>& cases) {
+    const PacketParameters nscc = results_file(CongestionKind::nscc, 400, 128);
+    const PacketParameters credits = results_file(CongestionKind::credits, 400, 128);
+    const auto tree_case = [](SprayKind spray) {
+        return [spray] { return slow_core(uec(spray, 128)); };
+    };
+    cases.insert(
+        cases.end(),
+        {{"tree 1024, 8 slow links, nscc oblivious", 0, 280.8, tree_case(SprayKind::oblivious)},
+         {"tree 1024, 8 slow links, nscc bitmap", 0, 220.3, tree_case(SprayKind::bitmap)},
+         {"tree 1024, 8 slow links, nscc reps", 0, 245.8, tree_case(SprayKind::reps)},
+         {"tree 1024, 8 slow links, nscc mixed", 0, 219.6, tree_case(SprayKind::mixed)},
+         {"leaf-spine 400g 8192 x 1 MB, slow spine, nscc",
+          0,
+          45.39,
+          [nscc] { return slow_spine(nscc); }},
+         {"leaf-spine 400g 8192 x 1 MB, slow spine, credits", 0, 46.29, [credits] {
+              return slow_spine(credits);
+          }}});
+}
+
 void add_leaf_spines(std::vector<Case>& cases) {
     const auto perm =
         [](std::int64_t gigabits, std::uint32_t spines, const PacketParameters& p, Bytes bytes) {
@@ -286,7 +332,8 @@ int main(int argc, char** argv) {
     orrery::add_tree_permutations(cases);
     orrery::add_tree_groups(cases);
     orrery::add_leaf_spines(cases);
-    std::printf("%-46s %9s %9s %6s %9s %9s %9s %6s %8s %7s\n",
+    orrery::add_slow_links(cases);
+    std::printf("%-50s %9s %9s %6s %9s %9s %9s %6s %8s %7s\n",
                 "case (completion in us)",
                 "min",
                 "median",
