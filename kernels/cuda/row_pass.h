@@ -14,7 +14,7 @@ inline constexpr int kPassWidth = 8;  // elements of a thread in a row, if 16-by
 inline Geometry row_pass_geometry(std::int64_t rows, std::int64_t columns, bool vector) {
     constexpr std::int64_t kBlocks = 132 * 32;  // threads enough for an H100, several times
     const std::int64_t per_block = kPassThreads * (vector ? kPassWidth : 1);
-    const std::int64_t blocks_x = (columns + per_block - 1) / per_block;
+    const std::int64_t blocks_x = std::max<std::int64_t>((columns + per_block - 1) / per_block, 1);
     const std::int64_t most = std::clamp<std::int64_t>(kBlocks / blocks_x, 1, 0xFFFF);
     return {.blocks_x = blocks_x, .blocks_y = std::min(rows, most), .threads = kPassThreads};
 }

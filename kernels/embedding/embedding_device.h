@@ -36,6 +36,7 @@ struct EmbeddingForwardKernel {
 template <class T>
 struct EmbeddingBackwardKernel {
     static constexpr int kThreadsMax = kPassThreads;
+    static constexpr int kAtOnce = 4;
     cpu::EmbeddingShape shape;
     bool vector;
     const std::uint64_t* keys;
@@ -61,14 +62,13 @@ struct EmbeddingBackwardKernel {
                                std::int64_t row) const {
         for_own_columns(block, shape.hidden, vector, [&]<int kWidth>(std::int64_t column) {
             float sums[kWidth] = {};
-            for (std::int64_t i = first; i < shape.tokens && keys[i] >> 32 == id; ++i) {
-                const auto token = static_cast<std::int64_t>(keys[i] & 0xFFFFFFFFu);
-                float values[kWidth];
-                load(doutput + token * shape.hidden + column, values);
-                ORRERY_UNROLL
-                for (int j = 0; j < kWidth; ++j) {
-                    sums[j] += values[j];
-                }
+            std::int64_t i = first;
+            // Of a frequent id, several rows are on their way at a time.
+            for (; i + kAtOnce <= shape.tokens && keys[i + kAtOnce - 1] >> 32 == id; i += kAtOnce) {
+                add_tokens<kWidth, kAtOnce>(i, column, sums);
+            }
+            for (; i < shape.tokens && keys[i] >> 32 == id; ++i) {
+                add_tokens<kWidth, 1>(i, column, sums);
             }
             const std::int64_t at = row * shape.hidden + column;
             ORRERY_UNROLL
@@ -76,6 +76,26 @@ struct EmbeddingBackwardKernel {
                 dtable.set(at + j, dtable.at(at + j) + sums[j]);
             }
         });
+    }
+
+    // sums += the rows of kTokens tokens from place i of the sorted order on, in order.
+    template <int kWidth, int kTokens>
+    ORRERY_DEVICE void add_tokens(std::int64_t i,
+                                  std::int64_t column,
+                                  float (&sums)[kWidth]) const {
+        float values[kTokens][kWidth];
+        ORRERY_UNROLL
+        for (int t = 0; t < kTokens; ++t) {
+            const auto token = static_cast<std::int64_t>(keys[i + t] & 0xFFFFFFFFu);
+            load(doutput + token * shape.hidden + column, values[t]);
+        }
+        ORRERY_UNROLL
+        for (int t = 0; t < kTokens; ++t) {
+            ORRERY_UNROLL
+            for (int j = 0; j < kWidth; ++j) {
+                sums[j] += values[t][j];
+            }
+        }
     }
 };
 
