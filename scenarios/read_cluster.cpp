@@ -3,6 +3,7 @@
 // (network/cluster_spec.h) under their own names.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "scenarios/map_reader.h"
@@ -35,6 +36,25 @@ constexpr Choice<HashSeeds> kHashSeeds[] = {
     {"per_switch", HashSeeds::per_switch},
     {"one", HashSeeds::one},
 };
+
+enum class NodePlacement : std::uint8_t { packed, across_leaf_sets };
+constexpr Choice<NodePlacement> kPlacements[] = {
+    {"packed", NodePlacement::packed},
+    {"across_leaf_sets", NodePlacement::across_leaf_sets},
+};
+
+// Consecutive servers of ranks under different leaf sets, as a scheduler that knows nothing of the
+// network may place them: the opposite of MegaScale's placement, which is that of the numbers.
+void place_across_leaf_sets(ClusterSpec& cluster) {
+    const std::uint32_t per_set = std::max(1U, cluster.fabric.nodes_per_leaf_set);
+    for (std::uint32_t first = 0; first < per_set; ++first) {
+        for (std::uint32_t node = first; node < cluster.num_nodes; node += per_set) {
+            for (std::uint32_t gpu = 0; gpu < cluster.node.gpus_per_node; ++gpu) {
+                cluster.gpu_of_rank.push_back(node * cluster.node.gpus_per_node + gpu);
+            }
+        }
+    }
+}
 
 // Replaces the catalogue name under `key` by what it stands for. Null if that failed.
 const DocumentNode* resolved(DocumentNode& parent,
@@ -163,6 +183,7 @@ void read_cluster(DocumentNode& section,
         errors.push_back({section.where(), "cluster must be a map, not " + section.describe(), {}});
         return;
     }
+    const std::size_t errors_before = errors.size();
     MapReader reader{section, "cluster", errors};
     const bool sized =
         reader.integer("nodes", cluster.num_nodes, {1, kNodesMax}, Presence::required);
@@ -194,8 +215,13 @@ void read_cluster(DocumentNode& section,
         cluster.fabric.kind = FabricKind::single_switch;
         cluster.fabric.nic_bandwidth = Bandwidth::bits_per_second(100'000'000'000);
     }
+    NodePlacement placement = NodePlacement::packed;
+    reader.choice("placement", placement, kPlacements);
     reader.finish();
     check_size(section, cluster, errors);
+    if (placement == NodePlacement::across_leaf_sets && errors.size() == errors_before) {
+        place_across_leaf_sets(cluster);
+    }
 }
 
 }  // namespace orrery

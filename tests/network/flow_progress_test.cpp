@@ -87,5 +87,19 @@ TEST(FlowProgress, EndsComeInOrderWhateverChangedBefore) {
     EXPECT_EQ(num_ended, flows.size());
 }
 
+TEST(FlowProgress, ARemovedTransferLeavesItsBytesRoundedUpAndItsId) {
+    FlowProgress progress;
+    const FlowId first = progress.add(Bytes{1'000});
+    const FlowId second = progress.add(Bytes{1'000});
+    const FlowId idle = progress.add(Bytes{7});
+    progress.set_rate(Time{}, first, 1_GBps);
+    progress.set_rate(Time{}, second, 1_GBps);
+    EXPECT_EQ(progress.remove(400_ns + 1_ps, first), Bytes{600});
+    EXPECT_EQ(progress.remove(1_us, idle), Bytes{7});
+    EXPECT_EQ(progress.next_end(), 1_us);
+    EXPECT_EQ(progress.add(Bytes{1}), idle);
+    EXPECT_EQ(progress.add(Bytes{1}), first);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -191,12 +191,18 @@ public:
     void run(int num_instants) {
         for (int i = 0; i < num_instants; ++i) {
             advance();
+            if (below(6) == 0) {
+                stop_flow();
+            }
             const std::size_t batch = below(3) == 0 ? below(12) : below(3);
             for (std::size_t k = 0; k < batch && flows_.size() < num_flows_max_; ++k) {
                 start_flow();
             }
             if (below(8) == 0) {
                 change_capacity();
+            }
+            if (below(10) == 0) {
+                stop_flow();  // perhaps one that has just started, or whose link has just changed
             }
             rates_->settle(now_);
             compare();
@@ -248,6 +254,17 @@ private:
         capacities_[link] = below(4) == 0 ? 0 : random_capacity();
         rates_->set_capacity(
             now_, to_id<LinkId>(link), Bandwidth::bits_per_second(capacities_[link]));
+    }
+
+    void stop_flow() {
+        if (flows_.empty()) {
+            return;
+        }
+        const auto stopped =
+            std::next(flows_.begin(), static_cast<std::ptrdiff_t>(below(flows_.size())));
+        const __int128 left = (stopped->second.remaining + 7'999'999'999'999) / 8'000'000'000'000;
+        EXPECT_EQ(rates_->stop(now_, stopped->first), Bytes(static_cast<std::int64_t>(left)));
+        flows_.erase(stopped);
     }
 
     // To the next end or to some instant before it; ends what ends there.

@@ -87,6 +87,26 @@ TEST(NetworkStudy, MegascalesSplitPortsMakeACollisionOfTwoHarmless) {
     EXPECT_LT(median(), plain);
 }
 
+// Servers that talk to each other under one set of ToRs, or each under another one: a ring of ranks
+// crosses the spines only at the ends of the sets, or always (MegaScale, NSDI 2024, section 3.6).
+TEST(NetworkStudy, PlacementDecidesHowMuchCrossesTheSpines) {
+    Scenario scenario = leaf_spine_scenario(8);
+    const auto crossing = [&] {
+        const auto answer = answer_of(scenario, {.pattern = "ring"});
+        for (const LinkClassUse& use : answer.classes) {
+            if (use.link_class == "leaf-spine") {
+                return use.mean * answer.rows.at(0).time.seconds();
+            }
+        }
+        return 0.0;
+    };
+    const double packed = crossing();
+    for (std::uint32_t node = 0; node < 16; ++node) {
+        scenario.cluster.gpu_of_rank.push_back(node / 2 + node % 2 * 8);
+    }
+    EXPECT_NEAR(crossing() / packed, 8, 1e-6);  // 16 of 16 flows, 2 of 16
+}
+
 TEST(NetworkStudy, AFlapIsNotedAndFlowsMove) {
     Scenario scenario = leaf_spine_scenario(4);
     scenario.cluster.fabric.qps_per_connection = 8;

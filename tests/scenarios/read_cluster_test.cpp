@@ -47,7 +47,7 @@ TEST(ReadCluster, ErrorsOfAllItsPartsComeAtOnce) {
               "single_switch)\n"
               "s.yaml:3:22: error: cluster.fabric.nic_bandwidth must not be zero\n"
               "s.yaml:4:1: error: unknown key 'rack' in 'cluster' (hint: one of nodes, node, "
-              "fabric)\n");
+              "fabric, placement)\n");
 }
 
 TEST(ReadCluster, ALinkWithoutBandwidthIsAnError) {
@@ -72,6 +72,16 @@ TEST(ReadCluster, MoreGpusThanASimulationHoldsAreAnErrorAtTheNodes) {
     EXPECT_EQ(read("nodes: 500001\nnode: dgx-h100\nfabric: ndr400-rail\n").errors,
               "s.yaml:1:8: error: 4000008 GPUs are more than a simulation can hold (hint: at most "
               "4000000)\n");
+}
+
+TEST(ReadCluster, RanksMayBePlacedAcrossLeafSets) {
+    const std::string text =
+        "nodes: 4\nnode: {base: dgx-h100, gpus_per_node: 2}\n"
+        "fabric: {base: eth400-clos, nodes_per_leaf_set: 2}\n";
+    EXPECT_TRUE(read(text + "placement: packed\n").cluster.gpu_of_rank.empty());
+    const Read r = read(text + "placement: across_leaf_sets\n");
+    EXPECT_EQ(r.errors, "");
+    EXPECT_EQ(r.cluster.gpu_of_rank, (std::vector<std::uint32_t>{0, 1, 4, 5, 2, 3, 6, 7}));
 }
 
 TEST(ReadCluster, FabricsFromFilesAreRefusedByName) {
