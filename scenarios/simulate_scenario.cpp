@@ -42,7 +42,9 @@ private:
     Result<void> prepare();
     SimulationOutcome execute(std::vector<RankId> traced);
     std::vector<RankId> role_representatives() const;
+    bool traced() const { return !options_.trace_file.empty() || options_.timeline != nullptr; }
     Result<void> write_trace(const SimulationResult& first);
+    Result<void> deliver_trace(const std::vector<TracedOp>& trace) const;
     void describe(Answer& answer) const;
     void speed(const SimulationResult& result, Answer& answer) const;
     void explain(const SimulationResult& result, Answer& answer) const;
@@ -141,7 +143,7 @@ std::vector<RankId> ScenarioRun::role_representatives() const {
 }
 
 Result<void> ScenarioRun::write_trace(const SimulationResult& first) {
-    if (options_.trace_file.empty()) {
+    if (!traced()) {
         return {};
     }
     std::vector<RankId> ranks = role_representatives();
@@ -151,7 +153,7 @@ Result<void> ScenarioRun::write_trace(const SimulationResult& first) {
                (!folds.empty() && folds[index(r)] == folds[index(first.slowest_rank)]);
     });
     if (known) {
-        return write_perfetto_trace(options_.trace_file, program_, first.trace);
+        return deliver_trace(first.trace);
     }
     // Who is slowest is known only now: run once more with an eye on it.
     ranks.push_back(first.slowest_rank);
@@ -159,7 +161,15 @@ Result<void> ScenarioRun::write_trace(const SimulationResult& first) {
     if (!again) {
         return tl::unexpected(again.error());
     }
-    return write_perfetto_trace(options_.trace_file, program_, again->trace);
+    return deliver_trace(again->trace);
+}
+
+Result<void> ScenarioRun::deliver_trace(const std::vector<TracedOp>& trace) const {
+    if (options_.timeline != nullptr) {
+        *options_.timeline = timeline_bars(program_, trace);
+    }
+    return options_.trace_file.empty() ? Result<void>{}
+                                       : write_perfetto_trace(options_.trace_file, program_, trace);
 }
 
 void ScenarioRun::describe(Answer& answer) const {
@@ -337,9 +347,8 @@ Result<Answer> ScenarioRun::run() {
     if (options_.only_if_fits && !answer.memory.fits) {
         return answer;
     }
-    const bool traced = !options_.trace_file.empty();
     const SimulationOutcome result =
-        execute(traced ? role_representatives() : std::vector<RankId>{});
+        execute(traced() ? role_representatives() : std::vector<RankId>{});
     if (!result) {
         return tl::unexpected(result.error());
     }

@@ -9,15 +9,17 @@
 
 #include "engine/result.h"
 #include "scenarios/answer.h"
+#include "scenarios/report/timeline_bars.h"
 #include "scenarios/scenario.h"
 
 namespace orrery {
 
 struct SimulationOptions {
     bool fold = true;
-    bool step_factors = true;  // of step_efficiency.h
-    std::string trace_file;    // Perfetto; empty: none
-    std::string profile_file;  // measured kernel times (kernels/profile.h); empty: none
+    bool step_factors = true;          // of step_efficiency.h
+    std::string trace_file;            // Perfetto; empty: none
+    TimelineBars* timeline = nullptr;  // filled with the same ranks, if not null
+    std::string profile_file;          // measured kernel times (kernels/profile.h); empty: none
     // A plan that does not fit is not simulated: its answer has the memory and no iteration.
     bool only_if_fits = false;
     // What if: this cause costs nothing. Kernels run at peak (or take no time, where their work is

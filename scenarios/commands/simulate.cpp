@@ -5,6 +5,7 @@
 #include "scenarios/output_file.h"
 #include "scenarios/reader.h"
 #include "scenarios/report/console_report.h"
+#include "scenarios/report/html_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/simulate_scenario.h"
@@ -24,10 +25,20 @@ int simulate_command(const SimulateArguments& arguments) {
             return report_error(writable.error());
         }
     }
+    std::unique_ptr<OutputFile> page;
+    if (!arguments.html_file.empty()) {
+        auto opened = OutputFile::open(arguments.html_file);
+        if (!opened) {
+            return report_error(opened.error());
+        }
+        page = std::move(*opened);
+    }
+    TimelineBars timeline;
     ProgressBar bar{"simulating"};
     SimulationOptions options;
     options.fold = arguments.fold;
     options.trace_file = arguments.trace_file;
+    options.timeline = page ? &timeline : nullptr;
     options.profile_file = arguments.profile_file;
     options.progress = [&bar](double share) { bar.show(share); };
     Result<Answer> answer = simulate_scenario(*scenario, options);
@@ -38,6 +49,12 @@ int simulate_command(const SimulateArguments& arguments) {
             error.where = arguments.file;
         }
         return report_error(error);
+    }
+    if (page) {
+        page->stream() << html_report(*answer, timeline);
+        if (const Result<void> written = page->commit(); !written) {
+            return report_error(written.error());
+        }
     }
     return print_output(arguments.json ? json_report(*answer) : console_report(*answer));
 }
@@ -54,6 +71,10 @@ Command describe_simulate() {
                      &arguments->trace_file,
                      "Write a Perfetto trace of one rank a role and of the slowest rank",
                      "FILE"},
+                    {"--html",
+                     &arguments->html_file,
+                     "Write a page with pictures: waterfall, ranks over time, memory, links",
+                     "FILE"},
                     {"--profile",
                      &arguments->profile_file,
                      "Measured kernel times (CSV), as orrery train --profile writes them",
@@ -64,7 +85,8 @@ Command describe_simulate() {
         .examples = {"simulate scenarios/megascale-175b-12288.yaml",
                      "simulate scenarios/llama3-8b-h100.yaml --set plan.global_batch_size=256 "
                      "--json",
-                     "simulate scenarios/llama3-70b-h100.yaml --trace llama3.perfetto-trace"},
+                     "simulate scenarios/llama3-70b-h100.yaml --html llama3.html --trace "
+                     "llama3.perfetto-trace"},
         .run = [arguments] { return simulate_command(*arguments); },
     };
 }

@@ -15,6 +15,7 @@ struct SimulateArguments {
     bool json = false;
     bool fold = true;
     std::string trace_file;
+    std::string html_file;
     std::string profile_file;  // measured kernel times
 };
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/html_report.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "scenarios/report/json_report.h"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json timeline_json(const TimelineBars& timeline) {
+    Json kinds = Json::array();
+    for (std::size_t kind = 0; kind < kNumBarKinds; ++kind) {
+        kinds.push_back(name(static_cast<BarKind>(kind)));
+    }
+    Json lanes = Json::array();
+    for (const Lane& lane : timeline.lanes) {
+        Json bars = Json::array();
+        for (const Bar& bar : lane.bars) {
+            bars.push_back({static_cast<int>(bar.kind),
+                            bar.begin_ns,
+                            bar.length_ns,
+                            bar.name,
+                            bar.micro_batch});
+        }
+        lanes.push_back({{"rank", lane.role + " #" + std::to_string(index(lane.rank))},
+                         {"stream", lane.stream},
+                         {"first", lane.first},
+                         {"bars", std::move(bars)}});
+    }
+    return {{"kinds", kinds}, {"names", timeline.names}, {"lanes", lanes}};
+}
+
+// Inside a <script> element only the sequence "</" and "<!--" end or change what is read.
+std::string escaped(const std::string& text, const char* less, const char* ampersand) {
+    std::string result;
+    result.reserve(text.size());
+    for (const char c : text) {
+        if (c == '<') {
+            result += less;
+        } else if (c == '&' && ampersand != nullptr) {
+            result += ampersand;
+        } else {
+            result += c;
+        }
+    }
+    return result;
+}
+
+// The template with its marks replaced, in one pass: what is put in is not looked at again.
+std::string filled(std::string_view page,
+                   const std::map<std::string_view, std::string_view>& values) {
+    std::string result;
+    for (std::size_t at = 0; at < page.size();) {
+        const std::size_t mark = std::min(page.find('@', at), page.size());
+        result += page.substr(at, mark - at);
+        const std::size_t end = page.find('@', mark + 1);
+        const auto value = end == std::string_view::npos
+                               ? values.end()
+                               : values.find(page.substr(mark + 1, end - mark - 1));
+        if (value != values.end()) {
+            result += value->second;
+            at = end + 1;
+        } else {
+            result += page.substr(mark, 1);
+            at = mark + 1;
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
+std::string html_report(const Answer& answer, const TimelineBars& timeline) {
+    Json data = Json::parse(json_report(answer));
+    data["timeline"] = timeline_json(timeline);
+    const PageAssets assets = page_assets();
+    const std::string title = escaped(data["scenario"].get<std::string>(), "&lt;", "&amp;");
+    const std::string object = escaped(data.dump(), "\\u003c", nullptr);
+    return filled(
+        assets.html,
+        {{"TITLE", title}, {"CSS", assets.css}, {"DATA", object}, {"SCRIPT", assets.script}});
+}
+
+}  // namespace orrery

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// An answer as one HTML page that needs no network: result, waterfall, ranks over time, memory,
+// links and collectives. The page's style and script are scenarios/report/page, put in at build
+// time; its data is the object of --json with the timeline added.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "scenarios/answer.h"
+#include "scenarios/report/timeline_bars.h"
+
+namespace orrery {
+
+std::string html_report(const Answer& answer, const TimelineBars& timeline);
+
+// The page's parts as they are in scenarios/report/page.
+struct PageAssets {
+    std::string_view html;
+    std::string_view css;
+    std::string_view script;
+};
+PageAssets page_assets();
+
+}  // namespace orrery
