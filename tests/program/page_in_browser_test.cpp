@@ -20,7 +20,8 @@ addEventListener('load', () => {
     const c = picture.canvas;
     const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
     const seen = new Set();
-    for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200) seen.add(d[i] << 16 | d[i+1] << 8 | d[i+2]);
+    for (let i = 0; i < d.length; i += 4)
+      if (d[i + 3] > 200) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);
     return seen.size;
   };
   note('ready', document.documentElement.dataset.ready);
@@ -35,8 +36,10 @@ addEventListener('load', () => {
   picture.canvas.dispatchEvent(new KeyboardEvent('keydown', { key: '0' }));
   note('back', picture.span === whole);
   const box = picture.canvas.getBoundingClientRect();
+  const bar = picture.lanes[0].bars[0];
+  const x = (bar[1] + bar[2] / 2) / picture.end * picture.width();
   picture.canvas.dispatchEvent(new PointerEvent('pointermove',
-    { clientX: box.left + picture.left + box.width / 3, clientY: box.top + 6 }));
+    { clientX: box.left + picture.left + x, clientY: box.top + 6 }));
   note('tip', document.getElementById('tip').textContent.length > 10);
   note('requests', performance.getEntriesByType('resource').length);
   document.body.setAttribute('data-notes', notes.join(' '));
