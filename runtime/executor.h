@@ -51,8 +51,12 @@ public:
     // What a report may tell of how the device runs the Program: memory, graphs. Lines.
     virtual std::vector<std::string> notes() const { return {}; }
 
-    // From now on kernels are timed; null: no longer.
-    void measure(OpTimes* times) { times_ = times; }
+    // From now on kernels are timed, where that costs time only on some of the steps; null: no
+    // longer.
+    void measure(OpTimes* times, bool on_every_step = false) {
+        times_ = times;
+        time_every_step_ = on_every_step;
+    }
 
     // Fail if another rank does not answer: this executor is of no further use then.
     Result<void> run_step() { return run(Walk::step); }
@@ -69,6 +73,7 @@ protected:
 
     RankProgram rank_;
     OpTimes* times_ = nullptr;
+    bool time_every_step_ = false;
 
 private:
     Result<void> run(Walk walk);

@@ -45,7 +45,8 @@ Result<void> CudaExecutor::run_launches(Walk walk, const LaunchPlan& plan) {
         return unexpected<Error>(*error_);
     }
     Prepared& prepared = prepared_[walk];
-    timing_ = times_ != nullptr && walk == Walk::step && is_timed(prepared.runs);
+    timing_ =
+        times_ != nullptr && walk == Walk::step && (time_every_step_ || is_timed(prepared.runs));
     timings_used_ = 0;
     Result<void> done = prepare(prepared, plan);
     done = done ? begin(walk, plan) : done;

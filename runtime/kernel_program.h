@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kernel by itself as a Program of one op, with operands as runtime/kernel_operands.h lists
+// them and data that the kernel can take. Any executor runs it: that is how a kernel is timed alone
+// on any device (profiles), and how two devices' results are compared.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/program.h"
+#include "engine/result.h"
+#include "runtime/executor.h"
+#include "runtime/training_job.h"
+
+namespace orrery {
+
+struct KernelProgram {
+    // What values an operand begins with.
+    enum class Values : std::uint8_t { any, positive, ids, scalars };
+    std::unique_ptr<Program> program;
+    std::vector<Values> values;     // by tensor
+    std::vector<std::int64_t> ids;  // by tensor: how many there are
+    std::vector<TensorId> results;  // written or added to
+};
+
+// Nothing for kinds whose operands are not known. Products that add to fp32 have A transposed, as
+// the gradients of weights do; others have not.
+std::optional<KernelProgram> kernel_program(const KernelCall& call);
+
+// Values that follow from (tensor, element), the same for every executor.
+void fill_operands(const KernelProgram& kernel, Executor& executor);
+
+struct KernelTime {
+    double median_s = 0;
+    double spread = 0;  // as in kernels/profile.h
+    std::int64_t samples = 0;
+};
+// Runs the kernel by itself `repeats` times after a few that don't count.
+Result<KernelTime> measure_kernel(const KernelCall& call, DeviceChoice device, int repeats);
+
+// |x - y| / |y| (L2) of the results of two devices, the largest of all results.
+Result<double> compare_kernel(const KernelCall& call, DeviceChoice x, DeviceChoice y);
+
+}  // namespace orrery

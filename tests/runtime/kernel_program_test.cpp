@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernel_program.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/catalogue.h"
+#include "runtime/kernel_operands.h"
+#include "runtime/make_executor.h"
+
+namespace orrery {
+namespace {
+
+std::vector<KernelCall> some_calls(Dtype dtype) {
+    const AttentionShape attention{
+        .batch = 2, .seq_q = 16, .seq_kv = 16, .heads = 4, .kv_heads = 2, .head_dim = 8};
+    return {gemm(24, 16, 8, 1, dtype, GemmEpilogue::none, dtype),
+            gemm(24, 16, 8, 1, dtype, GemmEpilogue::bias, dtype),
+            gemm(24, 16, 8, 1, dtype, GemmEpilogue::accumulate_fp32, dtype),
+            attention_forward(attention, dtype),
+            attention_backward(attention, dtype),
+            layernorm_forward(12, 16, dtype),
+            layernorm_forward(12, 16, dtype, true),
+            layernorm_backward(12, 16, dtype),
+            layernorm_backward(12, 16, dtype, true),
+            rmsnorm_forward(12, 16, dtype),
+            rmsnorm_backward(12, 16, dtype, true),
+            rope(12, 6, 8, dtype),
+            gelu_forward(12, 16, dtype),
+            gelu_backward(12, 16, dtype),
+            swiglu_forward(12, 16, dtype),
+            swiglu_backward(12, 16, dtype),
+            residual_add(12, 16, dtype),
+            bias_gradient(12, 16, dtype),
+            embedding_forward(12, 16, 40, dtype),
+            embedding_backward(12, 16, 40, dtype),
+            cross_entropy_forward(12, 40, dtype, true),
+            cross_entropy_backward(12, 40, dtype, true),
+            gradient_accumulate(100, dtype),
+            gradient_norm(100, dtype),
+            gradient_scale(100, dtype),
+            adamw(100, dtype)};
+}
+
+TEST(KernelProgram, HasTheOperandsThatExecutorsExpect) {
+    for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+        for (const KernelCall& call : some_calls(dtype)) {
+            const auto kernel = kernel_program(call);
+            ASSERT_TRUE(kernel) << name(call.kind);
+            const Program& p = *kernel->program;
+            EXPECT_EQ(check_kernel_operands(p, p.segments[0].ops[0]), "") << name(call.kind);
+            EXPECT_FALSE(kernel->results.empty()) << name(call.kind);
+        }
+    }
+}
+
+TEST(KernelProgram, RunsOnTheCpuAndLeavesNumbers) {
+    for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+        for (const KernelCall& call : some_calls(dtype)) {
+            const auto same = compare_kernel(call, DeviceChoice::cpu, DeviceChoice::cpu);
+            ASSERT_TRUE(same) << same.error().to_string();
+            EXPECT_EQ(*same, 0.0) << name(call.kind);  // not NaN
+        }
+    }
+}
+
+// Results are made by the kernel: they are not what was there before, and not all zero.
+TEST(KernelProgram, ChangesItsResults) {
+    for (const KernelCall& call : some_calls(Dtype::fp32)) {
+        const auto kernel = kernel_program(call);
+        auto made = make_executor(DeviceChoice::cpu, *kernel->program, RankId{0}, nullptr);
+        ASSERT_TRUE(made) << made.error().to_string();
+        Executor* const executor = made->get();
+        for (const TensorId id : kernel->results) {
+            const auto values = [&] {
+                const ConstTensorView view = executor->read(id);
+                return std::vector<std::byte>(view.data, view.data + view.size * 4);
+            };
+            fill_operands(*kernel, *executor);
+            const auto before = values();
+            ASSERT_TRUE(executor->run_step());
+            EXPECT_NE(values(), before) << name(call.kind);
+        }
+    }
+}
+
+TEST(MeasureKernel, TakesTheMedianOfItsRuns) {
+    const auto time = measure_kernel(
+        gemm(64, 64, 64, 1, Dtype::fp32, GemmEpilogue::none, Dtype::fp32), DeviceChoice::cpu, 5);
+    ASSERT_TRUE(time) << time.error().to_string();
+    EXPECT_EQ(time->samples, 5);
+    EXPECT_GT(time->median_s, 0);
+}
+
+TEST(MeasureKernel, SaysWhatItCannotMeasure) {
+    const auto time = measure_kernel({.kind = KernelKind::lamb, .dims = {4}}, DeviceChoice::cpu, 1);
+    ASSERT_FALSE(time);
+    EXPECT_NE(time.error().what.find("lamb"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery
