@@ -35,7 +35,7 @@ public:
     }
 
     // Collects what `launch` on `stream` must wait for, and remembers its use.
-    void visit(const MemoryUse& use,
+    void visit(const ArenaUse& use,
                std::int64_t launch,
                std::size_t stream,
                std::set<std::int64_t>& waits) {
@@ -155,7 +155,7 @@ private:
         const auto stream = index(op.stream);
         ORRERY_CHECK(stream < kNumStreams);
         const auto self = static_cast<std::int64_t>(plan_.launches.size());
-        for (const MemoryUse& use : memory_uses(rank_, slot, op)) {
+        for (const ArenaUse& use : arena_uses(rank_, slot, op)) {
             memory_.visit(use, self, stream, waits);
         }
         Launch launch{.slot = slot, .op = position, .stream = op.stream};
@@ -223,7 +223,7 @@ bool takes_part(const Program& program, const Slot& slot, Walk walk) {
     return false;
 }
 
-std::vector<MemoryUse> memory_uses(const RankProgram& rank, std::uint32_t slot, const Op& op) {
+std::vector<ArenaUse> arena_uses(const RankProgram& rank, std::uint32_t slot, const Op& op) {
     const std::span<const Operand> operands =
         std::span{rank.program().operands}.subspan(op.first_operand, op.num_operands);
     // Gradients that are reduced to shards may be summed in place: nobody reads them any more.
@@ -231,7 +231,7 @@ std::vector<MemoryUse> memory_uses(const RankProgram& rank, std::uint32_t slot, 
         op.kind == OpKind::collective && std::ranges::any_of(operands, [](const Operand& o) {
             return o.access == Access::accumulate;
         });
-    std::vector<MemoryUse> uses;
+    std::vector<ArenaUse> uses;
     for (const Operand& operand : operands) {
         const std::int64_t bytes = rank.program().tensors[index(operand.tensor)].bytes.count();
         if (bytes == 0) {

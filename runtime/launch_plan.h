@@ -45,11 +45,11 @@ struct LaunchPlan {
 LaunchPlan plan_launches(const RankProgram& rank, Walk walk);
 
 // The bytes of the arena that a launch touches.
-struct MemoryUse {
+struct ArenaUse {
     std::int64_t begin = 0;
     std::int64_t end = 0;  // excluded
     bool writes = false;
 };
-std::vector<MemoryUse> memory_uses(const RankProgram& rank, std::uint32_t slot, const Op& op);
+std::vector<ArenaUse> arena_uses(const RankProgram& rank, std::uint32_t slot, const Op& op);
 
 }  // namespace orrery

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace orrery {
@@ -12,6 +14,16 @@ namespace orrery {
 // Where a run's tensors and kernels are. `automatic` is CUDA for a scenario of GPUs where a GPU
 // answers, else the CPU.
 enum class DeviceChoice : std::uint8_t { automatic, cpu, cuda };
+
+// "auto", "cpu" or "cuda".
+inline std::optional<DeviceChoice> device_choice(std::string_view word) {
+    if (word == "auto") {
+        return DeviceChoice::automatic;
+    }
+    return word == "cpu"    ? std::optional{DeviceChoice::cpu}
+           : word == "cuda" ? std::optional{DeviceChoice::cuda}
+                            : std::nullopt;
+}
 
 struct TrainingJob {
     DeviceChoice device = DeviceChoice::cpu;

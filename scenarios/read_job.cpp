@@ -73,6 +73,19 @@ void read_files(MapReader& reader, const std::filesystem::path& folder, Training
     }
 }
 
+void read_device_choice(MapReader& reader, TrainingJob& job) {
+    job.device = DeviceChoice::automatic;
+    std::string word;
+    if (!reader.word("device", word)) {
+        return;
+    }
+    if (const auto device = device_choice(word)) {
+        job.device = *device;
+    } else {
+        reader.complain("device", "job.device is " + word, "auto, cpu or cuda");
+    }
+}
+
 }  // namespace
 
 void read_job(const DocumentNode& section,
@@ -95,6 +108,7 @@ void read_job(const DocumentNode& section,
         job.seed = static_cast<std::uint64_t>(seed);
         job.training.seed = job.seed;
     }
+    read_device_choice(reader, job.training);
     read_optimizer(reader, job.training);
     read_intervals(reader, job.training);
     read_files(reader, folder, job.training);

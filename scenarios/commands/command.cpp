@@ -3,6 +3,7 @@
 
 #include "scenarios/commands/export.h"
 #include "scenarios/commands/fit.h"
+#include "scenarios/commands/gpu_bench.h"
 #include "scenarios/commands/network.h"
 #include "scenarios/commands/search.h"
 #include "scenarios/commands/simulate.h"
@@ -21,6 +22,7 @@ std::vector<Command> all_commands() {
         describe_train(),
         describe_tokenize(),
         describe_export(),
+        describe_gpu_bench(),
     };
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/make_executor.h"
 #include "runtime/tokenize.h"
 #include "runtime/trainer.h"
 #include "runtime/training_state.h"
@@ -64,6 +65,7 @@ Result<void> check_world(const Scenario& scenario, const World& world) {
 // Writes the measured times as a profile, if one is wanted.
 Result<void> write_profile(const OpTimes& times,
                            const Scenario& scenario,
+                           const std::string& device,
                            const std::string& path) {
     if (path.empty()) {
         return {};
@@ -74,7 +76,7 @@ Result<void> write_profile(const OpTimes& times,
     }
     (*file)->stream() << profile_csv(
         times.profile(scenario.device.name),
-        fmt::format("Kernels of {} as orrery train ran them on this CPU", scenario.name));
+        fmt::format("Kernels of {} as orrery train ran them on {}", scenario.name, device));
     return (*file)->commit();
 }
 
@@ -107,11 +109,13 @@ int train_as(const World& world,
     const auto line = [&](const std::string& text) {  // rank 0 speaks for all
         status = world.rank == 0 && status == kExitOk ? print_output(text + "\n") : status;
     };
-    line(fmt::format("{}: {} parameters, {} tokens of data, {} of tensors a rank",
-                     scenario.name,
-                     num_parameters(scenario.model),
-                     tokens.size(),
-                     to_short_text(Bytes{trainer.executor().plan().bytes()})));
+    line(fmt::format(
+        "{}: {} parameters, {} tokens of data, {} of tensors a rank{}",
+        scenario.name,
+        num_parameters(scenario.model),
+        tokens.size(),
+        to_short_text(Bytes{trainer.executor().plan().bytes()}),
+        job.device == DeviceChoice::cuda ? ", on " + trainer.executor().device_name() : ""));
     const Errors errors = load_weights(trainer, scenario, arguments.resume);
     if (!errors.empty()) {
         return report_errors(errors);
@@ -128,11 +132,33 @@ int train_as(const World& world,
     if (world.rank != 0 || status != kExitOk || !kinds) {
         return kinds ? status : report_error(kinds.error());
     }
-    if (const Result<void> written = write_profile(times, scenario, arguments.profile_file);
+    if (const Result<void> written = write_profile(
+            times, scenario, trainer.executor().device_name(), arguments.profile_file);
         !written) {
         return report_error(written.error());
     }
-    return print_output(measured_report(*kinds));
+    for (const std::string& note : trainer.executor().notes()) {
+        line(note);
+    }
+    return status == kExitOk ? print_output(measured_report(*kinds)) : status;
+}
+
+// Which device trains; says on standard error why it is not a GPU where the scenario has GPUs.
+Result<void> choose_device(Scenario& scenario, const std::string& asked, bool speaks) {
+    DeviceChoice& device = scenario.job.training.device;
+    if (!asked.empty()) {
+        const auto choice = device_choice(asked);
+        if (!choice) {
+            return fail("--device", asked + " is no device", "auto, cpu or cuda");
+        }
+        device = *choice;
+    }
+    const DecidedDevice decided = decide_device(device, scenario.device.generation != "cpu");
+    device = decided.device;
+    if (speaks && !decided.why.empty()) {
+        fmt::print(stderr, "orrery: {}\n", decided.why);
+    }
+    return {};
 }
 
 }  // namespace
@@ -141,7 +167,7 @@ int train_command(const TrainArguments& arguments) {
     ReadOptions read;
     read.overrides = arguments.overrides;
     read.for_training = true;
-    const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
     if (!scenario) {
         return report_errors(scenario.error());
     }
@@ -162,6 +188,9 @@ int train_command(const TrainArguments& arguments) {
         if (!arguments.profile_file.empty()) {
             again.insert(again.end(), {"--profile", arguments.profile_file});
         }
+        if (!arguments.device.empty()) {
+            again.insert(again.end(), {"--device", arguments.device});
+        }
         if (arguments.resume) {
             again.emplace_back("--resume");
         }
@@ -174,6 +203,10 @@ int train_command(const TrainArguments& arguments) {
     }
     if (const Result<void> fits = check_world(*scenario, *world); !fits) {
         return report_error(fits.error());
+    }
+    if (const Result<void> decided = choose_device(*scenario, arguments.device, world->rank == 0);
+        !decided) {
+        return report_error(decided.error());
     }
     return train_as(*world, *scenario, *tokens, arguments);
 }
@@ -195,7 +228,7 @@ Command describe_train() {
     const auto arguments = std::make_shared<TrainArguments>();
     return {
         .name = "train",
-        .help = "Train a scenario's model for real, on this machine's CPU",
+        .help = "Train a scenario's model for real, on this machine's GPUs or CPU",
         .options =
             {{"file", &arguments->file, "Scenario file (YAML) with job.dataset", "FILE", true},
              override_option(arguments->overrides),
@@ -210,6 +243,10 @@ Command describe_train() {
               &arguments->profile_file,
               "Write the measured kernel times, for orrery simulate --profile",
               "FILE"},
+             {"--device",
+              &arguments->device,
+              "auto (a GPU for a cluster of GPUs, if one answers), cpu or cuda",
+              "DEVICE"},
              {"--resume",
               &arguments->resume,
               "Go on after the latest checkpoint in job.checkpoint_folder"}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery train FILE`: reads a scenario with a dataset and trains its model for real, on the CPU of
-// this machine. `orrery tokenize TEXT... -o FILE` makes a token file of texts.
+// `orrery train FILE`: reads a scenario with a dataset and trains its model for real, on the
+// GPUs or the CPU of this machine. `orrery tokenize TEXT... -o FILE` makes a token file of texts.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ struct TrainArguments {
     std::vector<std::string> overrides;
     std::uint32_t num_processes = 1;  // started on this machine, one a rank
     std::string profile_file;         // to write; empty: none
+    std::string device;               // "auto", "cpu", "cuda"; empty: the scenario's job.device
     bool resume = false;              // from the latest checkpoint of job.checkpoint_folder
 };
 struct TokenizeArguments {

@@ -47,18 +47,18 @@ private:
     std::vector<std::vector<bool>> sets_;
 };
 
-bool conflict(const std::vector<MemoryUse>& a, const std::vector<MemoryUse>& b) {
-    return std::ranges::any_of(a, [&](const MemoryUse& x) {
-        return std::ranges::any_of(b, [&](const MemoryUse& y) {
+bool conflict(const std::vector<ArenaUse>& a, const std::vector<ArenaUse>& b) {
+    return std::ranges::any_of(a, [&](const ArenaUse& x) {
+        return std::ranges::any_of(b, [&](const ArenaUse& y) {
             return (x.writes || y.writes) && x.begin < y.end && y.begin < x.end;
         });
     });
 }
 
 void expect_ordered(const DrawnPlan& d, const RankProgram& rank, const LaunchPlan& plan) {
-    std::vector<std::vector<MemoryUse>> uses;
+    std::vector<std::vector<ArenaUse>> uses;
     for (const Launch& l : plan.launches) {
-        uses.push_back(memory_uses(rank, l.slot, rank.op(l.slot, l.op)));
+        uses.push_back(arena_uses(rank, l.slot, rank.op(l.slot, l.op)));
     }
     const Before before{plan};
     for (std::uint32_t b = 0; b < plan.launches.size(); ++b) {

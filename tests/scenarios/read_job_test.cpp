@@ -37,14 +37,22 @@ TEST(ReadJob, WithADatasetStepsAreTrained) {
     EXPECT_NE(errors_of("dataset: a.txt\n").find("lacks the key 'steps'"), std::string::npos);
 }
 
+TEST(ReadJob, ReadsTheDevice) {
+    EXPECT_EQ(job_of("steps: 5\n").training.device, DeviceChoice::automatic);
+    EXPECT_EQ(job_of("device: auto\n").training.device, DeviceChoice::automatic);
+    EXPECT_EQ(job_of("device: cpu\n").training.device, DeviceChoice::cpu);
+    EXPECT_NE(errors_of("device: tpu\n").find("auto, cpu or cuda"), std::string::npos);
+}
+
 TEST(ReadJob, FillsEveryKeyOfATrainingJob) {
     const Job job = job_of(
-        "{steps: 1, dataset: a, seed: 2, learning_rate: 0.5, min_learning_rate: 0.25, "
+        "{steps: 1, dataset: a, device: cuda, seed: 2, learning_rate: 0.5, min_learning_rate: 0.25, "
         "warmup_steps: 3, weight_decay: 0.75, clip_grad: 4, adam_beta1: 0.5, adam_beta2: 0.625, "
         "adam_epsilon: 0.125, log_interval: 5, eval_interval: 6, eval_steps: 7, "
         "validation_share: 0.375, checkpoint_folder: runs/a, checkpoint_interval: 8, "
         "initial_weights: /b.safetensors}");
-    const TrainingJob expected{.dataset = {"folder/a"},
+    const TrainingJob expected{.device = DeviceChoice::cuda,
+                               .dataset = {"folder/a"},
                                .steps = 1,
                                .seed = 2,
                                .learning_rate = 0.5,
