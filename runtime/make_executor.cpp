@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "engine/check.h"
 #include "runtime/communication/job.h"
@@ -36,7 +37,8 @@ std::filesystem::path gemm_file(const Environment& environment, std::string devi
     if (!cache && !home) {
         return {};
     }
-    std::ranges::replace_if(device, [](unsigned char c) { return std::isalnum(c) == 0; }, '-');
+    std::ranges::replace_if(
+        device, [](unsigned char c) { return std::isalnum(c) == 0; }, '-');
     const std::filesystem::path folder =
         cache ? std::filesystem::path{*cache} : std::filesystem::path{*home} / ".cache";
     return folder / "orrery" / ("gemm-" + device + ".txt");
@@ -49,6 +51,12 @@ Result<std::unique_ptr<Executor>> make_cuda_executor(const Program& program,
     const Result<Job> job = find_job(process_environment());
     if (!devices || !job) {
         return unexpected<Error>(devices ? job.error() : devices.error());
+    }
+    if (job->source == "launcher") {  // all of them are on this machine
+        for (const auto& [key, value] :
+             nccl_environment(job->rank, job->num_ranks, devices->size())) {
+            setenv(key.c_str(), value.c_str(), 0);  // the user's own stay
+        }
     }
     // Processes of one machine take its GPUs in turn.
     const std::size_t ordinal = job->local_rank % devices->size();

@@ -35,7 +35,8 @@ std::vector<TensorView> joined(std::vector<TensorView> views) {
         // Up to the alignment of tensors nothing else lies between two.
         if (!result.empty() &&
             view.data - (result.back().data + result.back().size) < kTensorAlignment) {
-            result.back().size = view.data + bytes - result.back().data;
+            TensorView& last = result.back();
+            last.size = std::max(last.size, view.data + bytes - last.data);
         } else {
             result.push_back({view.data, Dtype::uint8, bytes});
         }

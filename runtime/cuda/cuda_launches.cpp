@@ -45,8 +45,9 @@ Result<void> CudaExecutor::run_launches(Walk walk, const LaunchPlan& plan) {
         return unexpected<Error>(*error_);
     }
     Prepared& prepared = prepared_[walk];
-    timing_ =
-        times_ != nullptr && walk == Walk::step && (time_every_step_ || is_timed(prepared.runs));
+    // Not the first: it loads the kernels, which may have to wait for the device.
+    timing_ = times_ != nullptr && walk == Walk::step && prepared.runs > 0 &&
+              (time_every_step_ || is_timed(prepared.runs));
     timings_used_ = 0;
     Result<void> done = prepare(prepared, plan);
     done = done ? begin(walk, plan) : done;

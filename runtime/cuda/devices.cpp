@@ -3,6 +3,23 @@
 
 #include <fmt/format.h>
 
+namespace orrery {
+
+std::vector<std::pair<std::string, std::string>> nccl_environment(std::uint32_t rank,
+                                                                  std::uint32_t num_local_ranks,
+                                                                  std::size_t num_devices) {
+    if (num_local_ranks <= num_devices) {
+        return {};
+    }
+    return {{"NCCL_HOSTID", fmt::format("rank{}", rank)},
+            {"NCCL_SOCKET_IFNAME", "lo"},
+            {"NCCL_NET", "Socket"},
+            {"NCCL_MAX_NCHANNELS", "2"},
+            {"NCCL_MNNVL_ENABLE", "0"}};
+}
+
+}  // namespace orrery
+
 #if ORRERY_HAS_CUDA
 #include <cuda_runtime_api.h>
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/result.h"
@@ -23,6 +24,14 @@ struct CudaDeviceInfo {
 
 // At least one.
 Result<std::vector<CudaDeviceInfo>> cuda_devices();
+
+// What NCCL 2.28 has to be told so that more ranks than there are GPUs train on one machine, for
+// tests: it refuses two ranks of one host on one device, so every rank says that it is a host of
+// its own and talks over loopback sockets. Names and values of environment variables; none if every
+// rank has a GPU. Read in NCCL's source (src/init.cc, getHostHash); not tried on hardware yet.
+std::vector<std::pair<std::string, std::string>> nccl_environment(std::uint32_t rank,
+                                                                  std::uint32_t num_local_ranks,
+                                                                  std::size_t num_devices);
 
 // Versions that were built against and that run here: for reports.
 std::string cuda_versions();

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <set>
 
 #include "models/lowering.h"
 #include "models/segment_builder.h"
@@ -144,6 +144,26 @@ TEST(LaunchPlan, WaitsForNothingThatFollowsFromAnotherWait) {
                 EXPECT_TRUE(other == wait || !before(wait, other)) << i;
             }
         }
+    }
+}
+
+// Exchanges of Transformer Engine's kind hold 1 or 16 SMs, which products beside them leave free.
+TEST(LaunchPlan, ProductsLeaveTheSmsOfExchangesBesideThem) {
+    ParallelPlan plan = tiny_plan();
+    plan.tensor_model_parallel_size = 2;
+    plan.sequence_parallel = true;
+    for (const bool overlap : {true, false}) {
+        plan.tp_comm_overlap = overlap;
+        const Program program = lower(tiny_gpt(), plan);
+        const RankProgram rank{program, RankId{0}};
+        std::set<std::uint16_t> reserved;
+        for (const Launch& l : plan_launches(rank, Walk::step).launches) {
+            const Op& op = rank.op(l.slot, l.op);
+            if (op.kind == OpKind::kernel && program.kernels[op.payload].kind == KernelKind::gemm) {
+                reserved.insert(l.reserved_sms);
+            }
+        }
+        EXPECT_EQ(reserved.contains(1) || reserved.contains(16), overlap);
     }
 }
 

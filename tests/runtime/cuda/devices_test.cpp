@@ -29,5 +29,13 @@ TEST(CudaDevices, VersionsNeedNoDevice) {
     EXPECT_NE(cuda_versions().find("CUDA"), std::string::npos);
 }
 
+TEST(NcclEnvironment, MakesHostsOfRanksThatShareAGpu) {
+    EXPECT_TRUE(nccl_environment(3, 8, 8).empty());
+    const auto shared = nccl_environment(3, 4, 1);
+    ASSERT_FALSE(shared.empty());
+    EXPECT_EQ(shared[0], (std::pair<std::string, std::string>{"NCCL_HOSTID", "rank3"}));
+    EXPECT_NE(shared[0], nccl_environment(2, 4, 1)[0]);
+}
+
 }  // namespace
 }  // namespace orrery
