@@ -316,7 +316,7 @@ void fill_operands(const KernelProgram& kernel, Executor& executor) {
     }
 }
 
-Result<KernelTime> measure_kernel(const KernelCall& call, DeviceChoice device, int repeats) {
+Result<TimeAlone> measure_kernel(const KernelCall& call, DeviceChoice device, int repeats) {
     constexpr int kWarmUp = 3;
     const auto kernel = kernel_program(call);
     if (!kernel) {
@@ -337,9 +337,9 @@ Result<KernelTime> measure_kernel(const KernelCall& call, DeviceChoice device, i
     if (profile.empty()) {
         return fail("", std::string{name(call.kind)} + " took no time that could be measured");
     }
-    return KernelTime{.median_s = profile[0].median.seconds(),
-                      .spread = profile[0].spread,
-                      .samples = profile[0].samples};
+    return TimeAlone{.median_s = profile[0].median.seconds(),
+                     .spread = profile[0].spread,
+                     .samples = profile[0].samples};
 }
 
 Result<double> compare_kernel(const KernelCall& call, DeviceChoice x, DeviceChoice y) {

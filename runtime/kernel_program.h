@@ -32,13 +32,13 @@ std::optional<KernelProgram> kernel_program(const KernelCall& call);
 // Values that follow from (tensor, element), the same for every executor.
 void fill_operands(const KernelProgram& kernel, Executor& executor);
 
-struct KernelTime {
+struct TimeAlone {
     double median_s = 0;
     double spread = 0;  // as in kernels/profile.h
     std::int64_t samples = 0;
 };
 // Runs the kernel by itself `repeats` times after a few that don't count.
-Result<KernelTime> measure_kernel(const KernelCall& call, DeviceChoice device, int repeats);
+Result<TimeAlone> measure_kernel(const KernelCall& call, DeviceChoice device, int repeats);
 
 // |x - y| / |y| (L2) of the results of two devices, the largest of all results.
 Result<double> compare_kernel(const KernelCall& call, DeviceChoice x, DeviceChoice y);

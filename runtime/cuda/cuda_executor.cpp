@@ -123,8 +123,8 @@ Result<void> CudaExecutor::allocate() {
         for (const Op& op : program().segment_of(role().slots[s]).ops) {
             StreamMemory& memory = memory_[index(op.stream)];
             if (op.kind != OpKind::kernel) {
-                const TransferPlan sizes =
-                    plan_transfer(program(), rank(), op, rank_.bind_transfer(s, op), nullptr);
+                const NcclTransfer sizes =
+                    nccl_transfer(program(), rank(), op, rank_.bind_transfer(s, op), nullptr);
                 memory.staging_bytes = std::max(memory.staging_bytes, sizes.staging_bytes);
             } else if (!is_gemm(program(), op)) {
                 memory.scratch_bytes =

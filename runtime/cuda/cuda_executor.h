@@ -107,7 +107,7 @@ private:
     };
     std::array<StreamMemory, kNumStreams> memory_{};
     std::map<Walk, Prepared> prepared_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, TransferPlan> transfers_;  // by slot and op
+    std::map<std::pair<std::uint32_t, std::uint32_t>, NcclTransfer> transfers_;  // by slot and op
     cudaEvent_t start_ = nullptr;
     cudaEvent_t end_ = nullptr;
     std::array<cudaEvent_t, kNumStreams> stream_ends_{};

@@ -287,13 +287,13 @@ Result<void> CudaExecutor::run_transfer(const Launch& launch, const Op& op) {
     const cudaStream_t stream = device_->stream(launch.stream);
     const auto [place, fresh] = transfers_.try_emplace({launch.slot, launch.op});
     if (fresh) {
-        place->second = plan_transfer(program(),
+        place->second = nccl_transfer(program(),
                                       rank(),
                                       op,
                                       rank_.bind_transfer(launch.slot, op),
                                       memory_[index(launch.stream)].staging);
     }
-    const TransferPlan& plan = place->second;
+    const NcclTransfer& plan = place->second;
     const auto copy = [&](const DeviceCopy& c) {
         const auto bytes = [&](std::int64_t elements) {
             return static_cast<std::size_t>(elements * c.element);

@@ -109,7 +109,7 @@ NcclLibrary::Communicator NcclCommunicators::find(const NcclMembers& of) const {
     return found->handle;
 }
 
-Result<void> NcclCommunicators::enqueue(const TransferPlan& plan, NcclLibrary::Stream stream) {
+Result<void> NcclCommunicators::enqueue(const NcclTransfer& plan, NcclLibrary::Stream stream) {
     if (error_) {
         return unexpected<Error>(*error_);
     }

@@ -45,7 +45,7 @@ public:
 
     // The calls of the plan as one group, in the order of the stream. Returns when they are
     // enqueued, not when they are done.
-    Result<void> enqueue(const TransferPlan& plan, NcclLibrary::Stream stream);
+    Result<void> enqueue(const NcclTransfer& plan, NcclLibrary::Stream stream);
     // What has gone wrong on any communicator since; the error stays.
     Result<void> check();
     // Waits until `done` says that the device has ended what was enqueued.

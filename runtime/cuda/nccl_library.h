@@ -11,7 +11,7 @@
 #include <string>
 
 #include "engine/result.h"
-#include "runtime/cuda/transfer_plan.h"
+#include "runtime/cuda/nccl_transfer.h"
 
 namespace orrery {
 

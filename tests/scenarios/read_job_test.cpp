@@ -46,7 +46,8 @@ TEST(ReadJob, ReadsTheDevice) {
 
 TEST(ReadJob, FillsEveryKeyOfATrainingJob) {
     const Job job = job_of(
-        "{steps: 1, dataset: a, device: cuda, seed: 2, learning_rate: 0.5, min_learning_rate: 0.25, "
+        "{steps: 1, dataset: a, device: cuda, seed: 2, learning_rate: 0.5, min_learning_rate: "
+        "0.25, "
         "warmup_steps: 3, weight_decay: 0.75, clip_grad: 4, adam_beta1: 0.5, adam_beta2: 0.625, "
         "adam_epsilon: 0.125, log_interval: 5, eval_interval: 6, eval_steps: 7, "
         "validation_share: 0.375, checkpoint_folder: runs/a, checkpoint_interval: 8, "

@@ -114,8 +114,8 @@ struct Two {
         EXPECT_TRUE(created);
         communicators = std::move(*created);
     }
-    TransferPlan plan() const {
-        TransferPlan both;
+    NcclTransfer plan() const {
+        NcclTransfer both;
         both.communicators = kTwo;
         both.calls = {{.count = 1, .communicator = 0}, {.count = 2, .communicator = 1}};
         return both;

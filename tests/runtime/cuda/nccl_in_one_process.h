@@ -9,15 +9,15 @@
 #include <map>
 #include <vector>
 
-#include "runtime/cuda/transfer_plan.h"
+#include "runtime/cuda/nccl_transfer.h"
 
 namespace orrery {
 
 class NcclInOneProcess {
 public:
     // One plan a member, of one communicator, in the order of its members.
-    static void run(const std::vector<TransferPlan>& plans) {
-        for (const TransferPlan& plan : plans) {
+    static void run(const std::vector<NcclTransfer>& plans) {
+        for (const NcclTransfer& plan : plans) {
             copy(plan.before);
         }
         for (std::size_t c = 0; c < plans.front().calls.size(); ++c) {
@@ -28,7 +28,7 @@ public:
             }
         }
         messages(plans);
-        for (const TransferPlan& plan : plans) {
+        for (const NcclTransfer& plan : plans) {
             copy(plan.after);
             for (const DeviceSum& sum : plan.sums) {
                 for (std::int64_t i = 0; i < sum.to.size; ++i) {
@@ -44,9 +44,9 @@ private:
     static bool is_message(const NcclCall& call) {
         return call.function == NcclFunction::send || call.function == NcclFunction::recv;
     }
-    static bool same_call(const std::vector<TransferPlan>& plans, std::size_t c) {
+    static bool same_call(const std::vector<NcclTransfer>& plans, std::size_t c) {
         const NcclCall& first = plans.front().calls[c];
-        for (const TransferPlan& plan : plans) {
+        for (const NcclTransfer& plan : plans) {
             const NcclCall& call = plan.calls.at(c);
             if (call.function != first.function || call.count != first.count ||
                 call.peer != first.peer || call.dtype != first.dtype) {
@@ -66,14 +66,14 @@ private:
     }
 
     // What each member sends is read before anybody writes: calls may be in place.
-    static void collective(const std::vector<TransferPlan>& plans, std::size_t c) {
+    static void collective(const std::vector<NcclTransfer>& plans, std::size_t c) {
         const NcclCall& call = plans.front().calls[c];
         const auto members = static_cast<std::int64_t>(plans.size());
         const std::int64_t sent =
             call.function == NcclFunction::reduce_scatter ? call.count * members : call.count;
         const std::int64_t element = size_bytes(call.dtype);
         std::vector<Bytes> in;
-        for (const TransferPlan& plan : plans) {
+        for (const NcclTransfer& plan : plans) {
             const std::byte* data = plan.calls[c].in;
             in.emplace_back(data, data + sent * element);
         }
@@ -125,7 +125,7 @@ private:
     }
 
     // The k-th message from a to b is received by the k-th receive of b from a.
-    static void messages(const std::vector<TransferPlan>& plans) {
+    static void messages(const std::vector<NcclTransfer>& plans) {
         std::map<std::pair<std::size_t, std::size_t>, std::vector<Bytes>> sent;
         for (std::size_t m = 0; m < plans.size(); ++m) {
             for (const NcclCall& call : plans[m].calls) {

@@ -106,7 +106,7 @@ private:
 // them; messages wait in their receiver's box.
 struct Meeting {
     struct Group {
-        std::map<std::uint32_t, TransferPlan> arrived;  // by position
+        std::map<std::uint32_t, NcclTransfer> arrived;  // by position
         bool done = false;
     };
     std::map<std::int64_t, Group> groups;  // the k-th group of each member
@@ -165,14 +165,14 @@ private:
         std::int64_t groups = 0;
     };
 
-    void enqueue_collective(Own& own, const TransferPlan& plan) {
+    void enqueue_collective(Own& own, const NcclTransfer& plan) {
         const std::int64_t number = own.groups++;
         simulated::enqueue(stream_, [&own, plan, number] {
             const std::lock_guard lock{meetings_mutex};
             Meeting::Group& group = meetings[own.id].groups[number];
             group.arrived.try_emplace(own.of.position, plan);
             if (!group.done && group.arrived.size() == own.of.ranks.size()) {
-                std::vector<TransferPlan> plans;
+                std::vector<NcclTransfer> plans;
                 for (const auto& [position, theirs] : group.arrived) {
                     plans.push_back(theirs);
                 }
@@ -184,7 +184,7 @@ private:
     }
 
     // All sends first: the parts of a group progress together.
-    void enqueue_messages(Own& own, const TransferPlan& plan) {
+    void enqueue_messages(Own& own, const NcclTransfer& plan) {
         for (const NcclFunction function : {NcclFunction::send, NcclFunction::recv}) {
             for (const NcclCall& call : plan.calls) {
                 if (call.function == function) {
@@ -212,7 +212,7 @@ private:
     }
 
     std::vector<std::unique_ptr<Own>> own_;
-    std::map<Own*, TransferPlan> group_;
+    std::map<Own*, NcclTransfer> group_;
     CUstream_st* stream_ = nullptr;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Against the messages between processes that CollectiveOps sends: the same op on the same values.
-#include "runtime/cuda/transfer_plan.h"
+#include "runtime/cuda/nccl_transfer.h"
 
 #include <gtest/gtest.h>
 
@@ -105,13 +105,13 @@ ResultsByRank by_nccl(const Program& program, const Op& op) {
         }
         std::deque<OpMemory> memory;
         std::deque<std::vector<std::byte>> staging;
-        std::vector<TransferPlan> plans;
+        std::vector<NcclTransfer> plans;
         for (const std::uint32_t rank : of[0].ranks) {
             OpMemory& own = memory.emplace_back(program, op, rank);
             const auto id = static_cast<RankId>(rank);
-            const TransferPlan sizes = plan_transfer(program, id, op, own.bound, nullptr);
+            const NcclTransfer sizes = nccl_transfer(program, id, op, own.bound, nullptr);
             staging.emplace_back(static_cast<std::size_t>(sizes.staging_bytes));
-            plans.push_back(plan_transfer(program, id, op, own.bound, staging.back().data()));
+            plans.push_back(nccl_transfer(program, id, op, own.bound, staging.back().data()));
             EXPECT_EQ(plans.back().communicators, communicators_of(program, id, op));
             done[rank] = true;
         }
@@ -159,7 +159,7 @@ void expect_equal_results(const Program& program, const std::string& text, std::
     }
 }
 
-TEST(TransferPlan, CollectivesMoveWhatMessagesBetweenProcessesMove) {
+TEST(NcclTransfer, CollectivesMoveWhatMessagesBetweenProcessesMove) {
     std::set<int> kinds;
     int programs = 0;
     for (std::uint64_t seed = 0; programs < 14; ++seed) {
@@ -174,7 +174,7 @@ TEST(TransferPlan, CollectivesMoveWhatMessagesBetweenProcessesMove) {
 }
 
 // Sizes that the ranks divide go in one call, others in one a member, and never through staging.
-TEST(TransferPlan, ListsAreReducedInPlace) {
+TEST(NcclTransfer, ListsAreReducedInPlace) {
     ParallelPlan plan = tiny_plan();
     plan.data_parallel_size = 3;
     plan.micro_batch_size = 1;
@@ -188,7 +188,7 @@ TEST(TransferPlan, ListsAreReducedInPlace) {
             continue;
         }
         OpMemory own{program, *op, 1};
-        const TransferPlan t = plan_transfer(program, RankId{1}, *op, own.bound, nullptr);
+        const NcclTransfer t = nccl_transfer(program, RankId{1}, *op, own.bound, nullptr);
         EXPECT_EQ(t.staging_bytes, 0);
         EXPECT_TRUE(t.before.empty() && t.after.empty());
         for (const NcclCall& call : t.calls) {
@@ -202,7 +202,7 @@ TEST(TransferPlan, ListsAreReducedInPlace) {
 }
 
 // Two stages and two tensor-parallel ranks: a message goes to the peer's position on its line.
-TEST(TransferPlan, MessagesGoToThePeersPositionOnTheAxis) {
+TEST(NcclTransfer, MessagesGoToThePeersPositionOnTheAxis) {
     ParallelPlan plan = tiny_plan();
     plan.tensor_model_parallel_size = 2;
     plan.pipeline_model_parallel_size = 2;
@@ -217,8 +217,8 @@ TEST(TransferPlan, MessagesGoToThePeersPositionOnTheAxis) {
             for (const std::uint32_t rank : {1u, 3u}) {
                 EXPECT_EQ(why_not_nccl(program, static_cast<RankId>(rank), op), "");
                 OpMemory own{program, op, rank};
-                const TransferPlan t =
-                    plan_transfer(program, static_cast<RankId>(rank), op, own.bound, nullptr);
+                const NcclTransfer t =
+                    nccl_transfer(program, static_cast<RankId>(rank), op, own.bound, nullptr);
                 ASSERT_EQ(t.calls.size(), 1u);
                 EXPECT_EQ(t.communicators[0].ranks, (std::vector<std::uint32_t>{1, 3}));
                 EXPECT_EQ(t.calls[0].peer, rank == 1 ? 1u : 0u);
@@ -229,7 +229,7 @@ TEST(TransferPlan, MessagesGoToThePeersPositionOnTheAxis) {
     EXPECT_GT(sends, 0);
 }
 
-TEST(TransferPlan, RefusesMessagesOfHalvesOfATensor) {
+TEST(NcclTransfer, RefusesMessagesOfHalvesOfATensor) {
     ParallelPlan plan = tiny_plan();
     plan.tensor_model_parallel_size = 2;
     plan.pipeline_model_parallel_size = 2;

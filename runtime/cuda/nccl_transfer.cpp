@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/cuda/transfer_plan.h"
+#include "runtime/cuda/nccl_transfer.h"
 
 #include <algorithm>
 
@@ -59,12 +59,12 @@ NcclMembers members_of(const Program& program, RankId rank, const SendRecvPart& 
         kFirstLine + part.axis * kPerGroup + part.communicator, std::move(line), rank, 0);
 }
 
-class TransferPlanner {
+class NcclTransferPlanner {
 public:
-    TransferPlanner(const Program& program, RankId rank, std::byte* staging)
+    NcclTransferPlanner(const Program& program, RankId rank, std::byte* staging)
         : program_(program), rank_(rank), staging_(staging) {}
 
-    TransferPlan collective(const CollectiveCall& call, const BoundTransfer& operands) {
+    NcclTransfer collective(const CollectiveCall& call, const BoundTransfer& operands) {
         const Group& group = program_.groups[index(call.group)];
         join(members_of(program_, rank_, call));
         if (!operands.reads.empty()) {
@@ -92,7 +92,7 @@ public:
         return std::move(plan_);
     }
 
-    TransferPlan messages(const SendRecvCall& call, const BoundTransfer& operands) {
+    NcclTransfer messages(const SendRecvCall& call, const BoundTransfer& operands) {
         auto read = operands.reads.begin();
         auto write = operands.writes.begin();
         for (const SendRecvPart& part : call.parts) {
@@ -356,7 +356,7 @@ private:
     const Program& program_;
     RankId rank_;
     std::byte* staging_;
-    TransferPlan plan_;
+    NcclTransfer plan_;
     std::uint32_t used_ = 0;  // the communicator of what is added
 };
 
@@ -434,12 +434,12 @@ std::string why_not_nccl(const Program& program, RankId rank, const Op& op) {
         {program.mesh, rank, step, {}, from.global_shape, from.layout, to.layout});
 }
 
-TransferPlan plan_transfer(const Program& program,
+NcclTransfer nccl_transfer(const Program& program,
                            RankId rank,
                            const Op& op,
                            const BoundTransfer& operands,
                            std::byte* staging) {
-    TransferPlanner planner{program, rank, staging};
+    NcclTransferPlanner planner{program, rank, staging};
     return op.kind == OpKind::send_recv
                ? planner.messages(program.send_recvs[op.payload], operands)
                : planner.collective(program.collectives[op.payload], operands);

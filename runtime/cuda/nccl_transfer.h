@@ -38,7 +38,7 @@ struct NcclCall {
     Dtype dtype = Dtype::bf16;
     Reduction reduction = Reduction::sum;
     std::uint32_t peer = 0;
-    std::uint32_t communicator = 0;  // of TransferPlan::communicators
+    std::uint32_t communicator = 0;  // of NcclTransfer::communicators
 };
 
 struct DeviceCopy {
@@ -63,7 +63,7 @@ struct NcclMembers {
     bool operator==(const NcclMembers&) const = default;
 };
 
-struct TransferPlan {
+struct NcclTransfer {
     std::vector<DeviceCopy> before;
     std::vector<NcclCall> calls;  // one group
     std::vector<DeviceCopy> after;
@@ -79,7 +79,7 @@ std::string why_not_nccl(const Program& program, RankId rank, const Op& op);
 std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, const Op& op);
 
 // `staging` has room for staging_bytes; with none only that number is of use.
-TransferPlan plan_transfer(const Program& program,
+NcclTransfer nccl_transfer(const Program& program,
                            RankId rank,
                            const Op& op,
                            const BoundTransfer& operands,
