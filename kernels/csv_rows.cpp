@@ -36,6 +36,16 @@ std::vector<std::string> split(std::string_view line) {
     }
 }
 
+constexpr std::size_t kMissing = static_cast<std::size_t>(-1);
+
+std::string_view name_of(const std::string& column) {
+    return std::string_view{column}.substr(0, column.find('='));
+}
+
+std::string default_of(const std::string& column) {
+    return column.substr(column.find('=') + 1);
+}
+
 // Position of each wanted column in the file.
 ResultOrErrors<std::vector<std::size_t>> match_header(const std::vector<std::string>& header,
                                                       const std::vector<std::string>& columns,
@@ -44,11 +54,13 @@ ResultOrErrors<std::vector<std::size_t>> match_header(const std::vector<std::str
     std::vector<std::size_t> position;
     Errors errors;
     for (const std::string& column : columns) {
-        const auto found = std::find(header.begin(), header.end(), column);
-        if (found == header.end()) {
+        const auto found = std::find(header.begin(), header.end(), name_of(column));
+        const bool optional = column.find('=') != std::string::npos;
+        if (found == header.end() && !optional) {
             errors.push_back({where, "column " + column + " is missing", ""});
         }
-        position.push_back(static_cast<std::size_t>(found - header.begin()));
+        position.push_back(
+            found == header.end() ? kMissing : static_cast<std::size_t>(found - header.begin()));
     }
     for (std::size_t i = 0; i < header.size(); ++i) {
         if (std::find(header.begin(), header.begin() + static_cast<std::ptrdiff_t>(i), header[i]) !=
@@ -56,7 +68,9 @@ ResultOrErrors<std::vector<std::size_t>> match_header(const std::vector<std::str
             errors.push_back({where, "column " + header[i] + " appears twice", ""});
         }
         if (!other_columns &&
-            std::find(columns.begin(), columns.end(), header[i]) == columns.end()) {
+            std::none_of(columns.begin(), columns.end(), [&](const std::string& column) {
+                return name_of(column) == header[i];
+            })) {
             errors.push_back({where, "unknown column '" + header[i] + "'", ""});
         }
     }
@@ -102,8 +116,9 @@ ResultOrErrors<std::vector<CsvRow>> read_csv(std::istream& text,
                 continue;
             }
             CsvRow row{where, {}};
-            for (const std::size_t column : position) {
-                row.fields.push_back(fields[column]);
+            for (std::size_t i = 0; i < position.size(); ++i) {
+                row.fields.push_back(position[i] == kMissing ? default_of(columns[i])
+                                                             : fields[position[i]]);
             }
             rows.push_back(std::move(row));
         }

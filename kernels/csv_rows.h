@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a comma-separated table whose first line names the columns, in any order. Lines that begin
 // with # are comments; there are no quotes, so no commas inside fields. Each row keeps its line
-// number for error messages.
+// number for error messages. A column asked for as "ranks=1" may be missing: its fields are "1"
+// then.
 #pragma once
 
 #include <istream>

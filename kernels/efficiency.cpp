@@ -44,6 +44,10 @@ struct Tile {
 constexpr std::array<Tile, 6> kTiles{
     {{128, 256}, {256, 128}, {128, 128}, {128, 64}, {64, 128}, {64, 64}}};
 constexpr std::array<std::int64_t, 4> kSplits{1, 2, 4, 8};
+// What kernels/gemm/gemm_cpu.cpp keeps in registers; [gemm.k_prologue] is there what loading and
+// storing such a tile costs.
+constexpr std::array<Tile, 1> kCpuTiles{{{6, 16}}};
+constexpr std::array<std::int64_t, 1> kCpuSplits{1};
 constexpr double kLargestTilePerimeter = 1.5;  // of 128 x 256, in units of 128
 
 // Time of the tensor cores: rounds of tiles, each as deep as its share of k plus the prologue.
@@ -175,7 +179,9 @@ double EfficiencyCurves::sm_sensitivity(double compute_share) const {
 // their rate falls with the half perimeter over the area, relative to 128 x 256. Splitting k makes
 // more tiles of less depth and pays for adding the fp32 partial sums.
 CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
-    const GemmCurve& curve = gemm_[class_index(call.dtype)];
+    const bool cpu = device_.generation == "cpu";
+    GemmCurve curve = gemm_[class_index(call.dtype)];
+    curve.tile_penalty = cpu ? 0 : curve.tile_penalty;
     const auto [m, n, k, batch, unused_0, unused_1] = call.dims;
     ORRERY_CHECK(m > 0 && n > 0 && k > 0 && batch > 0);
     const double num_sms = std::max<double>(device_.num_sms, 1);
@@ -184,8 +190,9 @@ CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
         static_cast<double>(device_.memory_bandwidth.bits_per_second()) / 8 * memory_.fraction;
     std::array<CurveTime, kTiles.size() * kSplits.size()> choices{};
     std::size_t num_choices = 0;
-    for (const Tile tile : kTiles) {
-        for (const std::int64_t split : kSplits) {
+    for (const Tile tile : cpu ? std::span<const Tile>{kCpuTiles} : std::span{kTiles}) {
+        for (const std::int64_t split :
+             cpu ? std::span<const std::int64_t>{kCpuSplits} : std::span{kSplits}) {
             const double compute = gemm_compute_seconds(call, tile, split, curve, num_sms, sm_rate);
             const double partial_sums =
                 split == 1 ? 0.0 : 8.0 * static_cast<double>(split) * product(m, n, batch);

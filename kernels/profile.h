@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured kernel times of one or more devices. The file is CSV; lines that begin with # are
-// comments and carry the provenance (GPU, driver, clocks, date). Columns, in any order:
+// Measured times of one or more devices. The file is CSV; lines that begin with # are comments and
+// carry the provenance (GPU, driver, clocks, date). Columns, in any order:
 //   1. device     catalogue name, "h100-80g"
-//   2. kind       "gemm", as in engine/kernel_call.h
+//   2. kind       "gemm", as in engine/kernel_call.h, or one of those below
 //   3. dtype      "bf16"
 //   4. variant    number, its meaning in the kernel's header
 //   5.-10. d0 … d5  dimensions, zero where the kernel has fewer
 //   11. time_us   median
 //   12. spread    relative: interquartile range / (1.35 median), zero if unknown
 //   13. samples   how many times the kernel ran
+//   14. ranks     how many ranks of the node were at work at the same time (1 if absent): they may
+//                 share caches, memory bandwidth and power
+// Rows of other kinds, with variant 0:
+//   all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv: d0 bytes, dtype on
+//   the
+//               wire, ranks of the group
+//   host_op     what the host spends on an op of a device that runs ops in program order
+//   host_step   what it spends on a step besides; d0: bytes of tensors that a step begins with
+//   zeros
 #pragma once
 
 #include <istream>
@@ -16,6 +25,7 @@
 #include <vector>
 
 #include "engine/kernel_call.h"
+#include "engine/measured_transfer.h"
 #include "engine/result.h"
 #include "engine/units.h"
 
@@ -27,14 +37,44 @@ struct ProfileEntry {
     Time median;
     double spread = 0;
     std::int64_t samples = 1;
+    std::uint32_t ranks = 1;
     bool operator==(const ProfileEntry&) const = default;
 };
 
 using Profile = std::vector<ProfileEntry>;
 
+struct TransferEntry {
+    std::string device;
+    MeasuredTransfer time;
+    bool operator==(const TransferEntry&) const = default;
+};
+
+struct HostEntry {
+    std::string device;
+    bool whole_step = false;  // host_step, or else host_op
+    Bytes cleared;
+    Time median;
+    double spread = 0;
+    std::int64_t samples = 1;
+    std::uint32_t ranks = 1;
+    bool operator==(const HostEntry&) const = default;
+};
+
+// All rows of a file.
+struct MachineProfile {
+    Profile kernels;
+    std::vector<TransferEntry> transfers;
+    std::vector<HostEntry> hosts;
+    bool operator==(const MachineProfile&) const = default;
+};
+
+ResultOrErrors<MachineProfile> read_machine_profile(const std::string& path);
+ResultOrErrors<MachineProfile> read_machine_profile(std::istream& text, const std::string& name);
+// The kernels alone.
 ResultOrErrors<Profile> read_profile(const std::string& path);
 ResultOrErrors<Profile> read_profile(std::istream& text, const std::string& name);
 // The file's text; each line of `provenance` becomes a comment.
+std::string profile_csv(const MachineProfile& profile, const std::string& provenance);
 std::string profile_csv(const Profile& profile, const std::string& provenance);
 
 }  // namespace orrery

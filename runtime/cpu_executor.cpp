@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu_executor.h"
 
-#include <chrono>
 #include <cstring>
 #include <new>
 
@@ -61,14 +60,19 @@ void CpuExecutor::FreeArena::operator()(std::byte* arena) const {
 
 void CpuExecutor::run_kernel(const Launch& launch, const Op& op) {
     const BoundOp bound = rank_.bind_kernel(launch.slot, op);
-    if (times_ == nullptr) {
+    if (times_ == nullptr && recorder_ == nullptr) {
         run_on_device_(bound);
         return;
     }
-    const auto begin = std::chrono::steady_clock::now();
+    const StepRecorder::Clocks begin = StepRecorder::now();
     run_on_device_(bound);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    times_->add(op.payload, seconds.count());
+    const StepRecorder::Clocks end = StepRecorder::now();
+    if (times_ != nullptr) {
+        times_->add(op.payload, static_cast<double>(end.steady_ns - begin.steady_ns) * 1e-9);
+    }
+    if (recorder_ != nullptr) {
+        recorder_->add(launch.slot, launch.op, begin, end);
+    }
 }
 
 Result<void> CpuExecutor::run_launch(const Launch& launch) {
@@ -80,7 +84,12 @@ Result<void> CpuExecutor::run_launch(const Launch& launch) {
         run_kernel(launch, op);
         return {};
     }
-    Result<void> done = communication_->run(op, rank_.bind_transfer(launch.slot, op));
+    const BoundTransfer bound = rank_.bind_transfer(launch.slot, op);
+    const auto begin = recorder_ == nullptr ? StepRecorder::Clocks{} : StepRecorder::now();
+    Result<void> done = communication_->run(op, bound);
+    if (recorder_ != nullptr) {
+        recorder_->add(launch.slot, launch.op, begin, StepRecorder::now());
+    }
     if (!done) {
         done.error().what = rank_.describe(launch.slot, op) + ": " + done.error().what;
     }

@@ -19,6 +19,7 @@
 #include "runtime/launch_plan.h"
 #include "runtime/op_times.h"
 #include "runtime/rank_program.h"
+#include "runtime/step_recorder.h"
 
 namespace orrery {
 
@@ -57,6 +58,9 @@ public:
         times_ = times;
         time_every_step_ = on_every_step;
     }
+    // From now on every op of a step is written down, communication too; null: no longer.
+    void record(StepRecorder* recorder) { recorder_ = recorder; }
+    StepRecorder* recorder() { return recorder_; }
 
     // Fail if another rank does not answer: this executor is of no further use then.
     Result<void> run_step() { return run(Walk::step); }
@@ -74,6 +78,7 @@ protected:
     RankProgram rank_;
     OpTimes* times_ = nullptr;
     bool time_every_step_ = false;
+    StepRecorder* recorder_ = nullptr;
 
 private:
     Result<void> run(Walk walk);

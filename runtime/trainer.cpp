@@ -164,6 +164,10 @@ Result<double> Trainer::loss() {
 Result<StepReport> Trainer::step() {
     const auto begin = std::chrono::steady_clock::now();
     const std::int64_t step = steps_done_ + 1;
+    StepRecorder* const recorder = executor_->recorder();
+    if (recorder != nullptr) {
+        recorder->begin_step(step);
+    }
     const LearningRate schedule{.largest = job_.learning_rate,
                                 .smallest = job_.min_learning_rate,
                                 .warmup_steps = job_.warmup_steps,
@@ -175,9 +179,15 @@ Result<StepReport> Trainer::step() {
     if (Result<void> done = executor_->run_step(); !done) {
         return unexpected<Error>(done.error());
     }
+    if (recorder != nullptr) {
+        recorder->begin_loss();
+    }
     const Result<double> mean_loss = loss();
     if (!mean_loss) {
         return unexpected<Error>(mean_loss.error());
+    }
+    if (recorder != nullptr) {
+        recorder->end_step();
     }
     steps_done_ = step;
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;

@@ -10,6 +10,7 @@
 #include "kernels/efficiency_table.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/kernel_timings.h"
+#include "scenarios/measured_costs.h"
 
 namespace orrery {
 namespace {
@@ -40,7 +41,8 @@ std::string row(std::string_view name, std::int64_t runs, double measured, doubl
 
 Result<std::vector<MeasuredKind>> compare_kernels(const Scenario& scenario,
                                                   const Program& program,
-                                                  const OpTimes& times) {
+                                                  const OpTimes& times,
+                                                  const std::string& profile_file) {
     const auto table =
         read_efficiency_table((default_catalogue() / "kernel_efficiency.csv").string());
     const auto step_table =
@@ -48,7 +50,17 @@ Result<std::vector<MeasuredKind>> compare_kernels(const Scenario& scenario,
     if (!table || !step_table) {
         return unexpected<Error>((!table ? table.error() : step_table.error()).front());
     }
-    const CostModel cost{scenario.device, *table};
+    MeasuredCosts costs;
+    if (!profile_file.empty()) {
+        const auto profile = read_machine_profile(profile_file);
+        if (!profile) {
+            return unexpected<Error>(profile.error().front());
+        }
+        const std::uint32_t ranks =
+            std::min(program.num_ranks(), scenario.cluster.node.gpus_per_node);
+        costs = measured_costs(*profile, scenario.device.name, ranks);
+    }
+    const CostModel cost{scenario.device, *table, costs.kernels};
     const StepEfficiency step{*step_table, scenario.device};
     const DeviceTimings predicted = time_kernels(program, cost, step, scenario.device, 1.0);
     const std::vector<std::int64_t> runs = runs_of_first_role(program);

@@ -21,10 +21,12 @@ struct MeasuredKind {
 };
 
 // Of the kernels that a rank of the first role runs, the longest first. Predictions are the cost
-// model's for the scenario's device, as `orrery simulate` makes them.
+// model's for the scenario's device, as `orrery simulate` makes them, with measured times of a file
+// if one is given.
 Result<std::vector<MeasuredKind>> compare_kernels(const Scenario& scenario,
                                                   const Program& program,
-                                                  const OpTimes& times);
+                                                  const OpTimes& times,
+                                                  const std::string& profile_file = {});
 
 std::string measured_report(const std::vector<MeasuredKind>& kinds);
 

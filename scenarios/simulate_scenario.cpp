@@ -14,10 +14,13 @@
 #include "models/flops.h"
 #include "models/lowering.h"
 #include "models/memory.h"
+#include "network/measured_network.h"
 #include "network/nccl_network.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/kernel_timings.h"
+#include "scenarios/measured_costs.h"
 #include "scenarios/network_rates.h"
+#include "scenarios/program_order.h"
 #include "scenarios/report/perfetto_trace.h"
 #include "scenarios/waterfall.h"
 #include "scenarios/what_if.h"
@@ -40,9 +43,13 @@ public:
 
 private:
     Result<void> prepare();
+    Result<void> measure();
+    void run_in_program_order();
+    void use_measured_network(Time per_op);
     SimulationOutcome execute(std::vector<RankId> traced);
     std::vector<RankId> role_representatives() const;
     bool traced() const { return !options_.trace_file.empty() || options_.timeline != nullptr; }
+    std::vector<RankId> traced_ranks() const;
     Result<void> write_trace(const SimulationResult& first);
     Result<void> deliver_trace(const std::vector<TracedOp>& trace) const;
     void describe(Answer& answer) const;
@@ -55,10 +62,15 @@ private:
     const Scenario& scenario_;
     const SimulationOptions& options_;
     Program program_;
-    std::unique_ptr<NcclNetwork> network_;
+    std::unique_ptr<NcclNetwork> nccl_;
+    std::unique_ptr<MeasuredNetwork> measured_network_;
+    const NetworkModel* network_ = nullptr;  // one of the two
+    MeasuredCosts measured_;
     DeviceTimings timings_;
     KernelSummary kernels_;
     Time launch_cost_;
+    Time host_per_op_;  // that kernels and communication hold, where the host goes between ops
+    Time host_step_;    // at the end of every step
     double noise_ = 1;  // kernel times on the slowest device / on the mean one
 };
 
@@ -77,11 +89,12 @@ Result<void> ScenarioRun::prepare() {
     }
     const bool contention = scenario_.network != NetworkFidelity::analytic &&
                             options_.without != Cause::network_contention;
-    network_ = std::make_unique<NcclNetwork>(
+    nccl_ = std::make_unique<NcclNetwork>(
         std::move(*fabric),
         NcclNetworkOptions{.compute_capability = scenario_.device.compute_capability,
                            .num_sms = scenario_.device.num_sms,
                            .contention = contention});
+    network_ = nccl_.get();
     const auto table =
         read_efficiency_table((default_catalogue() / "kernel_efficiency.csv").string());
     if (!table) {
@@ -92,15 +105,10 @@ Result<void> ScenarioRun::prepare() {
     if (!step_table) {
         return tl::unexpected(step_table.error().front());
     }
-    Profile profile;
-    if (!options_.profile_file.empty()) {
-        auto read = read_profile(options_.profile_file);
-        if (!read) {
-            return tl::unexpected(read.error().front());
-        }
-        profile = std::move(*read);
+    if (const Result<void> known = measure(); !known) {
+        return known;
     }
-    const CostModel cost{scenario_.device, *table, profile};
+    const CostModel cost{scenario_.device, *table, measured_.kernels};
     const EfficiencyTable none;
     const StepEfficiency step{options_.step_factors ? *step_table : none, scenario_.device};
     noise_ = options_.without == Cause::noise ? 1.0 : step.slowest_of(program_.num_ranks());
@@ -108,19 +116,76 @@ Result<void> ScenarioRun::prepare() {
     kernels_ = summarise_kernels(program_, timings_);
     launch_cost_ = scenario_.plan.cuda_graphs ? scenario_.device.graph_launch_cost
                                               : scenario_.device.launch_cost;
+    if (runs_in_program_order(scenario_.device)) {
+        run_in_program_order();
+    } else if (!measured_.transfers.empty()) {
+        use_measured_network(Time{});
+    }
     if (options_.without) {
         remove_kernel_time(program_, *options_.without, timings_);
-        launch_cost_ = *options_.without == Cause::launch ? Time{} : launch_cost_;
+        const bool no_launch = *options_.without == Cause::launch;
+        launch_cost_ = no_launch ? Time{} : launch_cost_;
+        host_step_ = no_launch ? Time{} : host_step_;
         timings_.num_sms = *options_.without == Cause::interference ? 0 : timings_.num_sms;
     }
     return {};
+}
+
+// Reads the profile, and lets the network take the times of its collectives.
+Result<void> ScenarioRun::measure() {
+    if (options_.profile_file.empty()) {
+        return {};
+    }
+    const auto profile = read_machine_profile(options_.profile_file);
+    if (!profile) {
+        return tl::unexpected(profile.error().front());
+    }
+    const std::uint32_t ranks =
+        std::min(program_.num_ranks(), scenario_.cluster.node.gpus_per_node);
+    measured_ = measured_costs(*profile, scenario_.device.name, ranks);
+    return {};
+}
+
+// The host's time goes between the ops, not beside them.
+void ScenarioRun::run_in_program_order() {
+    put_in_program_order(program_);
+    host_per_op_ = measured_.per_op.value_or(launch_cost_);
+    for (KernelTime& time : timings_.kernels) {
+        time.duration += host_per_op_;
+    }
+    timings_.num_sms = 0;
+    launch_cost_ = Time{};
+    Bytes cleared;
+    for (std::size_t role = 0; role < program_.roles.size(); ++role) {
+        cleared = std::max(cleared, cleared_bytes(program_, to_id<RoleId>(role)));
+    }
+    host_step_ = measured_.host_step(cleared).value_or(Time{});
+    if (program_.num_ranks() > 1) {  // the sum of the losses
+        const TransferTimes times{measured_.transfers};
+        host_step_ +=
+            times.time(TransferKind::all_reduce, Dtype::fp32, Bytes{4}, program_.num_ranks())
+                .value_or(Time{});
+    }
+    use_measured_network(host_per_op_);
+}
+
+void ScenarioRun::use_measured_network(Time per_op) {
+    const std::uint32_t per_node = scenario_.cluster.node.gpus_per_node;
+    std::vector<std::uint32_t> node_of_rank;
+    for (std::uint32_t rank = 0; rank < program_.num_ranks(); ++rank) {
+        const auto& gpus = scenario_.cluster.gpu_of_rank;
+        node_of_rank.push_back((gpus.empty() ? rank : gpus[rank]) / per_node);
+    }
+    measured_network_ = std::make_unique<MeasuredNetwork>(
+        *nccl_, std::move(node_of_rank), measured_.transfers, per_op);
+    network_ = measured_network_.get();
 }
 
 SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     const SilentNetwork silent{*network_};
     SimulationInput input;
     input.program = &program_;
-    input.network = options_.without ? static_cast<const NetworkModel*>(&silent) : network_.get();
+    input.network = options_.without ? static_cast<const NetworkModel*>(&silent) : network_;
     input.devices = {timings_};
     input.launch_cost = launch_cost_;
     input.steps = scenario_.job.steps;
@@ -138,6 +203,17 @@ std::vector<RankId> ScenarioRun::role_representatives() const {
     const std::uint32_t stride = program_.mesh.stride(program_.role_axis);
     for (std::size_t role = 0; role < program_.roles.size(); ++role) {
         ranks.push_back(to_id<RankId>(role * stride));
+    }
+    return ranks;
+}
+
+std::vector<RankId> ScenarioRun::traced_ranks() const {
+    if (!options_.inspect) {
+        return traced() ? role_representatives() : std::vector<RankId>{};
+    }
+    std::vector<RankId> ranks;
+    for (std::uint32_t rank = 0; rank < program_.num_ranks(); ++rank) {
+        ranks.push_back(RankId{rank});
     }
     return ranks;
 }
@@ -165,11 +241,13 @@ Result<void> ScenarioRun::write_trace(const SimulationResult& first) {
 }
 
 Result<void> ScenarioRun::deliver_trace(const std::vector<TracedOp>& trace) const {
+    // On the streams that the ops would have on a GPU, whatever this device makes of them.
+    const Program drawn = lower(scenario_.model, scenario_.plan);
     if (options_.timeline != nullptr) {
-        *options_.timeline = timeline_bars(program_, trace);
+        *options_.timeline = timeline_bars(drawn, trace);
     }
     return options_.trace_file.empty() ? Result<void>{}
-                                       : write_perfetto_trace(options_.trace_file, program_, trace);
+                                       : write_perfetto_trace(options_.trace_file, drawn, trace);
 }
 
 void ScenarioRun::describe(Answer& answer) const {
@@ -347,10 +425,14 @@ Result<Answer> ScenarioRun::run() {
     if (options_.only_if_fits && !answer.memory.fits) {
         return answer;
     }
-    const SimulationOutcome result =
-        execute(traced() ? role_representatives() : std::vector<RankId>{});
+    SimulationOutcome result = execute(traced_ranks());
     if (!result) {
         return tl::unexpected(result.error());
+    }
+    result->iteration += host_step_;
+    result->critical_path[Cause::launch] += host_step_;
+    if (options_.inspect) {
+        options_.inspect(*result, host_per_op_);
     }
     if (const Result<void> written = write_trace(*result); !written) {
         return tl::unexpected(written.error());

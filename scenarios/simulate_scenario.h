@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/result.h"
+#include "engine/simulation.h"
 #include "scenarios/answer.h"
 #include "scenarios/report/timeline_bars.h"
 #include "scenarios/scenario.h"
@@ -19,9 +20,11 @@ struct SimulationOptions {
     bool step_factors = true;          // of step_efficiency.h
     std::string trace_file;            // Perfetto; empty: none
     TimelineBars* timeline = nullptr;  // filled with the same ranks, if not null
-    std::string profile_file;          // measured kernel times (kernels/profile.h); empty: none
+    std::string profile_file;          // measured times (kernels/profile.h); empty: none
     // A plan that does not fit is not simulated: its answer has the memory and no iteration.
     bool only_if_fits = false;
+    // Gets the result with every rank's ops, and what of the host's time each of them holds.
+    std::function<void(const SimulationResult&, Time host_per_op)> inspect;
     // What if: this cause costs nothing. Kernels run at peak (or take no time, where their work is
     // not useful), communication takes no time but still waits, links are never shared …
     std::optional<Cause> without;

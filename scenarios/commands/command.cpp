@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/commands/command.h"
 
+#include "scenarios/commands/calibrate.h"
+#include "scenarios/commands/compare.h"
+#include "scenarios/commands/discover.h"
 #include "scenarios/commands/export.h"
 #include "scenarios/commands/fit.h"
 #include "scenarios/commands/gpu_bench.h"
 #include "scenarios/commands/network.h"
 #include "scenarios/commands/search.h"
+#include "scenarios/commands/profile.h"
 #include "scenarios/commands/simulate.h"
 #include "scenarios/commands/train.h"
 #include "scenarios/commands/validate.h"
@@ -23,6 +27,10 @@ std::vector<Command> all_commands() {
         describe_tokenize(),
         describe_export(),
         describe_gpu_bench(),
+        describe_discover(),
+        describe_profile(),
+        describe_calibrate(),
+        describe_compare(),
     };
 }
 

@@ -77,7 +77,7 @@ Command describe_simulate() {
                      "FILE"},
                     {"--profile",
                      &arguments->profile_file,
-                     "Measured kernel times (CSV), as orrery train --profile writes them",
+                     "Measured times (CSV), as orrery profile and calibrate write them",
                      "FILE"},
                     {"!--no-fold",
                      &arguments->fold,

@@ -17,6 +17,7 @@
 #include "scenarios/output_file.h"
 #include "scenarios/quantity.h"
 #include "scenarios/reader.h"
+#include "scenarios/run_recorder.h"
 
 namespace orrery {
 namespace {
@@ -106,8 +107,9 @@ int train_as(const World& world,
     }
     Trainer& trainer = **created;
     int status = kExitOk;
-    const auto line = [&](const std::string& text) {  // rank 0 speaks for all
-        status = world.rank == 0 && status == kExitOk ? print_output(text + "\n") : status;
+    const bool speaks = world.rank == 0 && !arguments.quiet;  // rank 0 for all
+    const auto line = [&](const std::string& text) {
+        status = speaks && status == kExitOk ? print_output(text + "\n") : status;
     };
     line(fmt::format(
         "{}: {} parameters, {} tokens of data, {} of tensors a rank{}",
@@ -125,15 +127,30 @@ int train_as(const World& world,
     }
     OpTimes times{trainer.program()};
     trainer.executor().measure(&times);
+    const auto recorder = RunRecorder::start({.folder = arguments.record_folder,
+                                              .trace_file = arguments.trace_file,
+                                              .scenario_file = arguments.file,
+                                              .overrides = arguments.overrides,
+                                              .profile_file = arguments.profile_file},
+                                             world,
+                                             trainer.executor());
+    if (!recorder) {
+        return report_error(recorder.error());
+    }
     if (const Result<void> done = train(trainer, scenario.plan, job, line); !done) {
         return report_at(done.error(), scenario);
     }
-    const auto kinds = compare_kernels(scenario, trainer.program(), times);
-    if (world.rank != 0 || status != kExitOk || !kinds) {
+    if (*recorder) {
+        if (const auto written = (*recorder)->finish(); !written) {
+            return report_errors(written.error());
+        }
+    }
+    const auto kinds = compare_kernels(scenario, trainer.program(), times, arguments.profile_file);
+    if (!speaks || status != kExitOk || !kinds) {
         return kinds ? status : report_error(kinds.error());
     }
     if (const Result<void> written = write_profile(
-            times, scenario, trainer.executor().device_name(), arguments.profile_file);
+            times, scenario, trainer.executor().device_name(), arguments.written_profile);
         !written) {
         return report_error(written.error());
     }
@@ -185,14 +202,21 @@ int train_command(const TrainArguments& arguments) {
         for (const std::string& change : arguments.overrides) {
             again.insert(again.end(), {"--set", change});
         }
-        if (!arguments.profile_file.empty()) {
-            again.insert(again.end(), {"--profile", arguments.profile_file});
-        }
-        if (!arguments.device.empty()) {
-            again.insert(again.end(), {"--device", arguments.device});
-        }
+        const auto pass_on = [&](const char* option, const std::string& value) {
+            if (!value.empty()) {
+                again.insert(again.end(), {option, value});
+            }
+        };
+        pass_on("--profile", arguments.profile_file);
+        pass_on("--record", arguments.record_folder);
+        pass_on("--trace", arguments.trace_file);
+        pass_on("--write-profile", arguments.written_profile);
+        pass_on("--device", arguments.device);
         if (arguments.resume) {
             again.emplace_back("--resume");
+        }
+        if (arguments.quiet) {
+            again.emplace_back("--quiet");
         }
         const Result<int> status = run_ranks(arguments.num_processes, again);
         return status ? *status : report_error(status.error());
@@ -241,12 +265,25 @@ Command describe_train() {
               64},
              {"--profile",
               &arguments->profile_file,
-              "Write the measured kernel times, for orrery simulate --profile",
+              "Measured times (CSV) that the prediction beside the measured times uses",
               "FILE"},
              {"--device",
               &arguments->device,
               "auto (a GPU for a cluster of GPUs, if one answers), cpu or cuda",
               "DEVICE"},
+             {"--write-profile",
+              &arguments->written_profile,
+              "Write the measured kernel times of rank 0 (CSV)",
+              "FILE"},
+             {"--record",
+              &arguments->record_folder,
+              "Write down when every rank ran every op, for orrery compare and calibrate",
+              "FOLDER"},
+             {"--trace",
+              &arguments->trace_file,
+              "Write a Perfetto trace of a measured step, with the predicted one above it",
+              "FILE"},
+             {"--quiet", &arguments->quiet, "Print nothing but errors"},
              {"--resume",
               &arguments->resume,
               "Go on after the latest checkpoint in job.checkpoint_folder"}},

@@ -19,7 +19,15 @@ enum Annotation : std::uint64_t { kStep = 1, kChunk = 2, kMicroBatch = 3 };
 
 class Writer {
 public:
-    Writer(std::ostream& out, const Program& program) : out_(out), program_(program) {}
+    // `timelines`: of each rank. Those of a rank have neighbouring process numbers.
+    Writer(std::ostream& out, const Program& program, std::uint32_t timelines = 1)
+        : out_(out), program_(program), timelines_(timelines) {}
+
+    // What comes from now on belongs to this timeline, with this name behind the rank's.
+    void set_timeline(std::uint32_t timeline, const std::string& label) {
+        timeline_ = timeline;
+        label_ = label.empty() ? "" : " " + label;
+    }
 
     void begin() {
         Message interned;
@@ -44,7 +52,7 @@ public:
     void describe_rank(RankId rank) {
         const std::uint32_t pid = pid_of(rank);
         const Role& role = program_.roles[index(program_.role_of(rank))];
-        std::string label = fmt::format("rank {} ({})", index(rank), role.name);
+        std::string label = fmt::format("rank {} ({}){}", index(rank), role.name, label_);
         Message process;
         process.number(field::kPid, pid).bytes(field::kProcessName, label);
         Message track;
@@ -89,9 +97,11 @@ public:
     }
 
 private:
-    static std::uint32_t pid_of(RankId rank) { return static_cast<std::uint32_t>(rank) + 1; }
-    static std::uint64_t process_uuid(RankId rank) { return pid_of(rank) * 512ULL; }
-    static std::uint64_t stream_uuid(RankId rank, std::size_t stream) {
+    std::uint32_t pid_of(RankId rank) const {
+        return static_cast<std::uint32_t>(rank) * timelines_ + timeline_ + 1;
+    }
+    std::uint64_t process_uuid(RankId rank) const { return pid_of(rank) * 512ULL; }
+    std::uint64_t stream_uuid(RankId rank, std::size_t stream) const {
         return process_uuid(rank) + 1 + stream;
     }
     std::uint64_t wait_iid() const { return program_.names.size() + 1; }
@@ -139,15 +149,13 @@ private:
 
     std::ostream& out_;
     const Program& program_;
+    std::uint32_t timelines_;
+    std::uint32_t timeline_ = 0;
+    std::string label_;
 };
 
-}  // namespace
-
-void write_perfetto_trace(std::ostream& out,
-                          const Program& program,
-                          const std::vector<TracedOp>& trace) {
-    Writer writer{out, program};
-    writer.begin();
+// The ops of the last step of a timeline that is ordered by (rank, start).
+void put_last_step(Writer& writer, const std::vector<TracedOp>& trace) {
     std::uint32_t last_step = 0;
     for (const TracedOp& op : trace) {
         last_step = std::max(last_step, op.step);
@@ -163,6 +171,38 @@ void write_perfetto_trace(std::ostream& out,
         writer.slice(op);
         last = &op;
     }
+}
+
+}  // namespace
+
+void write_perfetto_trace(std::ostream& out,
+                          const Program& program,
+                          const std::vector<TracedOp>& trace) {
+    Writer writer{out, program};
+    writer.begin();
+    put_last_step(writer, trace);
+}
+
+void write_perfetto_traces(std::ostream& out,
+                           const Program& program,
+                           const std::vector<NamedTrace>& traces) {
+    Writer writer{out, program, static_cast<std::uint32_t>(traces.size())};
+    writer.begin();
+    for (std::size_t t = 0; t < traces.size(); ++t) {
+        writer.set_timeline(static_cast<std::uint32_t>(t), traces[t].name);
+        put_last_step(writer, traces[t].ops);
+    }
+}
+
+Result<void> write_perfetto_traces(const std::string& file,
+                                   const Program& program,
+                                   const std::vector<NamedTrace>& traces) {
+    const auto output = OutputFile::open(file);
+    if (!output) {
+        return unexpected<Error>(output.error());
+    }
+    write_perfetto_traces((*output)->stream(), program, traces);
+    return (*output)->commit();
 }
 
 Result<void> write_perfetto_trace(const std::string& file,

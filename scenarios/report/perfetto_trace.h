@@ -27,4 +27,17 @@ Result<void> write_perfetto_trace(const std::string& file,
                                   const Program& program,
                                   const std::vector<TracedOp>& trace);
 
+// Several timelines of the same ranks (predicted, measured), each rank's processes one above the
+// other: "rank 0 (pp 0) measured".
+struct NamedTrace {
+    std::string name;
+    std::vector<TracedOp> ops;
+};
+Result<void> write_perfetto_traces(const std::string& file,
+                                   const Program& program,
+                                   const std::vector<NamedTrace>& traces);
+void write_perfetto_traces(std::ostream& out,
+                           const Program& program,
+                           const std::vector<NamedTrace>& traces);
+
 }  // namespace orrery

@@ -55,5 +55,15 @@ TEST(Csv, NumbersAreWholeFields) {
     EXPECT_FALSE(parse_integer("99999999999999999999"));
 }
 
+TEST(CsvRows, AColumnWithADefaultMayBeMissing) {
+    std::istringstream with("a,b\n1,2\n");
+    std::istringstream without("a\n1\n");
+    const auto both = read_csv(with, "t.csv", {"a", "b=7"});
+    const auto one = read_csv(without, "t.csv", {"a", "b=7"});
+    ASSERT_TRUE(both && one);
+    EXPECT_EQ(both->front().fields, (std::vector<std::string>{"1", "2"}));
+    EXPECT_EQ(one->front().fields, (std::vector<std::string>{"1", "7"}));
+}
+
 }  // namespace
 }  // namespace orrery

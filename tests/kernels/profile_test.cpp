@@ -68,5 +68,58 @@ TEST(Profile, SurvivesRandomDamage) {
     EXPECT_GT(rejected, 1000);
 }
 
+// Rows of all kinds, and files of before there was a column for the ranks.
+TEST(Profile, HoldsTransfersAndTheHostBesideKernels) {
+    const MachineProfile profile{
+        .kernels =
+            {{.device = "cpu-core", .call = adamw(64), .median = Time::seconds(1e-6), .ranks = 2}},
+        .transfers = {{"cpu-core",
+                       {.kind = TransferKind::send_recv,
+                        .wire = Dtype::bf16,
+                        .bytes = Bytes{4096},
+                        .ranks = 2,
+                        .median = Time::seconds(25e-6),
+                        .spread = 0.25,
+                        .samples = 7}}},
+        .hosts = {{.device = "cpu-core", .median = Time::seconds(2e-6), .ranks = 2},
+                  {.device = "cpu-core",
+                   .whole_step = true,
+                   .cleared = Bytes{1000},
+                   .median = Time::seconds(9e-6)}}};
+    std::istringstream text(profile_csv(profile, ""));
+    const auto back = read_machine_profile(text, "p.csv");
+    ASSERT_TRUE(back) << back.error()[0].to_string();
+    EXPECT_EQ(*back, profile);
+    EXPECT_EQ(read(profile_csv(profile, ""))->size(), 1U);  // the kernels alone
+    const auto old = read(kHeader + "d,adamw,bf16,1,64,0,0,0,0,0,5.0,0.01,10\n");
+    ASSERT_TRUE(old) << old.error()[0].to_string();
+    EXPECT_EQ(old->front().ranks, 1U);
+}
+
+TEST(Profile, RowsOfOtherKindsAreCheckedToo) {
+    std::string header = kHeader;
+    header.insert(header.size() - 1, ",ranks");
+    const auto error_of = [&](const std::string& row) {
+        const auto profile = read(header + row + "\n");
+        return profile ? std::string{} : profile.error()[0].to_string();
+    };
+    EXPECT_EQ(error_of("d,all_reduce,fp32,0,64,0,0,0,0,0,5.0,0,1,2"), "");
+    EXPECT_NE(error_of("d,all_reduce,fp32,0,64,0,0,0,0,0,5.0,0,1,1").find("two ranks or more"),
+              std::string::npos);
+    EXPECT_NE(error_of("d,all_reduce,fp32,0,64,1,0,0,0,0,5.0,0,1,2").find("no such variant"),
+              std::string::npos);
+    EXPECT_NE(error_of("d,host_op,fp32,0,64,0,0,0,0,0,5.0,0,1,1").find("no such variant"),
+              std::string::npos);
+    EXPECT_EQ(error_of("d,host_step,fp32,0,64,0,0,0,0,0,5.0,0,1,1"), "");
+    EXPECT_NE(error_of("d,host_step,fp32,0,64,0,0,0,0,0,5.0,0,1,0").find("ranks '0'"),
+              std::string::npos);
+    EXPECT_NE(error_of("d,no_such,fp32,0,64,0,0,0,0,0,5.0,0,1,1").find("'no_such'"),
+              std::string::npos);
+    EXPECT_NE(error_of("d,send_recv,fp32,0,64,0,0,0,0,0,5.0,0,1,2\n"
+                       "d,send_recv,fp32,0,64,0,0,0,0,0,6.0,0,1,2")
+                  .find("given before"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "scenarios/commands/calibrate.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/commands/simulate.h"
 #include "tests/scenarios/commands/command_run.h"
@@ -55,13 +56,20 @@ TEST(TrainCommand, TrainsAndPrintsItsLoss) {
     EXPECT_NE(run.out.find("measured beside predicted"), std::string::npos);
 }
 
-// What a run measured, a simulation predicts with.
-TEST(TrainCommand, WritesAProfileThatSimulationsRead) {
+// What a run measured, the next run and a simulation predict with.
+TEST(TrainCommand, PredictsWithTheProfileOfAnEarlierRun) {
     const TestFolder folder;
     folder.write("text.txt", text());
     TrainArguments arguments;
     arguments.file = folder.write("s.yaml", kScenario);
-    arguments.profile_file = (folder / "profile.csv").string();
+    arguments.record_folder = (folder / "run").string();
+    ASSERT_EQ(run_command([&] { return train_command(arguments); }).status, kExitOk);
+    CalibrateArguments calibrate;
+    calibrate.runs = {arguments.record_folder};
+    calibrate.output = (folder / "profile.csv").string();
+    ASSERT_EQ(run_command([&] { return calibrate_command(calibrate); }).status, kExitOk);
+    arguments.profile_file = calibrate.output;
+    arguments.record_folder = "";
     ASSERT_EQ(run_command([&] { return train_command(arguments); }).status, kExitOk);
     SimulateArguments simulated;
     simulated.file = arguments.file;
@@ -76,6 +84,8 @@ TEST(TrainCommand, WritesAProfileThatSimulationsRead) {
     EXPECT_NE(sources().find("\"measured\": 1"), std::string::npos);
     simulated.profile_file = (folder / "none.csv").string();
     expect_error(run_command([&] { return simulate_command(simulated); }), "none.csv");
+    arguments.profile_file = simulated.profile_file;
+    expect_error(run_command([&] { return train_command(arguments); }), "none.csv");
 }
 
 TEST(TrainCommand, ExampleOfTheRepositoryTrains) {

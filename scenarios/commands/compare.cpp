@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/compare.h"
+
+#include <memory>
+
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/run_comparison.h"
+
+namespace orrery {
+
+int compare_command(const CompareArguments& arguments) {
+    const auto run = read_recorded_run(arguments.run);
+    if (!run) {
+        return report_errors(run.error());
+    }
+    const Result<RunComparison> comparison = compare_run(*run, arguments.profile_file);
+    if (!comparison) {
+        return report_error(comparison.error());
+    }
+    return print_output(arguments.json ? comparison_json(*comparison)
+                                       : comparison_report(*comparison));
+}
+
+Command describe_compare() {
+    const auto arguments = std::make_shared<CompareArguments>();
+    return {
+        .name = "compare",
+        .help = "Show a recorded run beside its prediction: step, kernels, communication, memory",
+        .options = {{"run", &arguments->run, "Folder of orrery train --record", "RUN", true},
+                    {"--profile",
+                     &arguments->profile_file,
+                     "Measured times (CSV) to predict with, of orrery profile or calibrate",
+                     "FILE"},
+                    {"--json", &arguments->json, "Print one JSON object instead of a report"}},
+        .examples = {"compare build/run", "compare build/run --profile build/machine.csv --json"},
+        .run = [arguments] { return compare_command(*arguments); },
+    };
+}
+
+}  // namespace orrery

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/profile.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+#include <memory>
+
+#include "runtime/host_machine.h"
+#include "runtime/token_file.h"
+#include "runtime/world.h"
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/observed_costs.h"
+#include "scenarios/output_file.h"
+#include "scenarios/profile_cases.h"
+#include "scenarios/reader.h"
+#include "scenarios/recorded_run.h"
+#include "scenarios/report/progress.h"
+
+namespace orrery {
+namespace {
+
+// A folder for the length of a profile.
+class WorkFolder {
+public:
+    WorkFolder() {
+        std::error_code error;
+        std::string name =
+            (std::filesystem::temp_directory_path(error) / "orrery-profile-XXXXXX").string();
+        if (!error && mkdtemp(name.data()) != nullptr) {
+            path_ = name;
+        }
+    }
+    ~WorkFolder() {
+        std::error_code ignored;
+        if (!path_.empty()) {
+            std::filesystem::remove_all(path_, ignored);
+        }
+    }
+    WorkFolder(const WorkFolder&) = delete;
+    WorkFolder& operator=(const WorkFolder&) = delete;
+    const std::filesystem::path& path() const { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+// Tokens without meaning, all of the vocabulary among them.
+Result<void> write_tokens(const std::filesystem::path& file,
+                          std::int64_t vocabulary,
+                          std::int64_t count) {
+    std::vector<std::uint16_t> ids(static_cast<std::size_t>(count));
+    std::uint64_t state = 1;
+    for (std::uint16_t& id : ids) {
+        // Knuth's MMIX generator; its high bits.
+        state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+        id = static_cast<std::uint16_t>((state >> 33U) % static_cast<std::uint64_t>(vocabulary));
+    }
+    return write_token_file(file, Tokens::of(std::move(ids), vocabulary));
+}
+
+struct MeasuredRun {
+    MachineProfile profile;
+    std::size_t steps = 0;
+    bool undisturbed = false;
+};
+
+// Trains in as many processes as the scenario has devices, and reads what they recorded.
+ResultOrErrors<MeasuredRun> measure(const std::filesystem::path& scenario,
+                                    const std::vector<std::string>& overrides,
+                                    std::uint32_t ranks,
+                                    const std::filesystem::path& folder) {
+    std::vector<std::string> command{"train", scenario.string(), "--quiet"};
+    command.insert(command.end(), {"--record", (folder / "run").string()});
+    for (const std::string& change : overrides) {
+        command.insert(command.end(), {"--set", change});
+    }
+    const Result<int> status = run_ranks(ranks, command);
+    if (!status) {
+        return unexpected<Errors>(Errors{status.error()});
+    }
+    if (*status != 0) {
+        return unexpected<Errors>(
+            Errors{{scenario.string(), "the steps to measure could not be run", ""}});
+    }
+    const auto run = read_recorded_run(folder / "run");
+    if (!run) {
+        return unexpected<Errors>(run.error());
+    }
+    const auto steps = best_steps(run->steps);
+    const std::uint32_t on_node = std::min(ranks, run->scenario.cluster.node.gpus_per_node);
+    return MeasuredRun{
+        .profile = observed_costs(run->program, steps, run->scenario.device.name, on_node),
+        .steps = steps.size(),
+        .undisturbed = std::ranges::all_of(
+            steps, [](const MeasuredStep* step) { return step->undisturbed(); })};
+}
+
+class Profiler {
+public:
+    Profiler(const ProfileArguments& arguments, std::filesystem::path folder)
+        : arguments_(arguments), folder_(std::move(folder)), machine_(host_machine()) {}
+
+    // One scenario's own shapes.
+    Errors run_scenario() {
+        ReadOptions read;
+        read.overrides = arguments_.overrides;
+        const auto scenario = read_scenario(arguments_.scenario, read);
+        if (!scenario) {
+            return scenario.error();
+        }
+        const std::int64_t sample = scenario->model.seq_length + 1;
+        const std::int64_t vocabulary = std::min<std::int64_t>(scenario->model.vocab_size, 1 << 16);
+        const std::filesystem::path tokens = folder_ / "tokens";
+        if (const auto done = write_tokens(tokens, vocabulary, 64 * sample); !done) {
+            return {done.error()};
+        }
+        std::vector<std::string> overrides = arguments_.overrides;
+        overrides.insert(overrides.end(),
+                         {"job.dataset=" + tokens.string(),
+                          "job.steps=12",
+                          "job.eval_steps=0",
+                          "job.learning_rate=1e-4",
+                          "job.clip_grad=1e-6",
+                          "job.min_learning_rate=0"});
+        return add(measure(arguments_.scenario,
+                           overrides,
+                           static_cast<std::uint32_t>(scenario->cluster.num_gpus()),
+                           folder_));
+    }
+
+    // The small models: on one rank, then on 2, 4, … up to as many as there are cores.
+    Errors run_cases() {
+        const std::uint32_t most =
+            arguments_.ranks_max > 0 ? arguments_.ranks_max : std::min(machine_.cores, 8u);
+        std::vector<ProfileCase> cases;
+        for (std::uint32_t ranks = 1; ranks <= most; ranks *= 2) {
+            for (const char* precision : {"fp32", "bf16"}) {
+                for (ProfileCase& one : profile_cases(ranks, precision)) {
+                    cases.push_back(std::move(one));
+                }
+            }
+        }
+        ProgressBar bar{"profiling"};
+        Errors errors;
+        for (std::size_t i = 0; errors.empty() && i < cases.size(); ++i) {
+            errors = run_case(cases[i]);
+            bar.show(static_cast<double>(i + 1) / static_cast<double>(cases.size()));
+        }
+        bar.finish();
+        return errors;
+    }
+
+    MachineProfile profile() const { return merged(profiles_); }
+    std::string provenance() const {
+        const std::time_t now = std::time(nullptr);
+        std::tm date{};
+        gmtime_r(&now, &date);
+        return fmt::format(
+            "Measured by orrery profile in real training steps, {:04}-{:02}-{:02}\n"
+            "{}\n{} runs, {} steps; in {} runs no other process took a processor away\n",
+            date.tm_year + 1900,
+            date.tm_mon + 1,
+            date.tm_mday,
+            machine_.words(),
+            profiles_.size(),
+            steps_,
+            undisturbed_);
+    }
+
+private:
+    Errors run_case(const ProfileCase& one) {
+        const std::filesystem::path file = folder_ / (one.name + ".yaml");
+        const std::filesystem::path tokens = folder_ / "tokens";
+        std::ofstream text(file);
+        text << one.scenario << "  dataset: " << tokens.string() << "\n";
+        text.close();
+        if (!text) {
+            return {{file.string(), "can't be written", ""}};
+        }
+        if (const auto done = write_tokens(tokens, one.vocabulary, 1 << 14); !done) {
+            return {done.error()};
+        }
+        return add(measure(file, {}, one.ranks, folder_));
+    }
+
+    Errors add(ResultOrErrors<MeasuredRun> run) {
+        if (!run) {
+            return run.error();
+        }
+        profiles_.push_back(std::move(run->profile));
+        steps_ += run->steps;
+        undisturbed_ += run->undisturbed ? 1 : 0;
+        return {};
+    }
+
+    const ProfileArguments& arguments_;
+    std::filesystem::path folder_;
+    HostMachine machine_;
+    std::vector<MachineProfile> profiles_;
+    std::size_t steps_ = 0;
+    std::size_t undisturbed_ = 0;
+};
+
+Result<void> check_device(const std::string& device) {
+    if (device == "cpu") {
+        return {};
+    }
+    if (device == "cuda") {
+        return fail("--device cuda",
+                    "no CUDA device can be profiled here",
+                    "a machine with a GPU, or --device cpu");
+    }
+    return fail("--device", "'" + device + "' is no kind of device", "cpu or cuda");
+}
+
+}  // namespace
+
+int profile_command(const ProfileArguments& arguments) {
+    if (const Result<void> known = check_device(arguments.device); !known) {
+        return report_error(known.error());
+    }
+    const auto output = OutputFile::open(arguments.output);
+    if (!output) {
+        return report_error(output.error());
+    }
+    const WorkFolder folder;
+    if (folder.path().empty()) {
+        return report_error({"", "there is no folder for temporary files", "set TMPDIR"});
+    }
+    Profiler profiler{arguments, folder.path()};
+    const Errors errors =
+        arguments.scenario.empty() ? profiler.run_cases() : profiler.run_scenario();
+    if (!errors.empty()) {
+        return report_errors(errors);
+    }
+    const MachineProfile profile = profiler.profile();
+    (*output)->stream() << profile_csv(profile, profiler.provenance());
+    if (const Result<void> written = (*output)->commit(); !written) {
+        return report_error(written.error());
+    }
+    const char* form = arguments.json
+                           ? "{{\"kernels\": {1}, \"transfers\": {2}, \"host\": {3}}}\n"
+                           : "{0}: {1} kernels, {2} transfers and {3} times of the host\n";
+    return print_output(fmt::format(fmt::runtime(form),
+                                    arguments.output,
+                                    profile.kernels.size(),
+                                    profile.transfers.size(),
+                                    profile.hosts.size()));
+}
+
+Command describe_profile() {
+    const auto arguments = std::make_shared<ProfileArguments>();
+    return {
+        .name = "profile",
+        .help = "Measure this machine's kernels and communication, in real training steps",
+        .options = {{"--device", &arguments->device, "cpu (if not given) or cuda", "KIND"},
+                    {"-o,--output", &arguments->output, "Profile to write (CSV)", "FILE", true},
+                    {"--for",
+                     &arguments->scenario,
+                     "Measure the shapes of this scenario only, in as many processes as it has "
+                     "devices",
+                     "SCENARIO"},
+                    override_option(arguments->overrides),
+                    {"--ranks",
+                     &arguments->ranks_max,
+                     "Most processes side by side (as many as there are cores)",
+                     "N",
+                     false,
+                     1,
+                     64},
+                    {"--json", &arguments->json, "Print one JSON object instead of a line"}},
+        .examples = {"profile --device cpu -o build/machine.csv",
+                     "profile --for scenarios/train-tiny-cpu.yaml -o build/tiny.csv"},
+        .run = [arguments] { return profile_command(*arguments); },
+    };
+}
+
+}  // namespace orrery
