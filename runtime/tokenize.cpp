@@ -35,10 +35,7 @@ Tokens tokenize_bytes(std::string_view text) {
     return Tokens::of(std::move(ids), kByteVocabulary);
 }
 
-Result<Tokens> load_tokens(const std::vector<std::filesystem::path>& files) {
-    if (files.size() == 1 && is_token_file(files.front())) {
-        return Tokens::open(files.front());
-    }
+Result<std::string> read_texts(const std::vector<std::filesystem::path>& files) {
     std::string text;
     for (const std::filesystem::path& path : files) {
         if (is_token_file(path)) {
@@ -52,7 +49,18 @@ Result<Tokens> load_tokens(const std::vector<std::filesystem::path>& files) {
         }
         text += *more;
     }
-    return tokenize_bytes(text);
+    return text;
+}
+
+Result<Tokens> load_tokens(const std::vector<std::filesystem::path>& files) {
+    if (files.size() == 1 && is_token_file(files.front())) {
+        return Tokens::open(files.front());
+    }
+    const Result<std::string> text = read_texts(files);
+    if (!text) {
+        return unexpected<Error>(text.error());
+    }
+    return tokenize_bytes(*text);
 }
 
 }  // namespace orrery

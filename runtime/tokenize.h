@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace orrery {
 inline constexpr std::int64_t kByteVocabulary = 256;
 
 Tokens tokenize_bytes(std::string_view text);
+// The files, one after another. Error::where is the path.
+Result<std::string> read_texts(const std::vector<std::filesystem::path>& files);
 // Token files as they are, other files as text by bytes, one after another. A single token file is
 // mapped, not copied. Error::where is the path.
 Result<Tokens> load_tokens(const std::vector<std::filesystem::path>& files);
