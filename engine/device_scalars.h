@@ -16,6 +16,12 @@ enum class DeviceScalar : std::uint8_t {
     weight_decay,  // of matrices; vectors (norms, biases) do not decay
     clip_norm,     // largest gradient norm; 0: no clipping
     step,          // of the optimizer, from 1; exact up to 2^24
+    dropout,       // rate of all dropouts; 0 in an evaluation
+    // Bits, not values: the seed's halves, and the micro-batches over all data ranks before the
+    // step (the round of kernels/random.h).
+    seed_low,
+    seed_high,
+    first_round,
 };
 inline constexpr std::int64_t kNumDeviceScalars = 16;
 

@@ -42,6 +42,7 @@ std::string_view name(KernelKind kind) {
         "gradient_norm",
         "gradient_scale",
         "adamw",
+        "lamb_update",
         "lamb",
         "reduce_local",
         "transpose"};

@@ -44,11 +44,12 @@ enum class KernelKind : std::uint8_t {
     gradient_norm,
     gradient_scale,
     adamw,
-    lamb,
+    lamb_update,             // moments, the update in the gradients' place, norms for its trust
+    lamb,                    // the update times its trust ratio added to the weights
     reduce_local,            // elementwise reduction of received chunks
     transpose,               // layout change in memory
 };
-inline constexpr std::size_t kNumKernelKinds = 29;
+inline constexpr std::size_t kNumKernelKinds = 30;
 std::string_view name(KernelKind kind);
 
 struct KernelCall {

@@ -45,6 +45,7 @@ struct Operand {
     TensorId tensor{};
     Access access = Access::read;
     bool transposed = false;  // the op works with the tensor's transpose (gemm: A, B or C; rope)
+    std::int8_t part = -1;    // with this one of its column parts only (Tensor); -1: all of them
 };
 
 struct Op {
@@ -86,6 +87,9 @@ struct SendRecvPart {
     int delta = 1;
     Bytes bytes;
     std::uint16_t communicator = 0;
+    // Along these mesh axes (bits) the operand is replicated, and each rank sends its slice of the
+    // first dimension only.
+    std::uint32_t slice_axes = 0;
     bool operator==(const SendRecvPart&) const = default;
 };
 struct SendRecvCall {
@@ -126,6 +130,12 @@ enum class Placement : std::uint8_t { replicate, shard, partial };
 struct AxisPlacement {
     Placement placement = Placement::replicate;
     std::int8_t dim = -1;  // tensor dimension if sharded
+    // Of 2 n pieces (n: the axis' size) coordinate c holds the pieces c and 2 n - 1 - c, one after
+    // the other, instead of the c-th of n: then all have equally much to do under a causal mask.
+    bool mirrored = false;
+    // The rank holds the part of the rank `shift` further along the axis (wrapping): a block on its
+    // way round a ring.
+    std::int16_t shift = 0;
     bool operator==(const AxisPlacement&) const = default;
 };
 
@@ -144,6 +154,10 @@ struct Tensor {
     std::uint32_t buffer = 0;           // tensors that share a buffer alias each other
     Bytes offset;
     bool input = false;  // written from outside before the step: data, device scalars
+    // The random numbers that belong to it (a dropout mask): kernels/random.h's purpose and stream,
+    // or -1 for none. With seed, micro-batch and place in the whole tensor they are the key.
+    std::int32_t random_purpose = -1;
+    std::int32_t random_stream = 0;
 };
 
 struct Segment {

@@ -27,6 +27,7 @@ std::size_t num_dims(KernelKind kind, std::uint8_t variant) {
         case KernelKind::gradient_norm:
         case KernelKind::gradient_scale:
         case KernelKind::adamw:
+        case KernelKind::lamb_update:
         case KernelKind::lamb:
             return 1;
         case KernelKind::cast:
@@ -44,6 +45,8 @@ KernelCall rebuild_matrix(const KernelCall& key) {
                                .seq_kv = d[3],
                                .causal = key.variant % 2 == 1,
                                .dropout = key.variant / 2 % 2 == 1,
+                               .head_dim = d[4],
+                               .window = d[5],
                                .unfused_steps = key.variant / 4 == 1};
     switch (key.kind) {
         case KernelKind::gemm:
@@ -71,6 +74,8 @@ KernelCall rebuild_step(const KernelCall& key) {
             return gradient_scale(n, key.dtype);
         case KernelKind::adamw:
             return adamw(n, key.dtype, other);
+        case KernelKind::lamb_update:
+            return lamb_update(n, key.dtype, other);
         case KernelKind::lamb:
             return lamb(n, key.dtype, other);
         case KernelKind::cast:
@@ -135,6 +140,7 @@ KernelCall rebuild(const KernelCall& key) {
         case KernelKind::gradient_norm:
         case KernelKind::gradient_scale:
         case KernelKind::adamw:
+        case KernelKind::lamb_update:
         case KernelKind::lamb:
         case KernelKind::cast:
         case KernelKind::reduce_local:
@@ -153,7 +159,13 @@ std::optional<KernelCall> call_from_key(KernelKind kind,
                                         const std::array<std::int64_t, 6>& dims) {
     constexpr std::int64_t kMaxDimension = std::int64_t{1} << 40;
     const std::size_t used = num_dims(kind, variant);
+    const bool softmax =
+        kind == KernelKind::softmax_forward || kind == KernelKind::softmax_backward;
     for (std::size_t i = 0; i < dims.size(); ++i) {
+        const bool optional = softmax && i >= used;  // head size and window
+        if (optional && dims[i] >= 0 && dims[i] <= kMaxDimension) {
+            continue;
+        }
         if (i < used ? dims[i] <= 0 || dims[i] > kMaxDimension : dims[i] != 0) {
             return std::nullopt;
         }

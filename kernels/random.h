@@ -19,6 +19,7 @@ enum class RandomPurpose : std::uint8_t {
     mlp_dropout,         // before the residual addition after the MLP
     stochastic_rounding,
     data_order,  // which samples a step trains on: round = step
+    text,        // tokens drawn from a model
 };
 
 struct RandomKey {

@@ -5,11 +5,12 @@
 #include <algorithm>
 
 #include "kernels/attention/attention.h"
-#include "kernels/gemm/gemm.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/random.h"
 #include "kernels/residual/residual.h"
 #include "kernels/rope/rope.h"
-#include "kernels/softmax/softmax.h"
 #include "models/layer_lowering.h"
+#include "models/unfused_attention.h"
 
 namespace orrery {
 namespace {
@@ -74,104 +75,22 @@ void rotate(BlockBuilder& b, std::string_view name, const Value& qkv, bool back)
                   .transposed = back ? qkv.pieces : std::vector<TensorId>{}});
 }
 
-SoftmaxShape softmax_shape(const BlockBuilder& b, const AttentionShape& s) {
-    return {.batch = s.batch,
-            .heads = s.heads,
-            .seq_q = s.seq_q,
-            .seq_kv = s.seq_kv,
-            .causal = true,
-            .dropout = b.model.dropout > 0,
-            .unfused_steps = !b.plan.fused_activation && !b.plan.compiled};
-}
-
-Value score_matrix(
-    BlockBuilder& b, std::string_view name, const Value& qkv, Lifetime lifetime, Dtype dtype) {
-    // (sequence, batch, heads * sequence): one row of scores for each query and head.
-    return b.value(name,
-                   b.model.num_attention_heads * b.model.seq_length,
-                   qkv.layout,
-                   lifetime,
-                   dtype,
-                   TensorKind::activations);
-}
-
-void unfused_forward(BlockBuilder& b,
-                     const AttentionShape& s,
-                     const Value& qkv,
-                     LayerActivations& a) {
-    const bool keep = b.plan.recompute_granularity == Recompute::none;
-    const Dtype dtype = qkv.dtype;
-    const std::int64_t batch = s.batch * s.heads;
-    const Lifetime saved = keep ? Lifetime::micro_batch : Lifetime::slot;
-    Value scores = score_matrix(b, "attention scores", qkv, Lifetime::slot, dtype);
-    a.probabilities = score_matrix(b, "attention probabilities", qkv, saved, dtype);
-    a.dropped = a.probabilities;
-    std::vector<const Value*> results{&a.probabilities};
-    if (b.model.dropout > 0) {
-        a.score_mask = score_matrix(b, "attention dropout mask", qkv, saved, Dtype::uint8);
-        a.dropped = score_matrix(b, "attention dropped", qkv, saved, dtype);
-        results.insert(results.end(), {&a.score_mask, &a.dropped});
-    }
-    b.kernel("attention scores",
-             gemm(s.seq_q, s.seq_kv, s.head_dim, batch, dtype, GemmEpilogue::none, dtype),
-             Cause::attention_inefficiency,
+// Own K and V side by side, as they travel.
+Value pack_key_value(BlockBuilder& b, const Value& qkv) {
+    const std::int64_t kv = b.model.kv_size();
+    Value block = b.value("key value block",
+                          2 * kv,
+                          qkv.layout,
+                          Lifetime::slot,
+                          qkv.dtype,
+                          TensorKind::communication);
+    b.set_column_parts(block, {kv, kv});
+    b.kernel("key value block",
+             transpose(b.local_tokens(block), b.local_width(block), qkv.dtype),
+             Cause::memory_bound_kernels,
              {&qkv},
-             {&scores});
-    b.kernel("softmax",
-             softmax_forward(softmax_shape(b, s), dtype),
-             Cause::memory_bound_kernels,
-             {&scores},
-             results);
-    b.kernel("attention values",
-             gemm(s.seq_q, s.head_dim, s.seq_kv, batch, dtype, GemmEpilogue::none, dtype),
-             Cause::attention_inefficiency,
-             {&a.dropped, &qkv},
-             {&a.context});
-}
-
-Value unfused_backward(BlockBuilder& b,
-                       const AttentionShape& s,
-                       const Value& qkv,
-                       const LayerActivations& a,
-                       const Value& dcontext,
-                       Lifetime lifetime) {
-    const Dtype dtype = qkv.dtype;
-    const std::int64_t batch = s.batch * s.heads;
-    const auto product = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
-        return gemm(m, n, k, batch, dtype, GemmEpilogue::none, dtype);
-    };
-    Value dqkv = b.value("attention backward", qkv.shape[kWidth], qkv.layout, lifetime);
-    Value dscores = score_matrix(b, "attention scores backward", qkv, Lifetime::slot, dtype);
-    constexpr auto cause = Cause::attention_inefficiency;
-    b.kernel("values dV",
-             product(s.seq_kv, s.head_dim, s.seq_q),
-             cause,
-             {&a.dropped, &dcontext},
-             {&dqkv});
-    b.kernel(
-        "values dP", product(s.seq_q, s.seq_kv, s.head_dim), cause, {&dcontext, &qkv}, {&dscores});
-    b.kernel("softmax backward",
-             softmax_backward(softmax_shape(b, s), dtype),
-             Cause::memory_bound_kernels,
-             {&a.probabilities, &a.score_mask},
-             {},
-             {},
-             dscores.pieces);
-    b.kernel("scores dQ",
-             product(s.seq_q, s.head_dim, s.seq_kv),
-             cause,
-             {&dscores, &qkv},
-             {},
-             {},
-             dqkv.pieces);
-    b.kernel("scores dK",
-             product(s.seq_kv, s.head_dim, s.seq_q),
-             cause,
-             {&dscores, &qkv},
-             {},
-             {},
-             dqkv.pieces);
-    return dqkv;
+             {&block});
+    return block;
 }
 
 // One hop of the ring: passes `block` on to the rank `delta` further and receives one from the
@@ -181,12 +100,18 @@ Value ring_hop(BlockBuilder& b,
                const Value& block,
                int delta,
                Lifetime lifetime = Lifetime::slot) {
-    Value received = b.value(
-        name, block.shape[kWidth], block.layout, lifetime, block.dtype, TensorKind::communication);
+    const std::uint32_t ring = b.layouts.context_axis;
+    Value received = b.value(name,
+                             block.shape[kWidth],
+                             from_neighbour(block.layout, ring, -delta, b.layouts.mesh),
+                             lifetime,
+                             block.dtype,
+                             TensorKind::communication);
+    b.set_column_parts(received, block.column_parts);
     const Bytes bytes{local_elements(block.shape, block.layout, b.layouts.mesh) *
                       size_bytes(block.dtype)};
     const SendRecvPart part{.is_send = true,
-                            .axis = b.layouts.context_axis,
+                            .axis = ring,
                             .delta = delta,
                             .bytes = bytes,
                             .communicator = kRingCommunicator};
@@ -215,10 +140,7 @@ void flash_forward(BlockBuilder& b,
     constexpr auto cause = Cause::attention_inefficiency;
     const bool keep = b.plan.recompute_granularity == Recompute::none;
     const std::int64_t steps = ring_steps(b);
-    Value block = qkv;  // own K and V
-    if (steps > 1) {
-        block.shape[kWidth] = 2 * b.model.kv_size();
-    }
+    Value block = steps > 1 ? pack_key_value(b, qkv) : Value{};
     for (std::int64_t step = 0; step < steps; ++step) {
         Value next;
         if (step + 1 < steps) {
@@ -234,14 +156,15 @@ void flash_forward(BlockBuilder& b,
                      attention_forward(own, dtype),
                      cause,
                      {&qkv},
-                     {&a.context, &a.statistics});
+                     {&a.context, &a.statistics},
+                     b.dropout_scalars());
         } else {
             b.kernel("attention",
                      attention_forward(ring_step_shape(own), dtype),
                      cause,
                      {&qkv, &block},
                      {},
-                     {},
+                     b.dropout_scalars(),
                      {a.context.pieces[0], a.statistics.pieces[0]});
             a.last_block = block;
         }
@@ -260,7 +183,6 @@ Value ring_backward(BlockBuilder& b,
                     Value dqkv) {
     const Dtype dtype = qkv.dtype;
     const std::int64_t steps = ring_steps(b);
-    const std::int64_t width = 2 * b.model.kv_size();
     Value block = a.last_block;
     Value sum;  // the gradient of the block of the step before
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -274,11 +196,12 @@ Value ring_backward(BlockBuilder& b,
             others = ring_hop(b, "key value gradient ring", sum, -1);
         }
         sum = b.value("key value gradient",
-                      width,
-                      qkv.layout,
+                      block.shape[kWidth],
+                      block.layout,
                       Lifetime::slot,
                       dtype,
                       TensorKind::communication);
+        b.set_column_parts(sum, block.column_parts);
         std::vector<const Value*> writes{&sum};
         if (step == 0) {
             writes.push_back(&dqkv);
@@ -288,7 +211,7 @@ Value ring_backward(BlockBuilder& b,
                  Cause::attention_inefficiency,
                  {&qkv, &block, &a.context, &a.statistics, &dcontext},
                  writes,
-                 {},
+                 b.dropout_scalars(),
                  step == 0 ? std::vector<TensorId>{} : dqkv.pieces);
         if (step > 0) {
             b.kernel("key value gradient",
@@ -312,6 +235,7 @@ Value flash_backward(BlockBuilder& b,
                      const Value& dcontext,
                      Lifetime lifetime) {
     Value dqkv = b.value("attention backward", qkv.shape[kWidth], qkv.layout, lifetime);
+    b.set_column_parts(dqkv, qkv.column_parts);
     if (ring_steps(b) > 1) {
         return ring_backward(b, own, qkv, a, dcontext, std::move(dqkv));
     }
@@ -319,7 +243,8 @@ Value flash_backward(BlockBuilder& b,
              attention_backward(own, qkv.dtype),
              Cause::attention_inefficiency,
              {&qkv, &a.context, &a.statistics, &dcontext},
-             {&dqkv});
+             {&dqkv},
+             b.dropout_scalars());
     return dqkv;
 }
 
@@ -328,9 +253,12 @@ void core_forward(BlockBuilder& b,
                   std::int64_t layer,
                   const Value& exchanged,
                   LayerActivations& a) {
+    if (b.model.dropout > 0) {
+        b.set_random(a.statistics, RandomPurpose::attention_dropout, layer);
+    }
     const AttentionShape shape = local_shape(b, layer, exchanged.layout);
     if (unfused(b)) {
-        unfused_forward(b, shape, exchanged, a);
+        unfused_attention_forward(b, layer, shape, exchanged, a);
     } else {
         flash_forward(b, shape, exchanged, a);
     }
@@ -384,8 +312,9 @@ Value attention_backward_ops(BlockBuilder& b,
         b.recomputing = false;
     }
     const Value d = b.relayout("context head exchange backward", dcontext, exchanged.layout);
-    const Value dqkv = unfused(b) ? unfused_backward(b, shape, exchanged, again, d, lifetime)
-                                  : flash_backward(b, shape, exchanged, again, d, lifetime);
+    const Value dqkv = unfused(b)
+                           ? unfused_attention_backward(b, shape, exchanged, again, d, lifetime)
+                           : flash_backward(b, shape, exchanged, again, d, lifetime);
     const Value back = b.relayout("qkv head exchange backward", dqkv, before, lifetime);
     rotate(b, "rotary embedding backward", back, true);
     return back;

@@ -115,6 +115,26 @@ Value BlockBuilder::value(std::string_view name,
     return v;
 }
 
+void BlockBuilder::set_column_parts(Value& v, std::vector<std::int64_t> parts) {
+    for (const TensorId t : v.pieces) {
+        ops.tables().program().tensors[index(t)].column_parts = parts;
+    }
+    v.column_parts = std::move(parts);
+}
+
+void BlockBuilder::set_random(const Value& v, RandomPurpose purpose, std::int64_t layer) {
+    for (const TensorId t : v.pieces) {
+        Tensor& tensor = ops.tables().program().tensors[index(t)];
+        tensor.random_purpose = static_cast<std::int32_t>(purpose);
+        tensor.random_stream = static_cast<std::int32_t>(layer);
+    }
+}
+
+std::vector<TensorId> BlockBuilder::dropout_scalars() {
+    return model.dropout > 0 ? std::vector<TensorId>{ops.tables().scalars()}
+                             : std::vector<TensorId>{};
+}
+
 void BlockBuilder::outlive_slot(const Value& v) {
     for (const TensorId t : v.pieces) {
         ops.tables().program().tensors[index(t)].lifetime = Lifetime::micro_batch;
@@ -181,6 +201,7 @@ Value BlockBuilder::relayout(std::string_view name,
         Value moved = value(
             name, v.shape[kWidth], next, lifetime, v.dtype, TensorKind::communication, chunks);
         moved.shape = v.shape;
+        set_column_parts(moved, v.column_parts);
         const bool gather = step.kind == CollectiveKind::all_gather;
         const std::int64_t elements =
             local_elements(v.shape, gather ? next : now.layout, layouts.mesh);
@@ -282,12 +303,15 @@ Value BlockBuilder::product(std::string_view name,
                             std::size_t output_pieces,
                             const Value* into,
                             const Parameter* bias) {
-    const Value y = into != nullptr ? *into
-                                    : value(name,
-                                            w.shape[kOutput],
-                                            gemm_output(x.layout, w.layout),
-                                            lifetime,
-                                            std::max(output_pieces, x.pieces.size()));
+    Value y = into != nullptr ? *into
+                              : value(name,
+                                      w.shape[kOutput],
+                                      gemm_output(x.layout, w.layout),
+                                      lifetime,
+                                      std::max(output_pieces, x.pieces.size()));
+    if (into == nullptr) {
+        set_column_parts(y, w.column_parts);
+    }
     chunked_gemm(
         name,
         x,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/gemm/gemm.h"
+#include "kernels/random.h"
 #include "models/layout_assignment.h"
 #include "models/plan.h"
 #include "models/segment_builder.h"
@@ -23,6 +24,7 @@ struct Value {
     Layout layout;
     std::vector<std::int64_t> shape;  // global (sequence, batch, width)
     Dtype dtype = Dtype::bf16;
+    std::vector<std::int64_t> column_parts{};  // of the width (engine/program.h, Tensor)
     bool empty() const { return pieces.empty(); }
 };
 
@@ -36,10 +38,10 @@ struct Parameter {
     std::int64_t elements = 0;        // of one rank, all data ranks together
     bool transposed = false;          // stored as (output, input): a tied output layer
     std::vector<std::int64_t> column_parts;  // of the output dimension (engine/program.h, Tensor)
-    TensorId stored{};                // what persists (a shard under ZeRO 3)
-    TensorId weight{};                // what products read: `stored`, or gathered from it
-    TensorId gradient{};              // what the backward pass adds to
-    TensorId gradient_shard{};        // what persists of it: the same tensor, or a shard (ZeRO 3)
+    TensorId stored{};                       // what persists (a shard under ZeRO 3)
+    TensorId weight{};                       // what products read: `stored`, or gathered from it
+    TensorId gradient{};                     // what the backward pass adds to
+    TensorId gradient_shard{};  // what persists of it: the same tensor, or a shard (ZeRO 3)
 };
 
 enum class Half : std::uint8_t { both, input, weight };  // which gradients a backward pass makes
@@ -83,6 +85,12 @@ public:
                 TensorKind kind,
                 std::size_t pieces = 1);
 
+    // Heads of Q, K and V, …: every shard of the width has its part of each.
+    void set_column_parts(Value& v, std::vector<std::int64_t> parts);
+    // The dropout that the value is the mask of, or that the kernel which writes it applies.
+    void set_random(const Value& v, RandomPurpose purpose, std::int64_t layer);
+    // What kernels that apply dropout read besides: nothing if the model has none.
+    std::vector<TensorId> dropout_scalars();
     // Another slot of the same micro-batch reads the value too.
     void outlive_slot(const Value& v);
 

@@ -60,7 +60,7 @@ private:
     // Ids of a micro-batch that the data loader writes.
     Value token_ids(BlockBuilder& b, std::string_view name);
     Value embed(BlockBuilder& b);
-    void embed_backward(BlockBuilder& b, const Value& dresidual);
+    void embed_backward(BlockBuilder& b, const Value& dsum);
     void head(BlockBuilder& b, ResidualStream& stream);
     void loss(BlockBuilder& b);
     TensorId mean_loss();
@@ -77,6 +77,7 @@ private:
     std::vector<LayerActivations> saved_;
     HeadActivations head_;
     Value tokens_;
+    Value embedding_mask_;  // of its dropout
 };
 
 std::vector<std::vector<Parameter*>> ChunkLowering::units() {
@@ -133,18 +134,40 @@ Value ChunkLowering::embed(BlockBuilder& b) {
                  x.pieces);
     }
     if (model_.dropout > 0) {
+        embedding_mask_ = b.value("embedding dropout mask",
+                                  model_.hidden_size,
+                                  x.layout,
+                                  Lifetime::micro_batch,
+                                  Dtype::uint8,
+                                  TensorKind::activations);
+        b.set_random(embedding_mask_, RandomPurpose::embedding_dropout, 0);
         b.kernel("embedding dropout",
                  dropout(b.local_tokens(x), model_.hidden_size, x.dtype),
                  kElementwise,
                  {},
-                 {},
-                 {},
+                 {&embedding_mask_},
+                 b.dropout_scalars(),
                  x.pieces);
     }
     return x;
 }
 
-void ChunkLowering::embed_backward(BlockBuilder& b, const Value& dresidual) {
+void ChunkLowering::embed_backward(BlockBuilder& b, const Value& dsum) {
+    Value dresidual = dsum;
+    if (model_.dropout > 0) {
+        dresidual = b.value("embedding dropout backward",
+                            model_.hidden_size,
+                            dsum.layout,
+                            Lifetime::slot,
+                            dsum.dtype,
+                            TensorKind::activations);
+        b.kernel("embedding dropout backward",
+                 dropout(b.local_tokens(dsum), model_.hidden_size, dsum.dtype),
+                 kElementwise,
+                 {&dsum, &embedding_mask_},
+                 {&dresidual},
+                 b.dropout_scalars());
+    }
     const Value rows = b.relayout("embedding gradient gather", dresidual, layouts_.tokens);
     Parameter& table = chunk_.embedding;
     table.gradient_layout = weight_gradient(layouts_.tokens, layouts_.tokens);

@@ -281,6 +281,51 @@ std::uint32_t gradient_norm_axes(const LayoutAssignment& layouts) {
     return axes;
 }
 
+struct OptimizerOperands {
+    std::int64_t elements;
+    const std::vector<TensorId>& gradients;
+    const std::vector<TensorId>& weights;
+    TensorId state;
+};
+
+// The first half of LAMB. Returns the squared norms of each tensor's weight and update, two fp32
+// numbers a tensor, whole: partial along the axes that shard a tensor until they are added.
+TensorId lower_lamb_update(SegmentBuilder& b,
+                           const ParallelPlan& plan,
+                           const LayoutAssignment& layouts,
+                           const OptimizerOperands& operands) {
+    ProgramTables& tables = b.tables();
+    const std::uint32_t axes = gradient_norm_axes(layouts) & ~(1u << layouts.pipeline_axis);
+    const Bytes bytes{static_cast<std::int64_t>(operands.gradients.size()) * 2 *
+                      size_bytes(Dtype::fp32)};
+    const TensorId norms = fp32_tensor(
+        tables, layouts, "trust ratio norms", Lifetime::step, TensorKind::workspace, bytes);
+    tables.program().tensors[index(norms)].layout = along(layouts, axes, partial());
+    OpSpec spec{.name = "optimizer update",
+                .cause = Cause::optimizer,
+                .reads = operands.weights,
+                .writes = {norms},
+                .accumulates = operands.gradients};
+    spec.reads.push_back(tables.scalars());
+    spec.accumulates.push_back(operands.state);
+    b.kernel(lamb_update(operands.elements, weight_dtype_of(plan), plan.gradient_dtype), spec);
+    if (axes != 0) {
+        b.collective({.kind = CollectiveKind::all_reduce,
+                      .group = tables.group(axes),
+                      .bytes = bytes,
+                      .wire = Dtype::fp32,
+                      .communicator = 1,
+                      .sm_limit = 0},
+                     {.name = "trust ratio reduce",
+                      .stream = kDataStream,
+                      .cause = Cause::exposed_other,
+                      .reads = {},
+                      .writes = {},
+                      .accumulates = {norms}});
+    }
+    return norms;
+}
+
 }  // namespace
 
 SegmentId lower_optimizer(ProgramTables& tables,
@@ -344,9 +389,13 @@ SegmentId lower_optimizer(ProgramTables& tables,
             .writes = weights,
             .accumulates = {state}};
     spec.reads.push_back(tables.scalars());
-    b.kernel(plan.optimizer == Optimizer::lamb ? lamb(elements, weight_dtype, plan.gradient_dtype)
-                                               : adamw(elements, weight_dtype, plan.gradient_dtype),
-             spec);
+    if (plan.optimizer == Optimizer::lamb) {
+        spec.reads.push_back(
+            lower_lamb_update(b, plan, layouts, {elements, gradients, weights, state}));
+        b.kernel(lamb(elements, weight_dtype, plan.gradient_dtype), spec);
+    } else {
+        b.kernel(adamw(elements, weight_dtype, plan.gradient_dtype), spec);
+    }
     return b.finish();
 }
 

@@ -167,7 +167,9 @@ Value set_pending(BlockBuilder& b,
                   ResidualStream& stream,
                   Value branch,
                   const std::vector<const Parameter*>& biases,
-                  Lifetime lifetime) {
+                  Lifetime lifetime,
+                  RandomPurpose purpose,
+                  std::int64_t layer) {
     stream.pending = std::move(branch);
     for (const Parameter* bias : biases) {
         if (bias->elements > 0) {
@@ -181,6 +183,7 @@ Value set_pending(BlockBuilder& b,
                               lifetime,
                               Dtype::uint8,
                               TensorKind::activations);
+        b.set_random(stream.mask, purpose, layer);
     }
     return stream.mask;
 }
@@ -197,7 +200,8 @@ Value branch_gradient(BlockBuilder& b,
              dropout(b.local_tokens(dout), b.local_width(dout), dout.dtype),
              kElementwise,
              {&dout, &mask},
-             {&dy});
+             {&dy},
+             b.dropout_scalars());
     return dy;
 }
 
@@ -234,13 +238,16 @@ void add_pending(BlockBuilder& b, ResidualStream& stream, Lifetime lifetime) {
     if (!stream.mask.empty()) {
         writes.push_back(&stream.mask);
     }
+    std::vector<TensorId> others = stream.biases;
+    const std::vector<TensorId> scalars = b.dropout_scalars();
+    others.insert(others.end(), scalars.begin(), scalars.end());
     b.kernel("residual",
              b.model.dropout > 0 ? bias_dropout_add(tokens, hidden, sum.dtype)
                                  : residual_add(tokens, hidden, sum.dtype),
              kElementwise,
              {&stream.residual, &stream.pending},
              writes,
-             stream.biases);
+             others);
     stream = {.residual = std::move(sum), .pending = {}, .mask = {}, .biases = {}};
 }
 
@@ -371,21 +378,30 @@ LayerActivations layer_forward(BlockBuilder& b,
                                  stream,
                                  b.relayout("branch reduce", sum, b.layouts.residual),
                                  {&p.projection_bias, &p.fc2_bias},
-                                 saved);
+                                 saved,
+                                 RandomPurpose::mlp_dropout,
+                                 layer);
         return a;
     }
     a.projection_mask = set_pending(b,
                                     stream,
                                     branch_output(b, "projection", a.context, p.projection),
                                     {&p.projection_bias},
-                                    saved);
+                                    saved,
+                                    RandomPurpose::projection_dropout,
+                                    layer);
     a.norm2 = norm_forward(b, "norm 2", stream, p.norm2, saved);
     a.middle = stream.residual;
     gathered = gather_input(b, "fc1", a.norm2, p.fc1);
     a.fc1 = b.product("fc1", gathered, p.fc1, saved, 1, nullptr, &p.fc1_bias);
     a.activated = activation_forward(b, a.fc1, saved);
-    a.mlp_mask =
-        set_pending(b, stream, branch_output(b, "fc2", a.activated, p.fc2), {&p.fc2_bias}, saved);
+    a.mlp_mask = set_pending(b,
+                             stream,
+                             branch_output(b, "fc2", a.activated, p.fc2),
+                             {&p.fc2_bias},
+                             saved,
+                             RandomPurpose::mlp_dropout,
+                             layer);
     return a;
 }
 

@@ -9,7 +9,7 @@ namespace orrery {
 namespace {
 
 bool is_shard(AxisPlacement p, int dim) {
-    return p == sharded(dim);
+    return p.placement == Placement::shard && p.dim == dim;
 }
 
 bool is_token_shard(AxisPlacement p) {
@@ -26,6 +26,14 @@ Layout transposed(Layout weight) {
 }
 
 }  // namespace
+
+Layout from_neighbour(Layout layout, std::uint32_t axis, int hops, const Mesh& mesh) {
+    ORRERY_CHECK(layout[axis].placement == Placement::shard);
+    const int size = static_cast<int>(mesh.size(axis));
+    const int shift = (layout[axis].shift + hops) % size;
+    layout[axis].shift = static_cast<std::int16_t>(shift < 0 ? shift + size : shift);
+    return layout;
+}
 
 std::vector<LayoutStep> transition(const Layout& from, const Layout& to) {
     ORRERY_CHECK(from.size() == to.size());

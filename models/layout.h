@@ -21,6 +21,10 @@ constexpr AxisPlacement replicated() {
 constexpr AxisPlacement sharded(int dim) {
     return {.placement = Placement::shard, .dim = static_cast<std::int8_t>(dim)};
 }
+// In two pieces that mirror each other (engine/program.h).
+constexpr AxisPlacement sharded_mirrored(int dim) {
+    return {.placement = Placement::shard, .dim = static_cast<std::int8_t>(dim), .mirrored = true};
+}
 constexpr AxisPlacement partial() {
     return {.placement = Placement::partial, .dim = -1};
 }
@@ -38,6 +42,16 @@ struct LayoutStep {
     std::uint32_t axes = 0;
     bool operator==(const LayoutStep&) const = default;
 };
+
+// Where several axes shard one dimension: the width is cut by the earlier axis first (the head
+// exchange splits the heads that a tensor-parallel rank has), every other dimension by the later
+// one (sequence parallelism inside context parallelism).
+constexpr bool earlier_axis_cuts_first(int dim) {
+    return dim == kWidth;
+}
+
+// The layout of what arrives from the rank `hops` further along `axis`, if all ranks send theirs.
+Layout from_neighbour(Layout layout, std::uint32_t axis, int hops, const Mesh& mesh);
 
 // The collectives that turn `from` into `to`: reductions first, then exchanges, then gathers; axes
 // that need the same collective share one. Taking a slice of a replicated tensor is free. Asserts

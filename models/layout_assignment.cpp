@@ -51,7 +51,9 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan) {
         }
     }
     set(a.tokens, mesh, dp, sharded(kBatch));
-    set(a.tokens, mesh, cp, sharded(kSequence));
+    // A ring's blocks are balanced; a head exchange gathers the sequence, in its order.
+    const bool ring = plan.context_parallel_comm == ContextParallelComm::ring;
+    set(a.tokens, mesh, cp, ring ? sharded_mirrored(kSequence) : sharded(kSequence));
 
     a.residual = a.tokens;
     if (plan.sequence_parallel) {
@@ -64,7 +66,7 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan) {
     a.query = a.tokens;
     set(a.query, mesh, tp, sharded(kWidth));
     a.key_value = a.query;
-    if (plan.context_parallel_comm == ContextParallelComm::all_to_all) {
+    if (!ring) {
         set(a.query, mesh, cp, sharded(kWidth));
         a.key_value = a.query;
     } else {

@@ -114,11 +114,17 @@ SegmentId StageLowering::message(std::string_view name,
                 .writes = {},
                 .accumulates = {}};
     (send ? spec.reads : spec.writes) = value.pieces;
+    const Layout& held = tables_.program().tensors[index(value.pieces.front())].layout;
+    std::uint32_t slices = 0;
+    for (std::uint32_t axis = 0; axis < held.size(); ++axis) {
+        slices |= send && held[axis] != layouts_.pipeline[axis] ? 1u << axis : 0u;
+    }
     b.send_recv({.parts = {{.is_send = send,
                             .axis = layouts_.pipeline_axis,
                             .delta = delta,
                             .bytes = bytes,
-                            .communicator = communicator}}},
+                            .communicator = communicator,
+                            .slice_axes = slices}}},
                 spec);
     return b.finish();
 }

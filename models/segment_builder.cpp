@@ -162,23 +162,26 @@ std::uint32_t SegmentBuilder::append(OpKind kind, std::uint32_t payload, const O
           .name = tables_.name(spec.name),
           .first_wait = static_cast<std::uint32_t>(program.waits.size()),
           .first_operand = static_cast<std::uint32_t>(program.operands.size())};
-    const auto operand = [&](TensorId t, Access access) {
+    const auto operand = [&](TensorId t, Access access, std::int8_t part = -1) {
         const bool transposed = std::ranges::find(spec.transposed, t) != spec.transposed.end();
-        program.operands.push_back({t, access, transposed});
+        program.operands.push_back({t, access, transposed, part});
     };
-    for (const TensorId t : spec.reads) {
-        operand(t, Access::read);
-        depend(uses_[t].writer);
+    const auto part_of = [](const std::vector<std::int8_t>& parts, std::size_t i) {
+        return i < parts.size() ? parts[i] : std::int8_t{-1};
+    };
+    for (std::size_t i = 0; i < spec.reads.size(); ++i) {
+        operand(spec.reads[i], Access::read, part_of(spec.read_parts, i));
+        depend(uses_[spec.reads[i]].writer);
     }
-    const auto overwrite = [&](TensorId t, Access access) {
-        operand(t, access);
+    const auto overwrite = [&](TensorId t, Access access, std::int8_t part = -1) {
+        operand(t, access, part);
         depend(uses_[t].writer);
         for (const std::uint32_t reader : uses_[t].readers) {
             depend(reader);
         }
     };
-    for (const TensorId t : spec.writes) {
-        overwrite(t, Access::write);
+    for (std::size_t i = 0; i < spec.writes.size(); ++i) {
+        overwrite(spec.writes[i], Access::write, part_of(spec.write_parts, i));
     }
     for (const TensorId t : spec.accumulates) {
         overwrite(t, Access::accumulate);

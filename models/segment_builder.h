@@ -62,6 +62,9 @@ struct OpSpec {
     std::vector<TensorId> accumulates;
     std::uint8_t launches = 1;
     std::vector<TensorId> transposed{};  // operands that the op takes transposed
+    // Which column part of each operand the op works with (engine/program.h); empty: all.
+    std::vector<std::int8_t> read_parts{};
+    std::vector<std::int8_t> write_parts{};
 };
 
 class SegmentBuilder {

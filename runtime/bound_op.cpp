@@ -1,11 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/bound_op.h"
 
+#include <algorithm>
+
 #include "engine/check.h"
 #include "models/layout.h"
 #include "runtime/redistribute.h"
 
 namespace orrery {
+namespace {
+
+// The tokens `first` … `first + count - 1` of those that stand in `pieces`, one after the other.
+std::vector<DimensionRange> cut(const std::vector<DimensionRange>& pieces,
+                                std::int64_t first,
+                                std::int64_t count) {
+    std::vector<DimensionRange> result;
+    std::int64_t before = 0;
+    for (const DimensionRange& piece : pieces) {
+        const std::int64_t begin = std::max(first, before);
+        const std::int64_t end = std::min(first + count, before + piece.count);
+        if (begin < end) {
+            result.push_back({piece.first + begin - before, end - begin});
+        }
+        before += piece.count;
+    }
+    return result;
+}
+
+}  // namespace
+
+SequencePositions token_positions(const Program& program, RankId rank, const Tensor& activation) {
+    std::int64_t length = activation.global_shape[kSequence];
+    std::vector<DimensionRange> pieces{{0, length}};
+    for (auto axis = static_cast<std::uint32_t>(activation.layout.size()); axis-- > 0;) {
+        const AxisPlacement& placement = activation.layout[axis];
+        if (placement.placement != Placement::shard || placement.dim != kSequence) {
+            continue;
+        }
+        const std::int64_t size = program.mesh.size(axis);
+        const std::int64_t c = (program.mesh.coordinate(rank, axis) + placement.shift) % size;
+        length = (length + size - 1) / size;
+        if (!placement.mirrored) {
+            pieces = cut(pieces, c * length, length);
+            continue;
+        }
+        const std::int64_t half = length / 2;
+        std::vector<DimensionRange> both = cut(pieces, c * half, half);
+        const auto late = cut(pieces, (2 * size - 1 - c) * half, half);
+        both.insert(both.end(), late.begin(), late.end());
+        pieces = std::move(both);
+    }
+    if (pieces.size() == 1) {
+        return contiguous_positions(length, pieces[0].first);
+    }
+    ORRERY_CHECK(pieces.size() == 2 && pieces[0].count == pieces[1].count);
+    return {.length = length, .first = pieces[0].first, .second_half = pieces[1].first};
+}
 
 LocalShape local_shape(const Program& program, RankId rank, const Tensor& activation) {
     const std::vector<std::int64_t>& shape = activation.global_shape;
@@ -14,12 +64,10 @@ LocalShape local_shape(const Program& program, RankId rank, const Tensor& activa
         return local_extent(
             shape[static_cast<std::size_t>(dim)], dim, activation.layout, program.mesh);
     };
-    const DimensionRange sequence =
-        local_range(shape[kSequence], kSequence, activation.layout, program.mesh, rank);
-    return {.sequence = sequence.count,
+    return {.sequence = extent(kSequence),
             .batch = extent(kBatch),
             .width = extent(kWidth),
-            .positions = contiguous_positions(sequence.count, sequence.first)};
+            .positions = token_positions(program, rank, activation)};
 }
 
 }  // namespace orrery

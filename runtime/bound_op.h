@@ -17,6 +17,8 @@ struct BoundOperand {
     TensorView view;
     const Tensor* tensor = nullptr;
     bool transposed = false;
+    int part = -1;       // of its columns; -1: all
+    bool counts = true;  // in a norm over ranks: false where another rank's copy does
 };
 
 // Extents (sequence, batch, width) of an activation on one rank, and where its tokens stand.
@@ -26,12 +28,15 @@ struct LocalShape {
     std::int64_t width = 0;
     SequencePositions positions;
 };
+// Positions in the whole sequence of the tokens that a rank holds of an activation.
+SequencePositions token_positions(const Program& program, RankId rank, const Tensor& activation);
 LocalShape local_shape(const Program& program, RankId rank, const Tensor& activation);
 
 struct BoundOp {
     const Program& program;
     RankId rank{};
     const KernelCall& call;
+    std::int32_t micro_batch = -1;  // of the slot
     // Each in the order of the op's operands.
     std::vector<BoundOperand> reads;
     std::vector<BoundOperand> writes;

@@ -184,7 +184,8 @@ Result<void> CollectiveOps::change_layout(const CollectiveCall& call,
                          from.tensor->global_shape,
                          from.tensor->layout,
                          to.tensor->layout,
-                         call.reduction},
+                         call.reduction,
+                         from.tensor->column_parts},
                         from.view,
                         to.view,
                         communicator_of(call));
@@ -323,7 +324,7 @@ Result<void> CollectiveOps::run_send_recv(const SendRecvCall& call, const BoundT
     bool receives = false;
     for (const SendRecvPart& part : call.parts) {
         const BoundOperand& operand = part.is_send ? *read++ : *write++;
-        const TensorView& view = operand.view;
+        const TensorView view = message_part(program_.mesh, rank_, operand.view, part.slice_axes);
         ORRERY_CHECK(view.size * size_bytes(view.dtype) == part.bytes.count());
         const RankId peer = program_.mesh.shifted(rank_, part.axis, part.delta);
         messages.push_back({.is_send = part.is_send,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu_kernels.h"
 
+#include <algorithm>
+
 #include "engine/check.h"
 #include "engine/device_scalars.h"
 #include "kernels/activation/activation_cpu.h"
-#include "kernels/attention/attention_cpu.h"
 #include "kernels/cross_entropy/cross_entropy_cpu.h"
 #include "kernels/embedding/embedding_cpu.h"
 #include "kernels/gemm/gemm.h"
@@ -13,6 +14,8 @@
 #include "kernels/residual/residual_cpu.h"
 #include "kernels/rmsnorm/rmsnorm_cpu.h"
 #include "kernels/rope/rope_cpu.h"
+#include "runtime/cpu_attention.h"
+#include "runtime/cpu_dropout.h"
 #include "runtime/cpu_step_end.h"
 #include "runtime/kernel_shapes.h"
 
@@ -20,6 +23,10 @@ namespace orrery {
 namespace {
 
 void run_gemm(const BoundOp& op) {
+    const auto is_part = [](const BoundOperand& operand) { return operand.part >= 0; };
+    if (std::ranges::any_of(op.reads, is_part) || std::ranges::any_of(op.writes, is_part)) {
+        return run_head_product(op);
+    }
     const auto [m, n, k] = std::array{op.call.dims[0], op.call.dims[1], op.call.dims[2]};
     const BoundOperand& a = op.reads[0];
     const BoundOperand& b = op.reads[1];
@@ -43,35 +50,6 @@ void run_gemm(const BoundOp& op) {
               a.view,
               c.view,
               epilogue);
-}
-
-void run_attention_forward(const BoundOp& op) {
-    const AttentionShape shape = attention_shape(op.call);
-    const TensorView qkv = op.reads[0].view;
-    cpu::attention_forward(shape,
-                           cpu::whole_sequence(shape),
-                           {.q = cpu::packed_query(shape, qkv),
-                            .k = cpu::packed_key(shape, qkv),
-                            .v = cpu::packed_value(shape, qkv),
-                            .output = op.writes[0].view,
-                            .log_sum_exp = op.writes[1].view});
-}
-
-void run_attention_backward(const BoundOp& op) {
-    const AttentionShape shape = attention_shape(op.call);
-    const TensorView qkv = op.reads[0].view;
-    const TensorView dqkv = op.writes[0].view;
-    cpu::attention_backward(shape,
-                            cpu::whole_sequence(shape),
-                            {.q = cpu::packed_query(shape, qkv),
-                             .k = cpu::packed_key(shape, qkv),
-                             .v = cpu::packed_value(shape, qkv),
-                             .output = op.reads[1].view,
-                             .log_sum_exp = op.reads[2].view,
-                             .doutput = op.reads[3].view,
-                             .dq = cpu::packed_query(shape, dqkv),
-                             .dk = cpu::packed_key(shape, dqkv),
-                             .dv = cpu::packed_value(shape, dqkv)});
 }
 
 void norm_forward(const BoundOp& op, const cpu::NormForward& operands) {
@@ -159,6 +137,12 @@ void run_activation(const BoundOp& op) {
 }
 
 void run_residual_add(const BoundOp& op) {
+    if (op.call.variant == 1) {
+        return run_bias_dropout_add(op);
+    }
+    if (op.writes.empty() && op.reads[0].tensor->parameter.empty()) {
+        return run_gradient_sum(op);
+    }
     if (op.writes.empty()) {
         const BoundOperand& x = op.accumulates[0];
         cpu::position_forward(position_shape(op, x), op.reads[0].view, x.view);
@@ -230,6 +214,14 @@ Runner runner_of(KernelKind kind) {
             return run_attention_forward;
         case KernelKind::attention_backward:
             return run_attention_backward;
+        case KernelKind::softmax_forward:
+            return run_softmax_forward;
+        case KernelKind::softmax_backward:
+            return run_softmax_backward;
+        case KernelKind::transpose:
+            return run_key_value_block;
+        case KernelKind::dropout:
+            return run_dropout;
         case KernelKind::layernorm_forward:
         case KernelKind::rmsnorm_forward:
             return run_norm_forward;
@@ -263,6 +255,10 @@ Runner runner_of(KernelKind kind) {
             return run_gradient_scale;
         case KernelKind::adamw:
             return run_adamw;
+        case KernelKind::lamb_update:
+            return run_lamb_update;
+        case KernelKind::lamb:
+            return run_lamb;
         default:
             return nullptr;
     }
@@ -274,13 +270,8 @@ std::string why_not_on_cpu(const KernelCall& call) {
     if (call.dtype != Dtype::fp32 && call.dtype != Dtype::bf16) {
         return "the CPU has no kernels for " + std::string{name(call.dtype)};
     }
-    if (call.kind == KernelKind::residual_add && call.variant == 1) {
-        return "dropout is not connected to the CPU kernels yet";
-    }
-    const bool batched = call.kind == KernelKind::gemm && call.dims[3] != 1;
-    if (batched || runner_of(call.kind) == nullptr) {
-        return std::string{name(call.kind)} + (batched ? " in batches" : "") +
-               " is not connected to the CPU kernels yet";
+    if (runner_of(call.kind) == nullptr) {
+        return std::string{name(call.kind)} + " is not connected to the CPU kernels yet";
     }
     return {};
 }

@@ -2,6 +2,7 @@
 #include "runtime/cpu_step_end.h"
 
 #include <cmath>
+#include <span>
 
 #include "engine/check.h"
 #include "kernels/optimizer/optimizer_cpu.h"
@@ -51,29 +52,89 @@ void run_gradient_scale(const BoundOp& op) {
     }
 }
 
-void run_adamw(const BoundOp& op) {
-    const cpu::OptimizerArguments arguments = optimizer_arguments(op.reads.back().view);
+namespace {
+
+// Calls work(i, arguments, tensors) for each tensor of an optimizer kernel, `gradients` and
+// `weights` its operands and `state` the moments and masters of all of them.
+template <class Work>
+void for_tensors(const BoundOp& op,
+                 std::span<const BoundOperand> gradients,
+                 std::span<const BoundOperand> weights,
+                 TensorView scalars,
+                 TensorView state,
+                 const Work& work) {
+    const cpu::OptimizerArguments arguments = optimizer_arguments(scalars);
     const std::int64_t elements = op.call.dims[0];
-    const TensorView state = op.accumulates[0].view;
     const bool has_master = op.call.dtype != Dtype::fp32;
     std::int64_t first = 0;
-    for (std::size_t i = 0; i < op.writes.size(); ++i) {
-        const BoundOperand& weight = op.writes[i];
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        const BoundOperand& weight = weights[i];
         const std::int64_t size = weight.view.size;
         const auto part = [&](std::int64_t section) {
             return slice(state, section * elements + first, size);
         };
         cpu::OptimizerArguments own = arguments;
         own.weight_decay = is_vector(*weight.tensor) ? 0.0f : arguments.weight_decay;
-        cpu::adamw(own,
-                   {.gradient = op.reads[i].view,
-                    .m = part(0),
-                    .v = part(1),
-                    .master = has_master ? part(2) : TensorView{},
-                    .parameter = weight.view});
+        work(i,
+             own,
+             cpu::OptimizerTensors{.gradient = gradients[i].view,
+                                   .m = part(0),
+                                   .v = part(1),
+                                   .master = has_master ? part(2) : TensorView{},
+                                   .parameter = weight.view});
         first += size;
     }
     ORRERY_CHECK(first <= elements);  // shards may be padded
+}
+
+}  // namespace
+
+// reads gradient … scalars, writes weight …, accumulates state.
+void run_adamw(const BoundOp& op) {
+    for_tensors(op,
+                op.reads,
+                op.writes,
+                op.reads.back().view,
+                op.accumulates[0].view,
+                [](std::size_t, const auto& arguments, const auto& tensors) {
+                    cpu::adamw(arguments, tensors);
+                });
+}
+
+// reads weight … scalars, writes norms, accumulates gradient … (becomes the update) state.
+void run_lamb_update(const BoundOp& op) {
+    const TensorView norms = op.writes[0].view;
+    const std::span weights = std::span{op.reads}.first(op.reads.size() - 1);
+    for_tensors(op,
+                op.accumulates,
+                weights,
+                op.reads.back().view,
+                op.accumulates.back().view,
+                [&](std::size_t i, const auto& arguments, const auto& tensors) {
+                    const cpu::LambNorms own =
+                        cpu::lamb_update(arguments, tensors, op.accumulates[i].view);
+                    const auto n = static_cast<std::int64_t>(2 * i);
+                    const bool counts = weights[i].counts;
+                    store(norms, n, counts ? static_cast<float>(own.weight) : 0.0f);
+                    store(norms, n + 1, counts ? static_cast<float>(own.update) : 0.0f);
+                });
+}
+
+// reads update … scalars norms, writes weight …, accumulates state.
+void run_lamb(const BoundOp& op) {
+    const TensorView norms = op.reads.back().view;
+    const TensorView scalars = op.reads[op.reads.size() - 2].view;
+    for_tensors(op,
+                op.reads,
+                op.writes,
+                scalars,
+                op.accumulates[0].view,
+                [&](std::size_t i, const auto& arguments, const auto& tensors) {
+                    const auto n = static_cast<std::int64_t>(2 * i);
+                    const cpu::LambNorms whole{.weight = static_cast<double>(load(norms, n)),
+                                               .update = static_cast<double>(load(norms, n + 1))};
+                    cpu::lamb_apply(arguments, whole, op.reads[i].view, tensors);
+                });
 }
 
 }  // namespace orrery

@@ -14,5 +14,7 @@ void run_gradient_accumulate(const BoundOp& op);
 void run_gradient_norm(const BoundOp& op);
 void run_gradient_scale(const BoundOp& op);
 void run_adamw(const BoundOp& op);
+void run_lamb_update(const BoundOp& op);
+void run_lamb(const BoundOp& op);
 
 }  // namespace orrery

@@ -66,6 +66,8 @@ public:
     Result<void> run_step() { return run(Walk::step); }
     // Only the forward passes: for evaluation. Weights and optimizer state stay as they are.
     Result<void> run_forward() { return run(Walk::forward); }
+    // The same of the first micro-batch.
+    Result<void> run_first_forward() { return run(Walk::first_forward); }
     // Brings the weights up to date where the Program does so only at the start of the next step.
     Result<void> gather_parameters() { return run(Walk::gather_parameters); }
 
@@ -83,7 +85,7 @@ protected:
 private:
     Result<void> run(Walk walk);
 
-    std::array<std::unique_ptr<LaunchPlan>, 3> plans_;  // by Walk, made when needed
+    std::array<std::unique_ptr<LaunchPlan>, 4> plans_;  // by Walk, made when needed
 };
 
 }  // namespace orrery

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "engine/device_scalars.h"
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
 
@@ -18,6 +21,7 @@ struct Sizes {
     std::vector<std::int64_t> reads;
     std::vector<std::int64_t> writes;
     std::vector<std::int64_t> accumulates;
+    bool in_parts = false;  // an operand is a column part of its tensor
 };
 
 Sizes sizes_of(const Program& program, const Op& op) {
@@ -30,6 +34,7 @@ Sizes sizes_of(const Program& program, const Op& op) {
          : operand.access == Access::write ? sizes.writes
                                            : sizes.accumulates)
             .push_back(elements);
+        sizes.in_parts = sizes.in_parts || operand.part >= 0;
     }
     return sizes;
 }
@@ -80,16 +85,69 @@ ExpectedSizes gemm_sizes(const KernelCall& call, const Sizes& sizes) {
     return e;
 }
 
-ExpectedSizes attention_sizes(const KernelCall& call) {
+ExpectedSizes attention_sizes(const KernelCall& call, const Sizes& sizes) {
     const AttentionShape s = attention_shape(call);
     const std::int64_t tokens = s.batch * s.seq_q;
     const std::int64_t context = tokens * s.heads * s.head_dim;
-    const std::int64_t qkv = tokens * (s.heads + 2 * s.kv_heads) * s.head_dim;
+    const std::int64_t block = 2 * tokens * s.kv_heads * s.head_dim;
+    const std::int64_t qkv = context + block;
     const std::int64_t statistics = tokens * s.heads;
+    ExpectedSizes e{.reads = {qkv},
+                    .writes = {context, statistics},
+                    .accumulates = {},
+                    .optional_reads = {kNumDeviceScalars}};
     if (call.kind == KernelKind::attention_forward) {
-        return {.reads = {qkv}, .writes = {context, statistics}, .accumulates = {}};
+        if (sizes.writes.empty()) {  // of a ring
+            e.reads.push_back(block);
+            std::swap(e.writes, e.accumulates);
+        }
+        return e;
     }
-    return {.reads = {qkv, context, statistics, context}, .writes = {qkv}, .accumulates = {}};
+    e.writes = {qkv};
+    if (sizes.writes.size() + sizes.accumulates.size() > 1) {
+        e.reads.push_back(block);
+        e.writes = {block};
+        (sizes.accumulates.empty() ? e.writes : e.accumulates).push_back(qkv);
+    }
+    e.reads.insert(e.reads.end(), {context, statistics, context});
+    return e;
+}
+
+ExpectedSizes softmax_sizes(const KernelCall& call) {
+    const std::int64_t scores = call.dims[0] * call.dims[1] * call.dims[2] * call.dims[3];
+    const bool drops = (call.variant & 2) != 0;
+    ExpectedSizes e{.reads = {scores}, .writes = {}, .accumulates = {}};
+    if (call.kind == KernelKind::softmax_forward) {
+        e.writes = drops ? Expected{scores, scores, scores} : Expected{scores};
+    } else {
+        e.accumulates = {scores};
+        e.reads = drops ? Expected{scores, scores} : Expected{scores};
+    }
+    if (drops) {
+        e.reads.push_back(kNumDeviceScalars);
+    }
+    return e;
+}
+
+// A product of all heads: what is not a column part of packed Q, K and V has the product's size.
+std::string check_head_product(const Program& program, const Op& op) {
+    const KernelCall& call = program.kernels[op.payload];
+    const auto [m, n, k, batch] =
+        std::array{call.dims[0], call.dims[1], call.dims[2], call.dims[3]};
+    const Expected expected{m * k * batch, k * n * batch, m * n * batch};
+    if (op.num_operands != expected.size()) {
+        return fmt::format("{} operands, not {}", op.num_operands, expected.size());
+    }
+    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+        const Operand& operand = program.operands[op.first_operand + i];
+        const Tensor& tensor = program.tensors[index(operand.tensor)];
+        const std::int64_t elements = tensor.bytes.count() / size_bytes(tensor.dtype);
+        const bool packed = operand.part >= 0 && tensor.column_parts.size() == 3;
+        if (packed ? elements < expected[i] : elements != expected[i]) {
+            return fmt::format("operand {} has {} elements, not {}", i, elements, expected[i]);
+        }
+    }
+    return {};
 }
 
 ExpectedSizes norm_sizes(const KernelCall& call) {
@@ -137,14 +195,29 @@ std::int64_t rows_of(const std::vector<std::int64_t>& sizes, std::int64_t width)
 ExpectedSizes residual_sizes(const KernelCall& call, const Sizes& sizes) {
     const std::int64_t width = call.dims[1];
     const std::int64_t x = call.dims[0] * width;
+    if (call.variant == 1) {
+        ExpectedSizes e{.reads = {x, x}, .writes = {x, x}, .accumulates = {}};
+        for (std::size_t biases = 3; biases < sizes.reads.size(); ++biases) {
+            e.reads.push_back(width);
+        }
+        e.reads.push_back(kNumDeviceScalars);
+        return e;
+    }
+    if (sizes.writes.empty() && !sizes.accumulates.empty() && sizes.accumulates[0] > x) {
+        return {.reads = {x, x}, .writes = {}, .accumulates = {sizes.accumulates[0]}};
+    }
     if (sizes.writes.empty()) {
         return {.reads = {rows_of(sizes.reads, width)}, .writes = {}, .accumulates = {x}};
     }
-    return {.reads = {x, x},
-            .writes = {x},
-            .accumulates = {},
-            .optional_reads = {width, width},
-            .optional_writes = {x}};
+    return {.reads = {x, x}, .writes = {x}, .accumulates = {}, .optional_reads = {width, width}};
+}
+
+ExpectedSizes dropout_sizes(const KernelCall& call, const Sizes& sizes) {
+    const std::int64_t x = call.dims[0] * call.dims[1];
+    if (sizes.accumulates.empty()) {
+        return {.reads = {x, x, kNumDeviceScalars}, .writes = {x}, .accumulates = {}};
+    }
+    return {.reads = {kNumDeviceScalars}, .writes = {x}, .accumulates = {x}};
 }
 
 ExpectedSizes embedding_sizes(const KernelCall& call) {
@@ -210,14 +283,21 @@ std::string check_step_end(const KernelCall& call, const Sizes& sizes) {
         default:
             break;
     }
+    if (call.kind == KernelKind::lamb_update) {
+        const bool fits =
+            sizes.reads.size() == sizes.accumulates.size() &&
+            sizes.writes == Expected{2 * static_cast<std::int64_t>(sizes.reads.size() - 1)};
+        return fits ? "" : "two norms for each weight and its gradient are due";
+    }
+    const std::size_t others = call.kind == KernelKind::lamb ? 2 : 1;  // scalars, norms
     const std::int64_t states = call.dtype == Dtype::fp32 ? 2 : 3;
-    if (sizes.reads.size() != sizes.writes.size() + 1) {
+    if (sizes.reads.size() != sizes.writes.size() + others) {
         return "as many gradients as weights and the scalars are due";
     }
     if (sizes.accumulates != Expected{states * n}) {
         return "the optimizer's state has another size";
     }
-    const std::string gradients = less("gradients", sum(sizes.reads, 1));
+    const std::string gradients = less("gradients", sum(sizes.reads, others));
     return gradients.empty() ? less("weights", sum(sizes.writes)) : gradients;
 }
 
@@ -228,7 +308,16 @@ std::optional<ExpectedSizes> expected_sizes(const KernelCall& call, const Sizes&
             return gemm_sizes(call, sizes);
         case KernelKind::attention_forward:
         case KernelKind::attention_backward:
-            return attention_sizes(call);
+            return attention_sizes(call, sizes);
+        case KernelKind::softmax_forward:
+        case KernelKind::softmax_backward:
+            return softmax_sizes(call);
+        case KernelKind::dropout:
+            return dropout_sizes(call, sizes);
+        case KernelKind::transpose:
+            return ExpectedSizes{.reads = {sizes.reads.empty() ? 0 : std::max(sizes.reads[0], x)},
+                                 .writes = {x},
+                                 .accumulates = {}};
         case KernelKind::layernorm_forward:
         case KernelKind::layernorm_backward:
         case KernelKind::rmsnorm_forward:
@@ -268,6 +357,7 @@ std::string check_kernel_operands(const Program& program, const Op& op) {
         case KernelKind::gradient_norm:
         case KernelKind::gradient_scale:
         case KernelKind::adamw:
+        case KernelKind::lamb_update:
         case KernelKind::lamb:
             return check_step_end(call, sizes);
         case KernelKind::rope: {
@@ -277,6 +367,12 @@ std::string check_kernel_operands(const Program& program, const Op& op) {
         }
         default:
             break;
+    }
+    if (sizes.in_parts) {
+        return check_head_product(program, op);
+    }
+    if (call.kind == KernelKind::gemm && call.dims[3] != 1) {
+        return "products in batches are those of attention's heads";
     }
     const std::optional<ExpectedSizes> expected = expected_sizes(call, sizes);
     return expected ? compare(sizes, *expected) : std::string{};

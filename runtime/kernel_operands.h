@@ -3,9 +3,17 @@
 // the transpose of an operand that is marked `transposed`; [ ] may be absent; … are several.
 //
 //   kind                    reads                                writes               accumulates
-//   gemm                    A B [bias]                           C                    or C (C +=
-//   AB) attention_forward       qkv                                  context lse          -
-//   attention_backward      qkv context lse dcontext             dqkv                 -
+//   gemm                    A B [bias]                           C                    or C (+= A B)
+//     of all heads          A B, parts of qkv or not             C, part or not       -
+//   attention_forward       qkv [scalars]                        context lse          -
+//     step of a ring        qkv block [scalars]                  -                    context lse
+//   attention_backward      qkv context lse dcontext [scalars]   dqkv                 -
+//     step of a ring        qkv block context lse dcontext
+//                           [scalars]                            dblock (first: dqkv) dqkv
+//                           (queries)
+//   softmax_forward         scores [scalars]                     p [mask dropped]     -
+//   softmax_backward        p [mask scalars]                     -                    gradient
+//   transpose               qkv                                  block                -
 //   layernorm_, rmsnorm_
 //     forward               x weight                             y                    -
 //     forward, fused        residual branch weight [bias …]      y sum                -
@@ -13,10 +21,14 @@
 //   rope                    -                                    -                    qkv (T: back)
 //   gelu_, swiglu_forward   x                                    y                    -
 //   gelu_, swiglu_backward  dy x                                 dx                   -
-//   residual_add            a b [bias …]                         sum [mask]           -
+//   residual_add            a b [bias …]                         sum                  -
+//     with dropout          a b [bias …] scalars                 sum mask             -
 //     of positions          table                                -                    x
-//   bias_gradient           dy                                   -                    dbias or
-//   dtable embedding_forward       tokens table                         rows                 -
+//     of gradients          dblock …                             -                    dblock, dqkv
+//   dropout                 scalars                              mask                 x
+//     backward              dy mask scalars                      dx                   -
+//   bias_gradient           dy                                   -                    dbias, dtable
+//   embedding_forward       tokens table                         rows                 -
 //   embedding_backward      tokens drows                         -                    dtable
 //   cross_entropy_forward   logits labels                        max sum target [p]   -
 //     mean (vocab 1)        labels max sum target scalars        -                    loss
@@ -25,13 +37,18 @@
 //   gradient_accumulate     gradient                             -                    sum
 //   gradient_norm           gradient …                           squared norm         -
 //   gradient_scale          squared norm, scalars                -                    gradient …
-//   adamw, lamb             gradient … scalars                   weight …             state
+//   adamw                   gradient … scalars                   weight …             state
+//   lamb_update             weight … scalars                     norms                gradient …,
+//                                                                                     state
+//   lamb                    update … scalars norms               weight …             state
 //   cast                    x                                    y                    -
 //
 // Activations are (sequence, batch, width), row-major; qkv is packed: query heads, key heads, value
-// heads. The weight of a norm is gamma, then (LayerNorm) beta. A gated activation's x is gate, then
-// up. max, sum, target: fp32 for each token. The optimizer's state is m of all tensors, v of all
-// tensors and, unless weights are fp32, their fp32 masters.
+// heads; a block of a ring: key heads, value heads. Scores and what is made of them are (sequence,
+// batch, heads x keys). The weight of a norm is gamma, then (LayerNorm) beta. A gated activation's
+// x is gate, then up. max, sum, target: fp32 for each token. Masks are bytes, 1 where kept. Scalars
+// stand with attention, softmax and residual_add where the model has dropout. The optimizer's state
+// is m of all tensors, v of all tensors and, unless weights are fp32, their fp32 masters.
 #pragma once
 
 #include <string>

@@ -217,6 +217,8 @@ bool takes_part(const Program& program, const Slot& slot, Walk walk) {
         case Walk::forward:
             return slot.pass == Pass::forward || slot.pass == Pass::parameter_sync ||
                    carries_activations(program, slot);
+        case Walk::first_forward:
+            return slot.micro_batch <= 0 && takes_part(program, slot, Walk::forward);
         case Walk::gather_parameters:
             return slot.pass == Pass::parameter_sync;
     }

@@ -33,6 +33,7 @@ struct Launch {
 enum class Walk : std::uint8_t {
     step,
     forward,            // evaluation: forward passes and what carries activations
+    first_forward,      // of the first micro-batch only
     gather_parameters,  // what brings the weights up to date at the begin of a step
 };
 bool takes_part(const Program& program, const Slot& slot, Walk walk);

@@ -84,7 +84,11 @@ void ParameterShards::find_gradients(const Role& role, RankId rank) {
         for (const Op& op : program_.segment_of(slot).ops) {
             const OperandLists lists = operands_of(program_, op);
             if (op.kind == OpKind::collective && slot.pass == Pass::optimizer) {
-                norm_axes = program_.groups[index(program_.collectives[op.payload].group)].axes;
+                // That of the norm comes first, and spans all axes of any other.
+                norm_axes =
+                    norm_axes != 0
+                        ? norm_axes
+                        : program_.groups[index(program_.collectives[op.payload].group)].axes;
             } else if (op.kind == OpKind::collective && slot.pass == Pass::gradient_sync) {
                 const Group& group = program_.groups[index(program_.collectives[op.payload].group)];
                 const bool copy =
@@ -110,11 +114,9 @@ void ParameterShards::find_gradients(const Role& role, RankId rank) {
     }
 }
 
-// Whether no rank with smaller coordinates in the norm's group has the same elements. Stages
-// differ, and so do the parts of those who share the optimizer's work.
-bool ParameterShards::counts(const Tensor& weight, RankId rank, std::uint32_t norm_axes) const {
+bool ParameterShards::counts(const Tensor& weight, RankId rank, std::uint32_t axes) const {
     for (std::uint32_t axis = 0; axis < weight.layout.size(); ++axis) {
-        const bool copied = (norm_axes >> axis & 1u) != 0 && axis != program_.role_axis &&
+        const bool copied = (axes >> axis & 1u) != 0 && axis != program_.role_axis &&
                             (gather_axes_ >> axis & 1u) == 0 &&
                             weight.layout[axis].placement != Placement::shard;
         if (copied && program_.mesh.coordinate(rank, axis) != 0) {

@@ -33,6 +33,9 @@ public:
     // has the very same elements: copies along a mesh axis count where their coordinate is 0, and
     // the tied embedding's copy on another pipeline stage does not count.
     ElementRange own_in_norm(TensorId gradient) const;
+    // Whether no rank with smaller coordinates along these mesh axes has the same elements of a
+    // weight as `rank`. Stages differ, and so do the parts of those who share the optimizer's work.
+    bool counts(const Tensor& weight, RankId rank, std::uint32_t axes) const;
     // Under ZeRO 3 a tensor that persists is itself a shard: which of the rank-local elements of
     // the parameter it holds (the rest of it is padding). Of any other tensor all of them.
     ElementRange stored(TensorId weight) const;
@@ -44,7 +47,6 @@ private:
     };
     void find_gathers(const Role& role, RankId rank);
     void find_gradients(const Role& role, RankId rank);
-    bool counts(const Tensor& weight, RankId rank, std::uint32_t norm_axes) const;
 
     const Program& program_;
     std::map<TensorId, Place> places_;

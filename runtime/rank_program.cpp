@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include "models/layout.h"
+
 namespace orrery {
 
 RankProgram::RankProgram(const Program& program, RankId rank)
@@ -34,13 +36,15 @@ TensorView RankProgram::operand(std::uint32_t slot, TensorId tensor) const {
 BoundOperand RankProgram::bind(std::uint32_t slot, const Operand& operand) const {
     return {.view = this->operand(slot, operand.tensor),
             .tensor = &program_.tensors[index(operand.tensor)],
-            .transposed = operand.transposed};
+            .transposed = operand.transposed,
+            .part = operand.part};
 }
 
 BoundOp RankProgram::bind_kernel(std::uint32_t slot, const Op& op) const {
     BoundOp bound{.program = program_,
                   .rank = rank_,
                   .call = program_.kernels[op.payload],
+                  .micro_batch = role_.slots[slot].micro_batch,
                   .reads = {},
                   .writes = {},
                   .accumulates = {}};
@@ -56,6 +60,16 @@ BoundOp RankProgram::bind_kernel(std::uint32_t slot, const Op& op) const {
             const ElementRange own =
                 norm ? shards_.own_in_norm(operand.tensor) : shards_.own(operand.tensor);
             list.back().view = slice(list.back().view, own.first, own.count);
+        }
+    }
+    if (bound.call.kind == KernelKind::lamb_update) {
+        const Layout& norms = bound.writes.front().tensor->layout;
+        std::uint32_t axes = 0;  // that they are summed over
+        for (std::uint32_t axis = 0; axis < norms.size(); ++axis) {
+            axes |= norms[axis] == partial() ? 1u << axis : 0u;
+        }
+        for (BoundOperand& weight : bound.reads) {
+            weight.counts = shards_.counts(*weight.tensor, rank_, axes);
         }
     }
     return bound;

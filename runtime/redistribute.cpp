@@ -9,46 +9,94 @@
 namespace orrery {
 namespace {
 
-using Block = std::vector<DimensionRange>;  // by dimension, in global indices
+// What a rank holds in global indices: a range of every dimension but the last, of which it holds
+// several, in ascending order.
+struct Block {
+    std::vector<DimensionRange> rows;
+    std::vector<DimensionRange> columns;
+
+    std::int64_t num_rows() const {
+        std::int64_t count = 1;
+        for (const DimensionRange& range : rows) {
+            count *= range.count;
+        }
+        return count;
+    }
+    std::int64_t width() const {
+        std::int64_t count = 0;
+        for (const DimensionRange& range : columns) {
+            count += range.count;
+        }
+        return count;
+    }
+};
 
 Block block_of(const Redistribution& r, const Layout& layout, RankId rank) {
     Block block;
-    for (std::size_t dim = 0; dim < r.shape.size(); ++dim) {
-        block.push_back(local_range(r.shape[dim], static_cast<int>(dim), layout, r.mesh, rank));
+    const std::size_t last = r.shape.size() - 1;
+    const auto range_of = [&](std::int64_t extent, std::size_t dim) {
+        return local_range(extent, static_cast<int>(dim), layout, r.mesh, rank);
+    };
+    for (std::size_t dim = 0; dim < last; ++dim) {
+        block.rows.push_back(range_of(r.shape[dim], dim));
+    }
+    if (r.column_parts.empty()) {
+        block.columns = {range_of(r.shape[last], last)};
+    }
+    std::int64_t first = 0;
+    for (const std::int64_t part : r.column_parts) {
+        const DimensionRange own = range_of(part, last);
+        block.columns.push_back({first + own.first, own.count});
+        first += part;
     }
     return block;
 }
 
-std::int64_t elements_of(const Block& block) {
-    std::int64_t elements = 1;
-    for (const DimensionRange& range : block) {
-        elements *= range.count;
-    }
-    return elements;
+DimensionRange common(const DimensionRange& a, const DimensionRange& b) {
+    const std::int64_t first = std::max(a.first, b.first);
+    const std::int64_t end = std::min(a.first + a.count, b.first + b.count);
+    return {first, std::max<std::int64_t>(0, end - first)};
 }
 
 Block intersection(const Block& a, const Block& b) {
-    Block common;
-    for (std::size_t dim = 0; dim < a.size(); ++dim) {
-        const std::int64_t first = std::max(a[dim].first, b[dim].first);
-        const std::int64_t end = std::min(a[dim].first + a[dim].count, b[dim].first + b[dim].count);
-        common.push_back({first, std::max<std::int64_t>(0, end - first)});
+    Block both;
+    for (std::size_t dim = 0; dim < a.rows.size(); ++dim) {
+        both.rows.push_back(common(a.rows[dim], b.rows[dim]));
     }
-    return common;
+    for (const DimensionRange& x : a.columns) {
+        for (const DimensionRange& y : b.columns) {
+            if (const DimensionRange columns = common(x, y); columns.count > 0) {
+                both.columns.push_back(columns);
+            }
+        }
+    }
+    return both;
 }
 
-// The position of the first element of row `row` of `part` in the row-major `whole`.
-std::int64_t row_position(const Block& whole, const Block& part, std::int64_t row) {
-    const std::size_t last = whole.size() - 1;
-    std::int64_t position = part[last].first - whole[last].first;
-    std::int64_t stride = whole[last].count;
-    for (std::size_t dim = last; dim-- > 0;) {
-        const std::int64_t index = row % part[dim].count;
-        row /= part[dim].count;
-        position += (part[dim].first - whole[dim].first + index) * stride;
-        stride *= whole[dim].count;
+// The number in `whole` of row `row` of `part`.
+std::int64_t row_in(const Block& whole, const Block& part, std::int64_t row) {
+    std::int64_t position = 0;
+    std::int64_t stride = 1;
+    for (std::size_t dim = whole.rows.size(); dim-- > 0;) {
+        const std::int64_t index = row % part.rows[dim].count;
+        row /= part.rows[dim].count;
+        position += (part.rows[dim].first - whole.rows[dim].first + index) * stride;
+        stride *= whole.rows[dim].count;
     }
     return position;
+}
+
+// Where a range of columns begins in the rows of `whole`, which has all of it.
+std::int64_t column_in(const Block& whole, const DimensionRange& columns) {
+    std::int64_t position = 0;
+    for (const DimensionRange& range : whole.columns) {
+        if (common(range, columns).count == columns.count) {
+            return position + columns.first - range.first;
+        }
+        position += range.count;
+    }
+    ORRERY_CHECK(false);
+    return 0;
 }
 
 // Copies the elements of `part` between two row-major blocks that contain it.
@@ -58,15 +106,17 @@ void copy_part(const Block& part,
                const Block& target_block,
                std::byte* target,
                std::int64_t element) {
-    const std::int64_t width = part.back().count;
-    const std::int64_t elements = elements_of(part);
-    if (elements == 0) {
-        return;
-    }
-    for (std::int64_t row = 0; row < elements / width; ++row) {
-        std::memcpy(target + row_position(target_block, part, row) * element,
-                    source + row_position(source_block, part, row) * element,
-                    static_cast<std::size_t>(width * element));
+    const std::int64_t rows = part.num_rows();
+    for (const DimensionRange& columns : part.columns) {
+        const std::int64_t from = column_in(source_block, columns);
+        const std::int64_t to = column_in(target_block, columns);
+        for (std::int64_t row = 0; row < rows; ++row) {
+            const std::int64_t s = row_in(source_block, part, row) * source_block.width() + from;
+            const std::int64_t t = row_in(target_block, part, row) * target_block.width() + to;
+            std::memcpy(target + t * element,
+                        source + s * element,
+                        static_cast<std::size_t>(columns.count * element));
+        }
     }
 }
 
@@ -148,14 +198,28 @@ Result<void> exchange(const Redistribution& r,
 DimensionRange local_range(
     std::int64_t extent, int dim, const Layout& layout, const Mesh& mesh, RankId rank) {
     DimensionRange range{0, extent};
-    for (std::uint32_t axis = static_cast<std::uint32_t>(layout.size()); axis-- > 0;) {
-        if (layout[axis] == sharded(dim)) {
+    const auto axes = static_cast<std::uint32_t>(layout.size());
+    for (std::uint32_t i = 0; i < axes; ++i) {
+        const std::uint32_t axis = earlier_axis_cuts_first(dim) ? i : axes - 1 - i;
+        if (layout[axis].placement == Placement::shard && layout[axis].dim == dim) {
             const std::int64_t size = mesh.size(axis);
             range.count = (range.count + size - 1) / size;
-            range.first += range.count * mesh.coordinate(rank, axis);
+            range.first +=
+                range.count * ((mesh.coordinate(rank, axis) + layout[axis].shift) % size);
         }
     }
     return range;
+}
+
+TensorView message_part(const Mesh& mesh, RankId rank, TensorView whole, std::uint32_t slice_axes) {
+    DimensionRange range{0, whole.size};
+    for (auto axis = static_cast<std::uint32_t>(mesh.axes().size()); axis-- > 0;) {
+        if ((slice_axes >> axis & 1u) != 0) {
+            range.count /= mesh.size(axis);
+            range.first += range.count * mesh.coordinate(rank, axis);
+        }
+    }
+    return slice(whole, range.first, range.count);
 }
 
 std::string why_not_redistribute(const Redistribution& r) {
@@ -166,8 +230,15 @@ std::string why_not_redistribute(const Redistribution& r) {
             if (!moves || placement.placement != Placement::shard) {
                 continue;
             }
-            for (std::uint32_t finer = 0; finer < axis; ++finer) {
-                if ((r.step.axes >> finer & 1u) == 0 && (*layout)[finer] == placement) {
+            if (placement.mirrored || placement.shift != 0) {
+                return "a dimension in mirrored or shifted pieces does not move";
+            }
+            for (std::uint32_t other = 0; other < r.from.size(); ++other) {
+                const bool finer =
+                    earlier_axis_cuts_first(placement.dim) ? other > axis : other < axis;
+                const bool same = (*layout)[other].placement == Placement::shard &&
+                                  (*layout)[other].dim == placement.dim;
+                if (finer && same && (r.step.axes >> other & 1u) == 0) {
                     return "an axis that stays cuts a dimension finer than one that moves";
                 }
             }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes one step of a layout transition (models/layout.h): a collective that turns the part of a
 // tensor that a rank holds under one layout into its part under another. Local parts are row-major
-// blocks. Of several mesh axes that shard the same dimension the later one cuts first, so that what
-// the earlier ones hold is together (sequence parallelism inside context parallelism); extents that
-// do not divide are padded at the end (local_extent rounds up).
+// blocks; a width of several column parts is cut part by part. Which of several mesh axes that
+// shard the same dimension cuts first stands in models/layout.h. Extents that do not divide are
+// padded at the end (local_extent rounds up). A dimension's indices are those of the tensor as it
+// is cut: of an axis with mirrored pieces the pieces of coordinate 0, then those of coordinate 1,
+// ….
 #pragma once
 
 #include <span>
@@ -23,6 +25,10 @@ struct DimensionRange {
 DimensionRange local_range(
     std::int64_t extent, int dim, const Layout& layout, const Mesh& mesh, RankId rank);
 
+// Of a tensor that is replicated along some mesh axes, what a message leaves to this rank
+// (SendRecvPart::slice_axes).
+TensorView message_part(const Mesh& mesh, RankId rank, TensorView whole, std::uint32_t slice_axes);
+
 struct Redistribution {
     const Mesh& mesh;
     RankId rank{};
@@ -32,6 +38,7 @@ struct Redistribution {
     const Layout& from;
     const Layout& to;  // as `from` but along step.axes
     Reduction reduction = Reduction::sum;
+    std::span<const std::int64_t> column_parts{};  // of the last dimension; empty: one
 };
 
 // Why the step can't be executed, or empty: an axis outside the step cuts a dimension finer than

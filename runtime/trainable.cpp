@@ -29,11 +29,6 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.tp_comm_overlap",
             "training can't overlap products with their communication",
             "false");
-    require(plan.context_parallel_size == 1,
-            "plan.context_parallel_size",
-            "training has no context parallelism yet",
-            "1");
-    require(model.dropout == 0, "model.dropout", "training has no dropout yet", "0");
     require(model.position_embedding != PositionEmbedding::rope || model.kv_channels % 2 == 0,
             "model.kv_channels",
             "rotary embedding needs an even head size",
@@ -46,14 +41,10 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.gradient_dtype",
             "the CPU has no fp16 gradients",
             "fp32");
-    require(plan.optimizer == Optimizer::adam,
-            "plan.optimizer",
-            "training has only Adam so far",
-            "adam");
-    require(plan.attention_kernel != AttentionKernel::unfused,
-            "plan.attention_kernel",
-            "unfused attention can't be trained yet",
-            "flash_2");
+    require(plan.optimizer == Optimizer::adam || plan.gradient_dtype == Dtype::fp32,
+            "plan.gradient_dtype",
+            "LAMB writes its update in the place of the gradients, which must be fp32 for that",
+            "fp32");
     require(plan.fused_cross_entropy,
             "plan.fused_cross_entropy",
             "the loss can only be trained fused",

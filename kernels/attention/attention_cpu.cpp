@@ -32,6 +32,12 @@ std::int64_t query_columns(const AttentionShape& s) {
     return s.heads * s.head_dim;
 }
 
+void multiply(std::span<float> row, const std::vector<float>& factors) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        row[i] *= factors[i];
+    }
+}
+
 // The local keys that a local query sees.
 Range visible_keys(const AttentionShape& shape,
                    const AttentionPositions& positions,
@@ -134,6 +140,28 @@ public:
             work(query, row.subspan(extent(first), extent(end - first)));
         }
     }
+    // What dropout makes of each visible probability: 0 or 1 / (1 - rate) times it.
+    std::vector<float> dropout_factors(const AttentionDropout& dropout,
+                                       Head head,
+                                       std::int64_t query) const {
+        const Range seen = visible_keys(shape_, positions_, query);
+        const std::int64_t row = positions_.query.of(query) * shape_.batch + head.batch;
+        const std::int64_t first =
+            (row * dropout.all_heads + dropout.first_head + head.index) * dropout.sequence;
+        const float kept = 1.0f / (1.0f - dropout.rate);
+        std::vector<float> factors;
+        RandomWords words{dropout.key, first};
+        std::int64_t next = 0;  // position that `words` yields next
+        for (std::int64_t key = seen.first; key < seen.end; ++key) {
+            if (const std::int64_t position = positions_.key.of(key); position != next) {
+                words = RandomWords{dropout.key, first + position};
+                next = position;
+            }
+            factors.push_back(uniform(words()) >= dropout.rate ? kept : 0.0f);
+            ++next;
+        }
+        return factors;
+    }
 
 private:
     const AttentionShape& shape_;
@@ -186,6 +214,9 @@ void forward_block(const AttentionShape& shape,
         const std::size_t i = extent(query - queries.first);
         maxima[i] = maximum(visible);
         sums[i] = exponentials(visible, maxima[i]);
+        if (operands.dropout.rate > 0) {
+            multiply(visible, products.dropout_factors(operands.dropout, head, query));
+        }
     });
     const HeadRows v = products.rows(operands.v, key_head, keys.first);
     std::vector<float> output(extent(queries.count(), shape.head_dim));
@@ -238,8 +269,15 @@ public:
             exponentials(visible,
                          load(operands_.log_sum_exp, products_.statistics_element(head, query)));
         });
-        add_transposed_product(p, dout, queries, keys, sums.value);
         products_.product(dout, v, queries, keys, 1.0f, dscores_);
+        if (operands_.dropout.rate > 0) {
+            std::vector<float> dropped = p;
+            drop(head, queries, keys, dropped);
+            drop(head, queries, keys, dscores_);
+            add_transposed_product(dropped, dout, queries, keys, sums.value);
+        } else {
+            add_transposed_product(p, dout, queries, keys, sums.value);
+        }
         score_gradient(head, queries, keys, p);
         add_transposed_product(dscores_, q, queries, keys, sums.key);
         const std::int64_t first =
@@ -256,6 +294,11 @@ public:
     }
 
 private:
+    void drop(Head head, Range queries, Range keys, std::vector<float>& block) const {
+        products_.for_rows(queries, keys, block, [&](std::int64_t query, std::span<float> visible) {
+            multiply(visible, products_.dropout_factors(operands_.dropout, head, query));
+        });
+    }
     // dscores = p (dP - delta) scale, of which it holds dP.
     void score_gradient(Head head, Range queries, Range keys, const std::vector<float>& p) {
         std::vector<float> output(extent(shape_.head_dim));

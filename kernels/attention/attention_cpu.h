@@ -20,6 +20,7 @@
 
 #include "kernels/attention/attention.h"
 #include "kernels/attention/token_columns.h"
+#include "kernels/random.h"
 #include "kernels/sequence_positions.h"
 #include "kernels/tensor_view.h"
 
@@ -33,6 +34,17 @@ struct AttentionPositions {
 // Positions of a whole sequence on one rank, aligned at the end as the descriptor says.
 AttentionPositions whole_sequence(const AttentionShape& shape);
 
+// Dropout of the probabilities, after the softmax: kept ones are divided by 1 - rate. The random
+// word of a probability goes by its place in the whole tensor [sequence, batch, all_heads,
+// sequence], as that of a stored mask's element does: neither sharding nor kernel changes it.
+struct AttentionDropout {
+    RandomKey key;
+    float rate = 0.0f;
+    std::int64_t first_head = 0;  // of this rank's
+    std::int64_t all_heads = 0;
+    std::int64_t sequence = 0;
+};
+
 struct AttentionForward {
     ConstTokenColumns q;
     ConstTokenColumns k;
@@ -40,6 +52,7 @@ struct AttentionForward {
     TensorView output;       // [seq_q, batch, heads, head_dim]
     TensorView log_sum_exp;  // fp32 [seq_q, batch, heads]; -infinity where no key is visible
     bool merge = false;      // combine with what output and log_sum_exp hold of earlier blocks
+    AttentionDropout dropout{};
 };
 void attention_forward(const AttentionShape& shape,
                        const AttentionPositions& positions,
@@ -59,6 +72,7 @@ struct AttentionBackward {
     TokenColumns dv;
     bool accumulate_dq = false;  // add to dq instead of writing it
     bool accumulate_dkv = false;
+    AttentionDropout dropout{};
 };
 void attention_backward(const AttentionShape& shape,
                         const AttentionPositions& positions,

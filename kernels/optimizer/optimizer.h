@@ -3,8 +3,8 @@
 // States m and v and the master copy are fp32. Bytes a parameter with bf16 parameters and fp32
 // gradients: AdamW 4 + 8 + 8 + 8 + 2 = 30 (gradient read; m, v, master read and written; parameter
 // written). fp32 parameters are their own master.
-//   dims = {n}; dtype = of the parameters (adamw, lamb) or gradients; variant of adamw and lamb =
-//   dtype of the gradients, of gradient_accumulate = dtype of the sum.
+//   dims = {n}; dtype = of the parameters (adamw, lamb_update, lamb) or gradients; variant of those
+//   three = dtype of the gradients, of gradient_accumulate = dtype of the sum.
 #pragma once
 
 #include "kernels/memory_bound.h"
@@ -26,18 +26,30 @@ inline KernelCall adamw(std::int64_t n,
                              n * (size_bytes(gradient) + 24 + parameter_copy_size(parameter)));
 }
 
-// Stage 1 reads gradient and master, updates m and v, writes the update; the norms read master and
-// update; stage 2 reads the update, updates master and parameter (You et al., arXiv 1904.00962).
+// LAMB (You et al., arXiv 1904.00962) in two kernels, with the sum of the norms over the ranks that
+// share a tensor between them. First: gradient and master read, m and v updated, the update written
+// where the gradient was; the norms read master and update.
+inline KernelCall lamb_update(std::int64_t n,
+                              Dtype parameter = Dtype::bf16,
+                              Dtype gradient = Dtype::fp32) {
+    return memory_bound_call(KernelKind::lamb_update,
+                             parameter,
+                             static_cast<int>(gradient),
+                             {n},
+                             18.0 * static_cast<double>(n),
+                             n * (size_bytes(gradient) + 24 + 8));
+}
+
+// Second: the update read, master and parameter updated.
 inline KernelCall lamb(std::int64_t n,
                        Dtype parameter = Dtype::bf16,
                        Dtype gradient = Dtype::fp32) {
-    return memory_bound_call(
-        KernelKind::lamb,
-        parameter,
-        static_cast<int>(gradient),
-        {n},
-        20.0 * static_cast<double>(n),
-        n * (size_bytes(gradient) + 24 + 8 + 12 + parameter_copy_size(parameter)));
+    return memory_bound_call(KernelKind::lamb,
+                             parameter,
+                             static_cast<int>(gradient),
+                             {n},
+                             2.0 * static_cast<double>(n),
+                             n * (12 + parameter_copy_size(parameter)));
 }
 
 // sum += gradient, kept in `sum` precision.

@@ -2,8 +2,9 @@
 // The middle of unfused attention: scale, mask and softmax of the stored scores, in one kernel
 // (Megatron-LM's masked_softmax_fusion) or one kernel a step, with optional dropout of the
 // probabilities. Nothing that the mask hides is skipped.
-//   dims = {batch, heads, seq_q, seq_kv}; dtype = of the scores;
-//   variant = causal + 2 * dropout + 4 * unfused_steps.
+//   dims = {batch, heads, seq_q, seq_kv, head_dim, window}, the last two what scale and mask are
+//   made of (0: not said; they cost nothing); dtype = of the scores; variant = causal + 2 * dropout
+//   + 4 * unfused_steps.
 #pragma once
 
 #include "kernels/memory_bound.h"
@@ -17,6 +18,8 @@ struct SoftmaxShape {
     std::int64_t seq_kv = 0;
     bool causal = true;
     bool dropout = false;
+    std::int64_t head_dim = 0;   // scores are scaled by 1 / sqrt(head_dim)
+    std::int64_t window = 0;     // as in kernels/attention/attention.h
     bool unfused_steps = false;  // scale, mask (if causal) and softmax as kernels of their own
     bool operator==(const SoftmaxShape&) const = default;
 };
@@ -35,7 +38,7 @@ inline KernelCall softmax_call(KernelKind kind,
         kind,
         dtype,
         (shape.causal ? 1 : 0) + (shape.dropout ? 2 : 0) + (shape.unfused_steps ? 4 : 0),
-        {shape.batch, shape.heads, shape.seq_q, shape.seq_kv},
+        {shape.batch, shape.heads, shape.seq_q, shape.seq_kv, shape.head_dim, shape.window},
         flop_per_score * element_count(rows, shape.seq_kv),
         rows * shape.seq_kv * bytes_per_score);
 }

@@ -96,7 +96,8 @@ public:
         auto read = operands.reads.begin();
         auto write = operands.writes.begin();
         for (const SendRecvPart& part : call.parts) {
-            const TensorView view = part.is_send ? (read++)->view : (write++)->view;
+            const TensorView whole = part.is_send ? (read++)->view : (write++)->view;
+            const TensorView view = message_part(program_.mesh, rank_, whole, part.slice_axes);
             join(members_of(program_, rank_, part));
             const RankId peer = program_.mesh.shifted(rank_, part.axis, part.delta);
             add({.function = part.is_send ? NcclFunction::send : NcclFunction::recv,

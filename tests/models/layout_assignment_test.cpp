@@ -59,9 +59,11 @@ TEST(LayoutAssignment, PutsEachParallelismOnItsOwnDimension) {
                                                .data_parallel_size = 2,
                                                .sequence_parallel = true});
     EXPECT_EQ(a.residual,
-              (Layout{sharded(kSequence), sharded(kSequence), sharded(kBatch), replicated()}));
+              (Layout{
+                  sharded(kSequence), sharded_mirrored(kSequence), sharded(kBatch), replicated()}));
     EXPECT_EQ(a.query,
-              (Layout{sharded(kWidth), sharded(kSequence), sharded(kBatch), replicated()}));
+              (Layout{
+                  sharded(kWidth), sharded_mirrored(kSequence), sharded(kBatch), replicated()}));
     EXPECT_EQ(a.column_weight[0], sharded(kOutput));
     EXPECT_EQ(a.row_weight[0], sharded(kInput));
     EXPECT_EQ(a.data_axes, 0b0110u);

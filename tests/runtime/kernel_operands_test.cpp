@@ -18,11 +18,8 @@ namespace {
 // casts.
 bool listed(const DrawnPlan& d) {
     const ParallelPlan& p = d.plan;
-    const bool ring =
-        p.context_parallel_size > 1 && p.context_parallel_comm == ContextParallelComm::ring;
     const bool shared_heads = d.model.num_query_groups % p.tensor_model_parallel_size != 0;
-    return !p.tp_comm_overlap && !ring && !shared_heads &&
-           p.attention_kernel != AttentionKernel::unfused && p.precision != Dtype::fp8 &&
+    return !p.tp_comm_overlap && !shared_heads && p.precision != Dtype::fp8 &&
            (p.fused_activation || p.compiled || !d.model.gated_mlp());
 }
 

@@ -184,5 +184,77 @@ TEST(Redistribute, LaterAxesCutFirst) {
     EXPECT_EQ(why_not_redistribute(fine), "");
 }
 
+TEST(Redistribute, EarlierAxesCutTheWidthFirst) {
+    const Mesh mesh{{{"tp", 2}, {"cp", 2}}};
+    const Layout layout{sharded(kWidth), sharded(kWidth)};
+    EXPECT_EQ(local_range(8, kWidth, layout, mesh, RankId{1}).first, 4);
+    EXPECT_EQ(local_range(8, kWidth, layout, mesh, RankId{2}).first, 2);
+}
+
+// Queries, keys and values side by side: tokens against heads, each of the three parts cut.
+TEST(Redistribute, AHeadExchangeCutsEachPartOfTheWidth) {
+    const Mesh mesh{{{"tp", 2}, {"cp", 2}}};
+    const Shape shape{4, 1, 16};
+    const std::vector<std::int64_t> parts{8, 4, 4};
+    const Layout tokens{sharded(kWidth), sharded(kSequence)};
+    const Layout heads{sharded(kWidth), sharded(kWidth)};
+    // The columns of a rank, part by part.
+    const auto columns = [&](const Layout& layout, RankId rank) {
+        std::vector<std::int64_t> found;
+        std::int64_t first = 0;
+        for (const std::int64_t part : parts) {
+            const DimensionRange own = local_range(part, kWidth, layout, mesh, rank);
+            for (std::int64_t c = 0; c < own.count; ++c) {
+                found.push_back(first + own.first + c);
+            }
+            first += part;
+        }
+        return found;
+    };
+    const auto values = [&](const Layout& layout, RankId rank) {
+        std::vector<float> found;
+        const DimensionRange rows = local_range(shape[0], kSequence, layout, mesh, rank);
+        for (std::int64_t s = rows.first; s < rows.first + rows.count; ++s) {
+            for (const std::int64_t c : columns(layout, rank)) {
+                found.push_back(value_at(shape, s, 0, c));
+            }
+        }
+        return found;
+    };
+    run_as_ranks(4, [&](std::unique_ptr<Transport> transport) {
+        const auto rank = static_cast<RankId>(transport->rank());
+        const std::uint32_t t = transport->rank() % 2;
+        const std::vector<RankId> members{RankId{t}, RankId{t + 2}};
+        Communicator communicator{*transport, {t, t + 2}, 1};
+        for (const bool back : {false, true}) {
+            const Layout& from = back ? heads : tokens;
+            const Layout& to = back ? tokens : heads;
+            const std::vector<float> in = values(from, rank);
+            std::vector<float> out(in.size());
+            const Redistribution r{.mesh = mesh,
+                                   .rank = rank,
+                                   .step = {CollectiveKind::all_to_all, 2},
+                                   .members = members,
+                                   .shape = shape,
+                                   .from = from,
+                                   .to = to,
+                                   .column_parts = parts};
+            ASSERT_EQ(why_not_redistribute(r), "");
+            ASSERT_TRUE(redistribute(r, const_view_of(in), view_of(std::span{out}), communicator));
+            EXPECT_EQ(out, values(to, rank));
+        }
+    });
+}
+
+TEST(Redistribute, MirroredPiecesStayWhereTheyAre) {
+    const Mesh mesh{{{"cp", 2}}};
+    const Shape shape{8, 1, 4};
+    const Layout mirrored{sharded_mirrored(kSequence)};
+    const Layout whole{replicated()};
+    const Redistribution r{
+        mesh, RankId{0}, {CollectiveKind::all_gather, 1}, {}, shape, mirrored, whole};
+    EXPECT_NE(why_not_redistribute(r), "");
+}
+
 }  // namespace
 }  // namespace orrery

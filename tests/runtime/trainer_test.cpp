@@ -164,9 +164,9 @@ TEST(Train, PrintsALineAnIntervalAndTheValidationLoss) {
     job.eval_interval = 4;
     std::vector<std::string> lines;
     const auto trainer = trainer_of(job);
-    ASSERT_TRUE(train(*trainer, plan_of_eight(), job, [&](const std::string& line) {
+    ASSERT_TRUE(train(*trainer, plan_of_eight(), job, {[&](const std::string& line) {
         lines.push_back(line.substr(0, 22));
-    }));
+    }}));
     EXPECT_EQ(lines,
               (std::vector<std::string>{" iteration        2/  ",
                                         " iteration        4/  ",
@@ -243,9 +243,9 @@ TEST(Train, SavesAtTheIntervalAndAtTheEnd) {
     job.checkpoint_interval = 2;
     std::string lines;
     const auto trainer = trainer_of(job);
-    ASSERT_TRUE(train(*trainer, plan_of_eight(), job, [&](const std::string& line) {
+    ASSERT_TRUE(train(*trainer, plan_of_eight(), job, {[&](const std::string& line) {
         lines += line.substr(0, 29) + "\n";
-    }));
+    }}));
     EXPECT_EQ(lines,
               " saved checkpoint step-000002\n saved checkpoint step-000004\n"
               " iteration        5/       5 \n saved checkpoint step-000005\n");
@@ -253,9 +253,9 @@ TEST(Train, SavesAtTheIntervalAndAtTheEnd) {
     const auto resumed = trainer_of(job);
     ASSERT_TRUE(resumed->resume(folder / "run/step-000004"));
     lines.clear();
-    ASSERT_TRUE(train(*resumed, plan_of_eight(), job, [&](const std::string& line) {
+    ASSERT_TRUE(train(*resumed, plan_of_eight(), job, {[&](const std::string& line) {
         lines += line.substr(0, 29) + "\n";
-    }));
+    }}));
     EXPECT_EQ(lines, " iteration        6/       6 \n saved checkpoint step-000006\n");
 }
 
@@ -267,7 +267,7 @@ TEST(Train, StopsWhereACheckpointCannotBeWritten) {
     job.checkpoint_folder = folder / "file/run";
     job.checkpoint_interval = 1;
     const auto trainer = trainer_of(job);
-    const auto done = train(*trainer, plan_of_eight(), job, [](const std::string&) {});
+    const auto done = train(*trainer, plan_of_eight(), job, {[](const std::string&) {}});
     ASSERT_FALSE(done);
     EXPECT_NE(done.error().where.find("file/run"), std::string::npos);
     EXPECT_EQ(trainer->steps_done(), 1);

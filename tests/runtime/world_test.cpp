@@ -25,11 +25,14 @@ TEST(World, WithSenselessVariablesIsAnError) {
 
 // What the ranks of the tests below run: this program with a filter.
 TEST(World, DISABLED_IsARankOfThree) {
-    const Result<World> world = join_world();
+    Result<World> world = join_world();
     ASSERT_TRUE(world) << world.error().to_string();
     EXPECT_EQ(world->num_ranks, 3U);
     EXPECT_EQ(world->transport->rank(), world->rank);
     EXPECT_EQ(world->transport->num_ranks(), 3U);
+    // Nobody leaves before all have come.
+    EXPECT_EQ(first_to_fail(*world, world->rank > 0), std::optional{1U});
+    EXPECT_EQ(first_to_fail(*world, false), std::nullopt);
 }
 TEST(World, DISABLED_GivesUp) {
     std::_Exit(7);
