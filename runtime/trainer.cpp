@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "engine/check.h"
 #include "engine/device_scalars.h"
 #include "models/lowering.h"
+#include "runtime/generate.h"
 #include "runtime/initialise.h"
 #include "runtime/iteration_line.h"
 #include "runtime/learning_rate.h"
@@ -37,12 +39,20 @@ TensorId find_tensor(Executor& executor, std::string_view name) {
     return *found;
 }
 
-void write_ids(TensorView to, const std::vector<std::int32_t>& ids) {
+// Of the ids of whole sequences those at the positions that the rank holds.
+void write_ids(TensorView to,
+               const std::vector<std::int32_t>& ids,
+               const SequencePositions& positions) {
     if (to.empty()) {
         return;  // on another stage
     }
-    ORRERY_CHECK(to.dtype == Dtype::int32 && to.size == static_cast<std::int64_t>(ids.size()));
-    std::memcpy(to.data, ids.data(), ids.size() * sizeof(std::int32_t));
+    const std::int64_t batch = to.size / positions.length;
+    ORRERY_CHECK(to.dtype == Dtype::int32 && to.size == batch * positions.length);
+    for (std::int64_t s = 0; s < positions.length; ++s) {
+        std::memcpy(to.data + s * batch * size_bytes(to.dtype),
+                    ids.data() + positions.of(s) * batch,
+                    static_cast<std::size_t>(batch * size_bytes(to.dtype)));
+    }
 }
 
 }  // namespace
@@ -106,6 +116,7 @@ Result<void> Trainer::load_data(const Tokens& tokens, std::uint64_t seed, std::i
     const std::int64_t of_all_ranks = ids.global_shape[kBatch];
     const DimensionRange samples =
         local_range(of_all_ranks, kBatch, ids.layout, program_->mesh, executor_->rank());
+    const SequencePositions positions = token_positions(*program_, executor_->rank(), ids);
     for (std::int32_t m = 0; m < static_cast<std::int32_t>(plan_.num_micro_batches()); ++m) {
         const auto batch = draw_batch(tokens,
                                       order,
@@ -118,8 +129,8 @@ Result<void> Trainer::load_data(const Tokens& tokens, std::uint64_t seed, std::i
             error.where = "job.dataset";
             return unexpected<Error>(std::move(error));
         }
-        write_ids(executor_->view(tokens_, m), batch->inputs);
-        write_ids(executor_->view(labels_, m), batch->labels);
+        write_ids(executor_->view(tokens_, m), batch->inputs, positions);
+        write_ids(executor_->view(labels_, m), batch->labels, positions);
     }
     return {};
 }
@@ -138,6 +149,17 @@ void Trainer::write_scalars(std::int64_t step, double learning_rate) {
     set(DeviceScalar::weight_decay, job_.weight_decay);
     set(DeviceScalar::clip_norm, job_.clip_grad);
     set(DeviceScalar::step, static_cast<double>(step));
+    const bool trains = step > 0;
+    set(DeviceScalar::dropout, trains ? model_.dropout : 0);
+    const auto set_bits = [&](DeviceScalar scalar, std::uint64_t bits) {
+        store(block,
+              static_cast<std::int64_t>(scalar),
+              std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    };
+    set_bits(DeviceScalar::seed_low, job_.seed);
+    set_bits(DeviceScalar::seed_high, job_.seed >> 32);
+    const std::int64_t micro_batches = plan_.global_batch_size / plan_.micro_batch_size;
+    set_bits(DeviceScalar::first_round, static_cast<std::uint64_t>((step - 1) * micro_batches));
 }
 
 // The ranks of the last stage have the losses of their samples, tensor-parallel ones the same: the
@@ -262,44 +284,103 @@ bool is_due(std::int64_t step, std::int64_t interval, const TrainingJob& job) {
     return step == job.steps || (interval > 0 && step % interval == 0);
 }
 
+// Means since the last line.
+class StepMeans {
+public:
+    void add(const StepReport& report) {
+        seconds_ += report.seconds;
+        losses_ += report.loss;
+        ++steps_;
+    }
+    StepReport take(const StepReport& last) {
+        StepReport mean = last;
+        mean.seconds = seconds_ / static_cast<double>(steps_);
+        mean.loss = losses_ / static_cast<double>(steps_);
+        *this = {};
+        return mean;
+    }
+
+private:
+    double seconds_ = 0;
+    double losses_ = 0;
+    std::int64_t steps_ = 0;
+};
+
+Result<void> evaluate(Trainer& trainer, const Reports& reports) {
+    const Result<double> loss = trainer.evaluate();
+    if (!loss) {
+        return unexpected<Error>(loss.error());
+    }
+    reports.line(validation_line(trainer.steps_done(), *loss));
+    if (reports.log != nullptr) {
+        reports.log->validation(trainer.steps_done(), *loss);
+    }
+    return {};
+}
+
+Result<void> sample(Trainer& trainer, const TrainingJob& job, const Reports& reports) {
+    constexpr double kTemperature = 0.8;
+    const std::string prompt = job.sample_prompt.empty() ? "\n" : job.sample_prompt;
+    const auto step = trainer.steps_done();
+    const auto tokens = generate_tokens(trainer.executor(),
+                                        trainer.model(),
+                                        reports.tokenizer.encode(prompt),
+                                        job.sample_tokens,
+                                        {.temperature = kTemperature,
+                                         .seed = job.seed + static_cast<std::uint64_t>(step),
+                                         .vocabulary = reports.tokenizer.vocabulary()});
+    if (!tokens) {
+        return unexpected<Error>(tokens.error());
+    }
+    const std::string text = reports.tokenizer.decode(*tokens);
+    reports.line(fmt::format(" sample at iteration {} | {}", step, json_string(prompt + text)));
+    if (reports.log != nullptr) {
+        reports.log->sample(step, prompt, text);
+    }
+    return {};
+}
+
+// What is due after a step.
+Result<void> after_step(Trainer& trainer, const TrainingJob& job, const Reports& reports) {
+    const std::int64_t step = trainer.steps_done();
+    Result<void> done;
+    if (job.eval_steps > 0 && is_due(step, job.eval_interval, job)) {
+        done = evaluate(trainer, reports);
+    }
+    if (done && job.sample_interval > 0 && is_due(step, job.sample_interval, job)) {
+        done = sample(trainer, job, reports);
+    }
+    if (done && !job.checkpoint_folder.empty() && is_due(step, job.checkpoint_interval, job)) {
+        done = trainer.save();
+        if (done) {
+            reports.line(fmt::format(" saved checkpoint {}", checkpoint_name(step)));
+        }
+    }
+    return done;
+}
+
 }  // namespace
 
 Result<void> train(Trainer& trainer,
                    const ParallelPlan& plan,
                    const TrainingJob& job,
-                   const ReportLine& line) {
-    double seconds = 0;
-    double losses = 0;
-    std::int64_t since = 0;  // steps since the last line
-    for (std::int64_t s = trainer.steps_done() + 1; s <= job.steps; ++s) {
+                   const Reports& reports) {
+    StepMeans means;
+    while (trainer.steps_done() < job.steps) {
         const Result<StepReport> report = trainer.step();
         if (!report) {
             return unexpected<Error>(report.error());
         }
-        seconds += report->seconds;
-        losses += report->loss;
-        ++since;
-        if (is_due(s, job.log_interval, job)) {
-            const auto steps = static_cast<double>(since);
-            StepReport mean = *report;
-            mean.seconds = seconds / steps;
-            mean.loss = losses / steps;
-            line(iteration_line(mean, job.steps, plan.global_batch_size));
-            seconds = losses = 0;
-            since = 0;
-        }
-        if (job.eval_steps > 0 && is_due(s, job.eval_interval, job)) {
-            const Result<double> loss = trainer.evaluate();
-            if (!loss) {
-                return unexpected<Error>(loss.error());
+        means.add(*report);
+        if (is_due(report->step, job.log_interval, job)) {
+            const StepReport mean = means.take(*report);
+            reports.line(iteration_line(mean, job.steps, plan.global_batch_size));
+            if (reports.log != nullptr) {
+                reports.log->step(mean);
             }
-            line(validation_line(s, *loss));
         }
-        if (!job.checkpoint_folder.empty() && is_due(s, job.checkpoint_interval, job)) {
-            if (Result<void> saved = trainer.save(); !saved) {
-                return saved;
-            }
-            line(fmt::format(" saved checkpoint {}", checkpoint_name(s)));
+        if (Result<void> done = after_step(trainer, job, reports); !done) {
+            return done;
         }
     }
     return {};

@@ -13,7 +13,9 @@
 #include "runtime/checkpoint.h"
 #include "runtime/executor.h"
 #include "runtime/sampling.h"
+#include "runtime/tokenizer.h"
 #include "runtime/training_job.h"
+#include "runtime/training_log.h"
 
 namespace orrery {
 
@@ -51,6 +53,7 @@ public:
 
     Executor& executor() { return *executor_; }
     const Program& program() const { return *program_; }
+    const Transformer& model() const { return model_; }
 
 private:
     Trainer(const Transformer& model, const ParallelPlan& plan, const TrainingJob& job);
@@ -77,12 +80,17 @@ private:
     TensorId norm_{};
 };
 
-using ReportLine = std::function<void(const std::string&)>;
+// Where a run's reports go; every rank makes them, and one of them tells.
+struct Reports {
+    std::function<void(const std::string&)> line;
+    TrainingLog* log = nullptr;  // may be null
+    Tokenizer tokenizer{};       // of the data: for texts from the model
+};
 // The steps that are left of a run: a line every `log_interval` steps, for each evaluation
-// (iteration_line.h) and each checkpoint.
+// (iteration_line.h), each text from the model and each checkpoint.
 Result<void> train(Trainer& trainer,
                    const ParallelPlan& plan,
                    const TrainingJob& job,
-                   const ReportLine& line);
+                   const Reports& reports);
 
 }  // namespace orrery

@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "engine/units.h"
 
 namespace orrery {
 
@@ -45,6 +48,14 @@ struct TrainingJob {
     std::filesystem::path checkpoint_folder;  // --save; empty: none are saved
     std::int64_t checkpoint_interval = 0;     // steps between them; 0: only at the end
     std::filesystem::path initial_weights;    // safetensors file; empty: random weights
+    // How long a rank waits for another one's message before it gives up (Megatron-LM's
+    // --distributed-timeout-minutes).
+    Time distributed_timeout = Time::seconds(120);
+    std::filesystem::path tensorboard_folder;  // --tensorboard-dir; empty: none
+    std::filesystem::path log_file;            // a JSON object a line; empty: none
+    std::int64_t sample_interval = 0;          // steps between texts from the model; 0: none
+    std::int64_t sample_tokens = 64;           // tokens of one
+    std::string sample_prompt{};               // what it goes on from; empty: a new line
     bool operator==(const TrainingJob&) const = default;
 };
 

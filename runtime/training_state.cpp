@@ -24,7 +24,7 @@ Result<void> agree(Executor& executor, Result<void> own) {
     if (!own || !told) {
         return own ? told : own;
     }
-    return failed == 0 ? own : fail("", "another rank could not do it");
+    return failed == 0 ? own : fail("", kAnotherRankFailed);
 }
 
 // A file that appears whole or not at all.

@@ -12,6 +12,9 @@
 
 namespace orrery {
 
+// What a rank says that is well where another one is not.
+inline constexpr const char* kAnotherRankFailed = "another rank could not do it";
+
 // Of all ranks together: each calls it at the same step.
 Result<void> save_training(Executor& executor,
                            const RunState& run,

@@ -3,16 +3,24 @@
 
 #include <chrono>
 #include <filesystem>
+#include <numeric>
+#include <utility>
 
+#include "runtime/communication/communicator.h"
 #include "runtime/communication/job.h"
 #include "runtime/communication/launcher.h"
 
 namespace orrery {
 
-// Of meeting, and of each message: a rank may have to wait while another one computes.
-constexpr std::chrono::seconds kDeadline{120};
+Result<Place> find_place() {
+    const Result<Job> job = find_job(process_environment());
+    if (!job) {
+        return unexpected<Error>(job.error());
+    }
+    return Place{job->rank, job->num_ranks};
+}
 
-Result<World> join_world() {
+Result<World> join_world(std::chrono::milliseconds patience) {
     const Result<Job> job = find_job(process_environment());
     if (!job) {
         return unexpected<Error>(job.error());
@@ -21,12 +29,28 @@ Result<World> join_world() {
     if (job->num_ranks == 1) {
         return world;
     }
-    auto transport = connect_job(*job, kDeadline);
+    auto transport = connect_job(*job, patience);
     if (!transport) {
         return unexpected<Error>(transport.error());
     }
     world.transport = std::move(*transport);
     return world;
+}
+
+std::optional<std::uint32_t> first_to_fail(World& world, bool failed) {
+    // The larger, the earlier the rank; 0: it has no error.
+    float told = failed ? static_cast<float>(world.num_ranks - world.rank) : 0.0f;
+    if (world.transport != nullptr) {
+        constexpr std::uint32_t kErrors = 0xFFFF'FFFE;  // a communicator that no Program has
+        std::vector<std::uint32_t> everybody(world.num_ranks);
+        std::iota(everybody.begin(), everybody.end(), 0u);
+        Communicator ranks{*world.transport, std::move(everybody), kErrors};
+        if (!ranks.all_reduce_max(view_of({&told, 1}))) {
+            return failed ? std::optional{world.rank} : std::nullopt;  // each for itself
+        }
+    }
+    return told > 0 ? std::optional{world.num_ranks - static_cast<std::uint32_t>(told)}
+                    : std::nullopt;
 }
 
 Result<int> run_ranks(std::uint32_t num_ranks, const std::vector<std::string>& arguments) {

@@ -3,8 +3,10 @@
 // machine (runtime/communication).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +21,22 @@ struct World {
     std::unique_ptr<Transport> transport;  // null if alone
 };
 
-// From the environment of the process: torchrun's, Slurm's, Open MPI's or the launcher's variables.
+// Which rank of how many this process is: from its environment, torchrun's, Slurm's, Open MPI's or
+// the launcher's variables.
+struct Place {
+    std::uint32_t rank = 0;
+    std::uint32_t num_ranks = 1;
+};
+Result<Place> find_place();
+
+// How long a rank waits for another: to meet, and for each message.
+inline constexpr std::chrono::milliseconds kPatience{120'000};
 // Waits for the others if there are any.
-Result<World> join_world();
+Result<World> join_world(std::chrono::milliseconds patience = kPatience);
+
+// Whether this is the rank to tell of an error: the first of those that have one. All ranks ask at
+// the same place; empty if none has one.
+std::optional<std::uint32_t> first_to_fail(World& world, bool failed);
 
 // Runs this program once more for every rank, with these arguments, and waits for all. The exit
 // status of the rank that failed first.

@@ -54,6 +54,9 @@ void read_intervals(MapReader& reader, TrainingJob& job) {
     reader.integer("eval_interval", job.eval_interval, {0, kMost});
     reader.integer("eval_steps", job.eval_steps, {0, kMost});
     reader.real("validation_share", job.validation_share, 0, 0.9);
+    reader.integer("sample_interval", job.sample_interval, {0, kMost});
+    reader.integer("sample_tokens", job.sample_tokens, {1, 100'000});
+    reader.word("sample_prompt", job.sample_prompt);
 }
 
 // Paths are relative to the scenario's folder.
@@ -64,8 +67,17 @@ void read_files(MapReader& reader, const std::filesystem::path& folder, Training
             value = folder / text;
         }
     };
+    if (reader.quantity("distributed_timeout", job.distributed_timeout) &&
+        (job.distributed_timeout < Time::seconds(0.001) ||
+         job.distributed_timeout > Time::seconds(86'400))) {
+        reader.complain("distributed_timeout",
+                        "job.distributed_timeout is out of range",
+                        "1 ms to 24 h, e.g. 2 min");
+    }
     path("checkpoint_folder", job.checkpoint_folder);
     path("initial_weights", job.initial_weights);
+    path("tensorboard_folder", job.tensorboard_folder);
+    path("log_file", job.log_file);
     if (reader.integer("checkpoint_interval", job.checkpoint_interval, {1, kMost}) &&
         job.checkpoint_folder.empty()) {
         reader.complain("checkpoint_interval",

@@ -112,6 +112,7 @@ Scenario read_root(DocumentNode& root,
     };
     const bool cluster =
         read_section(root, reader, "cluster", Presence::required, errors, cluster_of);
+    scenario.cluster_where = where_of_path(root, "cluster.nodes");
     const Presence rest = options.network_only ? Presence::optional : Presence::required;
     const bool model =
         read_section(root, reader, "model", rest, errors, [&](DocumentNode& section) {

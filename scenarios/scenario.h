@@ -30,6 +30,7 @@ struct Job {
 struct Scenario {
     std::string name;
     ClusterSpec cluster;
+    std::string cluster_where{};  // place of cluster.nodes in the scenario file
     DeviceSpec device;
     Transformer model;
     ParallelPlan plan;

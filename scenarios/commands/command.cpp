@@ -6,11 +6,13 @@
 #include "scenarios/commands/discover.h"
 #include "scenarios/commands/export.h"
 #include "scenarios/commands/fit.h"
+#include "scenarios/commands/generate.h"
 #include "scenarios/commands/gpu_bench.h"
 #include "scenarios/commands/network.h"
 #include "scenarios/commands/search.h"
 #include "scenarios/commands/profile.h"
 #include "scenarios/commands/simulate.h"
+#include "scenarios/commands/tokenize.h"
 #include "scenarios/commands/train.h"
 #include "scenarios/commands/validate.h"
 
@@ -25,6 +27,7 @@ std::vector<Command> all_commands() {
         describe_fit(),
         describe_train(),
         describe_tokenize(),
+        describe_generate(),
         describe_export(),
         describe_gpu_bench(),
         describe_discover(),

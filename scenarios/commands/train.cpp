@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "runtime/make_executor.h"
 #include "runtime/tokenize.h"
+#include "runtime/tokenizer.h"
 #include "runtime/trainer.h"
 #include "runtime/training_state.h"
 #include "runtime/world.h"
@@ -42,25 +46,26 @@ Result<Tokens> dataset_of(const Scenario& scenario) {
     return tokens;
 }
 
-int report_at(Error error, const Scenario& scenario) {
+Error placed(Error error, const Scenario& scenario) {
     if (error.where == "job.dataset") {
         error.where = scenario.job.dataset_where;
     }
-    return report_error(error);
+    return error;
 }
 
 // Ranks that the scenario asks for, against those that there are.
-Result<void> check_world(const Scenario& scenario, const World& world) {
+Result<void> check_world(const Scenario& scenario, std::uint32_t num_ranks) {
     const auto ranks = static_cast<std::uint32_t>(scenario.cluster.num_gpus());
-    if (ranks == world.num_ranks) {
+    if (ranks == num_ranks) {
         return {};
     }
-    return fail(scenario.name,
+    return fail(scenario.cluster_where,
                 fmt::format("the cluster has {} devices, and {} {}",
                             ranks,
-                            world.num_ranks,
-                            world.num_ranks == 1 ? "process trains" : "processes train"),
-                fmt::format("orrery train --nproc {}, or another cluster", ranks));
+                            num_ranks,
+                            num_ranks == 1 ? "process trains" : "processes train"),
+                ranks == 1 ? "run it without --nproc, or another cluster"
+                           : fmt::format("orrery train --nproc {}, or another cluster", ranks));
 }
 
 // Writes the measured times as a profile, if one is wanted.
@@ -95,18 +100,96 @@ Errors load_weights(Trainer& trainer, const Scenario& scenario, bool resume) {
     return done ? Errors{} : done.error();
 }
 
-int train_as(const World& world,
+// What the data was made with: the encoding beside a token file, else bytes.
+Result<Tokenizer> tokenizer_of(const TrainingJob& job, const Tokens& tokens) {
+    const std::filesystem::path folder = job.dataset.front().parent_path();
+    const bool encoded = job.dataset.size() == 1 && is_token_file(job.dataset.front());
+    Result<Tokenizer> found =
+        encoded ? Tokenizer::find({{folder.empty() ? "." : folder}}) : Tokenizer{};
+    const bool fits = found && found->vocabulary() == tokens.vocabulary();
+    return !found || fits ? found : Tokenizer{};  // of other data in the folder
+}
+
+// What texts from the model need; the rank that `keeps` puts a copy of the encoding to the
+// checkpoints.
+Errors prepare(const Scenario& scenario,
+               const Tokens& tokens,
+               const Result<TrainingLog>& log,
+               bool keeps,
+               Reports& reports) {
+    const TrainingJob& job = scenario.job.training;
+    if (!log) {
+        return {log.error()};
+    }
+    const Result<Tokenizer> found = tokenizer_of(job, tokens);
+    if (!found) {
+        return {found.error()};
+    }
+    reports.tokenizer = *found;
+    if (job.sample_interval > 0) {
+        for (const std::int32_t id : found->encode(job.sample_prompt)) {
+            if (id >= scenario.model.vocab_size) {
+                return {{"job.sample_prompt",
+                         "has tokens that the model's vocabulary has not",
+                         "another text, or a larger model.vocab_size"}};
+            }
+        }
+    }
+    if (keeps && !job.checkpoint_folder.empty() && !found->by_bytes()) {
+        Result<void> kept = disk().create_folder(job.checkpoint_folder);
+        kept = kept ? found->save(job.checkpoint_folder) : kept;
+        if (!kept) {
+            return {kept.error()};
+        }
+    }
+    return {};
+}
+
+// What rank 0 tells at the end.
+int finish(const Scenario& scenario,
+           Trainer& trainer,
+           const OpTimes& times,
+           const TrainArguments& arguments) {
+    const auto kinds = compare_kernels(scenario, trainer.program(), times, arguments.profile_file);
+    if (!kinds) {
+        return report_error(kinds.error());
+    }
+    const Result<void> written =
+        write_profile(times, scenario, trainer.executor().device_name(), arguments.written_profile);
+    if (!written) {
+        return report_error(written.error());
+    }
+    std::string text;
+    for (const std::string& note : trainer.executor().notes()) {
+        text += note + "\n";
+    }
+    return print_output(text + measured_report(*kinds));
+}
+
+// Whether all ranks are well; if not, the first that isn't tells why, and `status` is what to exit
+// with.
+bool all_well(World& world, const Errors& own, int& status) {
+    const bool failed = !own.empty() && own.front().what != kAnotherRankFailed;
+    const auto teller = first_to_fail(world, failed);
+    if (!teller) {
+        return true;
+    }
+    status = *teller == world.rank ? report_errors(own) : kExitUserError;
+    return false;
+}
+
+int train_as(World& world,
              const Scenario& scenario,
              const Tokens& tokens,
              const TrainArguments& arguments) {
     const TrainingJob& job = scenario.job.training;
     auto created =
         Trainer::create(scenario.model, scenario.plan, job, tokens, world.transport.get());
-    if (!created) {
-        return report_at(created.error(), scenario);
+    int status = kExitOk;
+    if (!all_well(world, created ? Errors{} : Errors{placed(created.error(), scenario)}, status)) {
+        return status;
     }
     Trainer& trainer = **created;
-    int status = kExitOk;
     const bool speaks = world.rank == 0 && !arguments.quiet;  // rank 0 for all
     const auto line = [&](const std::string& text) {
         status = speaks && status == kExitOk ? print_output(text + "\n") : status;
@@ -118,12 +201,17 @@ int train_as(const World& world,
         tokens.size(),
         to_short_text(Bytes{trainer.executor().plan().bytes()}),
         job.device == DeviceChoice::cuda ? ", on " + trainer.executor().device_name() : ""));
-    const Errors errors = load_weights(trainer, scenario, arguments.resume);
-    if (!errors.empty()) {
-        return report_errors(errors);
+    if (!all_well(world, load_weights(trainer, scenario, arguments.resume), status)) {
+        return status;
     }
     if (arguments.resume) {
         line(fmt::format("resumed after step {}", trainer.steps_done()));
+    }
+    Reports reports{.line = line};
+    Result<TrainingLog> log = TrainingLog::open(world.rank == 0 ? job : TrainingJob{}, line);
+    reports.log = log ? &*log : nullptr;
+    if (!all_well(world, prepare(scenario, tokens, log, world.rank == 0, reports), status)) {
+        return status;
     }
     OpTimes times{trainer.program()};
     trainer.executor().measure(&times);
@@ -137,27 +225,19 @@ int train_as(const World& world,
     if (!recorder) {
         return report_error(recorder.error());
     }
-    if (const Result<void> done = train(trainer, scenario.plan, job, line); !done) {
-        return report_at(done.error(), scenario);
+    if (const Result<void> done = train(trainer, scenario.plan, job, reports); !done) {
+        // After a message that did not come the ranks can't agree any more.
+        const Error error = placed(done.error(), scenario);
+        return error.where.starts_with("rank ") || all_well(world, {error}, status)
+                   ? report_error(error)
+                   : status;
     }
     if (*recorder) {
         if (const auto written = (*recorder)->finish(); !written) {
             return report_errors(written.error());
         }
     }
-    const auto kinds = compare_kernels(scenario, trainer.program(), times, arguments.profile_file);
-    if (!speaks || status != kExitOk || !kinds) {
-        return kinds ? status : report_error(kinds.error());
-    }
-    if (const Result<void> written = write_profile(
-            times, scenario, trainer.executor().device_name(), arguments.written_profile);
-        !written) {
-        return report_error(written.error());
-    }
-    for (const std::string& note : trainer.executor().notes()) {
-        line(note);
-    }
-    return status == kExitOk ? print_output(measured_report(*kinds)) : status;
+    return status == kExitOk && speaks ? finish(scenario, trainer, times, arguments) : status;
 }
 
 // Which device trains; says on standard error why it is not a GPU where the scenario has GPUs.
@@ -176,6 +256,32 @@ Result<void> choose_device(Scenario& scenario, const std::string& asked, bool sp
         fmt::print(stderr, "orrery: {}\n", decided.why);
     }
     return {};
+}
+
+// One process a rank, each of which runs the same command without --nproc.
+int start_ranks(const TrainArguments& arguments) {
+    std::vector<std::string> again{"train", arguments.file};
+    for (const std::string& change : arguments.overrides) {
+        again.insert(again.end(), {"--set", change});
+    }
+    const auto pass_on = [&](const char* option, const std::string& value) {
+        if (!value.empty()) {
+            again.insert(again.end(), {option, value});
+        }
+    };
+    pass_on("--profile", arguments.profile_file);
+    pass_on("--record", arguments.record_folder);
+    pass_on("--trace", arguments.trace_file);
+    pass_on("--write-profile", arguments.written_profile);
+    pass_on("--device", arguments.device);
+    if (arguments.resume) {
+        again.emplace_back("--resume");
+    }
+    if (arguments.quiet) {
+        again.emplace_back("--quiet");
+    }
+    const Result<int> status = run_ranks(arguments.num_processes, again);
+    return status ? *status : report_error(status.error());
 }
 
 }  // namespace
@@ -197,55 +303,26 @@ int train_command(const TrainArguments& arguments) {
                              "the scenario has no job.checkpoint_folder to resume from",
                              "the folder that the run was saved in"});
     }
-    if (arguments.num_processes > 1) {
-        std::vector<std::string> again{"train", arguments.file};
-        for (const std::string& change : arguments.overrides) {
-            again.insert(again.end(), {"--set", change});
-        }
-        const auto pass_on = [&](const char* option, const std::string& value) {
-            if (!value.empty()) {
-                again.insert(again.end(), {option, value});
-            }
-        };
-        pass_on("--profile", arguments.profile_file);
-        pass_on("--record", arguments.record_folder);
-        pass_on("--trace", arguments.trace_file);
-        pass_on("--write-profile", arguments.written_profile);
-        pass_on("--device", arguments.device);
-        if (arguments.resume) {
-            again.emplace_back("--resume");
-        }
-        if (arguments.quiet) {
-            again.emplace_back("--quiet");
-        }
-        const Result<int> status = run_ranks(arguments.num_processes, again);
-        return status ? *status : report_error(status.error());
+    const bool starts = arguments.num_processes > 1;
+    const Result<Place> place = starts ? Place{0, arguments.num_processes} : find_place();
+    if (!place) {
+        return report_error(place.error());
     }
-    const Result<World> world = join_world();
-    if (!world) {
-        return report_error(world.error());
+    if (const Result<void> fits = check_world(*scenario, place->num_ranks); !fits) {
+        return place->rank == 0 ? report_error(fits.error()) : kExitUserError;
     }
-    if (const Result<void> fits = check_world(*scenario, *world); !fits) {
-        return report_error(fits.error());
+    if (starts) {
+        return start_ranks(arguments);
     }
-    if (const Result<void> decided = choose_device(*scenario, arguments.device, world->rank == 0);
+    if (const Result<void> decided = choose_device(*scenario, arguments.device, place->rank == 0);
         !decided) {
         return report_error(decided.error());
     }
-    return train_as(*world, *scenario, *tokens, arguments);
-}
-
-int tokenize_command(const TokenizeArguments& arguments) {
-    const std::vector<std::filesystem::path> texts(arguments.texts.begin(), arguments.texts.end());
-    const Result<Tokens> tokens = load_tokens(texts);
-    if (!tokens) {
-        return report_error(tokens.error());
-    }
-    if (const Result<void> written = write_token_file(arguments.output, *tokens); !written) {
-        return report_error(written.error());
-    }
-    return print_output(fmt::format(
-        "{}: {} tokens, vocabulary {}\n", arguments.output, tokens->size(), tokens->vocabulary()));
+    // A file that grows too large is an error like a disk that is full, and ends no process.
+    std::signal(SIGXFSZ, SIG_IGN);
+    const double patience = scenario->job.training.distributed_timeout.seconds();
+    Result<World> world = join_world(std::chrono::milliseconds{std::llround(1e3 * patience)});
+    return world ? train_as(*world, *scenario, *tokens, arguments) : report_error(world.error());
 }
 
 Command describe_train() {
@@ -290,18 +367,6 @@ Command describe_train() {
         .examples = {"train scenarios/train-tiny-cpu.yaml --set job.steps=40",
                      "train scenarios/train-tiny-cpu-4.yaml --nproc 4"},
         .run = [arguments] { return train_command(*arguments); },
-    };
-}
-
-Command describe_tokenize() {
-    const auto arguments = std::make_shared<TokenizeArguments>();
-    return {
-        .name = "tokenize",
-        .help = "Make a token file of texts, one token a byte",
-        .options = {{"texts", &arguments->texts, "Text files, one after another", "FILE", true},
-                    {"-o,--output", &arguments->output, "Token file to write", "FILE", true}},
-        .examples = {"tokenize README.md -o build/readme.tokens"},
-        .run = [arguments] { return tokenize_command(*arguments); },
     };
 }
 

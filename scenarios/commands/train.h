@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `orrery train FILE`: reads a scenario with a dataset and trains its model for real, on the
-// GPUs or the CPU of this machine. `orrery tokenize TEXT... -o FILE` makes a token file of texts.
+// GPUs or the CPU of this machine.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,10 @@ struct TrainArguments {
     std::string device;               // "auto", "cpu", "cuda"; empty: the scenario's job.device
     bool resume = false;              // from the latest checkpoint of job.checkpoint_folder
 };
-struct TokenizeArguments {
-    std::vector<std::string> texts;
-    std::string output;
-};
 
-// Return the exit status.
+// Returns the exit status.
 int train_command(const TrainArguments& arguments);
-int tokenize_command(const TokenizeArguments& arguments);
 
 Command describe_train();
-Command describe_tokenize();
 
 }  // namespace orrery

@@ -107,9 +107,10 @@ TEST(TrainCommand, ErrorsNameTheirPlaceInTheScenario) {
                  "model.vocab_size 64");
     expect_error(train(folder, kScenario, {"model.seq_length=4096"}), "s.yaml:5:26: error: ");
     expect_error(train(folder, kScenario, {"cluster.nodes=2", "cluster.fabric=single-switch-100"}),
-                 "s: error: the cluster has 2 devices, and 1 process trains (hint: orrery train "
-                 "--nproc 2");
-    expect_error(train(folder, kScenario, {"model.dropout=0.1"}), "--set model.dropout: error: ");
+                 "--set cluster.nodes: error: the cluster has 2 devices, and 1 process trains "
+                 "(hint: orrery train --nproc 2");
+    expect_error(train(folder, kScenario, {"plan.fused_cross_entropy=false"}),
+                 "--set plan.fused_cross_entropy: error: ");
     expect_error(train(folder, kScenario, {"job.stepps=4"}),
                  "error: unknown key 'stepps' in 'job'");
     std::string without = kScenario;
@@ -128,23 +129,34 @@ TEST(TrainCommand, ADivergingRunEndsWithAnError) {
     expect_error(run, "smaller job.learning_rate");
 }
 
-TEST(TokenizeCommand, MakesADatasetOfTexts) {
+TEST(TrainCommand, WritesALogCurvesAndTexts) {
     const TestFolder folder;
-    TokenizeArguments arguments;
-    arguments.texts = {folder.write("a.txt", text())};
-    arguments.output = (folder / "tokens").string();
-    const CommandRun run = run_command([&] { return tokenize_command(arguments); });
-    EXPECT_EQ(run.status, kExitOk) << run.err;
-    EXPECT_NE(run.out.find("800 tokens, vocabulary 256"), std::string::npos) << run.out;
     folder.write("text.txt", text());
-    const auto losses = [](const CommandRun& trained) {  // all but the times
-        const std::size_t first = trained.out.find("lm loss");
-        return trained.out.substr(first, trained.out.find("\nKernels") - first);
-    };
-    EXPECT_EQ(losses(train(folder, kScenario, {"job.dataset=tokens", "job.log_interval=4"})),
-              losses(train(folder, kScenario, {"job.log_interval=4"})));
-    arguments.texts = {(folder / "nothing").string()};
-    expect_error(run_command([&] { return tokenize_command(arguments); }), "no such file");
+    const CommandRun run = train(folder,
+                                 kScenario,
+                                 {"job.log_file=run.jsonl",
+                                  "job.tensorboard_folder=curves",
+                                  "job.sample_interval=2",
+                                  "job.sample_tokens=5",
+                                  "job.sample_prompt=to "});
+    EXPECT_EQ(run.status, kExitOk) << run.err;
+    EXPECT_NE(run.out.find(" sample at iteration 2 | \"to "), std::string::npos) << run.out;
+    const std::string log = folder.text("run.jsonl");
+    EXPECT_EQ(std::ranges::count(log, '\n'), 5) << log;  // 2 steps, 2 samples, 1 evaluation
+    EXPECT_NE(log.find("{\"step\":4,\"validation_loss\":"), std::string::npos) << log;
+    EXPECT_NE(log.find("\"prompt\":\"to \",\"sample\":"), std::string::npos) << log;
+    EXPECT_FALSE(std::filesystem::is_empty(folder / "curves"));
+}
+
+// A log is no reason to lose a run.
+TEST(TrainCommand, GoesOnWithoutALogThatCannotBeWritten) {
+    const TestFolder folder;
+    folder.write("text.txt", text());
+    const CommandRun run = train(folder, kScenario, {"job.log_file=/dev/full"});
+    EXPECT_EQ(run.status, kExitOk) << run.err;
+    EXPECT_NE(run.out.find("warning: /dev/full can't be written any more"), std::string::npos);
+    EXPECT_NE(run.out.find(" iteration        4/       4 "), std::string::npos);
+    expect_error(train(folder, kScenario, {"job.log_file=no/such/folder/log"}), "log");
 }
 
 }  // namespace

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/tokenize.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "runtime/tokenize.h"
+#include "runtime/tokenizer.h"
+#include "scenarios/commands/exit_status.h"
+
+namespace orrery {
+namespace {
+
+Tokens tokens_of(const std::vector<std::int32_t>& ids, std::int64_t vocabulary) {
+    std::vector<std::uint16_t> narrow;
+    narrow.reserve(ids.size());
+    for (const std::int32_t id : ids) {
+        narrow.push_back(static_cast<std::uint16_t>(id));
+    }
+    return Tokens::of(std::move(narrow), vocabulary);
+}
+
+Result<BytePairEncoding> encoding_of(const TokenizeArguments& arguments, std::string_view text) {
+    return arguments.tokenizer.empty()
+               ? Result<BytePairEncoding>{BytePairEncoding::train(text, arguments.vocabulary)}
+               : BytePairEncoding::open(arguments.tokenizer);
+}
+
+Result<Tokens> make_tokens(const TokenizeArguments& arguments) {
+    const std::vector<std::filesystem::path> texts(arguments.texts.begin(), arguments.texts.end());
+    if (arguments.vocabulary == 0 && arguments.tokenizer.empty()) {
+        return load_tokens(texts);
+    }
+    const Result<std::string> text = read_texts(texts);
+    if (!text) {
+        return unexpected<Error>(text.error());
+    }
+    const Result<BytePairEncoding> encoding = encoding_of(arguments, *text);
+    if (!encoding) {
+        return unexpected<Error>(encoding.error());
+    }
+    const std::filesystem::path output = arguments.output;
+    if (const Result<void> saved = encoding->save(output.parent_path()); !saved) {
+        return unexpected<Error>(saved.error());
+    }
+    return tokens_of(encoding->encode(*text), encoding->vocabulary());
+}
+
+}  // namespace
+
+int tokenize_command(const TokenizeArguments& arguments) {
+    if (arguments.vocabulary > 0 && !arguments.tokenizer.empty()) {
+        return report_error({"--bpe",
+                             "learns an encoding, and --tokenizer names one that is there",
+                             "one of the two"});
+    }
+    const std::filesystem::path folder = std::filesystem::path{arguments.output}.parent_path();
+    const Result<void> created = folder.empty() ? Result<void>{} : disk().create_folder(folder);
+    if (!created) {
+        return report_error(created.error());
+    }
+    const Result<Tokens> tokens = make_tokens(arguments);
+    if (!tokens) {
+        return report_error(tokens.error());
+    }
+    if (const Result<void> written = write_token_file(arguments.output, *tokens); !written) {
+        return report_error(written.error());
+    }
+    return print_output(fmt::format(
+        "{}: {} tokens, vocabulary {}\n", arguments.output, tokens->size(), tokens->vocabulary()));
+}
+
+Command describe_tokenize() {
+    const auto arguments = std::make_shared<TokenizeArguments>();
+    return {
+        .name = "tokenize",
+        .help = "Make a token file of texts, one token a byte or by byte-pair encoding",
+        .options = {{"texts", &arguments->texts, "Text files, one after another", "FILE", true},
+                    {"-o,--output", &arguments->output, "Token file to write", "FILE", true},
+                    {"--bpe",
+                     &arguments->vocabulary,
+                     "Learn a byte-pair encoding with so many tokens from the texts; vocab.json "
+                     "and merges.txt are written beside the token file",
+                     "VOCAB_SIZE",
+                     false,
+                     256,
+                     BytePairEncoding::kLargestVocabulary},
+                    {"--tokenizer",
+                     &arguments->tokenizer,
+                     "Use the merges.txt of this folder, learned before",
+                     "FOLDER"}},
+        .examples = {"tokenize README.md -o build/readme.tokens",
+                     "tokenize README.md --bpe 1024 -o build/readme-1024/tokens"},
+        .run = [arguments] { return tokenize_command(*arguments); },
+    };
+}
+
+}  // namespace orrery

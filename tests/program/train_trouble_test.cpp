@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong with the processes of a training run: each trouble ends on every rank, soon, with
+// one error that says what to do, and leaves no process behind.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/program/run_program.h"
+
+namespace orrery {
+namespace {
+
+constexpr int kUserError = 2;
+
+// A run of two ranks that would go on for hours.
+constexpr const char* kScenario =
+    "cluster: {nodes: 1, node: cpu-4-cores}\n"
+    "model: {num_layers: 2, hidden_size: 32, num_attention_heads: 2, seq_length: 32,\n"
+    "        vocab_size: 256}\n"
+    "plan: {tensor_model_parallel_size: 2, pipeline_model_parallel_size: 2,\n"
+    "       micro_batch_size: 1, global_batch_size: 4, precision: fp32}\n"
+    "job: {steps: 1000000, dataset: text, eval_steps: 0, log_interval: 1,\n"
+    "      checkpoint_folder: run, checkpoint_interval: 1}\n";
+
+class TrainTrouble : public testing::Test {
+protected:
+    TrainTrouble() {
+        write_file(folder_.path() / "s.yaml", kScenario);
+        std::string text;
+        for (int i = 0; i < 200; ++i) {
+            text += "all work and no play " + std::to_string(i * i) + "\n";
+        }
+        write_file(folder_.path() / "text", text);
+    }
+
+    Ran run(const std::string& script) const {
+        return run_shell("orrery='" ORRERY_PROGRAM "'\n" + script, folder_.path(), 100);
+    }
+
+    TemporaryFolder folder_;
+};
+
+std::int64_t lines(const std::string& text) {
+    return std::ranges::count(text, '\n');
+}
+
+TEST_F(TrainTrouble, AWrongNumberOfProcessesIsOneErrorInItsPlace) {
+    for (const char* command : {"$orrery train s.yaml",
+                                "$orrery train s.yaml --nproc 2",
+                                "for r in 0 1; do\n"
+                                "  RANK=$r WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 $orrery train s.yaml "
+                                "& pids[r]=$!\n"
+                                "done\n"
+                                "status=0; for r in 0 1; do wait ${pids[r]} || status=$?; done\n"
+                                "exit $status"}) {
+        const Ran ran = run(command);
+        EXPECT_EQ(ran.status, kUserError) << command;
+        EXPECT_EQ(lines(ran.err), 1) << ran.err;
+        EXPECT_TRUE(ran.err.starts_with("s.yaml:1:")) << ran.err;
+        EXPECT_NE(ran.err.find("error: the cluster has 4 devices, and "), std::string::npos);
+        EXPECT_NE(ran.err.find("orrery train --nproc 4"), std::string::npos) << ran.err;
+    }
+}
+
+TEST_F(TrainTrouble, APortInUseIsAnErrorOfRankZero) {
+    const int taken = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(bind(taken, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(listen(taken, 1), 0);
+    socklen_t size = sizeof address;
+    ASSERT_EQ(getsockname(taken, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    const std::string port = std::to_string(ntohs(address.sin_port));
+    const Ran ran = run("RANK=0 WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port +
+                        " $orrery train s.yaml");
+    close(taken);
+    EXPECT_EQ(ran.status, kUserError);
+    EXPECT_EQ(lines(ran.err), 1) << ran.err;
+    EXPECT_NE(ran.err.find(port), std::string::npos) << ran.err;
+}
+
+TEST_F(TrainTrouble, ARankThatNeverArrivesEndsTheOthersAtTheirDeadline) {
+    const Ran ran = run(
+        "RANK=0 WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=0 timeout 60 $orrery train s.yaml "
+        "--set job.distributed_timeout='1 s'");
+    EXPECT_EQ(ran.status, kUserError);
+    EXPECT_NE(ran.err.find("4 ranks must start within 1000 ms"), std::string::npos) << ran.err;
+}
+
+// Of processes that the launcher started, and of those that somebody else did.
+TEST_F(TrainTrouble, ARankThatDiesEndsTheOthers) {
+    const Ran launched =
+        run("$orrery train s.yaml --nproc 4 >out & launcher=$!\n"
+            "until grep -q 'iteration  *2/' out; do sleep 0.1; kill -0 $launcher; done\n"
+            "children=$(pgrep -P $launcher)\n"
+            "kill -9 $(echo $children | cut -d' ' -f3)\n"
+            "status=0; wait $launcher || status=$?\n"
+            "for child in $children; do ! kill -0 $child 2>/dev/null; done\n"
+            "exit $status\n");
+    EXPECT_EQ(launched.status, 128 + 9) << launched.err;
+    const Ran alone =
+        run("for r in 0 1 2 3; do\n"
+            "  RANK=$r WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 20000)) \\\n"
+            "    $orrery train s.yaml --set job.distributed_timeout='20 s' >out.$r 2>err.$r & "
+            "pids[r]=$!\n"
+            "done\n"
+            "until grep -q 'iteration  *2/' out.0; do sleep 0.1; kill -0 ${pids[0]}; done\n"
+            "kill -9 ${pids[3]}\n"
+            "for r in 0 1 2; do\n"
+            "  status=0; wait ${pids[r]} || status=$?; test $status -eq 2; test -s err.$r\n"
+            "done\n");
+    EXPECT_EQ(alone.status, 0) << alone.err;
+}
+
+TEST_F(TrainTrouble, AFullDiskIsOneErrorAndLeavesTheLastCheckpoint) {
+    const Ran good = run("$orrery train s.yaml --nproc 4 --set job.steps=1");
+    ASSERT_EQ(good.status, 0) << good.err;
+    const Ran full =
+        run("ulimit -f 8\n"
+            "$orrery train s.yaml --nproc 4 --resume --set job.steps=3 >out");
+    EXPECT_EQ(full.status, kUserError);
+    EXPECT_EQ(lines(full.err), 1) << full.err;
+    EXPECT_NE(full.err.find("can't be written"), std::string::npos) << full.err;
+    const Ran resumed = run("$orrery train s.yaml --nproc 4 --resume --set job.steps=2");
+    EXPECT_EQ(resumed.status, 0) << resumed.err;
+    EXPECT_NE(resumed.out.find("resumed after step 1"), std::string::npos) << resumed.out;
+}
+
+TEST_F(TrainTrouble, ALossThatIsNoNumberIsOneErrorAndLeavesTheLastCheckpoint) {
+    const Ran ran =
+        run("$orrery train s.yaml --nproc 4 --set job.learning_rate=100 --set job.clip_grad=0 "
+            "--set job.weight_decay=100 --set job.checkpoint_interval=2 >out");
+    EXPECT_EQ(ran.status, kUserError);
+    EXPECT_EQ(lines(ran.err), 1) << ran.err;
+    EXPECT_NE(ran.err.find("smaller job.learning_rate"), std::string::npos) << ran.err;
+    const Ran exported = run("$orrery export run -o weights.safetensors");
+    EXPECT_EQ(exported.status, 0) << exported.err;
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/tokenize.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/token_file.h"
+#include "runtime/tokenizer.h"
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/train.h"
+#include "tests/scenarios/commands/command_run.h"
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+constexpr const char* kScenario =
+    "cluster: {nodes: 1, node: cpu-core}\n"
+    "model: {num_layers: 1, hidden_size: 16, num_attention_heads: 2, seq_length: 16,\n"
+    "        vocab_size: 256}\n"
+    "plan: {micro_batch_size: 2, global_batch_size: 4, precision: fp32}\n"
+    "job: {steps: 4, dataset: text.txt, log_interval: 2, validation_share: 0.2}\n";
+
+std::string text() {
+    std::string words;
+    for (int i = 0; i < 40; ++i) {
+        words += "to be or not to be; ";
+    }
+    return words;
+}
+
+CommandRun train(const TestFolder& folder,
+                 const std::string& scenario,
+                 const std::vector<std::string>& overrides = {}) {
+    TrainArguments arguments;
+    arguments.file = folder.write("s.yaml", scenario);
+    arguments.overrides = overrides;
+    return run_command([&] { return train_command(arguments); });
+}
+
+void expect_error(const CommandRun& run, const std::string& message) {
+    EXPECT_EQ(run.status, kExitUserError);
+    EXPECT_NE(run.err.find(message), std::string::npos) << run.err;
+}
+
+TEST(TokenizeCommand, MakesADatasetOfTexts) {
+    const TestFolder folder;
+    TokenizeArguments arguments;
+    arguments.texts = {folder.write("a.txt", text())};
+    arguments.output = (folder / "tokens").string();
+    const CommandRun run = run_command([&] { return tokenize_command(arguments); });
+    EXPECT_EQ(run.status, kExitOk) << run.err;
+    EXPECT_NE(run.out.find("800 tokens, vocabulary 256"), std::string::npos) << run.out;
+    folder.write("text.txt", text());
+    const auto losses = [](const CommandRun& trained) {  // all but the times
+        const std::size_t first = trained.out.find("lm loss");
+        return trained.out.substr(first, trained.out.find("\nKernels") - first);
+    };
+    EXPECT_EQ(losses(train(folder, kScenario, {"job.dataset=tokens", "job.log_interval=4"})),
+              losses(train(folder, kScenario, {"job.log_interval=4"})));
+    arguments.texts = {(folder / "nothing").string()};
+    expect_error(run_command([&] { return tokenize_command(arguments); }), "no such file");
+}
+
+TEST(TokenizeCommand, LearnsAnEncodingOfTheTexts) {
+    const TestFolder folder;
+    TokenizeArguments arguments;
+    arguments.texts = {folder.write("a.txt", text())};
+    arguments.output = (folder / "tokens").string();
+    arguments.vocabulary = 300;
+    const CommandRun run = run_command([&] { return tokenize_command(arguments); });
+    EXPECT_EQ(run.status, kExitOk) << run.err;
+    const Result<Tokens> tokens = Tokens::open(arguments.output);
+    ASSERT_TRUE(tokens) << tokens.error().to_string();
+    const Result<Tokenizer> tokenizer = Tokenizer::find({{folder.path()}});
+    ASSERT_TRUE(tokenizer);
+    EXPECT_EQ(tokens->vocabulary(), tokenizer->vocabulary());
+    std::vector<std::int32_t> ids;
+    for (std::int64_t i = 0; i < tokens->size(); ++i) {
+        ids.push_back((*tokens)[i]);
+    }
+    EXPECT_EQ(tokenizer->decode(ids), text());
+    EXPECT_LT(tokens->size(), 400);
+    // The same encoding for another text, and none beside one of another vocabulary.
+    arguments.vocabulary = 0;
+    arguments.tokenizer = folder.path().string();
+    arguments.texts = {folder.write("b.txt", "or not?")};
+    arguments.output = (folder / "other").string();
+    EXPECT_EQ(run_command([&] { return tokenize_command(arguments); }).status, kExitOk);
+    arguments.vocabulary = 257;
+    expect_error(run_command([&] { return tokenize_command(arguments); }), "--tokenizer");
+    arguments.tokenizer.clear();
+    expect_error(run_command([&] { return tokenize_command(arguments); }), "another vocabulary");
+}
+
+}  // namespace
+}  // namespace orrery
