@@ -30,7 +30,7 @@ TEST(BytePairFiles, ComeBackAsTheyWere) {
     const Result<BytePairEncoding> again = BytePairEncoding::open(folder.path());
     ASSERT_TRUE(again) << again.error().to_string();
     EXPECT_EQ(again->merges(), encoding.merges());
-    const Result<void> other = BytePairEncoding::train(text, 400).save(folder.path());
+    const Result<void> other = BytePairEncoding::train(text, 260).save(folder.path());
     ASSERT_FALSE(other);
     EXPECT_NE(other.error().what.find("another vocabulary"), std::string::npos);
 }
