@@ -33,6 +33,8 @@ public:
     // By LinkId; link_class is a LinkClass.
     std::span<const LinkInfo> links() const { return links_; }
     std::span<const std::string> link_class_names() const { return class_names_; }
+    // Of a link that is slow from the start on; zero if it is dead.
+    void set_capacity(LinkId link, Bandwidth capacity) { links_[index(link)].capacity = capacity; }
     Time link_latency(LinkId link) const { return class_latency_[links_[index(link)].link_class]; }
     // For messages: "node 3 nic 2 -> tor 18".
     std::string link_name(LinkId link) const;

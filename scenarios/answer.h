@@ -66,6 +66,14 @@ struct CostSources {
     double roofline = 0;
 };
 
+// What a rank did in a step with faults, and for whom it waited.
+struct RankWait {
+    RankId rank{};
+    std::string relation;  // to the fault
+    Time kernels;
+    CauseTimes waits;  // for the peers of its collectives and exchanges, by their cause
+};
+
 struct Answer {
     // What was simulated
     std::string scenario;
@@ -98,6 +106,10 @@ struct Answer {
     std::vector<CollectiveUse> collectives;
     CostSources cost_sources;
     MemoryUse memory;
+    // With faults in the step
+    std::vector<std::string> faults;  // "slow_gpu at node:3/gpu:1, 1.1 times slower"
+    Time healthy_iteration;           // of the same step without them
+    std::vector<RankWait> rank_waits;
 
     // How it was computed
     std::string network_model;  // "fluid"

@@ -50,5 +50,22 @@ void read_search(const DocumentNode& section,
                  const Catalogue& catalogue,
                  SearchSpec& search,
                  Errors& errors);
+// `shape` is that of the cluster: what faults may stand at.
+void read_faults(const DocumentNode& section,
+                 const Catalogue& catalogue,
+                 const std::filesystem::path& folder,
+                 const ClusterShape& shape,
+                 FaultPlan& plan,
+                 Errors& errors);
+void read_detection(const DocumentNode& map,
+                    const std::string& path,
+                    DetectionSpec& spec,
+                    Errors& errors);
+// `plan.shape` has the numbers of nodes, GPUs and NICs already.
+void read_campaign(const DocumentNode& section, CampaignPlan& plan, Errors& errors);
+void read_recovery(const DocumentNode& section,
+                   const DetectionSpec& detection,
+                   std::vector<RecoveryPlan>& plans,
+                   Errors& errors);
 
 }  // namespace orrery

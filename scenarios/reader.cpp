@@ -98,6 +98,30 @@ bool read_section(DocumentNode& root,
     return errors.size() == before;
 }
 
+// What happens over weeks. Where faults stand can be told even if the cluster's own section is bad.
+void read_weeks(const DocumentNode& root,
+                MapReader& reader,
+                const Catalogue& catalogue,
+                const std::filesystem::path& folder,
+                Scenario& scenario,
+                Errors& errors) {
+    ClusterShape& shape = scenario.campaign.shape;
+    shape.nodes = std::max(1U, scenario.cluster.num_nodes);
+    shape.gpus_per_node = std::max(1U, scenario.cluster.node.gpus_per_node);
+    shape.nics_per_node = std::max(1U, scenario.cluster.fabric.nics_per_node);
+    shape.nodes_per_leaf = std::max(1U, scenario.cluster.fabric.nodes_per_leaf_set);
+    if (reader.find("campaign") != nullptr) {
+        read_campaign(*root.find("campaign"), scenario.campaign, errors);
+    }
+    if (reader.find("faults") != nullptr) {
+        read_faults(*root.find("faults"), catalogue, folder, shape, scenario.faults, errors);
+    }
+    if (reader.find("recovery") != nullptr) {
+        read_recovery(
+            *root.find("recovery"), scenario.campaign.detection, scenario.recovery, errors);
+    }
+}
+
 Scenario read_root(DocumentNode& root,
                    const std::filesystem::path& folder,
                    const ReadOptions& options,
@@ -139,9 +163,7 @@ Scenario read_root(DocumentNode& root,
     if (const DocumentNode* section = reader.find("search")) {
         read_search(*section, *scenario.document, catalogue, scenario.search, errors);
     }
-    for (const char* key : {"faults", "recovery", "campaign"}) {
-        reader.refuse(key, fmt::format("'{}' is not supported yet", key), "remove it");
-    }
+    read_weeks(root, reader, catalogue, folder, scenario, errors);
     reader.finish();
     // Whether the parts go together can be told as soon as these three are good.
     if (cluster && model && plan) {

@@ -7,6 +7,9 @@
 //   5. network    analytic | fluid | simgrid, or NetworkSettings       (read_network.cpp)
 //   6. job        steps, seed, dataset and what training needs        (read_job.cpp)
 //   7. search     what orrery search may vary, and its objective       (read_search.cpp)
+//   7. faults     a list of faults and fault processes                (read_faults.cpp)
+//   8. recovery   a ladder of policies, or several to compare         (read_recovery.cpp)
+//   9. campaign   days, seeds, repair, storage, start-up              (read_campaign.cpp)
 // node, fabric, model and the node's device are names of the catalogue, maps, or maps with a
 // `base`. All errors of a file are collected, in the order of their places.
 #pragma once

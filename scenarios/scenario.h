@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/device_spec.h"
 #include "models/plan.h"
 #include "models/transformer.h"
 #include "network/cluster_spec.h"
 #include "runtime/training_job.h"
+#include "scenarios/campaign_plan.h"
 #include "scenarios/network_settings.h"
 #include "scenarios/document_node.h"
 #include "scenarios/search/search_spec.h"
@@ -40,6 +42,9 @@ struct Scenario {
     SearchSpec search;  // without clusters if the scenario has no such section
     // As read from its file, changes by the command line included; null if it has no file.
     std::shared_ptr<const DocumentNode> document{};
+    FaultPlan faults;
+    std::vector<RecoveryPlan> recovery;
+    CampaignPlan campaign;
 };
 
 }  // namespace orrery

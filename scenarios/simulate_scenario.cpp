@@ -22,6 +22,8 @@
 #include "scenarios/network_rates.h"
 #include "scenarios/program_order.h"
 #include "scenarios/report/perfetto_trace.h"
+#include "scenarios/step_faults.h"
+#include "scenarios/step_waits.h"
 #include "scenarios/waterfall.h"
 #include "scenarios/what_if.h"
 
@@ -58,6 +60,7 @@ private:
     void collectives(Answer& answer) const;
     void memory(Answer& answer) const;
     double uncertainty(const SimulationResult& result) const;
+    Result<void> compare_with_healthy(Answer& answer) const;
 
     const Scenario& scenario_;
     const SimulationOptions& options_;
@@ -71,6 +74,7 @@ private:
     Time launch_cost_;
     Time host_per_op_;  // that kernels and communication hold, where the host goes between ops
     Time host_step_;    // at the end of every step
+    std::vector<FaultEvent> faults_;
     double noise_ = 1;  // kernel times on the slowest device / on the mean one
 };
 
@@ -86,6 +90,10 @@ Result<void> ScenarioRun::prepare() {
     }
     if (const Result<void> ready = check_fidelity(scenario_.network); !ready) {
         return ready;
+    }
+    faults_ = step_faults(scenario_);
+    if (const Result<void> moving = slow_links(faults_, scenario_, *fabric); !moving) {
+        return moving;
     }
     const bool contention = scenario_.network != NetworkFidelity::analytic &&
                             options_.without != Cause::network_contention;
@@ -186,7 +194,10 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     SimulationInput input;
     input.program = &program_;
     input.network = options_.without ? static_cast<const NetworkModel*>(&silent) : network_;
-    input.devices = {timings_};
+    DeviceClasses classes = device_classes(
+        faults_, scenario_, timings_, static_cast<std::uint32_t>(program_.num_ranks()));
+    input.devices = std::move(classes.devices);
+    input.device_class = std::move(classes.of_rank);
     input.launch_cost = launch_cost_;
     input.steps = scenario_.job.steps;
     input.fold = options_.fold;
@@ -414,6 +425,22 @@ void ScenarioRun::memory(Answer& answer) const {
     }
 }
 
+// What the same step takes without its faults.
+Result<void> ScenarioRun::compare_with_healthy(Answer& answer) const {
+    answer.faults = fault_lines(faults_, scenario_);
+    Scenario healthy = scenario_;
+    healthy.faults = {};
+    SimulationOptions options = options_;
+    options.inspect = nullptr;
+    options.trace_file.clear();
+    const Result<Answer> other = simulate_scenario(healthy, options);
+    if (!other) {
+        return tl::unexpected(other.error());
+    }
+    answer.healthy_iteration = other->iteration;
+    return {};
+}
+
 Result<Answer> ScenarioRun::run() {
     const auto started = std::chrono::steady_clock::now();
     if (const Result<void> ready = prepare(); !ready) {
@@ -425,7 +452,14 @@ Result<Answer> ScenarioRun::run() {
     if (options_.only_if_fits && !answer.memory.fits) {
         return answer;
     }
-    SimulationOutcome result = execute(traced_ranks());
+    const std::vector<WatchedRank> watched = watched_ranks(program_, scenario_, faults_);
+    std::vector<RankId> ranks = traced_ranks();
+    for (const WatchedRank& one : watched) {
+        ranks.push_back(one.rank);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    SimulationOutcome result = execute(std::move(ranks));
     if (!result) {
         return tl::unexpected(result.error());
     }
@@ -440,6 +474,12 @@ Result<Answer> ScenarioRun::run() {
     speed(*result, answer);
     explain(*result, answer);
     collectives(answer);
+    if (!faults_.empty()) {
+        answer.rank_waits = rank_waits(program_, result->trace, watched);
+        if (const Result<void> compared = compare_with_healthy(answer); !compared) {
+            return tl::unexpected(compared.error());
+        }
+    }
     answer.wall_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     rusage usage{};

@@ -367,6 +367,11 @@ void CampaignWorld::make_corrupt(std::int64_t work, std::uint64_t id) {
     if (spike_at_ >= 0) {
         return expect_corruption(kSpikeSeen);
     }
+    if (corrupt_seen_ >= progress_.work()) {
+        // The same wrong numbers become visible where they did before.
+        return expect_corruption(WallTime::microseconds(corrupt_seen_ - progress_.work()) +
+                                 kSpikeSeen);
+    }
     expect_corruption(
         detect(spec_.detection, FaultKind::silent_corruption, uniform(id, Chance::detection))
             .latency);
@@ -403,6 +408,7 @@ void CampaignWorld::on_corruption_seen() {
     if (!progress_.training()) {
         return expect_corruption(kSpikeSeen);  // nobody looks at numbers meanwhile
     }
+    corrupt_seen_ = std::max(corrupt_seen_, progress_.work());
     Observation o = observation(ObservationKind::corruption_found);
     o.detector = replay_saw_ ? Detector::replay : Detector::anomaly;
     o.fault = corrupt_.empty() ? FaultKind::loss_spike : FaultKind::silent_corruption;

@@ -217,6 +217,7 @@ bool CampaignWorld::cure() {
         if (node.transient && node.since <= restart_begin_) {
             node.sick = false;
             node.transient = false;
+            node.detecting = false;
             ++node.generation;
             return true;
         }
@@ -265,6 +266,7 @@ void CampaignWorld::check_numbers() {
     }
     if (corrupt_from_ >= 0 && progress_.work() <= corrupt_from_) {
         corrupt_from_ = -1;
+        corrupt_seen_ = -1;
     }
     if (!corrupt_.empty()) {
         make_corrupt(progress_.work(), pool_[corrupt_.front()].fault_id);

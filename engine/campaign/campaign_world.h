@@ -142,6 +142,7 @@ private:
     JobFault job_fault_;
     std::int64_t corrupt_from_ = -1;  // work; -1: all numbers are right
     std::uint64_t corrupt_id_ = 0;
+    std::int64_t corrupt_seen_ = -1;  // work at which wrong numbers became visible
     bool corruption_scheduled_ = false;
     std::int64_t spike_at_ = -1;  // work at which the same batches bring the spike again
     bool replay_saw_ = false;

@@ -120,6 +120,10 @@ private:
             stream(component, Draw::lottery).uniform() >= process_->probability) {
             return;
         }
+        if (process_->once) {
+            push_decorated(component, *process_->once);
+            return;
+        }
         CounterRandom intervals = stream(component, Draw::interval);
         const double rate = rate_of(component);
         double operational = 0;
@@ -129,24 +133,29 @@ private:
             if (!(operational < intensity_.total()) || process_->interval.scale == WallTime{}) {
                 return;
             }
-            FaultEvent event;
-            event.time = WallTime::seconds(intensity_.instant_s(operational));
-            event.nodes = nodes_of(shape_, component);
-            event.kind = process_->kind;
-            event.process = number_;
-            event.id = id_of(entity_of(component));
-            event.factor = process_->factor;
-            event.notice = process_->notice;
-            decorate(component, event);
-            push(event);
+            push_decorated(component, WallTime::seconds(intensity_.instant_s(operational)));
         }
+    }
+
+    void push_decorated(Component component, WallTime time) {
+        FaultEvent event;
+        event.time = time;
+        event.nodes = nodes_of(shape_, component);
+        event.at = component;
+        event.kind = process_->kind;
+        event.process = number_;
+        event.id = id_of(entity_of(component));
+        event.factor = process_->factor;
+        event.notice = process_->notice;
+        decorate(component, event);
+        push(event);
     }
 
     void decorate(Component component, FaultEvent& event) {
         const auto of_event = [&](Draw draw) {
             return CounterRandom{seed_, event.id, purpose(draw, process_->kind, occurrence_)};
         };
-        if (weather_.boost_max > 1) {
+        if (weather_.boost_max > 1 && !process_->once) {
             CounterRandom random = of_event(Draw::mark);
             event.mark = static_cast<float>(weather_.boost_max * random.uniform());
         }
@@ -214,6 +223,9 @@ double expected_faults(const FaultProcess& process, const ClusterShape& shape, W
         return static_cast<double>(process.events.size());
     }
     const double components = process.at.index == kEvery ? shape.components(process.at.scope) : 1.0;
+    if (process.once) {
+        return process.probability * components;
+    }
     const double mean = process.interval.mean_s();
     return mean > 0 ? process.probability * components * span.seconds() / mean : 0;
 }

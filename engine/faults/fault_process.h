@@ -25,6 +25,7 @@ namespace orrery {
 struct FaultEvent {
     WallTime time;
     NodeRange nodes;  // none: the job, or the store
+    Component at;     // what of them
     FaultKind kind = FaultKind::node_crash;
     std::uint16_t process = 0;  // which one made it: its class in reports
     float mark = 0;             // real from this boost on
@@ -48,6 +49,7 @@ struct FaultProcess {
     Component at;                    // one component, or each of its scope
     Distribution interval;           // of one component
     std::vector<FaultEvent> events;  // scripted, or of a trace: instead of the interval
+    std::optional<WallTime> once{};  // each component fails at this instant, and not again
     double probability = 1;          // that a component is subject to it at all (a lottery)
     double frailty = 0;              // gamma shape k; 0: all nodes alike
     double factor = 0;               // slowdown; 0: the kind's

@@ -40,10 +40,10 @@ std::vector<std::uint32_t> JobState::dropped_units() const {
 
 std::uint32_t JobState::peers(std::uint32_t slot) const {
     const std::uint32_t stage = shape.stage_of(slot);
-    const std::uint32_t places = shape.slots / shape.units;
+    const std::uint32_t places = shape.slots / shape.units / shape.nodes_per_place;
     std::uint32_t count = 0;
     for (std::uint32_t place = 0; place < places; ++place) {
-        count += place * shape.stages / places == stage ? shape.units : 0;
+        count += place * shape.stages / places == stage ? shape.units * shape.nodes_per_place : 0;
     }
     return count - static_cast<std::uint32_t>(
                        std::count_if(vacancies.begin(), vacancies.end(), [&](std::uint32_t vacant) {
@@ -52,7 +52,7 @@ std::uint32_t JobState::peers(std::uint32_t slot) const {
 }
 
 void JobState::vacate(std::uint32_t slot) {
-    Slot& place = slots[slot];
+    JobSlot& place = slots[slot];
     if (place.vacancy == Vacancy::none) {
         vacancies.insert(std::lower_bound(vacancies.begin(), vacancies.end(), slot), slot);
     }

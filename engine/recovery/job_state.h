@@ -14,17 +14,20 @@ namespace orrery {
 
 struct JobShape {
     std::uint32_t slots = 1;
-    std::uint32_t units = 1;     // data-parallel parts that can be left out
-    std::uint32_t stages = 1;    // pipeline stages; slot = unit and stage by arithmetic
-    bool unit_major = true;      // slot = unit * stages + stage, else stage * units + unit
+    std::uint32_t units = 1;            // data-parallel parts that can be left out
+    std::uint32_t stages = 1;           // pipeline stages; slot = unit and stage by arithmetic
+    bool unit_major = true;             // a unit's slots stand together, else a stage's
+    std::uint32_t nodes_per_place = 1;  // of one unit and stage
     bool state_sharded = false;  // over data-parallel ranks: each holds state that no other has
 
     std::uint32_t unit_of(std::uint32_t slot) const {
-        return unit_major ? slot / (slots / units) : slot % units;
+        return unit_major ? slot / (slots / units) : slot / nodes_per_place % units;
     }
     std::uint32_t stage_of(std::uint32_t slot) const {
-        const std::uint32_t place = unit_major ? slot % (slots / units) : slot / units;
-        return place * stages / (slots / units);
+        const std::uint32_t places = slots / units / nodes_per_place;
+        const std::uint32_t place = unit_major ? slot % (slots / units) / nodes_per_place
+                                               : slot / (units * nodes_per_place);
+        return place * stages / places;
     }
     bool operator==(const JobShape&) const = default;
 };
@@ -34,14 +37,14 @@ inline constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
 
 enum class Vacancy : std::uint8_t { none, open, dropped, rerouted };
 
-struct Slot {
+struct JobSlot {
     NodeNumber node = kNobody;
     Vacancy vacancy = Vacancy::none;
 };
 
 struct JobState {
     JobShape shape;
-    std::vector<Slot> slots;
+    std::vector<JobSlot> slots;
     std::vector<std::uint32_t> vacancies;  // slots without a node, ascending
     std::vector<std::uint32_t> slot_of_node;
     std::vector<NodeNumber> spares;      // ready, the longest ready first

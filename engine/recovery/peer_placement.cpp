@@ -18,10 +18,12 @@ std::vector<std::uint32_t> PeerPlacement::holders(const JobShape& shape, std::ui
         return found;
     }
     const bool ring = kind == PeerPlacementKind::ring;
-    const std::uint32_t next = ring ? 1 : shape.unit_major ? shape.slots / shape.units : 1;
+    const std::uint32_t next = ring               ? 1
+                               : shape.unit_major ? shape.slots / shape.units
+                                                  : shape.nodes_per_place;
     // Stage by stage, the units of a stage stand beside each other: a ring of them.
     const bool inside = !ring && !shape.unit_major;
-    const std::uint32_t size = inside ? shape.units : shape.slots;
+    const std::uint32_t size = inside ? shape.units * shape.nodes_per_place : shape.slots;
     const std::uint32_t begin = inside ? slot / size * size : 0;
     for (std::uint32_t i = 0; i < std::min(copies, size); ++i) {
         found.push_back(begin + (slot - begin + i * next) % size);

@@ -254,12 +254,15 @@ WallTime interval_of(const CheckpointInterval& rule, WallTime mtbf) {
         default:
             break;
     }
-    const WallTime wanted = std::max(WallTime::seconds(seconds), WallTime::microseconds(1));
+    const bool chosen = rule.rule != IntervalRule::fixed;
+    const WallTime least = std::max(chosen ? rule.least : WallTime{}, WallTime::microseconds(1));
+    const WallTime wanted = std::max(WallTime::seconds(seconds), least);
     if (rule.step <= WallTime{}) {
         return wanted;
     }
     const std::int64_t step = rule.step.microseconds();
-    const std::int64_t steps = std::max<std::int64_t>(1, (wanted.microseconds() + step / 2) / step);
+    const std::int64_t nearest = (wanted.microseconds() + step / 2) / step;
+    const std::int64_t steps = std::max(nearest, (least.microseconds() + step - 1) / step);
     return WallTime::microseconds(steps * step);
 }
 

@@ -64,6 +64,7 @@ struct CheckpointInterval {
     WallTime fixed = WallTime::hours(1);
     WallTime stall;  // of training, for one checkpoint
     WallTime mtbf;   // expected; what `adaptive` starts from
+    WallTime least;  // time until a checkpoint is durable: the next one would wait for it
     WallTime step;   // the interval is a whole number of steps of so long; 0: any
     bool operator==(const CheckpointInterval&) const = default;
 };

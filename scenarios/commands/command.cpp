@@ -4,6 +4,7 @@
 #include "scenarios/commands/calibrate.h"
 #include "scenarios/commands/compare.h"
 #include "scenarios/commands/discover.h"
+#include "scenarios/commands/campaign.h"
 #include "scenarios/commands/export.h"
 #include "scenarios/commands/fit.h"
 #include "scenarios/commands/generate.h"
@@ -23,6 +24,7 @@ std::vector<Command> all_commands() {
         describe_simulate(),
         describe_network(),
         describe_search(),
+        describe_campaign(),
         describe_validate(),
         describe_fit(),
         describe_train(),

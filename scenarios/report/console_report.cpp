@@ -143,6 +143,40 @@ std::string waterfall(const Answer& a) {
     return text;
 }
 
+std::string faults(const Answer& a) {
+    if (a.faults.empty()) {
+        return {};
+    }
+    std::string text = "\nFaults in the step\n\n";
+    for (std::size_t i = 0; i < std::min<std::size_t>(a.faults.size(), 8); ++i) {
+        text += fmt::format("  {}\n", cut(a.faults[i], kReportColumns - 2));
+    }
+    if (a.faults.size() > 8) {
+        text += fmt::format("  and {} more\n", a.faults.size() - 8);
+    }
+    text += fmt::format("  the step without them {}: {:+.2f} %\n",
+                        to_short_text(a.healthy_iteration),
+                        (a.iteration / a.healthy_iteration - 1) * 100);
+    if (a.rank_waits.empty()) {
+        return text;
+    }
+    text +=
+        "\n  Who waits, at arrival            kernels   for tensor     pipeline         data"
+        "        other\n";
+    for (const RankWait& w : a.rank_waits) {
+        const auto& of = w.waits;
+        text += fmt::format("  rank {:<8}{:<18}{:>11}  {:>11}  {:>11}  {:>11}  {:>11}\n",
+                            index(w.rank),
+                            cut(w.relation, 17),
+                            to_short_text(w.kernels),
+                            to_short_text(of[Cause::exposed_tensor]),
+                            to_short_text(of[Cause::exposed_pipeline]),
+                            to_short_text(of[Cause::exposed_data]),
+                            to_short_text(of[Cause::exposed_context] + of[Cause::exposed_other]));
+    }
+    return text;
+}
+
 std::string memory(const MemoryUse& m) {
     std::string text = "\nMemory of the fullest GPU\n\n";
     for (std::size_t i = 0; i < kNumTensorKinds; ++i) {
@@ -259,8 +293,8 @@ std::string footer(const Answer& a) {
 }  // namespace
 
 std::string console_report(const Answer& answer) {
-    return heading(answer) + result(answer) + waterfall(answer) + memory(answer.memory) +
-           links(answer) + collectives(answer) + footer(answer);
+    return heading(answer) + result(answer) + faults(answer) + waterfall(answer) +
+           memory(answer.memory) + links(answer) + collectives(answer) + footer(answer);
 }
 
 std::string waterfall_report(const Answer& answer) {

@@ -7,6 +7,7 @@
 
 #include "scenarios/answer.h"
 #include "scenarios/collective_cases.h"
+#include "scenarios/campaign_answer.h"
 #include "scenarios/network_answer.h"
 #include "scenarios/validation.h"
 
@@ -15,6 +16,7 @@ namespace orrery {
 std::string json_report(const Answer& answer);
 std::string json_report(const Validation& validation);
 std::string json_report(const CollectiveValidation& validation);
+std::string json_report(const CampaignAnswer& campaign);
 // Keys rows, flows, packets and links; times there are in microseconds.
 std::string json_report(const NetworkAnswer& answer);
 

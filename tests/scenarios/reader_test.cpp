@@ -221,7 +221,7 @@ plan:
   data_parallel_size: 4
   sequence_parallel: yes
 network: packet
-faults: []
+faults: 3
 )";
     EXPECT_EQ(
         errors_of(text),
@@ -248,7 +248,8 @@ faults: []
         "s.yaml:14:22: error: plan.sequence_parallel must be true or false, not 'yes'\n"
         "s.yaml:15:10: error: network: packet is for single patterns (orrery network), not for "
         "steps (hint: analytic, fluid or simgrid)\n"
-        "s.yaml:16:1: error: 'faults' is not supported yet (hint: remove it)\n");
+        "s.yaml:16:9: error: faults must be a list, not '3' (hint: - {process: exponential, "
+        "kind: gpu_lost, at: gpu:*, mtbf: 2000 d})\n");
 }
 
 TEST(Reader, SizesThatDoNotDivideArePlacedAtTheirKeys) {
@@ -390,8 +391,7 @@ TEST(Reader, HuggingFaceConfigsAreReadBesideTheScenario) {
 
 TEST(Reader, KeysOfLaterVersionsAreRefusedByName) {
     for (const char* key : {"faults", "recovery", "campaign"}) {
-        EXPECT_NE(errors_of(std::string{kGood} + key + ": 1\n")
-                      .find(fmt::format("'{}' is not supported yet", key)),
+        EXPECT_NE(errors_of(std::string{kGood} + key + ": 1\n").find(std::string{key} + " must be"),
                   std::string::npos);
     }
     EXPECT_NE(errors_of(kGood, {"job.checkpoint=x"}).find("job.checkpoint is not supported yet"),

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a scenario says about faults, recovery and a campaign: the sections `faults`, `recovery` and
+// `campaign`. Filled by read_faults.cpp, read_recovery.cpp and read_campaign.cpp; made into
+// engine/campaign/campaign.h by run_campaign.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/campaign/campaign.h"
+#include "engine/units.h"
+
+namespace orrery {
+
+struct FaultPlan {
+    std::vector<FaultProcess> processes;
+    double daily_variance = 0;  // variance over mean of the daily count of faults; 0: independent
+    bool operator==(const FaultPlan&) const = default;
+};
+
+enum class CheckpointMode : std::uint8_t { blocking, async };
+
+struct CheckpointPlan {
+    IntervalRule rule = IntervalRule::exact;
+    WallTime interval;
+    CheckpointMode mode = CheckpointMode::async;
+    // Instead of what the model's size and the bandwidths say:
+    std::optional<WallTime> stall{};
+    std::optional<WallTime> write{};
+    std::optional<WallTime> load{};
+    bool operator==(const CheckpointPlan&) const = default;
+};
+
+struct RecoveryPlan {
+    std::string name;
+    std::vector<PolicySpec> policies;  // in the order of the ladder; the cluster is filled in later
+    CheckpointPlan checkpoint;
+    std::optional<DetectionSpec> detection{};  // instead of the campaign's
+    std::optional<std::uint32_t> spares{};     // fixed, or …
+    double spares_quantile = 0;                // … enough with this probability for what …
+    WallTime spares_window;                    // … fails in so long; 0: the mean time of a repair
+    std::uint32_t attempts_max = RecoveryLimits{}.attempts_max;
+    bool operator==(const RecoveryPlan&) const = default;
+};
+
+struct StoragePlan {
+    Bandwidth write = Bandwidth::bytes_per_second(100'000'000'000);  // of the whole store
+    Bandwidth read = Bandwidth::bytes_per_second(200'000'000'000);
+    bool shared = false;              // with the training network
+    double bytes_per_parameter = 14;  // bf16 weights, fp32 master weights and two moments
+    bool operator==(const StoragePlan&) const = default;
+};
+
+struct StartUpPlan {
+    std::optional<WallTime> full{};  // instead of the published table (start_up.h)
+    WallTime in_place = WallTime::seconds(60);
+    WallTime reconfigure = WallTime::seconds(60);
+    WallTime swap = WallTime::seconds(30);
+    WallTime call_operator = WallTime::seconds(1800);
+    bool operator==(const StartUpPlan&) const = default;
+};
+
+struct CampaignPlan {
+    bool present = false;
+    WallTime length = WallTime::days(30);
+    std::uint32_t seeds = 30;
+    std::optional<WallTime> step_time{};  // instead of simulating a step
+    double tokens = 0;                    // time to finish so many; 0: not asked
+    ClusterShape shape;                   // racks, power feeds and pods
+    DetectionSpec detection;
+    RepairSpec repair;
+    Forecast forecast;
+    StoragePlan storage;
+    StartUpPlan start_up;
+    std::uint32_t flap_timeout = 20;
+    std::uint32_t flap_retries = 7;
+    bool operator==(const CampaignPlan&) const = default;
+};
+
+}  // namespace orrery

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/campaign.h"
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/output_file.h"
+#include "scenarios/reader.h"
+#include "scenarios/report/campaign_report.h"
+#include "scenarios/report/json_report.h"
+#include "scenarios/report/perfetto_campaign.h"
+#include "scenarios/report/progress.h"
+#include "scenarios/run_campaign.h"
+
+namespace orrery {
+
+int campaign_command(const CampaignArguments& arguments) {
+    ReadOptions read;
+    read.overrides = arguments.overrides;
+    const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    if (!scenario) {
+        return report_errors(scenario.error());
+    }
+    if (!scenario->campaign.present) {
+        return report_error({arguments.file,
+                             "the scenario has no section 'campaign'",
+                             "campaign: {days: 30, seeds: 30}, and faults: […]"});
+    }
+    if (!arguments.trace_file.empty()) {
+        // Tell an unwritable place now, not after the simulation.
+        if (const auto writable = OutputFile::open(arguments.trace_file); !writable) {
+            return report_error(writable.error());
+        }
+    }
+    ProgressBar bar{"simulating"};
+    const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
+    const CampaignRunOptions options{.threads = arguments.threads == 0 ? cores : arguments.threads,
+                                     .progress = [&bar](double share) { bar.show(share); }};
+    const Result<CampaignAnswer> answer = run_campaign_scenario(*scenario, options);
+    bar.finish();
+    if (!answer) {
+        Error error = answer.error();
+        error.where = error.where.empty() ? arguments.file : error.where;
+        return report_error(error);
+    }
+    if (!arguments.trace_file.empty()) {
+        if (const auto written = write_campaign_trace(arguments.trace_file, *answer); !written) {
+            return report_error(written.error());
+        }
+    }
+    return print_output(arguments.json ? json_report(*answer) : campaign_report(*answer));
+}
+
+Command describe_campaign() {
+    const auto arguments = std::make_shared<CampaignArguments>();
+    return {
+        .name = "campaign",
+        .help = "Weeks of training with faults and recovery: goodput, lost work, spares",
+        .options = {{"file", &arguments->file, "Scenario file (YAML)", "FILE", true},
+                    override_option(arguments->overrides),
+                    {"--json", &arguments->json, "Print one JSON object instead of a report"},
+                    {"--trace",
+                     &arguments->trace_file,
+                     "Write a Perfetto trace of the first seed's run, one process a plan",
+                     "FILE"},
+                    {"--threads",
+                     &arguments->threads,
+                     "Seeds at a time (as many as cores if 0); the answer is the same",
+                     "N",
+                     false,
+                     0,
+                     1024}},
+        .examples = {"campaign scenarios/llama3-405b-54-days.yaml",
+                     "campaign scenarios/recovery-plans.yaml --set campaign.seeds=100 --json"},
+        .run = [arguments] { return campaign_command(*arguments); },
+    };
+}
+
+}  // namespace orrery

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorded fault trace: a table with the columns time_s, node, fault, duration_s and kind
+// (hardware, software or other), ordered by time. `fault` is `class/description`; classes that the
+// taxonomy knows become that kind, all others a host fault or a software bug by `kind`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/faults/fault_process.h"
+#include "engine/result.h"
+
+namespace orrery {
+
+struct FaultTrace {
+    std::vector<FaultEvent> events;
+    std::uint32_t nodes = 0;  // one more than the largest number
+};
+
+ResultOrErrors<FaultTrace> read_fault_trace(const std::string& file);
+
+// Nodes down over time: a node counts once while any of its faults is open.
+struct DownNodes {
+    double mean = 0;
+    std::uint32_t p50 = 0;
+    std::uint32_t p90 = 0;
+    std::uint32_t p99 = 0;
+    std::uint32_t p999 = 0;
+    std::uint32_t most = 0;
+};
+DownNodes nodes_down(const std::vector<FaultEvent>& events, WallTime length);
+
+}  // namespace orrery

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/start_up.h"
+
+#include <algorithm>
+#include <array>
+
+namespace orrery {
+namespace {
+
+struct Published {
+    double gpus;
+    double all_s;
+    double communicators_s;
+};
+constexpr std::array kPublished = {Published{16384, 200, 17},
+                                   Published{22528, 300, 30},
+                                   Published{65536, 600, 100},
+                                   Published{98304, 900, 200}};
+
+// Linear between the points and beyond the last, constant before the first.
+WallTime interpolated(std::int64_t gpus, double Published::*value) {
+    const auto n = std::max(static_cast<double>(gpus), kPublished.front().gpus);
+    std::size_t i = 1;
+    while (i + 1 < kPublished.size() && n > kPublished[i].gpus) {
+        ++i;
+    }
+    const Published& a = kPublished[i - 1];
+    const Published& b = kPublished[i];
+    const double share = (n - a.gpus) / (b.gpus - a.gpus);
+    return WallTime::seconds(a.*value + share * (b.*value - a.*value));
+}
+
+}  // namespace
+
+WallTime cold_start(std::int64_t gpus) {
+    return interpolated(gpus, &Published::all_s);
+}
+
+WallTime communicator_creation(std::int64_t gpus) {
+    return interpolated(gpus, &Published::communicators_s);
+}
+
+}  // namespace orrery
