@@ -433,6 +433,7 @@ Result<void> ScenarioRun::compare_with_healthy(Answer& answer) const {
     SimulationOptions options = options_;
     options.inspect = nullptr;
     options.trace_file.clear();
+    options.timeline = nullptr;
     const Result<Answer> other = simulate_scenario(healthy, options);
     if (!other) {
         return tl::unexpected(other.error());
