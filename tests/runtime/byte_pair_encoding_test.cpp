@@ -47,7 +47,7 @@ TEST(BytePairEncoding, AnyBytesComeBack) {
     std::mt19937 random{kSeed};
     for (int i = 0; i < 300; ++i) {
         std::string bytes;
-        for (unsigned n = random() % 60; n > 0; --n) {
+        for (auto n = random() % 60; n > 0; --n) {
             bytes += random() % 3 == 0 ? static_cast<char>(random()) : text[random() % text.size()];
         }
         EXPECT_EQ(encoding.decode(encoding.encode(bytes)), bytes);

@@ -48,7 +48,7 @@ TEST(Pretokenize, WordsJoinedAreTheText) {
     std::mt19937 random{kSeed};
     for (int i = 0; i < 500; ++i) {
         std::string text;
-        for (unsigned n = random() % 40; n > 0; --n) {
+        for (auto n = random() % 40; n > 0; --n) {
             text += random() % 2 == 0 ? " '\n\tas1."[random() % 8] : static_cast<char>(random());
         }
         std::string joined;
