@@ -8,6 +8,7 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <array>
+#include <csignal>
 #include <deque>
 #include <exception>
 
@@ -188,6 +189,9 @@ Result<void> connect(gloo::rendezvous::Context& context,
 Result<std::unique_ptr<Transport>> connect_gloo(const GlooOptions& options) {
     try {
         gloo::transport::tcp::attr attributes{options.listen_host.c_str()};
+        // Gloo writes to sockets of peers that may have died: that is an error to tell, not a
+        // signal to end by without a word.
+        std::signal(SIGPIPE, SIG_IGN);
         std::shared_ptr<gloo::transport::Device> device =
             gloo::transport::tcp::CreateDevice(attributes);
         auto context = std::make_shared<gloo::rendezvous::Context>(

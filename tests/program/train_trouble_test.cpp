@@ -86,8 +86,8 @@ TEST_F(TrainTrouble, APortInUseIsAnErrorOfRankZero) {
 
 TEST_F(TrainTrouble, ARankThatNeverArrivesEndsTheOthersAtTheirDeadline) {
     const Ran ran = run(
-        "RANK=0 WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=0 timeout 60 $orrery train s.yaml "
-        "--set job.distributed_timeout='1 s'");
+        "RANK=0 WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 20000)) "
+        "timeout 60 $orrery train s.yaml --set job.distributed_timeout='1 s'");
     EXPECT_EQ(ran.status, kUserError);
     EXPECT_NE(ran.err.find("4 ranks must start within 1000 ms"), std::string::npos) << ran.err;
 }
@@ -112,7 +112,8 @@ TEST_F(TrainTrouble, ARankThatDiesEndsTheOthers) {
             "until grep -q 'iteration  *2/' out.0; do sleep 0.1; kill -0 ${pids[0]}; done\n"
             "kill -9 ${pids[3]}\n"
             "for r in 0 1 2; do\n"
-            "  status=0; wait ${pids[r]} || status=$?; test $status -eq 2; test -s err.$r\n"
+            "  status=0; wait ${pids[r]} || status=$?\n"
+            "  test $status -eq 2 -a -s err.$r || { echo rank $r ended by $status >&2; exit 1; }\n"
             "done\n");
     EXPECT_EQ(alone.status, 0) << alone.err;
 }

@@ -138,7 +138,7 @@ TEST(TrainCommand, WritesALogCurvesAndTexts) {
                                   "job.tensorboard_folder=curves",
                                   "job.sample_interval=2",
                                   "job.sample_tokens=5",
-                                  "job.sample_prompt=to "});
+                                  "job.sample_prompt=\"to \""});
     EXPECT_EQ(run.status, kExitOk) << run.err;
     EXPECT_NE(run.out.find(" sample at iteration 2 | \"to "), std::string::npos) << run.out;
     const std::string log = folder.text("run.jsonl");
