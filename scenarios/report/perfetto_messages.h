@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protobuf messages of perfetto/trace, encoded here: what both writers of traces share.
+// Protobuf messages of perfetto/trace, encoded here: what the writers of traces share.
 #pragma once
 
 #include <bit>
@@ -92,6 +92,8 @@ inline constexpr std::uint32_t kDoubleCounterValue = 44;
 inline constexpr std::uint64_t kSequence = 1;
 inline constexpr std::uint64_t kSliceBegin = 1;
 inline constexpr std::uint64_t kSliceEnd = 2;
+inline constexpr std::uint64_t kInstant = 3;
+inline constexpr std::uint64_t kCounterEvent = 4;
 inline constexpr std::uint64_t kStateCleared = 1;
 inline constexpr std::uint64_t kNeedsState = 2;
 
