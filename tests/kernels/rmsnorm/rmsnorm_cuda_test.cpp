@@ -3,111 +3,31 @@
 
 #include "kernels/rmsnorm/rmsnorm_cpu.h"
 #include "kernels/rmsnorm/rmsnorm_device.h"
-#include "tests/kernels/emulation/emulated_block.h"
-#include "tests/kernels/numeric.h"
-#include "tests/kernels/norm_cases.h"
+#include "tests/kernels/norm_cuda_laws.h"
 
 namespace orrery::device {
 namespace {
 
-using emulation::EmulatedQueue;
-using emulation::ThreadOrder;
-using numeric::Draw;
-using numeric::Tensor;
-
-void forward(const cpu::NormShape& shape, const cpu::NormForward& operands) {
-    EmulatedQueue queue{ThreadOrder::descending};
-    rmsnorm_forward(queue, shape, operands);
-}
-void backward(const cpu::NormShape& shape, const cpu::NormBackward& operands) {
-    EmulatedQueue queue{ThreadOrder::descending};
-    rmsnorm_backward(queue, shape, operands);
-}
-
-template <class Law>
-void for_drawn(const Law& law) {
-    const cpu::NormKind kind{forward, backward, 1, 1, cpu::rmsnorm_definition};
-    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-        for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
-            SCOPED_TRACE(std::to_string(seed) + " " + std::string{name(dtype)});
-            law(kind, seed, dtype);
-        }
+struct Rmsnorm {
+    static constexpr std::int64_t kWeights = 1;
+    static constexpr auto definition = cpu::rmsnorm_definition;
+    static constexpr auto cpu_forward = cpu::rmsnorm_forward;
+    static constexpr auto cpu_backward = cpu::rmsnorm_backward;
+    template <class Queue>
+    static void forward(Queue& queue,
+                        const cpu::NormShape& shape,
+                        const cpu::NormForward& operands,
+                        const NormBiases& biases) {
+        rmsnorm_forward(queue, shape, operands, biases);
     }
-}
-
-TEST(RmsnormCuda, ForwardIsItsDefinition) {
-    for_drawn(cpu::check_norm_forward);
-}
-
-TEST(RmsnormCuda, BackwardIsTheDerivativeAndAdds) {
-    for_drawn(cpu::check_norm_gradients);
-}
-
-TEST(RmsnormCuda, FusedAdditionIsTheAdditionThenTheNorm) {
-    for_drawn(cpu::check_norm_residual);
-}
-
-TEST(RmsnormCuda, StatisticsGivenOrComputedAgainAreTheSame) {
-    for_drawn(cpu::check_norm_statistics);
-}
-
-// Rows of one warp, of several, with 16 and with 32 elements a thread; and every order of threads.
-TEST(RmsnormCuda, LongRowsAreTheCpusAndNoOrderOfThreadsShows) {
-    for (const std::int64_t hidden : {8, 776, 1000, 8200, 16384}) {
-        SCOPED_TRACE(hidden);
-        Draw draw{9};
-        const cpu::NormShape s{.tokens = 3, .hidden = hidden};
-        const Tensor x = draw.tensor(3 * hidden, Dtype::bf16);
-        const Tensor dy = draw.tensor(3 * hidden, Dtype::bf16);
-        const Tensor weight = draw.tensor(1 * hidden, Dtype::bf16);
-        std::vector<Tensor> y(3, Tensor{x.size(), Dtype::bf16});
-        std::vector<Tensor> dx(3, Tensor{x.size(), Dtype::bf16});
-        std::vector<Tensor> dweight(3, Tensor{weight.size(), Dtype::fp32});
-        const auto run = [&](std::size_t i, auto&& forward_of, auto&& backward_of) {
-            forward_of(s, {.x = x.view(), .weight = weight.view(), .y = y[i].view()});
-            backward_of(s,
-                        {.dy = dy.view(),
-                         .x = x.view(),
-                         .weight = weight.view(),
-                         .dx = dx[i].view(),
-                         .dweight = dweight[i].view()});
-        };
-        run(0, cpu::rmsnorm_forward, cpu::rmsnorm_backward);
-        run(1, forward, backward);
-        EmulatedQueue queue{ThreadOrder::shuffled};
-        run(
-            2,
-            [&](auto& shape, const cpu::NormForward& a) { rmsnorm_forward(queue, shape, a); },
-            [&](auto& shape, const cpu::NormBackward& a) { rmsnorm_backward(queue, shape, a); });
-        EXPECT_LT(numeric::relative_error(y[1], y[0].doubles()), numeric::tolerance(Dtype::bf16));
-        EXPECT_LT(numeric::relative_error(dx[1], dx[0].doubles()), numeric::tolerance(Dtype::bf16));
-        EXPECT_LT(numeric::relative_error(dweight[1], dweight[0].doubles()), 1e-5);
-        EXPECT_TRUE(y[1] == y[2] && dx[1] == dx[2] && dweight[1] == dweight[2]);
+    template <class Queue>
+    static void backward(Queue& queue,
+                         const cpu::NormShape& shape,
+                         const cpu::NormBackward& operands) {
+        rmsnorm_backward(queue, shape, operands);
     }
-}
-
-TEST(RmsnormCuda, FusedAdditionTakesBiases) {
-    Draw draw{3};
-    const cpu::NormShape s{.tokens = 2, .hidden = 24};
-    const Tensor x = draw.tensor(48, Dtype::fp32);
-    const Tensor residual = draw.tensor(48, Dtype::fp32);
-    const Tensor bias = draw.tensor(24, Dtype::bf16);
-    const Tensor weight = draw.tensor(1 * 24, Dtype::fp32);
-    Tensor sum{48, Dtype::fp32};
-    Tensor y{48, Dtype::fp32};
-    EmulatedQueue queue;
-    rmsnorm_forward(queue,
-                    s,
-                    {.x = x.view(),
-                     .residual = residual.view(),
-                     .weight = weight.view(),
-                     .sum = sum.view(),
-                     .y = y.view()},
-                    {.first = bias.view(), .second = bias.view()});
-    for (std::int64_t i = 0; i < 48; ++i) {
-        EXPECT_NEAR(sum.at(i), x.at(i) + residual.at(i) + 2 * bias.at(i % 24), 1e-6);
-    }
-}
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Rmsnorm, NormCuda, Rmsnorm);
 
 }  // namespace
 }  // namespace orrery::device
