@@ -245,7 +245,16 @@ std::vector<std::int64_t> balanced_layout(
     of_stage.back() += last;
     of_place.front() += first;
     of_place.back() += last;
-    for (std::int64_t layer = 0; layer < num_layers; ++layer) {
+    // Only the ends have work without a layer, however little the others' share would be.
+    std::int64_t given = 0;
+    if (places - 2 <= num_layers) {
+        for (std::size_t place = 1; place + 1 < layout.size(); ++place, ++given) {
+            layout[place] = 1;
+            of_stage[place % of_stage.size()] += 1;
+            of_place[place] += 1;
+        }
+    }
+    for (; given < num_layers; ++given) {
         std::size_t best = 0;
         for (std::size_t place = 0; place < layout.size(); ++place) {
             const std::size_t stage = place % of_stage.size();

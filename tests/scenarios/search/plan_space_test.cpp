@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "models/pipeline_split.h"
 #include "models/validate_plan.h"
 
 namespace orrery {
@@ -175,6 +176,23 @@ TEST(BalancedLayout, HasAllLayersAndNoFasterSlowestStageExists) {
                 }
             }
             EXPECT_DOUBLE_EQ(slowest(layout, 3, 0.3, last), best) << layers << ' ' << last;
+        }
+    }
+}
+
+TEST(BalancedLayout, IsASplitThatAPlanMayHaveHoweverHeavyTheEnds) {
+    Transformer model = small_model();
+    model.num_layers = 12;
+    for (const double end : {0.0, 0.4, 5.4, 100.0}) {
+        for (const auto& [stages, chunks] : {std::pair{2, 1}, {2, 3}, {2, 6}, {4, 3}, {7, 2}}) {
+            for (const bool first : {false, true}) {
+                ParallelPlan plan{.pipeline_model_parallel_size = stages,
+                                  .virtual_pipeline_model_parallel_size = chunks};
+                plan.pipeline_layout =
+                    balanced_layout(model.num_layers, stages, chunks, first ? end : 0, end);
+                EXPECT_TRUE(check_pipeline_split(model, plan).empty())
+                    << stages << " x " << chunks << ", ends " << end;
+            }
         }
     }
 }
