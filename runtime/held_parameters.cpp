@@ -50,7 +50,7 @@ void add_parameters_of(const Op& op, Executor& executor, std::vector<HeldParamet
         first += own.count;
         all.push_back(std::move(held));
     }
-    ORRERY_CHECK(first == call.dims[0]);
+    ORRERY_CHECK(first <= call.dims[0]);  // the last parts of what divides unevenly are padding
 }
 
 }  // namespace

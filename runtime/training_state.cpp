@@ -50,6 +50,10 @@ Result<void> save_training(Executor& executor,
         .rank = static_cast<std::int64_t>(index(executor.rank())),
         .num_ranks = executor.program().num_ranks(),
         .agree = [&](Result<void> own) { return agree(executor, std::move(own)); }};
+    // What others have updated may be due only at the start of the next step.
+    if (const Result<void> gathered = executor.gather_parameters(); !gathered) {
+        return gathered;
+    }
     return save_checkpoint(files, folder, run, rank, held_parameters(executor));
 }
 
