@@ -256,8 +256,8 @@ PlanBound::DataTime PlanBound::data_time(const ParallelPlan& plan,
     }
 }
 
-const std::vector<std::int64_t>& PlanBound::in_flight(const ParallelPlan& plan,
-                                                      std::int64_t stage) {
+const std::vector<PlanBound::InFlight>& PlanBound::in_flight(const ParallelPlan& plan,
+                                                             std::int64_t stage) {
     const ScheduleShape shape{
         .stages = static_cast<std::int32_t>(plan.pipeline_model_parallel_size),
         .chunks = static_cast<std::int32_t>(plan.virtual_pipeline_model_parallel_size),
@@ -267,16 +267,22 @@ const std::vector<std::int64_t>& PlanBound::in_flight(const ParallelPlan& plan,
     if (!fresh) {
         return found->second;
     }
-    std::vector<std::int64_t> now(static_cast<std::size_t>(shape.chunks), 0);
+    std::vector<InFlight> now(static_cast<std::size_t>(shape.chunks));
+    std::vector<std::int64_t> passes_with_gradients(now.size(), 0);
     std::int64_t sum = 0;
     std::int64_t most = 0;
     for (const WorkItem& item :
          stage_order(plan.schedule, shape, static_cast<std::int32_t>(stage))) {
+        const auto chunk = static_cast<std::size_t>(item.chunk);
+        if (item.pass == Pass::backward || item.pass == Pass::backward_weight) {
+            const std::int64_t done = ++passes_with_gradients[chunk];
+            now[chunk].gradients = done < shape.micro_batches;
+        }
         // What the backward of the weights alone still needs is left out: this is a bound.
         const int change = item.pass == Pass::forward           ? 1
                            : item.pass == Pass::backward_weight ? 0
                                                                 : -1;
-        now[static_cast<std::size_t>(item.chunk)] += change;
+        now[chunk].micro_batches += change;
         sum += change;
         if (sum > most) {
             most = sum;
@@ -305,24 +311,30 @@ Bytes PlanBound::memory_of(const ParallelPlan& plan,
                            const std::vector<Cost>& places,
                            std::size_t stage) {
     const auto stages = static_cast<std::size_t>(plan.pipeline_model_parallel_size);
-    const std::vector<std::int64_t>& alive = in_flight(plan, static_cast<std::int64_t>(stage));
+    const std::vector<InFlight>& alive = in_flight(plan, static_cast<std::int64_t>(stage));
+    const ShardingStrategy strategy = plan.data_parallel_sharding_strategy;
+    // ZeRO 2 holds whole gradients only while a chunk's micro-batches add to them.
+    const bool while_adding = strategy == ShardingStrategy::optim_grads;
     Cost sum;
     Bytes activations;
     for (std::size_t chunk = 0; chunk < alive.size(); ++chunk) {
-        sum += places[chunk * stages + stage];
-        activations += places[chunk * stages + stage].activations * alive[chunk];
+        Cost place = places[chunk * stages + stage];
+        activations += place.activations * alive[chunk].micro_batches;
+        if (while_adding && !alive[chunk].gradients) {
+            place.gradients = Bytes{};
+        }
+        sum += place;
     }
     if (stages == 1 && model_.tied_embeddings) {
         // One copy of what the first and the last of several stages both hold.
         const Parts& p = parts(plan);
         sum.weights -= std::min(p.first.weights, p.last.weights);
-        sum.gradients -= std::min(p.first.gradients, p.last.gradients);
+        sum.gradients -= std::min(sum.gradients, std::min(p.first.gradients, p.last.gradients));
         sum.optimizer -= std::min(p.first.optimizer, p.last.optimizer);
     }
     const std::int64_t ranks = plan.hsdp_shard_size > 0
                                    ? plan.hsdp_shard_size
                                    : plan.data_parallel_size * plan.context_parallel_size;
-    const ShardingStrategy strategy = plan.data_parallel_sharding_strategy;
     const bool all = strategy == ShardingStrategy::optim_grads_params;
     return share_of(sum.weights + sum.gradients, all ? ranks : 1) +
            share_of(sum.optimizer, strategy == ShardingStrategy::no_shard ? 1 : ranks) +

@@ -76,8 +76,12 @@ private:
         Cost first;  // embedding
         Cost last;   // final norm, output layer and loss
     };
-    // Micro-batches that each chunk of a stage holds activations of, when they are most in all.
-    const std::vector<std::int64_t>& in_flight(const ParallelPlan& plan, std::int64_t stage);
+    // What a chunk of a stage holds when the stage has most activations in all.
+    struct InFlight {
+        std::int64_t micro_batches = 0;
+        bool gradients = false;  // weights' gradients have been begun, and not all are done
+    };
+    const std::vector<InFlight>& in_flight(const ParallelPlan& plan, std::int64_t stage);
 
     using FlightKey =
         std::tuple<ScheduleKind, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
@@ -108,7 +112,7 @@ private:
     KernelTimes times_;
     std::map<Key, Parts> cache_;
     std::map<DataKey, Time> data_times_;
-    std::map<FlightKey, std::vector<std::int64_t>> in_flight_;
+    std::map<FlightKey, std::vector<InFlight>> in_flight_;
     std::map<LayoutKey, std::vector<std::int64_t>> layouts_;
 };
 

@@ -46,6 +46,18 @@ TEST(PlanBound, NoSmallScenarioIsFasterOrSmaller) {
     }
 }
 
+TEST(PlanBound, GradientsOfZero2ArriveAfterABreadthFirstSchedulesActivations) {
+    const Scenario scenario = small_scenario("breadth first",
+                                             {"plan.pipeline_model_parallel_size=2",
+                                              "plan.virtual_pipeline_model_parallel_size=5",
+                                              "plan.embedding_and_loss_as_layers=true",
+                                              "plan.schedule=breadth_first",
+                                              "plan.data_parallel_sharding_strategy=optim_grads"});
+    const auto answer = simulate_scenario(scenario);
+    ASSERT_TRUE(answer);
+    EXPECT_LE(bound_of(scenario).memory.count(), answer->memory.peak.count());
+}
+
 TEST(PlanBound, NoPlanOfASpaceIsFasterOrSmaller) {
     Scenario scenario = small_scenario("space", {});
     PlanSpace space;
