@@ -32,7 +32,7 @@ WallTime seconds_of(double bytes, Bandwidth bandwidth) {
 
 // What moving the state takes (DESIGN: one copy per data-parallel group is written and read).
 struct StateTimes {
-    WallTime to_host;        // device to host memory
+    WallTime to_host;        // device to host memory, and all agree that it is the same step
     WallTime write;          // host to store
     WallTime read;           // store to the groups, and the broadcast
     WallTime from_peer;      // another host's memory to the device
@@ -51,6 +51,13 @@ StateTimes state_times(const Scenario& scenario) {
     // Unsharded, the replicas share the writing among them but each needs all of its part.
     const double own = bytes / (sharded ? gpus : parts);
     const double weights = 2 * parameters / parts;
+    // What a GPU has, which goes to its host as it is (MegaScale, section 4.4).
+    const bool all_sharded =
+        scenario.plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
+    const double resident =
+        sharded && !all_sharded ? weights + (bytes - 2 * parameters) / gpus : own;
+    const Bandwidth to_host = Bandwidth::bits_per_second(static_cast<std::int64_t>(
+        static_cast<double>(node.pcie_bandwidth.bits_per_second()) * node.pcie_efficiency));
     const Bandwidth nics = Bandwidth::bits_per_second(
         scenario.cluster.num_nodes > 1 ? scenario.cluster.fabric.nic_bandwidth.bits_per_second() *
                                              std::max(1U, scenario.cluster.fabric.nics_per_node)
@@ -63,13 +70,14 @@ StateTimes state_times(const Scenario& scenario) {
     const Bandwidth per_gpu = Bandwidth::bits_per_second(
         std::max<std::int64_t>(1, nics.bits_per_second() / std::max(1U, node.gpus_per_node)));
     StateTimes times;
-    times.to_host = seconds_of(bytes / gpus, node.pcie_bandwidth);
+    times.to_host =
+        seconds_of(resident, to_host) + checkpoint_agreement(scenario.cluster.num_gpus());
     times.write = seconds_of(bytes, limited(storage.write));
     times.read = seconds_of(bytes, limited(storage.read));
     if (scenario.plan.data_parallel_size > 1) {
         times.read += seconds_of(sharded ? weights : own, per_gpu);
     }
-    times.from_peer = seconds_of(own, per_gpu) + seconds_of(own, node.pcie_bandwidth);
+    times.from_peer = seconds_of(own, per_gpu) + seconds_of(own, to_host);
     times.store_share = static_cast<double>(limited(storage.write).bits_per_second()) / all_nics;
     return times;
 }

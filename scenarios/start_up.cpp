@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace orrery {
 namespace {
@@ -38,6 +39,13 @@ WallTime cold_start(std::int64_t gpus) {
 
 WallTime communicator_creation(std::int64_t gpus) {
     return interpolated(gpus, &Published::communicators_s);
+}
+
+WallTime checkpoint_agreement(std::int64_t gpus) {
+    constexpr double kSeconds = 0.34;
+    constexpr double kGpus = 1488;
+    const double levels = std::log2(std::max(1.0, static_cast<double>(gpus)));
+    return WallTime::seconds(kSeconds * levels / std::log2(kGpus));
 }
 
 }  // namespace orrery

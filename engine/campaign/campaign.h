@@ -99,6 +99,7 @@ struct CampaignResult {
     WallTime kept;                   // training time whose work was kept
     std::int64_t faults = 0;         // that hit the job
     std::int64_t interruptions = 0;  // that stopped it
+    std::int64_t planned = 0;        // stops on purpose
     std::int64_t slowdowns = 0;
     std::int64_t restarts = 0;
     std::int64_t operator_calls = 0;

@@ -144,7 +144,21 @@ void CampaignWorld::strike(const FaultEvent& event) {
             return progress_.store_down(now_, store_until_);
         case FaultEffect::none:
             return alarm(event);
+        case FaultEffect::planned:
+            return update(event);
     }
+}
+
+// New code, data or firmware: whoever does it waits until the job trains.
+void CampaignWorld::update(const FaultEvent& event) {
+    if (!progress_.training()) {
+        return;
+    }
+    count(event);
+    ++result_.planned;
+    Observation o = observation(ObservationKind::notice);
+    o.fault = event.kind;
+    tell(o);
 }
 
 // Steps are no longer made.
@@ -158,6 +172,7 @@ void CampaignWorld::interrupted() {
     ++generation_;
     fault_since_ = now_;
     recovering_ = true;
+    planned_ = false;
     enter(NodeUse::detection);
 }
 

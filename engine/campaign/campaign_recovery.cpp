@@ -177,7 +177,9 @@ void CampaignWorld::begin_restart(const Action& action) {
     RestoreSource source = action.source;
     target_ = restored_work(action, source);
     progress_.roll_back(target_, result_.nodes);
-    result_.losses.push_back(progress_.last_loss());
+    if (!planned_) {
+        result_.losses.push_back(progress_.last_loss());
+    }
     skip_batches_ = action.skip_batches;
     const RecoveryCosts& costs = spec_.costs;
     const bool full = action.extent == RestartExtent::full;
@@ -243,10 +245,11 @@ void CampaignWorld::on_training() {
     }
     check_numbers();
     enter(NodeUse::productive);
-    if (recovering_) {
+    if (recovering_ && !planned_) {
         result_.recoveries.push_back(now_ - fault_since_);
-        recovering_ = false;
     }
+    recovering_ = false;
+    planned_ = false;
     refresh_rate();
     progress_.start(now_);
     for (const NodeNumber n : slow_) {
@@ -285,7 +288,11 @@ void CampaignWorld::begin_drain(const Action& action) {
         draining_.push_back(action.node);
         return;
     }
-    draining_ = {action.node};
+    planned_ = action.node == kNobody;
+    draining_.clear();
+    if (!planned_) {
+        draining_.push_back(action.node);
+    }
     if (!progress_.training() && phase_ != NodeUse::stall) {
         return;  // it hangs, and somebody will notice
     }
@@ -313,6 +320,7 @@ void CampaignWorld::on_drain_begins() {
 void CampaignWorld::on_drain_ends() {
     progress_.commit_all(now_);
     Observation o = observation(ObservationKind::drained);
+    o.fault = planned_ ? FaultKind::job_update : o.fault;
     for (const NodeNumber n : draining_) {
         if (pool_[n].place == NodePlace::job) {
             o.nodes.push_back(n);

@@ -87,6 +87,7 @@ private:
     void stall(const FaultEvent& event);
     void corrupt(const FaultEvent& event);
     void alarm(const FaultEvent& event);
+    void update(const FaultEvent& event);
     void interrupted();
     bool takes_part(NodeNumber node) const;
     void count(const FaultEvent& event);
@@ -150,6 +151,7 @@ private:
     WallTime store_until_;
     WallTime fault_since_;
     bool recovering_ = false;
+    bool planned_ = false;  // it stands still because somebody wants to change it
     std::uint32_t replaced_ = 0;
     std::vector<NodeNumber> draining_;
     std::uint32_t drain_generation_ = ~0U;

@@ -52,6 +52,7 @@ constexpr std::array<FaultKindInfo, kNumFaultKinds> kKinds = {{
     {K::maintenance, "maintenance", stop, silence, s(30), 0, 1, true},
     {K::preemption, "preemption", stop, silence, s(30), 0, 1, true},
     {K::false_alarm, "false_alarm", none, node_error, s(10), 0, 1, true},
+    {K::job_update, "job_update", planned, exit_code, s(0), 1, 1, false},
 }};
 
 }  // namespace

@@ -45,8 +45,9 @@ enum class FaultKind : std::uint8_t {
     maintenance,
     preemption,
     false_alarm,
+    job_update,
 };
-inline constexpr std::size_t kNumFaultKinds = 31;
+inline constexpr std::size_t kNumFaultKinds = 32;
 
 // What a fault does to the job.
 enum class FaultEffect : std::uint8_t {
@@ -56,6 +57,7 @@ enum class FaultEffect : std::uint8_t {
     corrupt,  // wrong numbers, nothing to see
     outage,   // of the checkpoint store
     none,     // an alarm without a fault
+    planned,  // the job is stopped on purpose, after a checkpoint, and started again
 };
 
 // How it looks from outside, and so who can see it.

@@ -32,7 +32,6 @@ struct JobShape {
     bool operator==(const JobShape&) const = default;
 };
 
-inline constexpr NodeNumber kNobody = ~NodeNumber{0};
 inline constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
 
 enum class Vacancy : std::uint8_t { none, open, dropped, rerouted };

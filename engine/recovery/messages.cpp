@@ -71,7 +71,9 @@ std::string to_line(const Action& a) {
         case ActionKind::reroute:
             return fmt::format("{} slot {}", name(a.kind), a.slot);
         case ActionKind::drain:
-            return fmt::format("drain node:{}{}", a.node, a.urgent ? " now" : "");
+            return a.node == kNobody
+                       ? std::string{"drain"}
+                       : fmt::format("drain node:{}{}", a.node, a.urgent ? " now" : "");
         case ActionKind::restart: {
             std::string line = fmt::format("restart {} from {}", name(a.extent), name(a.source));
             if (a.step_max != INT64_MAX) {

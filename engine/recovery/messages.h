@@ -17,6 +17,7 @@
 namespace orrery {
 
 using NodeNumber = std::uint32_t;
+inline constexpr NodeNumber kNobody = ~NodeNumber{0};
 
 enum class ObservationKind : std::uint8_t {
     training_started,  // steps are made from now on
@@ -25,7 +26,7 @@ enum class ObservationKind : std::uint8_t {
     corruption_found,  // the state is wrong; good up to `verified_step`
     diagnosis_done,    // `nodes` are sick, or none was found
     warning,           // a predictor expects `nodes` to fail
-    notice,            // `nodes` will be taken away
+    notice,            // `nodes` will be taken away; none: somebody wants to change the job
     drained,           // stopped after a checkpoint, as ordered: `nodes` can go
     node_ready,        // `nodes` are healthy and not in the job
 };
@@ -44,14 +45,14 @@ struct Observation {
 };
 
 enum class ActionKind : std::uint8_t {
-    diagnose,       // look for the sick node
-    evict,          // `node` out of the job, to be repaired
-    replace,        // `node` takes the place `slot`
-    drop,           // go on without `slot`: its data-parallel unit idles
-    reroute,        // go on without `slot`: its peers take over its micro-batches
-    wait,           // for a node to become ready
-    drain,          // stop for `node` at the next checkpoint, or now if `urgent`
-    restart,        // all processes, from `source`, at most at `step_max`
+    diagnose,  // look for the sick node
+    evict,     // `node` out of the job, to be repaired
+    replace,   // `node` takes the place `slot`
+    drop,      // go on without `slot`: its data-parallel unit idles
+    reroute,   // go on without `slot`: its peers take over its micro-batches
+    wait,      // for a node to become ready
+    drain,     // stop for `node` (kNobody: all stay) at the next checkpoint, or now if `urgent`
+    restart,   // all processes, from `source`, at most at `step_max`
     call_operator,  // a human finds what is sick
     set_interval,   // between checkpoints: `interval` of training time
 };

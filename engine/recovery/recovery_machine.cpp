@@ -91,6 +91,14 @@ void RecoveryMachine::count_attempt(const Observation& o) {
     trained_ = false;
 }
 
+// What is vacant has to be filled first.
+bool RecoveryMachine::restarts_in_place(const Observation& o) const {
+    return state_.vacant(Vacancy::open) == 0 && !members_changed_ &&
+           std::any_of(ladder_.begin(), ladder_.end(), [&](const auto& policy) {
+               return policy->restarts_in_place(o, state_);
+           });
+}
+
 void RecoveryMachine::on_fault(const Observation& o) {
     count_attempt(o);
     incident_ = o;
@@ -102,11 +110,7 @@ void RecoveryMachine::on_fault(const Observation& o) {
         actions_.push_back({.kind = ActionKind::call_operator});
         return;
     }
-    const bool in_place = std::any_of(ladder_.begin(), ladder_.end(), [&](const auto& policy) {
-        return policy->restarts_in_place(o, state_);
-    });
-    // What is vacant has to be filled first.
-    if (in_place && state_.vacant(Vacancy::open) == 0 && !members_changed_) {
+    if (restarts_in_place(o)) {
         restart_.extent = RestartExtent::in_place;
         finish(o, restart_);
         return;
@@ -147,6 +151,11 @@ void RecoveryMachine::on_foresight(const Observation& o) {
     for (const NodeNumber node : o.nodes) {
         std::erase(state_.spares, node);  // of a node that is idle: it is no spare any more
     }
+    if (o.nodes.empty() && o.kind == ObservationKind::notice && phase_ == Phase::training) {
+        phase_ = Phase::draining;
+        actions_.push_back({.kind = ActionKind::drain, .node = kNobody, .urgent = true});
+        return;
+    }
     const bool in_job = std::any_of(o.nodes.begin(), o.nodes.end(), [&](NodeNumber node) {
         return state_.slot_of_node[node] != kNoSlot;
     });
@@ -176,7 +185,12 @@ void RecoveryMachine::on_drained(const Observation& o) {
     state_.trained += o.time - started_;
     trained_ = false;
     incident_ = o;
-    replace_and_restart(o, Action{});
+    Action restart;
+    if (o.nodes.empty() && restarts_in_place(o)) {
+        restart.extent = RestartExtent::in_place;
+        return finish(o, restart);
+    }
+    replace_and_restart(o, restart);
 }
 
 void RecoveryMachine::on_ready(const Observation& o) {

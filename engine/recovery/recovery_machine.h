@@ -55,6 +55,7 @@ private:
     void count_attempt(const Observation& o);
     void replace_and_restart(const Observation& o, Action restart);
     void evict(std::vector<NodeNumber> nodes);
+    bool restarts_in_place(const Observation& o) const;
     bool fill_slots();  // false: somebody has to wait
     void finish(const Observation& o, Action restart);
     void set_interval();

@@ -58,7 +58,7 @@ TEST(RunCampaign, Llama3IsInThePublishedBands) {
     EXPECT_GE(plan.ettr.mean, 0.90);
     double faults = 0;
     for (const auto& [name, mean] : plan.faults) {
-        faults += mean;
+        faults += name == "planned" ? 0 : mean;
     }
     // Those that came while the job stood still are not counted again.
     EXPECT_GT(faults, 379);
@@ -75,6 +75,16 @@ TEST(RunCampaign, ByteRobustsPoliciesKeepTheTrainingTimeAndNeedTheirAgents) {
                                  "plan.global_batch_size=1920",
                                  "campaign.days=90",
                                  "campaign.seeds=10"});
+    // Jobs are also restarted by hand, to change code or data: 9,582 manual restarts to 38,236 +
+    // 5,948 failures in its three months of the whole fleet.
+    const double failures_a_second = expected_rate(scenario);
+    scenario.faults.processes.pop_back();  // of Llama 3
+    scenario.faults.processes.push_back(
+        {.name = "manual restart",
+         .kind = FaultKind::job_update,
+         .at = {Scope::job, 0},
+         .interval = {DistributionKind::exponential,
+                      WallTime::seconds((38236 + 5948) / 9582.0 / failures_a_second)}});
     RecoveryPlan plan{.name = "ByteRobust",
                       .policies = {HotSpares{}, PeerCheckpoint{}, ReplayCheck{}, RollbackAndSkip{}},
                       .spares_quantile = 0.99};
@@ -86,10 +96,20 @@ TEST(RunCampaign, ByteRobustsPoliciesKeepTheTrainingTimeAndNeedTheirAgents) {
     scenario.recovery = {plan, blind};
     const CampaignAnswer answer = answer_of(scenario);
     EXPECT_GE(answer.plans[0].ettr.mean, 0.96);
-    // The published band ends at 0.985. We are slightly above it: the faults are Llama 3's, and
-    // nobody restarts a job by hand to change it.
-    EXPECT_LE(answer.plans[0].ettr.mean, 0.99);
+    EXPECT_LE(answer.plans[0].ettr.mean, 0.985);
     EXPECT_LT(answer.plans[1].ettr_over_first.high, -0.01);
+}
+
+// S7: ByteCheckpoint's 405B on 8,960 GPUs stalls 0.59 s. The other case of its table, with a small
+// model, gives the part without data; nothing else is fitted.
+TEST(RunCampaign, ByteCheckpointsStallIsThePublishedOne) {
+    Scenario scenario =
+        shipped("llama3-405b-54-days.yaml",
+                {"cluster.nodes=1120", "cluster.node=hgx-h800", "plan.global_batch_size=2100"});
+    scenario.recovery[0].checkpoint.stall.reset();
+    const DegradedSteps steps = *degraded_steps(scenario, {});
+    const CampaignSpec spec = campaign_spec(scenario, scenario.recovery[0], steps);
+    EXPECT_NEAR(spec.checkpoint.stall.seconds() / 0.59, 1, 0.1);
 }
 
 TEST(RunCampaign, PlansMeetTheSameFaults) {

@@ -22,5 +22,12 @@ TEST(StartUp, NeverShrinksWithTheJob) {
     }
 }
 
+// The case of ByteCheckpoint's table that it is made of.
+TEST(StartUp, AgreementGrowsWithTheTreesDepth) {
+    EXPECT_NEAR(checkpoint_agreement(1488).seconds(), 0.34, 1e-6);
+    EXPECT_EQ(checkpoint_agreement(1), WallTime{});
+    EXPECT_NEAR(checkpoint_agreement(1488 * 1488).seconds(), 0.68, 1e-6);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -163,5 +163,18 @@ TEST(RecoveryMachine, ALogReplaysToTheSameActions) {
     EXPECT_EQ(log, run());
 }
 
+// A new version of the code: the same nodes, after a checkpoint.
+TEST(RecoveryMachine, APlannedRestartDrainsAndKeepsItsNodes) {
+    const Observation wanted{.kind = ObservationKind::notice, .fault = FaultKind::job_update};
+    const Observation drained{.kind = ObservationKind::drained, .fault = FaultKind::job_update};
+    Drill cold{kShape, 9, {HotSpares{}}};
+    EXPECT_EQ(cold.hear(wanted), (Lines{"drain"}));
+    EXPECT_EQ(cold.hear(wanted), Lines{});
+    EXPECT_EQ(cold.hear(drained), (Lines{"restart full from remote"}));
+    Drill hot{kShape, 9, {InPlaceRestart{}}};
+    hot.hear(wanted);
+    EXPECT_EQ(hot.hear(drained), (Lines{"restart in_place from remote"}));
+}
+
 }  // namespace
 }  // namespace orrery
