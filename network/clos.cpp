@@ -10,7 +10,7 @@ namespace orrery {
 Result<SwitchTree> clos_tree(const ClusterSpec& spec) {
     const FabricSpec& fabric = spec.fabric;
     if (fabric.tiers != 2 && fabric.tiers != 3) {
-        return fail({},
+        return fail("cluster.fabric.tiers",
                     fmt::format("a clos fabric cannot have {} tiers", fabric.tiers),
                     "2 (leaf-spine) or 3 (ToR, aggregation, core); one tier is kind single_switch");
     }

@@ -19,7 +19,7 @@ Result<void> check_placement(const ClusterSpec& spec) {
     for (std::size_t rank = 0; rank < spec.gpu_of_rank.size(); ++rank) {
         const std::uint32_t gpu = spec.gpu_of_rank[rank];
         if (gpu >= spec.num_gpus()) {
-            return fail({},
+            return fail("cluster",
                         fmt::format("rank {} is placed on GPU {}, but there are {} GPUs",
                                     rank,
                                     gpu,
@@ -27,7 +27,7 @@ Result<void> check_placement(const ClusterSpec& spec) {
                         "GPUs are numbered from 0, node by node");
         }
         if (taken[gpu]) {
-            return fail({},
+            return fail("cluster",
                         fmt::format("two ranks are placed on GPU {}", gpu),
                         "gpu_of_rank names each GPU at most once");
         }
@@ -39,33 +39,40 @@ Result<void> check_placement(const ClusterSpec& spec) {
 Result<void> check_node(const ClusterSpec& spec) {
     const NodeSpec& node = spec.node;
     if (node.gpus_per_node == 0 || spec.num_nodes == 0) {
-        return fail({}, "the cluster has no GPUs", "nodes and gpus_per_node must be at least 1");
+        return fail("cluster.nodes",
+                    "the cluster has no GPUs",
+                    "nodes and gpus_per_node must be at least 1");
     }
     if (static_cast<std::uint64_t>(spec.num_nodes) * node.gpus_per_node > kGpusMax) {
-        return fail({}, "the cluster has too many GPUs", fmt::format("at most {}", kGpusMax));
+        return fail(
+            "cluster.nodes", "the cluster has too many GPUs", fmt::format("at most {}", kGpusMax));
     }
     if (node.num_sockets != 1 && node.num_sockets != 2) {
-        return fail({}, fmt::format("num_sockets is {}", node.num_sockets), "1 or 2");
+        return fail("cluster.node.num_sockets",
+                    fmt::format("num_sockets is {}", node.num_sockets),
+                    "1 or 2");
     }
     const bool has_nvlink = node.intra_node != IntraNodeKind::pcie && node.gpus_per_node > 1;
     if (has_nvlink && node.nvlink_bandwidth <= Bandwidth{}) {
-        return fail({},
+        return fail("cluster.node.nvlink_bandwidth",
                     "nvlink_bandwidth of the node is missing or not positive",
                     "give it per GPU and direction, or intra_node: pcie");
     }
     if (node.pcie_bandwidth <= Bandwidth{}) {
-        return fail({},
+        return fail("cluster.node.pcie_bandwidth",
                     "pcie_bandwidth of the node is missing or not positive",
                     "give it per GPU and direction");
     }
     if (node.socket_bandwidth < Bandwidth{} || node.nvlink_latency < Time{} ||
         node.pcie_latency < Time{}) {
-        return fail({}, "a bandwidth or latency of the node is negative", "give 0 or more");
+        return fail(
+            "cluster.node", "a bandwidth or latency of the node is negative", "give 0 or more");
     }
     for (const double efficiency : {node.nvlink_efficiency, node.pcie_efficiency}) {
         if (!(efficiency > 0 && efficiency <= 1)) {
-            return fail(
-                {}, fmt::format("an efficiency of the node is {}", efficiency), "0 < it <= 1");
+            return fail("cluster.node",
+                        fmt::format("an efficiency of the node is {}", efficiency),
+                        "0 < it <= 1");
         }
     }
     return check_placement(spec);
@@ -110,20 +117,38 @@ std::vector<std::string> class_names_of(const FabricSpec& fabric) {
 
 }  // namespace
 
-Result<Fabric> build_fabric(const ClusterSpec& spec) {
+namespace {
+
+// The tree of a cluster that can be built.
+Result<SwitchTree> checked_tree(const ClusterSpec& spec) {
     if (auto checked = check_node(spec); !checked) {
         return unexpected<Error>(checked.error());
     }
-    const auto tree = tree_of(spec);
+    auto tree = tree_of(spec);
     if (!tree) {
-        return unexpected<Error>(tree.error());
+        return tree;
     }
     const double cables =
         tree->num_cables() + static_cast<double>(spec.num_gpus()) * spec.node.gpus_per_node;
     if (cables > kCablesMax) {
-        return fail({},
+        return fail("cluster.fabric",
                     fmt::format("the fabric needs {:.4g} million cables", cables * 1e-6),
                     fmt::format("at most {:.4g} million", kCablesMax * 1e-6));
+    }
+    return tree;
+}
+
+}  // namespace
+
+Result<void> check_cluster(const ClusterSpec& spec) {
+    const auto tree = checked_tree(spec);
+    return tree ? Result<void>{} : unexpected<Error>(tree.error());
+}
+
+Result<Fabric> build_fabric(const ClusterSpec& spec) {
+    const auto tree = checked_tree(spec);
+    if (!tree) {
+        return unexpected<Error>(tree.error());
     }
     return Fabric(spec, *tree);
 }
@@ -247,21 +272,21 @@ bool Fabric::route(RankId from,
     return true;
 }
 
-void Fabric::route_pxn(
+bool Fabric::route_pxn(
     RankId from, RankId to, std::uint64_t flow_label, Path& path, const LinkState& state) const {
     const NicPort in = nic_of(to);
     const NicPort out{.node = node_of(from), .nic = in.nic};
     if (out.node == in.node || nic_of(from) == out) {
-        route(from, to, flow_label, path, 0, state);
-        return;
+        return route(from, to, flow_label, path, 0, state);
     }
     const std::uint32_t base = first_link_of_node(out.node);
     // Equal local indices have NICs of equal index.
     const std::uint32_t proxy = local_of(to);
     wiring_.gpu_to_gpu(base, local_of(from), proxy, path);
     wiring_.gpu_to_nic(base, proxy, out.nic, path);
-    router_.route(out, in, flow_label, 0, path, state);
+    const bool found = router_.route(out, in, flow_label, 0, path, state);
     nic_to_gpu(in.nic, to, path);
+    return found;
 }
 
 bool Fabric::route_nics(NicPort from,

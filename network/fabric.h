@@ -64,7 +64,7 @@ public:
                const LinkState& state = {}) const;
     // The same with PXN: first over NVLink to the local GPU whose NIC has the receiver's index, so
     // that the network part stays on the receiver's rail.
-    void route_pxn(RankId from,
+    bool route_pxn(RankId from,
                    RankId to,
                    std::uint64_t flow_label,
                    Path& path,
@@ -137,7 +137,9 @@ private:
     std::uint32_t num_vertices_ = 0;
 };
 
-// The error says which number cannot be, and which would.
+// The error says which number cannot be, and which would; its place is the dotted name of the
+// scenario's key ("cluster.fabric.oversubscription").
+Result<void> check_cluster(const ClusterSpec& spec);
 Result<Fabric> build_fabric(const ClusterSpec& spec);
 
 }  // namespace orrery

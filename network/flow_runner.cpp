@@ -39,7 +39,7 @@ std::vector<FlowEnd> FlowRunner::run(const std::vector<RunnerFlow>& flows, const
     active_.assign(flows.size(), {});
     ends_.assign(flows.size(), {});
     last_arrival_ = now_;
-    while (next_start_ < flows.size() || num_in_flight_ > 0) {
+    while (next_start_ < flows.size() || num_in_flight_ + num_parked_ > 0) {
         const Time next = next_event();
         ORRERY_CHECK(next < Time::max());  // a flow that stands still gives up at last
         step(next);
@@ -63,9 +63,9 @@ Time FlowRunner::next_event() const {
     if (!convergences_.empty()) {
         next = std::min(next, std::max(now_, convergences_.begin()->first));
     }
-    if (num_stalled_ > 0) {
+    if (num_stalled_ + num_parked_ > 0) {
         for (const Active& active : active_) {
-            if (active.in_flight && active.stalled) {
+            if ((active.in_flight && active.stalled) || active.parked) {
                 next = std::min(next, active.stalled_since + options_.timeout);
             }
         }
@@ -137,6 +137,23 @@ void FlowRunner::converge(Time now) {
             move(now, flow);
         }
     }
+    start_parked(now);
+}
+
+void FlowRunner::park(Time now, std::size_t flow, Bytes left) {
+    active_[flow] = {.left = left, .parked = true, .stalled_since = now};
+    ++num_parked_;
+}
+
+// Those for which there is a path again.
+void FlowRunner::start_parked(Time now) {
+    for (std::size_t flow = 0; num_parked_ > 0 && flow < active_.size(); ++flow) {
+        const Active parked = active_[flow];
+        if (parked.parked && start(now, flow, parked.left)) {
+            --num_parked_;
+            ends_[flow].stalled += now - parked.stalled_since;
+        }
+    }
 }
 
 // To the path that the switches choose now, if it is another one.
@@ -165,19 +182,35 @@ void FlowRunner::move(Time now, std::size_t flow) {
 }
 
 void FlowRunner::give_up(Time now) {
-    if (num_stalled_ == 0) {
+    if (num_stalled_ + num_parked_ == 0) {
         return;
     }
     for (std::size_t flow = 0; flow < active_.size(); ++flow) {
-        const Active& active = active_[flow];
-        if (active.in_flight && active.stalled && active.stalled_since + options_.timeout <= now) {
-            const Bytes left = rates_.stop(now, active.id);
-            leave(now, flow, left);
-            ends_[flow].stalled += now - active.stalled_since;
-            ends_[flow].end = now;
-            last_arrival_ = std::max(last_arrival_, now);
+        Active& active = active_[flow];
+        const bool stalled = active.in_flight && active.stalled;
+        if ((!stalled && !active.parked) || active.stalled_since + options_.timeout > now) {
+            continue;
+        }
+        if (stalled) {
+            ends_[flow].waited_for = dead_link_of(active);
+            leave(now, flow, rates_.stop(now, active.id));
+        } else {
+            active.parked = false;
+            --num_parked_;
+        }
+        ends_[flow].stalled += now - active.stalled_since;
+        ends_[flow].end = now;
+        last_arrival_ = std::max(last_arrival_, now);
+    }
+}
+
+std::optional<LinkId> FlowRunner::dead_link_of(const Active& active) const {
+    for (const LinkShare& share : paths_[active.path]) {
+        if (dead_[index(share.link)] != 0) {
+            return share.link;
         }
     }
+    return std::nullopt;
 }
 
 void FlowRunner::start_flows(Time now) {
@@ -187,7 +220,7 @@ void FlowRunner::start_flows(Time now) {
             break;
         }
         if (!start(now, flow, (*flows_)[flow].bytes)) {
-            ends_[flow].end = now;  // nothing leads to the receiver
+            park(now, flow, (*flows_)[flow].bytes);
         }
     }
 }
@@ -200,7 +233,8 @@ bool FlowRunner::start(Time now, std::size_t flow, Bytes bytes) {
     Active& active = active_[flow];
     active = {.left = bytes, .latency = path.latency, .since = now};
     if (bytes == Bytes{}) {
-        ends_[flow] = {.end = now + path.latency, .finished = true};
+        ends_[flow].end = now + path.latency;
+        ends_[flow].finished = true;
         last_arrival_ = std::max(last_arrival_, ends_[flow].end);
         return true;
     }

@@ -2,14 +2,16 @@
 // Runs flows to their ends on any SharedRates, while links change: the event loop of `orrery
 // network`. A link whose capacity becomes zero is down. Flows over it stand still until the
 // switches have converged (`convergence` later), then take another path with what is left of their
-// bytes; those for which there is none, or that stand still for `timeout`, end unfinished: nothing
-// waits for ever. When a link is back and the switches have converged again, moved flows return.
-// A collective's phase is a set of flows without another path.
+// bytes. Those for which there is none wait, also if they start then; what stands still for
+// `timeout` ends unfinished: nothing waits for ever. When a link is back and the switches have
+// converged again, moved flows return and waiting ones go on. A channel of a collective is one flow
+// whose path is that of all its connections.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "engine/network_model.h"
@@ -42,6 +44,8 @@ struct FlowEnd {
     bool finished = false;
     std::uint32_t moves = 0;  // to another path
     Time stalled;             // stood still because of a dead link
+    // Why it gave up: a dead link that it stood before; none: no path led to the receiver.
+    std::optional<LinkId> waited_for{};
 };
 
 // For traces: flow `flow` moved at `rate` on path `path` from `begin` to `end`.
@@ -86,6 +90,7 @@ private:
         Bandwidth rate;  // as last recorded
         bool in_flight = false;
         bool stalled = false;
+        bool parked = false;  // without a path: not on any link
         Time stalled_since;
     };
     struct Convergence {
@@ -98,7 +103,10 @@ private:
     void end_completed(Time now);
     void apply_changes(Time now);
     void converge(Time now);
+    void park(Time now, std::size_t flow, Bytes left);
+    void start_parked(Time now);
     void give_up(Time now);
+    std::optional<LinkId> dead_link_of(const Active& active) const;
     void start_flows(Time now);
     bool start(Time now, std::size_t flow, Bytes bytes);
     void leave(Time now, std::size_t flow, Bytes left);
@@ -133,6 +141,7 @@ private:
     std::vector<FlowId> ended_;           // scratch
     std::size_t num_in_flight_ = 0;
     std::size_t num_stalled_ = 0;
+    std::size_t num_parked_ = 0;
     Time last_arrival_;
 };
 

@@ -131,31 +131,34 @@ const std::vector<PartShape>& NcclNetwork::parts_of(Group& group,
         return known->second;
     }
     auto& parts = group.parts[key];
+    parts = make_parts(group, call, algorithm, channels, connections_);
+    return parts;
+}
+
+std::vector<PartShape> NcclNetwork::make_parts(const Group& group,
+                                               const CollectiveCall& call,
+                                               int algorithm,
+                                               std::uint32_t channels,
+                                               Connections& connections) const {
     if (algorithm == kAllToAll) {
-        parts = all_to_all_parts(fabric_, group.layout, call.communicator, &connections_);
-        return parts;
+        return all_to_all_parts(fabric_, group.layout, call.communicator, &connections);
     }
-    const ChannelRouter router(fabric_, group.layout, call.communicator, &connections_);
-    const auto& communicator = group.tuning->communicator();
-    const std::uint32_t found = communicator.graph(as).channels;
+    const auto as = static_cast<NcclAlgorithm>(algorithm);
+    const ChannelRouter router(fabric_, group.layout, call.communicator, &connections);
+    const std::uint32_t found = group.tuning->communicator().graph(as).channels;
     switch (as) {
         case NcclAlgorithm::ring:
-            parts = ring_parts(router, channels, found);
-            break;
+            return ring_parts(router, channels, found);
         case NcclAlgorithm::tree:
-            parts = tree_parts(router, channels, found);
-            break;
+            return tree_parts(router, channels, found);
         case NcclAlgorithm::nvls:
-            parts = nvls_parts(router, call.kind);
-            break;
+            return nvls_parts(router, call.kind);
         case NcclAlgorithm::nvls_tree:
-            parts = nvls_tree_parts(router, channels);
-            break;
+            return nvls_tree_parts(router, channels);
         case NcclAlgorithm::pat:
-            parts = pat_parts(router, call.kind, channels, found);
             break;
     }
-    return parts;
+    return pat_parts(router, call.kind, channels, found);
 }
 
 // NCCL's estimate decides what runs. It also caps the rate, but for one thing: on one node it holds
@@ -288,6 +291,55 @@ TransferPlan NcclNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
         plan.phases.back().parts.push_back(part_of(shape, bytes.count(), bandwidth));
     }
     return plan;
+}
+
+std::vector<NcclNetwork::Channel> NcclNetwork::channels_of(const CollectiveCall& call,
+                                                           std::span<const RankId> members,
+                                                           const LinkState& state) const {
+    if (members.size() < 2) {
+        return {};
+    }
+    const std::scoped_lock lock(mutex_);
+    Group& group = group_of(members);
+    Connections connections(state);
+    std::vector<Channel> channels;
+    if (call.kind == CollectiveKind::all_to_all) {
+        TransferPart part = plan_all_to_all(group, call).phases.at(0).parts.at(0);
+        const auto shape = make_parts(group, call, kAllToAll, 0, connections).front();
+        part.footprint = shape.footprint;
+        channels.push_back({std::move(part), shape.broken});
+        return channels;
+    }
+    const NcclChoice& choice = choice_of(group, call);
+    const std::int64_t progress = progress_of(call, choice.algorithm, group.layout.num_ranks());
+    const double bandwidth = bandwidth_of(group, call, choice) * static_cast<double>(progress) /
+                             static_cast<double>(std::max<std::int64_t>(call.bytes.count(), 1));
+    const auto algorithm = static_cast<int>(choice.algorithm);
+    for (const auto& shape : make_parts(group, call, algorithm, choice.channels, connections)) {
+        channels.push_back({part_of(shape, progress, bandwidth), shape.broken});
+    }
+    return channels;
+}
+
+std::vector<NcclNetwork::Channel> NcclNetwork::channels_of_send(RankId from,
+                                                                RankId to,
+                                                                Bytes bytes,
+                                                                const LinkState& state) const {
+    std::vector<Channel> channels;
+    if (from == to) {
+        return channels;
+    }
+    const bool network = fabric_.node_of(from) != fabric_.node_of(to);
+    Connections connections(state);
+    const auto shapes =
+        send_parts(fabric_, from, to, p2p_channels(bytes.count(), network), &connections);
+    const double bandwidth =
+        network ? kUnlimited
+                : nccl_intra_bandwidth(fabric_.spec().node, options_.compute_capability);
+    for (const auto& shape : shapes) {
+        channels.push_back({part_of(shape, bytes.count(), bandwidth), shape.broken});
+    }
+    return channels;
 }
 
 std::optional<NcclChoice> NcclNetwork::estimate(const CollectiveCall& call,

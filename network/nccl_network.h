@@ -49,6 +49,19 @@ public:
     bool has_contention() const override { return options_.contention; }
 
     const Fabric& fabric() const { return fabric_; }
+    // The parts of a call's only phase as switches that know `state` lay them now, one a channel:
+    // part i is the same channel in every state. `broken`: some connection of it has no path.
+    struct Channel {
+        TransferPart part;
+        bool broken = false;
+    };
+    std::vector<Channel> channels_of(const CollectiveCall& call,
+                                     std::span<const RankId> members,
+                                     const LinkState& state) const;
+    std::vector<Channel> channels_of_send(RankId from,
+                                          RankId to,
+                                          Bytes bytes,
+                                          const LinkState& state) const;
     // NCCL's own estimate of a call, for reports; empty for all_to_all and groups of one.
     std::optional<NcclChoice> estimate(const CollectiveCall& call,
                                        std::span<const RankId> members) const;
@@ -73,6 +86,11 @@ private:
                                            const CollectiveCall& call,
                                            int algorithm,
                                            std::uint32_t channels) const;
+    std::vector<PartShape> make_parts(const Group& group,
+                                      const CollectiveCall& call,
+                                      int algorithm,
+                                      std::uint32_t channels,
+                                      Connections& connections) const;
     std::vector<PartShape> send_shapes(RankId from, RankId to, std::uint32_t channels) const;
     double bandwidth_of(const Group& group, const CollectiveCall& call, const NcclChoice& c) const;
     TransferPlan plan_all_to_all(Group& group, const CollectiveCall& call) const;

@@ -10,7 +10,7 @@ namespace orrery {
 Result<SwitchTree> rail_tree(const ClusterSpec& spec) {
     const FabricSpec& fabric = spec.fabric;
     if (fabric.tiers != 2 && fabric.tiers != 3) {
-        return fail({},
+        return fail("cluster.fabric.tiers",
                     fmt::format("a rail fabric cannot have {} tiers", fabric.tiers),
                     "2 (rail leaves and spines) or 3 (rail leaves, spine groups, cores)");
     }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string_view>
 
 namespace orrery {
 
@@ -31,7 +32,7 @@ Result<std::uint32_t> count_uplinks(const UplinkDemand& demand) {
     const double uplinks = groups * demand.cables;
     const double achieved = demand.oversubscription * wanted / uplinks;
     if (std::abs(uplinks / wanted - 1) > kRoundingTolerance || uplinks > kUplinksMax) {
-        return fail({},
+        return fail(fmt::format("cluster.fabric.{}", demand.key),
                     fmt::format("{} {} asks for {:.4g} uplinks of {} Gb/s for each {} switch, in "
                                 "multiples of {}",
                                 demand.key,
@@ -49,7 +50,7 @@ Result<void> check_ports(const char* switches, double ports, std::uint32_t radix
     if (radix == 0 || std::ceil(ports) <= radix) {
         return {};
     }
-    return fail({},
+    return fail("cluster.fabric.switch_radix",
                 fmt::format("a {} switch needs {} ports, but switch_radix is {}",
                             switches,
                             std::ceil(ports),
@@ -80,7 +81,9 @@ Result<void> check_positive(const char* key, double value) {
     if (value > 0 && std::isfinite(value)) {
         return {};
     }
-    return fail({}, fmt::format("{} is {}", key, value), "it must be greater than 0");
+    return fail(fmt::format("cluster.{}{}", key == std::string_view{"nodes"} ? "" : "fabric.", key),
+                fmt::format("{} is {}", key, value),
+                "it must be greater than 0");
 }
 
 Result<void> check_fabric(const ClusterSpec& spec) {
@@ -109,22 +112,25 @@ Result<void> check_fabric(const ClusterSpec& spec) {
     }
     if (fabric.nics_per_node > kNicsPerNodeMax || fabric.nodes_per_leaf_set > kGroupSizeMax ||
         fabric.leaf_sets_per_pod > kGroupSizeMax) {
-        return fail({},
+        return fail("cluster.fabric",
                     "nics_per_node, nodes_per_leaf_set or leaf_sets_per_pod is too large",
                     fmt::format("at most {} NICs a node, {} nodes a set and sets a pod",
                                 kNicsPerNodeMax,
                                 kGroupSizeMax));
     }
     if (!(fabric.efficiency > 0 && fabric.efficiency <= 1)) {
-        return fail({}, fmt::format("fabric efficiency is {}", fabric.efficiency), "0 < it <= 1");
+        return fail("cluster.fabric.efficiency",
+                    fmt::format("fabric efficiency is {}", fabric.efficiency),
+                    "0 < it <= 1");
     }
     if (fabric.uplink_bandwidth.bits_per_second() < 0 ||
         fabric.core_bandwidth.bits_per_second() < 0) {
-        return fail(
-            {}, "a bandwidth of the fabric is negative", "0 means the same as one tier down");
+        return fail("cluster.fabric",
+                    "a bandwidth of the fabric is negative",
+                    "0 means the same as one tier down");
     }
     if (fabric.nic_latency < Time{} || fabric.link_latency < Time{}) {
-        return fail({}, "a latency of the fabric is negative", "give 0 or more");
+        return fail("cluster.fabric", "a latency of the fabric is negative", "give 0 or more");
     }
     return {};
 }

@@ -88,6 +88,15 @@ std::vector<FlowTime> FlowStudy::messages(Bytes size, const std::vector<FlowEnd>
     return all;
 }
 
+std::vector<std::string> FlowStudy::names() const {
+    std::vector<std::string> names;
+    for (const RankPair& pair : pairs_) {
+        const auto name = fmt::format("rank {} -> rank {}", index(pair.from), index(pair.to));
+        names.insert(names.end(), queue_pairs_, name);
+    }
+    return names;
+}
+
 FlowTimes FlowStudy::times(Bytes size, const std::vector<FlowEnd>& ends) const {
     return summarise(size, messages(size, ends));
 }

@@ -4,6 +4,7 @@
 // queue pair is.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "network/fabric.h"
@@ -25,6 +26,8 @@ public:
     void draw(const FlowRunner& runner,
               const std::vector<FlowEnd>& ends,
               NetworkTrace& trace) const;
+    // Of each flow of run().
+    std::vector<std::string> names() const;
     // What the message takes alone: its latency, then its bytes over the narrowest of its links.
     Time unloaded(const RankPair& pair, Bytes size) const;
 

@@ -9,9 +9,9 @@
 #include <numeric>
 #include <optional>
 
-#include "engine/check.h"
 #include "network/nccl_network.h"
 #include "network/uncontended.h"
+#include "scenarios/collective_flows.h"
 #include "scenarios/flow_study.h"
 #include "scenarios/link_events.h"
 #include "scenarios/link_use.h"
@@ -41,11 +41,10 @@ private:
     Time time_of_servers(Bytes size, NetworkRow& row) const;
     void finish_row(NetworkRow& row);
     NetworkRow new_row(Bytes size) const;
-    std::vector<FlowEnd> run_collective(FlowRunner& runner, Bytes size, NetworkRow& row) const;
-    std::vector<FlowEnd> run_messages(FlowRunner& runner, Bytes size, NetworkRow& row) const;
-    static std::vector<FlowEnd> run_parts(FlowRunner& runner,
-                                          const std::vector<TransferPart>& parts,
-                                          const std::vector<Time>& starts);
+    std::vector<FlowEnd> run_channels(CollectiveFlows& flows,
+                                      FlowRunner& runner,
+                                      Bytes size,
+                                      NetworkRow& row) const;
     std::vector<RankPair> pairs() const;
     CollectiveCall call_of(Bytes size) const;
     void use_of_links(const FlowRunner& runner, Bytes size);
@@ -55,6 +54,7 @@ private:
                       Time duration,
                       Bytes size);
     void note_changes();
+    void note_waits(std::span<const std::string> names, std::span<const FlowEnd> ends);
     FlowRunnerOptions runner_options(bool last) const;
 
     const Scenario& scenario_;
@@ -65,6 +65,7 @@ private:
     std::optional<PacketStudy> packets_;
     std::vector<LinkChange> changes_;
     std::vector<RankId> members_;
+    std::vector<std::string> waits_;  // said last
     NetworkAnswer answer_;
 };
 
@@ -148,10 +149,14 @@ Result<void> NetworkStudy::run_size(Bytes size, bool last) {
         if (last && request_.trace) {
             flows.draw(runner, ends, trace_);
         }
-    } else if (pattern_.collective) {
-        ends = run_collective(runner, size, row);
+        note_waits(flows.names(), ends);
     } else {
-        ends = run_messages(runner, size, row);
+        CollectiveFlows flows(*network_, members_, !changes_.empty());
+        ends = run_channels(flows, runner, size, row);
+        if (last && request_.trace) {
+            flows.draw(runner, trace_);
+        }
+        note_waits(flows.names(), ends);
     }
     row.time = runner.now();
     for (const FlowEnd& end : ends) {
@@ -177,12 +182,25 @@ void NetworkStudy::finish_row(NetworkRow& row) {
 Time NetworkStudy::time_of_servers(Bytes size, NetworkRow& row) const {
     UncontendedRates rates(network_->links());
     FlowRunner runner(network_->links(), rates, {});
-    if (pattern_.collective) {
-        run_collective(runner, size, row);
-    } else if (!pattern_.traffic) {
-        run_messages(runner, size, row);
+    if (!pattern_.traffic) {
+        CollectiveFlows flows(*network_, members_, false);
+        run_channels(flows, runner, size, row);
     }
     return runner.now();
+}
+
+std::vector<FlowEnd> NetworkStudy::run_channels(CollectiveFlows& flows,
+                                                FlowRunner& runner,
+                                                Bytes size,
+                                                NetworkRow& row) const {
+    return pattern_.collective ? flows.run_collective(runner, call_of(size), row)
+                               : flows.run_messages(runner, size, row);
+}
+
+// Which flows did not end, and what they wait for.
+void NetworkStudy::note_waits(std::span<const std::string> names, std::span<const FlowEnd> ends) {
+    auto notes = wait_notes(network_->fabric(), names, ends);
+    waits_.insert(waits_.end(), notes.begin(), notes.end());
 }
 
 // A collective on packets: NCCL's start-up, then its bytes on every rail; no faster than servers
@@ -232,61 +250,6 @@ CollectiveCall NetworkStudy::call_of(Bytes size) const {
     call.bytes = size;
     call.wire = Dtype::fp32;
     return call;
-}
-
-std::vector<FlowEnd> NetworkStudy::run_parts(FlowRunner& runner,
-                                             const std::vector<TransferPart>& parts,
-                                             const std::vector<Time>& starts) {
-    std::vector<RunnerFlow> flows;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        flows.push_back(
-            {.start = starts[i], .bytes = parts[i].bytes, .rate_max = parts[i].rate_max});
-    }
-    return runner.run(flows, [&](std::size_t i, const LinkState&, FlowPath& path) {
-        path.footprint = parts[i].footprint;
-        return true;
-    });
-}
-
-std::vector<FlowEnd> NetworkStudy::run_collective(FlowRunner& runner,
-                                                  Bytes size,
-                                                  NetworkRow& row) const {
-    const CollectiveCall call = call_of(size);
-    const TransferPlan plan = network_->plan_collective(call, members_);
-    row.algorithm = plan.algorithm;
-    row.protocol = plan.protocol;
-    row.channels = plan.channels;
-    if (const auto estimate = network_->estimate(call, members_)) {
-        row.nccl_us = estimate->time_us;
-    }
-    std::vector<FlowEnd> ends;
-    for (const TransferPhase& phase : plan.phases) {
-        const std::vector<Time> starts(phase.parts.size(), runner.now() + phase.latency);
-        const auto of_phase = run_parts(runner, phase.parts, starts);
-        ends.insert(ends.end(), of_phase.begin(), of_phase.end());
-    }
-    return ends;
-}
-
-// Every rank sends to the next one.
-std::vector<FlowEnd> NetworkStudy::run_messages(FlowRunner& runner,
-                                                Bytes size,
-                                                NetworkRow& row) const {
-    std::vector<TransferPart> parts;
-    std::vector<Time> starts;
-    for (std::size_t r = 0; r < members_.size(); ++r) {
-        const TransferPlan plan =
-            network_->plan_send(members_[r], members_[(r + 1) % members_.size()], size);
-        ORRERY_CHECK(plan.phases.size() == 1);
-        for (const TransferPart& part : plan.phases[0].parts) {
-            parts.push_back(part);
-            starts.push_back(plan.phases[0].latency);
-        }
-        row.algorithm = plan.algorithm;
-        row.protocol = plan.protocol;
-        row.channels = std::max(row.channels, plan.channels);
-    }
-    return run_parts(runner, parts, starts);
 }
 
 void NetworkStudy::use_of_links(const Fabric& fabric,
@@ -352,6 +315,7 @@ void NetworkStudy::note_changes() {
                 scenario_.network_settings.timeout.seconds()));
         }
     }
+    answer_.notes.insert(answer_.notes.end(), waits_.begin(), waits_.end());
 }
 
 std::string_view routing_word(RoutingKind kind) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "network/fabric.h"
 #include "scenarios/map_reader.h"
 #include "scenarios/read_sections.h"
 #include "scenarios/topology_keys.h"
@@ -103,6 +104,18 @@ void check_size(const DocumentNode& section, const ClusterSpec& cluster, Errors&
         errors.push_back({where_of_path(section, "nodes"),
                           fmt::format("{} GPUs are more than a simulation can hold", gpus),
                           fmt::format("at most {}", kGpusMax)});
+    }
+}
+
+// Whether the switches that the numbers ask for can be built.
+void check_fits(const DocumentNode& section, const ClusterSpec& cluster, Errors& errors) {
+    constexpr std::string_view kSection = "cluster.";
+    if (const auto checked = check_cluster(cluster); !checked) {
+        Error error = checked.error();
+        const std::string key =
+            error.where.starts_with(kSection) ? error.where.substr(kSection.size()) : "";
+        error.where = where_of_path(section, key);
+        errors.push_back(std::move(error));
     }
 }
 
@@ -219,6 +232,9 @@ void read_cluster(DocumentNode& section,
     reader.choice("placement", placement, kPlacements);
     reader.finish();
     check_size(section, cluster, errors);
+    if (errors.size() == errors_before) {
+        check_fits(section, cluster, errors);
+    }
     if (placement == NodePlacement::across_leaf_sets && errors.size() == errors_before) {
         place_across_leaf_sets(cluster);
     }

@@ -7,8 +7,9 @@ namespace orrery {
 
 namespace {
 
+// False if some flow has no path.
 template <class Visit>
-void for_each_flow(const Fabric& fabric,
+bool for_each_flow(const Fabric& fabric,
                    const GroupLayout& layout,
                    std::uint64_t purpose,
                    Connections* connections,
@@ -19,6 +20,7 @@ void for_each_flow(const Fabric& fabric,
     }
     const bool nvlink = fabric.spec().node.intra_node != IntraNodeKind::pcie;
     Path path;
+    bool all_found = true;
     for (const RankId from : ranks) {
         for (const RankId to : ranks) {
             if (from == to) {
@@ -27,17 +29,16 @@ void for_each_flow(const Fabric& fabric,
             path.clear();
             const std::uint64_t label = flow_label(from, to, 0, purpose);
             const LinkState state = connections != nullptr ? connections->state() : LinkState{};
-            if (nvlink) {
-                fabric.route_pxn(from, to, label, path, state);
-            } else {
-                fabric.route(from, to, label, path, 0, state);
-            }
+            const bool found = nvlink ? fabric.route_pxn(from, to, label, path, state)
+                                      : fabric.route(from, to, label, path, 0, state);
+            all_found = all_found && found;
             if (connections != nullptr) {
                 connections->opened(path);
             }
             visit(path);
         }
     }
+    return all_found;
 }
 
 }  // namespace
@@ -46,18 +47,19 @@ std::vector<PartShape> all_to_all_parts(const Fabric& fabric,
                                         const GroupLayout& layout,
                                         std::uint64_t purpose,
                                         Connections* connections) {
-    PartShape part{.footprint = {}, .divisor = layout.num_ranks(), .multiplicity = 1};
+    PartShape part{
+        .broken = false, .footprint = {}, .divisor = layout.num_ranks(), .multiplicity = 1};
     constexpr std::uint32_t kManyRanks = 64;
     if (layout.num_ranks() <= kManyRanks) {
         FootprintBuilder builder;
-        for_each_flow(
+        part.broken = !for_each_flow(
             fabric, layout, purpose, connections, [&](const Path& path) { builder.add(path, 1); });
         part.footprint = builder.take();
         return {part};
     }
     // The flows are many more than the links: count them in place.
     std::vector<std::uint32_t> flows(fabric.links().size(), 0);
-    for_each_flow(fabric, layout, purpose, connections, [&](const Path& path) {
+    part.broken = !for_each_flow(fabric, layout, purpose, connections, [&](const Path& path) {
         for (const LinkId link : path.links) {
             flows[index(link)] += 1;
         }

@@ -81,7 +81,9 @@ void ChannelRouter::network_edge(RankId sender,
     for (std::uint32_t qp = 0; qp < queue_pairs_; ++qp) {
         path_.clear();
         const LinkState state = connections_ != nullptr ? connections_->state() : LinkState{};
-        fabric_.route_nics(from, to, label, path_, qp, state);
+        if (!fabric_.route_nics(from, to, label, path_, qp, state)) {
+            out.add_broken();
+        }
         if (connections_ != nullptr) {
             connections_->opened(path_);
         }

@@ -27,6 +27,9 @@ public:
     // Channels of one rail take different paths (hashed, and there is a choice). Otherwise one
     // stands for all.
     bool paths_differ() const { return paths_differ_; }
+    bool channels_stay_apart() const {
+        return connections_ != nullptr && connections_->around_dead_links();
+    }
 
     // Within one node of the group.
     void local_edge(RankId from, RankId to, FootprintBuilder& out) const;

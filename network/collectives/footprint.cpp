@@ -46,15 +46,20 @@ std::vector<LinkShare> FootprintBuilder::take() {
         }
     }
     shares_.clear();
+    broken_ = false;
     return merged;
 }
 
-std::vector<PartShape> merged_channels(std::vector<PartShape> parts) {
+std::vector<PartShape> merged_channels(std::vector<PartShape> parts, bool apart) {
     std::vector<PartShape> merged;
     std::multimap<std::uint64_t, std::size_t> seen;  // by hash of the links
     for (auto& part : parts) {
         for (auto& share : part.footprint) {
             share.count *= part.multiplicity;
+        }
+        if (apart) {
+            merged.push_back(std::move(part));
+            continue;
         }
         const std::uint64_t key = hash_of_links(part);
         const auto [first, last] = seen.equal_range(key);

@@ -19,14 +19,19 @@ public:
             add(link, count);
         }
     }
-    // Ascending link ids, each once; leaves the builder empty.
+    // A connection of the transfer has no path over links that are up.
+    void add_broken() { broken_ = true; }
+    bool broken() const { return broken_; }
+    // Ascending link ids, each once; leaves the builder empty and whole.
     std::vector<LinkShare> take();
 
 private:
     std::vector<LinkShare> shares_;
+    bool broken_ = false;
 };
 
 struct PartShape {
+    bool broken = false;  // it cannot progress
     std::vector<LinkShare> footprint;
     // Progress of this part = bytes of the collective / divisor, for each of `multiplicity` equal
     // channels: the counts of the footprint are those of all of them.
@@ -35,8 +40,9 @@ struct PartShape {
 };
 
 // Takes one part per kind of channel, with the counts of a single channel and how many there are.
-// Scales the counts, and makes one part of those that load the same links alike.
-std::vector<PartShape> merged_channels(std::vector<PartShape> parts);
+// Scales the counts, and makes one part of those that load the same links alike, unless they stay
+// `apart`: then part i is the same channel whatever paths its connections take.
+std::vector<PartShape> merged_channels(std::vector<PartShape> parts, bool apart = false);
 
 // Bytes that link `link` carries for a collective of `bytes`, rounded up.
 std::int64_t bytes_on_link(const std::vector<PartShape>& parts, LinkId link, std::int64_t bytes);

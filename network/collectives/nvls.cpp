@@ -73,11 +73,12 @@ std::vector<PartShape> nvls_tree_parts(const ChannelRouter& router, std::uint32_
                     router.network_edge(parent_rank, parent, node, rail, channel, builder);
                 }
             }
-            parts.push_back({.footprint = builder.take(),
+            parts.push_back({.broken = builder.broken(),
+                             .footprint = builder.take(),
                              .divisor = std::int64_t{channels} * heads * router.queue_pairs()});
         }
     }
-    return merged_channels(std::move(parts));
+    return merged_channels(std::move(parts), router.channels_stay_apart());
 }
 
 }  // namespace orrery

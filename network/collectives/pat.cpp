@@ -38,15 +38,19 @@ std::vector<PartShape> pat_parts(const ChannelRouter& router,
                 const auto to = kind == CollectiveKind::all_gather ? ahead : behind;
                 FootprintBuilder edge;
                 router.network_edge(layout.rail_rank(from, rail), from, to, rail, channel, edge);
+                if (edge.broken()) {
+                    builder.add_broken();
+                }
                 for (const auto& share : edge.take()) {
                     builder.add(share.link, share.count * blocks);
                 }
             }
         }
+        parts[channel].broken = builder.broken();
         parts[channel].footprint = builder.take();
         parts[channel].divisor = std::int64_t{channels} * n * router.queue_pairs();
     }
-    return merged_channels(std::move(parts));
+    return merged_channels(std::move(parts), router.channels_stay_apart());
 }
 
 }  // namespace orrery

@@ -55,10 +55,11 @@ std::vector<PartShape> ring_parts(const ChannelRouter& router,
         FootprintBuilder builder;
         add_ring(router, channel, rail, cycle, builder);
         alike[{rail, cycle}] = parts.size();
-        parts.push_back({.footprint = builder.take(),
+        parts.push_back({.broken = builder.broken(),
+                         .footprint = builder.take(),
                          .divisor = std::int64_t{channels} * router.queue_pairs()});
     }
-    return merged_channels(std::move(parts));
+    return merged_channels(std::move(parts), router.channels_stay_apart());
 }
 
 std::int64_t ring_edge_bytes(CollectiveKind kind, std::int64_t bytes, std::uint32_t num_ranks) {

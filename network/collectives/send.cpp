@@ -63,18 +63,22 @@ std::vector<PartShape> send_parts(const Fabric& fabric,
         for (std::uint32_t qp = 0; qp < queue_pairs; ++qp) {
             path.clear();
             const LinkState state = connections != nullptr ? connections->state() : LinkState{};
-            fabric.route_nics(ends.out, ends.in, label, path, qp, state);
+            if (!fabric.route_nics(ends.out, ends.in, label, path, qp, state)) {
+                builder.add_broken();
+            }
             if (connections != nullptr) {
                 connections->opened(path);
             }
             builder.add(ends.path, 1);
             builder.add(path, 1);
-            parts.push_back({.footprint = builder.take(),
+            parts.push_back({.broken = builder.broken(),
+                             .footprint = builder.take(),
                              .divisor = std::int64_t{channels} * queue_pairs,
                              .multiplicity = 1});
         }
     }
-    return merged_channels(std::move(parts));
+    const bool apart = connections != nullptr && connections->around_dead_links();
+    return merged_channels(std::move(parts), apart);
 }
 
 }  // namespace orrery

@@ -67,10 +67,11 @@ std::vector<PartShape> tree_parts(const ChannelRouter& router,
         }
         add_tree(router, trees[which], channel, rail, builder);
         alike[key] = parts.size();
-        parts.push_back({.footprint = builder.take(),
+        parts.push_back({.broken = builder.broken(),
+                         .footprint = builder.take(),
                          .divisor = std::int64_t{channels} * router.queue_pairs()});
     }
-    return merged_channels(std::move(parts));
+    return merged_channels(std::move(parts), router.channels_stay_apart());
 }
 
 }  // namespace orrery

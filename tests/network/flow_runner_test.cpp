@@ -116,9 +116,33 @@ TEST(FlowRunner, WithoutAnotherPathAFlowGivesUpAndTheOthersGoOn) {
     EXPECT_FALSE(ends[0].finished);
     EXPECT_EQ(ends[0].end, 101_ms);
     EXPECT_EQ(ends[1].end, 2_ms);
-    EXPECT_FALSE(ends[2].finished);
-    EXPECT_EQ(ends[2].end, 50_ms);
+    EXPECT_EQ(ends[0].waited_for, kFirst);
+    EXPECT_FALSE(ends[2].finished);  // found no path, and waited for one just as long
+    EXPECT_EQ(ends[2].end, 150_ms);
+    EXPECT_EQ(ends[2].stalled, 100_ms);
+    EXPECT_EQ(ends[2].waited_for, std::nullopt);
     EXPECT_EQ(runner.link_bytes()[0], 1'000'000);
+}
+
+TEST(FlowRunner, AFlowThatFindsNoPathStartsWhenThereIsOne) {
+    FluidRates rates(two_links());
+    FlowRunner runner(two_links(),
+                      rates,
+                      {.changes = {{.at = 1_ms, .link = kFirst},
+                                   {.at = 20_ms, .link = kFirst, .capacity = 8_Gbps}},
+                       .convergence = 2_ms});
+    const auto only_first = [](std::size_t, const LinkState& state, FlowPath& path) {
+        path = over(kFirst);
+        return state.is_up(0);
+    };
+    const std::vector<RunnerFlow> flows = {{.start = 10_ms, .bytes = Bytes(1'000'000)},
+                                           {.start = 10_ms, .bytes = Bytes(0)}};
+    const auto ends = runner.run(flows, only_first);
+    EXPECT_TRUE(ends[0].finished);
+    EXPECT_EQ(ends[0].end, 23_ms);  // up at 20, known at 22, 1 ms of bytes
+    EXPECT_EQ(ends[0].stalled, 12_ms);
+    EXPECT_TRUE(ends[1].finished);
+    EXPECT_EQ(ends[1].end, 22_ms);
 }
 
 TEST(FlowRunner, ALinkWithLessThanABitASecondForEachFlowEndsToo) {

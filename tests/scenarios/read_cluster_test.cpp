@@ -50,6 +50,26 @@ TEST(ReadCluster, ErrorsOfAllItsPartsComeAtOnce) {
               "fabric, placement)\n");
 }
 
+// What only the numbers together make impossible is said at the key that can change it, be that in
+// the scenario or in the catalogue.
+TEST(ReadCluster, AFabricThatCannotBeBuiltIsAnErrorAtItsKey) {
+    EXPECT_EQ(
+        read("nodes: 64\nnode: dgx-h100\n"
+             "fabric:\n  base: eth400-clos\n  oversubscription: 900\n")
+            .errors,
+        "s.yaml:5:21: error: oversubscription 900 asks for 0.07111 uplinks of 400 Gb/s for "
+        "each leaf switch, in multiples of 1 (hint: 1 uplinks would be oversubscription 64)\n");
+    EXPECT_NE(read("nodes: 64\nnode: dgx-h100\n"
+                   "fabric:\n  base: eth400-clos\n  switch_radix: 3\n")
+                  .errors.find("s.yaml:5:17: error: a leaf switch needs 128 ports"),
+              std::string::npos);
+    // A key that is left to its default: the place of the fabric.
+    EXPECT_NE(read("nodes: 64\nnode: dgx-h100\nfabric: {kind: clos, nic_bandwidth: 100 Gbps, "
+                   "uplink_bandwidth: 90 Tbps}\n")
+                  .errors.find("s.yaml:3:9: error: oversubscription 1 asks for"),
+              std::string::npos);
+}
+
 TEST(ReadCluster, ALinkWithoutBandwidthIsAnError) {
     const std::string node =
         "nodes: 1\nnode: {device: a100-80g, gpus_per_node: 8, pcie_bandwidth: 32 GB/s, ";
@@ -68,7 +88,10 @@ TEST(ReadCluster, OneServerHasNoFabricAndManyNeedOne) {
 }
 
 TEST(ReadCluster, MoreGpusThanASimulationHoldsAreAnErrorAtTheNodes) {
-    EXPECT_EQ(read("nodes: 500000\nnode: dgx-h100\nfabric: ndr400-rail\n").errors, "");
+    EXPECT_EQ(read("nodes: 1000000\nnode: {base: dgx-h100, gpus_per_node: 4}\n"
+                   "fabric: {kind: single_switch, nics_per_node: 1, nic_bandwidth: 400 Gbps}\n")
+                  .errors,
+              "");
     EXPECT_EQ(read("nodes: 500001\nnode: dgx-h100\nfabric: ndr400-rail\n").errors,
               "s.yaml:1:8: error: 4000008 GPUs are more than a simulation can hold (hint: at most "
               "4000000)\n");
