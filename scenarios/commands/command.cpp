@@ -5,6 +5,9 @@
 #include "scenarios/commands/compare.h"
 #include "scenarios/commands/discover.h"
 #include "scenarios/commands/campaign.h"
+#include "scenarios/commands/catalogue.h"
+#include "scenarios/commands/completion.h"
+#include "scenarios/commands/explain.h"
 #include "scenarios/commands/export.h"
 #include "scenarios/commands/fit.h"
 #include "scenarios/commands/generate.h"
@@ -13,6 +16,7 @@
 #include "scenarios/commands/search.h"
 #include "scenarios/commands/profile.h"
 #include "scenarios/commands/simulate.h"
+#include "scenarios/commands/sweep.h"
 #include "scenarios/commands/tokenize.h"
 #include "scenarios/commands/train.h"
 #include "scenarios/commands/validate.h"
@@ -23,7 +27,10 @@ std::vector<Command> all_commands() {
     return {
         describe_simulate(),
         describe_network(),
+        describe_explain(),
         describe_search(),
+        describe_sweep(),
+        describe_merge(),
         describe_campaign(),
         describe_validate(),
         describe_fit(),
@@ -36,6 +43,8 @@ std::vector<Command> all_commands() {
         describe_profile(),
         describe_calibrate(),
         describe_compare(),
+        describe_catalogue(),
+        describe_completion(),
     };
 }
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/catalogue_report.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "scenarios/report/text_table.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+
+// What tells the entries of a section apart.
+std::vector<std::string> columns_of(const std::string& section) {
+    static const std::map<std::string, std::vector<std::string>> kColumns{
+        {"devices", {"generation", "peak_fp16", "peak_fp8", "memory", "memory_bandwidth"}},
+        {"nodes", {"device", "gpus_per_node", "intra_node", "nvlink_bandwidth"}},
+        {"fabrics", {"kind", "nics_per_node", "nic_bandwidth", "tiers", "oversubscription"}},
+        {"models",
+         {"num_layers", "hidden_size", "num_attention_heads", "seq_length", "vocab_size"}},
+    };
+    const auto found = kColumns.find(section);
+    return found == kColumns.end() ? std::vector<std::string>{} : found->second;
+}
+
+}  // namespace
+
+std::string catalogue_table(const std::vector<CatalogueEntry>& section) {
+    if (section.empty()) {
+        return "";
+    }
+    const std::vector<std::string> columns = columns_of(section.front().section);
+    TextRow head{section.front().section};
+    head.insert(head.end(), columns.begin(), columns.end());
+    std::vector<TextRow> rows{head};
+    for (const CatalogueEntry& entry : section) {
+        TextRow row{entry.name};
+        for (const std::string& column : columns) {
+            const std::string value = entry.value_of(column);
+            row.push_back(value.empty() ? "-" : value);
+        }
+        rows.push_back(std::move(row));
+    }
+    return text_table(rows, 1);
+}
+
+std::string catalogue_page(const CatalogueEntry& entry) {
+    std::string text = fmt::format("{}  ({})\n\n", entry.name, entry.section);
+    text += wrapped(entry.about, kWidth, 2) + (entry.about.empty() ? "" : "\n");
+    std::size_t width = 0;
+    for (const CatalogueFigure& figure : entry.figures) {
+        width = std::max(width, figure.key.size());
+    }
+    for (const CatalogueFigure& figure : entry.figures) {
+        text += fmt::format("  {:<{}}  {}\n", figure.key, width, figure.value);
+        text += wrapped(figure.source, kWidth, width + 8);
+    }
+    return text;
+}
+
+std::string catalogue_json(const std::vector<CatalogueEntry>& entries) {
+    using Json = nlohmann::ordered_json;
+    Json json = Json::object();
+    for (const CatalogueEntry& entry : entries) {
+        Json figures = Json::object();
+        for (const CatalogueFigure& figure : entry.figures) {
+            figures[figure.key] = {{"value", figure.value}, {"source", figure.source}};
+        }
+        json[entry.section][entry.name] = {{"about", entry.about}, {"figures", figures}};
+    }
+    return json.dump(2) + "\n";
+}
+
+}  // namespace orrery

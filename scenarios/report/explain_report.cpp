@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/explain_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "scenarios/quantity.h"
+#include "scenarios/report/text_table.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kWidth = 96;
+
+struct CauseWords {
+    Cause cause;
+    const char* group;
+    const char* words;
+};
+
+// What a loss is, and what it depends on.
+constexpr std::array kWords{
+    CauseWords{Cause::gemm_inefficiency,
+               "kernels",
+               "the matrix products run below the peak; larger ones (a larger micro-batch, less "
+               "tensor parallelism, a wider model) come closer"},
+    CauseWords{Cause::attention_inefficiency,
+               "kernels",
+               "attention runs below the peak; its kernel and the sequence length decide"},
+    CauseWords{Cause::memory_bound_kernels,
+               "kernels",
+               "norms, activations and residuals move bytes and compute little; fusing them and "
+               "sequence parallelism shorten them"},
+    CauseWords{Cause::recomputation,
+               "recomputation",
+               "forward kernels run again in the backward pass to save memory"},
+    CauseWords{Cause::optimizer,
+               "kernels",
+               "the optimizer reads and writes its state once a step; sharding divides it"},
+    CauseWords{Cause::exposed_tensor,
+               "communication",
+               "tensor-parallel collectives that no kernel hides; a smaller tensor-parallel size "
+               "or tp_comm_overlap"},
+    CauseWords{Cause::exposed_context,
+               "communication",
+               "context-parallel exchange of keys and values that no attention hides"},
+    CauseWords{Cause::exposed_data,
+               "communication",
+               "gradients and parameters that travel when nothing is left to compute"},
+    CauseWords{Cause::exposed_pipeline,
+               "communication",
+               "activations on their way between stages while the next one waits"},
+    CauseWords{Cause::exposed_other,
+               "communication",
+               "gradients of the shared embedding, and the norm of all gradients"},
+    CauseWords{
+        Cause::network_contention, "communication", "transfers that share links with others"},
+    CauseWords{Cause::interference,
+               "communication",
+               "kernels slowed by the communication that they hide, which takes SMs and memory "
+               "bandwidth"},
+    CauseWords{Cause::launch, "the host", "the GPU waits for the host to launch kernels"},
+    CauseWords{Cause::host, "the host", "work of the host between kernels"},
+    CauseWords{Cause::copy, "memory", "copies between memory tiers"},
+    CauseWords{Cause::noise, "noise", "the slowest of many ranks sets the pace"},
+    CauseWords{Cause::pipeline_bubble,
+               "the pipeline",
+               "stages wait at the beginning and the end of a step; more micro-batches a step, "
+               "more virtual stages or fewer stages"},
+    CauseWords{Cause::stage_imbalance,
+               "the pipeline",
+               "the fullest stage has more to do than the mean: embedding and output layer, or an "
+               "uneven split"},
+};
+
+const CauseWords* words_of(Cause cause) {
+    const auto found = std::ranges::find(kWords, cause, &CauseWords::cause);
+    return found == kWords.end() ? nullptr : &*found;
+}
+
+std::vector<LostMfu> losses(const Answer& answer) {
+    std::vector<LostMfu> lost;
+    std::ranges::copy_if(answer.lost_mfu, std::back_inserter(lost), [](const LostMfu& part) {
+        return part.mfu > 0 && words_of(part.cause) != nullptr;
+    });
+    std::ranges::stable_sort(lost, std::greater{}, &LostMfu::mfu);
+    return lost;
+}
+
+// The group that loses most, with what it loses.
+std::pair<std::string, double> main_limit(const std::vector<LostMfu>& lost) {
+    std::pair<std::string, double> most;
+    for (const CauseWords& words : kWords) {
+        double sum = 0;
+        for (const LostMfu& part : lost) {
+            sum += std::string_view{words_of(part.cause)->group} == words.group ? part.mfu : 0;
+        }
+        if (sum > most.second) {
+            most = {words.group, sum};
+        }
+    }
+    return most;
+}
+
+std::string limits_text(const Answer& answer) {
+    const std::vector<LostMfu> lost = losses(answer);
+    const auto [group, points] = main_limit(lost);
+    std::string text = wrapped(
+        fmt::format("A step takes {}: {:.1f} % of the peak is useful work (MFU). Most of the rest "
+                    "goes to {}: {:.1f} of {:.1f} points.",
+                    to_short_text(answer.iteration),
+                    answer.mfu * 100,
+                    group,
+                    points * 100,
+                    (1 - answer.mfu) * 100),
+        kWidth,
+        0);
+    text += "\nWhat limits it\n\n";
+    constexpr std::size_t kShown = 6;
+    for (std::size_t i = 0; i < std::min(lost.size(), kShown); ++i) {
+        text +=
+            fmt::format("  {:>4.1f} points, {}\n", lost[i].mfu * 100, to_short_text(lost[i].time));
+        text += wrapped(words_of(lost[i].cause)->words, kWidth, 4);
+    }
+    return text;
+}
+
+std::string memory_text(const MemoryUse& memory) {
+    const double share =
+        static_cast<double>(memory.peak.count()) / static_cast<double>(memory.device.count());
+    const char* verdict = !memory.fits  ? "it does not fit"
+                          : share > 0.9 ? "hardly any room"
+                          : share < 0.5 ? "much room: memory could be spent on speed"
+                                        : "some room";
+    return fmt::format("\nMemory: {} of {} on the fullest GPU: {}.\n",
+                       to_short_text(memory.peak),
+                       to_short_text(memory.device),
+                       verdict);
+}
+
+std::string suggestions_text(const Explanation& explanation, ChangeKind kind, const char* title) {
+    std::vector<TextRow> rows;
+    for (const Suggestion& suggestion : explanation.suggestions) {
+        if (suggestion.change.kind == kind) {
+            rows.push_back({suggestion.change.words,
+                            fmt::format("{:+.1f} %", suggestion.gain * 100),
+                            to_short_text(suggestion.iteration),
+                            fmt::format("{:.1f} %", suggestion.mfu * 100),
+                            to_short_text(suggestion.peak_memory)});
+        }
+    }
+    if (rows.empty()) {
+        return "";
+    }
+    rows.insert(rows.begin(), {title, "tokens/s", "step", "MFU", "memory"});
+    return "\n" + text_table(rows, 1);
+}
+
+}  // namespace
+
+std::string explain_report(const Explanation& explanation) {
+    const Answer& answer = explanation.answer;
+    std::string text = fmt::format(
+        "{}: {} on {}\n{}\n\n", answer.scenario, answer.model, answer.cluster, answer.plan);
+    text += limits_text(answer) + memory_text(answer.memory);
+    const char* fit =
+        answer.memory.fits ? "What would help, simulated" : "What would fit, simulated";
+    text += suggestions_text(explanation, ChangeKind::plan, fit);
+    text += suggestions_text(explanation, ChangeKind::batch, "Another batch");
+    text += suggestions_text(explanation, ChangeKind::hardware, "Other hardware");
+    if (explanation.suggestions.empty()) {
+        text += "\nNo single change that was tried helps.\n";
+    }
+    text += fmt::format(
+        "\nTried {} changes, one at a time: {} are not possible, {} do not fit. orrery search "
+        "tries them\ntogether.\n",
+        explanation.tried,
+        explanation.refused,
+        explanation.too_large);
+    return text;
+}
+
+std::string explain_json(const Explanation& explanation) {
+    using Json = nlohmann::ordered_json;
+    constexpr std::array kKinds{"plan", "batch", "hardware"};
+    Json limits = Json::array();
+    for (const LostMfu& part : losses(explanation.answer)) {
+        limits.push_back({{"cause", name(part.cause)},
+                          {"group", words_of(part.cause)->group},
+                          {"mfu", part.mfu},
+                          {"time_s", part.time.seconds()},
+                          {"words", words_of(part.cause)->words}});
+    }
+    Json suggestions = Json::array();
+    for (const Suggestion& suggestion : explanation.suggestions) {
+        suggestions.push_back({{"kind", kKinds[static_cast<std::size_t>(suggestion.change.kind)]},
+                               {"words", suggestion.change.words},
+                               {"set", suggestion.change.overrides},
+                               {"gain", suggestion.gain},
+                               {"iteration_s", suggestion.iteration.seconds()},
+                               {"mfu", suggestion.mfu},
+                               {"peak_memory_bytes", suggestion.peak_memory.count()}});
+    }
+    const Answer& answer = explanation.answer;
+    const Json json{{"scenario", answer.scenario},
+                    {"iteration_s", answer.iteration.seconds()},
+                    {"mfu", answer.mfu},
+                    {"fits", answer.memory.fits},
+                    {"limits", limits},
+                    {"suggestions", suggestions},
+                    {"tried", explanation.tried},
+                    {"refused", explanation.refused},
+                    {"too_large", explanation.too_large}};
+    return json.dump(2) + "\n";
+}
+
+}  // namespace orrery

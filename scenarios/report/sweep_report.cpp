@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/sweep_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "scenarios/quantity.h"
+#include "scenarios/report/text_table.h"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The keys of all points, in the order in which they appear.
+std::vector<std::string> keys_of(const std::vector<PointResult>& results) {
+    std::vector<std::string> keys;
+    for (const PointResult& point : results) {
+        for (const auto& [key, value] : point.settings) {
+            if (std::ranges::find(keys, key) == keys.end()) {
+                keys.push_back(key);
+            }
+        }
+    }
+    return keys;
+}
+
+std::string value_of(const PointResult& point, const std::string& key) {
+    for (const auto& [name, value] : point.settings) {
+        if (name == key) {
+            return value;
+        }
+    }
+    return "";
+}
+
+std::string field(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == text.npos) {
+        return text;
+    }
+    std::string quoted = "\"";
+    for (const char c : text) {
+        quoted += c == '"' ? "\"\"" : std::string(1, c);
+    }
+    return quoted + "\"";
+}
+
+std::string time_text(double seconds) {
+    return to_short_text(Time::seconds(seconds));
+}
+
+bool several_scenarios(const std::vector<PointResult>& results) {
+    return std::ranges::any_of(
+        results, [&](const PointResult& p) { return p.scenario != results.front().scenario; });
+}
+
+std::string fastest_table(const std::vector<PointResult>& results,
+                          const std::vector<const PointResult*>& shown) {
+    const std::vector<std::string> keys = keys_of(results);
+    const bool scenarios = several_scenarios(results);
+    TextRow head;
+    if (scenarios) {
+        head.emplace_back("scenario");
+    }
+    for (const std::string& key : keys) {
+        head.push_back(key.substr(key.rfind('.') + 1));
+    }
+    const std::size_t left = head.size();
+    for (const char* column : {"GPUs", "time", "MFU", "tokens/s", "memory", ""}) {
+        head.emplace_back(column);
+    }
+    std::vector<TextRow> rows{head};
+    for (const PointResult* point : shown) {
+        TextRow row;
+        if (scenarios) {
+            row.push_back(point->scenario);
+        }
+        for (const std::string& key : keys) {
+            row.push_back(value_of(*point, key));
+        }
+        row.push_back(fmt::format("{}", point->gpus));
+        row.push_back(time_text(point->iteration_s));
+        row.push_back(fmt::format("{:.1f} %", point->mfu * 100));
+        row.push_back(fmt::format("{:.0f}", point->tokens_per_s));
+        row.push_back(to_short_text(Bytes{point->peak_memory_bytes}));
+        row.emplace_back(point->fits ? "" : "does not fit");
+        rows.push_back(std::move(row));
+    }
+    return text_table(rows, left);
+}
+
+constexpr std::size_t kShownMax = 20;
+
+}  // namespace
+
+std::string sweep_report(const std::string& name, const SweepOutcome& outcome) {
+    std::vector<const PointResult*> answers;
+    std::vector<const PointResult*> errors;
+    for (const PointResult& point : outcome.results) {
+        (point.error.empty() ? answers : errors).push_back(&point);
+    }
+    std::ranges::stable_sort(answers, [](const PointResult* a, const PointResult* b) {
+        return std::pair{!a->fits, -a->tokens_per_s} < std::pair{!b->fits, -b->tokens_per_s};
+    });
+    std::string text = fmt::format(
+        "{}: {} points, {} of them finished before\n\n", name, outcome.points, outcome.known);
+    if (!answers.empty()) {
+        const std::size_t shown = std::min(answers.size(), kShownMax);
+        const std::vector<const PointResult*> first{
+            answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(shown)};
+        text += fastest_table(outcome.results, first);
+        if (shown < answers.size()) {
+            text += fmt::format("  and {} slower ones, or ones that do not fit\n",
+                                answers.size() - shown);
+        }
+    }
+    if (!errors.empty()) {
+        text += fmt::format("\nNo answer: {} points\n\n", errors.size());
+        for (std::size_t i = 0; i < std::min<std::size_t>(errors.size(), 5); ++i) {
+            std::string settings;
+            for (const auto& [key, value] : errors[i]->settings) {
+                settings += fmt::format("{}{}={}", settings.empty() ? "" : " ", key, value);
+            }
+            text += fmt::format("  {}\n    {}\n", settings, errors[i]->error);
+        }
+        text += errors.size() > 5 ? fmt::format("  and {} more\n", errors.size() - 5) : "";
+    }
+    for (const std::string& crash : outcome.crashed) {
+        text += fmt::format("\n{}; it is run again at the next start\n", crash);
+    }
+    return text;
+}
+
+std::string sweep_json(const std::string& name, const SweepOutcome& outcome) {
+    Json points = Json::array();
+    for (const PointResult& point : outcome.results) {
+        Json settings = Json::object();
+        for (const auto& [key, value] : point.settings) {
+            settings[key] = value;
+        }
+        Json json{{"id", point.id}, {"scenario", point.scenario}, {"settings", settings}};
+        if (point.error.empty()) {
+            json["answer"] = Json::parse(point.answer);
+        } else {
+            json["error"] = point.error;
+        }
+        points.push_back(std::move(json));
+    }
+    const Json json{{"study", name},
+                    {"points", outcome.points},
+                    {"known", outcome.known},
+                    {"crashed", outcome.crashed},
+                    {"results", points}};
+    return json.dump(2) + "\n";
+}
+
+std::string sweep_csv(const std::vector<PointResult>& results) {
+    const std::vector<std::string> keys = keys_of(results);
+    std::string text = "scenario";
+    for (const std::string& key : keys) {
+        text += "," + field(key);
+    }
+    text += ",gpus,iteration_s,uncertainty,tokens_per_s,mfu,hfu,peak_memory_bytes,fits,error\n";
+    for (const PointResult& point : results) {
+        text += field(point.scenario);
+        for (const std::string& key : keys) {
+            text += "," + field(value_of(point, key));
+        }
+        if (point.error.empty()) {
+            text += fmt::format(",{},{},{},{},{},{},{},{},\n",
+                                point.gpus,
+                                point.iteration_s,
+                                point.uncertainty,
+                                point.tokens_per_s,
+                                point.mfu,
+                                point.hfu,
+                                point.peak_memory_bytes,
+                                point.fits ? 1 : 0);
+        } else {
+            text += ",,,,,,,,," + field(point.error) + "\n";
+        }
+    }
+    return text;
+}
+
+}  // namespace orrery

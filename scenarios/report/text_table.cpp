@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/text_table.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "engine/check.h"
+#include "scenarios/utf8.h"
+
+namespace orrery {
+
+std::string text_table(const std::vector<TextRow>& rows, std::size_t left_columns) {
+    std::vector<std::size_t> widths(rows.empty() ? 0 : rows[0].size(), 0);
+    for (const TextRow& row : rows) {
+        ORRERY_CHECK(row.size() == widths.size());
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            widths[i] = std::max(widths[i], num_characters(row[i]));
+        }
+    }
+    std::string text;
+    for (const TextRow& row : rows) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const std::string fill(widths[i] - num_characters(row[i]), ' ');
+            line += "  " + (i < left_columns ? row[i] + fill : fill + row[i]);
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        text += line + "\n";
+    }
+    return text;
+}
+
+std::string wrapped(std::string_view prose, std::size_t width, std::size_t indent) {
+    std::istringstream words{std::string{prose}};
+    const std::string margin(indent, ' ');
+    std::string text;
+    std::string line;
+    for (std::string word; words >> word;) {
+        if (!line.empty() && indent + num_characters(line) + 1 + num_characters(word) > width) {
+            text += margin + line + "\n";
+            line.clear();
+        }
+        line += (line.empty() ? "" : " ") + word;
+    }
+    return line.empty() ? text : text + margin + line + "\n";
+}
+
+}  // namespace orrery

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/sweep/run_point.h"
+
+#include "scenarios/catalogue.h"
+#include "scenarios/reader.h"
+#include "scenarios/report/json_report.h"
+#include "scenarios/simulate_scenario.h"
+#include "scenarios/sweep/point_identity.h"
+#include "scenarios/version.h"
+
+namespace orrery {
+namespace {
+
+std::string as_text(const Error& error) {
+    return error.where.empty() ? error.what : error.where + ": " + error.what;
+}
+
+void fill(const Answer& answer, PointResult& result) {
+    result.gpus = answer.ranks;
+    result.iteration_s = answer.iteration.seconds();
+    result.uncertainty = answer.uncertainty;
+    result.tokens_per_s = answer.tokens_per_s;
+    result.mfu = answer.mfu;
+    result.hfu = answer.hfu;
+    result.peak_memory_bytes = answer.memory.peak.count();
+    result.fits = answer.memory.fits;
+    result.wall_s = answer.wall_s;
+    result.answer = json_report(answer);
+}
+
+}  // namespace
+
+StudyPoints::StudyPoints(const Study& study) : study_(study) {
+    for (const std::filesystem::path& scenario : study.scenarios) {
+        fingerprints_.push_back(scenario_fingerprint(scenario, default_catalogue()));
+    }
+}
+
+std::string StudyPoints::id_of(std::int64_t number) const {
+    const StudyPoint point = point_of(study_, number);
+    return point_identity(fingerprints_[point.scenario],
+                          overrides_of(study_, point),
+                          study_.scenarios[point.scenario].parent_path());
+}
+
+PointResult StudyPoints::run(std::int64_t number) const {
+    const StudyPoint point = point_of(study_, number);
+    const std::filesystem::path& file = study_.scenarios[point.scenario];
+    PointResult result{.id = id_of(number),
+                       .study = study_.name,
+                       .scenario = file.filename().string(),
+                       .settings = point.settings,
+                       .version = std::string{kVersion}};
+    ReadOptions read;
+    read.overrides = overrides_of(study_, point);
+    const ResultOrErrors<Scenario> scenario = read_scenario(file, read);
+    if (!scenario) {
+        result.error = as_text(scenario.error().front());
+        return result;
+    }
+    const Result<Answer> answer = simulate_scenario(*scenario, {});
+    if (!answer) {
+        result.error = as_text(answer.error());
+        return result;
+    }
+    fill(*answer, result);
+    return result;
+}
+
+}  // namespace orrery

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/catalogue_report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace orrery {
+namespace {
+
+const CatalogueEntry kEntry{.section = "devices",
+                            .name = "gpu",
+                            .about = "A part.",
+                            .figures = {{"peak_fp16", "312 TFLOPS", "datasheet"}}};
+
+TEST(CatalogueReport, ShowsFiguresAndSources) {
+    EXPECT_EQ(catalogue_table({kEntry}),
+              "  devices  generation   peak_fp16  peak_fp8  memory  memory_bandwidth\n"
+              "  gpu               -  312 TFLOPS         -       -                 -\n");
+    EXPECT_EQ(
+        catalogue_page(kEntry),
+        "gpu  (devices)\n\n  A part.\n\n  peak_fp16  312 TFLOPS\n                 datasheet\n");
+    EXPECT_EQ(catalogue_table({}), "");
+}
+
+TEST(CatalogueReport, JsonHasValueAndSource) {
+    const auto json = nlohmann::json::parse(catalogue_json({kEntry}));
+    EXPECT_EQ(json["devices"]["gpu"]["figures"]["peak_fp16"]["source"], "datasheet");
+    EXPECT_EQ(json["devices"]["gpu"]["about"], "A part.");
+}
+
+}  // namespace
+}  // namespace orrery

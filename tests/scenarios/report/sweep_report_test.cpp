@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/sweep_report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace orrery {
+namespace {
+
+SweepOutcome sample() {
+    SweepOutcome outcome{.points = 3, .known = 1};
+    outcome.results = {{.id = "a",
+                        .scenario = "s.yaml",
+                        .settings = {{"plan.x", "1"}, {"cluster.node", "{base: dgx, gpus: 4}"}},
+                        .gpus = 8,
+                        .iteration_s = 2,
+                        .tokens_per_s = 100,
+                        .mfu = 0.4,
+                        .peak_memory_bytes = 1 << 20,
+                        .fits = true,
+                        .answer = R"({"iteration_s": 2})"},
+                       {.id = "b",
+                        .scenario = "s.yaml",
+                        .settings = {{"plan.x", "2"}, {"plan.y", "3"}},
+                        .gpus = 8,
+                        .iteration_s = 1,
+                        .tokens_per_s = 200,
+                        .mfu = 0.8,
+                        .fits = true,
+                        .answer = R"({"iteration_s": 1})"},
+                       {.id = "c",
+                        .scenario = "s.yaml",
+                        .settings = {{"plan.x", "3"}},
+                        .error = "3 does not divide \"8\""}};
+    return outcome;
+}
+
+TEST(SweepReport, HasTheFastestFirstAndNamesTheErrors) {
+    const std::string text = sweep_report("study", sample());
+    EXPECT_NE(text.find("study: 3 points, 1 of them finished before"), std::string::npos);
+    EXPECT_LT(text.find("1.00 s"), text.find("2.00 s")) << text;
+    EXPECT_NE(text.find("No answer: 1 points"), std::string::npos) << text;
+    EXPECT_NE(text.find("3 does not divide"), std::string::npos);
+}
+
+TEST(SweepReport, ThatDoesNotFitComesLast) {
+    SweepOutcome outcome = sample();
+    outcome.results[1].fits = false;
+    const std::string text = sweep_report("study", outcome);
+    EXPECT_GT(text.find("1.00 s"), text.find("2.00 s")) << text;
+    EXPECT_NE(text.find("does not fit"), std::string::npos);
+}
+
+TEST(SweepCsv, HasAColumnForEachKeyAndQuotesWhatNeedsIt) {
+    const std::string csv = sweep_csv(sample().results);
+    EXPECT_TRUE(csv.starts_with(
+        "scenario,plan.x,cluster.node,plan.y,gpus,iteration_s,uncertainty,tokens_per_s,mfu,hfu,"
+        "peak_memory_bytes,fits,error\n"
+        "s.yaml,1,\"{base: dgx, gpus: 4}\",,8,2,0,100,0.4,0,1048576,1,\n"
+        "s.yaml,2,,3,8,1,"))
+        << csv;
+    EXPECT_NE(csv.find("s.yaml,3,,,,,,,,,,,\"3 does not divide \"\"8\"\"\"\n"), std::string::npos)
+        << csv;
+}
+
+TEST(SweepJson, HasTheAnswersWhole) {
+    const auto json = nlohmann::json::parse(sweep_json("study", sample()));
+    EXPECT_EQ(json["points"], 3);
+    EXPECT_EQ(json["results"][1]["answer"]["iteration_s"], 1);
+    EXPECT_EQ(json["results"][1]["settings"]["plan.y"], "3");
+    EXPECT_EQ(json["results"][2]["error"], "3 does not divide \"8\"");
+}
+
+}  // namespace
+}  // namespace orrery

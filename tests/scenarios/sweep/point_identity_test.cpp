@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/sweep/point_identity.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+TEST(Fingerprint, IsFnv1aOf128Bits) {
+    // RFC 9923, appendix C: of nothing it is the offset basis.
+    EXPECT_EQ(Fingerprint{}.hexadecimal(), "6c62272e07bb014262b821756295c58d");
+}
+
+TEST(Fingerprint, TellsPartsFromEachOther) {
+    Fingerprint a;
+    a.add("ab");
+    a.add("c");
+    Fingerprint b;
+    b.add("a");
+    b.add("bc");
+    EXPECT_NE(a.hexadecimal(), b.hexadecimal());
+}
+
+TEST(PointIdentity, ChangesWithWhateverChangesTheResult) {
+    const TestFolder folder;
+    std::filesystem::create_directories(folder / "catalogue/devices");
+    std::filesystem::create_directories(folder / "catalogue/published");
+    const auto identity = [&](const std::vector<std::string>& overrides) {
+        return point_identity(scenario_fingerprint(folder / "s.yaml", folder / "catalogue"),
+                              overrides,
+                              folder.path());
+    };
+    folder.write("catalogue/devices/gpu.yaml", "peak: 1");
+    folder.write("config.json", "{}");
+    folder.write("s.yaml", "model: {hf_config: config.json}\n");
+    const std::string first = identity({"plan.x=1"});
+    EXPECT_EQ(identity({"plan.x=1"}), first);
+    EXPECT_NE(identity({"plan.x=2"}), first);
+    folder.write("catalogue/published/table.csv", "a result of others");
+    EXPECT_EQ(identity({"plan.x=1"}), first);
+    folder.write("catalogue/devices/gpu.yaml", "peak: 2");
+    const std::string second = identity({"plan.x=1"});
+    EXPECT_NE(second, first);
+    folder.write("config.json", "{\"hidden_size\": 8}");
+    EXPECT_NE(identity({"plan.x=1"}), second);
+    folder.write("s.yaml", "model: {hf_config: config.json}\nname: other\n");
+    EXPECT_NE(identity({"plan.x=1"}), second);
+    const std::string named = identity({"model.hf_config=config.json"});
+    folder.write("config.json", "{}");
+    EXPECT_NE(identity({"model.hf_config=config.json"}), named);
+}
+
+}  // namespace
+}  // namespace orrery
