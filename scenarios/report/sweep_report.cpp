@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/quantity.h"
@@ -51,6 +52,23 @@ std::string time_text(double seconds) {
     return to_short_text(Time::seconds(seconds));
 }
 
+// The literature's short name of a plan's size, or the key without its section.
+std::string short_name(const std::string& key) {
+    constexpr std::array<std::pair<std::string_view, const char*>, 6> kNames{
+        {{"plan.tensor_model_parallel_size", "tp"},
+         {"plan.pipeline_model_parallel_size", "pp"},
+         {"plan.virtual_pipeline_model_parallel_size", "vpp"},
+         {"plan.context_parallel_size", "cp"},
+         {"plan.micro_batch_size", "mbs"},
+         {"plan.global_batch_size", "gbs"}}};
+    for (const auto& [name, word] : kNames) {
+        if (name == key) {
+            return word;
+        }
+    }
+    return key.substr(key.rfind('.') + 1);
+}
+
 bool several_scenarios(const std::vector<PointResult>& results) {
     return std::ranges::any_of(
         results, [&](const PointResult& p) { return p.scenario != results.front().scenario; });
@@ -65,7 +83,7 @@ std::string fastest_table(const std::vector<PointResult>& results,
         head.emplace_back("scenario");
     }
     for (const std::string& key : keys) {
-        head.push_back(key.substr(key.rfind('.') + 1));
+        head.push_back(short_name(key));
     }
     const std::size_t left = head.size();
     for (const char* column : {"GPUs", "time", "MFU", "tokens/s", "memory", ""}) {
