@@ -11,11 +11,10 @@
 #include <set>
 #include <tuple>
 
-#include "kernels/cost_model.h"
-#include "network/fabric.h"
-#include "network/nccl_network.h"
+#include "kernels/efficiency_table.h"
 #include "scenarios/catalogue.h"
-#include "scenarios/kernel_timings.h"
+#include "scenarios/search/cluster_costs.h"
+#include "scenarios/search/plan_timer.h"
 #include "scenarios/search/score.h"
 #include "scenarios/simulate_scenario.h"
 
@@ -50,8 +49,11 @@ struct Candidate {
     // Once simulated without contention, and on the scenario's network.
     std::optional<double> analytic;
     std::optional<Answer> answer;
-    Bytes memory;  // peak, once simulated
+    Bytes memory;  // peak, once simulated; 0 while only the step has been timed
 };
+
+// A plan that folds (plan_timer.h) costs no more than this share of a simulation.
+constexpr double kFoldedEffort = 0.01;
 
 class Search {
 public:
@@ -64,13 +66,16 @@ public:
 
 private:
     Result<void> enumerate();
-    Result<void> enumerate(std::size_t cluster, const Costs& costs);
+    Result<void> enumerate(std::size_t cluster);
     void consider(PlanPoint point, std::size_t cluster, PlanBound& bound);
     Result<void> explore();
     Result<void> analytic_round(double threshold);
     Result<void> network_round();
     Result<void> explore_front();
+    Result<void> time_analytic(Candidate& candidate);
     Result<void> simulate_analytic(Candidate& candidate);
+    void take_analytic(Candidate& candidate, Time step);
+    bool may_go_on() const { return effort_ < static_cast<double>(spec_.simulations); }
     Result<void> simulate_network(Candidate& candidate);
     Scenario scenario_of(const Candidate& candidate) const;
     const ClusterVariant& cluster_of(const Candidate& c) const { return spec_.clusters[c.cluster]; }
@@ -86,7 +91,12 @@ private:
     const SearchSpec& spec_;
     const std::function<void(const SearchProgress&)>& progress_;
     Score score_;
+    Costs costs_;
+    std::vector<std::unique_ptr<ClusterCosts>> cluster_costs_;  // by cluster
+    std::vector<std::unique_ptr<PlanTimer>> timers_;
     std::vector<Candidate> candidates_;  // by ascending guesses, once enumerated
+    double effort_ = 0;                  // in simulations without contention
+    double best_analytic_ = 0;           // objective, 0 while there is none
     SearchResult result_;
 };
 
@@ -118,21 +128,21 @@ void Search::consider(PlanPoint point, std::size_t cluster, PlanBound& bound) {
     candidates_.push_back(std::move(candidate));
 }
 
-Result<void> Search::enumerate(std::size_t cluster, const Costs& costs) {
+Result<void> Search::enumerate(std::size_t cluster) {
     const ClusterSpec& spec = spec_.clusters[cluster].cluster;
     const DeviceSpec& device = spec_.clusters[cluster].device;
-    Result<Fabric> fabric = build_fabric(spec);
-    if (!fabric) {
-        return tl::unexpected(fabric.error());
+    auto made = ClusterCosts::make(spec, device, costs_.curves, costs_.step);
+    if (!made) {
+        return tl::unexpected(made.error());
     }
-    const NcclNetwork network{std::move(*fabric),
-                              NcclNetworkOptions{.compute_capability = device.compute_capability,
-                                                 .num_sms = device.num_sms,
-                                                 .contention = false}};
-    const CostModel cost{device, costs.curves};
-    const StepEfficiency step{costs.step, device};
-    PlanBound bound{scenario_.model, network, [&](const Program& program) {
-                        return time_kernels(program, cost, step, device, 1.0);
+    const ClusterCosts& costs = *cluster_costs_.emplace_back(std::move(*made));
+    timers_.push_back(std::make_unique<PlanTimer>(
+        scenario_.model,
+        costs.network(),
+        [&costs](const Program& program) { return costs.slowest_device(program); },
+        PlanTimer::Launch{device.launch_cost, device.graph_launch_cost}));
+    PlanBound bound{scenario_.model, costs.network(), [&costs](const Program& program) {
+                        return costs.mean_device(program);
                     }};
     result_.points += for_each_plan(
         spec_.space,
@@ -146,12 +156,13 @@ Result<void> Search::enumerate(std::size_t cluster, const Costs& costs) {
 }
 
 Result<void> Search::enumerate() {
-    const Result<Costs> costs = read_costs();
+    Result<Costs> costs = read_costs();
     if (!costs) {
         return tl::unexpected(costs.error());
     }
+    costs_ = std::move(*costs);
     for (std::size_t cluster = 0; cluster < spec_.clusters.size(); ++cluster) {
-        if (const Result<void> done = enumerate(cluster, *costs); !done) {
+        if (const Result<void> done = enumerate(cluster); !done) {
             return done;
         }
     }
@@ -177,6 +188,30 @@ Scenario Search::scenario_of(const Candidate& candidate) const {
     return scenario;
 }
 
+// The step's time alone, if the plan folds: whether it fits into memory shows when it is simulated
+// on the scenario's network.
+Result<void> Search::time_analytic(Candidate& candidate) {
+    const auto step = timers_[candidate.cluster]->step_of(candidate.plan);
+    if (!step) {
+        return simulate_analytic(candidate);
+    }
+    effort_ += kFoldedEffort;
+    ++result_.simulated_analytic;
+    candidate.tried = true;
+    take_analytic(candidate, *step);
+    return {};
+}
+
+void Search::take_analytic(Candidate& candidate, Time step) {
+    if (const std::string why = score_.refusal(step, cluster_of(candidate)); !why.empty()) {
+        ++result_.pruned[why];
+        return;
+    }
+    candidate.analytic = score(candidate, step);
+    best_analytic_ =
+        best_analytic_ == 0 ? *candidate.analytic : std::min(best_analytic_, *candidate.analytic);
+}
+
 Result<void> Search::simulate_analytic(Candidate& candidate) {
     Scenario scenario = scenario_of(candidate);
     scenario.network = NetworkFidelity::analytic;
@@ -184,6 +219,7 @@ Result<void> Search::simulate_analytic(Candidate& candidate) {
     if (!answer) {
         return tl::unexpected(answer.error());
     }
+    effort_ += 1;
     ++result_.simulated_analytic;
     candidate.tried = true;
     candidate.memory = answer->memory.peak;
@@ -191,13 +227,8 @@ Result<void> Search::simulate_analytic(Candidate& candidate) {
         ++result_.pruned["memory"];
         return {};
     }
-    if (const std::string why = score_.refusal(answer->iteration, cluster_of(candidate));
-        !why.empty()) {
-        ++result_.pruned[why];
-        return {};
-    }
-    candidate.analytic = score(candidate, answer->iteration);
-    if (scenario_.network == NetworkFidelity::analytic) {
+    take_analytic(candidate, answer->iteration);
+    if (candidate.analytic && scenario_.network == NetworkFidelity::analytic) {
         candidate.answer = *answer;
         ++result_.simulated;
     }
@@ -205,12 +236,18 @@ Result<void> Search::simulate_analytic(Candidate& candidate) {
 }
 
 Result<void> Search::simulate_network(Candidate& candidate) {
-    const Result<Answer> answer = simulate_scenario(scenario_of(candidate));
+    const Result<Answer> answer = simulate_scenario(scenario_of(candidate), {.only_if_fits = true});
     if (!answer) {
         return tl::unexpected(answer.error());
     }
-    candidate.answer = *answer;
     ++result_.simulated;
+    candidate.memory = answer->memory.peak;
+    if (!answer->memory.fits) {
+        ++result_.pruned["memory"];
+        candidate.analytic.reset();
+        return {};
+    }
+    candidate.answer = *answer;
     return {};
 }
 
@@ -232,13 +269,7 @@ void Search::say(double bound) {
     if (!progress_) {
         return;
     }
-    SearchProgress progress{.simulated = result_.simulated_analytic, .best = 0, .bound = bound};
-    for (const Candidate& c : candidates_) {
-        if (c.analytic && (progress.best == 0 || *c.analytic < progress.best)) {
-            progress.best = *c.analytic;
-        }
-    }
-    progress_(progress);
+    progress_({.simulated = result_.simulated_analytic, .best = best_analytic_, .bound = bound});
 }
 
 // Simulates without contention, in the order of the guesses, what may still be among the best: what
@@ -259,15 +290,16 @@ Result<void> Search::analytic_round(double threshold) {
         if (candidate.tried || candidate.objective_bound >= worst) {
             continue;
         }
-        if (result_.simulated_analytic >= spec_.simulations) {
+        if (!may_go_on()) {
             return {};
         }
         say(candidate.objective_bound);
-        if (const Result<void> done = simulate_analytic(candidate); !done) {
+        if (const Result<void> done = time_analytic(candidate); !done) {
             return done;
         }
         if (candidate.analytic) {
             best.insert(std::ranges::upper_bound(best, *candidate.analytic), *candidate.analytic);
+            best.resize(std::min(best.size(), keep));
         }
     }
     return {};
@@ -315,7 +347,7 @@ Result<void> Search::explore_front() {
     constexpr int kMost = 24;
     Bytes least = Bytes{std::numeric_limits<std::int64_t>::max()};
     for (const Candidate& c : candidates_) {
-        if (c.analytic) {
+        if (c.analytic && c.memory > Bytes{}) {
             least = std::min(least, c.memory);
         }
     }
@@ -324,7 +356,7 @@ Result<void> Search::explore_front() {
         if (c.tried || c.bound.memory >= least) {
             continue;
         }
-        if (++simulated > kMost || result_.simulated_analytic >= spec_.simulations) {
+        if (++simulated > kMost || !may_go_on()) {
             return {};
         }
         if (const Result<void> done = simulate_analytic(c); !done) {

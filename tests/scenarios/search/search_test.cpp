@@ -98,16 +98,19 @@ TEST(Search, CutShortSaysByHowMuchItCouldBeBeaten) {
 }
 
 TEST(Search, RecommendsNothingWorseThanTheScenariosOwnPlan) {
-    Scenario scenario = small_scenario("small", {"plan.tensor_model_parallel_size=2",
-                                                 "plan.sequence_parallel=true",
-                                                 "plan.tp_comm_overlap=true",
-                                                 "plan.overlap_grad_reduce=true"});
+    Scenario scenario = small_scenario("small",
+                                       {"plan.tensor_model_parallel_size=2",
+                                        "plan.sequence_parallel=true",
+                                        "plan.tp_comm_overlap=true",
+                                        "plan.overlap_grad_reduce=true"});
     SearchSpec spec = spec_of(scenario);
     spec.simulations = 1;
     spec.keep = 1;
     const auto result = search_plans(scenario, spec);
     ASSERT_TRUE(result) << result.error().to_string();
-    EXPECT_EQ(result->best.front().plan, scenario.plan);
+    const auto own = simulate_scenario(scenario);
+    ASSERT_TRUE(own);
+    EXPECT_LE(result->best.front().answer.iteration, own->iteration);
 }
 
 TEST(Search, NothingOnTheFrontIsBeatenInTimeAndMemory) {

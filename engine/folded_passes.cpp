@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of FoldedSimulation that works passes off, and what starts beside them.
+#include "engine/folded_simulation.h"
+
+namespace orrery {
+
+bool FoldedSimulation::has_ended(std::uint32_t s, std::int32_t pass, std::uint32_t op) const {
+    const FoldedStageState& stage = stages_[s];
+    const auto current = static_cast<std::int32_t>(stage.pass);
+    if (pass < current) {
+        return true;
+    }
+    return pass == current && stage.working &&
+           std::ranges::none_of(stage.watches, [&](const PassWatch& w) { return w.op == op; });
+}
+
+bool FoldedSimulation::messages_ended(std::uint32_t s,
+                                      std::uint32_t first,
+                                      std::uint32_t count) const {
+    for (std::uint32_t w = first; w < first + count; ++w) {
+        const LineWait& wait = plan(s).waits[w];
+        if (stages_[s].lines[wait.line].next < wait.messages) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool FoldedSimulation::start_pass(std::uint32_t s) {
+    FoldedStageState& stage = stages_[s];
+    if (stage.working || stage.pass == plan(s).passes.size()) {
+        return false;
+    }
+    const StagePass& pass = plan(s).passes[stage.pass];
+    if (!messages_ended(s, pass.first_wait, pass.num_waits) ||
+        stage.data_next < pass.data_ops_before) {
+        return false;
+    }
+    for (std::size_t e = 0; e < kEarlyStreams; ++e) {
+        const std::uint32_t before = pass.early_before[e];
+        if (before > 0 && stage.early_end[e][before - 1] > now_) {
+            return false;
+        }
+    }
+    stage.working = true;
+    stage.cut = 0;
+    stage.base = now_;
+    stage.held.assign(1, {now_, stage.sms});
+    stage.next_known = false;
+    close_gates(s, pass);
+    find_watches(s);
+    mark_dirty(s);
+    return true;
+}
+
+// The last cut before which launches or gates may bind.
+void FoldedSimulation::close_gates(std::uint32_t s, const StagePass& pass) {
+    FoldedStageState& stage = stages_[s];
+    const PassTiming& timing = *step_.timings[pass.timing];
+    stage.gate_times.assign(pass.num_gates, kNever);
+    std::uint32_t bound = 0;  // ops
+    if (look_at_gates(s, pass)) {
+        for (std::uint32_t g = 0; g < pass.num_gates; ++g) {
+            if (stage.gate_times[g] > now_) {
+                bound = std::max(bound, plan(s).gates[pass.first_gate + g].op + 1);
+            }
+        }
+    }
+    stage.launch_bound = launch(s, pass.launches_before + timing.launches()) > now_;
+    bound = stage.launch_bound ? timing.size() : bound;
+    const std::vector<std::uint32_t>& cuts = timing.cuts();
+    stage.gated_to = static_cast<std::uint32_t>(std::lower_bound(cuts.begin(), cuts.end(), bound) -
+                                                cuts.begin());
+}
+
+Time FoldedSimulation::time_of(std::uint32_t s, const PassGate& gate) const {
+    const FoldedStageState& stage = stages_[s];
+    switch (gate.kind) {
+        case GateKind::data:
+            return stage.data_end[gate.number];
+        case GateKind::early:
+            return stage.early_end[gate.line][gate.number];
+        case GateKind::line:
+            break;
+    }
+    return stage.lines[gate.line].next < gate.number ? kNever : now_;
+}
+
+// True if there are gates. What is known of one stays.
+bool FoldedSimulation::look_at_gates(std::uint32_t s, const StagePass& pass) {
+    FoldedStageState& stage = stages_[s];
+    if (pass.num_gates == 0) {
+        return false;
+    }
+    stage.op_earliest.assign(step_.timings[pass.timing]->size(), Time{});
+    for (std::uint32_t g = 0; g < pass.num_gates; ++g) {
+        const PassGate& gate = plan(s).gates[pass.first_gate + g];
+        Time& known = stage.gate_times[g];
+        known = known == kNever ? time_of(s, gate) : known;
+        stage.op_earliest[gate.op] = std::max(stage.op_earliest[gate.op], known);
+    }
+    return true;
+}
+
+bool FoldedSimulation::start_early(std::uint32_t s, std::size_t stream) {
+    FoldedStageState& stage = stages_[s];
+    const std::vector<EarlyOp>& all = plan(s).early[stream];
+    std::uint32_t& next = stage.early_next[stream];
+    bool any = false;
+    for (; next < all.size(); ++next) {
+        const EarlyOp& op = all[next];
+        for (std::uint32_t a = 0; a < op.num_after; ++a) {
+            if (!has_ended(s, static_cast<std::int32_t>(op.after[a].pass), op.after[a].op)) {
+                return any;
+            }
+        }
+        if (!messages_ended(s, op.first_wait, op.num_waits) ||
+            (op.after_last && stage.early_end[stream][next - 1] > now_) ||
+            !launched(s, op.launch)) {
+            return any;
+        }
+        change_sms(s, op.transfer.sms);
+        const Time end = now_ + op.transfer.alone;
+        stage.early_end[stream][next] = end;
+        mark_dirty(s);
+        schedule(end, FoldedEventKind::early, s, 0, op.transfer.sms);
+        any = true;
+    }
+    return any;
+}
+
+void FoldedSimulation::find_watches(std::uint32_t s) {
+    FoldedStageState& stage = stages_[s];
+    stage.watches.clear();
+    const auto current = static_cast<std::int32_t>(stage.pass);
+    const auto add = [&](std::uint32_t op) {
+        if (std::ranges::none_of(stage.watches, [&](const PassWatch& w) { return w.op == op; })) {
+            stage.watches.push_back({.op = op});
+        }
+    };
+    add(timing(s).size() - 1);
+    for (std::size_t line = 0; line < kNumLines; ++line) {
+        const auto& messages = plan(s).lines[line];
+        for (std::size_t m = stage.lines[line].next;
+             m < messages.size() && messages[m].after_pass <= current;
+             ++m) {
+            if (messages[m].after_pass == current) {
+                add(messages[m].after_op);
+            }
+        }
+    }
+    for (std::size_t stream = 0; stream < kEarlyStreams; ++stream) {
+        const std::vector<EarlyOp>& early = plan(s).early[stream];
+        for (std::size_t e = stage.early_next[stream]; e < early.size(); ++e) {
+            if (early[e].num_after > 0 && early[e].after[0].pass > stage.pass) {
+                break;
+            }
+            for (std::uint32_t a = 0; a < early[e].num_after; ++a) {
+                if (early[e].after[a].pass == stage.pass) {
+                    add(early[e].after[a].op);
+                }
+            }
+        }
+    }
+    for (std::size_t d = stage.data_next; d < plan(s).data.size(); ++d) {
+        const std::vector<PassOpPlace>& after = plan(s).data[d].after;
+        if (!after.empty() && after.front().pass > stage.pass) {
+            break;
+        }
+        for (const PassOpPlace& place : after) {
+            if (place.pass == stage.pass) {
+                add(place.op);
+            }
+        }
+    }
+}
+
+// The pass under way goes on with another number of SMs held.
+void FoldedSimulation::disturb(std::uint32_t s) {
+    FoldedStageState& stage = stages_[s];
+    if (stage.next_known && now_ >= stage.next_cut) {
+        stage.cut = std::max(stage.cut + 1, stage.gated_to);
+        stage.base = stage.next_cut;
+        stage.held.erase(stage.held.begin(), stage.held.end() - 1);
+        stage.next_known = false;
+    }
+    if (stage.cut >= stage.gated_to && stage.held.size() == 1) {
+        const std::vector<Time>& cuts = timing(s).steady(stage.held.front().sms).cut;
+        const Time offset = stage.base - cuts[stage.cut];
+        const auto after = std::upper_bound(cuts.begin() + stage.cut, cuts.end(), now_ - offset);
+        // At the last cut the pass is over, whatever happens.
+        const auto cut = static_cast<std::uint32_t>(after - cuts.begin()) - 1;
+        stage.cut = std::min(cut, static_cast<std::uint32_t>(cuts.size()) - 2);
+        stage.base = offset + cuts[stage.cut];
+    }
+    if (stage.held.back().since == now_) {
+        stage.held.back().sms = stage.sms;
+    } else {
+        stage.held.push_back({now_, stage.sms});
+    }
+    stage.next_known = false;
+    mark_dirty(s);
+}
+
+// When the next of the watched ops ends, if nothing changes any more.
+void FoldedSimulation::predict(std::uint32_t s) {
+    FoldedStageState& stage = stages_[s];
+    stage.dirty = false;
+    if (!stage.working) {
+        return;
+    }
+    const StagePass& pass = plan(s).passes[stage.pass];
+    const PassTiming& timing = *step_.timings[pass.timing];
+    const std::vector<std::uint32_t>& cuts = timing.cuts();
+    const bool gated = stage.cut < stage.gated_to;
+    const bool changes = gated || stage.held.size() > 1;
+    const std::uint32_t next = changes ? std::max(stage.cut + 1, stage.gated_to) : stage.cut;
+    const std::uint32_t first = cuts[stage.cut];
+    const std::uint32_t last = cuts[next];
+    if (changes) {
+        PassGates gates;
+        if (gated) {
+            if (stage.launch_bound) {
+                gates.host = launch(s, pass.launches_before);
+                gates.launch_cost = step_.launch_cost;
+            }
+            if (look_at_gates(s, pass)) {
+                gates.op_earliest = stage.op_earliest;
+            }
+        }
+        stage.next_cut = timing.run(first, last, stage.base, stage.held, gates, stage.ends);
+        stage.next_known = true;
+    }
+    const PassTiming::Steady& steady = timing.steady(stage.held.back().sms);
+    const bool unknown = changes && stage.next_cut == kNever;
+    const Time offset = (changes ? stage.next_cut : stage.base) - steady.cut[next];
+    stage.due = kNever;
+    for (PassWatch& watch : stage.watches) {
+        if (watch.op >= last) {
+            watch.end = unknown ? kNever : offset + steady.op_end[watch.op];
+        } else if (watch.op >= first) {
+            watch.end = stage.ends[watch.op - first];
+        }
+        stage.due = std::min(stage.due, watch.end);
+    }
+    if (stage.due < kNever) {
+        schedule(stage.due, FoldedEventKind::watch, s);
+    }
+}
+
+}  // namespace orrery

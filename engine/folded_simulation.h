@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event loop behind engine/folded_step.h. Stages and what lies between them:
+// folded_step.cpp; passes: folded_passes.cpp.
+#pragma once
+
+#include <algorithm>
+
+#include "engine/folded_step.h"
+
+namespace orrery {
+
+inline constexpr Time kNever = Time::max();
+
+// The end of an op that a message or a data op waits for.
+struct PassWatch {
+    std::uint32_t op = 0;
+    Time end = kNever;
+};
+
+struct FoldedLineState {
+    std::uint32_t next = 0;  // message
+    bool arrived = false;
+};
+
+struct FoldedStageState {
+    // The pass under way, or the next one.
+    std::uint32_t pass = 0;
+    bool working = false;
+    // Launches or gates bind: worked off as a whole, up to this cut.
+    std::uint32_t gated_to = 0;
+    bool launch_bound = false;
+    std::vector<Time> gate_times;
+    std::uint32_t cut = 0;      // number of the last known one
+    Time base;                  // its time
+    Time next_cut;              // of the one after it, if `held` has changes
+    bool next_known = false;    // for these changes
+    std::vector<HeldSms> held;  // at the base, and changes after it
+    std::vector<Time> ends;     // of the ops between the cuts, if `held` has changes
+    std::vector<PassWatch> watches;
+    std::vector<Time> op_earliest;
+    bool dirty = false;
+    std::uint32_t sms = 0;
+    Time due = kNever;  // of the next watch
+
+    FoldedLineState lines[kNumLines];
+    std::uint32_t data_next = 0;
+    bool data_arrived = false;
+    std::vector<Time> data_end;
+    std::uint32_t early_next[kEarlyStreams]{};
+    std::vector<Time> early_end[kEarlyStreams];
+    Time start;  // of the step
+    Time wake = kNever;
+};
+
+enum class FoldedEventKind : std::uint8_t { watch, message, data, early, meeting, wake };
+
+struct FoldedEvent {
+    Time time;
+    std::uint32_t stage = 0;
+    std::uint32_t line = 0;
+    FoldedEventKind what = FoldedEventKind::watch;
+    std::uint32_t sms = 0;  // that an early op has held
+    bool operator<(const FoldedEvent& other) const { return time > other.time; }  // a heap's order
+};
+
+class FoldedSimulation {
+public:
+    explicit FoldedSimulation(const FoldedStep& step)
+        : step_(step),
+          stages_(step.stages.size()),
+          meeting_arrivals_(step.meeting_sizes.size(), 0) {}
+
+    std::optional<Time> run();
+
+private:
+    const FoldedStage& plan(std::uint32_t s) const { return step_.stages[s]; }
+    const PassTiming& timing(std::uint32_t s) const {
+        return *step_.timings[plan(s).passes[stages_[s].pass].timing];
+    }
+    Time launch(std::uint32_t s, std::uint32_t launches) const {
+        return stages_[s].start + step_.launch_cost * launches;
+    }
+    void schedule(Time time,
+                  FoldedEventKind what,
+                  std::uint32_t stage,
+                  std::uint32_t line = 0,
+                  std::uint32_t sms = 0) {
+        events_.push_back({time, stage, line, what, sms});
+        std::push_heap(events_.begin(), events_.end());
+    }
+
+    void mark_dirty(std::uint32_t s) {
+        if (!stages_[s].dirty) {
+            stages_[s].dirty = true;
+            dirty_.push_back(s);
+        }
+    }
+
+    void begin(std::uint32_t s);
+    void handle(const FoldedEvent& event);
+    void poll(std::uint32_t s);
+    bool launched(std::uint32_t s, std::uint32_t launches);
+    bool has_ended(std::uint32_t s, std::int32_t pass, std::uint32_t op) const;
+    bool messages_ended(std::uint32_t s, std::uint32_t first, std::uint32_t count) const;
+    bool start_pass(std::uint32_t s);
+    void close_gates(std::uint32_t s, const StagePass& pass);
+    Time time_of(std::uint32_t s, const PassGate& gate) const;
+    bool look_at_gates(std::uint32_t s, const StagePass& pass);
+    bool start_early(std::uint32_t s, std::size_t stream);
+    void find_watches(std::uint32_t s);
+    bool arrive(std::uint32_t s, std::uint32_t line);
+    bool arrive_data(std::uint32_t s);
+    void end_data(std::uint32_t s);
+    void change_sms(std::uint32_t s, std::int64_t change);
+    void disturb(std::uint32_t s);
+    void predict(std::uint32_t s);
+    std::uint32_t peer_of(std::uint32_t s, std::uint32_t line) const;
+    bool all_done() const;
+
+    const FoldedStep& step_;
+    std::vector<FoldedStageState> stages_;
+    std::vector<std::uint32_t> meeting_arrivals_;
+    std::vector<FoldedEvent> events_;
+    std::vector<std::uint32_t> to_poll_;
+    std::vector<std::uint32_t> dirty_;  // whose next event has to be predicted again
+    Time now_;
+    bool failed_ = false;
+    std::optional<Time> barrier_;
+};
+
+}  // namespace orrery

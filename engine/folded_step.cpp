@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/folded_simulation.h"
+
+namespace orrery {
+
+std::uint32_t FoldedSimulation::peer_of(std::uint32_t s, std::uint32_t line) const {
+    const auto n = static_cast<std::uint32_t>(stages_.size());
+    const auto to = static_cast<Line>(line);
+    const bool up = to == Line::forward_send || to == Line::backward_receive;
+    return up ? (s + 1) % n : (s + n - 1) % n;
+}
+
+// Data ops at the start that wait for nothing: their ends are known at once.
+
+void FoldedSimulation::begin(std::uint32_t s) {
+    FoldedStageState& stage = stages_[s];
+    stage.start = plan(s).tail;
+    stage.data_end.assign(plan(s).data.size(), kNever);
+    for (std::size_t e = 0; e < kEarlyStreams; ++e) {
+        stage.early_end[e].assign(plan(s).early[e].size(), kNever);
+    }
+    Time end = stage.start;
+    for (std::size_t d = 0; d < plan(s).data.size(); ++d) {
+        const DataOp& op = plan(s).data[d];
+        if (!op.after.empty() || op.meeting >= 0) {
+            break;
+        }
+        end = std::max(end, launch(s, op.launch)) + op.transfer.alone;
+        stage.data_end[d] = end;
+    }
+    schedule(stage.start, FoldedEventKind::wake, s);
+}
+
+std::optional<Time> FoldedSimulation::run() {
+    for (std::uint32_t s = 0; s < stages_.size(); ++s) {
+        begin(s);
+    }
+    while (!events_.empty() && !failed_ && !barrier_) {
+        now_ = events_.front().time;
+        // All that ends at this instant, then all that starts at it.
+        do {
+            while (!events_.empty() && events_.front().time == now_) {
+                const FoldedEvent event = events_.front();
+                std::pop_heap(events_.begin(), events_.end());
+                events_.pop_back();
+                handle(event);
+            }
+            while (!to_poll_.empty() && !failed_) {
+                const std::uint32_t s = to_poll_.back();
+                to_poll_.pop_back();
+                poll(s);
+            }
+            for (const std::uint32_t s : dirty_) {
+                predict(s);
+            }
+            dirty_.clear();
+        } while (!events_.empty() && events_.front().time == now_ && !failed_);
+    }
+    return failed_ || !barrier_ || !all_done() ? std::nullopt : barrier_;
+}
+
+bool FoldedSimulation::all_done() const {
+    for (std::uint32_t s = 0; s < stages_.size(); ++s) {
+        const FoldedStageState& stage = stages_[s];
+        bool done = stage.pass == plan(s).passes.size() && !stage.working &&
+                    launch(s, plan(s).launches) <= *barrier_;
+        for (std::size_t l = 0; l < kNumLines; ++l) {
+            done = done && stage.lines[l].next == plan(s).lines[l].size();
+        }
+        if (!done) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void FoldedSimulation::handle(const FoldedEvent& event) {
+    const std::uint32_t s = event.stage;
+    FoldedStageState& stage = stages_[s];
+    switch (event.what) {
+        case FoldedEventKind::watch: {
+            if (!stage.working || stage.due != event.time) {
+                return;  // it has been put off
+            }
+            std::erase_if(stage.watches, [&](const PassWatch& w) { return w.end <= now_; });
+            if (stage.watches.empty()) {
+                stage.working = false;
+                ++stage.pass;
+            } else {
+                stage.due = kNever;
+                mark_dirty(s);
+            }
+            break;
+        }
+        case FoldedEventKind::message: {
+            const std::uint32_t other = peer_of(s, event.line);
+            const std::uint32_t there = event.line ^ 1U;
+            const LineMessage& message = plan(s).lines[event.line][stage.lines[event.line].next];
+            for (const auto& [side, line] : {std::pair{s, event.line}, std::pair{other, there}}) {
+                change_sms(side, -std::int64_t{message.transfer.sms});
+                stages_[side].lines[line].arrived = false;
+                ++stages_[side].lines[line].next;
+                mark_dirty(side);
+                to_poll_.push_back(side);
+            }
+            return;
+        }
+        case FoldedEventKind::data:
+            end_data(s);
+            break;
+        case FoldedEventKind::early:
+            change_sms(s, -std::int64_t{event.sms});
+            break;
+        case FoldedEventKind::meeting:
+            if (event.line + 1 == step_.meeting_sizes.size()) {
+                barrier_ = now_;
+                return;
+            }
+            for (std::uint32_t other = 0; other < stages_.size(); ++other) {
+                const auto& data = plan(other).data;
+                const std::uint32_t next = stages_[other].data_next;
+                if (next < data.size() &&
+                    data[next].meeting == static_cast<std::int32_t>(event.line)) {
+                    end_data(other);
+                    to_poll_.push_back(other);
+                }
+            }
+            return;
+        case FoldedEventKind::wake:
+            stage.wake = kNever;
+            break;
+    }
+    to_poll_.push_back(s);
+}
+
+void FoldedSimulation::poll(std::uint32_t s) {
+    for (bool again = true; again && !failed_;) {
+        again = start_pass(s);
+        for (std::size_t stream = 0; stream < kEarlyStreams; ++stream) {
+            again = start_early(s, stream) || again;
+        }
+        for (std::uint32_t line = 0; line < kNumLines; ++line) {
+            again = arrive(s, line) || again;
+        }
+        again = arrive_data(s) || again;
+    }
+}
+
+// Or asks to be woken when it is.
+
+bool FoldedSimulation::launched(std::uint32_t s, std::uint32_t launches) {
+    const Time at = launch(s, launches);
+    if (at <= now_) {
+        return true;
+    }
+    if (at < stages_[s].wake) {
+        stages_[s].wake = at;
+        schedule(at, FoldedEventKind::wake, s);
+    }
+    return false;
+}
+
+bool FoldedSimulation::arrive(std::uint32_t s, std::uint32_t line) {
+    FoldedLineState& state = stages_[s].lines[line];
+    const auto& messages = plan(s).lines[line];
+    if (state.arrived || state.next == messages.size()) {
+        return false;
+    }
+    const LineMessage& message = messages[state.next];
+    if (!has_ended(s, message.after_pass, message.after_op) || !launched(s, message.launch)) {
+        return false;
+    }
+    state.arrived = true;
+    change_sms(s, message.transfer.sms);
+    const std::uint32_t other = peer_of(s, line);
+    const FoldedLineState& there = stages_[other].lines[line ^ 1U];
+    if (there.arrived && there.next == state.next) {
+        schedule(now_ + message.transfer.alone, FoldedEventKind::message, s, line);
+    }
+    return true;
+}
+
+bool FoldedSimulation::arrive_data(std::uint32_t s) {
+    FoldedStageState& stage = stages_[s];
+    const auto& data = plan(s).data;
+    if (stage.data_arrived || stage.data_next == data.size()) {
+        return false;
+    }
+    const DataOp& op = data[stage.data_next];
+    const bool ready = std::ranges::all_of(op.after, [&](const PassOpPlace& place) {
+        return has_ended(s, static_cast<std::int32_t>(place.pass), place.op);
+    });
+    if (!ready || !launched(s, op.launch)) {
+        return false;
+    }
+    stage.data_arrived = true;
+    change_sms(s, op.transfer.sms);
+    const Time end = now_ + op.transfer.alone;
+    if (op.meeting < 0) {
+        schedule(end, FoldedEventKind::data, s);
+        return true;
+    }
+    const auto meeting = static_cast<std::uint32_t>(op.meeting);
+    if (++meeting_arrivals_[meeting] == step_.meeting_sizes[meeting]) {
+        schedule(end, FoldedEventKind::meeting, s, meeting);
+    }
+    return true;
+}
+
+void FoldedSimulation::end_data(std::uint32_t s) {
+    FoldedStageState& stage = stages_[s];
+    change_sms(s, -std::int64_t{plan(s).data[stage.data_next].transfer.sms});
+    stage.data_end[stage.data_next++] = now_;
+    stage.data_arrived = false;
+}
+
+void FoldedSimulation::change_sms(std::uint32_t s, std::int64_t change) {
+    if (change == 0) {
+        return;
+    }
+    stages_[s].sms = static_cast<std::uint32_t>(std::int64_t{stages_[s].sms} + change);
+    if (stages_[s].working) {
+        disturb(s);
+    }
+}
+
+std::optional<Time> period_of(const FoldedStep& step) {
+    return FoldedSimulation{step}.run();
+}
+
+}  // namespace orrery

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long one pass over a micro-batch takes on a rank, when the only thing that may disturb it is
+// communication outside of it that holds SMs. Its ops follow the rules of engine/simulation.h on
+// their streams. A *cut* is a place in program order where everything before has ended when
+// anything after starts: what follows depends on nothing but the time of the cut and the SMs held
+// from then on. So a pass under a constant number of held SMs is worked off once, and when that
+// number changes, only what lies between two cuts is worked off again, and that only if the same
+// has not happened before: in the middle of a step every micro-batch meets the same.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/units.h"
+
+namespace orrery {
+
+struct PassOp {
+    std::uint8_t stream = 0;
+    bool is_kernel = true;
+    std::uint32_t sm_sensitivity_permille = 1000;  // of a kernel
+    std::uint32_t sms = 0;                         // that communication holds
+    Time duration{};                               // alone on the device and on its links
+    std::uint32_t launch = 0;                      // launches of the pass up to this op
+    std::uint32_t first_wait = 0;                  // positions of earlier ops
+    std::uint32_t num_waits = 0;
+};
+
+// So many SMs are held by others from then on.
+struct HeldSms {
+    Time since{};
+    std::uint32_t sms = 0;
+};
+
+// What an op has to wait for besides.
+struct PassGates {
+    Time host{};  // op o starts no earlier than host + launch_cost * o.launch
+    Time launch_cost{};
+    std::span<const Time> op_earliest{};  // by op, or empty; Time::max(): not known yet
+};
+
+class PassTiming {
+public:
+    // Offsets from the start of the pass while the same number of SMs is held.
+    struct Steady {
+        std::vector<Time> op_end;
+        std::vector<Time> cut;
+    };
+
+    PassTiming() = default;
+    PassTiming(std::vector<PassOp> ops, std::vector<std::uint32_t> waits, std::uint32_t num_sms);
+
+    const std::vector<PassOp>& ops() const { return ops_; }
+    std::uint32_t wait(std::uint32_t i) const { return waits_[i]; }
+    // The last op on a stream, or size().
+    std::uint32_t last_on(std::uint8_t stream) const;
+    std::uint32_t size() const { return static_cast<std::uint32_t>(ops_.size()); }
+    // Positions, ascending: 0, …, size().
+    const std::vector<std::uint32_t>& cuts() const { return cuts_; }
+    // The first op starts before all others, the last one ends after them, both on stream 0: one
+    // pass can follow another only when that has ended.
+    bool is_closed() const { return closed_; }
+    std::uint32_t launches() const { return ops_.empty() ? 0 : ops_.back().launch; }
+
+    const Steady& steady(std::uint32_t held_sms) const;
+    // Works ops [first, last) off, between two cuts, from `start` on. `held` ascends in time and
+    // begins no later than `start`. Sets ends[op - first]; returns the last end: Time::max() of
+    // what waits for something that is not known yet.
+    Time run(std::uint32_t first,
+             std::uint32_t last,
+             Time start,
+             std::span<const HeldSms> held,
+             const PassGates& gates,
+             std::vector<Time>& ends) const;
+
+private:
+    // What run() gave for equal inputs, relative to its start.
+    struct Known {
+        Time last{};
+        std::vector<Time> ends;
+    };
+    struct KeyHash {
+        using is_transparent = void;
+        std::size_t operator()(std::span<const std::int64_t> key) const;
+    };
+    struct KeyEqual {
+        using is_transparent = void;
+        bool operator()(std::span<const std::int64_t> a, std::span<const std::int64_t> b) const {
+            return std::ranges::equal(a, b);
+        }
+    };
+    using Key = std::vector<std::int64_t>;
+
+    void find_cuts();
+    Time work_off(std::uint32_t first,
+                  std::uint32_t last,
+                  Time start,
+                  std::span<const HeldSms> held,
+                  const PassGates& gates,
+                  std::vector<Time>& ends) const;
+
+    std::vector<PassOp> ops_;
+    std::vector<std::uint32_t> waits_;
+    std::vector<std::uint32_t> cuts_;
+    std::uint32_t num_sms_ = 0;
+    bool closed_ = false;
+    bool long_ops_ = false;  // their work does not fit into 64 bits
+    mutable std::map<std::uint32_t, Steady> steady_;
+    mutable std::unordered_map<Key, Known, KeyHash, KeyEqual> known_;
+    mutable Key key_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/search/stage_builder.h"
+
+#include <algorithm>
+
+namespace orrery {
+
+bool PlanTimer::StageBuilder::find_chunks(const std::vector<std::int64_t>& split) {
+    for (std::int32_t c = 0; c < layouts_.chunks; ++c) {
+        const auto v = static_cast<std::size_t>(c * stages() + stage_);
+        std::int64_t first = 0;
+        for (std::size_t before = 0; before < v; ++before) {
+            first += split[before];
+        }
+        const ChunkShape shape{.stage = stage_,
+                               .chunk = c,
+                               .first_layer = first,
+                               .num_layers = split[v],
+                               .has_embedding = is_first(c),
+                               .has_head = is_last(c)};
+        chunks_.push_back(timer_.chunk_of(plan_, layouts_, shape, prices_));
+        if (chunks_.back() == nullptr) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::uint32_t PlanTimer::StageBuilder::number_of(const PassTiming& timing) {
+    const auto next = static_cast<std::uint32_t>(step_.timings.size());
+    const auto [found, fresh] = numbers_.try_emplace(&timing, next);
+    if (fresh) {
+        step_.timings.push_back(&timing);
+    }
+    return found->second;
+}
+
+void PlanTimer::StageBuilder::message(
+    Line line, std::int32_t pass, std::uint32_t op, bool up, Bytes bytes) {
+    // The transfer goes from its sender to the next stage up or down.
+    const bool sends = line == Line::forward_send || line == Line::backward_send;
+    const int delta = up ? 1 : -1;
+    const std::int32_t from = sends ? stage_ : (stage_ - delta + stages()) % stages();
+    const auto transfer = prices_.send(layouts_.pipeline_axis, delta, bytes, from);
+    if (!transfer) {
+        timer_.why_ = "messages between two stages differ";
+        good_ = false;
+    }
+    out_.lines[static_cast<std::size_t>(line)].push_back(
+        {.after_pass = pass,
+         .after_op = op,
+         .launch = ++out_.launches,
+         .transfer = transfer.value_or(FixedTransfer{})});
+}
+
+void PlanTimer::StageBuilder::receive(const WorkItem& item) {
+    const bool forward = item.pass == Pass::forward;
+    if (stages() == 1 || item.pass == Pass::backward_weight ||
+        (forward ? is_first(item.chunk) : is_last(item.chunk))) {
+        return;
+    }
+    const auto n = static_cast<std::int32_t>(out_.passes.size());
+    const std::uint32_t last_op =
+        n >= 2 ? step_.timings[out_.passes[static_cast<std::size_t>(n - 2)].timing]->size() - 1 : 0;
+    message(forward ? Line::forward_receive : Line::backward_receive,
+            n >= 2 ? n - 2 : -1,
+            last_op,
+            forward,
+            chunk(item.chunk).message);
+}
+
+void PlanTimer::StageBuilder::compute(const WorkItem& item) {
+    const auto c = static_cast<std::size_t>(item.chunk);
+    const ChunkTiming& parts = chunk(item.chunk);
+    const ChunkPass which = item.pass == Pass::forward           ? ChunkPass::forward
+                            : item.pass == Pass::backward_weight ? ChunkPass::backward_weight
+                                                                 : ChunkPass::backward;
+    const ChunkPassTiming& timing = parts.pass(which);
+    StagePass pass{.timing = number_of(timing.timing),
+                   .launches_before = out_.launches,
+                   .first_wait = static_cast<std::uint32_t>(out_.waits.size()),
+                   .first_gate = static_cast<std::uint32_t>(out_.gates.size())};
+    wait_for_messages(item, which, timing);
+    if (!timing.starts_early) {
+        pass.num_waits = static_cast<std::uint32_t>(out_.waits.size()) - pass.first_wait;
+    }
+    if (which == ChunkPass::forward && !gated_[c] && plan_.overlap_param_gather) {
+        for (const ChunkGate& gate : parts.parameter_gates) {
+            out_.gates.push_back({.op = gate.op,
+                                  .kind = GateKind::data,
+                                  .number = first_parameter_[c] + gate.number});
+        }
+    }
+    add_early_ops(item, timing, pass);
+    pass.num_gates = static_cast<std::uint32_t>(out_.gates.size()) - pass.first_gate;
+    const auto number = static_cast<std::uint32_t>(out_.passes.size());
+    if (which == ChunkPass::forward) {
+        gated_[c] = true;
+        forward_pass_[c][static_cast<std::size_t>(item.micro_batch)] = number;
+    }
+    last_pass_[c][static_cast<std::size_t>(which)] = number;
+    out_.launches += timing.timing.launches();
+    out_.passes.push_back(pass);
+    for (std::size_t e = 0; e < kEarlyStreams; ++e) {
+        const std::uint32_t last = timing.timing.last_on(static_cast<std::uint8_t>(e + 1));
+        if (last < timing.timing.size()) {
+            last_on_stream_[e] = PassOpPlace{number, last};
+        }
+    }
+}
+
+void PlanTimer::StageBuilder::wait_for_messages(const WorkItem& item,
+                                                ChunkPass which,
+                                                const ChunkPassTiming& timing) {
+    const bool forward = which == ChunkPass::forward;
+    const bool receives = stages() > 1 && which != ChunkPass::backward_weight &&
+                          !(forward ? is_first(item.chunk) : is_last(item.chunk));
+    if (receives) {
+        const auto l =
+            static_cast<std::uint8_t>(forward ? Line::forward_receive : Line::backward_receive);
+        const auto messages = static_cast<std::uint32_t>(out_.lines[l].size());
+        for (const std::uint32_t op : timing.message_gates) {
+            out_.gates.push_back({.op = op, .kind = GateKind::line, .line = l, .number = messages});
+        }
+        if (timing.waits_for_message) {
+            out_.waits.push_back({l, messages});
+        }
+        if (which == ChunkPass::backward && chunk(item.chunk).backward_waits_for_send) {
+            const auto c = static_cast<std::size_t>(item.chunk);
+            out_.waits.push_back(
+                {static_cast<std::uint8_t>(Line::forward_send),
+                 sent_forward_[c][static_cast<std::size_t>(item.micro_batch)] + 1});
+        }
+    }
+    out_.waits.insert(out_.waits.end(), unwaited_sends_.begin(), unwaited_sends_.end());
+    unwaited_sends_.clear();
+}
+
+// They start behind what their stream did last, in the pass before or earlier. The waits of a pass
+// that begins with one are that one's.
+void PlanTimer::StageBuilder::add_early_ops(const WorkItem& item,
+                                            const ChunkPassTiming& timing,
+                                            StagePass& pass) {
+    const auto c = static_cast<std::size_t>(item.chunk);
+    std::array<std::uint32_t, kEarlyStreams> first{};
+    for (std::size_t e = 0; e < kEarlyStreams; ++e) {
+        first[e] = static_cast<std::uint32_t>(out_.early[e].size());
+    }
+    bool first_of_pass = timing.starts_early;
+    for (const ChunkEarlyOp& early : timing.early) {
+        const std::size_t e = early.stream - 1U;
+        EarlyOp op{.after_last = !last_on_stream_[e] && !out_.early[e].empty(),
+                   .launch = out_.launches + early.launch,
+                   .transfer = early.transfer};
+        if (last_on_stream_[e]) {
+            op.after[op.num_after++] = *last_on_stream_[e];
+            last_on_stream_[e].reset();
+        }
+        if (early.after) {
+            const bool backward = early.after->pass == ChunkPass::backward;
+            op.after[op.num_after++] = {
+                backward ? last_pass_[c][static_cast<std::size_t>(ChunkPass::backward)]
+                         : forward_pass_[c][static_cast<std::size_t>(item.micro_batch)],
+                early.after->op};
+        }
+        if (first_of_pass) {
+            op.first_wait = pass.first_wait;
+            op.num_waits = static_cast<std::uint32_t>(out_.waits.size()) - pass.first_wait;
+        } else if (early.after_message) {
+            timer_.why_ = "an early exchange waits for a message";
+            good_ = false;
+        }
+        first_of_pass = false;
+        out_.early[e].push_back(op);
+    }
+    for (const ChunkGate& gate : timing.early_gates) {
+        const auto e = static_cast<std::uint8_t>(gate.stream - 1);
+        const std::uint32_t number = first[e] + gate.number;
+        if (gate.op == 0) {
+            pass.early_before[e] = std::max(pass.early_before[e], number + 1);
+        } else {
+            out_.gates.push_back(
+                {.op = gate.op, .kind = GateKind::early, .line = e, .number = number});
+        }
+    }
+}
+
+void PlanTimer::StageBuilder::send(const WorkItem& item) {
+    const bool forward = item.pass == Pass::forward;
+    if (stages() == 1 || item.pass == Pass::backward_weight ||
+        (forward ? is_last(item.chunk) : is_first(item.chunk))) {
+        return;
+    }
+    const auto c = static_cast<std::size_t>(item.chunk);
+    const ChunkTiming& parts = chunk(item.chunk);
+    const ChunkPlace& place = forward ? parts.sends_forward : parts.sends_backward;
+    const Line line = forward ? Line::forward_send : Line::backward_send;
+    auto& messages = out_.lines[static_cast<std::size_t>(line)];
+    if (forward) {
+        sent_forward_[c].resize(static_cast<std::size_t>(plan_.num_micro_batches()));
+        sent_forward_[c][static_cast<std::size_t>(item.micro_batch)] =
+            static_cast<std::uint32_t>(messages.size());
+    }
+    message(line,
+            static_cast<std::int32_t>(last_pass_[c][static_cast<std::size_t>(place.pass)]),
+            place.op,
+            forward,
+            parts.message);
+    const bool wraps = stage_ == (forward ? stages() - 1 : 0);
+    if (!plan_.overlap_p2p && !wraps) {
+        unwaited_sends_.push_back(
+            {static_cast<std::uint8_t>(line), static_cast<std::uint32_t>(messages.size())});
+    }
+}
+
+void PlanTimer::StageBuilder::gradients(std::int32_t c, bool after_all) {
+    bool first = true;
+    for (const ChunkDataOp& op : chunk(c).gradients) {
+        DataOp data{.after = {}, .launch = ++out_.launches, .transfer = op.transfer};
+        for (const ChunkPlace& place : op.after) {
+            data.after.push_back(
+                {last_pass_[static_cast<std::size_t>(c)][static_cast<std::size_t>(place.pass)],
+                 place.op});
+        }
+        if (first && after_all) {
+            data.after.push_back({static_cast<std::uint32_t>(out_.passes.size() - 1),
+                                  step_.timings[out_.passes.back().timing]->size() - 1});
+        }
+        std::ranges::sort(data.after, {}, &PassOpPlace::pass);
+        out_.data.push_back(std::move(data));
+        first = false;
+    }
+}
+
+void PlanTimer::StageBuilder::end() {
+    for (std::int32_t c = layouts_.chunks; c-- > 0 && !plan_.overlap_grad_reduce;) {
+        gradients(c, true);
+    }
+    for (std::int32_t c = 0; c < layouts_.chunks; ++c) {
+        if (const auto& tied = chunk(c).tied) {
+            DataOp data{
+                .after = {}, .launch = ++out_.launches, .transfer = tied->transfer, .meeting = 0};
+            for (const ChunkPlace& place : tied->after) {
+                data.after.push_back(
+                    {last_pass_[static_cast<std::size_t>(c)][static_cast<std::size_t>(place.pass)],
+                     place.op});
+            }
+            std::ranges::sort(data.after, {}, &PassOpPlace::pass);
+            out_.data.push_back(std::move(data));
+            ++step_.meeting_sizes[0];
+        }
+    }
+    const StepEnd* last = timer_.end_of(plan_, layouts_, chunks_, prices_);
+    if (last == nullptr) {
+        good_ = false;
+        return;
+    }
+    out_.passes.push_back({.timing = number_of(last->norm),
+                           .launches_before = out_.launches,
+                           .data_ops_before = static_cast<std::uint32_t>(out_.data.size())});
+    out_.launches += last->norm.launches();
+    out_.data.push_back(
+        {.after = {{static_cast<std::uint32_t>(out_.passes.size() - 1), last->norm.size() - 1}},
+         .launch = last->barrier ? ++out_.launches : out_.launches,
+         .transfer = last->barrier.value_or(FixedTransfer{}),
+         .meeting = 1});
+    ++step_.meeting_sizes[1];
+    out_.tail = last->tail;
+    out_.launches += last->tail_launches;
+    for (std::int32_t c = 0; c < layouts_.chunks && !plan_.overlap_param_gather; ++c) {
+        for (const ChunkDataOp& op : chunk(c).parameters) {
+            out_.tail += op.transfer.alone;
+            ++out_.launches;
+        }
+    }
+}
+
+bool PlanTimer::StageBuilder::build(std::int32_t stage, const std::vector<std::int64_t>& split) {
+    stage_ = stage;
+    if (!find_chunks(split)) {
+        return false;
+    }
+    const auto n = static_cast<std::size_t>(layouts_.chunks);
+    gated_.assign(n, false);
+    last_pass_.resize(n);
+    sent_forward_.resize(n);
+    forward_pass_.assign(
+        n, std::vector<std::uint32_t>(static_cast<std::size_t>(plan_.num_micro_batches())));
+    for (std::int32_t c = 0; c < layouts_.chunks; ++c) {
+        first_parameter_.push_back(static_cast<std::uint32_t>(out_.data.size()));
+        for (const ChunkDataOp& op : chunk(c).parameters) {
+            if (plan_.overlap_param_gather) {
+                out_.data.push_back(
+                    {.after = {}, .launch = ++out_.launches, .transfer = op.transfer});
+            }
+        }
+    }
+    const auto batches = static_cast<std::int32_t>(plan_.num_micro_batches());
+    const StageOrder order =
+        stage_order(plan_.schedule,
+                    {.stages = stages(), .chunks = layouts_.chunks, .micro_batches = batches},
+                    stage);
+    std::vector<std::int64_t> left(n, 0);
+    for (const WorkItem& item : order) {
+        left[static_cast<std::size_t>(item.chunk)] += item.pass == Pass::forward ? 0 : 1;
+    }
+    for (const WorkItem& item : order) {
+        receive(item);
+        compute(item);
+        send(item);
+        if (item.pass != Pass::forward && --left[static_cast<std::size_t>(item.chunk)] == 0 &&
+            plan_.overlap_grad_reduce) {
+            gradients(item.chunk, false);
+        }
+    }
+    end();
+    step_.stages.push_back(std::move(out_));
+    return good_;
+}
+
+}  // namespace orrery

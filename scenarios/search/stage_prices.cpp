@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/search/stage_prices.h"
+
+#include <algorithm>
+
+namespace orrery {
+namespace {
+
+// The rate of a part that is alone: its own cap, and what its tightest link gives it.
+std::int64_t rate_of(const TransferPart& part, std::span<const LinkInfo> links) {
+    const std::int64_t cap = part.rate_max.bits_per_second();
+    std::int64_t rate = cap > 0 ? cap : INT64_MAX;
+    for (const LinkShare& share : part.footprint) {
+        const std::int64_t capacity = links[index(share.link)].capacity.bits_per_second();
+        rate = std::min(rate, capacity / static_cast<std::int64_t>(share.count));
+    }
+    return rate;
+}
+
+}  // namespace
+
+FixedTransfer StagePrices::price(const TransferPlan& plan) const {
+    FixedTransfer transfer{.alone = {}, .sms = plan.sms};
+    for (const TransferPhase& phase : plan.phases) {
+        Time longest;
+        for (const TransferPart& part : phase.parts) {
+            if (part.bytes > Bytes{}) {
+                const std::int64_t rate = rate_of(part, network_.links());
+                longest = std::max(longest, part.bytes / Bandwidth::bits_per_second(rate));
+            }
+        }
+        if (longest == Time::max() || transfer.alone == Time::max()) {
+            transfer.alone = Time::max();
+            continue;
+        }
+        transfer.alone += phase.latency + longest;
+    }
+    return transfer;
+}
+
+// With the same loads two groups take equally long for any number of bytes that is moved this way.
+bool StagePrices::same_load(const TransferPlan& a, const TransferPlan& b) const {
+    if (a.sms != b.sms || a.phases.size() != b.phases.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < a.phases.size(); ++i) {
+        const TransferPhase& x = a.phases[i];
+        const TransferPhase& y = b.phases[i];
+        if (x.latency != y.latency || x.parts.size() != y.parts.size()) {
+            return false;
+        }
+        for (std::size_t p = 0; p < x.parts.size(); ++p) {
+            if (x.parts[p].bytes != y.parts[p].bytes ||
+                x.parts[p].rate_max != y.parts[p].rate_max ||
+                rate_of({x.parts[p].footprint, {}, {}}, network_.links()) !=
+                    rate_of({y.parts[p].footprint, {}, {}}, network_.links())) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool StagePrices::all_alike(const CollectiveCall& call,
+                            const Group& group,
+                            const TransferPlan& first) const {
+    for (std::uint32_t r = 0; r < mesh_.num_ranks(); ++r) {
+        const RankId rank{r};
+        const std::vector<RankId> members = mesh_.members(group, rank);
+        if (members.empty() || members.front() != rank) {
+            continue;
+        }
+        if (!same_load(first, network_.plan_collective(call, members))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::optional<FixedTransfer> StagePrices::collective(const CollectiveCall& call,
+                                                     const Group& group) {
+    if (mesh_.group_size(group) < 2) {
+        return FixedTransfer{};
+    }
+    const Kind kind{
+        group.axes, group.subset, call.kind, call.communicator, call.wire, call.sm_limit};
+    const auto [found, fresh] = collectives_.try_emplace({kind, call.bytes.count()});
+    if (fresh) {
+        const TransferPlan plan = network_.plan_collective(call, mesh_.members(group, RankId{}));
+        const auto [way, unknown] =
+            alike_.try_emplace({kind, plan.algorithm, plan.protocol, plan.channels}, false);
+        if (unknown) {
+            way->second = all_alike(call, group, plan);
+        }
+        if (way->second) {
+            found->second = price(plan);
+        }
+    }
+    return found->second;
+}
+
+std::optional<FixedTransfer> StagePrices::send(std::uint32_t axis,
+                                               int delta,
+                                               Bytes bytes,
+                                               int from) {
+    const auto [found, fresh] = sends_.try_emplace({axis, delta, bytes.count(), from});
+    if (!fresh) {
+        return found->second;
+    }
+    for (std::uint32_t r = 0; r < mesh_.num_ranks(); ++r) {
+        const RankId rank{r};
+        if (from >= 0 && mesh_.coordinate(rank, axis) != static_cast<std::uint32_t>(from)) {
+            continue;
+        }
+        const FixedTransfer one =
+            price(network_.plan_send(rank, mesh_.shifted(rank, axis, delta), bytes));
+        if (!found->second) {
+            found->second = one;
+        } else if (one.alone != found->second->alone || one.sms != found->second->sms) {
+            found->second.reset();
+            break;
+        }
+    }
+    return found->second;
+}
+
+}  // namespace orrery

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/search/plan_timer.h"
+
+#include <gtest/gtest.h>
+
+#include "scenarios/search/plan_space.h"
+#include "scenarios/simulate_scenario.h"
+#include "tests/scenarios/search/timed_plans.h"
+#include "tests/scenarios/small_scenarios.h"
+
+namespace orrery {
+namespace {
+
+// All plans of a space for 8 GPUs on 2 nodes, or some of them, evenly.
+void expect_same_times(Scenario scenario, const PlanSpace& space, std::size_t most) {
+    std::vector<PlanPoint> points;
+    std::map<std::string, std::int64_t> refused;
+    for_each_plan(
+        space,
+        scenario.model,
+        scenario.plan,
+        scenario.cluster.num_gpus(),
+        scenario.cluster.node.gpus_per_node,
+        [&](PlanPoint point) { points.push_back(std::move(point)); },
+        refused);
+    scenario.network = NetworkFidelity::analytic;
+    testing::TimedPlans timed{scenario};
+    std::size_t folded = 0;
+    std::size_t looked_at = 0;
+    for (std::size_t i = 0; i < points.size(); i += 1 + points.size() / most) {
+        scenario.plan = points[i].plan;
+        const auto time = timed.timer.step_of(scenario.plan);
+        ++looked_at;
+        if (!time) {
+            continue;
+        }
+        const auto answer = simulate_scenario(scenario);
+        ASSERT_TRUE(answer);
+        EXPECT_EQ(time->picoseconds(), answer->iteration.picoseconds())
+            << answer->plan << ", point " << i << ", micro-batch " << scenario.plan.micro_batch_size
+            << ", schedule " << static_cast<int>(scenario.plan.schedule) << ", sharding "
+            << static_cast<int>(scenario.plan.data_parallel_sharding_strategy) << ", recompute "
+            << static_cast<int>(scenario.plan.recompute_granularity) << ", overlap "
+            << scenario.plan.overlap_p2p << scenario.plan.overlap_grad_reduce
+            << scenario.plan.tp_comm_overlap;
+        ++folded;
+    }
+    EXPECT_GE(folded * 2, looked_at) << "of " << points.size();
+}
+
+TEST(PlanTimer, GivesThePicosecondsOfTheSimulation) {
+    expect_same_times(small_scenario("space", {}), {}, 250);
+}
+
+}  // namespace
+}  // namespace orrery
