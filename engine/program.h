@@ -46,6 +46,8 @@ struct Operand {
     Access access = Access::read;
     bool transposed = false;  // the op works with the tensor's transpose (gemm: A, B or C; rope)
     std::int8_t part = -1;    // with this one of its column parts only (Tensor); -1: all of them
+    std::uint16_t piece = 0;  // with this one of so many pieces of its tokens (sequence_blocks)
+    std::uint16_t pieces = 1;
 };
 
 struct Op {
@@ -150,6 +152,10 @@ struct Tensor {
     // If not empty: the last dimension consists of these parts (heads of Q, K and V; gate and up),
     // and a mesh axis that shards it cuts each of them.
     std::vector<std::int64_t> column_parts;
+    // Ops may take an activation in pieces of its tokens, so that moving one piece overlaps working
+    // on another: a piece has its part of each of so many equal blocks of the rank's sequence. What
+    // is gathered in pieces has a block from each rank.
+    std::int64_t sequence_blocks = 1;
     Bytes bytes;                        // of one rank's part
     std::uint32_t buffer = 0;           // tensors that share a buffer alias each other
     Bytes offset;

@@ -71,8 +71,8 @@ void rotate(BlockBuilder& b, std::string_view name, const Value& qkv, bool back)
                   .cause = b.recomputing ? Cause::recomputation : Cause::memory_bound_kernels,
                   .reads = {},
                   .writes = {},
-                  .accumulates = qkv.pieces,
-                  .transposed = back ? qkv.pieces : std::vector<TensorId>{}});
+                  .accumulates = {qkv.tensor},
+                  .transposed = back ? std::vector{qkv.tensor} : std::vector<TensorId>{}});
 }
 
 // Own K and V side by side, as they travel.
@@ -122,8 +122,8 @@ Value ring_hop(BlockBuilder& b,
                     {.name = std::string{name},
                      .stream = kContextStream,
                      .cause = Cause::exposed_context,
-                     .reads = block.pieces,
-                     .writes = received.pieces,
+                     .reads = {block.tensor},
+                     .writes = {received.tensor},
                      .accumulates = {}});
     return received;
 }
@@ -165,7 +165,7 @@ void flash_forward(BlockBuilder& b,
                      {&qkv, &block},
                      {},
                      b.dropout_scalars(),
-                     {a.context.pieces[0], a.statistics.pieces[0]});
+                     {a.context.tensor, a.statistics.tensor});
             a.last_block = block;
         }
         block = next;
@@ -212,7 +212,7 @@ Value ring_backward(BlockBuilder& b,
                  {&qkv, &block, &a.context, &a.statistics, &dcontext},
                  writes,
                  b.dropout_scalars(),
-                 step == 0 ? std::vector<TensorId>{} : dqkv.pieces);
+                 step == 0 ? std::vector<TensorId>{} : std::vector{dqkv.tensor});
         if (step > 0) {
             b.kernel("key value gradient",
                      residual_add(b.local_tokens(sum), b.local_width(sum), dtype),
@@ -221,7 +221,7 @@ Value ring_backward(BlockBuilder& b,
                             : std::vector<const Value*>{&others},
                      {},
                      {},
-                     is_own ? dqkv.pieces : sum.pieces);
+                     {is_own ? dqkv.tensor : sum.tensor});
         }
         block = next;
     }

@@ -23,7 +23,9 @@ std::string piece_name(std::string_view name, std::size_t i, std::size_t pieces)
 std::vector<TensorId> tensors_of(const std::vector<const Value*>& values) {
     std::vector<TensorId> tensors;
     for (const Value* v : values) {
-        tensors.insert(tensors.end(), v->pieces.begin(), v->pieces.end());
+        if (!v->empty()) {
+            tensors.push_back(v->tensor);
+        }
     }
     return tensors;
 }
@@ -95,39 +97,40 @@ Value BlockBuilder::value(std::string_view name,
             batch *= layouts.mesh.size(axis);
         }
     }
-    Value v{
-        .pieces = {}, .layout = layout, .shape = {model.seq_length, batch, width}, .dtype = dtype};
+    Value v{.tensor = {},
+            .pieces = pieces,
+            .layout = layout,
+            .shape = {model.seq_length, batch, width},
+            .dtype = dtype};
     const std::int64_t elements = local_elements(v.shape, layout, layouts.mesh);
-    const auto count = static_cast<std::int64_t>(pieces);
-    for (std::size_t i = 0; i < pieces; ++i) {
-        v.pieces.push_back(
-            ops.tables().tensor({.name = piece_name(name, i, pieces),
-                                 .parameter = {},
-                                 .dtype = dtype,
-                                 .kind = kind,
-                                 .lifetime = recomputing ? Lifetime::slot : lifetime,
-                                 .global_shape = v.shape,
-                                 .layout = layout,
-                                 .bytes = Bytes{(elements + count - 1) / count * size_bytes(dtype)},
-                                 .buffer = 0,
-                                 .offset = Bytes{}}));
-    }
+    v.tensor = ops.tables().tensor({
+        .name = std::string{name},
+        .parameter = {},
+        .dtype = dtype,
+        .kind = kind,
+        .lifetime = recomputing ? Lifetime::slot : lifetime,
+        .global_shape = v.shape,
+        .layout = layout,
+        .column_parts = {},
+        // Of what is gathered over the ranks that share the residual stream's sequence.
+        .sequence_blocks = local_extent(model.seq_length, kSequence, layout) /
+                           local_extent(model.seq_length, kSequence, layouts.residual),
+        .bytes = Bytes{elements * size_bytes(dtype)},
+        .buffer = 0,
+        .offset = Bytes{},
+    });
     return v;
 }
 
 void BlockBuilder::set_column_parts(Value& v, std::vector<std::int64_t> parts) {
-    for (const TensorId t : v.pieces) {
-        ops.tables().program().tensors[index(t)].column_parts = parts;
-    }
+    ops.tables().program().tensors[index(v.tensor)].column_parts = parts;
     v.column_parts = std::move(parts);
 }
 
 void BlockBuilder::set_random(const Value& v, RandomPurpose purpose, std::int64_t layer) {
-    for (const TensorId t : v.pieces) {
-        Tensor& tensor = ops.tables().program().tensors[index(t)];
-        tensor.random_purpose = static_cast<std::int32_t>(purpose);
-        tensor.random_stream = static_cast<std::int32_t>(layer);
-    }
+    Tensor& tensor = ops.tables().program().tensors[index(v.tensor)];
+    tensor.random_purpose = static_cast<std::int32_t>(purpose);
+    tensor.random_stream = static_cast<std::int32_t>(layer);
 }
 
 std::vector<TensorId> BlockBuilder::dropout_scalars() {
@@ -136,9 +139,7 @@ std::vector<TensorId> BlockBuilder::dropout_scalars() {
 }
 
 void BlockBuilder::outlive_slot(const Value& v) {
-    for (const TensorId t : v.pieces) {
-        ops.tables().program().tensors[index(t)].lifetime = Lifetime::micro_batch;
-    }
+    ops.tables().program().tensors[index(v.tensor)].lifetime = Lifetime::micro_batch;
 }
 
 void BlockBuilder::kernel(std::string_view name,
@@ -197,7 +198,9 @@ Value BlockBuilder::relayout(std::string_view name,
                 next[axis] = to[axis];
             }
         }
-        const std::size_t chunks = std::max(pieces, now.pieces.size());
+        // An exchange of heads wants all tokens.
+        const std::size_t chunks =
+            step.kind == CollectiveKind::all_to_all ? 1 : std::max(pieces, now.pieces);
         Value moved = value(
             name, v.shape[kWidth], next, lifetime, v.dtype, TensorKind::communication, chunks);
         moved.shape = v.shape;
@@ -216,15 +219,16 @@ Value BlockBuilder::relayout(std::string_view name,
                                     : (gather ? kOverlappedGatherSms : kOverlappedReduceSms),
             .reduction = reduction};
         for (std::size_t i = 0; i < chunks; ++i) {
-            // A whole value is cut on the way out; slices travel as they come.
-            const TensorId source = now.pieces[now.pieces.size() == chunks ? i : 0];
             ops.collective(call,
                            {.name = piece_name(name, i, chunks),
                             .stream = comm_stream(step.axes),
                             .cause = comm_cause(step.axes),
-                            .reads = {source},
-                            .writes = {moved.pieces[i]},
-                            .accumulates = {}});
+                            .reads = {now.tensor},
+                            .writes = {moved.tensor},
+                            .accumulates = {},
+                            .in_pieces = {now.tensor, moved.tensor},
+                            .piece = static_cast<std::uint16_t>(i),
+                            .pieces = static_cast<std::uint16_t>(chunks)});
         }
         now = std::move(moved);
     }
@@ -267,7 +271,7 @@ void BlockBuilder::chunked_gemm(std::string_view name,
                                 GemmExtent extent,
                                 bool accumulate) {
     const Value x = quantised(name, given, w);
-    const std::size_t chunks = std::max(x.pieces.size(), y.pieces.size());
+    const std::size_t chunks = std::max(x.pieces, y.pieces);
     const auto count = static_cast<std::int64_t>(chunks);
     const KernelCall call = gemm((local_tokens(x) + count - 1) / count,
                                  extent.n,
@@ -280,18 +284,19 @@ void BlockBuilder::chunked_gemm(std::string_view name,
         OpSpec spec{.name = piece_name(name, i, chunks),
                     .stream = kComputeStream,
                     .cause = recomputing ? Cause::recomputation : Cause::gemm_inefficiency,
-                    .reads = {x.pieces[x.pieces.size() == chunks ? i : 0], w.weight},
+                    .reads = {x.tensor, w.weight},
                     .writes = {},
-                    .accumulates = {}};
+                    .accumulates = {},
+                    .in_pieces = {x.tensor, y.tensor},
+                    .piece = static_cast<std::uint16_t>(i),
+                    .pieces = static_cast<std::uint16_t>(chunks)};
         if (extent.transposed) {
             spec.transposed = {w.weight};
         }
         if (extent.bias != nullptr && extent.bias->elements > 0) {
             spec.reads.push_back(extent.bias->weight);
         }
-        const TensorId out = y.pieces[y.pieces.size() == chunks ? i : 0];
-        const bool whole = y.pieces.size() == chunks && !accumulate;
-        (whole ? spec.writes : spec.accumulates).push_back(out);
+        (accumulate ? spec.accumulates : spec.writes).push_back(y.tensor);
         ops.kernel(call, spec);
     }
 }
@@ -308,7 +313,7 @@ Value BlockBuilder::product(std::string_view name,
                                       w.shape[kOutput],
                                       gemm_output(x.layout, w.layout),
                                       lifetime,
-                                      std::max(output_pieces, x.pieces.size()));
+                                      std::max(output_pieces, x.pieces));
     if (into == nullptr) {
         set_column_parts(y, w.column_parts);
     }
@@ -331,7 +336,7 @@ Value BlockBuilder::gradient_product(std::string_view name,
                                              w.shape[kInput],
                                              gemm_gradient_output(dy.layout, w.layout),
                                              Lifetime::slot,
-                                             dy.pieces.size());
+                                             dy.pieces);
     chunked_gemm(
         name,
         dy,
@@ -364,7 +369,7 @@ void BlockBuilder::weight_product(std::string_view name,
                 .reads = tensors_of({&x, &dy}),
                 .writes = {},
                 .accumulates = {},
-                .transposed = x.pieces};
+                .transposed = {x.tensor}};
     if (fused) {
         spec.accumulates = {w.gradient};
         if (w.transposed) {
@@ -384,8 +389,11 @@ void BlockBuilder::weight_product(std::string_view name,
                              .bytes = Bytes{rows * columns * size_bytes(activation_dtype())},
                              .buffer = 0,
                              .offset = Bytes{}});
-    const Value dw{
-        .pieces = {product}, .layout = w.layout, .shape = w.shape, .dtype = activation_dtype()};
+    const Value dw{.tensor = product,
+                   .pieces = 1,
+                   .layout = w.layout,
+                   .shape = w.shape,
+                   .dtype = activation_dtype()};
     spec.writes = {product};
     if (w.transposed) {
         spec.transposed.push_back(product);

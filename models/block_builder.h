@@ -18,14 +18,17 @@
 
 namespace orrery {
 
-// An activation: equal slices along the tokens, usually one.
+// An activation.
 struct Value {
-    std::vector<TensorId> pieces;
+    TensorId tensor{};
+    // In how many pieces of its tokens it is made (engine/program.h, Tensor), usually one; 0: no
+    // value.
+    std::size_t pieces = 0;
     Layout layout;
     std::vector<std::int64_t> shape;  // global (sequence, batch, width)
     Dtype dtype = Dtype::bf16;
     std::vector<std::int64_t> column_parts{};  // of the width (engine/program.h, Tensor)
-    bool empty() const { return pieces.empty(); }
+    bool empty() const { return pieces == 0; }
 };
 
 // A weight matrix or vector with its gradient.
@@ -71,7 +74,7 @@ public:
     std::int64_t local_input(const Parameter& p) const;
     std::int64_t local_output(const Parameter& p) const;
 
-    // A new activation, in `pieces` slices along the tokens.
+    // A new activation, to be made in `pieces` pieces of its tokens.
     Value value(std::string_view name,
                 std::int64_t width,
                 const Layout& layout,

@@ -101,7 +101,7 @@ std::vector<std::vector<Parameter*>> ChunkLowering::units() {
 Value ChunkLowering::token_ids(BlockBuilder& b, std::string_view name) {
     Value ids = b.value(
         name, 1, layouts_.tokens, Lifetime::micro_batch, Dtype::int32, TensorKind::activations);
-    tables_.program().tensors[index(ids.pieces[0])].input = true;
+    tables_.program().tensors[index(ids.tensor)].input = true;
     return ids;
 }
 
@@ -131,7 +131,7 @@ Value ChunkLowering::embed(BlockBuilder& b) {
                  {},
                  {},
                  {chunk_.position.weight},
-                 x.pieces);
+                 {x.tensor});
     }
     if (model_.dropout > 0) {
         embedding_mask_ = b.value("embedding dropout mask",
@@ -147,7 +147,7 @@ Value ChunkLowering::embed(BlockBuilder& b) {
                  {},
                  {&embedding_mask_},
                  b.dropout_scalars(),
-                 x.pieces);
+                 {x.tensor});
     }
     return x;
 }
@@ -246,7 +246,7 @@ void ChunkLowering::loss(BlockBuilder& b) {
     constexpr Lifetime kept = Lifetime::micro_batch;
     const Value local_maximum = head_.maximum;
     head_.maximum = b.relayout("loss maximum", head_.maximum, whole, kept, 1, Reduction::max);
-    if (head_.maximum.pieces != local_maximum.pieces) {
+    if (head_.maximum.tensor != local_maximum.tensor) {
         // The parts' sums become relative to the common maximum before they are added.
         b.kernel("loss rescale",
                  cross_entropy_forward(tokens, 1, Dtype::fp32, true),
@@ -254,7 +254,7 @@ void ChunkLowering::loss(BlockBuilder& b) {
                  {&local_maximum, &head_.maximum},
                  {},
                  {},
-                 head_.sum.pieces);
+                 {head_.sum.tensor});
     }
     head_.target = b.relayout("loss target", head_.target, whole, kept);
     head_.sum = b.relayout("loss sum", head_.sum, whole, kept);
@@ -280,7 +280,7 @@ Value ChunkLowering::head_backward(BlockBuilder& b, Deferred* deferred) {
              reads,
              {},
              {tables_.scalars()},
-             head_.logits.pieces);
+             {head_.logits.tensor});
     Parameter no_bias;
     const Value dn = column_backward(
         b, head_.norm, {{"logits", &head_.logits, &chunk_.output, &no_bias}}, deferred);

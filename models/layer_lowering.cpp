@@ -318,7 +318,7 @@ Value column_backward(BlockBuilder& b,
     // compute waits for each.
     const bool async = b.plan.async_tensor_model_parallel_allreduce || b.plan.tp_comm_overlap;
     const auto wait_if_blocking = [&](const Value& before, const Value& after) {
-        if (!async && before.pieces != after.pieces) {
+        if (!async && before.tensor != after.tensor) {
             b.ops.next_waits_for(b.ops.size() - 1);
         }
     };

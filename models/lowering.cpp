@@ -113,8 +113,8 @@ SegmentId StageLowering::message(std::string_view name,
                 .reads = {},
                 .writes = {},
                 .accumulates = {}};
-    (send ? spec.reads : spec.writes) = value.pieces;
-    const Layout& held = tables_.program().tensors[index(value.pieces.front())].layout;
+    (send ? spec.reads : spec.writes) = {value.tensor};
+    const Layout& held = tables_.program().tensors[index(value.tensor)].layout;
     std::uint32_t slices = 0;
     for (std::uint32_t axis = 0; axis < held.size(); ++axis) {
         slices |= send && held[axis] != layouts_.pipeline[axis] ? 1u << axis : 0u;

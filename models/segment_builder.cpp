@@ -138,6 +138,23 @@ void SegmentBuilder::next_waits_for(std::uint32_t op) {
     extra_waits_.push_back(op);
 }
 
+// Of what the op takes of the tensor.
+std::span<SegmentBuilder::Use> SegmentBuilder::uses_of(TensorId tensor, const OpSpec& spec) {
+    Uses& uses = uses_[tensor];
+    if (uses.empty()) {
+        uses.resize(1);
+    }
+    const bool cut = std::ranges::find(spec.in_pieces, tensor) != spec.in_pieces.end();
+    if (!cut || spec.pieces == 1) {
+        return uses;
+    }
+    if (uses.size() == 1) {
+        uses.assign(spec.pieces, Use{uses.front()});
+    }
+    const bool same = uses.size() == spec.pieces;
+    return same ? std::span{uses}.subspan(spec.piece, 1) : std::span{uses};
+}
+
 std::uint32_t SegmentBuilder::append(OpKind kind, std::uint32_t payload, const OpSpec& spec) {
     Program& program = tables_.program();
     const std::uint32_t position = size();
@@ -164,20 +181,30 @@ std::uint32_t SegmentBuilder::append(OpKind kind, std::uint32_t payload, const O
           .first_operand = static_cast<std::uint32_t>(program.operands.size())};
     const auto operand = [&](TensorId t, Access access, std::int8_t part = -1) {
         const bool transposed = std::ranges::find(spec.transposed, t) != spec.transposed.end();
-        program.operands.push_back({t, access, transposed, part});
+        const bool cut = std::ranges::find(spec.in_pieces, t) != spec.in_pieces.end();
+        program.operands.push_back({.tensor = t,
+                                    .access = access,
+                                    .transposed = transposed,
+                                    .part = part,
+                                    .piece = cut ? spec.piece : std::uint16_t{0},
+                                    .pieces = cut ? spec.pieces : std::uint16_t{1}});
     };
     const auto part_of = [](const std::vector<std::int8_t>& parts, std::size_t i) {
         return i < parts.size() ? parts[i] : std::int8_t{-1};
     };
     for (std::size_t i = 0; i < spec.reads.size(); ++i) {
         operand(spec.reads[i], Access::read, part_of(spec.read_parts, i));
-        depend(uses_[spec.reads[i]].writer);
+        for (const Use& use : uses_of(spec.reads[i], spec)) {
+            depend(use.writer);
+        }
     }
     const auto overwrite = [&](TensorId t, Access access, std::int8_t part = -1) {
         operand(t, access, part);
-        depend(uses_[t].writer);
-        for (const std::uint32_t reader : uses_[t].readers) {
-            depend(reader);
+        for (const Use& use : uses_of(t, spec)) {
+            depend(use.writer);
+            for (const std::uint32_t reader : use.readers) {
+                depend(reader);
+            }
         }
     };
     for (std::size_t i = 0; i < spec.writes.size(); ++i) {
@@ -187,11 +214,15 @@ std::uint32_t SegmentBuilder::append(OpKind kind, std::uint32_t payload, const O
         overwrite(t, Access::accumulate);
     }
     for (const TensorId t : spec.reads) {
-        uses_[t].readers.push_back(position);
+        for (Use& use : uses_of(t, spec)) {
+            use.readers.push_back(position);
+        }
     }
     for (const auto* written : {&spec.writes, &spec.accumulates}) {
         for (const TensorId t : *written) {
-            uses_[t] = {.writer = position, .readers = {}};
+            for (Use& use : uses_of(t, spec)) {
+                use = {.writer = position, .readers = {}};
+            }
         }
     }
     for (std::size_t s = 0; s < kNumStreams; ++s) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,6 +66,10 @@ struct OpSpec {
     // Which column part of each operand the op works with (engine/program.h); empty: all.
     std::vector<std::int8_t> read_parts{};
     std::vector<std::int8_t> write_parts{};
+    // Operands of which the op takes only piece `piece` of `pieces` (engine/program.h).
+    std::vector<TensorId> in_pieces{};
+    std::uint16_t piece = 0;
+    std::uint16_t pieces = 1;
 };
 
 class SegmentBuilder {
@@ -87,11 +92,13 @@ private:
         std::int64_t writer = -1;            // op that wrote it last
         std::vector<std::uint32_t> readers;  // since then
     };
+    using Uses = std::vector<Use>;  // of a tensor's pieces, or of it as one
+    std::span<Use> uses_of(TensorId tensor, const OpSpec& spec);
     std::uint32_t append(OpKind kind, std::uint32_t payload, const OpSpec& spec);
 
     ProgramTables& tables_;
     Segment segment_;
-    std::map<TensorId, Use> uses_;
+    std::map<TensorId, Uses> uses_;
     std::vector<std::uint32_t> extra_waits_;
 };
 

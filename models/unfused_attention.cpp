@@ -55,14 +55,14 @@ void head_product(BlockBuilder& b,
     OpSpec spec{.name = std::string{name},
                 .stream = kComputeStream,
                 .cause = b.recomputing ? Cause::recomputation : Cause::attention_inefficiency,
-                .reads = {x.value->pieces[0], y.value->pieces[0]},
-                .writes = {result.value->pieces[0]},
+                .reads = {x.value->tensor, y.value->tensor},
+                .writes = {result.value->tensor},
                 .accumulates = {},
                 .read_parts = {x.part, y.part},
                 .write_parts = {result.part}};
     for (const HeadOperand* operand : {&x, &y}) {
         if (operand->transposed) {
-            spec.transposed.push_back(operand->value->pieces[0]);
+            spec.transposed.push_back(operand->value->tensor);
         }
     }
     b.ops.kernel(gemm(mnk[0], mnk[1], mnk[2], s.batch * s.heads, dtype, GemmEpilogue::none, dtype),
@@ -141,7 +141,7 @@ Value unfused_attention_backward(BlockBuilder& b,
              {&a.probabilities, &a.score_mask},
              {},
              b.dropout_scalars(),
-             dscores.pieces);
+             {dscores.tensor});
     head_product(b,
                  "scores dQ",
                  s,

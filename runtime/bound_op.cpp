@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/bound_op.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/check.h"
@@ -28,6 +30,36 @@ std::vector<DimensionRange> cut(const std::vector<DimensionRange>& pieces,
 }
 
 }  // namespace
+
+void take_piece(BoundOperand& operand, std::int64_t piece, std::int64_t pieces) {
+    if (pieces == 1) {
+        return;
+    }
+    operand.blocks = operand.tensor->sequence_blocks;
+    operand.block_stride = operand.view.size / operand.blocks;
+    const std::int64_t size = operand.block_stride / pieces;
+    ORRERY_CHECK(size * pieces * operand.blocks == operand.view.size);
+    operand.view =
+        slice(operand.view, piece * size, (operand.blocks - 1) * operand.block_stride + size);
+}
+
+std::string why_not_in_pieces(const Program& program, const Operand& operand) {
+    if (operand.pieces == 1) {
+        return {};
+    }
+    const Tensor& tensor = program.tensors[index(operand.tensor)];
+    if (tensor.global_shape.size() != 3 || operand.transposed) {
+        return "only activations are taken in pieces";
+    }
+    const std::int64_t sequence =
+        local_extent(tensor.global_shape[kSequence], kSequence, tensor.layout, program.mesh);
+    const std::int64_t parts = tensor.sequence_blocks * operand.pieces;
+    return sequence % parts == 0 ? ""
+                                 : fmt::format("{} positions are not {} equal pieces of {} blocks",
+                                               sequence,
+                                               operand.pieces,
+                                               tensor.sequence_blocks);
+}
 
 SequencePositions token_positions(const Program& program, RankId rank, const Tensor& activation) {
     std::int64_t length = activation.global_shape[kSequence];

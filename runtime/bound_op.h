@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/program.h"
@@ -19,7 +20,19 @@ struct BoundOperand {
     bool transposed = false;
     int part = -1;       // of its columns; -1: all
     bool counts = true;  // in a norm over ranks: false where another rank's copy does
+    // A piece of an activation's tokens: `view` spans it, so many blocks of elements with others
+    // in between. Anything else is one block.
+    std::int64_t blocks = 1;
+    std::int64_t block_stride = 0;
+
+    std::int64_t block_size() const { return view.size - (blocks - 1) * block_stride; }
+    TensorView block(std::int64_t i) const { return slice(view, i * block_stride, block_size()); }
 };
+
+// Narrows an operand to a piece of its tokens (engine/program.h, Tensor).
+void take_piece(BoundOperand& operand, std::int64_t piece, std::int64_t pieces);
+// Why an operand can't be taken in the pieces that the op wants, or empty.
+std::string why_not_in_pieces(const Program& program, const Operand& operand);
 
 // Extents (sequence, batch, width) of an activation on one rank, and where its tokens stand.
 struct LocalShape {

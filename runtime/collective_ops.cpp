@@ -97,9 +97,12 @@ std::string CollectiveOps::why_not(const Op& op) const {
         const Tensor& from = program_.tensors[index(reads[0])];
         const Tensor& to = program_.tensors[index(writes[0])];
         if (!whole_in_memory(program_, from) || !whole_in_memory(program_, to)) {
-            return "collectives in chunks are not executed";
+            return "collectives of tensors that are not whole in memory are not executed";
         }
         const LayoutStep step{call.kind, program_.groups[index(call.group)].axes};
+        if (std::string why = why_not_move_piece(program_, op, step); !why.empty()) {
+            return why;
+        }
         return why_not_redistribute(
             {program_.mesh, rank_, step, {}, from.global_shape, from.layout, to.layout});
     }
@@ -176,6 +179,9 @@ Result<void> CollectiveOps::sum_all(const CollectiveCall& call,
 Result<void> CollectiveOps::change_layout(const CollectiveCall& call,
                                           const BoundOperand& from,
                                           const BoundOperand& to) {
+    if (from.block_stride > 0 || to.block_stride > 0) {
+        return change_piece(call, from, to);
+    }
     const std::vector<RankId> members = members_of(call);
     return redistribute({program_.mesh,
                          rank_,
@@ -189,6 +195,35 @@ Result<void> CollectiveOps::change_layout(const CollectiveCall& call,
                         from.view,
                         to.view,
                         communicator_of(call));
+}
+
+// A piece of what is gathered or scattered has a block of each member, in their order.
+Result<void> CollectiveOps::change_piece(const CollectiveCall& call,
+                                         const BoundOperand& from,
+                                         const BoundOperand& to) {
+    Communicator& communicator = communicator_of(call);
+    const bool gathers = call.kind == CollectiveKind::all_gather;
+    const BoundOperand& spread = gathers ? to : from;
+    const Dtype dtype = spread.view.dtype;
+    const std::int64_t bytes = spread.block_size() * size_bytes(dtype);
+    staging_.resize(static_cast<std::size_t>(spread.blocks * bytes));
+    const TensorView all{staging_.data(), dtype, spread.blocks * spread.block_size()};
+    const auto copy = [&](bool out) {
+        for (std::int64_t i = 0; i < spread.blocks; ++i) {
+            std::byte* const place = all.data + i * bytes;
+            std::byte* const block = spread.block(i).data;
+            std::memcpy(out ? place : block, out ? block : place, static_cast<std::size_t>(bytes));
+        }
+    };
+    if (gathers) {
+        const Result<void> done = communicator.all_gather(from.view, all);
+        if (done) {
+            copy(false);
+        }
+        return done;
+    }
+    copy(true);
+    return communicator.reduce_scatter(all, to.view);
 }
 
 // Each member's part of every tensor of the list side by side, padded to equal lengths, is one

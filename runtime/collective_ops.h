@@ -45,6 +45,9 @@ private:
     Result<void> change_layout(const CollectiveCall& call,
                                const BoundOperand& from,
                                const BoundOperand& to);
+    Result<void> change_piece(const CollectiveCall& call,
+                              const BoundOperand& from,
+                              const BoundOperand& to);
     Result<void> reduce_parts(const CollectiveCall& call, const std::vector<BoundOperand>& list);
     Result<void> gather_parts(const CollectiveCall& call, const std::vector<BoundOperand>& list);
     Result<void> gather_shards(const CollectiveCall& call, const BoundTransfer& operands);

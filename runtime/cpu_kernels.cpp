@@ -35,12 +35,14 @@ void run_gemm(const BoundOp& op) {
         .accumulate = op.writes.empty(),
         .bias = op.reads.size() > 2 ? op.reads[2].view : TensorView{}};
     if (!c.transposed) {
-        cpu::gemm(
-            {.m = m, .n = n, .k = k, .transpose_a = a.transposed, .transpose_b = b.transposed},
-            a.view,
-            b.view,
-            c.view,
-            epilogue);
+        const cpu::GemmShape rows{.m = m / c.blocks,
+                                  .n = n,
+                                  .k = k,
+                                  .transpose_a = a.transposed,
+                                  .transpose_b = b.transposed};
+        for (std::int64_t i = 0; i < c.blocks; ++i) {
+            cpu::gemm(rows, a.block(i), b.view, c.block(i), epilogue);
+        }
         return;
     }
     // C^T = B^T A^T

@@ -12,6 +12,7 @@
 #include "engine/device_scalars.h"
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
+#include "runtime/bound_op.h"
 
 namespace orrery {
 namespace {
@@ -29,7 +30,8 @@ Sizes sizes_of(const Program& program, const Op& op) {
     for (std::uint32_t i = 0; i < op.num_operands; ++i) {
         const Operand& operand = program.operands[op.first_operand + i];
         const Tensor& tensor = program.tensors[index(operand.tensor)];
-        const std::int64_t elements = tensor.bytes.count() / size_bytes(tensor.dtype);
+        const std::int64_t elements =
+            tensor.bytes.count() / size_bytes(tensor.dtype) / operand.pieces;
         (operand.access == Access::read    ? sizes.reads
          : operand.access == Access::write ? sizes.writes
                                            : sizes.accumulates)
@@ -301,6 +303,31 @@ std::string check_step_end(const KernelCall& call, const Sizes& sizes) {
     return gradients.empty() ? less("weights", sum(sizes.writes)) : gradients;
 }
 
+// Products take rows in pieces, those of the other operand that has rows alike.
+std::string check_pieces(const Program& program, const Op& op) {
+    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+        const Operand& operand = program.operands[op.first_operand + i];
+        if (operand.pieces == 1) {
+            continue;
+        }
+        if (program.kernels[op.payload].kind != KernelKind::gemm) {
+            return "takes whole tensors only";
+        }
+        const Operand& rows = program.operands[op.first_operand];
+        const auto blocks_of = [&](const Operand& o) {
+            return program.tensors[index(o.tensor)].sequence_blocks;
+        };
+        if (operand.piece != rows.piece || operand.pieces != rows.pieces ||
+            blocks_of(operand) != blocks_of(rows)) {
+            return "takes different pieces of what it reads and writes";
+        }
+        if (std::string why = why_not_in_pieces(program, operand); !why.empty()) {
+            return why;
+        }
+    }
+    return {};
+}
+
 std::optional<ExpectedSizes> expected_sizes(const KernelCall& call, const Sizes& sizes) {
     const std::int64_t x = call.dims[0] * call.dims[1];
     switch (call.kind) {
@@ -352,6 +379,9 @@ std::optional<ExpectedSizes> expected_sizes(const KernelCall& call, const Sizes&
 
 std::string check_kernel_operands(const Program& program, const Op& op) {
     const KernelCall& call = program.kernels[op.payload];
+    if (std::string wrong = check_pieces(program, op); !wrong.empty()) {
+        return wrong;
+    }
     const Sizes sizes = sizes_of(program, op);
     switch (call.kind) {
         case KernelKind::gradient_norm:

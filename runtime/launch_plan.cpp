@@ -240,7 +240,13 @@ std::vector<ArenaUse> arena_uses(const RankProgram& rank, std::uint32_t slot, co
             continue;
         }
         const std::int64_t begin = rank.plan().offset(slot, operand.tensor);
-        uses.push_back({begin, begin + bytes, in_place || operand.access != Access::read});
+        const std::int64_t blocks =
+            operand.pieces == 1 ? 1 : rank.program().tensors[index(operand.tensor)].sequence_blocks;
+        const std::int64_t size = bytes / blocks / operand.pieces;
+        for (std::int64_t block = 0; block < blocks; ++block) {
+            const std::int64_t first = begin + block * (bytes / blocks) + operand.piece * size;
+            uses.push_back({first, first + size, in_place || operand.access != Access::read});
+        }
     }
     return uses;
 }

@@ -34,10 +34,12 @@ TensorView RankProgram::operand(std::uint32_t slot, TensorId tensor) const {
 }
 
 BoundOperand RankProgram::bind(std::uint32_t slot, const Operand& operand) const {
-    return {.view = this->operand(slot, operand.tensor),
-            .tensor = &program_.tensors[index(operand.tensor)],
-            .transposed = operand.transposed,
-            .part = operand.part};
+    BoundOperand bound{.view = this->operand(slot, operand.tensor),
+                       .tensor = &program_.tensors[index(operand.tensor)],
+                       .transposed = operand.transposed,
+                       .part = operand.part};
+    take_piece(bound, operand.piece, operand.pieces);
+    return bound;
 }
 
 BoundOp RankProgram::bind_kernel(std::uint32_t slot, const Op& op) const {

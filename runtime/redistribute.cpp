@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/check.h"
+#include "runtime/bound_op.h"
 
 namespace orrery {
 namespace {
@@ -245,6 +246,33 @@ std::string why_not_redistribute(const Redistribution& r) {
         }
     }
     return {};
+}
+
+std::string why_not_move_piece(const Program& program, const Op& op, const LayoutStep& step) {
+    const Operand& from = program.operands[op.first_operand];
+    const Operand& to = program.operands[op.first_operand + 1];
+    if (from.pieces == 1 && to.pieces == 1) {
+        return {};
+    }
+    std::int64_t members = 1;
+    for (std::uint32_t axis = 0; axis < program.mesh.axes().size(); ++axis) {
+        members *= (step.axes >> axis & 1u) != 0 ? program.mesh.size(axis) : 1;
+    }
+    const bool gathers = step.kind == CollectiveKind::all_gather;
+    const Tensor& one = program.tensors[index(gathers ? from.tensor : to.tensor)];
+    const Tensor& all = program.tensors[index(gathers ? to.tensor : from.tensor)];
+    for (std::uint32_t axis = 0; axis < one.layout.size(); ++axis) {
+        const bool moves = (step.axes >> axis & 1u) != 0;
+        if (moves ? one.layout[axis] != sharded(kSequence) : one.layout[axis] != all.layout[axis]) {
+            return "only the sequence is moved in pieces";
+        }
+    }
+    if ((!gathers && step.kind != CollectiveKind::reduce_scatter) || from.piece != to.piece ||
+        from.pieces != to.pieces || one.sequence_blocks != 1 || all.sequence_blocks != members) {
+        return "a collective in these pieces is not executed";
+    }
+    const std::string why = why_not_in_pieces(program, from);
+    return why.empty() ? why_not_in_pieces(program, to) : why;
 }
 
 Result<void> redistribute(const Redistribution& r,

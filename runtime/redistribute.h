@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/program.h"
 #include "engine/result.h"
 #include "models/layout.h"
 #include "runtime/communication/communicator.h"
@@ -44,6 +45,10 @@ struct Redistribution {
 // Why the step can't be executed, or empty: an axis outside the step cuts a dimension finer than
 // one of the step's axes does.
 std::string why_not_redistribute(const Redistribution& r);
+
+// Why a collective on a piece of an activation (engine/program.h, Tensor::sequence_blocks) can't be
+// executed, or empty: pieces are gathered from, or scattered into, one block of each member.
+std::string why_not_move_piece(const Program& program, const Op& op, const LayoutStep& step);
 
 // `in` has local_elements() under `from`, `out` under `to`; they may be the same for all_reduce
 // only.

@@ -25,10 +25,15 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.tensor_model_parallel_size",
             "training can't share a key-value head between tensor-parallel ranks yet",
             "a divisor of num_query_groups");
-    require(!plan.tp_comm_overlap || plan.tensor_model_parallel_size == 1,
-            "plan.tp_comm_overlap",
-            "training can't overlap products with their communication",
-            "false");
+    const std::int64_t positions =
+        plan.tensor_model_parallel_size * plan.context_parallel_size * plan.tp_comm_overlap_chunks;
+    require(!plan.tp_comm_overlap || plan.tensor_model_parallel_size == 1 ||
+                model.seq_length % positions == 0,
+            "plan.tp_comm_overlap_chunks",
+            fmt::format("training cuts a rank's part of the sequence of {} into {} equal chunks",
+                        model.seq_length,
+                        plan.tp_comm_overlap_chunks),
+            "a divisor of seq_length / (tensor x context parallel size)");
     require(model.position_embedding != PositionEmbedding::rope || model.kv_channels % 2 == 0,
             "model.kv_channels",
             "rotary embedding needs an even head size",

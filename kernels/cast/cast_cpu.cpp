@@ -2,10 +2,7 @@
 #include "kernels/cast/cast_cpu.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
-
-#include "kernels/elementwise/elementwise_cpu.h"
 
 namespace orrery::cpu {
 
@@ -17,23 +14,6 @@ void cast(ConstTensorView from, TensorView to) {
         load_row(from, first, chunk);
         store_row(to, first, chunk);
     }
-}
-
-void cast_transpose(std::int64_t rows,
-                    std::int64_t columns,
-                    ConstTensorView from,
-                    TensorView to,
-                    TensorView transposed) {
-    cast(from, slice(to, 0, rows * columns));
-    transpose(rows, columns, from, transposed);
-}
-
-float largest_magnitude(ConstTensorView x) {
-    float largest = 0;
-    for (std::int64_t i = 0; i < x.size; ++i) {
-        largest = std::max(largest, std::fabs(load(x, i)));
-    }
-    return largest;
 }
 
 }  // namespace orrery::cpu

@@ -25,8 +25,12 @@ bool has_kernels(Dtype dtype) {
 
 LtGemm lt_gemm(const GemmRequest& r) {
     ORRERY_CHECK(why_not_cublaslt(r).empty());
-    const LtMatrix a = r.transpose_a ? seen(r.k, r.m, r.in) : seen(r.m, r.k, r.in);
-    const LtMatrix b = r.transpose_b ? seen(r.n, r.k, r.in) : seen(r.k, r.n, r.in);
+    LtMatrix a = r.transpose_a ? seen(r.k, r.m, r.in) : seen(r.m, r.k, r.in);
+    LtMatrix b = r.transpose_b ? seen(r.n, r.k, r.in) : seen(r.k, r.n, r.in);
+    if (r.block_rows > 0) {
+        a.batch_stride = r.block_rows * r.k;
+        b.batch_stride = 0;
+    }
     LtGemm gemm{
         .k = r.k,
         .batch = r.batch,
@@ -52,6 +56,7 @@ LtGemm lt_gemm(const GemmRequest& r) {
     gemm.a = b;
     gemm.b = a;
     gemm.c = seen(r.m, r.n, r.out);
+    gemm.c.batch_stride = r.block_rows > 0 ? r.block_rows * r.n : gemm.c.batch_stride;
     gemm.aux_stride = gemm.c.stride;
     return gemm;
 }
@@ -68,6 +73,9 @@ std::string why_not_cublaslt(const GemmRequest& r) {
     }
     if (r.epilogue == GemmEpilogue::dgelu && r.batch != 1) {
         return "cuBLASLt has no batches of products with a GELU gradient";
+    }
+    if (r.block_rows > 0 && (r.transpose_a || r.transpose_c || r.block_rows < r.m)) {
+        return "blocks of rows must be rows, and apart";
     }
     return r.m > 0 && r.n > 0 && r.k > 0 && r.batch > 0 ? "" : "an empty product";
 }
@@ -91,6 +99,10 @@ std::string key_of(const LtGemm& g) {
     word("_e");
     number(static_cast<std::int64_t>(g.epilogue));
     word(g.beta != 0 ? "_add" : "_set");
+    if (g.b.batch_stride == 0 || g.a.batch_stride == 0) {
+        word("_rows");
+        number(g.c.batch_stride / g.c.stride);
+    }
     word("_sm");
     number(g.reserved_sms);
     return key;

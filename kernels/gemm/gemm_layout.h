@@ -28,6 +28,9 @@ struct GemmRequest {
     bool transpose_c = false;  // C is stored [n, m]; without epilogue
     GemmEpilogue epilogue = GemmEpilogue::none;
     bool accumulate = false;  // C += AB
+    // Not 0: the batch is so many blocks of rows of A and C, which begin so many rows apart, all
+    // times the same B.
+    std::int64_t block_rows = 0;
     // SMs to leave to what communicates at the same time.
     std::int32_t reserved_sms = 0;
     bool operator==(const GemmRequest&) const = default;

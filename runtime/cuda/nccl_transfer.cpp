@@ -230,10 +230,41 @@ private:
         }
     }
 
+    // A block of each member, which lie apart, by way of memory where they follow one another.
+    void change_piece(const CollectiveCall& call,
+                      const BoundOperand& from,
+                      const BoundOperand& to) {
+        const bool gathers = call.kind == CollectiveKind::all_gather;
+        const BoundOperand& spread = gathers ? to : from;
+        const std::int64_t size = spread.block_size();
+        const TensorView all = stage(spread.blocks * size, spread.view.dtype);
+        StridedCopy blocks{.from = 0,
+                           .to = 0,
+                           .width = size,
+                           .rows = spread.blocks,
+                           .from_pitch = size,
+                           .to_pitch = spread.block_stride};
+        if (!gathers) {
+            std::swap(blocks.from_pitch, blocks.to_pitch);
+            copy(plan_.before, spread.view, all, {blocks});
+        }
+        add({.function = gathers ? NcclFunction::all_gather : NcclFunction::reduce_scatter,
+             .in = gathers ? from.view.data : all.data,
+             .out = gathers ? all.data : to.view.data,
+             .count = size,
+             .dtype = spread.view.dtype});
+        if (gathers) {
+            copy(plan_.after, all, spread.view, {blocks});
+        }
+    }
+
     void change_layout(const CollectiveCall& call,
                        const Group& group,
                        const BoundOperand& from,
                        const BoundOperand& to) {
+        if (from.block_stride > 0 || to.block_stride > 0) {
+            return change_piece(call, from, to);
+        }
         const std::vector<RankId> members = program_.mesh.members(group, rank_);
         const Redistribution r{program_.mesh,
                                rank_,
@@ -425,12 +456,15 @@ std::string why_not_nccl(const Program& program, RankId rank, const Op& op) {
     const Tensor& from = program.tensors[index(read->tensor)];
     const Tensor& to = program.tensors[index(write->tensor)];
     if (!whole_in_memory(program, from) || !whole_in_memory(program, to)) {
-        return "collectives in chunks are not executed";
+        return "collectives of tensors that are not whole in memory are not executed";
+    }
+    const LayoutStep step{call.kind, program.groups[index(call.group)].axes};
+    if (read->pieces > 1 || write->pieces > 1) {
+        return why_not_move_piece(program, op, step);
     }
     if (!from.column_parts.empty() && call.kind != CollectiveKind::all_reduce) {
         return "the layout of packed columns is not changed by NCCL yet";
     }
-    const LayoutStep step{call.kind, program.groups[index(call.group)].axes};
     return why_not_redistribute(
         {program.mesh, rank, step, {}, from.global_shape, from.layout, to.layout});
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 
 #include "models/lowering.h"
 #include "runtime/cpu_kernels.h"
@@ -18,18 +19,23 @@ namespace {
 void slow_lt(const LtGemm& g, const BoundOp& op, TensorView c) {
     const TensorView a = op.reads[g.first_is_b ? 1 : 0].view;
     const TensorView b = op.reads[g.first_is_b ? 0 : 1].view;
-    for (std::int64_t column = 0; column < g.n; ++column) {
-        for (std::int64_t row = 0; row < g.m; ++row) {
-            float sum = 0;
-            for (std::int64_t p = 0; p < g.k; ++p) {
-                sum += load(a, g.transpose_a ? row * g.a.stride + p : p * g.a.stride + row) *
-                       load(b, g.transpose_b ? p * g.b.stride + column : column * g.b.stride + p);
-            }
-            const std::int64_t place = column * g.c.stride + row;
-            const float bias = op.reads.size() > 2 ? load(op.reads[2].view, row) : 0.0f;
-            const float before = g.beta != 0 ? load(c, place) : 0.0f;
-            store(c, place, before + (sum + bias));
+    const auto at = [](ConstTensorView x, const LtMatrix& m, bool turned, std::int64_t i, auto rc) {
+        const auto [row, column] = turned ? std::pair{rc.second, rc.first} : rc;
+        return load(x, i * m.batch_stride + column * m.stride + row);
+    };
+    for (std::int64_t e = 0; e < g.batch * g.n * g.m; ++e) {
+        const std::int64_t i = e / (g.n * g.m);
+        const std::int64_t column = e / g.m % g.n;
+        const std::int64_t row = e % g.m;
+        float sum = 0;
+        for (std::int64_t p = 0; p < g.k; ++p) {
+            sum += at(a, g.a, g.transpose_a, i, std::pair{row, p}) *
+                   at(b, g.b, g.transpose_b, i, std::pair{p, column});
         }
+        const std::int64_t place = i * g.c.batch_stride + column * g.c.stride + row;
+        const float bias = op.reads.size() > 2 ? load(op.reads[2].view, row) : 0.0f;
+        const float before = g.beta != 0 ? load(c, place) : 0.0f;
+        store(c, place, before + (sum + bias));
     }
 }
 
@@ -78,6 +84,16 @@ TEST(GemmRequest, ProductsInBf16AreThoseOfTheCpu) {
     plan.precision = Dtype::bf16;
     expect_products(tiny_gpt(), plan, 8);
     expect_products(tiny_llama(), plan, 8);
+}
+
+TEST(GemmRequest, ProductsInPiecesAreThoseOfTheCpu) {
+    ParallelPlan plan = tiny_plan();
+    plan.tensor_model_parallel_size = 2;
+    plan.sequence_parallel = true;
+    plan.tp_comm_overlap = true;
+    expect_products(tiny_gpt(), plan, 12);
+    plan.tp_comm_overlap_chunks = 2;
+    expect_products(tiny_gpt(), plan, 12);
 }
 
 TEST(GemmRequest, SmsAreReservedWhereAskedFor) {

@@ -13,13 +13,16 @@
 namespace orrery {
 namespace {
 
-// What executors do not read yet, and whose operands the table does not list: chunks of overlapped
-// products, rings of keys and values, unfused attention, kernels that unfused chains add, FP8
-// casts.
+// What executors do not read yet, and whose operands the table does not list: key-value heads that
+// ranks share, chunks of unequal length, kernels that unfused chains add, FP8 casts.
 bool listed(const DrawnPlan& d) {
     const ParallelPlan& p = d.plan;
     const bool shared_heads = d.model.num_query_groups % p.tensor_model_parallel_size != 0;
-    return !p.tp_comm_overlap && !shared_heads && p.precision != Dtype::fp8 &&
+    const bool unequal = p.tp_comm_overlap && d.model.seq_length % (p.tensor_model_parallel_size *
+                                                                    p.context_parallel_size *
+                                                                    p.tp_comm_overlap_chunks) !=
+                                                  0;
+    return !unequal && !shared_heads && p.precision != Dtype::fp8 &&
            (p.fused_activation || p.compiled || !d.model.gated_mlp());
 }
 

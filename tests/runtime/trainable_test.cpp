@@ -26,7 +26,9 @@ TEST(Trainable, NamesTheKeyOfWhatCannotBeTrained) {
     EXPECT_EQ(key(model, other, 2), "0 errors");
     EXPECT_EQ(key(tiny_llama(), other, 2), "plan.tensor_model_parallel_size");
     other.tp_comm_overlap = true;
-    EXPECT_EQ(key(model, other, 2), "plan.tp_comm_overlap");
+    EXPECT_EQ(key(model, other, 2), "0 errors");
+    other.tp_comm_overlap_chunks = 3;
+    EXPECT_EQ(key(model, other, 2), "plan.tp_comm_overlap_chunks");
     other = plan;
     other.optimizer = Optimizer::lamb;
     EXPECT_EQ(key(model, other, 1), "0 errors");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <vector>
@@ -99,6 +100,38 @@ void cpu_product(const GemmRequest& r,
                      (r.accumulate ? to : 0.0f);
             }
         }
+    }
+}
+
+// Blocks of rows that lie apart are each the product of their rows; what lies between stays.
+TEST(LtGemm, BlocksOfRowsAreAProductOfEach) {
+    for (std::uint32_t seed = 0; seed < 100; ++seed) {
+        Draw draw{seed};
+        GemmRequest r = draw_request(draw);
+        r.transpose_a = r.transpose_c = false;
+        r.block_rows = r.m + draw.between(0, 3);
+        ASSERT_EQ(why_not_cublaslt(r), "");
+        const auto a = draw_values(draw, r.block_rows * r.k * r.batch);
+        const auto b = draw_values(draw, r.k * r.n);
+        const auto bias =
+            draw_values(draw, r.epilogue == GemmEpilogue::bias ? r.n : std::int64_t{0});
+        std::vector<float> expected = draw_values(draw, r.block_rows * r.n * r.batch);
+        std::vector<float> actual = expected;
+        GemmRequest one = r;
+        one.batch = 1;
+        for (std::int64_t i = 0; i < r.batch; ++i) {
+            const auto part = [&](auto& x, std::int64_t width) {
+                return x.begin() + i * r.block_rows * width;
+            };
+            std::vector<float> rows(part(expected, r.n), part(expected, r.n) + r.m * r.n);
+            cpu_product(one, {part(a, r.k), part(a, r.k) + r.m * r.k}, b, bias, rows);
+            std::ranges::copy(rows, part(expected, r.n));
+        }
+        slow_lt(lt_gemm(r), b, a, bias, actual);
+        EXPECT_EQ(actual, expected) << "seed " << seed;
+        EXPECT_NE(key_of(lt_gemm(r)), key_of(lt_gemm(one)));
+        r.transpose_a = true;
+        EXPECT_NE(why_not_cublaslt(r), "");
     }
 }
 

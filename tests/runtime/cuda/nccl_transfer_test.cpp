@@ -80,6 +80,7 @@ std::vector<const Op*> collectives_of(const Program& program) {
             for (std::uint32_t i = 0; i < op.num_operands; ++i) {
                 const Operand& o = program.operands[op.first_operand + i];
                 kind.push_back(static_cast<std::uint32_t>(o.access));
+                kind.push_back(static_cast<std::uint32_t>(o.piece));
                 const Tensor& tensor = program.tensors[index(o.tensor)];
                 floats = floats && (tensor.dtype == Dtype::fp32 || tensor.dtype == Dtype::bf16);
                 kind.push_back(static_cast<std::uint32_t>(tensor.bytes.count()));
@@ -171,6 +172,26 @@ TEST(NcclTransfer, CollectivesMoveWhatMessagesBetweenProcessesMove) {
         ++programs;
     }
     EXPECT_GE(kinds.size(), 5u);
+}
+
+// Pieces of what is gathered or scattered have a block of each rank.
+TEST(NcclTransfer, PiecesMoveAsBetweenProcesses) {
+    ParallelPlan plan = tiny_plan();
+    plan.tensor_model_parallel_size = 4;
+    plan.sequence_parallel = true;
+    plan.tp_comm_overlap = true;
+    plan.tp_comm_overlap_chunks = 2;
+    Transformer model = tiny_gpt();
+    model.num_attention_heads = model.num_query_groups = 4;
+    model.kv_channels = 4;
+    const Program program = lower(model, plan);
+    for (const Op* op : collectives_of(program)) {
+        EXPECT_EQ(why_not_nccl(program, RankId{1}, *op), "") << program.names[op->name];
+    }
+    std::set<int> kinds;
+    expect_equal_results(program, "4 ranks, 2 pieces", kinds);
+    EXPECT_TRUE(kinds.contains(2 * static_cast<int>(CollectiveKind::all_gather)));
+    EXPECT_TRUE(kinds.contains(2 * static_cast<int>(CollectiveKind::reduce_scatter)));
 }
 
 // Sizes that the ranks divide go in one call, others in one a member, and never through staging.

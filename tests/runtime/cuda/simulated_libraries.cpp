@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the executor asks libraries for, on the simulated device: kernels and products of the CPU,
 // and collectives between the threads that are ranks.
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <deque>
 #include <map>
@@ -57,7 +59,9 @@ public:
     }
     Result<void> run(const GemmRequest& r, const GemmPointers& p, CUstream_st* stream) override {
         simulated::enqueue(stream, [r, p] {
-            multiply(r, p);
+            for (std::int64_t i = 0; i < r.batch; ++i) {
+                multiply(r, block(r, p, i));
+            }
             return true;
         });
         return {};
@@ -69,6 +73,14 @@ public:
 private:
     static ConstTensorView view(const void* data, Dtype dtype, std::int64_t size) {
         return {static_cast<const std::byte*>(data), dtype, size};
+    }
+    // Of the products that share B, one: there are no other batches yet.
+    static GemmPointers block(const GemmRequest& r, GemmPointers p, std::int64_t i) {
+        EXPECT_TRUE(r.batch == 1 || r.block_rows > 0);
+        const std::int64_t row = i * r.block_rows;
+        p.a = static_cast<const std::byte*>(p.a) + row * r.k * size_bytes(r.in);
+        p.c = static_cast<std::byte*>(p.c) + row * r.n * size_bytes(r.out);
+        return p;
     }
     static void multiply(const GemmRequest& r, const GemmPointers& p) {
         const ConstTensorView a = view(p.a, r.in, r.m * r.k);

@@ -104,6 +104,11 @@ inline std::vector<ParallelCase> parallel_cases() {
         p.tensor_model_parallel_size = 2;
         p.sequence_parallel = true;
     });
+    add("tp in pieces", [](ParallelPlan& p) {
+        p.tensor_model_parallel_size = 2;
+        p.sequence_parallel = true;
+        p.tp_comm_overlap = true;
+    });
     add("pp", [](ParallelPlan& p) { p.pipeline_model_parallel_size = 2; });
     add("tp pp dp", [](ParallelPlan& p) {
         p.tensor_model_parallel_size = 2;
