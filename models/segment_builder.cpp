@@ -155,6 +155,36 @@ std::span<SegmentBuilder::Use> SegmentBuilder::uses_of(TensorId tensor, const Op
     return same ? std::span{uses}.subspan(spec.piece, 1) : std::span{uses};
 }
 
+Operand SegmentBuilder::operand_of(TensorId t,
+                                   Access access,
+                                   std::int8_t part,
+                                   const OpSpec& spec) {
+    const bool transposed = std::ranges::find(spec.transposed, t) != spec.transposed.end();
+    const bool cut = std::ranges::find(spec.in_pieces, t) != spec.in_pieces.end();
+    return {.tensor = t,
+            .access = access,
+            .transposed = transposed,
+            .part = part,
+            .piece = cut ? spec.piece : std::uint16_t{0},
+            .pieces = cut ? spec.pieces : std::uint16_t{1}};
+}
+
+// What later ops have to wait for.
+void SegmentBuilder::note_uses(const OpSpec& spec, std::uint32_t position) {
+    for (const TensorId t : spec.reads) {
+        for (Use& use : uses_of(t, spec)) {
+            use.readers.push_back(position);
+        }
+    }
+    for (const auto* written : {&spec.writes, &spec.accumulates}) {
+        for (const TensorId t : *written) {
+            for (Use& use : uses_of(t, spec)) {
+                use = {.writer = position, .readers = {}};
+            }
+        }
+    }
+}
+
 std::uint32_t SegmentBuilder::append(OpKind kind, std::uint32_t payload, const OpSpec& spec) {
     Program& program = tables_.program();
     const std::uint32_t position = size();
@@ -179,27 +209,18 @@ std::uint32_t SegmentBuilder::append(OpKind kind, std::uint32_t payload, const O
           .name = tables_.name(spec.name),
           .first_wait = static_cast<std::uint32_t>(program.waits.size()),
           .first_operand = static_cast<std::uint32_t>(program.operands.size())};
-    const auto operand = [&](TensorId t, Access access, std::int8_t part = -1) {
-        const bool transposed = std::ranges::find(spec.transposed, t) != spec.transposed.end();
-        const bool cut = std::ranges::find(spec.in_pieces, t) != spec.in_pieces.end();
-        program.operands.push_back({.tensor = t,
-                                    .access = access,
-                                    .transposed = transposed,
-                                    .part = part,
-                                    .piece = cut ? spec.piece : std::uint16_t{0},
-                                    .pieces = cut ? spec.pieces : std::uint16_t{1}});
-    };
     const auto part_of = [](const std::vector<std::int8_t>& parts, std::size_t i) {
         return i < parts.size() ? parts[i] : std::int8_t{-1};
     };
     for (std::size_t i = 0; i < spec.reads.size(); ++i) {
-        operand(spec.reads[i], Access::read, part_of(spec.read_parts, i));
+        program.operands.push_back(
+            operand_of(spec.reads[i], Access::read, part_of(spec.read_parts, i), spec));
         for (const Use& use : uses_of(spec.reads[i], spec)) {
             depend(use.writer);
         }
     }
     const auto overwrite = [&](TensorId t, Access access, std::int8_t part = -1) {
-        operand(t, access, part);
+        program.operands.push_back(operand_of(t, access, part, spec));
         for (const Use& use : uses_of(t, spec)) {
             depend(use.writer);
             for (const std::uint32_t reader : use.readers) {
@@ -213,18 +234,7 @@ std::uint32_t SegmentBuilder::append(OpKind kind, std::uint32_t payload, const O
     for (const TensorId t : spec.accumulates) {
         overwrite(t, Access::accumulate);
     }
-    for (const TensorId t : spec.reads) {
-        for (Use& use : uses_of(t, spec)) {
-            use.readers.push_back(position);
-        }
-    }
-    for (const auto* written : {&spec.writes, &spec.accumulates}) {
-        for (const TensorId t : *written) {
-            for (Use& use : uses_of(t, spec)) {
-                use = {.writer = position, .readers = {}};
-            }
-        }
-    }
+    note_uses(spec, position);
     for (std::size_t s = 0; s < kNumStreams; ++s) {
         if (latest[s] >= 0 && s != index(spec.stream)) {
             program.waits.push_back(static_cast<std::uint32_t>(latest[s]));

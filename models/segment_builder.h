@@ -94,6 +94,8 @@ private:
     };
     using Uses = std::vector<Use>;  // of a tensor's pieces, or of it as one
     std::span<Use> uses_of(TensorId tensor, const OpSpec& spec);
+    void note_uses(const OpSpec& spec, std::uint32_t position);
+    static Operand operand_of(TensorId t, Access access, std::int8_t part, const OpSpec& spec);
     std::uint32_t append(OpKind kind, std::uint32_t payload, const OpSpec& spec);
 
     ProgramTables& tables_;

@@ -101,6 +101,10 @@ Tokens Tokens::part(std::int64_t first, std::int64_t count) const {
 }
 
 bool is_token_file(const std::filesystem::path& path) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) {
+        return false;  // reading of a pipe might wait for ever
+    }
     std::ifstream file{path, std::ios::binary};
     std::array<char, 8> magic{};
     return file.read(magic.data(), magic.size()) && magic == kMagic;

@@ -16,6 +16,9 @@ Result<std::string> read_bytes(const std::filesystem::path& path) {
     if (std::filesystem::is_directory(path, error)) {
         return fail(path.string(), "is a folder, not a file");
     }
+    if (!std::filesystem::is_regular_file(path, error)) {
+        return fail(path.string(), "is a pipe or a device, which may never end", "a file");
+    }
     std::ifstream file{path, std::ios::binary};
     std::string text{std::istreambuf_iterator<char>{file}, {}};
     if (!file.is_open() || file.bad()) {

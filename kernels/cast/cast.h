@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Change of element type; only between fp32 and bf16 has it implementations, what FP8 recipes add
-// is there to be predicted. For FP8 GEMMs the kernel also takes the maximum of the tensor (amax), and
-// cast_transpose writes a second, transposed copy for the backward pass.
+// Change of element type. It has implementations between fp32 and bf16 only; what FP8 recipes add
+// is there to be predicted: the maximum of the tensor (amax) for the scales of FP8 GEMMs, and a
+// second, transposed copy for the backward pass (cast_transpose).
 //   dims = {n} or {rows, columns}; dtype = from; variant = (dtype to) + 8 for cast_transpose.
 #pragma once
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <map>
+#include <tuple>
 
 #include "models/lowering.h"
 #include "models/segment_builder.h"
@@ -29,7 +30,13 @@ struct Uses {
 
 class RaceFinder {
 public:
-    RaceFinder(const Program& program, const Role& role) : p_(program), role_(role) {}
+    RaceFinder(const Program& program, const Role& role) : p_(program), role_(role) {
+        pieces_of_.resize(p_.tensors.size(), 1);
+        for (const Operand& operand : p_.operands) {
+            std::uint16_t& pieces = pieces_of_[index(operand.tensor)];
+            pieces = std::max(pieces, operand.pieces);
+        }
+    }
 
     // "a races with b", one a line.
     std::string run() {
@@ -64,20 +71,31 @@ private:
         }
         const Event here{stream, ++numbers_[stream]};
         for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-            check(slot, op, p_.operands[op.first_operand + i], start, here);
+            const Operand& operand = p_.operands[op.first_operand + i];
+            const std::uint16_t pieces = pieces_of_[index(operand.tensor)];
+            EXPECT_TRUE(operand.pieces == 1 || operand.pieces == pieces);
+            for (std::uint16_t piece = 0; piece < pieces; ++piece) {
+                if (operand.pieces == 1 || operand.piece == piece) {
+                    check(slot, op, operand, piece, start, here);
+                }
+            }
         }
         start[stream] = here.number;
         stream_ends_[stream] = start;
         ends_.back().push_back(start);
     }
 
-    void check(
-        const Slot& slot, const Op& op, const Operand& operand, const Clock& start, Event at) {
+    void check(const Slot& slot,
+               const Op& op,
+               const Operand& operand,
+               std::uint16_t piece,
+               const Clock& start,
+               Event at) {
         const Lifetime lifetime = p_.tensors[index(operand.tensor)].lifetime;
         const std::int64_t instance = lifetime == Lifetime::slot          ? std::ssize(ends_)
                                       : lifetime == Lifetime::micro_batch ? slot.micro_batch
                                                                           : -1;
-        auto& uses = uses_[{operand.tensor, instance}];
+        auto& uses = uses_[{operand.tensor, instance, piece}];
         const bool first = uses.writer.number == 0 && uses.readers.empty();
         const bool made_here = !p_.tensors[index(operand.tensor)].input &&
                                (lifetime == Lifetime::slot || lifetime == Lifetime::micro_batch);
@@ -114,7 +132,8 @@ private:
     std::array<Clock, kNumStreams> stream_ends_{};
     std::array<std::int64_t, kNumStreams> numbers_{};
     std::vector<std::vector<Clock>> ends_;  // by slot and op
-    std::map<std::pair<TensorId, std::int64_t>, Uses> uses_;
+    std::map<std::tuple<TensorId, std::int64_t, std::uint16_t>, Uses> uses_;
+    std::vector<std::uint16_t> pieces_of_;  // in which a tensor is used
     std::int64_t conflicts_ = 0;
     std::string races_;
 };

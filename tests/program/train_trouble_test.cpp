@@ -85,9 +85,9 @@ TEST_F(TrainTrouble, APortInUseIsAnErrorOfRankZero) {
 }
 
 TEST_F(TrainTrouble, ARankThatNeverArrivesEndsTheOthersAtTheirDeadline) {
-    const Ran ran = run(
-        "RANK=0 WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 20000)) "
-        "timeout 60 $orrery train s.yaml --set job.distributed_timeout='1 s'");
+    const Ran ran =
+        run("RANK=0 WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 20000)) "
+            "timeout 60 $orrery train s.yaml --set job.distributed_timeout='1 s'");
     EXPECT_EQ(ran.status, kUserError);
     EXPECT_NE(ran.err.find("4 ranks must start within 1000 ms"), std::string::npos) << ran.err;
 }
@@ -100,7 +100,7 @@ TEST_F(TrainTrouble, ARankThatDiesEndsTheOthers) {
             "children=$(pgrep -P $launcher)\n"
             "kill -9 $(echo $children | cut -d' ' -f3)\n"
             "status=0; wait $launcher || status=$?\n"
-            "for child in $children; do ! kill -0 $child 2>/dev/null; done\n"
+            "for child in $children; do if kill -0 $child 2>/dev/null; then exit 99; fi; done\n"
             "exit $status\n");
     EXPECT_EQ(launched.status, 128 + 9) << launched.err;
     const Ran alone =
@@ -116,6 +116,64 @@ TEST_F(TrainTrouble, ARankThatDiesEndsTheOthers) {
             "  test $status -eq 2 -a -s err.$r || { echo rank $r ended by $status >&2; exit 1; }\n"
             "done\n");
     EXPECT_EQ(alone.status, 0) << alone.err;
+}
+
+// A rank that neither goes on nor dies holds up the others until their deadline, and no longer.
+TEST_F(TrainTrouble, ARankThatStandsStillEndsTheRunAtTheDeadline) {
+    const Ran ran = run(
+        "$orrery train s.yaml --nproc 4 --set job.distributed_timeout='2 s' >out & launcher=$!\n"
+        "until grep -q 'iteration  *2/' out; do sleep 0.1; kill -0 $launcher; done\n"
+        "children=$(pgrep -P $launcher)\n"
+        "kill -STOP $(echo $children | cut -d' ' -f3)\n"
+        "status=0; wait $launcher || status=$?\n"
+        "for child in $children; do if kill -0 $child 2>/dev/null; then exit 99; fi; done\n"
+        "exit $status\n");
+    EXPECT_EQ(ran.status, kUserError) << ran.err;
+    EXPECT_NE(ran.err.find("slower than the deadline of 2000 ms"), std::string::npos) << ran.err;
+    const Ran resumed =
+        run("$orrery train s.yaml --nproc 4 --resume --set job.steps=$(( $(tail -c 7 "
+            "run/latest | sed 's/^0*//') + 1 ))");
+    EXPECT_EQ(resumed.status, 0) << resumed.err;
+}
+
+// A checkpoint of another model, a damaged one, one of which a rank's file is gone: one error, and
+// nothing of the checkpoint is touched.
+TEST_F(TrainTrouble, ACheckpointThatDoesNotFitIsOneError) {
+    const Ran good = run("$orrery train s.yaml --nproc 4 --set job.steps=1");
+    ASSERT_EQ(good.status, 0) << good.err;
+    const std::string file = "run/step-000001/rank-00002.safetensors";
+    const struct {
+        std::string change;
+        std::string options;
+        std::string message;
+    } cases[] = {
+        {"true", "--set model.hidden_size=64", "model.hidden_size is 32 there and 64 here"},
+        {"truncate -s 3000 " + file, "", file},
+        {"printf x | dd of=" + file + " bs=1 seek=9000 conv=notrunc 2>/dev/null", "", "damaged"},
+        {"rm " + file, "", file},
+    };
+    for (const auto& c : cases) {
+        const Ran ran = run("status=0; cp -r run keep; " + c.change +
+                            "; $orrery train s.yaml --nproc 4 --resume --set job.steps=2 " +
+                            c.options + " || status=$?; rm -rf run; mv keep run; exit $status");
+        EXPECT_EQ(ran.status, kUserError) << c.change;
+        EXPECT_EQ(lines(ran.err), 1) << ran.err;
+        EXPECT_NE(ran.err.find(c.message), std::string::npos) << ran.err;
+    }
+    EXPECT_EQ(run("$orrery train s.yaml --nproc 4 --resume --set job.steps=2").status, 0);
+}
+
+TEST_F(TrainTrouble, ADatasetThatIsNoneIsOneErrorInItsPlace) {
+    const Ran made =
+        run("$orrery tokenize text -o tokens && head -c 100 tokens >cut && mkfifo pipe");
+    ASSERT_EQ(made.status, 0) << made.err;
+    for (const char* dataset : {"nothing", "cut", "pipe", "."}) {
+        const Ran ran =
+            run(std::string{"$orrery train s.yaml --nproc 4 --set job.dataset="} + dataset);
+        EXPECT_EQ(ran.status, kUserError) << dataset;
+        EXPECT_EQ(lines(ran.err), 1) << ran.err;
+        EXPECT_TRUE(ran.err.starts_with("--set job.dataset: error: ")) << ran.err;
+    }
 }
 
 TEST_F(TrainTrouble, AFullDiskIsOneErrorAndLeavesTheLastCheckpoint) {

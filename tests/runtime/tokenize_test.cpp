@@ -2,6 +2,7 @@
 #include "runtime/tokenize.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -34,6 +35,20 @@ TEST(Tokenize, TextsFollowEachOtherAndTokenFilesStandAlone) {
     EXPECT_FALSE(load_tokens({folder / "nothing"}));
     EXPECT_FALSE(load_tokens({folder}));
     std::filesystem::remove_all(folder);
+}
+
+// Neither waits for a writer of a pipe nor reads for ever.
+TEST(Tokenize, PipesAndDevicesAreNoFiles) {
+    const auto pipe =
+        std::filesystem::temp_directory_path() / ("orrery-pipe-" + std::to_string(::getpid()));
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    for (const std::filesystem::path& path : {pipe, std::filesystem::path{"/dev/zero"}}) {
+        const Result<Tokens> tokens = load_tokens({path});
+        ASSERT_FALSE(tokens);
+        EXPECT_EQ(tokens.error().where, path.string());
+        EXPECT_FALSE(load_tokens({path, path}));
+    }
+    std::filesystem::remove(pipe);
 }
 
 }  // namespace

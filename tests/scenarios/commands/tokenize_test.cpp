@@ -5,42 +5,10 @@
 
 #include "runtime/token_file.h"
 #include "runtime/tokenizer.h"
-#include "scenarios/commands/exit_status.h"
-#include "scenarios/commands/train.h"
-#include "tests/scenarios/commands/command_run.h"
-#include "tests/scenarios/test_folder.h"
+#include "tests/scenarios/commands/train_run.h"
 
 namespace orrery {
 namespace {
-
-constexpr const char* kScenario =
-    "cluster: {nodes: 1, node: cpu-core}\n"
-    "model: {num_layers: 1, hidden_size: 16, num_attention_heads: 2, seq_length: 16,\n"
-    "        vocab_size: 256}\n"
-    "plan: {micro_batch_size: 2, global_batch_size: 4, precision: fp32}\n"
-    "job: {steps: 4, dataset: text.txt, log_interval: 2, validation_share: 0.2}\n";
-
-std::string text() {
-    std::string words;
-    for (int i = 0; i < 40; ++i) {
-        words += "to be or not to be; ";
-    }
-    return words;
-}
-
-CommandRun train(const TestFolder& folder,
-                 const std::string& scenario,
-                 const std::vector<std::string>& overrides = {}) {
-    TrainArguments arguments;
-    arguments.file = folder.write("s.yaml", scenario);
-    arguments.overrides = overrides;
-    return run_command([&] { return train_command(arguments); });
-}
-
-void expect_error(const CommandRun& run, const std::string& message) {
-    EXPECT_EQ(run.status, kExitUserError);
-    EXPECT_NE(run.err.find(message), std::string::npos) << run.err;
-}
 
 TEST(TokenizeCommand, MakesADatasetOfTexts) {
     const TestFolder folder;
