@@ -61,7 +61,7 @@ private:
                     .reads = {},
                     .writes = {},
                     .accumulates = {}};
-        (send ? spec.reads : spec.writes) = value.pieces;
+        (send ? spec.reads : spec.writes) = {value.tensor};
         out_.message = Bytes{local_elements(value.shape, layouts_.pipeline, layouts_.mesh) *
                              size_bytes(value.dtype)};
         b.send_recv({.parts = {{.is_send = send,
