@@ -54,12 +54,12 @@ struct Op {
     OpKind kind = OpKind::kernel;
     StreamId stream{};
     Cause cause = Cause::memory_bound_kernels;
-    std::uint8_t launches = 1;       // host launches (an unfused op may take several kernels)
-    std::uint32_t payload = 0;       // index into Program::kernels, collectives, send_recvs …
-    std::uint32_t name = 0;          // index into Program::names
-    std::uint32_t first_wait = 0;    // Program::waits: positions of earlier ops in this segment
+    std::uint8_t launches = 1;     // host launches (an unfused op may take several kernels)
+    std::uint32_t payload = 0;     // index into Program::kernels, collectives, send_recvs …
+    std::uint32_t name = 0;        // index into Program::names
+    std::uint32_t first_wait = 0;  // Program::waits: positions of earlier ops in this segment
     std::uint32_t num_waits = 0;
-    std::uint32_t first_operand = 0; // Program::operands
+    std::uint32_t first_operand = 0;  // Program::operands
     std::uint32_t num_operands = 0;
 };
 
@@ -105,8 +105,14 @@ struct CopyCall {
     MemoryTier to = MemoryTier::dram;
     Bytes bytes;
 };
+enum class HostWorkKind : std::uint8_t {
+    given,    // takes its duration
+    restart,  // the host waited for the device and begins to launch again: the duration is the
+              // device's business (scenarios/step_efficiency.h), the real executor passes over it
+};
 struct HostWork {
     Time duration;
+    HostWorkKind kind = HostWorkKind::given;
 };
 
 enum class TensorKind : std::uint8_t {
@@ -121,10 +127,10 @@ inline constexpr std::size_t kNumTensorKinds = 6;
 std::string_view name(TensorKind kind);
 
 enum class Lifetime : std::uint8_t {
-    slot,        // lives inside one slot
-    micro_batch, // from the slot that writes it to the last slot of that (chunk, micro-batch)
-    step,        // from its first write to its last use in the step
-    persistent,  // lives across steps
+    slot,         // lives inside one slot
+    micro_batch,  // from the slot that writes it to the last slot of that (chunk, micro-batch)
+    step,         // from its first write to its last use in the step
+    persistent,   // lives across steps
 };
 
 // A mesh axis holds a tensor sharded along a tensor dimension, replicated, or as partial sums.
@@ -156,8 +162,8 @@ struct Tensor {
     // on another: a piece has its part of each of so many equal blocks of the rank's sequence. What
     // is gathered in pieces has a block from each rank.
     std::int64_t sequence_blocks = 1;
-    Bytes bytes;                        // of one rank's part
-    std::uint32_t buffer = 0;           // tensors that share a buffer alias each other
+    Bytes bytes;               // of one rank's part
+    std::uint32_t buffer = 0;  // tensors that share a buffer alias each other
     Bytes offset;
     bool input = false;  // written from outside before the step: data, device scalars
     // The random numbers that belong to it (a dropout mask): kernels/random.h's purpose and stream,
@@ -178,7 +184,7 @@ enum class Pass : std::uint8_t {
     send,
     backward_input,
     backward_weight,
-    backward,        // both
+    backward,  // both
     gradient_sync,
     parameter_sync,
     optimizer,
@@ -187,10 +193,10 @@ std::string_view name(Pass pass);
 
 // A wait of an op of this slot on an op of an earlier slot of the same role.
 struct SlotWait {
-    std::uint32_t op = 0;          // position in this slot's segment
-    std::uint32_t slot = 0;        // index in the role's slots
-    std::uint32_t slot_op = 0;     // position in that slot's segment
-    bool carried = false;          // true: that slot of the last step
+    std::uint32_t op = 0;       // position in this slot's segment
+    std::uint32_t slot = 0;     // index in the role's slots
+    std::uint32_t slot_op = 0;  // position in that slot's segment
+    bool carried = false;       // true: that slot of the last step
 };
 
 struct Slot {
@@ -225,11 +231,13 @@ struct Program {
     std::vector<std::string> stream_names;  // by StreamId
 
     std::uint32_t num_ranks() const { return mesh.num_ranks(); }
-    RoleId role_of(RankId rank) const {
-        return to_id<RoleId>(mesh.coordinate(rank, role_axis));
-    }
+    RoleId role_of(RankId rank) const { return to_id<RoleId>(mesh.coordinate(rank, role_axis)); }
     const Segment& segment_of(const Slot& slot) const { return segments[index(slot.segment)]; }
 };
+
+inline bool is_restart(const Program& program, const Op& op) {
+    return op.kind == OpKind::host && program.host_works[op.payload].kind == HostWorkKind::restart;
+}
 
 // Ops of one step over all ranks.
 std::int64_t num_ops(const Program& program);

@@ -122,7 +122,8 @@ KernelCall rebuild_layer(const KernelCall& key) {
         case KernelKind::embedding_backward:
             return embedding_backward(d[0], d[1], d[2], dtype);
         case KernelKind::cross_entropy_forward:
-            return cross_entropy_forward(d[0], d[1], dtype, flag);
+            return key.variant == 2 ? loss_metric(d[0], d[1], dtype)
+                                    : cross_entropy_forward(d[0], d[1], dtype, flag);
         default:
             return cross_entropy_backward(d[0], d[1], dtype, flag);
     }

@@ -265,6 +265,13 @@ void ChunkLowering::loss(BlockBuilder& b) {
              {},
              {tables_.scalars()},
              {mean_loss()});
+    for (std::int64_t i = 0; i < plan_.loss_metrics; ++i) {
+        b.kernel("loss metric",
+                 loss_metric(tokens, vocab, head_.logits.dtype),
+                 kElementwise,
+                 {&head_.logits, &head_.labels},
+                 {});
+    }
 }
 
 Value ChunkLowering::head_backward(BlockBuilder& b, Deferred* deferred) {
@@ -359,15 +366,18 @@ void ChunkLowering::backward() {
     const auto next_unit = [&] {
         --unit;
         const bool first = unit + 1 == all.size();
-        if (plan_.overlap_param_gather) {
+        if (plan_.overlap_param_gather && !plan_.prefetch_behind_backward) {
             weights.gather(unit > 0 ? all[unit - 1] : std::vector<Parameter*>{});
-        } else if (!first) {
+        } else if (!plan_.overlap_param_gather && !first) {
             weights.gather(all[unit]);
         }
     };
     const auto deferred = [&] { return chunk_.splits_backward ? &later[unit] : nullptr; };
     const auto end_unit = [&] {
         weights.used();
+        if (plan_.overlap_param_gather && plan_.prefetch_behind_backward && unit > 0) {
+            weights.gather(all[unit - 1]);
+        }
         scatter_gradients(b, without(all[unit], later[unit]));
     };
     Value d;

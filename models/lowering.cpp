@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
 
 #include "engine/check.h"
 #include "models/chunk_lowering.h"
@@ -59,8 +61,11 @@ private:
     std::uint32_t add_slot(SegmentId segment, Pass pass, std::int32_t chunk, std::int32_t batch);
     void wait_for(std::uint32_t slot, std::uint32_t earlier_slot);
     void add_receive(const WorkItem& item);
+    void add_restart();
     void add_compute(const WorkItem& item);
     void add_send(const WorkItem& item);
+    bool shares_exchange(const WorkItem& item, const WorkItem& next) const;
+    void add_turn(std::span<const WorkItem> turn);
     void add_work();
     void add_step_end();
 
@@ -73,8 +78,9 @@ private:
     std::vector<std::unique_ptr<Chunk>> chunks_;
     std::vector<SyncSegments> syncs_;
     std::vector<ChunkMessages> messages_;
-    std::vector<std::uint32_t> compute_slots_;   // so far, in order
-    std::vector<std::uint32_t> unwaited_sends_;  // blocking sends that the next compute waits for
+    std::vector<std::uint32_t> compute_slots_;  // so far, in order
+    std::vector<std::uint32_t> exchange_;       // messages that the next turn waits for
+    std::optional<SegmentId> restart_;
 };
 
 void StageLowering::lower_chunks(const std::vector<std::int64_t>& split) {
@@ -199,6 +205,35 @@ void StageLowering::add_receive(const WorkItem& item) {
     if (compute_slots_.size() >= back) {
         wait_for(slot, compute_slots_[compute_slots_.size() - back]);
     }
+    if (!plan_.overlap_p2p) {
+        exchange_.push_back(slot);
+    }
+}
+
+// Without overlap the host waits until the device is idle after every exchange (Megatron-LM,
+// p2p_communication.py: torch.cuda.synchronize() behind batch_isend_irecv): whatever it has to do
+// before the first kernel of the next turn is then exposed.
+void StageLowering::add_restart() {
+    if (exchange_.empty()) {
+        return;
+    }
+    if (!restart_) {
+        SegmentBuilder b{tables_, fmt::format("stage {} restart", stage_)};
+        b.host({.duration = Time{}, .kind = HostWorkKind::restart},
+               {.name = "restart after exchange",
+                .stream = kComputeStream,
+                .cause = Cause::host,
+                .reads = {},
+                .writes = {},
+                .accumulates = {},
+                .launches = 0});
+        restart_ = b.finish();
+    }
+    const std::uint32_t slot = add_slot(*restart_, Pass::receive, -1, -1);
+    for (const std::uint32_t message : exchange_) {
+        wait_for(slot, message);
+    }
+    exchange_.clear();
 }
 
 void StageLowering::add_compute(const WorkItem& item) {
@@ -210,10 +245,6 @@ void StageLowering::add_compute(const WorkItem& item) {
         return;  // a stage without layers has no weight gradients to make later
     }
     const std::uint32_t slot = add_slot(segment, item.pass, item.chunk, item.micro_batch);
-    for (const std::uint32_t send : unwaited_sends_) {
-        wait_for(slot, send);
-    }
-    unwaited_sends_.clear();
     compute_slots_.push_back(slot);
 }
 
@@ -231,8 +262,34 @@ void StageLowering::add_send(const WorkItem& item) {
     // What goes round to the other end of the pipeline may have to lie there for many turns (all
     // micro-batches of a chunk in a breadth-first order): the sender goes on meanwhile.
     const bool wraps = stage_ == (item.pass == Pass::forward ? stages() - 1 : 0);
-    if (!plan_.overlap_p2p && !wraps) {
-        unwaited_sends_.push_back(slot);
+    if (!plan_.overlap_p2p) {
+        wait_for(slot, compute_slots_.back());
+        if (!wraps) {
+            exchange_.push_back(slot);
+        }
+    }
+}
+
+// Between the warm-up and the last passes, Megatron-LM's interleaved schedule exchanges once for a
+// forward and the backward pass behind it, in both directions together. It wants p | m, and has no
+// such pairs if m = p.
+bool StageLowering::shares_exchange(const WorkItem& item, const WorkItem& next) const {
+    return !plan_.overlap_p2p && plan_.schedule == ScheduleKind::interleaved_1f1b &&
+           layouts_.chunks > 1 && plan_.num_micro_batches() > stages() &&
+           plan_.num_micro_batches() % stages() == 0 && item.pass == Pass::forward &&
+           next.pass == Pass::backward;
+}
+
+void StageLowering::add_turn(std::span<const WorkItem> turn) {
+    for (const WorkItem& item : turn) {
+        add_receive(item);
+    }
+    add_restart();
+    for (const WorkItem& item : turn) {
+        add_compute(item);
+    }
+    for (const WorkItem& item : turn) {
+        add_send(item);
     }
 }
 
@@ -247,10 +304,12 @@ void StageLowering::add_work() {
     for (const WorkItem& item : order) {
         left[item.chunk] += item.pass == Pass::forward ? 0 : 1;
     }
-    for (const WorkItem& item : order) {
-        add_receive(item);
-        add_compute(item);
-        add_send(item);
+    for (std::size_t i = 0; i < order.size();) {
+        const bool pair = i + 1 < order.size() && shares_exchange(order[i], order[i + 1]);
+        const std::size_t count = pair ? 2 : 1;
+        add_turn({&order[i], count});
+        i += count;
+        const WorkItem& item = order[i - 1];
         const SyncSegments& sync = syncs_[static_cast<std::size_t>(item.chunk)];
         if (item.pass != Pass::forward && --left[item.chunk] == 0 && plan_.overlap_grad_reduce &&
             sync.has_gradient_sync) {

@@ -62,9 +62,13 @@ struct ParallelPlan {
     bool fused_norm = true;          // norm kernels fused (residual + norm, bias + dropout + add)
     bool fused_activation = true;    // bias + activation in one kernel or GEMM epilogue
     bool fused_cross_entropy = true; // logits turned into their gradient in place
+    std::int64_t loss_metrics = 0;   // losses that are computed again, for reports, unfused
     bool cuda_graphs = false;
     bool compiled = false;           // elementwise chains fused by a compiler (torch.compile, XLA)
     bool embedding_and_loss_as_layers = false;  // two extra layer slots in the pipeline split
+    // ZeRO 3: gather the next unit behind a unit's backward pass, not beside it (PyTorch FSDP's
+    // BACKWARD_POST): less memory, nothing hides the gather.
+    bool prefetch_behind_backward = false;
     std::int64_t ddp_bucket_size = 0;           // elements; 0: Megatron's default
     // Layers of each (chunk, stage) if not the even split, chunk-major; empty: even.
     std::vector<std::int64_t> pipeline_layout{};

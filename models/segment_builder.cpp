@@ -60,6 +60,17 @@ std::uint32_t ProgramTables::send_recv(const SendRecvCall& call) {
     return static_cast<std::uint32_t>(found - program_.send_recvs.begin());
 }
 
+std::uint32_t ProgramTables::host_work(const HostWork& work) {
+    const auto found = std::ranges::find_if(program_.host_works, [&](const HostWork& known) {
+        return known.duration == work.duration && known.kind == work.kind;
+    });
+    if (found == program_.host_works.end()) {
+        program_.host_works.push_back(work);
+        return static_cast<std::uint32_t>(program_.host_works.size() - 1);
+    }
+    return static_cast<std::uint32_t>(found - program_.host_works.begin());
+}
+
 GroupId ProgramTables::group(std::uint32_t axes) {
     for (std::size_t i = 0; i < program_.groups.size(); ++i) {
         if (program_.groups[i].axes == axes && program_.groups[i].subset.empty()) {
@@ -132,6 +143,10 @@ std::uint32_t SegmentBuilder::collective(const CollectiveCall& call, const OpSpe
 
 std::uint32_t SegmentBuilder::send_recv(const SendRecvCall& call, const OpSpec& spec) {
     return append(OpKind::send_recv, tables_.send_recv(call), spec);
+}
+
+std::uint32_t SegmentBuilder::host(const HostWork& work, const OpSpec& spec) {
+    return append(OpKind::host, tables_.host_work(work), spec);
 }
 
 void SegmentBuilder::next_waits_for(std::uint32_t op) {

@@ -38,6 +38,7 @@ public:
     std::uint32_t kernel(const KernelCall& call);
     std::uint32_t collective(const CollectiveCall& call);
     std::uint32_t send_recv(const SendRecvCall& call);
+    std::uint32_t host_work(const HostWork& work);
     // The group that spans these mesh axes.
     GroupId group(std::uint32_t axes);
     // The group over `axis` that only these coordinates of it take part in.
@@ -80,6 +81,7 @@ public:
     std::uint32_t kernel(const KernelCall& call, const OpSpec& spec);
     std::uint32_t collective(const CollectiveCall& call, const OpSpec& spec);
     std::uint32_t send_recv(const SendRecvCall& call, const OpSpec& spec);
+    std::uint32_t host(const HostWork& work, const OpSpec& spec);
 
     // The next op appended also waits for this one (a resource, not a datum).
     void next_waits_for(std::uint32_t op);

@@ -87,6 +87,10 @@ struct ClusterSpec {
     std::uint32_t num_nodes = 1;
     NodeSpec node{};
     FabricSpec fabric{};
+    // Servers that compute slower than the others, as an operator knows them: the share of all, and
+    // how much longer a kernel takes there.
+    double slow_node_share = 0;
+    double slow_node_slowdown = 0;
     // Where rank r runs: GPU gpu_of_rank[r] % gpus_per_node of node gpu_of_rank[r] / gpus_per_node.
     // Distinct, and may leave spare GPUs out. Empty: rank r runs on GPU r.
     std::vector<std::uint32_t> gpu_of_rank{};

@@ -211,6 +211,10 @@ private:
 }  // namespace
 
 bool takes_part(const Program& program, const Slot& slot, Walk walk) {
+    const std::vector<Op>& ops = program.segment_of(slot).ops;
+    if (ops.size() == 1 && is_restart(program, ops.front())) {
+        return false;  // this host restarts by itself
+    }
     switch (walk) {
         case Walk::step:
             return true;

@@ -107,6 +107,9 @@ Result<void> RankProgram::check_ops(const WhyNot& why_not) const {
             continue;
         }
         for (const Op& op : program_.segment_of(slot).ops) {
+            if (is_restart(program_, op)) {
+                continue;
+            }
             if (std::string why = why_not(op); !why.empty()) {
                 return fail(program_.segment_of(slot).name + ", " + program_.names[op.name],
                             std::move(why));

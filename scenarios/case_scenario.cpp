@@ -193,6 +193,12 @@ void set_plan(const PublishedCase& row,
     plan.async_tensor_model_parallel_allreduce = row.stack != "megatron-lm-v2";
     plan.fused_activation = both || has(words, "fused_gelu") ||
                             (!unfused && !starts(row, "llm.c") && !starts(row, "megascale"));
+    // Megatron-LM's loss works on fp32 logits kernel by kernel unless --cross-entropy-loss-fusion.
+    plan.fused_cross_entropy = !starts(row, "megatron-lm") && !starts(row, "megatron-core");
+    // Composer recomputes MPT's two training metrics (cross entropy, perplexity) for each
+    // micro-batch, and prefetches weights behind the backward pass of a unit.
+    plan.loss_metrics = starts(row, "llm-foundry") ? 2 : 0;
+    plan.prefetch_behind_backward = starts(row, "llm-foundry");
     plan.cuda_graphs = has(words, "cuda_graphs");
     plan.compiled = has(words, "torch_compile") || has(words, "xla");
     plan.embedding_and_loss_as_layers = has(words, "embedding_and_loss_as_layers");
@@ -296,6 +302,12 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
         return unexpected<Error>(fabric.error());
     }
     cluster.fabric = *fabric;
+    if (has(split(row.fabric, '-'), "clos3") && fabric->name == "megascale-clos") {
+        // Jiang et al., section 6.3 and 5: 0.5 % of that cluster's machines took 10 % longer for
+        // the same forward computation.
+        cluster.slow_node_share = 0.005;
+        cluster.slow_node_slowdown = 0.1;
+    }
     return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -197,6 +198,25 @@ PublishedCase read_row(const CsvRow& csv, Errors& errors) {
 
 }  // namespace
 
+namespace {
+
+// The column is optional: a user's own table has nothing to assume.
+void read_assumed(const std::filesystem::path& file, std::vector<PublishedCase>& rows) {
+    const auto table = read_csv(file.string(), {"assumed"}, true);
+    for (std::size_t i = 0; table && i < table->size(); ++i) {
+        std::string_view text = (*table)[i].fields[0];
+        while (!text.empty()) {
+            const std::size_t end = std::min(text.find(';'), text.size());
+            if (end > 0) {
+                rows[i].assumed.emplace_back(text.substr(0, end));
+            }
+            text.remove_prefix(std::min(end + 1, text.size()));
+        }
+    }
+}
+
+}  // namespace
+
 ResultOrErrors<std::vector<PublishedCase>> read_published_cases(const std::filesystem::path& file) {
     std::error_code ignored;
     if (std::filesystem::is_directory(file, ignored)) {
@@ -218,6 +238,7 @@ ResultOrErrors<std::vector<PublishedCase>> read_published_cases(const std::files
     if (rows.empty()) {
         return unexpected<Errors>(Errors{{file.string(), "the table has no rows", {}}});
     }
+    read_assumed(file, rows);
     return rows;
 }
 

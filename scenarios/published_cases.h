@@ -30,6 +30,7 @@ struct PublishedCase {
     ParallelPlan plan;
     bool flash_attention = false;
     double measured_s = 0;
+    std::vector<std::string> assumed;  // columns that the source does not state, if the table says
     std::string where;  // "training.csv:12"
 };
 

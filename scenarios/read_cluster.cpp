@@ -228,6 +228,8 @@ void read_cluster(DocumentNode& section,
         cluster.fabric.kind = FabricKind::single_switch;
         cluster.fabric.nic_bandwidth = Bandwidth::bits_per_second(100'000'000'000);
     }
+    reader.real("slow_node_share", cluster.slow_node_share, 0, 1);
+    reader.real("slow_node_slowdown", cluster.slow_node_slowdown, 0, 10);
     NodePlacement placement = NodePlacement::packed;
     reader.choice("placement", placement, kPlacements);
     reader.finish();

@@ -67,6 +67,7 @@ void read_stack(MapReader& reader, ParallelPlan& plan) {
     reader.boolean("fused_norm", plan.fused_norm);
     reader.boolean("fused_activation", plan.fused_activation);
     reader.boolean("fused_cross_entropy", plan.fused_cross_entropy);
+    reader.integer("loss_metrics", plan.loss_metrics, {0, 100});
     reader.boolean("cuda_graphs", plan.cuda_graphs);
     reader.boolean("compiled", plan.compiled);
 }
@@ -96,6 +97,7 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
     read_stack(reader, plan);
     reader.boolean("overlap_grad_reduce", plan.overlap_grad_reduce);
     reader.boolean("overlap_param_gather", plan.overlap_param_gather);
+    reader.boolean("prefetch_behind_backward", plan.prefetch_behind_backward);
     reader.boolean("tp_comm_overlap", plan.tp_comm_overlap);
     reader.boolean("async_tensor_model_parallel_allreduce",
                    plan.async_tensor_model_parallel_allreduce);

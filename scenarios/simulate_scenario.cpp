@@ -6,22 +6,19 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <memory>
 
 #include "engine/simulated_executor.h"
-#include "kernels/cost_model.h"
 #include "models/flops.h"
 #include "models/lowering.h"
-#include "models/memory.h"
 #include "network/measured_network.h"
 #include "network/nccl_network.h"
-#include "scenarios/catalogue.h"
-#include "scenarios/kernel_timings.h"
 #include "scenarios/measured_costs.h"
 #include "scenarios/network_rates.h"
 #include "scenarios/program_order.h"
+#include "scenarios/program_summary.h"
 #include "scenarios/report/perfetto_trace.h"
+#include "scenarios/step_costs.h"
 #include "scenarios/step_faults.h"
 #include "scenarios/step_waits.h"
 #include "scenarios/waterfall.h"
@@ -30,8 +27,6 @@
 namespace orrery {
 namespace {
 
-// cuBLAS takes this much on Hopper and recommends it (cuBLAS documentation, cublasSetWorkspace).
-constexpr Bytes kLibraryWorkspace{32 << 20};
 // Relative standard deviation of an uncalibrated collective's time: the published tables' median
 // error against the model (tests/network/collectives_published_test.cpp prints it).
 constexpr double kCommunicationSigma = 0.15;
@@ -49,7 +44,6 @@ private:
     void run_in_program_order();
     void use_measured_network(Time per_op);
     SimulationOutcome execute(std::vector<RankId> traced);
-    std::vector<RankId> role_representatives() const;
     bool traced() const { return !options_.trace_file.empty() || options_.timeline != nullptr; }
     std::vector<RankId> traced_ranks() const;
     Result<void> write_trace(const SimulationResult& first);
@@ -57,8 +51,6 @@ private:
     void describe(Answer& answer) const;
     void speed(const SimulationResult& result, Answer& answer) const;
     void explain(const SimulationResult& result, Answer& answer) const;
-    void collectives(Answer& answer) const;
-    void memory(Answer& answer) const;
     double uncertainty(const SimulationResult& result) const;
     Result<void> compare_with_healthy(Answer& answer) const;
 
@@ -75,6 +67,7 @@ private:
     Time host_per_op_;  // that kernels and communication hold, where the host goes between ops
     Time host_step_;    // at the end of every step
     std::vector<FaultEvent> faults_;
+    double step_residual_ = 0;
     double noise_ = 1;  // kernel times on the slowest device / on the mean one
 };
 
@@ -103,25 +96,21 @@ Result<void> ScenarioRun::prepare() {
                            .num_sms = scenario_.device.num_sms,
                            .contention = contention});
     network_ = nccl_.get();
-    const auto table =
-        read_efficiency_table((default_catalogue() / "kernel_efficiency.csv").string());
-    if (!table) {
-        return tl::unexpected(table.error().front());
-    }
-    const auto step_table =
-        read_efficiency_table((default_catalogue() / "step_efficiency.csv").string());
-    if (!step_table) {
-        return tl::unexpected(step_table.error().front());
-    }
     if (const Result<void> known = measure(); !known) {
         return known;
     }
-    const CostModel cost{scenario_.device, *table, measured_.kernels};
-    const EfficiencyTable none;
-    const StepEfficiency step{options_.step_factors ? *step_table : none, scenario_.device};
-    noise_ = options_.without == Cause::noise ? 1.0 : step.slowest_of(program_.num_ranks());
-    timings_ = time_kernels(program_, cost, step, scenario_.device, noise_);
-    kernels_ = summarise_kernels(program_, timings_);
+    Result<StepCosts> costs =
+        step_costs(program_,
+                   scenario_,
+                   measured_.kernels,
+                   {.step_table = options_.step_table, .without = options_.without});
+    if (!costs) {
+        return tl::unexpected(costs.error());
+    }
+    timings_ = std::move(costs->timings);
+    kernels_ = costs->kernels;
+    step_residual_ = costs->residual;
+    noise_ = costs->noise;
     launch_cost_ = scenario_.plan.cuda_graphs ? scenario_.device.graph_launch_cost
                                               : scenario_.device.launch_cost;
     if (runs_in_program_order(scenario_.device)) {
@@ -209,18 +198,9 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     return simulate(input, *rates);
 }
 
-std::vector<RankId> ScenarioRun::role_representatives() const {
-    std::vector<RankId> ranks;
-    const std::uint32_t stride = program_.mesh.stride(program_.role_axis);
-    for (std::size_t role = 0; role < program_.roles.size(); ++role) {
-        ranks.push_back(to_id<RankId>(role * stride));
-    }
-    return ranks;
-}
-
 std::vector<RankId> ScenarioRun::traced_ranks() const {
     if (!options_.inspect) {
-        return traced() ? role_representatives() : std::vector<RankId>{};
+        return traced() ? role_representatives(program_) : std::vector<RankId>{};
     }
     std::vector<RankId> ranks;
     for (std::uint32_t rank = 0; rank < program_.num_ranks(); ++rank) {
@@ -233,7 +213,7 @@ Result<void> ScenarioRun::write_trace(const SimulationResult& first) {
     if (!traced()) {
         return {};
     }
-    std::vector<RankId> ranks = role_representatives();
+    std::vector<RankId> ranks = role_representatives(program_);
     const auto& folds = first.fold_class_of_rank;
     const bool known = std::any_of(ranks.begin(), ranks.end(), [&](RankId r) {
         return r == first.slowest_rank ||
@@ -319,7 +299,12 @@ double ScenarioRun::uncertainty(const SimulationResult& result) const {
         communication += result.critical_path[c];
     }
     const double share = communication / result.iteration;
-    return std::hypot(kernels_.relative_sigma * (1 - share), kCommunicationSigma * share);
+    // Kernels that the curves predict: what steps of other families differ by (step.residual).
+    const double curves = kernels_.sources.roofline;
+    const double kernels = step_residual_ > 0 ? std::hypot(step_residual_ * curves,
+                                                           kernels_.relative_sigma * (1 - curves))
+                                              : kernels_.relative_sigma;
+    return std::hypot(kernels * (1 - share), kCommunicationSigma * share);
 }
 
 void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const {
@@ -357,74 +342,6 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
     answer.rate_solves = result.rate_solves;
 }
 
-void ScenarioRun::collectives(Answer& answer) const {
-    // Of the first rank of each role, merged by what is called.
-    std::map<std::uint32_t, std::pair<std::int64_t, RankId>> calls;  // count in a step, a member
-    const std::vector<RankId> ranks = role_representatives();
-    for (std::size_t role = 0; role < program_.roles.size(); ++role) {
-        std::map<std::uint32_t, std::int64_t> of_role;
-        for (const Slot& slot : program_.roles[role].slots) {
-            for (const Op& op : program_.segment_of(slot).ops) {
-                if (op.kind == OpKind::collective) {
-                    ++of_role[op.payload];
-                }
-            }
-        }
-        for (const auto& [call, count] : of_role) {
-            calls.emplace(call, std::pair{count, ranks[role]});
-        }
-    }
-    for (const auto& [id, use] : calls) {
-        const CollectiveCall& call = program_.collectives[id];
-        const Group& group = program_.groups[index(call.group)];
-        const std::vector<RankId> members = program_.mesh.members(group, use.second);
-        const TransferPlan plan = network_->plan_collective(call, members);
-        answer.collectives.push_back({.name = fmt::format("{} on {}", name(call.kind), group.name),
-                                      .bytes = call.bytes,
-                                      .ranks = static_cast<std::uint32_t>(members.size()),
-                                      .algorithm = plan.algorithm,
-                                      .protocol = plan.protocol,
-                                      .channels = plan.channels,
-                                      .count = use.first});
-    }
-    std::stable_sort(answer.collectives.begin(),
-                     answer.collectives.end(),
-                     [](const CollectiveUse& a, const CollectiveUse& b) {
-                         return a.bytes.count() * a.count > b.bytes.count() * b.count;
-                     });
-}
-
-void ScenarioRun::memory(Answer& answer) const {
-    RoleMemory worst;
-    for (std::size_t role = 0; role < program_.roles.size(); ++role) {
-        RoleMemory memory = role_memory(program_, to_id<RoleId>(role), kLibraryWorkspace);
-        if (memory.peak > worst.peak) {
-            worst = std::move(memory);
-        }
-    }
-    const Role& role = program_.roles[index(worst.role)];
-    const Slot& slot = role.slots[worst.slot];
-    MemoryUse& use = answer.memory;
-    use.of = worst.at_peak.of;
-    use.peak = worst.peak;
-    use.device = scenario_.device.memory;
-    use.fits = worst.peak <= scenario_.device.memory;
-    use.rank = role_representatives()[index(worst.role)];
-    use.role = role.name;
-    use.moment = program_.segment_of(slot).name;
-    if (slot.micro_batch >= 0) {
-        use.moment += fmt::format(", micro-batch {}", slot.micro_batch);
-    }
-    for (const LargeBuffer& buffer : worst.largest) {
-        std::string text = buffer.name;
-        if (buffer.copies > 1) {
-            text += fmt::format(" ({} copies)", buffer.copies);
-        }
-        use.largest.push_back(
-            {.name = std::move(text), .kind = buffer.kind, .bytes = buffer.bytes});
-    }
-}
-
 // What the same step takes without its faults.
 Result<void> ScenarioRun::compare_with_healthy(Answer& answer) const {
     answer.faults = fault_lines(faults_, scenario_);
@@ -449,7 +366,7 @@ Result<Answer> ScenarioRun::run() {
     }
     Answer answer;
     describe(answer);
-    memory(answer);
+    answer.memory = memory_use(program_, scenario_.device);
     if (options_.only_if_fits && !answer.memory.fits) {
         return answer;
     }
@@ -474,7 +391,7 @@ Result<Answer> ScenarioRun::run() {
     }
     speed(*result, answer);
     explain(*result, answer);
-    collectives(answer);
+    answer.collectives = collective_uses(program_, *network_);
     if (!faults_.empty()) {
         answer.rank_waits = rank_waits(program_, result->trace, watched);
         if (const Result<void> compared = compare_with_healthy(answer); !compared) {

@@ -9,6 +9,7 @@
 
 #include "engine/result.h"
 #include "engine/simulation.h"
+#include "kernels/efficiency_table.h"
 #include "scenarios/answer.h"
 #include "scenarios/report/timeline_bars.h"
 #include "scenarios/scenario.h"
@@ -17,10 +18,10 @@ namespace orrery {
 
 struct SimulationOptions {
     bool fold = true;
-    bool step_factors = true;          // of step_efficiency.h
-    std::string trace_file;            // Perfetto; empty: none
-    TimelineBars* timeline = nullptr;  // filled with the same ranks, if not null
-    std::string profile_file;          // measured times (kernels/profile.h); empty: none
+    std::optional<EfficiencyTable> step_table;  // of step_efficiency.h; nothing: the catalogue's
+    std::string trace_file;                     // Perfetto; empty: none
+    TimelineBars* timeline = nullptr;           // filled with the same ranks, if not null
+    std::string profile_file;                   // measured times (kernels/profile.h); empty: none
     // A plan that does not fit is not simulated: its answer has the memory and no iteration.
     bool only_if_fits = false;
     // Gets the result with every rank's ops, and what of the host's time each of them holds.

@@ -21,6 +21,8 @@ double normal_quantile(double p) {
     return (low + high) / 2;
 }
 
+constexpr std::int64_t kSmallHead = 64;
+
 bool is_attention(const KernelCall& call) {
     return call.kind == KernelKind::attention_forward ||
            call.kind == KernelKind::attention_backward;
@@ -36,13 +38,26 @@ double expected_maximum_of_normals(std::int64_t n) {
     return normal_quantile((count - 0.375) / (count + 0.25));
 }
 
+double slowest_server(double slow_share, double slowdown, std::int64_t num_servers) {
+    return 1 + slowdown * (1 - std::pow(1 - slow_share, static_cast<double>(num_servers)));
+}
+
 std::string_view StepEfficiency::factor_name(const KernelCall& call) {
     if (is_attention(call)) {
-        return attention_shape(call).generation == AttentionGeneration::flash_1
-                   ? "sustained.attention.flash_1"
-                   : "sustained.attention";
+        const AttentionShape shape = attention_shape(call);
+        if (shape.generation != AttentionGeneration::flash_1) {
+            return "sustained.attention";
+        }
+        return shape.head_dim <= kSmallHead ? "sustained.attention.flash_1.small_heads"
+                                            : "sustained.attention.flash_1";
     }
     return call.kind == KernelKind::gemm ? "sustained.gemm" : "sustained.memory";
+}
+
+std::string StepEfficiency::growth_name(std::string_view factor_name) {
+    return factor_name.starts_with("sustained.attention.flash_1")
+               ? "sustained.attention.flash_1.growth"
+               : std::string{factor_name} + ".growth";
 }
 
 double StepEfficiency::factor(const KernelCall& call) const {
@@ -51,8 +66,7 @@ double StepEfficiency::factor(const KernelCall& call) const {
     if (!is_attention(call)) {
         return factor;
     }
-    const double growth =
-        table_.value_or(std::string{name} + ".growth", device_.generation, "*", 0.0);
+    const double growth = table_.value_or(growth_name(name), device_.generation, "*", 0.0);
     const auto keys = static_cast<double>(attention_shape(call).seq_kv);
     return factor * std::pow(keys / kGrowthOrigin, -growth);
 }
@@ -60,6 +74,17 @@ double StepEfficiency::factor(const KernelCall& call) const {
 double StepEfficiency::slowest_of(std::int64_t num_devices) const {
     const double sigma = table_.value_or("noise.sigma", device_.generation, "*", 0.0);
     return 1 + sigma * expected_maximum_of_normals(num_devices);
+}
+
+double StepEfficiency::residual() const {
+    return table_.value_or("step.residual", device_.generation, "*", 0.0);
+}
+
+Time StepEfficiency::restart() const {
+    const bool on_host = device_.generation == "cpu";
+    return on_host ? Time{}
+                   : Time::seconds(
+                         table_.value_or("host.restart_us", device_.generation, "*", 0.0) * 1e-6);
 }
 
 }  // namespace orrery

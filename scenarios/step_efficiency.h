@@ -4,15 +4,20 @@
 // factors by device generation, in scenarios/catalogue/step_efficiency.csv (the format of
 // kernels/efficiency_table.h):
 //   sustained.gemm, sustained.attention, sustained.memory   time in a step / time alone; sustained.
-//       attention by kernel generation too: sustained.attention.flash_1
+//       attention by kernel generation too: sustained.attention.flash_1, and its small_heads (up to
+//       64, for which the curves know the CUDA kernel but not the Triton port)
 //   sustained.attention.flash_1.growth   g: the factor above holds at 2,048 keys and falls with
 //       (keys / 2048)^-g, as these kernels go on gaining where the curves of layers, which were
 //       measured up to 16k, are flat
 //   noise.sigma    relative standard deviation of a device's speed, over devices of one kind
+//   step.residual  relative standard deviation of what remains of a step's time
+//   host.restart_us  from the end of an exchange that the host waited for to the next kernel's
+//   start
 // Factors apply to what the efficiency curves predict; a profile is measured under the user's own
 // conditions and is left alone.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "kernels/device_spec.h"
@@ -28,11 +33,16 @@ public:
     double factor(const KernelCall& call) const;
     // The table's row that a kernel's factor is looked up under.
     static std::string_view factor_name(const KernelCall& call);
+    // The row of its growth with the keys, which heads of all sizes share.
+    static std::string growth_name(std::string_view factor_name);
     // Keys that the kernels' growth with the sequence is counted from.
     static constexpr double kGrowthOrigin = 2048;
     // 1 + sigma * E[max of n standard normals]: devices that wait for each other go at the pace of
     // the slowest (order statistics of a persistent speed per device).
     double slowest_of(std::int64_t num_devices) const;
+    double residual() const;
+    // Of HostWorkKind::restart. A CPU executes what it launches: none.
+    Time restart() const;
 
 private:
     const EfficiencyTable& table_;
@@ -42,5 +52,8 @@ private:
 // E[max] of n independent standard normals (Blom's approximation, Statistical Estimates and
 // Transformed Beta-Variables, 1958; within 5 %, and within 1 % for n >= 8).
 double expected_maximum_of_normals(std::int64_t n);
+
+// 1 + slowdown * P(at least one of n servers is slow): who waits for all waits for the slow one.
+double slowest_server(double slow_share, double slowdown, std::int64_t num_servers);
 
 }  // namespace orrery

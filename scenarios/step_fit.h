@@ -26,6 +26,7 @@ struct StepSample {
     std::map<std::pair<std::string, std::string>, double> kernels;
     double keys = 0;           // that attention goes over, the mean over its time; 0: none
     double bubble = 0;         // pipeline bubble and imbalance
+    double restarts = 0;       // of the host, that the step waits for
     double communication = 0;  // and everything else that factors don't stretch
 };
 
@@ -41,6 +42,10 @@ Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
 // The factors that fit the samples of all families but this one (of all, if empty).
 EfficiencyTable fit_factors(const std::vector<StepSample>& samples,
                             const std::string& without_family);
+
+// Relative standard deviation of the steps of a family that the factors were not fitted on: the
+// 90th percentile of the absolute log errors, families weighing the same, over that of a normal.
+double left_out_residual(const std::vector<StepSample>& samples);
 
 // The step time of a sample under a table of factors, in seconds.
 double predict_step(const StepSample& sample, const EfficiencyTable& table);

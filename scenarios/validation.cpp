@@ -105,12 +105,15 @@ void summarise_families(Validation& validation) {
     validation.families.clear();
     double predicted_sum = 0;
     double control_sum = 0;
+    validation.balanced_coverage = 0;
     for (const std::string& name : names) {
         std::vector<const ValidatedCase*> cases;
         std::vector<double> predicted;
         std::vector<double> control;
+        double within = 0;
         for (const ValidatedCase& row : validation.rows) {
             if (row.family == name) {
+                within += row.within() ? 1 : 0;
                 cases.push_back(&row);
                 predicted.push_back(std::abs(row.error()));
                 control.push_back(std::abs(row.control_error()));
@@ -119,13 +122,23 @@ void summarise_families(Validation& validation) {
         validation.families.push_back({.family = name,
                                        .predicted = summarise(std::move(predicted)),
                                        .control = summarise(std::move(control)),
-                                       .ratios = summarise_ratios(cases)});
+                                       .ratios = summarise_ratios(cases),
+                                       .coverage = within / static_cast<double>(cases.size())});
+        validation.balanced_coverage += validation.families.back().coverage;
         predicted_sum += validation.families.back().predicted.median;
         control_sum += validation.families.back().control.median;
     }
     const auto count = static_cast<double>(std::max<std::size_t>(1, names.size()));
     validation.balanced_error = predicted_sum / count;
     validation.control_balanced_error = control_sum / count;
+    validation.balanced_coverage /= count;
+    std::vector<double> widths;
+    validation.coverage = 0;
+    for (const ValidatedCase& row : validation.rows) {
+        widths.push_back(row.half_width());
+        validation.coverage += row.within() ? 1.0 / static_cast<double>(validation.rows.size()) : 0;
+    }
+    validation.median_half_width = summarise(std::move(widths)).median;
 }
 
 }  // namespace orrery

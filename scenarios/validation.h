@@ -5,10 +5,13 @@
 // family the error is that of the ratio of their times.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
 namespace orrery {
+
+inline constexpr double kQuantile95 = 1.6448536269514722;  // of the standard normal
 
 struct ValidatedCase {
     std::string name;
@@ -18,9 +21,16 @@ struct ValidatedCase {
     double control_s = 0;
     bool fits = true;   // in the memory that the device has
     double wall_s = 0;  // that the simulation took
+    double sigma = 0;   // relative standard deviation of the prediction
 
     double error() const { return predicted_s / measured_s - 1; }
     double control_error() const { return control_s / measured_s - 1; }
+    // The interval that holds 90 % of a log-normal: predicted_s divided and multiplied by
+    // 1 + half_width().
+    double half_width() const { return std::expm1(kQuantile95 * sigma); }
+    bool within() const {
+        return std::abs(std::log(predicted_s / measured_s)) <= kQuantile95 * sigma;
+    }
 };
 
 struct SkippedCase {
@@ -50,6 +60,7 @@ struct FamilySummary {
     ErrorSummary predicted;
     ErrorSummary control;
     RatioSummary ratios;
+    double coverage = 0;  // share of the cases that lie within their 90 % interval
 };
 
 struct Validation {
@@ -58,6 +69,9 @@ struct Validation {
     std::vector<FamilySummary> families;  // in the order of their first row
     double balanced_error = 0;            // mean of the families' medians
     double control_balanced_error = 0;
+    double coverage = 0;           // of all cases, every one weighing the same
+    double balanced_coverage = 0;  // mean of the families' shares
+    double median_half_width = 0;
 };
 
 ErrorSummary summarise(std::vector<double> errors);

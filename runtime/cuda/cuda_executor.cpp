@@ -155,6 +155,9 @@ Result<void> CudaExecutor::allocate() {
     for (std::uint32_t s = 0; s < role().slots.size(); ++s) {
         for (const Op& op : program().segment_of(role().slots[s]).ops) {
             StreamMemory& memory = memory_[index(op.stream)];
+            if (is_restart(program(), op)) {
+                continue;
+            }
             if (op.kind != OpKind::kernel) {
                 const NcclTransfer sizes =
                     nccl_transfer(program(), rank(), op, rank_.bind_transfer(s, op), nullptr);

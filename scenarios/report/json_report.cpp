@@ -291,6 +291,9 @@ std::string json_report(const Validation& validation) {
                         {"control_s", row.control_s},
                         {"error", row.error()},
                         {"control_error", row.control_error()},
+                        {"relative_sigma", row.sigma},
+                        {"half_width_90", row.half_width()},
+                        {"within_90", row.within()},
                         {"fits", row.fits},
                         {"wall_s", row.wall_s}});
     }
@@ -302,12 +305,16 @@ std::string json_report(const Validation& validation) {
     for (const FamilySummary& family : validation.families) {
         families[family.family] = {{"predicted", errors_json(family.predicted)},
                                    {"control", errors_json(family.control)},
-                                   {"ratios", ratio_json(family.ratios)}};
+                                   {"ratios", ratio_json(family.ratios)},
+                                   {"coverage_90", family.coverage}};
     }
     const bool any = !validation.rows.empty();
     const Json overall = {
         {"balanced_error", any ? Json(validation.balanced_error) : Json()},
         {"control_balanced_error", any ? Json(validation.control_balanced_error) : Json()},
+        {"coverage_90", any ? Json(validation.coverage) : Json()},
+        {"balanced_coverage_90", any ? Json(validation.balanced_coverage) : Json()},
+        {"median_half_width_90", any ? Json(validation.median_half_width) : Json()},
         {"families", validation.families.size()},
         {"cases", validation.rows.size()},
         {"skipped", validation.skipped.size()}};

@@ -10,17 +10,19 @@ namespace orrery {
 namespace {
 
 std::string cases_table(const Validation& validation) {
-    std::string text = fmt::format("{:<42}{:>12}{:>12}{:>9}{:>10}\n\n",
+    std::string text = fmt::format("{:<34}{:>11}{:>11}{:>9}{:>9}{:>10}\n\n",
                                    "case",
-                                   "measured s",
-                                   "predicted s",
+                                   "measured",
+                                   "predicted",
+                                   "90 %",
                                    "error",
                                    "control");
     for (const ValidatedCase& row : validation.rows) {
-        text += fmt::format("{:<42}{:>12.4g}{:>12.4g}{:>+8.1f}%{:>+9.1f}%{}\n",
-                            cut(row.name, 41),
+        text += fmt::format("{:<34}{:>11.4g}{:>11.4g}{:>8.1f}%{:>+8.1f}%{:>+9.1f}%{}\n",
+                            cut(row.name, 33),
                             row.measured_s,
                             row.predicted_s,
+                            row.half_width() * 100,
                             row.error() * 100,
                             row.control_error() * 100,
                             row.fits ? "" : "  does not fit");
@@ -78,12 +80,19 @@ std::string validation_report(const Validation& validation) {
                "\nBalanced error (mean of the families' medians): {:.1f} %; a constant MFU per "
                "GPU\n"
                "generation and precision: {:.1f} %. {} cases simulated, {} not expressible.\n"
-               "Columns: ratios = median error of the ratio of two cases' times, order = rank\n"
-               "correlation of predicted and measured times.\n",
+               "{:.0f} % of the cases lie within the 90 % interval of their prediction ({:.0f} % "
+               "balanced),\n"
+               "whose half width is {:.1f} % in the median.\n"
+               "Columns: 90 % = half width of that interval, ratios = median error of the ratio of "
+               "two\n"
+               "cases' times, order = rank correlation of predicted and measured times.\n",
                validation.balanced_error * 100,
                validation.control_balanced_error * 100,
                validation.rows.size(),
-               validation.skipped.size());
+               validation.skipped.size(),
+               validation.coverage * 100,
+               validation.balanced_coverage * 100,
+               validation.median_half_width * 100);
 }
 
 }  // namespace orrery

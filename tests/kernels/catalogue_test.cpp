@@ -65,6 +65,12 @@ TEST(Optimizer, AdamwMovesThirtyBytesAParameter) {
     EXPECT_EQ(gradient_scale(1000).bytes, 8'000);
 }
 
+TEST(CrossEntropy, MetricCopiesLogitsToFp32AndNormalisesThem) {
+    EXPECT_EQ(loss_metric(10, 100, kBf16).bytes, 14'000);
+    const KernelCall metric = loss_metric(10, 100, kBf16);
+    EXPECT_EQ(call_from_key(metric.kind, metric.dtype, metric.variant, metric.dims), metric);
+}
+
 TEST(CrossEntropy, FusedReadsLogitsOnceForward) {
     EXPECT_EQ(cross_entropy_forward(10, 100, kBf16, true).bytes, 2'000);
     EXPECT_EQ(cross_entropy_backward(10, 100, kBf16, true).bytes, 4'000);

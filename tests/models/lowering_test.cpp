@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "engine/simulated_executor.h"
@@ -281,11 +282,62 @@ TEST(Lowering, EveryStageReceivesWhatTheOtherSendsInThatOrder) {
     EXPECT_GT(messages, 1000u);
 }
 
+// How often each stage's host waits for the device.
+std::vector<std::size_t> restarts(const Program& program) {
+    std::vector<std::size_t> counts;
+    for (const Role& role : program.roles) {
+        counts.push_back(
+            static_cast<std::size_t>(std::ranges::count_if(role.slots, [&](const Slot& slot) {
+                return program.segment_of(slot).ops.front().kind == OpKind::host;
+            })));
+    }
+    return counts;
+}
+
+ParallelPlan pipeline_plan(std::int64_t chunks, bool overlap) {
+    ParallelPlan plan;
+    plan.pipeline_model_parallel_size = 4;
+    plan.virtual_pipeline_model_parallel_size = chunks;
+    plan.schedule = chunks > 1 ? ScheduleKind::interleaved_1f1b : ScheduleKind::one_f_one_b;
+    plan.global_batch_size = 8;
+    plan.overlap_p2p = overlap;
+    return plan;
+}
+
+Transformer eight_layers() {
+    Transformer model = drawn_plan(0).model;
+    model.num_layers = 8;
+    return model;
+}
+
+TEST(BlockingExchange, RestartsTheHostBeforeEachTurn) {
+    // 8 forward and 8 backward passes. The last stage turns round without a message: only its
+    // forward passes begin with one. The first stage exchanges before all backward passes and
+    // between the 4 forward passes of its warm-up.
+    EXPECT_EQ(restarts(lower(eight_layers(), pipeline_plan(1, false))),
+              (std::vector<std::size_t>{11, 16, 16, 8}));
+    EXPECT_EQ(restarts(lower(eight_layers(), pipeline_plan(1, true))),
+              (std::vector<std::size_t>{0, 0, 0, 0}));
+}
+
+TEST(BlockingExchange, IsSharedByAForwardAndTheBackwardPassBehindItIfInterleaved) {
+    const Program program = lower(eight_layers(), pipeline_plan(2, false));
+    const std::vector<std::size_t> counts = restarts(program);
+    for (std::size_t stage = 0; stage < 4; ++stage) {
+        // 16 passes each way, of which those of the warm-up stand alone.
+        const std::size_t warm_up = 2 * (3 - stage) + 4;
+        EXPECT_NEAR(static_cast<double>(counts[stage]), static_cast<double>(16 + warm_up), 1);
+    }
+}
+
 Time duration_of(const KernelCall& call) {
     return Time::picoseconds(1'000'000 + static_cast<std::int64_t>(call.flop / 100.0) + call.bytes);
 }
 
-SimulationOutcome run(const Program& program) {
+SimulationOutcome run(Program program, Time restart = Time{}) {
+    for (HostWork& work : program.host_works) {
+        work.duration = restart;
+    }
     const reference::TableNetwork network({.num_ranks = program.num_ranks(),
                                            .nvlink = 2400_Gbps,
                                            .nic = 400_Gbps,
@@ -299,6 +351,19 @@ SimulationOutcome run(const Program& program) {
     }
     input.launch_cost = 1_us;
     return simulate(input, rates);
+}
+
+// On the way through the pipeline and back, one restart a turn is never hidden.
+TEST(BlockingExchange, ExposesARestartForEveryTurnOfTheLastStage) {
+    for (const std::int64_t chunks : {1, 2}) {
+        const Program program = lower(eight_layers(), pipeline_plan(chunks, false));
+        const Time at_once = run(program)->iteration;
+        const Time restart = at_once;  // longer than all that could hide it
+        const Time added = run(program, restart)->iteration - at_once;
+        const auto turns = static_cast<std::int64_t>(restarts(program).back());
+        EXPECT_GE(added.picoseconds(), restart.picoseconds() * turns);
+        EXPECT_LE(added.picoseconds(), restart.picoseconds() * (turns + 16));
+    }
 }
 
 TEST(Lowering, RunsToItsEndUnderEverySchedule) {

@@ -113,7 +113,8 @@ std::int64_t in_flight(ScheduleKind schedule,
                       .global_batch_size = kBatch,
                       .recompute_granularity = Recompute::selective,
                       .schedule = schedule,
-                      .attention_kernel = AttentionKernel::unfused};
+                      .attention_kernel = AttentionKernel::unfused,
+                      .overlap_p2p = true};  // no message waits for another's turn
     const Transformer model = small_model(4 * chunks);
     const std::int64_t one = peak(memory_of(model, plan, stage), TensorKind::activations);
     plan.global_batch_size = kBatch * micro_batches;

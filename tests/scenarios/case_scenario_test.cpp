@@ -64,6 +64,8 @@ TEST(CaseScenario, MegaScaleRowsAreTheShippedScenarios) {
         EXPECT_EQ(row->cluster.fabric.uplink_bandwidth, scenario->cluster.fabric.uplink_bandwidth);
         EXPECT_EQ(row->cluster.fabric.name, scenario->cluster.fabric.name);
         EXPECT_EQ(row->device.name, scenario->device.name);
+        EXPECT_EQ(row->cluster.slow_node_share, scenario->cluster.slow_node_share);
+        EXPECT_EQ(row->cluster.slow_node_slowdown, scenario->cluster.slow_node_slowdown);
     }
 }
 

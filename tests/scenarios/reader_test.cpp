@@ -100,6 +100,8 @@ constexpr const char* kWholePlan = R"(  pipeline_model_parallel_size: 2
   fused_norm: false
   fused_activation: false
   fused_cross_entropy: false
+  loss_metrics: 2
+  prefetch_behind_backward: true
   cuda_graphs: true
   compiled: true
   overlap_grad_reduce: true
@@ -148,9 +150,11 @@ TEST(Reader, EveryKeyOfThePlanReachesItsField) {
         .fused_norm = false,
         .fused_activation = false,
         .fused_cross_entropy = false,
+        .loss_metrics = 2,
         .cuda_graphs = true,
         .compiled = true,
         .embedding_and_loss_as_layers = false,
+        .prefetch_behind_backward = true,
         .ddp_bucket_size = 40'000'000,
         .pipeline_layout = {16, 16, 16, 16, 16, 16},
     };

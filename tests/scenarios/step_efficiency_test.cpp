@@ -69,12 +69,28 @@ TEST(StepEfficiency, MoreDevicesWaitForASlowerOne) {
     EXPECT_EQ((StepEfficiency{none, device}.slowest_of(1'000'000)), 1);
 }
 
+TEST(SlowestServer, IsSlowIfAnyOfThemIs) {
+    EXPECT_EQ(slowest_server(0, 0.1, 1000), 1);
+    EXPECT_DOUBLE_EQ(slowest_server(0.25, 0.1, 1), 1.025);
+    EXPECT_DOUBLE_EQ(slowest_server(0.25, 0.1, 2), 1 + 0.1 * 7 / 16);
+    EXPECT_EQ(slowest_server(1, 0.1, 3), 1.1);
+    EXPECT_NEAR(slowest_server(0.005, 0.1, 100'000), 1.1, 1e-12);
+}
+
+TEST(StepEfficiency, ACpuHasNoStreamToFillAgain) {
+    const EfficiencyTable table = table_of({{{"host.restart_us", "*", "*"}, 40}});
+    const DeviceSpec gpu = device_of("ampere");
+    const DeviceSpec cpu = device_of("cpu");
+    EXPECT_EQ((StepEfficiency{table, gpu}.restart()), Time::picoseconds(40'000'000));
+    EXPECT_EQ((StepEfficiency{table, cpu}.restart()), Time{});
+}
+
 TEST(StepEfficiency, NamesEveryKernelsFactor) {
     EXPECT_EQ(StepEfficiency::factor_name({.kind = KernelKind::gemm}), "sustained.gemm");
     EXPECT_EQ(StepEfficiency::factor_name({.kind = KernelKind::adamw}), "sustained.memory");
     EXPECT_EQ(StepEfficiency::factor_name({.kind = KernelKind::layernorm_forward}),
               "sustained.memory");
-    AttentionShape shape{.seq_q = 64, .seq_kv = 64, .heads = 2, .kv_heads = 2, .head_dim = 64};
+    AttentionShape shape{.seq_q = 64, .seq_kv = 64, .heads = 2, .kv_heads = 2, .head_dim = 128};
     for (const AttentionGeneration generation :
          {AttentionGeneration::flash_1, AttentionGeneration::flash_2}) {
         shape.generation = generation;
@@ -84,6 +100,12 @@ TEST(StepEfficiency, NamesEveryKernelsFactor) {
         EXPECT_EQ(StepEfficiency::factor_name(attention_forward(shape, Dtype::bf16)), expected);
         EXPECT_EQ(StepEfficiency::factor_name(attention_backward(shape, Dtype::bf16)), expected);
     }
+    shape.head_dim = 64;
+    EXPECT_EQ(StepEfficiency::factor_name(attention_forward(shape, Dtype::bf16)),
+              "sustained.attention");
+    shape.generation = AttentionGeneration::flash_1;
+    EXPECT_EQ(StepEfficiency::factor_name(attention_forward(shape, Dtype::bf16)),
+              "sustained.attention.flash_1.small_heads");
 }
 
 TEST(StepEfficiency, LooksFactorsUpByGenerationAndElementType) {
@@ -113,11 +135,13 @@ TEST(StepEfficiency, AttentionKernelsThatGrowGainAPowerOfTheKeys) {
                          .seq_kv = 2048,
                          .heads = 8,
                          .kv_heads = 8,
-                         .head_dim = 64,
+                         .head_dim = 128,
                          .generation = AttentionGeneration::flash_1};
     EXPECT_DOUBLE_EQ(step.factor(attention_forward(shape, Dtype::bf16)), 1.2);
     shape.seq_kv = 8192;
     EXPECT_DOUBLE_EQ(step.factor(attention_forward(shape, Dtype::bf16)), 0.6);
+    shape.head_dim = 64;  // another factor, the same growth
+    EXPECT_DOUBLE_EQ(step.factor(attention_forward(shape, Dtype::bf16)), 0.5);
     shape.generation = AttentionGeneration::flash_2;
     EXPECT_DOUBLE_EQ(step.factor(attention_forward(shape, Dtype::bf16)), 1.0);
 }

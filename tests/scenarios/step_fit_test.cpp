@@ -54,6 +54,14 @@ TEST(PredictStep, NoiseStretchesTheKernelsOfManyDevices) {
                      6 * (1 + 0.01 * expected_maximum_of_normals(1'000)) + 3);
 }
 
+TEST(PredictStep, RestartsOfTheHostComeOnTop) {
+    StepSample s = sample(6, 3);
+    s.restarts = 100;
+    EfficiencyTable table;
+    table.set("host.restart_us", "*", "*", {.value = 500, .sigma = 0, .source = "test"});
+    EXPECT_DOUBLE_EQ(predict_step(s, table), 9 + 100 * 500e-6);
+}
+
 std::vector<StepSample> measured_with(double factor) {
     std::vector<StepSample> samples;
     for (const char* family : {"a", "b"}) {
@@ -122,7 +130,7 @@ TEST(FitStepEfficiency, DecomposesStepsIntoPartsThatAddUpToThem) {
     Scenario scenario = scenario_of(rows->front(), catalogue).value();
     scenario.network = NetworkFidelity::analytic;
     SimulationOptions options;
-    options.step_factors = false;
+    options.step_table = EfficiencyTable{};
     const Result<Answer> answer = simulate_scenario(scenario, options);
     ASSERT_TRUE(answer);
     EXPECT_NEAR(predict_step(s, EfficiencyTable{}), answer->iteration.seconds(), 1e-9);

@@ -49,6 +49,36 @@ TEST(Validation, ErrorsAreRelativeToWhatWasMeasured) {
     EXPECT_DOUBLE_EQ(row.control_error(), -0.25);
 }
 
+// exp(+-1.645 sigma) holds 90 % of a log-normal.
+TEST(Validation, IntervalsAreWiderTheLessIsKnown) {
+    ValidatedCase row{.name = "", .family = "", .measured_s = 1, .predicted_s = 1.1, .sigma = 0.05};
+    EXPECT_NEAR(row.half_width(), 0.0857, 1e-4);
+    EXPECT_FALSE(row.within());
+    row.sigma = 0.06;
+    EXPECT_TRUE(row.within());
+    row.predicted_s = 1 / 1.1;  // as far below as above
+    EXPECT_TRUE(row.within());
+    row.sigma = 0.057;
+    EXPECT_FALSE(row.within());
+}
+
+TEST(Validation, CountsHowManyMeasurementsLieWithin) {
+    Validation v;
+    for (int i = 0; i < 4; ++i) {
+        v.rows.push_back({.name = "",
+                          .family = i < 3 ? "three" : "one",
+                          .measured_s = 1,
+                          .predicted_s = i < 2 ? 1.05 : 1.5,
+                          .control_s = 1,
+                          .sigma = 0.1});
+    }
+    summarise_families(v);
+    EXPECT_DOUBLE_EQ(v.coverage, 0.5);
+    EXPECT_DOUBLE_EQ(v.balanced_coverage, (2.0 / 3 + 0) / 2);
+    EXPECT_DOUBLE_EQ(v.families[0].coverage, 2.0 / 3);
+    EXPECT_NEAR(v.median_half_width, std::expm1(0.16448536), 1e-8);
+}
+
 // A predictor that is wrong by one factor everywhere still gets every ratio and the order right.
 TEST(Validation, RatiosForgiveACommonFactor) {
     Validation v;

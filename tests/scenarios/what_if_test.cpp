@@ -17,7 +17,7 @@ namespace {
 Answer answer_of(const Scenario& scenario, std::optional<Cause> without = {}) {
     SimulationOptions options;
     options.without = without;
-    options.step_factors = false;  // noise is in every kernel and in no op of the path
+    options.step_table = EfficiencyTable{};  // noise is in every kernel and in no op of the path
     auto answer = simulate_scenario(scenario, options);
     EXPECT_TRUE(answer) << scenario.name << ": " << answer.error().to_string();
     return *std::move(answer);
