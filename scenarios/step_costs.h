@@ -11,6 +11,7 @@
 #include "engine/result.h"
 #include "engine/simulation.h"
 #include "kernels/efficiency_table.h"
+#include "kernels/profile.h"
 #include "scenarios/kernel_timings.h"
 #include "scenarios/scenario.h"
 
