@@ -103,6 +103,21 @@ double fraction_at(const std::array<double, 3>& fraction, std::int64_t head_dim)
                     share * std::log(fraction[lower + 1]));
 }
 
+// The width of heads that a kernel computes: the first FlashAttention has kernels for 32, 64 and
+// 128 and fills up (csrc/flash_attn/fmha_api.cpp of its version 1; the Triton port takes the next
+// power of two), its successors have one for every 32.
+std::int64_t computed_width(const AttentionShape& shape) {
+    constexpr std::int64_t kLargest = 128;
+    if (shape.generation != AttentionGeneration::flash_1 || shape.head_dim > kLargest) {
+        return shape.head_dim;
+    }
+    std::int64_t width = 32;
+    while (width < shape.head_dim) {
+        width *= 2;
+    }
+    return width;
+}
+
 AttentionCurve attention_curve(const EfficiencyTable& table,
                                const std::string& prefix,
                                const std::string& generation,
@@ -221,13 +236,16 @@ CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
     const double rows = static_cast<double>(shape.seq_q);
     const double extra =
         rows * (curve.prologue_tokens + (shape.causal ? curve.causal_tokens : 0.0));
-    const double work = pairs > 0 ? call.flop * (pairs + extra) / pairs : 0.0;
+    const std::int64_t width = computed_width(shape);
+    const double flop = call.flop * static_cast<double>(width) /
+                        static_cast<double>(std::max<std::int64_t>(shape.head_dim, 1));
+    const double work = pairs > 0 ? flop * (pairs + extra) / pairs : 0.0;
     // One block a head and 128 queries; fewer blocks than SMs leave SMs idle.
     const double blocks =
         static_cast<double>(shape.batch * shape.heads) * ceil_div(shape.seq_q, 128);
     const double occupancy = std::min(1.0, blocks / std::max<double>(device_.num_sms, 1));
     const double rate = device_.peak(call.dtype).per_second() * occupancy *
-                        fraction_at(curve.fraction, shape.head_dim) /
+                        fraction_at(curve.fraction, width) /
                         (backward ? curve.backward_ratio : 1.0);
     const double bandwidth =
         static_cast<double>(device_.memory_bandwidth.bits_per_second()) / 8 * memory_.fraction;

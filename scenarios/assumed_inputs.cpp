@@ -15,6 +15,11 @@ namespace {
 // That an assumed value is another: sources' stacks have their defaults, and mostly they stand.
 constexpr double kOtherwise = 0.25;
 
+// The part of the same generation that a source which names none may mean: for China, NVIDIA sells
+// the A100 and the H100 with less NVLink as A800 and H800.
+constexpr std::array<std::array<std::string_view, 2>, 2> kSiblings{
+    {{"a100-80g", "a800-80g"}, {"h100-80g", "h800"}}};
+
 class Alternatives {
 public:
     explicit Alternatives(const PublishedCase& row) : row_(row) {}
@@ -52,6 +57,7 @@ private:
         }
     }
     bool add_overlap(const std::string& column);
+    void add_gpu(const std::string& column);
 
     const PublishedCase& row_;
     std::vector<Alternative> found_;
@@ -78,11 +84,23 @@ bool Alternatives::add_overlap(const std::string& column) {
     return true;
 }
 
+void Alternatives::add_gpu(const std::string& column) {
+    for (const auto& [one, other] : kSiblings) {
+        if (row_.gpu == one || row_.gpu == other) {
+            const std::string_view instead = row_.gpu == one ? other : one;
+            push(column, row_.gpu, std::string{instead});
+            found_.back().row.gpu = instead;
+        }
+    }
+}
+
 void Alternatives::add(const std::string& column) {
     if (add_overlap(column)) {
         return;
     }
-    if (column == "micro_batch_size") {
+    if (column == "gpu") {
+        add_gpu(column);
+    } else if (column == "micro_batch_size") {
         scale(column, &ParallelPlan::micro_batch_size);
     } else if (column == "virtual_pipeline_model_parallel_size" &&
                row_.plan.virtual_pipeline_model_parallel_size > 1) {

@@ -213,6 +213,7 @@ constexpr GpuNode kNodes[] = {
     {"v100-32g", "dgx-v100"},
     {"a100-40g", "dgx-a100-40g"},
     {"a100-80g", "dgx-a100-80g"},
+    {"a800-80g", "hgx-a800-80g"},
     {"h100-80g", "dgx-h100"},
     {"h100-96g-hbm2e", "hgx-h100-96g"},
     {"h200", "hgx-h200"},

@@ -144,6 +144,29 @@ TEST(Efficiency, CausalTendsToHalfOfFullAttention) {
     EXPECT_NEAR(ratio(65536), 0.5, 0.01);
 }
 
+// The first FlashAttention has no kernel between 64 and 128, the second has one for every 32.
+TEST(Efficiency, TheFirstFlashAttentionFillsHeadsUp) {
+    const DeviceSpec a100 = measured_devices().at("a100-80g");
+    const EfficiencyCurves curves(committed(), a100);
+    const auto seconds = [&](AttentionGeneration generation, std::int64_t head_dim) {
+        return curves
+            .time(attention_backward({.batch = 4,
+                                      .seq_q = 4096,
+                                      .seq_kv = 4096,
+                                      .heads = 16,
+                                      .kv_heads = 16,
+                                      .head_dim = head_dim,
+                                      .generation = generation},
+                                     kBf16))
+            .seconds;
+    };
+    const auto first = AttentionGeneration::flash_1;
+    EXPECT_NEAR(seconds(first, 96) / seconds(first, 128), 1, 0.01);
+    EXPECT_NEAR(seconds(first, 40) / seconds(first, 64), 1, 0.01);
+    const auto second = AttentionGeneration::flash_2;
+    EXPECT_LT(seconds(second, 96) / seconds(second, 128), 0.85);
+}
+
 TEST(Efficiency, LaterAttentionKernelsAreFaster) {
     for (const auto& [name, device] : measured_devices()) {
         const EfficiencyCurves curves(committed(), device);

@@ -63,6 +63,17 @@ TEST(Alternatives, ChangeOnlyTheirColumn) {
     EXPECT_EQ(all[1].row.plan, row.plan);
 }
 
+TEST(Alternatives, KnowThePartWithLessNvlink) {
+    PublishedCase row = row_with({"gpu"});
+    row.gpu = "a100-80g";
+    EXPECT_EQ(values(row), (std::multiset<std::string>{"gpu a100-80g -> a800-80g"}));
+    EXPECT_EQ(alternatives(row).front().row.gpu, "a800-80g");
+    row.gpu = "h800";
+    EXPECT_EQ(values(row), (std::multiset<std::string>{"gpu h800 -> h100-80g"}));
+    row.gpu = "b200";
+    EXPECT_TRUE(alternatives(row).empty());
+}
+
 TEST(Alternatives, LeaveOutWhatHasNoEffect) {
     PublishedCase row = row_with({"overlap_p2p", "sequence_parallel", "nic_gbps_per_gpu"});
     row.plan.pipeline_model_parallel_size = 1;
