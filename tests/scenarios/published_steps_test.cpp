@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "scenarios/case_scenario.h"
+#include "scenarios/published_cases.h"
 #include "scenarios/simulate_scenario.h"
 #include "scenarios/validation.h"
 

@@ -47,7 +47,7 @@ TEST(ReadCluster, ErrorsOfAllItsPartsComeAtOnce) {
               "single_switch)\n"
               "s.yaml:3:22: error: cluster.fabric.nic_bandwidth must not be zero\n"
               "s.yaml:4:1: error: unknown key 'rack' in 'cluster' (hint: one of nodes, node, "
-              "fabric, placement)\n");
+              "fabric, slow_node_share, slow_node_slowdown, placement)\n");
 }
 
 // What only the numbers together make impossible is said at the key that can change it, be that in
