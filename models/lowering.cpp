@@ -64,7 +64,6 @@ private:
     void add_restart();
     void add_compute(const WorkItem& item);
     void add_send(const WorkItem& item);
-    bool shares_exchange(const WorkItem& item, const WorkItem& next) const;
     void add_turn(std::span<const WorkItem> turn);
     void add_work();
     void add_step_end();
@@ -270,16 +269,6 @@ void StageLowering::add_send(const WorkItem& item) {
     }
 }
 
-// Between the warm-up and the last passes, Megatron-LM's interleaved schedule exchanges once for a
-// forward and the backward pass behind it, in both directions together. It wants p | m, and has no
-// such pairs if m = p.
-bool StageLowering::shares_exchange(const WorkItem& item, const WorkItem& next) const {
-    return !plan_.overlap_p2p && plan_.schedule == ScheduleKind::interleaved_1f1b &&
-           layouts_.chunks > 1 && plan_.num_micro_batches() > stages() &&
-           plan_.num_micro_batches() % stages() == 0 && item.pass == Pass::forward &&
-           next.pass == Pass::backward;
-}
-
 void StageLowering::add_turn(std::span<const WorkItem> turn) {
     for (const WorkItem& item : turn) {
         add_receive(item);
@@ -305,7 +294,8 @@ void StageLowering::add_work() {
         left[item.chunk] += item.pass == Pass::forward ? 0 : 1;
     }
     for (std::size_t i = 0; i < order.size();) {
-        const bool pair = i + 1 < order.size() && shares_exchange(order[i], order[i + 1]);
+        const bool pair = i + 1 < order.size() && 
+            shares_exchange(plan_, stages(), layouts_.chunks, order[i], order[i + 1]);
         const std::size_t count = pair ? 2 : 1;
         add_turn({&order[i], count});
         i += count;
@@ -368,6 +358,16 @@ Role StageLowering::lower(const std::vector<std::int64_t>& split) {
 }
 
 }  // namespace
+
+bool shares_exchange(const ParallelPlan& plan,
+                     std::int32_t stages,
+                     std::int32_t chunks,
+                     const WorkItem& item,
+                     const WorkItem& next) {
+    return !plan.overlap_p2p && plan.schedule == ScheduleKind::interleaved_1f1b && chunks > 1 &&
+           plan.num_micro_batches() > stages && plan.num_micro_batches() % stages == 0 &&
+           item.pass == Pass::forward && next.pass == Pass::backward;
+}
 
 Program lower(const Transformer& model, const ParallelPlan& plan) {
     const LayoutAssignment layouts = assign_layouts(plan);

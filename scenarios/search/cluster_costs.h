@@ -22,6 +22,7 @@ public:
                                                       const EfficiencyTable& step);
 
     const NetworkModel& network() const { return network_; }
+    Time restart() const { return step_.restart(); }
     // Of a device of mean speed.
     DeviceTimings mean_device(const Program& program) const;
     // Of the slowest of all of the cluster's devices.

@@ -38,6 +38,8 @@ std::vector<std::int64_t> key_of(const ParallelPlan& p) {
             p.fused_norm,
             p.fused_activation,
             p.fused_cross_entropy,
+            p.loss_metrics,
+            p.prefetch_behind_backward,
             p.compiled,
             p.ddp_bucket_size};
 }
@@ -57,7 +59,11 @@ PlanTimer::PlanTimer(const Transformer& model,
                      const NetworkModel& network,
                      KernelTimer kernels,
                      Launch launch)
-    : model_(model), network_(network), kernels_(std::move(kernels)), launch_(launch) {}
+    : model_(model),
+      network_(network),
+      kernels_(std::move(kernels)),
+      launch_(launch),
+      restart_({PassOp{.is_kernel = false, .duration = launch.restart}}, {}, 0) {}
 
 PlanTimer::~PlanTimer() = default;
 

@@ -21,11 +21,13 @@ namespace orrery {
 
 class PlanTimer {
 public:
-    // `launch_cost` of a plan without and with CUDA graphs. All must outlive the timer.
+    // `launch_cost` of a plan without and with CUDA graphs, and HostWorkKind::restart.
     struct Launch {
         Time each;
         Time of_graph;
+        Time restart;
     };
+    // All must outlive the timer.
     PlanTimer(const Transformer& model,
               const NetworkModel& network,
               KernelTimer kernels,
@@ -55,6 +57,7 @@ private:
     const NetworkModel& network_;
     KernelTimer kernels_;
     Launch launch_;
+    PassTiming restart_;  // of the host, behind an exchange that it waits for
     std::map<Key, std::unique_ptr<StagePrices>> prices_;
     std::map<Key, tl::expected<ChunkTiming, std::string_view>> chunks_;
     std::map<std::pair<Key, std::vector<const ChunkTiming*>>, std::unique_ptr<StepEnd>> ends_;

@@ -140,7 +140,7 @@ Result<void> Search::enumerate(std::size_t cluster) {
         scenario_.model,
         costs.network(),
         [&costs](const Program& program) { return costs.slowest_device(program); },
-        PlanTimer::Launch{device.launch_cost, device.graph_launch_cost}));
+        PlanTimer::Launch{device.launch_cost, device.graph_launch_cost, costs.restart()}));
     PlanBound bound{scenario_.model, costs.network(), [&costs](const Program& program) {
                         return costs.mean_device(program);
                     }};

@@ -2,6 +2,9 @@
 #include "scenarios/search/stage_builder.h"
 
 #include <algorithm>
+#include <span>
+
+#include "models/lowering.h"
 
 namespace orrery {
 
@@ -59,14 +62,43 @@ void PlanTimer::StageBuilder::receive(const WorkItem& item) {
         (forward ? is_first(item.chunk) : is_last(item.chunk))) {
         return;
     }
-    const auto n = static_cast<std::int32_t>(out_.passes.size());
-    const std::uint32_t last_op =
-        n >= 2 ? step_.timings[out_.passes[static_cast<std::size_t>(n - 2)].timing]->size() - 1 : 0;
-    message(forward ? Line::forward_receive : Line::backward_receive,
-            n >= 2 ? n - 2 : -1,
-            last_op,
-            forward,
-            chunk(item.chunk).message);
+    const Line line = forward ? Line::forward_receive : Line::backward_receive;
+    if (computed_.size() >= 2) {
+        const std::uint32_t pass = computed_[computed_.size() - 2];
+        message(line,
+                static_cast<std::int32_t>(pass),
+                last_op_of(pass),
+                forward,
+                chunk(item.chunk).message);
+    } else {
+        message(line, -1, 0, forward, chunk(item.chunk).message);
+    }
+    if (!plan_.overlap_p2p) {
+        exchanges(line);
+    }
+}
+
+std::uint32_t PlanTimer::StageBuilder::last_op_of(std::uint32_t pass) const {
+    return step_.timings[out_.passes[pass].timing]->size() - 1;
+}
+
+void PlanTimer::StageBuilder::exchanges(Line line) {
+    const auto l = static_cast<std::uint8_t>(line);
+    exchange_.push_back({l, static_cast<std::uint32_t>(out_.lines[l].size())});
+}
+
+// A pass of its own: the host's way back, when all messages have ended.
+void PlanTimer::StageBuilder::restart() {
+    if (exchange_.empty()) {
+        return;
+    }
+    out_.passes.push_back({.timing = number_of(timer_.restart_),
+                           .launches_before = out_.launches,
+                           .first_wait = static_cast<std::uint32_t>(out_.waits.size()),
+                           .num_waits = static_cast<std::uint32_t>(exchange_.size()),
+                           .first_gate = static_cast<std::uint32_t>(out_.gates.size())});
+    out_.waits.insert(out_.waits.end(), exchange_.begin(), exchange_.end());
+    exchange_.clear();
 }
 
 void PlanTimer::StageBuilder::compute(const WorkItem& item) {
@@ -99,6 +131,7 @@ void PlanTimer::StageBuilder::compute(const WorkItem& item) {
         forward_pass_[c][static_cast<std::size_t>(item.micro_batch)] = number;
     }
     last_pass_[c][static_cast<std::size_t>(which)] = number;
+    computed_.push_back(number);
     out_.launches += timing.timing.launches();
     out_.passes.push_back(pass);
     for (std::size_t e = 0; e < kEarlyStreams; ++e) {
@@ -132,8 +165,6 @@ void PlanTimer::StageBuilder::wait_for_messages(const WorkItem& item,
                  sent_forward_[c][static_cast<std::size_t>(item.micro_batch)] + 1});
         }
     }
-    out_.waits.insert(out_.waits.end(), unwaited_sends_.begin(), unwaited_sends_.end());
-    unwaited_sends_.clear();
 }
 
 // They start behind what their stream did last, in the pass before or earlier. The waits of a pass
@@ -201,15 +232,22 @@ void PlanTimer::StageBuilder::send(const WorkItem& item) {
         sent_forward_[c][static_cast<std::size_t>(item.micro_batch)] =
             static_cast<std::uint32_t>(messages.size());
     }
+    const bool wraps = stage_ == (forward ? stages() - 1 : 0);
+    if (plan_.overlap_p2p) {
+        message(line,
+                static_cast<std::int32_t>(last_pass_[c][static_cast<std::size_t>(place.pass)]),
+                place.op,
+                forward,
+                parts.message);
+        return;
+    }
     message(line,
-            static_cast<std::int32_t>(last_pass_[c][static_cast<std::size_t>(place.pass)]),
-            place.op,
+            static_cast<std::int32_t>(computed_.back()),
+            last_op_of(computed_.back()),
             forward,
             parts.message);
-    const bool wraps = stage_ == (forward ? stages() - 1 : 0);
-    if (!plan_.overlap_p2p && !wraps) {
-        unwaited_sends_.push_back(
-            {static_cast<std::uint8_t>(line), static_cast<std::uint32_t>(messages.size())});
+    if (!wraps) {
+        exchanges(line);
     }
 }
 
@@ -304,13 +342,19 @@ bool PlanTimer::StageBuilder::build(std::int32_t stage, const std::vector<std::i
     for (const WorkItem& item : order) {
         left[static_cast<std::size_t>(item.chunk)] += item.pass == Pass::forward ? 0 : 1;
     }
-    for (const WorkItem& item : order) {
-        receive(item);
-        compute(item);
-        send(item);
-        if (item.pass != Pass::forward && --left[static_cast<std::size_t>(item.chunk)] == 0 &&
+    for (std::size_t i = 0; i < order.size();) {
+        const bool pair = i + 1 < order.size() &&
+                          shares_exchange(plan_, stages(), layouts_.chunks, order[i], order[i + 1]);
+        const std::span<const WorkItem> turn{&order[i], pair ? 2U : 1U};
+        std::ranges::for_each(turn, [&](const WorkItem& item) { receive(item); });
+        restart();
+        std::ranges::for_each(turn, [&](const WorkItem& item) { compute(item); });
+        std::ranges::for_each(turn, [&](const WorkItem& item) { send(item); });
+        i += turn.size();
+        const WorkItem& last = turn.back();
+        if (last.pass != Pass::forward && --left[static_cast<std::size_t>(last.chunk)] == 0 &&
             plan_.overlap_grad_reduce) {
-            gradients(item.chunk, false);
+            gradients(last.chunk, false);
         }
     }
     end();

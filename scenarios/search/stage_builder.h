@@ -50,6 +50,9 @@ private:
     std::uint32_t number_of(const PassTiming& timing);
     void message(Line line, std::int32_t pass, std::uint32_t op, bool up, Bytes bytes);
     void receive(const WorkItem& item);
+    std::uint32_t last_op_of(std::uint32_t pass) const;
+    void exchanges(Line line);
+    void restart();
     void compute(const WorkItem& item);
     void wait_for_messages(const WorkItem& item, ChunkPass which, const ChunkPassTiming& timing);
     void add_early_ops(const WorkItem& item, const ChunkPassTiming& timing, StagePass& pass);
@@ -68,7 +71,8 @@ private:
     std::vector<const ChunkTiming*> chunks_;
     std::vector<std::uint32_t> first_parameter_;  // data op, by chunk
     std::vector<bool> gated_;                     // by chunk: its first pass has been
-    std::vector<LineWait> unwaited_sends_;
+    std::vector<LineWait> exchange_;              // messages that the host waits for
+    std::vector<std::uint32_t> computed_;         // passes of chunks
     // By chunk: the last pass of each kind, and by micro-batch the send of its forward pass.
     std::vector<std::array<std::uint32_t, 3>> last_pass_;
     std::vector<std::vector<std::uint32_t>> sent_forward_;

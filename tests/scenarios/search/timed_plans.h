@@ -21,10 +21,11 @@ struct TimedPlans {
         : curves(catalogue_table("kernel_efficiency.csv")),
           step(catalogue_table("step_efficiency.csv")),
           costs(*ClusterCosts::make(scenario.cluster, scenario.device, curves, step)),
-          timer(scenario.model,
-                costs->network(),
-                [this](const Program& program) { return costs->slowest_device(program); },
-                {scenario.device.launch_cost, scenario.device.graph_launch_cost}) {}
+          timer(
+              scenario.model,
+              costs->network(),
+              [this](const Program& program) { return costs->slowest_device(program); },
+              {scenario.device.launch_cost, scenario.device.graph_launch_cost, costs->restart()}) {}
 
     EfficiencyTable curves;
     EfficiencyTable step;
