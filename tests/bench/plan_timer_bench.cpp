@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many plans a second scenarios/search/plan_timer.h times: the most promising ones that fit
+// into memory, of all that a scenario's model and cluster admit. The first round lowers and prices
+// what plans share, the second one finds it known.
+//   plan_timer_bench [FILE [PLANS]]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <string>
+
+#include "scenarios/reader.h"
+#include "scenarios/search/plan_bound.h"
+#include "scenarios/search/plan_space.h"
+#include "tests/scenarios/search/timed_plans.h"
+
+namespace orrery {
+namespace {
+
+double cpu_s() {
+    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+int run(const std::string& file, std::size_t most) {
+    const auto scenario = read_scenario(file);
+    if (!scenario) {
+        fmt::print(stderr, "{}\n", scenario.error().front().to_string());
+        return 1;
+    }
+    testing::TimedPlans timed{*scenario};
+    PlanBound bound{scenario->model, timed.costs->network(), [&](const Program& program) {
+                        return timed.costs->mean_device(program);
+                    }};
+    std::vector<std::pair<Time, ParallelPlan>> plans;
+    std::map<std::string, std::int64_t> refused;
+    for_each_plan(
+        {},
+        scenario->model,
+        scenario->plan,
+        scenario->cluster.num_gpus(),
+        scenario->cluster.node.gpus_per_node,
+        [&](PlanPoint point) {
+            if (point.split == StageSplit::balanced) {
+                point.plan.pipeline_layout = bound.balanced(point.plan);
+            }
+            const Bound found = bound.of(point.plan);
+            if (found.memory <= scenario->device.memory) {
+                plans.emplace_back(found.guess, std::move(point.plan));
+            }
+        },
+        refused);
+    std::ranges::stable_sort(plans, {}, [](const auto& plan) { return plan.first; });
+    plans.resize(std::min(plans.size(), most));
+    for (const char* round : {"first round", "again"}) {
+        const double begin = cpu_s();
+        std::size_t folded = 0;
+        double passes = 0;
+        for (const auto& [guess, plan] : plans) {
+            if (timed.timer.step_of(plan)) {
+                ++folded;
+                passes += static_cast<double>(2 * plan.num_micro_batches() *
+                                              plan.pipeline_model_parallel_size *
+                                              plan.virtual_pipeline_model_parallel_size);
+            }
+        }
+        const double taken = cpu_s() - begin;
+        fmt::print(
+            "{}: {} of {} plans fold, {:.0f} passes each, {:.2f} s of CPU time, {:.0f} a second\n",
+            round,
+            folded,
+            plans.size(),
+            passes / static_cast<double>(std::max<std::size_t>(1, folded)),
+            taken,
+            static_cast<double>(folded) / taken);
+    }
+    return 0;
+}
+
+}  // namespace
+}  // namespace orrery
+
+int main(int argc, char** argv) {
+    return orrery::run(argc > 1 ? argv[1] : "scenarios/search-175b-1024-a100.yaml",
+                       argc > 2 ? std::stoul(argv[2]) : 1000);
+}
