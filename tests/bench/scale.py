@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints how the cost of simulating grows, as Markdown tables: tests/bench/scale.py [curve | large |
-counterparts], from a checkout that has been built. CPU seconds, one thread.
+"""Prints how the cost of simulating grows, as Markdown tables: tests/bench/scale.py [curve |
+large | counterparts], from a checkout that has been built. CPU seconds, one thread.
 
 curve         MegaScale's plan on 8 to 131,072 ranks, 32 micro-batches a pipeline, once with packets
               sprayed over all paths (ranks fold) and once with every connection on its ECMP path
@@ -63,8 +63,9 @@ def curve():
 
 def large():
     llama = os.path.join(ROOT, "scenarios/llama3-405b-54-days.yaml")
-    slow = ", ".join(f'{{kind: slow_host, at: "node:{n}", factor: {1.00001 + n * 7919 % 1536 / 76800:.6f}}}'
-                     for n in range(1536))
+    factors = [1.00001 + n * 7919 % 1536 / 76800 for n in range(1536)]
+    slow = ", ".join(f'{{kind: slow_host, at: "node:{n}", factor: {factor:.6f}}}'
+                     for n, factor in enumerate(factors))
     rows = [("MegaScale 12,288, a path a connection", MEGASCALE, []),
             ("MegaScale 12,288, sprayed", MEGASCALE, SPRAY),
             ("MegaScale's plan on 98,304, sprayed", MEGASCALE, SPRAY + megascale(12288)),

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the program with every compiler that is here, optimised and not, and compares what each
 # says of some scenarios, with one thread and with two: tests/determinism/same_everywhere.sh
-# [FOLDER], whose builds are used again. Only what a run cost may differ. Takes as long as four builds.
+# [FOLDER], whose builds are used again. Only what a run cost may differ. Takes as long as four
+# builds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 folder=${1:-build/same_everywhere}
@@ -25,7 +26,8 @@ for compiler in g++ clang++; do
                     --json | sed -E 's/"(wall_s|peak_rss_bytes)": [^,]*//' \
                     >"$folder/$scenario.$compiler$level.$threads.json"
                 : "${first:=$compiler$level.1}"
-                cmp "$folder/$scenario.$first.json" "$folder/$scenario.$compiler$level.$threads.json"
+                cmp "$folder/$scenario.$first.json" \
+                    "$folder/$scenario.$compiler$level.$threads.json"
             done
             echo "$compiler $level, $threads thread(s): the same"
         done
