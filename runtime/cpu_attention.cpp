@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "engine/check.h"
 #include "kernels/attention/attention_cpu.h"
@@ -79,37 +80,19 @@ void run_attention_forward(const BoundOp& op) {
          .dropout = dropout_of(op, shape, results[0], results[1], scalars)});
 }
 
-namespace {
-
-// reads qkv context statistics dcontext, writes dqkv.
-void whole_backward(const BoundOp& op) {
+// reads qkv context statistics dcontext, writes dqkv. A step of a ring reads a block after qkv, and
+// writes the block's gradient; the first step writes dqkv besides, with nothing for K and V yet,
+// and the others add to its queries.
+void run_attention_backward(const BoundOp& op) {
+    // Only a ring's step has a result beside dqkv.
+    const bool ring = op.writes.size() + op.accumulates.size() > 1;
+    const bool first = ring && op.accumulates.empty();
     const BoundOperand& qkv = op.reads[0];
-    const TensorView dqkv = op.writes[0].view;
-    const auto [shape, positions] = work_of(op, qkv, qkv);
-    cpu::attention_backward(
-        shape,
-        positions,
-        {.q = cpu::packed_query(shape, qkv.view),
-         .k = cpu::packed_key(shape, qkv.view),
-         .v = cpu::packed_value(shape, qkv.view),
-         .output = op.reads[1].view,
-         .log_sum_exp = op.reads[2].view,
-         .doutput = op.reads[3].view,
-         .dq = cpu::packed_query(shape, dqkv),
-         .dk = cpu::packed_key(shape, dqkv),
-         .dv = cpu::packed_value(shape, dqkv),
-         .dropout = dropout_of(op, shape, op.reads[1], op.reads[2], scalars_after(op, 4))});
-}
-
-// reads qkv block context statistics dcontext, writes the block's gradient; the first step of the
-// ring writes dqkv, with nothing for K and V yet, and the others add to its queries.
-void ring_backward(const BoundOp& op) {
-    const BoundOperand& qkv = op.reads[0];
-    const BoundOperand& block = op.reads[1];
-    const TensorView gradient = op.writes[0].view;
-    const bool first = op.accumulates.empty();
-    const TensorView dqkv = first ? op.writes[1].view : op.accumulates[0].view;
-    const auto [shape, positions] = work_of(op, qkv, block);
+    const BoundOperand& keys = ring ? op.reads[1] : qkv;
+    const std::span rest = std::span{op.reads}.subspan(ring ? 2 : 1);
+    const TensorView dkeys = op.writes[0].view;
+    const TensorView dqkv = first ? op.writes[1].view : ring ? op.accumulates[0].view : dkeys;
+    const auto [shape, positions] = work_of(op, qkv, keys);
     if (first) {
         std::memset(dqkv.data, 0, static_cast<std::size_t>(dqkv.size * size_bytes(dqkv.dtype)));
     }
@@ -117,27 +100,16 @@ void ring_backward(const BoundOp& op) {
         shape,
         positions,
         {.q = cpu::packed_query(shape, qkv.view),
-         .k = cpu::block_key(shape, block.view),
-         .v = cpu::block_value(shape, block.view),
-         .output = op.reads[2].view,
-         .log_sum_exp = op.reads[3].view,
-         .doutput = op.reads[4].view,
+         .k = ring ? cpu::block_key(shape, keys.view) : cpu::packed_key(shape, keys.view),
+         .v = ring ? cpu::block_value(shape, keys.view) : cpu::packed_value(shape, keys.view),
+         .output = rest[0].view,
+         .log_sum_exp = rest[1].view,
+         .doutput = rest[2].view,
          .dq = cpu::packed_query(shape, dqkv),
-         .dk = cpu::block_key(shape, gradient),
-         .dv = cpu::block_value(shape, gradient),
-         .accumulate_dq = true,
-         .dropout = dropout_of(op, shape, op.reads[2], op.reads[3], scalars_after(op, 5))});
-}
-
-}  // namespace
-
-void run_attention_backward(const BoundOp& op) {
-    // Only a ring's step has a result beside dqkv.
-    if (op.writes.size() + op.accumulates.size() > 1) {
-        ring_backward(op);
-    } else {
-        whole_backward(op);
-    }
+         .dk = ring ? cpu::block_key(shape, dkeys) : cpu::packed_key(shape, dkeys),
+         .dv = ring ? cpu::block_value(shape, dkeys) : cpu::packed_value(shape, dkeys),
+         .accumulate_dq = ring,
+         .dropout = dropout_of(op, shape, rest[0], rest[1], scalars_after(op, ring ? 5 : 4))});
 }
 
 namespace {
