@@ -13,6 +13,7 @@
 #include "scenarios/commands/fit.h"
 #include "scenarios/commands/generate.h"
 #include "scenarios/commands/gpu_bench.h"
+#include "scenarios/commands/import.h"
 #include "scenarios/commands/network.h"
 #include "scenarios/commands/search.h"
 #include "scenarios/commands/profile.h"
@@ -45,6 +46,7 @@ std::vector<Command> all_commands() {
         describe_profile(),
         describe_calibrate(),
         describe_compare(),
+        describe_import(),
         describe_catalogue(),
         describe_completion(),
     };
