@@ -24,6 +24,7 @@
 namespace orrery {
 namespace {
 
+constexpr std::size_t kHeatCells = 2048;  // of a class of links
 constexpr std::size_t kBusiestShown = 8;
 constexpr std::size_t kLinksTraced = 32;
 
@@ -259,6 +260,7 @@ void NetworkStudy::use_of_links(const Fabric& fabric,
                                 Bytes size) {
     answer_.links_size = size;
     answer_.classes = use_by_class(fabric, bytes, duration);
+    answer_.heat = heat_by_class(fabric, bytes, duration, kHeatCells);
     for (const LinkId link : busiest_links(fabric, bytes, kBusiestShown)) {
         const std::size_t l = index(link);
         answer_.busiest.push_back(

@@ -6,12 +6,14 @@
 #include <thread>
 
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/page_file.h"
 #include "scenarios/output_file.h"
 #include "scenarios/reader.h"
 #include "scenarios/report/campaign_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/perfetto_campaign.h"
 #include "scenarios/report/progress.h"
+#include "scenarios/report/study_pages.h"
 #include "scenarios/run_campaign.h"
 
 namespace orrery {
@@ -34,6 +36,10 @@ int campaign_command(const CampaignArguments& arguments) {
             return report_error(writable.error());
         }
     }
+    auto page = PageFile::open(arguments.html_file);
+    if (!page) {
+        return report_error(page.error());
+    }
     ProgressBar bar{"simulating"};
     const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
     const CampaignRunOptions options{.threads = arguments.threads == 0 ? cores : arguments.threads,
@@ -50,6 +56,11 @@ int campaign_command(const CampaignArguments& arguments) {
             return report_error(written.error());
         }
     }
+    if (page->wanted()) {
+        if (const auto written = page->write(campaign_page(*answer)); !written) {
+            return report_error(written.error());
+        }
+    }
     return print_output(arguments.json ? json_report(*answer) : campaign_report(*answer));
 }
 
@@ -60,6 +71,7 @@ Command describe_campaign() {
         .help = "Weeks of training with faults and recovery: goodput, lost work, spares",
         .options = {{"file", &arguments->file, "Scenario file (YAML)", "FILE", true},
                     override_option(arguments->overrides),
+                    {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
                     {"--json", &arguments->json, "Print one JSON object instead of a report"},
                     {"--trace",
                      &arguments->trace_file,

@@ -13,6 +13,7 @@ struct CampaignArguments {
     std::string file;
     std::vector<std::string> overrides;
     bool json = false;
+    std::string html_file;
     std::string trace_file;
     std::uint32_t threads = 0;  // 0: one a core
 };

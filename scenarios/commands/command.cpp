@@ -17,6 +17,7 @@
 #include "scenarios/commands/network.h"
 #include "scenarios/commands/search.h"
 #include "scenarios/commands/profile.h"
+#include "scenarios/commands/replay.h"
 #include "scenarios/commands/simulate.h"
 #include "scenarios/commands/sweep.h"
 #include "scenarios/commands/tokenize.h"
@@ -47,6 +48,7 @@ std::vector<Command> all_commands() {
         describe_calibrate(),
         describe_compare(),
         describe_import(),
+        describe_replay(),
         describe_catalogue(),
         describe_completion(),
     };

@@ -7,6 +7,7 @@
 
 #include "network/nccl_topology.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/page_file.h"
 #include "scenarios/network_study.h"
 #include "scenarios/output_file.h"
 #include "scenarios/quantity.h"
@@ -14,6 +15,8 @@
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/network_report.h"
 #include "scenarios/report/perfetto_network.h"
+#include "scenarios/report/simgrid_platform.h"
+#include "scenarios/report/study_pages.h"
 
 namespace orrery {
 namespace {
@@ -93,6 +96,33 @@ Result<void> write_topology(const Scenario& scenario, const std::string& file) {
     return (*output)->commit();
 }
 
+Result<void> write_platform(const Scenario& scenario, const std::string& file) {
+    const auto fabric = build_fabric(scenario.cluster);
+    if (!fabric) {
+        return unexpected<Error>(fabric.error());
+    }
+    const auto output = OutputFile::open(file);
+    if (!output) {
+        return unexpected<Error>(output.error());
+    }
+    if (const auto written = write_simgrid_platform((*output)->stream(), *fabric); !written) {
+        return written;
+    }
+    return (*output)->commit();
+}
+
+Result<void> write_exports(const NetworkArguments& arguments, const Scenario& scenario) {
+    if (!arguments.topology_file.empty()) {
+        if (const auto written = write_topology(scenario, arguments.topology_file); !written) {
+            return written;
+        }
+    }
+    if (!arguments.simgrid_file.empty()) {
+        return write_platform(scenario, arguments.simgrid_file);
+    }
+    return {};
+}
+
 }  // namespace
 
 int network_command(const NetworkArguments& arguments) {
@@ -119,10 +149,12 @@ int network_command(const NetworkArguments& arguments) {
             return report_error(writable.error());
         }
     }
-    if (!arguments.topology_file.empty()) {
-        if (const auto written = write_topology(*scenario, arguments.topology_file); !written) {
-            return report_error(written.error());
-        }
+    if (const auto written = write_exports(arguments, *scenario); !written) {
+        return report_error(written.error());
+    }
+    auto page = PageFile::open(arguments.html_file);
+    if (!page) {
+        return report_error(page.error());
     }
     NetworkTrace trace;
     const NetworkRequest request{.pattern = arguments.pattern,
@@ -137,6 +169,11 @@ int network_command(const NetworkArguments& arguments) {
     }
     if (!arguments.trace_file.empty()) {
         if (const auto written = write_network_trace(arguments.trace_file, trace); !written) {
+            return report_error(written.error());
+        }
+    }
+    if (page->wanted()) {
+        if (const auto written = page->write(network_page(*answer)); !written) {
             return report_error(written.error());
         }
     }
@@ -165,10 +202,15 @@ Command describe_network() {
               "analytic, fluid, packet or simgrid, in place of the scenario's",
               "NAME"},
              {"--ranks", &arguments->ranks, "Only the first N ranks", "N", false, 2, 4'000'000},
+             {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
              {"--json", &arguments->json, "Print one JSON object instead of a report"},
              {"--trace",
               &arguments->trace_file,
               "Write a Perfetto trace of the last size: flows, and load of links",
+              "FILE"},
+             {"--export-simgrid",
+              &arguments->simgrid_file,
+              "Write the fabric as a platform file of SimGrid",
               "FILE"},
              {"--write-nccl-topology",
               &arguments->topology_file,

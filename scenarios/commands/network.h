@@ -20,7 +20,9 @@ struct NetworkArguments {
     std::string fidelity;  // empty: the scenario's
     std::uint32_t ranks = 0;
     bool json = false;
+    std::string html_file;
     std::string trace_file;
+    std::string simgrid_file;
     std::string topology_file;  // to write
 };
 

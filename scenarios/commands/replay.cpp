@@ -22,9 +22,8 @@ ResultOrErrors<ForeignStep> read_step(const std::string& trace) {
     }
     std::ifstream in{trace, std::ios::binary};
     if (!in) {
-        return unexpected<Errors>({{trace,
-                                    "can't be read",
-                                    "a folder of Chakra traces, or a workload of SimAI"}});
+        return unexpected<Errors>(
+            {{trace, "can't be read", "a folder of Chakra traces, or a workload of SimAI"}});
     }
     return parse_simai(std::string{std::istreambuf_iterator<char>{in}, {}}, trace);
 }
@@ -51,8 +50,8 @@ int replay_command(const ReplayArguments& arguments) {
         }
         return report_errors(errors);
     }
-    const std::string name = std::filesystem::path{arguments.trace}.filename().string() + " on " +
-                             scenario->name;
+    const std::string name =
+        std::filesystem::path{arguments.trace}.filename().string() + " on " + scenario->name;
     return print_output(arguments.json ? replay_json(name, *answer) : replay_report(name, *answer));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/commands/validate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -58,6 +60,21 @@ double spread_of(const PublishedCase& row, const Catalogue& catalogue, const Ans
     return here ? assumed_spread(row, *here, predict) : 0;
 }
 
+// What a search would have to choose a plan for.
+std::string choice_of(const PublishedCase& row) {
+    return fmt::format("{} {} {} x {} {} {} {} {} {} {}",
+                       row.family,
+                       row.stack,
+                       row.num_gpus,
+                       row.gpu,
+                       row.fabric,
+                       row.features,
+                       row.model.name,
+                       row.model.seq_length,
+                       row.plan.global_batch_size,
+                       static_cast<int>(row.plan.precision));
+}
+
 void validate_case(const PublishedCase& row,
                    const Catalogue& catalogue,
                    const Control& control,
@@ -85,6 +102,7 @@ void validate_case(const PublishedCase& row,
          .measured_s = row.measured_s,
          .predicted_s = answer->iteration.seconds(),
          .control_s = control.predicted_s(*scenario),
+         .choice = choice_of(row),
          .fits = answer->memory.fits,
          .wall_s = wall.count(),
          .sigma = std::hypot(answer->uncertainty, spread_of(row, catalogue, *answer))});

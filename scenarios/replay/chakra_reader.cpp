@@ -54,8 +54,8 @@ public:
 
     struct Field {
         std::uint32_t number = 0;
-        std::uint64_t value = 0;  // of a varint
-        std::string_view content; // of what has a length
+        std::uint64_t value = 0;   // of a varint
+        std::string_view content;  // of what has a length
         bool has_length = false;
     };
     Field field() {
@@ -348,9 +348,8 @@ ResultOrErrors<std::vector<ForeignOp>> parse_chakra(std::string_view bytes,
             break;
         }
         if (!node) {
-            errors.push_back({fmt::format("{}, byte {}", source, begin),
-                              "is not a node of a Chakra trace",
-                              ""});
+            errors.push_back(
+                {fmt::format("{}, byte {}", source, begin), "is not a node of a Chakra trace", ""});
             break;
         }
         const std::string where = fmt::format("{}, node {}", source, node->id);

@@ -163,10 +163,10 @@ private:
         const char* what = op.kind == ForeignOp::Kind::send      ? "send "
                            : op.kind == ForeignOp::Kind::receive ? "receive "
                                                                  : "";
-        const std::string name =
-            !op.stream.empty()                            ? "stream " + op.stream
-            : op.kind == ForeignOp::Kind::collective ? "group " + op.group
-                                                          : fmt::format("{}{}", what, op.peer);
+        const std::string name = !op.stream.empty() ? "stream " + op.stream
+                                 : op.kind == ForeignOp::Kind::collective
+                                     ? "group " + op.group
+                                     : fmt::format("{}{}", what, op.peer);
         const std::size_t number = streams_.try_emplace(name, streams_.size()).first->second;
         most_streams_ = std::max(most_streams_, number % kStreamsMax + 1);
         return static_cast<StreamId>(number % kStreamsMax + 1);

@@ -20,15 +20,15 @@ struct ForeignOp {
     Kind kind = Kind::compute;
     std::uint64_t id = 0;
     std::string name;
-    Time duration;                                          // of compute
+    Time duration;  // of compute
     CollectiveKind collective = CollectiveKind::all_reduce;
-    Bytes bytes;                                            // as CollectiveCall counts them
-    std::string group;                                      // empty: all ranks
-    std::uint32_t peer = 0;                                 // of a message
+    Bytes bytes;             // as CollectiveCall counts them
+    std::string group;       // empty: all ranks
+    std::uint32_t peer = 0;  // of a message
     std::int64_t tag = 0;
-    std::string stream;                                     // empty: one for each kind and group
-    std::vector<std::uint64_t> after;                       // ids of the same rank
-    std::string where;                                      // "trace.3.et, node 17"
+    std::string stream;                // empty: one for each kind and group
+    std::vector<std::uint64_t> after;  // ids of the same rank
+    std::string where;                 // "trace.3.et, node 17"
 };
 
 struct ForeignStep {

@@ -53,18 +53,17 @@ ResultOrErrors<ReplayAnswer> replay(const ForeignStep& step, const Scenario& sce
     }
     const CauseTimes& path = result->critical_path;
     const auto ranks = static_cast<std::int64_t>(step.ranks.size());
-    return ReplayAnswer{
-        .ranks = ranks,
-        .ops = num_ops(*program),
-        .step = result->iteration,
-        .compute = path[Cause::useful_compute],
-        .collectives = path[Cause::exposed_other],
-        .messages = path[Cause::exposed_pipeline],
-        .contention = path[Cause::network_contention],
-        .slowest = result->slowest_rank,
-        .compute_mean = Time::picoseconds(
-            result->busy_sum[Cause::useful_compute].picoseconds() / ranks),
-        .flows = result->flows};
+    return ReplayAnswer{.ranks = ranks,
+                        .ops = num_ops(*program),
+                        .step = result->iteration,
+                        .compute = path[Cause::useful_compute],
+                        .collectives = path[Cause::exposed_other],
+                        .messages = path[Cause::exposed_pipeline],
+                        .contention = path[Cause::network_contention],
+                        .slowest = result->slowest_rank,
+                        .compute_mean = Time::picoseconds(
+                            result->busy_sum[Cause::useful_compute].picoseconds() / ranks),
+                        .flows = result->flows};
 }
 
 }  // namespace orrery

@@ -14,12 +14,12 @@ struct ReplayAnswer {
     std::int64_t ranks = 0;
     std::int64_t ops = 0;
     Time step;
-    Time compute;        // of the critical path
+    Time compute;  // of the critical path
     Time collectives;
     Time messages;
     Time contention;
     RankId slowest{};
-    Time compute_mean;   // of a rank, whether something waits for it or not
+    Time compute_mean;  // of a rank, whether something waits for it or not
     std::int64_t flows = 0;
 };
 

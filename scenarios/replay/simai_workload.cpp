@@ -36,7 +36,8 @@ constexpr std::int64_t kRanksMax = 65'536;
 
 class Parser {
 public:
-    Parser(const std::string& text, std::string source) : lines_(text), source_(std::move(source)) {}
+    Parser(const std::string& text, std::string source)
+        : lines_(text), source_(std::move(source)) {}
 
     ResultOrErrors<ForeignStep> step() {
         read_header();
@@ -56,8 +57,7 @@ public:
 
 private:
     void complain(std::string what, std::string hint = {}) {
-        errors_.push_back(
-            {fmt::format("{}:{}", source_, line_), std::move(what), std::move(hint)});
+        errors_.push_back({fmt::format("{}:{}", source_, line_), std::move(what), std::move(hint)});
     }
 
     bool next_line(std::vector<std::string>& words) {
@@ -240,8 +240,8 @@ private:
 
     ResultOrErrors<ForeignStep> build() {
         ForeignStep step;
-        const auto per_rank = static_cast<std::size_t>(header_.gpus * header_.accumulation) *
-                              layers_.size() * 6;
+        const auto per_rank =
+            static_cast<std::size_t>(header_.gpus * header_.accumulation) * layers_.size() * 6;
         constexpr std::size_t kOpsMax = 50'000'000;
         if (layers_.empty() || per_rank > kOpsMax) {
             complain(layers_.empty() ? "has no layers" : "is too large to be replayed");

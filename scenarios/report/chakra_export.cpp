@@ -111,10 +111,8 @@ private:
             node.number(chakra::kType, chakra::kCollective);
             add_attribute(node, "is_cpu_op", chakra::kBool, 0);
             add_attribute(node, "comm_type", chakra::kInt64, number_of(call.kind));
-            add_attribute(node,
-                          "comm_size",
-                          chakra::kInt64,
-                          static_cast<std::uint64_t>(call.bytes.count()));
+            add_attribute(
+                node, "comm_size", chakra::kInt64, static_cast<std::uint64_t>(call.bytes.count()));
             add_attribute(node, "pg_name", group_name(call));
         } else {
             const Time duration = duration_of(position);
@@ -124,14 +122,10 @@ private:
             add_attribute(node, "is_cpu_op", chakra::kBool, 0);
             if (op.kind == OpKind::kernel) {
                 const KernelCall& call = program_.kernels[op.payload];
-                add_attribute(node,
-                              "num_ops",
-                              chakra::kInt64,
-                              static_cast<std::uint64_t>(call.flop.count()));
-                add_attribute(node,
-                              "tensor_size",
-                              chakra::kUint64,
-                              static_cast<std::uint64_t>(call.bytes.count()));
+                add_attribute(
+                    node, "num_ops", chakra::kInt64, static_cast<std::uint64_t>(call.flop));
+                add_attribute(
+                    node, "tensor_size", chakra::kUint64, static_cast<std::uint64_t>(call.bytes));
             }
             add_attribute(node, "orrery_duration_ps", chakra::kInt64, ps);
         }

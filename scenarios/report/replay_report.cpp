@@ -24,8 +24,8 @@ std::string replay_report(const std::string& name, const ReplayAnswer& answer) {
                        thousands(answer.flows)) +
            line("step", answer.step) + "\nAlong the critical path\n\n" +
            line("compute", answer.compute) + line("collectives", answer.collectives) +
-           line("messages", answer.messages) + line("shared links", answer.contention) +
-           "\n" + line("compute, mean of the ranks", answer.compute_mean) +
+           line("messages", answer.messages) + line("shared links", answer.contention) + "\n" +
+           line("compute, mean of the ranks", answer.compute_mean) +
            fmt::format("  rank {} ends last\n", index(answer.slowest));
 }
 
