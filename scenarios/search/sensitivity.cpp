@@ -71,24 +71,13 @@ const std::array kFigures{
     Figure{"PCIe bandwidth",
            always,
            [](Scenario& s, double f) { scale(s.cluster.node.pcie_bandwidth, f); }},
-    Figure{"NIC bandwidth",
-           several_nodes,
-           [](Scenario& s, double f) { scale(s.cluster.fabric.nic_bandwidth, f); }},
-    Figure{"bandwidth between switches",
+    // Cables keep their ratios, so that the switches keep their ports.
+    Figure{"bandwidth of the network",
            several_nodes,
            [](Scenario& s, double f) {
-               FabricSpec& fabric = s.cluster.fabric;
-               // Zero is the NIC's, whose own bandwidth stays.
-               const Bandwidth up = fabric.uplink_bandwidth.bits_per_second() > 0
-                                        ? fabric.uplink_bandwidth
-                                        : fabric.nic_bandwidth;
-               const Bandwidth core =
-                   fabric.core_bandwidth.bits_per_second() > 0 ? fabric.core_bandwidth : up;
-               fabric.uplink_bandwidth = up;
-               fabric.core_bandwidth = core;
-               fabric.switch_radix = 0;
-               scale(fabric.uplink_bandwidth, f);
-               scale(fabric.core_bandwidth, f);
+               scale(s.cluster.fabric.nic_bandwidth, f);
+               scale(s.cluster.fabric.uplink_bandwidth, f);
+               scale(s.cluster.fabric.core_bandwidth, f);
            }},
     Figure{"latency of the network",
            several_nodes,

@@ -100,7 +100,7 @@ function memoryOverTime() {
   const sums = memory.xs.map(() => 0);
   const series = memory.kinds.map((name, k) => {
     const values = memory.values.map((at, i) => (sums[i] += at[k]));
-    return { name, values: values.slice(), area: true };
+    return { name, values: values.slice(), area: true, colour: memoryColours[k % memoryColours.length] };
   });
   page.append(element("h2", {}, `Memory over time: ${memory.role}`),
     chartOf({ x: { title: "time in the step", unit: "s" }, y: { title: "bytes, one kind on the other", unit: "bytes" },

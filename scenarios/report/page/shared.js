@@ -26,7 +26,7 @@ function bytes(n) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let i = 0;
   while (n >= 1024 && i < 4) { n /= 1024; ++i; }
-  return (i ? n.toPrecision(3) : n) + " " + units[i];
+  return (!i ? n : n >= 999.5 ? Math.round(n) : n.toPrecision(3)) + " " + units[i];
 }
 const words = (key) => key.replaceAll("_", " ");
 const thousands = (n) => Math.round(n).toLocaleString("en-US");
@@ -34,6 +34,8 @@ const thousands = (n) => Math.round(n).toLocaleString("en-US");
 const palette = ["--forward", "--tensor", "--backward", "--recomputation", "--data", "--pipeline", "--optimizer", "--other"];
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const colourOf = (kind, i) => colour("--" + kind) || colour(palette[i % palette.length]);
+// Drawing changes sizes: not while the browser is still telling them.
+const onResize = (node, act) => new ResizeObserver(() => requestAnimationFrame(act)).observe(node);
 const onDarkChange = (act) => matchMedia("(prefers-color-scheme: dark)").addEventListener("change", act);
 
 function legendOf(names, colours) {
@@ -65,33 +67,35 @@ function chartOf(chart) {
   let plot = null;
   const make = () => {
     if (plot) plot.destroy();
-    const axis = (of) => ({ label: of.title, stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, size: 64,
+    const axis = (of, more) => ({ label: of.title, stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ...more,
       ticks: { stroke: colour("--line"), width: 1 }, values: (u, list) => list.map((v) => v === null ? "" : formats[of.unit](v)) });
     const series = chart.series.map((s, i) => {
-      const stroke = colour(palette[i % palette.length]);
-      return { label: s.name, stroke, width: s.points ? 0 : 2, fill: s.area ? stroke + "88" : undefined, paths: s.points ? () => null : undefined,
+      const stroke = colour(s.colour || palette[i % palette.length]);
+      return { label: s.name, stroke, width: s.points ? 0 : 2, fill: s.area ? stroke : undefined, paths: s.points ? () => null : undefined,
         points: { show: s.points ? true : undefined, size: 8, fill: stroke }, value: (u, v) => v === null || v === undefined ? "–" : formats[chart.y.unit](v) };
     });
     plot = new uPlot({
       width: Math.max(320, holder.clientWidth), height: 320, legend: { live: true },
-      scales: { x: { time: false, distr: chart.log ? 3 : 1 } }, axes: [axis(chart.x), axis(chart.y)],
+      scales: { x: { time: false, distr: chart.log ? 3 : 1, log: chart.x.unit === "bytes" ? 2 : 10 },
+        y: chart.series.some((s) => s.area) ? { range: (u, low, high) => [0, (high || 1) * 1.05] } : {} },
+      axes: [axis(chart.x, { size: 34, labelSize: 24, space: 84 }), axis(chart.y, { size: 78, labelSize: 26 })],
       series: [{ label: chart.x.title, value: (u, v) => v === null || v === undefined ? "–" : formats[chart.x.unit](v) }, ...series],
     }, [chart.xs, ...chart.series.map((s) => s.values)], holder);
     holder.plot = plot;
   };
-  new ResizeObserver(() => {
+  onResize(holder, () => {
     if (!plot) make();
     else if (Math.abs(plot.width - holder.clientWidth) > 1 && holder.clientWidth) plot.setSize({ width: holder.clientWidth, height: 320 });
-  }).observe(holder);
+  });
   onDarkChange(make);
   return holder;
 }
 
-// Rows of cells from white (0) to full (1): {rows: [{name, values, labels}]}.
+// Rows of cells from pale (0) to red (1): {rows: [{name, values, labels}]}.
 function heatOf(heat) {
   const canvas = element("canvas", { class: "heat", role: "img", "aria-label": "heat map", tabindex: "0" });
   const left = 170, row = 26;
-  const at = (value) => `hsl(${Math.round(215 - 215 * Math.min(1, value))} 75% ${Math.round(62 - 14 * Math.min(1, value))}% / ${0.08 + 0.92 * Math.min(1, value)})`;
+  const at = (value) => `hsl(${Math.round(36 - 36 * Math.min(1, value))} 85% 50% / ${(0.06 + 0.94 * Math.min(1, value)).toFixed(3)})`;
   const draw = () => {
     const ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = heat.rows.length * row;
     canvas.style.height = height + "px";
@@ -127,7 +131,7 @@ function heatOf(heat) {
     tip.style.top = event.clientY + 14 + "px";
   });
   canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
-  new ResizeObserver(draw).observe(canvas);
+  onResize(canvas, draw);
   onDarkChange(draw);
   return canvas;
 }
@@ -148,7 +152,7 @@ class Timeline {
     this.canvas = element("canvas", { id: "timeline", tabindex: "0", role: "img",
       "aria-label": "timeline of ranks; arrow keys move, plus and minus zoom, zero shows all" });
     this.listen();
-    new ResizeObserver(() => this.draw()).observe(this.canvas);
+    onResize(this.canvas, () => this.draw());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
   text(time) {

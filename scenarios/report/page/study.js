@@ -2,6 +2,8 @@
 // The page of everything but a single step: {title, lines, cards, sections, footer}, drawn in that order.
 function drawSection(section) {
   page.append(element("h2", {}, section.title));
+  if (section.chart) page.append(chartOf(section.chart));
+  if (section.heat) page.append(heatOf(section.heat));
   if (section.bars) {
     const bars = element("div", { class: "bars" });
     for (const bar of section.bars) {
@@ -12,8 +14,6 @@ function drawSection(section) {
     }
     page.append(bars);
   }
-  if (section.chart) page.append(chartOf(section.chart));
-  if (section.heat) page.append(heatOf(section.heat));
   if (section.timeline) page.append(...timelineOf(section.timeline, section.timeline.scale));
   if (section.table) page.append(tableOf(section.table));
   if (section.note) page.append(element("p", {}, section.note));

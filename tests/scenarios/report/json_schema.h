@@ -3,6 +3,7 @@
 // maximum, required, properties, additionalProperties and items. Any other keyword is a mistake.
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -75,9 +76,11 @@ private:
         for (const auto& [name, item] : value.items()) {
             if (properties.contains(name)) {
                 check(item, properties[name], at + "/" + name);
-            } else if (schema.value("additionalProperties", Json{true}) == Json{false}) {
+            } else if (schema.contains("additionalProperties") &&
+                       schema["additionalProperties"] == Json(false)) {
                 complain(at, "has " + name);
-            } else if (schema.contains("additionalProperties")) {
+            } else if (schema.contains("additionalProperties") &&
+                       schema["additionalProperties"].is_object()) {
                 check(item, schema["additionalProperties"], at + "/" + name);
             }
         }

@@ -40,7 +40,8 @@ TEST(SimgridPlatform, HasTheFabricsLinksAndRoutes) {
 }
 
 TEST(SimgridPlatform, TooManyGpusAreAnError) {
-    const auto fabric = build_fabric(small_scenario("s", {"cluster.nodes=512"}).cluster);
+    const auto fabric = build_fabric(
+        small_scenario("s", {"cluster.nodes=512", "plan.global_batch_size=4096"}).cluster);
     ASSERT_TRUE(fabric) << fabric.error().to_string();
     std::ostringstream out;
     EXPECT_FALSE(write_simgrid_platform(out, *fabric));

@@ -187,7 +187,7 @@ TEST(Search, ADeadlineRefusesWhatIsTooSlow) {
 
 TEST(Search, GoodputCountsWhatFaultsTake) {
     Scenario scenario = small_scenario(
-        "s", {"faults=[{catalogue: llama-3-405b, scale: 3000}]", "campaign={days: 5, seeds: 4}"});
+        "s", {"faults=[{catalogue: llama-3-405b, scale: 1000}]", "campaign={days: 5, seeds: 4}"});
     SearchSpec spec = spec_of(scenario);
     spec.objective = Objective::goodput;
     const auto found = search_plans(scenario, spec);
