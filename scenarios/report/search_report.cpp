@@ -118,24 +118,24 @@ std::string search_report(const Scenario& scenario, const SearchResult& result) 
 std::string sensitivity_report(const std::vector<SensitiveFigure>& figures, double factor) {
     const double percent = (factor - 1) * 100;
     std::vector<TextRow> rows{{"What the answer hinges on",
+                               "the best plan then",
                                fmt::format("{:.0f} % better", percent),
-                               fmt::format("{:.0f} % worse", percent),
-                               ""}};
+                               fmt::format("{:.0f} % worse", percent)}};
     for (const SensitiveFigure& figure : figures) {
         std::string others;
         for (const auto& [winner, when] : {std::pair{figure.winner_if_better, "better"},
                                            std::pair{figure.winner_if_worse, "worse"}}) {
             if (winner > 0) {
-                others += fmt::format(
-                    "{}plan {} is best if {}", others.empty() ? "" : ", ", winner + 1, when);
+                others +=
+                    fmt::format("{}plan {} if {}", others.empty() ? "" : ", ", winner + 1, when);
             }
         }
         rows.push_back({figure.figure,
+                        others.empty() ? "the same" : others,
                         fmt::format("{:+.2f} %", figure.better * 100),
-                        fmt::format("{:+.2f} %", figure.worse * 100),
-                        others.empty() ? "the same plan" : others});
+                        fmt::format("{:+.2f} %", figure.worse * 100)});
     }
-    return "\n" + text_table(rows, 1) + "  changes of the best plan's step time\n";
+    return "\n" + text_table(rows, 2) + "  changes of the best plan's step time\n";
 }
 
 }  // namespace orrery

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/search/search.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,6 +12,7 @@
 #include "kernels/efficiency_table.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/search/cluster_costs.h"
+#include "scenarios/search/empty_space.h"
 #include "scenarios/search/plan_goodput.h"
 #include "scenarios/search/plan_timer.h"
 #include "scenarios/search/score.h"
@@ -395,23 +394,8 @@ Result<void> Search::explore_front() {
 Result<void> Search::complain_if_empty() const {
     const bool any =
         std::ranges::any_of(candidates_, [](const Candidate& c) { return c.answer.has_value(); });
-    if (any) {
-        return {};
-    }
-    const auto most = std::ranges::max_element(
-        result_.pruned, {}, [](const auto& reason) { return reason.second; });
-    if (most == result_.pruned.end()) {
-        return fail("search", "the space has no point", "list other sizes");
-    }
-    std::string all;
-    for (const auto& [reason, count] : result_.pruned) {
-        all += fmt::format("{}{} {}", all.empty() ? "" : ", ", reason, count);
-    }
-    return fail(
-        "search",
-        fmt::format(
-            "no plan of {} is feasible: {} refuses most of them", result_.points, most->first),
-        fmt::format("points by the rule that refuses them: {}", all));
+    return any ? Result<void>{}
+               : tl::unexpected(why_space_is_empty(result_.points, result_.pruned));
 }
 
 FoundPlan Search::found(const Candidate& c) const {
