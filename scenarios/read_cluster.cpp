@@ -8,6 +8,7 @@
 
 #include "network/fabric.h"
 #include "scenarios/map_reader.h"
+#include "scenarios/network_words.h"
 #include "scenarios/read_sections.h"
 #include "scenarios/topology_keys.h"
 
@@ -21,17 +22,6 @@ constexpr Choice<IntraNodeKind> kIntraNodeKinds[] = {
     {"nvswitch", IntraNodeKind::nvswitch},
     {"nvlink_mesh", IntraNodeKind::nvlink_mesh},
     {"pcie", IntraNodeKind::pcie},
-};
-constexpr Choice<FabricKind> kFabricKinds[] = {
-    {"clos", FabricKind::clos},
-    {"rail", FabricKind::rail},
-    {"single_switch", FabricKind::single_switch},
-};
-constexpr Choice<RoutingKind> kRoutingKinds[] = {
-    {"ecmp", RoutingKind::ecmp},
-    {"spray", RoutingKind::spray},
-    {"static_rail", RoutingKind::static_rail},
-    {"adaptive", RoutingKind::adaptive},
 };
 constexpr Choice<HashSeeds> kHashSeeds[] = {
     {"per_switch", HashSeeds::per_switch},

@@ -7,6 +7,7 @@
 
 #include "network/nccl_topology.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/congestion_study.h"
 #include "scenarios/network_study.h"
 #include "scenarios/output_file.h"
 #include "scenarios/quantity.h"
@@ -93,10 +94,41 @@ Result<void> write_topology(const Scenario& scenario, const std::string& file) {
     return (*output)->commit();
 }
 
+// Measures and keeps factors, in place of one pattern.
+int store_congestion(const Scenario& scenario, const NetworkArguments& arguments) {
+    CongestionRequest request{.ranks = arguments.ranks};
+    if (!arguments.sizes.empty()) {
+        const auto sizes = parse_sizes(arguments.sizes);
+        if (!sizes) {
+            return report_error(sizes.error());
+        }
+        if (sizes->size() < 2 || sizes->back() <= sizes->front()) {
+            return report_error({"--size", "factors need a small and a larger size", "2MiB,16MiB"});
+        }
+        request.small = sizes->front();
+        request.large = sizes->back();
+    }
+    const auto output = OutputFile::open(arguments.store_file);
+    if (!output) {
+        return report_error(output.error());
+    }
+    const Result<CongestionStudy> study = measure_congestion(scenario, request);
+    if (!study) {
+        Error error = study.error();
+        error.where = error.where.empty() ? arguments.file : error.where;
+        return report_error(error);
+    }
+    (*output)->stream() << congestion_entry(*study);
+    if (const auto written = (*output)->commit(); !written) {
+        return report_error(written.error());
+    }
+    return print_output(congestion_report(*study));
+}
+
 }  // namespace
 
 int network_command(const NetworkArguments& arguments) {
-    const auto sizes = parse_sizes(arguments.sizes);
+    const auto sizes = parse_sizes(arguments.sizes.empty() ? "1MiB..1GiB" : arguments.sizes);
     if (!sizes) {
         return report_error(sizes.error());
     }
@@ -113,6 +145,9 @@ int network_command(const NetworkArguments& arguments) {
             return report_error(fidelity.error());
         }
         scenario->network = *fidelity;
+    }
+    if (!arguments.store_file.empty()) {
+        return store_congestion(*scenario, arguments);
     }
     if (!arguments.trace_file.empty()) {
         if (const auto writable = OutputFile::open(arguments.trace_file); !writable) {
@@ -158,7 +193,7 @@ Command describe_network() {
              {"--pattern", &arguments->pattern, patterns, "NAME"},
              {"--size",
               &arguments->sizes,
-              "Bytes of the vector, or of each flow: 1MiB..8GiB (doubling), 64KiB,1MiB",
+              "Bytes of the vector, or of each flow: 1MiB..1GiB (doubling), 64KiB,1MiB",
               "SIZES"},
              {"--fidelity",
               &arguments->fidelity,
@@ -169,6 +204,11 @@ Command describe_network() {
              {"--trace",
               &arguments->trace_file,
               "Write a Perfetto trace of the last size: flows, and load of links",
+              "FILE"},
+             {"--store",
+              &arguments->store_file,
+              "Measure the congestion control of network.packet on packets, and write its factors "
+              "for network.congestion",
               "FILE"},
              {"--write-nccl-topology",
               &arguments->topology_file,
