@@ -240,6 +240,7 @@ Result<CongestionStudy> measure_congestion(const Scenario& scenario,
     CongestionStudy study;
     study.factors.algorithm =
         word_of(scenario.network_settings.packet.parameters.congestion, kCongestionKinds);
+    study.factors.name = scenario.name;
     study.factors.measured_on = scenario.cluster.fabric;
     const struct {
         const char* name;
@@ -267,11 +268,12 @@ Result<CongestionStudy> measure_congestion(const Scenario& scenario,
 std::string congestion_entry(const CongestionStudy& study) {
     const FabricSpec& f = study.factors.measured_on;
     std::string text = fmt::format(
-        "# Packets against fair shares of the same flows (orrery network --store).\n"
+        "# Packets against fair shares of the same flows: orrery network --store, {}.\n"
         "algorithm: {}\n"
         "measured_on:\n"
         "  kind: {}\n"
         "  nic_bandwidth: {}\n",
+        study.factors.name,
         study.factors.algorithm,
         word_of(f.kind, kFabricKinds),
         to_text(f.nic_bandwidth));

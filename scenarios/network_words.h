@@ -15,6 +15,7 @@ inline constexpr Choice<FabricKind> kFabricKinds[] = {
     {"clos", FabricKind::clos},
     {"rail", FabricKind::rail},
     {"single_switch", FabricKind::single_switch},
+    {"file", FabricKind::file},
 };
 
 inline constexpr Choice<RoutingKind> kRoutingKinds[] = {

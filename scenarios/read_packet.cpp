@@ -6,6 +6,7 @@
 
 #include "scenarios/map_reader.h"
 #include "scenarios/network_words.h"
+#include "scenarios/read_control.h"
 #include "scenarios/read_sections.h"
 
 namespace orrery {
@@ -121,6 +122,7 @@ void read_packet(const DocumentNode& map, PacketSettings& settings, Errors& erro
     } else if (pfc != nullptr) {
         reader.complain("pfc", "network.packet.pfc must be a map", "{kind: dynamic}");
     }
+    read_control(reader, p, errors);
     reader.finish();
 }
 

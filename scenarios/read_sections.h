@@ -38,6 +38,8 @@ void read_network(const DocumentNode& section,
                   NetworkFidelity& fidelity,
                   NetworkSettings& settings,
                   Errors& errors);
+// cluster.fabric.file, the cables of a fabric of kind file (its other keys are read already).
+void read_cables(const DocumentNode& file, ClusterSpec& cluster, Errors& errors);
 // network.congestion: an entry of the catalogue's congestion_controls, a file like one (beside the
 // scenario), or a map.
 void read_congestion(const DocumentNode& value,

@@ -83,7 +83,7 @@ TEST(CollectivesPublished, AllReduceFrom1MiB) {
     // ORRERY_PUBLISHED_COLLECTIVES names another table of the same form, only to be printed.
     const char* other = std::getenv("ORRERY_PUBLISHED_COLLECTIVES");
     const std::string path =
-        other != nullptr ? other : ORRERY_SOURCE_DIR "/tests/network/published/collectives.csv";
+        other != nullptr ? other : ORRERY_SOURCE_DIR "/scenarios/catalogue/published/collectives.csv";
     std::map<std::string, std::vector<double>> errors;
     std::vector<double> all;
     for (const auto& row : published_rows(path)) {

@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string>
+#include <vector>
 
-#include "scenarios/network_study.h"
+#include "scenarios/network_pattern.h"
+#include "scenarios/packet_study.h"
 #include "tests/scenarios/network_cluster.h"
 
 namespace orrery {
@@ -24,7 +27,7 @@ struct Measures {
 
 // 32 servers in four leaf sets, of which a job has sixteen. The mean over hash seeds: one hash may
 // be lucky.
-double bandwidth(const std::string& pattern, const Measures& with) {
+double bandwidth(CollectiveKind kind, const Measures& with) {
     constexpr int kSeeds = 6;
     double sum = 0;
     for (int seed = 0; seed < kSeeds; ++seed) {
@@ -39,37 +42,40 @@ double bandwidth(const std::string& pattern, const Measures& with) {
                 cluster.gpu_of_rank.push_back(rank % 4 * 8 + rank / 4);
             }
         }
-        scenario.network = NetworkFidelity::packet;
         scenario.network_settings.packet.parameters = packet::published_parameters(
             with.rtt_and_ecn ? packet::CongestionKind::megascale : packet::CongestionKind::dcqcn);
-        NetworkTrace trace;
-        const auto answer = study_network(
-            scenario,
-            {.pattern = pattern, .sizes = {Bytes(8'000'000)}, .ranks = 16, .trace = false},
-            trace);
-        EXPECT_TRUE(answer) << answer.error().to_string();
-        EXPECT_TRUE(answer->rows.at(0).finished);
-        sum += answer->rows.at(0).busbw;
+        const auto study = PacketStudy::make(cluster, scenario.network_settings);
+        EXPECT_TRUE(study) << study.error().to_string();
+        std::vector<RankId> job;
+        for (std::uint32_t rank = 0; rank < 16; ++rank) {
+            job.push_back(to_id<RankId>(rank));
+        }
+        const Bytes bytes{8'000'000};
+        const auto run =
+            study->run(messages_of_collective(study->fabric(), job, kind, bytes), nullptr);
+        EXPECT_TRUE(run);
+        EXPECT_TRUE(run->finished);
+        sum += static_cast<double>(bytes.count()) * 1e-9 / run->end.seconds();
     }
-    return sum / kSeeds;
+    return sum / kSeeds * bus_factor(kind, 16);
 }
 
 TEST(MegaScaleMeasures, EachRaisesAllReduceAndAllToAll) {
-    for (const char* pattern : {"all_reduce", "all_to_all"}) {
-        const double plain = bandwidth(pattern, {});
-        const double split = bandwidth(pattern, {.split_ports = true});
-        const double placed = bandwidth(pattern, {.placement = true});
-        const double hybrid = bandwidth(pattern, {.rtt_and_ecn = true});
+    for (const auto kind : {CollectiveKind::all_reduce, CollectiveKind::all_to_all}) {
+        const std::string pattern{name(kind)};
+        const double plain = bandwidth(kind, {});
+        const double split = bandwidth(kind, {.split_ports = true});
+        const double placed = bandwidth(kind, {.placement = true});
+        const double hybrid = bandwidth(kind, {.rtt_and_ecn = true});
         const double all =
-            bandwidth(pattern, {.split_ports = true, .placement = true, .rtt_and_ecn = true});
-        printf(
-            "%s: plain %.2f GB/s, split ports %.2f, placement %.2f, RTT and ECN %.2f, all %.2f\n",
-            pattern,
-            plain,
-            split,
-            placed,
-            hybrid,
-            all);
+            bandwidth(kind, {.split_ports = true, .placement = true, .rtt_and_ecn = true});
+        std::printf("%s, GB/s: plain %.2f, split %.2f, placed %.2f, RTT and ECN %.2f, all %.2f\n",
+                    pattern.c_str(),
+                    plain,
+                    split,
+                    placed,
+                    hybrid,
+                    all);
         EXPECT_GT(split, 1.02 * plain) << pattern;
         EXPECT_GT(placed, 1.02 * plain) << pattern;
         EXPECT_GT(hybrid, 1.02 * plain) << pattern;
