@@ -8,13 +8,46 @@
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/output_file.h"
 #include "scenarios/reader.h"
+#include "scenarios/recorded_events.h"
 #include "scenarios/report/campaign_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/perfetto_campaign.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/run_campaign.h"
+#include "scenarios/supervised_job.h"
 
 namespace orrery {
+
+namespace {
+
+// Do the scenario's policies, told what a real run's supervisor saw, order the same again?
+int replay(const std::string& file, const Scenario& scenario) {
+    const auto events = read_events(file);
+    if (!events) {
+        return report_errors(events.error());
+    }
+    const auto job = supervised_job(scenario);
+    if (!job) {
+        return report_errors(job.error());
+    }
+    std::vector<std::string> names;
+    for (const auto& policy : make_ladder(job->policies)) {
+        names.emplace_back(policy->name());
+    }
+    if (names != events->policies || !(job->shape == events->shape)) {
+        return report_error({file, "is of a job with other policies or another layout", {}});
+    }
+    const std::string again = replay_events(*events, make_ladder(job->policies), job->limits);
+    if (again != events->actions) {
+        return report_error({file,
+                             "replayed, the policies order other actions:\n" + again +
+                                 "instead of\n" + events->actions,
+                             {}});
+    }
+    return print_output(again + "the same actions, byte for byte\n");
+}
+
+}  // namespace
 
 int campaign_command(const CampaignArguments& arguments) {
     ReadOptions read;
@@ -22,6 +55,9 @@ int campaign_command(const CampaignArguments& arguments) {
     const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
     if (!scenario) {
         return report_errors(scenario.error());
+    }
+    if (!arguments.replayed_events.empty()) {
+        return replay(arguments.replayed_events, *scenario);
     }
     if (!scenario->campaign.present) {
         return report_error({arguments.file,
@@ -64,6 +100,11 @@ Command describe_campaign() {
                     {"--trace",
                      &arguments->trace_file,
                      "Write a Perfetto trace of the first seed's run, one process a plan",
+                     "FILE"},
+                    {"--replay",
+                     &arguments->replayed_events,
+                     "Tell the policies what a supervised run saw (orrery train --events) and "
+                     "compare what they order",
                      "FILE"},
                     {"--threads",
                      &arguments->threads,

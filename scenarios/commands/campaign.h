@@ -14,6 +14,7 @@ struct CampaignArguments {
     std::vector<std::string> overrides;
     bool json = false;
     std::string trace_file;
+    std::string replayed_events;  // of a supervised run; empty: none
     std::uint32_t threads = 0;  // 0: one a core
 };
 
