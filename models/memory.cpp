@@ -172,15 +172,21 @@ void MemoryWalk::name_largest(RoleMemory& memory) const {
 RoleMemory MemoryWalk::run(Bytes workspace) {
     find_last_uses();
     now_[TensorKind::workspace] += workspace;
+    std::vector<MemoryByKind> by_slot;
     for (std::uint32_t s = 0; s < role_.slots.size(); ++s) {
         const SegmentUse& use = use_of(role_.slots[s].segment);
         for (const TensorId t : use.longer_lived) {
             allocate(key(role_.slots[s], t));
         }
         take_peak(s, use);
+        by_slot.push_back(now_);
+        for (std::size_t k = 0; k < kNumTensorKinds; ++k) {
+            by_slot.back().of[k] += use.slot_peak.of[k];
+        }
         free_after(s);
     }
     RoleMemory memory = peak_;
+    memory.by_slot = std::move(by_slot);
     name_largest(memory);
     return memory;
 }

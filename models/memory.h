@@ -34,7 +34,8 @@ struct RoleMemory {
     MemoryByKind at_peak;
     // The moment: the slot during which the peak occurs.
     std::uint32_t slot = 0;
-    std::vector<LargeBuffer> largest;  // alive at the peak, largest first
+    std::vector<LargeBuffer> largest;   // alive at the peak, largest first
+    std::vector<MemoryByKind> by_slot;  // the most that each slot needs
 };
 
 // Ranks of a role are alike. `workspace` is added to every role: library workspaces.

@@ -5,12 +5,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/units.h"
 
 namespace orrery {
+
+class CableList;
 
 enum class IntraNodeKind : std::uint8_t {
     nvswitch,     // every GPU reaches every other at its full NVLink bandwidth
@@ -42,6 +45,7 @@ enum class FabricKind : std::uint8_t {
     clos,           // network/clos.h
     rail,           // network/rail.h
     single_switch,  // every NIC on one switch that never blocks
+    file,           // network/cable_list.h: any switches and cables
 };
 enum class RoutingKind : std::uint8_t {
     ecmp,         // each flow keeps the path that a hash of its 5-tuple picks
@@ -81,6 +85,8 @@ struct FabricSpec {
     std::uint32_t qps_per_connection = 1;  // queue pairs (5-tuples) a connection is split over
     std::uint64_t hash_seed = 0;
     HashSeeds hash_seeds = HashSeeds::per_switch;
+    // Of kind file, then never null. Tiers, sets, uplinks and oversubscription mean nothing there.
+    std::shared_ptr<const CableList> cables{};
 };
 
 struct ClusterSpec {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/check.h"
+#include "network/cable_list.h"
 #include "network/clos.h"
 #include "network/rail.h"
 
@@ -88,9 +89,30 @@ Result<SwitchTree> tree_of(const ClusterSpec& spec) {
         case FabricKind::rail:
             return rail_tree(spec);
         case FabricKind::single_switch:
+        case FabricKind::file:
             break;
     }
     return single_switch_tree(spec);
+}
+
+Result<void> check_listed(const ClusterSpec& spec) {
+    const FabricSpec& fabric = spec.fabric;
+    if (fabric.kind != FabricKind::file) {
+        return {};
+    }
+    const bool fits = fabric.cables != nullptr && fabric.cables->num_nodes() == spec.num_nodes &&
+                      fabric.cables->nics_per_node() == fabric.nics_per_node;
+    if (!fits) {
+        return fail("cluster.fabric.file",
+                    "the table of cables is not that of these nodes and NICs",
+                    "read it anew for another number of nodes");
+    }
+    if (fabric.routing == RoutingKind::spray) {
+        return fail("cluster.fabric.routing",
+                    "spraying needs the bundles of a clos or rail fabric",
+                    "ecmp, adaptive or static_rail");
+    }
+    return {};
 }
 
 struct TierNames {
@@ -102,7 +124,8 @@ TierNames tier_names(const FabricSpec& fabric) {
     if (fabric.kind == FabricKind::clos && fabric.tiers == 3) {
         return {"tor", "aggregation"};
     }
-    return {fabric.kind == FabricKind::single_switch ? "switch" : "leaf", "spine"};
+    const bool flat = fabric.kind == FabricKind::single_switch || fabric.kind == FabricKind::file;
+    return {flat ? "switch" : "leaf", "spine"};
 }
 
 std::vector<std::string> class_names_of(const FabricSpec& fabric) {
@@ -111,7 +134,8 @@ std::vector<std::string> class_names_of(const FabricSpec& fabric) {
             "pcie",
             "inter-socket",
             "nic",
-            fmt::format("{}-{}", names.leaf, names.tier2),
+            fabric.kind == FabricKind::file ? "switch-switch"
+                                            : fmt::format("{}-{}", names.leaf, names.tier2),
             fmt::format("{}-core", names.tier2)};
 }
 
@@ -122,6 +146,9 @@ namespace {
 // The tree of a cluster that can be built.
 Result<SwitchTree> checked_tree(const ClusterSpec& spec) {
     if (auto checked = check_node(spec); !checked) {
+        return unexpected<Error>(checked.error());
+    }
+    if (auto checked = check_listed(spec); !checked) {
         return unexpected<Error>(checked.error());
     }
     auto tree = tree_of(spec);
@@ -167,11 +194,21 @@ Fabric::Fabric(const ClusterSpec& spec, const SwitchTree& tree)
                       hop,
                       hop};
     number_vertices();
-    const std::size_t num_links = first_link_of_node(spec.num_nodes) + tree_.num_links();
+    std::size_t num_links = first_link_of_node(spec.num_nodes) + tree_.num_links();
+    if (spec.fabric.kind == FabricKind::file) {
+        const CableList& cables = *spec.fabric.cables;
+        num_links += 2 * cables.switch_cables().size();
+        paths_ = std::make_shared<ShortestPaths>(
+            spec.fabric.cables, spec.fabric, first_link_of_node(spec.num_nodes));
+    }
     links_.reserve(num_links);
     ends_.reserve(num_links);
     lay_node_links();
-    lay_switch_links();
+    if (paths_) {
+        lay_listed_cables(*spec.fabric.cables);
+    } else {
+        lay_switch_links();
+    }
     ORRERY_CHECK(links_.size() == num_links && ends_.size() == num_links);
 }
 
@@ -182,7 +219,10 @@ void Fabric::number_vertices() {
     first_root_ = first_nvswitch_ + (nvswitch ? nodes : 0);
     first_nic_ = first_root_ + nodes * wiring_.num_sockets();
     first_leaf_ = first_nic_ + nodes * tree_.nics_per_node;
-    first_tier2_ = first_leaf_ + tree_.num_leaves;
+    const bool listed = spec_.fabric.kind == FabricKind::file;
+    first_tier2_ =
+        first_leaf_ + (listed ? static_cast<std::uint32_t>(spec_.fabric.cables->switches().size())
+                              : tree_.num_leaves);
     first_core_ = first_tier2_ + (tree_.merged ? tree_.num_blocks : tree_.num_tier2());
     const std::uint32_t merged_cores = tree_.cores_per_plane > 0 ? 1 : 0;
     num_vertices_ = first_core_ + (tree_.merged ? merged_cores : tree_.num_cores());
@@ -204,6 +244,25 @@ void Fabric::add_cable(LinkClass link_class, Bandwidth raw, LinkEnds upward) {
     links_.insert(links_.end(), 2, info);
     ends_.push_back(upward);
     ends_.push_back({upward.to, upward.from});
+}
+
+void Fabric::lay_listed_cables(const CableList& cables) {
+    for (const CableList::Cable& cable : cables.nic_cables()) {
+        add_cable(LinkClass::nic, cable.bandwidth, {first_nic_ + cable.a, first_leaf_ + cable.b});
+    }
+    for (const CableList::Cable& cable : cables.switch_cables()) {
+        add_cable(LinkClass::leaf_uplink,
+                  cable.bandwidth,
+                  {first_leaf_ + cable.a, first_leaf_ + cable.b});
+    }
+}
+
+Time Fabric::link_latency(LinkId link) const {
+    const LinkInfo& info = links_[index(link)];
+    if (paths_ && info.link_class >= static_cast<std::uint16_t>(LinkClass::nic)) {
+        return paths_->link_latency(static_cast<std::uint32_t>(index(link)));
+    }
+    return class_latency_[info.link_class];
 }
 
 void Fabric::lay_switch_links() {
@@ -265,11 +324,21 @@ bool Fabric::route(RankId from,
     const NicPort out = nic_of(from);
     const NicPort in = nic_of(to);
     gpu_to_nic(from, out.nic, path);
-    if (!router_.route(out, in, flow_label, queue_pair, path, state)) {
+    if (!route_switches(out, in, flow_label, queue_pair, path, state)) {
         return false;
     }
     nic_to_gpu(in.nic, to, path);
     return true;
+}
+
+bool Fabric::route_switches(NicPort from,
+                            NicPort to,
+                            std::uint64_t flow_label,
+                            std::uint32_t queue_pair,
+                            Path& path,
+                            const LinkState& state) const {
+    return paths_ ? paths_->route(from, to, flow_label, queue_pair, path, state)
+                  : router_.route(from, to, flow_label, queue_pair, path, state);
 }
 
 bool Fabric::route_pxn(
@@ -284,7 +353,7 @@ bool Fabric::route_pxn(
     const std::uint32_t proxy = local_of(to);
     wiring_.gpu_to_gpu(base, local_of(from), proxy, path);
     wiring_.gpu_to_nic(base, proxy, out.nic, path);
-    const bool found = router_.route(out, in, flow_label, 0, path, state);
+    const bool found = route_switches(out, in, flow_label, 0, path, state);
     nic_to_gpu(in.nic, to, path);
     return found;
 }
@@ -295,7 +364,7 @@ bool Fabric::route_nics(NicPort from,
                         Path& path,
                         std::uint32_t queue_pair,
                         const LinkState& state) const {
-    return router_.route(from, to, flow_label, queue_pair, path, state);
+    return route_switches(from, to, flow_label, queue_pair, path, state);
 }
 
 // Spraying and static routes send all of them the same way.
@@ -310,13 +379,13 @@ std::vector<Path> Fabric::connection_paths(NicPort from,
                                            std::uint64_t flow_label) const {
     std::vector<Path> paths(queue_pairs_apart());
     for (std::uint32_t queue_pair = 0; queue_pair < paths.size(); ++queue_pair) {
-        router_.route(from, to, flow_label, queue_pair, paths[queue_pair]);
+        route_switches(from, to, flow_label, queue_pair, paths[queue_pair], {});
     }
     return paths;
 }
 
 std::uint64_t Fabric::num_paths(NicPort from, NicPort to) const {
-    return tree_.num_paths(from, to);
+    return paths_ ? paths_->num_paths(from, to) : tree_.num_paths(from, to);
 }
 
 void Fabric::gpu_to_gpu(RankId from, RankId to, Path& path) const {
@@ -383,6 +452,9 @@ std::string Fabric::vertex_name(std::uint32_t vertex) const {
         return in_node(vertex - first_nic_, tree_.nics_per_node, "nic");
     }
     const TierNames names = tier_names(spec_.fabric);
+    if (vertex < first_tier2_ && paths_) {
+        return spec_.fabric.cables->switches()[vertex - first_leaf_];
+    }
     if (vertex < first_tier2_) {
         return fmt::format("{} {}", names.leaf, vertex - first_leaf_);
     }

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,7 @@
 #include "network/node_wiring.h"
 #include "network/path.h"
 #include "network/routing.h"
+#include "network/shortest_paths.h"
 #include "network/switch_tree.h"
 
 namespace orrery {
@@ -35,7 +37,7 @@ public:
     std::span<const std::string> link_class_names() const { return class_names_; }
     // Of a link that is slow from the start on; zero if it is dead.
     void set_capacity(LinkId link, Bandwidth capacity) { links_[index(link)].capacity = capacity; }
-    Time link_latency(LinkId link) const { return class_latency_[links_[index(link)].link_class]; }
+    Time link_latency(LinkId link) const;
     // For messages: "node 3 nic 2 -> tor 18".
     std::string link_name(LinkId link) const;
     std::optional<LinkId> find_link(std::string_view link_name) const;
@@ -97,6 +99,7 @@ public:
     LinkId nic_in(NicPort port) const;
 
     const NodeWiring& wiring() const { return wiring_; }
+    // Of kind file: one switch with all NICs, and nothing of those that there are.
     const SwitchTree& tree() const { return tree_; }
 
     // The graph's vertices, numbered in this order: GPUs, one NVSwitch a node, one PCIe root a
@@ -115,7 +118,14 @@ private:
     void number_vertices();
     void lay_node_links();
     void lay_switch_links();
+    void lay_listed_cables(const CableList& cables);
     void add_cable(LinkClass link_class, Bandwidth raw, LinkEnds upward);
+    bool route_switches(NicPort from,
+                        NicPort to,
+                        std::uint64_t flow_label,
+                        std::uint32_t queue_pair,
+                        Path& path,
+                        const LinkState& state) const;
     std::uint32_t first_link_of_node(std::uint32_t node) const {
         return node * wiring_.num_links();
     }
@@ -124,6 +134,7 @@ private:
     NodeWiring wiring_;
     SwitchTree tree_;
     Router router_;
+    std::shared_ptr<const ShortestPaths> paths_;  // of kind file, in place of the router
     std::vector<LinkInfo> links_;
     std::vector<LinkEnds> ends_;
     std::vector<std::string> class_names_;

@@ -50,10 +50,41 @@ std::int64_t progress_of(const CollectiveCall& call, NcclAlgorithm a, std::uint3
     return a == NcclAlgorithm::ring ? ring_edge_bytes(call.kind, bytes, num_ranks) : bytes;
 }
 
-TransferPart part_of(const PartShape& shape, std::int64_t progress, double bandwidth) {
+// At an efficiency below one links are in use for longer; what NCCL itself limits is not slower.
+std::int64_t inefficient(std::int64_t bytes, const CongestionFactor& factor) {
+    return factor.efficiency == 1.0 ? bytes
+                                    : static_cast<std::int64_t>(std::ceil(
+                                          static_cast<double>(bytes) / factor.efficiency));
+}
+
+TransferPart part_of(const PartShape& shape,
+                     std::int64_t progress,
+                     double bandwidth,
+                     const CongestionFactor& factor) {
+    const std::int64_t bytes = (progress + shape.divisor - 1) / shape.divisor;
+    const double rate = bandwidth / static_cast<double>(shape.divisor) / factor.efficiency;
     return {.footprint = shape.footprint,
-            .bytes = Bytes((progress + shape.divisor - 1) / shape.divisor),
-            .rate_max = rate_of(bandwidth / static_cast<double>(shape.divisor))};
+            .bytes = Bytes(inefficient(bytes, factor)),
+            .rate_max = rate_of(rate)};
+}
+
+// What a call's start-up takes. NCCL's table, by which it chooses, has 0.6 us for a step of a ring
+// in LL over NVLink, whatever the GPU. On a DGX A100 rings of 2 to 8 GPUs take
+// 10, 13.76, 16.88, 20.8, 25.2, 29.5 and 33.7 us for 8 to 128 B (nccl-tests, issue 123): 5.56 us
+// and 1.98 us a step by least squares. Hopper's published 8 B agree with the table.
+double start_up_us(const NcclChoice& choice,
+                   CollectiveKind kind,
+                   std::uint32_t ranks_of_node,
+                   std::uint32_t compute_capability,
+                   bool nvlink) {
+    const bool measured = choice.algorithm == NcclAlgorithm::ring &&
+                          choice.protocol == NcclProtocol::ll && compute_capability / 10 == 8 &&
+                          nvlink && ranks_of_node > 0 && kind != CollectiveKind::broadcast;
+    if (!measured) {
+        return choice.latency_us;
+    }
+    const std::uint32_t passes = kind == CollectiveKind::all_reduce ? 2 : 1;
+    return 5.56 + 1.98 * passes * (ranks_of_node - 1);
 }
 
 // Messages between two ranks. NCCL sizes their channels by the bytes: each gets at least half (over
@@ -85,6 +116,19 @@ bool NcclNetwork::MembersLess::operator()(std::span<const RankId> a,
 
 std::uint32_t NcclNetwork::held_sms(std::uint32_t channels) const {
     return options_.num_sms == 0 ? channels : std::min(channels, options_.num_sms);
+}
+
+CongestionFactor NcclNetwork::factor_of(CollectiveKind kind, bool network) const {
+    if (!network || !options_.congestion) {
+        return {};
+    }
+    return kind == CollectiveKind::all_to_all ? options_.congestion->all_to_all
+                                              : options_.congestion->ring;
+}
+
+CongestionFactor NcclNetwork::factor_of_send(bool network) const {
+    return network && options_.congestion ? options_.congestion->point_to_point
+                                          : CongestionFactor{};
 }
 
 NcclNetwork::Group& NcclNetwork::group_of(std::span<const RankId> members) const {
@@ -208,11 +252,19 @@ TransferPlan NcclNetwork::plan_collective(const CollectiveCall& call,
                       .algorithm = std::string(name(choice.algorithm)),
                       .protocol = std::string(name(choice.protocol)),
                       .channels = choice.channels};
-    plan.phases.push_back({.latency = microseconds(choice.latency_us + fill_us), .parts = {}});
+    const bool network = group.layout.num_nodes() > 1;
+    const auto factor = factor_of(call.kind, network);
+    const double latency_us = start_up_us(choice,
+                                          call.kind,
+                                          network ? 0 : group.layout.num_ranks(),
+                                          options_.compute_capability,
+                                          fabric_.spec().node.intra_node != IntraNodeKind::pcie);
+    plan.phases.push_back(
+        {.latency = microseconds(latency_us + fill_us) + factor.queueing_delay, .parts = {}});
     auto& parts = plan.phases.back().parts;
     parts.reserve(shapes.size());
     for (const auto& shape : shapes) {
-        parts.push_back(part_of(shape, progress, progress_bandwidth));
+        parts.push_back(part_of(shape, progress, progress_bandwidth, factor));
     }
     return plan;
 }
@@ -226,8 +278,10 @@ TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& ca
     // NCCL's proxy posts the messages of the network peers one after the other (net overhead).
     const double overhead_us = communicator.cpu == NcclCpu::amd ? 2.0 : 1.0;
     const std::uint32_t network_peers = layout.num_ranks() - layout.shape().gpus_per_node;
-    const Time latency =
-        p2p_latency(network, nvlink) + microseconds(network ? overhead_us * network_peers : 0.0);
+    const auto factor = factor_of(call.kind, network);
+    const Time latency = p2p_latency(network, nvlink) +
+                         microseconds(network ? overhead_us * network_peers : 0.0) +
+                         factor.queueing_delay;
     // Inside a node the flows of one GPU together are no faster than NCCL's rings.
     std::uint32_t flows_per_port = 1;
     for (const auto& share : shape.footprint) {
@@ -243,9 +297,11 @@ TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& ca
     constexpr std::uint32_t kMaxP2pChannels = 32;
     const std::uint32_t channels = std::min(std::bit_ceil(communicator.channels), kMaxP2pChannels);
     const bool local = layout.shape().gpus_per_node > 1;
-    TransferPart part{.footprint = shape.footprint,
-                      .bytes = Bytes((call.bytes.count() + shape.divisor - 1) / shape.divisor),
-                      .rate_max = rate_of(local ? port / flows_per_port : kUnlimited)};
+    const double rate = local ? port / flows_per_port : kUnlimited;
+    TransferPart part = part_of({.broken = false, .footprint = shape.footprint},
+                                (call.bytes.count() + shape.divisor - 1) / shape.divisor,
+                                rate,
+                                factor);
     TransferPlan plan{.phases = {},
                       .sms = held_sms(channels),
                       .algorithm = "p2p",
@@ -282,13 +338,15 @@ TransferPlan NcclNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
                       .algorithm = "p2p",
                       .protocol = "Simple",
                       .channels = channels};
-    plan.phases.push_back({.latency = p2p_latency(network, nvlink), .parts = {}});
+    const auto factor = factor_of_send(network);
+    plan.phases.push_back(
+        {.latency = p2p_latency(network, nvlink) + factor.queueing_delay, .parts = {}});
     const double bandwidth =
         network ? kUnlimited
                 : nccl_intra_bandwidth(fabric_.spec().node, options_.compute_capability);
     const auto shapes = send_shapes(from, to, channels);
     for (const auto& shape : shapes) {
-        plan.phases.back().parts.push_back(part_of(shape, bytes.count(), bandwidth));
+        plan.phases.back().parts.push_back(part_of(shape, bytes.count(), bandwidth, factor));
     }
     return plan;
 }
@@ -315,8 +373,9 @@ std::vector<NcclNetwork::Channel> NcclNetwork::channels_of(const CollectiveCall&
     const double bandwidth = bandwidth_of(group, call, choice) * static_cast<double>(progress) /
                              static_cast<double>(std::max<std::int64_t>(call.bytes.count(), 1));
     const auto algorithm = static_cast<int>(choice.algorithm);
+    const auto factor = factor_of(call.kind, group.layout.num_nodes() > 1);
     for (const auto& shape : make_parts(group, call, algorithm, choice.channels, connections)) {
-        channels.push_back({part_of(shape, progress, bandwidth), shape.broken});
+        channels.push_back({part_of(shape, progress, bandwidth, factor), shape.broken});
     }
     return channels;
 }
@@ -337,7 +396,8 @@ std::vector<NcclNetwork::Channel> NcclNetwork::channels_of_send(RankId from,
         network ? kUnlimited
                 : nccl_intra_bandwidth(fabric_.spec().node, options_.compute_capability);
     for (const auto& shape : shapes) {
-        channels.push_back({part_of(shape, bytes.count(), bandwidth), shape.broken});
+        channels.push_back(
+            {part_of(shape, bytes.count(), bandwidth, factor_of_send(network)), shape.broken});
     }
     return channels;
 }

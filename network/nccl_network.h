@@ -21,6 +21,7 @@
 #include "network/collectives/connections.h"
 #include "network/collectives/footprint.h"
 #include "network/collectives/group_layout.h"
+#include "network/congestion_factors.h"
 #include "network/fabric.h"
 #include "network/nccl_graph.h"
 #include "network/nccl_tuning.h"
@@ -31,6 +32,8 @@ struct NcclNetworkOptions {
     std::uint32_t compute_capability = 90;
     std::uint32_t num_sms = 0;  // of the device; 0: no limit on channels
     bool contention = true;     // false: `network: analytic`
+    // What the chosen congestion control makes of transfers between servers; else fair shares.
+    std::optional<CongestionFactors> congestion{};
 };
 
 class NcclNetwork final : public NetworkModel {
@@ -94,6 +97,8 @@ private:
     std::vector<PartShape> send_shapes(RankId from, RankId to, std::uint32_t channels) const;
     double bandwidth_of(const Group& group, const CollectiveCall& call, const NcclChoice& c) const;
     TransferPlan plan_all_to_all(Group& group, const CollectiveCall& call) const;
+    CongestionFactor factor_of(CollectiveKind kind, bool network) const;
+    CongestionFactor factor_of_send(bool network) const;
     std::uint32_t held_sms(std::uint32_t channels) const;
 
     Fabric fabric_;

@@ -141,6 +141,15 @@ Result<CheckpointFiles> CheckpointFiles::open(const std::filesystem::path& folde
     return files;
 }
 
+Result<void> CheckpointFiles::verify() {
+    for (std::int64_t rank = 0; rank < num_ranks_; ++rank) {
+        if (const auto one = file(rank); !one) {
+            return unexpected<Error>(one.error());
+        }
+    }
+    return {};
+}
+
 Result<const Safetensors*> CheckpointFiles::file(std::int64_t rank) {
     const auto known = files_.find(rank);
     if (known != files_.end()) {

@@ -38,6 +38,8 @@ public:
                                         std::int64_t first_rank = 0);
 
     const RunState& run() const { return run_; }
+    // Whether the files of all ranks are there and whole.
+    Result<void> verify();
     // Writes `range` of a block of a parameter; the element type must be the stored one.
     Result<void> read(const std::string& parameter,
                       Section section,

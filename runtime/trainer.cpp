@@ -273,8 +273,8 @@ Result<void> Trainer::resume(const std::filesystem::path& folder) {
     return {};
 }
 
-Result<void> Trainer::save() {
-    return save_training(*executor_, state(), job_.checkpoint_folder);
+Result<void> Trainer::save(FileSystem& files) {
+    return save_training(*executor_, state(), job_.checkpoint_folder, files);
 }
 
 namespace {
@@ -351,8 +351,8 @@ Result<void> after_step(Trainer& trainer, const TrainingJob& job, const Reports&
         done = sample(trainer, job, reports);
     }
     if (done && !job.checkpoint_folder.empty() && is_due(step, job.checkpoint_interval, job)) {
-        done = trainer.save();
-        if (done) {
+        done = reports.save ? reports.save(trainer) : trainer.save();
+        if (done && !reports.save) {
             reports.line(fmt::format(" saved checkpoint {}", checkpoint_name(step)));
         }
     }
@@ -367,6 +367,11 @@ Result<void> train(Trainer& trainer,
                    const Reports& reports) {
     StepMeans means;
     while (trainer.steps_done() < job.steps) {
+        if (reports.before_step) {
+            if (Result<void> done = reports.before_step(trainer); !done) {
+                return done;
+            }
+        }
         const Result<StepReport> report = trainer.step();
         if (!report) {
             return unexpected<Error>(report.error());

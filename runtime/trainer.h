@@ -48,8 +48,10 @@ public:
     // Goes on after the steps of a saved run: the folder's latest checkpoint, or that of one step.
     Result<void> resume(const std::filesystem::path& folder);
     // Of all ranks together, into job.checkpoint_folder.
-    Result<void> save();
+    Result<void> save(FileSystem& files = disk());
     std::int64_t steps_done() const { return steps_done_; }
+
+    RunState state() const;
 
     Executor& executor() { return *executor_; }
     const Program& program() const { return *program_; }
@@ -62,7 +64,6 @@ private:
     Result<void> load_data(const Tokens& tokens, std::uint64_t seed, std::int64_t step);
     void write_scalars(std::int64_t step, double learning_rate);
     Result<double> loss();
-    RunState state() const;
 
     Transformer model_;
     ParallelPlan plan_;
@@ -85,6 +86,9 @@ struct Reports {
     std::function<void(const std::string&)> line;
     TrainingLog* log = nullptr;  // may be null
     Tokenizer tokenizer{};       // of the data: for texts from the model
+    // Of a supervised run, or empty: what comes before each step, and instead of Trainer::save().
+    std::function<Result<void>(Trainer&)> before_step{};
+    std::function<Result<void>(Trainer&)> save{};
 };
 // The steps that are left of a run: a line every `log_interval` steps, for each evaluation
 // (iteration_line.h), each text from the model and each checkpoint.

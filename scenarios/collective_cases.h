@@ -31,6 +31,7 @@ struct CollectiveCase {
 struct ValidatedCollective {
     CollectiveCase of;
     double predicted_us = 0;
+    double launch_us = 0;  // of it, the host's, where calls were timed one by one
     std::string algorithm;
     std::string protocol;
     double error() const { return predicted_us / of.measured_us - 1; }

@@ -36,6 +36,37 @@ std::vector<LinkClassUse> use_by_class(const Fabric& fabric,
     return classes;
 }
 
+std::vector<LinkHeat> heat_by_class(const Fabric& fabric,
+                                    std::span<const std::int64_t> bytes,
+                                    Time duration,
+                                    std::size_t most) {
+    std::vector<LinkHeat> heat(fabric.link_class_names().size());
+    for (std::size_t link = 0; link < bytes.size(); ++link) {
+        const LinkInfo& info = fabric.links()[link];
+        heat[info.link_class].utilisation.push_back(
+            utilisation(info.capacity, bytes[link], duration));
+    }
+    for (std::size_t c = 0; c < heat.size(); ++c) {
+        heat[c].link_class = fabric.link_class_names()[c];
+        std::vector<double>& all = heat[c].utilisation;
+        const std::size_t each = (all.size() + most - 1) / std::max<std::size_t>(1, most);
+        if (each > 1) {
+            std::vector<double> coarse;
+            for (std::size_t i = 0; i < all.size(); i += each) {
+                const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i);
+                const auto end =
+                    all.begin() + static_cast<std::ptrdiff_t>(std::min(i + each, all.size()));
+                coarse.push_back(*std::max_element(begin, end));
+            }
+            all = std::move(coarse);
+        }
+    }
+    std::erase_if(heat, [](const LinkHeat& one) {
+        return std::ranges::all_of(one.utilisation, [](double use) { return use == 0; });
+    });
+    return heat;
+}
+
 std::vector<LinkId> busiest_links(const Fabric& fabric,
                                   std::span<const std::int64_t> bytes,
                                   std::size_t most) {

@@ -21,6 +21,12 @@ std::vector<LinkClassUse> use_by_class(const Fabric& fabric,
 std::vector<LinkId> busiest_links(const Fabric& fabric,
                                   std::span<const std::int64_t> bytes,
                                   std::size_t most);
+// By class, without those that carried nothing. Of a class with more than `most` links, each value
+// is the largest of neighbouring ones.
+std::vector<LinkHeat> heat_by_class(const Fabric& fabric,
+                                    std::span<const std::int64_t> bytes,
+                                    Time duration,
+                                    std::size_t most);
 double utilisation(Bandwidth capacity, std::int64_t bytes, Time duration);
 
 // Share of the fabric's capacity in use on each of `links`, from what a FlowRunner recorded.

@@ -29,6 +29,17 @@ struct Choice {
     T value;
 };
 
+// The first word of a value.
+template <class T, std::size_t N>
+std::string_view word_of(T value, const Choice<T> (&choices)[N]) {
+    for (const Choice<T>& choice : choices) {
+        if (choice.value == value) {
+            return choice.word;
+        }
+    }
+    return {};
+}
+
 class MapReader {
 public:
     // `path` is the dotted name of the map ("plan"), empty for the whole document.

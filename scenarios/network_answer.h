@@ -68,6 +68,12 @@ struct LinkClassUse {
     double max = 0;
 };
 
+// Of all links of a class, in the fabric's order.
+struct LinkHeat {
+    std::string link_class;
+    std::vector<double> utilisation;
+};
+
 struct BusyLink {
     std::string link;
     double utilisation = 0;
@@ -89,6 +95,7 @@ struct NetworkAnswer {
     Bytes links_size;
     std::vector<LinkClassUse> classes;
     std::vector<BusyLink> busiest;
+    std::vector<LinkHeat> heat;  // classes that were used; of a large fabric the links' maxima
     std::vector<std::string> notes;  // links that changed, batches, what gave up
     std::int64_t rate_solves = 0;
     double wall_s = 0;

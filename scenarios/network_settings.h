@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/result.h"
 #include "engine/units.h"
+#include "network/congestion_factors.h"
 #include "network/packet/parameters.h"
 
 namespace orrery {
@@ -48,6 +50,9 @@ struct NetworkSettings {
     std::uint64_t seed = 1;                                 // of random patterns
     std::vector<LinkEvent> events;
     PacketSettings packet;
+    // For fluid and its kin; where the key stands, for messages.
+    std::optional<CongestionFactors> congestion;
+    std::string congestion_where;
 };
 
 }  // namespace orrery

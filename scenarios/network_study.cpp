@@ -18,12 +18,14 @@
 #include "scenarios/nearest.h"
 #include "scenarios/network_pattern.h"
 #include "scenarios/network_rates.h"
+#include "scenarios/network_words.h"
 #include "scenarios/packet_study.h"
 #include "scenarios/version.h"
 
 namespace orrery {
 namespace {
 
+constexpr std::size_t kHeatCells = 2048;  // of a class of links
 constexpr std::size_t kBusiestShown = 8;
 constexpr std::size_t kLinksTraced = 32;
 
@@ -116,7 +118,10 @@ Result<void> NetworkStudy::prepare() {
         std::move(*fabric),
         NcclNetworkOptions{.compute_capability = scenario_.device.compute_capability,
                            .num_sms = scenario_.device.num_sms,
-                           .contention = scenario_.network != NetworkFidelity::analytic});
+                           .contention = scenario_.network != NetworkFidelity::analytic,
+                           .congestion = scenario_.network == NetworkFidelity::packet
+                                             ? std::nullopt
+                                             : scenario_.network_settings.congestion});
     return {};
 }
 
@@ -259,6 +264,7 @@ void NetworkStudy::use_of_links(const Fabric& fabric,
                                 Bytes size) {
     answer_.links_size = size;
     answer_.classes = use_by_class(fabric, bytes, duration);
+    answer_.heat = heat_by_class(fabric, bytes, duration, kHeatCells);
     for (const LinkId link : busiest_links(fabric, bytes, kBusiestShown)) {
         const std::size_t l = index(link);
         answer_.busiest.push_back(
@@ -307,6 +313,11 @@ void NetworkStudy::note_changes() {
             "batch that it waits for",
             batch.microseconds()));
     }
+    if (const auto& factors = scenario_.network_settings.congestion;
+        factors && scenario_.network != NetworkFidelity::packet && !pattern_.traffic) {
+        answer_.notes.push_back(fmt::format(
+            "congestion control {}, measured on packets ({})", factors->algorithm, factors->name));
+    }
     for (const NetworkRow& row : answer_.rows) {
         if (!row.finished) {
             answer_.notes.push_back(fmt::format(
@@ -316,20 +327,6 @@ void NetworkStudy::note_changes() {
         }
     }
     answer_.notes.insert(answer_.notes.end(), waits_.begin(), waits_.end());
-}
-
-std::string_view routing_word(RoutingKind kind) {
-    switch (kind) {
-        case RoutingKind::ecmp:
-            return "ecmp";
-        case RoutingKind::spray:
-            return "spray";
-        case RoutingKind::static_rail:
-            return "static_rail";
-        case RoutingKind::adaptive:
-            return "adaptive";
-    }
-    return "";
 }
 
 Result<NetworkAnswer> NetworkStudy::run() {
@@ -346,7 +343,7 @@ Result<NetworkAnswer> NetworkStudy::run() {
     }
     answer_.pattern = request_.pattern;
     answer_.fidelity = name(scenario_.network);
-    answer_.routing = routing_word(cluster.fabric.routing);
+    answer_.routing = word_of(cluster.fabric.routing, kRoutingKinds);
     answer_.ranks = static_cast<std::uint32_t>(members_.size());
     answer_.version = ORRERY_VERSION;
     for (std::size_t i = 0; i < request_.sizes.size(); ++i) {

@@ -37,15 +37,4 @@ inline constexpr Choice<RankOrder> kRankOrders[] = {
     {"tp-cp-ep-pp-dp", RankOrder::tp_cp_pp_dp},
 };
 
-// The first word of a value.
-template <class T, std::size_t N>
-std::string_view word_of(T value, const Choice<T> (&choices)[N]) {
-    for (const Choice<T>& choice : choices) {
-        if (choice.value == value) {
-            return choice.word;
-        }
-    }
-    return {};
-}
-
 }  // namespace orrery

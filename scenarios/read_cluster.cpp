@@ -8,6 +8,7 @@
 
 #include "network/fabric.h"
 #include "scenarios/map_reader.h"
+#include "scenarios/network_words.h"
 #include "scenarios/read_sections.h"
 #include "scenarios/topology_keys.h"
 
@@ -21,17 +22,6 @@ constexpr Choice<IntraNodeKind> kIntraNodeKinds[] = {
     {"nvswitch", IntraNodeKind::nvswitch},
     {"nvlink_mesh", IntraNodeKind::nvlink_mesh},
     {"pcie", IntraNodeKind::pcie},
-};
-constexpr Choice<FabricKind> kFabricKinds[] = {
-    {"clos", FabricKind::clos},
-    {"rail", FabricKind::rail},
-    {"single_switch", FabricKind::single_switch},
-};
-constexpr Choice<RoutingKind> kRoutingKinds[] = {
-    {"ecmp", RoutingKind::ecmp},
-    {"spray", RoutingKind::spray},
-    {"static_rail", RoutingKind::static_rail},
-    {"adaptive", RoutingKind::adaptive},
 };
 constexpr Choice<HashSeeds> kHashSeeds[] = {
     {"per_switch", HashSeeds::per_switch},
@@ -151,15 +141,20 @@ void read_fabric(const DocumentNode& map,
                  Errors& errors) {
     MapReader reader{map, path, errors};
     reader.word("name", fabric.name);
-    const DocumentNode* kind = reader.find("kind", Presence::required);
-    if (kind != nullptr && kind->is_scalar() && kind->text == "file") {
-        reader.complain(
-            "kind", "fabrics from a file are not supported yet", "clos, rail or single_switch");
-    } else if (kind != nullptr) {
-        reader.choice("kind", fabric.kind, kFabricKinds);
+    reader.choice("kind", fabric.kind, kFabricKinds, Presence::required);
+    const bool listed = fabric.kind == FabricKind::file;
+    reader.find("file", listed ? Presence::required : Presence::optional);
+    for (const char* key : {"nodes_per_leaf_set", "leaf_sets_per_pod", "tiers", "multi_rail"}) {
+        if (listed && map.find(key) != nullptr) {
+            reader.refuse(key, "a fabric of kind file has the switches that its file lists", "");
+        }
+    }
+    if (!listed && map.find("file") != nullptr) {
+        reader.complain("file", path + ".file is for kind: file", "kind: file, or no file");
     }
     reader.integer("nics_per_node", fabric.nics_per_node, {1, 1024});
-    if (reader.quantity("nic_bandwidth", fabric.nic_bandwidth, Presence::required) &&
+    const Presence nic = listed ? Presence::optional : Presence::required;
+    if (reader.quantity("nic_bandwidth", fabric.nic_bandwidth, nic) &&
         fabric.nic_bandwidth.bits_per_second() == 0) {
         reader.complain("nic_bandwidth", path + ".nic_bandwidth must not be zero");
     }
@@ -223,6 +218,11 @@ void read_cluster(DocumentNode& section,
             fill_fabric_from(*topology, *section.find("node"), *section.find("fabric"));
         }
         read_fabric(*map, "cluster.fabric", cluster.fabric, errors);
+        const DocumentNode* file = map->find("file");
+        if (cluster.fabric.kind == FabricKind::file && file != nullptr &&
+            errors.size() == errors_before) {
+            read_cables(*file, cluster, errors);
+        }
     } else if (!needs_fabric) {
         cluster.fabric.name = "none";
         cluster.fabric.kind = FabricKind::single_switch;

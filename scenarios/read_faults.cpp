@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The section `faults`: a list of
 //   {t: 3d4h, at: "node:17/gpu:3", kind: gpu_lost}          one fault; without t: from the start on
+//   {step: 12, at: "node:2", kind: node_crash}              one in the middle of the step after 12
 //   {kind: slow_host, at: "node:*", p: 0.005, factor: 1.1}  a lottery over components
 //   {kind: link_flap, at: "node:2/nic:1", duration: 3 s, every: 20 s, cycles: 5}
 //   {process: exponential, kind: gpu_lost, at: "gpu:*", mtbf: 2000 d}     also weibull, lognormal
@@ -205,6 +206,7 @@ private:
                                 "name",
                                 "escalates",
                                 "t",
+                                "step",
                                 "every",
                                 "cycles"}) {
             reader.find(key);
@@ -266,7 +268,16 @@ private:
 
     void once(MapReader& reader, FaultProcess process, bool placed) {
         WallTime time;
-        read_wall_time(reader, "t", time);
+        const bool at_time = read_wall_time(reader, "t", time);
+        if (reader.integer("step", process.once_step, {0, 1'000'000'000'000})) {
+            if (at_time) {
+                reader.complain("step", "a fault comes at a time or at a step", "one of them");
+            }
+            if (placed) {
+                plan_.processes.push_back(process);
+            }
+            return;
+        }
         WallTime every;
         std::int64_t cycles = 1;
         reader.integer("cycles", cycles, {1, 10'000});

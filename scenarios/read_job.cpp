@@ -120,6 +120,7 @@ void read_job(const DocumentNode& section,
         job.seed = static_cast<std::uint64_t>(seed);
         job.training.seed = job.seed;
     }
+    reader.boolean("drill", job.drill);
     read_device_choice(reader, job.training);
     read_optimizer(reader, job.training);
     read_intervals(reader, job.training);

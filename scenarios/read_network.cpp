@@ -8,6 +8,7 @@
 //   events       a list of {link, at, state: down | up, bandwidth, for, one_way}, or of
 //                {nic, at, state: paused | up, for}: a NIC that pauses its switch (PFC)
 //   packet       PacketParameters                                     (read_packet.cpp)
+//   congestion   measured factors of a congestion control             (read_congestion.cpp)
 #include <fmt/format.h>
 
 #include "scenarios/map_reader.h"
@@ -139,6 +140,7 @@ void read_network(const DocumentNode& section,
     if (const DocumentNode* packets = reader.find("packet")) {
         read_packet(*packets, settings.packet, errors);
     }
+    reader.find("congestion");
     reader.finish();
 }
 

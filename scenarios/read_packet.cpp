@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "scenarios/map_reader.h"
+#include "scenarios/network_words.h"
+#include "scenarios/read_control.h"
 #include "scenarios/read_sections.h"
 
 namespace orrery {
@@ -16,17 +18,6 @@ using packet::PfcKind;
 using packet::RecoveryKind;
 using packet::SprayKind;
 
-constexpr Choice<CongestionKind> kCongestion[] = {
-    {"none", CongestionKind::none},
-    {"nscc", CongestionKind::nscc},
-    {"uec_dctcp", CongestionKind::uec_dctcp},
-    {"credits", CongestionKind::credits},
-    {"dcqcn", CongestionKind::dcqcn},
-    {"dctcp", CongestionKind::dctcp},
-    {"swift", CongestionKind::swift},
-    {"hpcc", CongestionKind::hpcc},
-    {"megascale", CongestionKind::megascale},
-};
 constexpr Choice<SprayKind> kSprays[] = {
     {"single", SprayKind::single},
     {"oblivious", SprayKind::oblivious},
@@ -105,7 +96,7 @@ void read_packet(const DocumentNode& map, PacketSettings& settings, Errors& erro
     MapReader reader{map, "network.packet", errors};
     PacketParameters& p = settings.parameters;
     CongestionKind kind = p.congestion;
-    reader.choice("congestion", kind, kCongestion);
+    reader.choice("congestion", kind, kCongestionKinds);
     p = packet::published_parameters(kind);
     settings.where = map.where();
     settings.spray_given = reader.choice("spray", p.spray, kSprays);
@@ -131,6 +122,7 @@ void read_packet(const DocumentNode& map, PacketSettings& settings, Errors& erro
     } else if (pfc != nullptr) {
         reader.complain("pfc", "network.packet.pfc must be a map", "{kind: dynamic}");
     }
+    read_control(reader, p, errors);
     reader.finish();
 }
 

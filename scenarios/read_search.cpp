@@ -21,6 +21,7 @@ constexpr Choice<Objective> kObjectives[] = {
     {"mfu", Objective::mfu},
     {"cost", Objective::cost},
     {"energy", Objective::energy},
+    {"goodput", Objective::goodput},
 };
 constexpr Choice<StageSplit> kSplits[] = {
     {"even", StageSplit::even},
@@ -247,6 +248,7 @@ void read_search(const DocumentNode& section,
     reader.real("budget", spec.budget, 0, 1e15);
     reader.integer("simulations", spec.simulations, {1, 10'000'000});
     reader.integer("keep", spec.keep, {1, 10'000});
+    reader.integer("seeds", spec.seeds, {1, 100'000});
     const Prices prices{
         reader.find("price_per_gpu_hour"), reader.find("busy_watts"), reader.find("idle_watts")};
     const DocumentNode* clusters = reader.find("cluster");

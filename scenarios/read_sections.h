@@ -38,6 +38,15 @@ void read_network(const DocumentNode& section,
                   NetworkFidelity& fidelity,
                   NetworkSettings& settings,
                   Errors& errors);
+// cluster.fabric.file, the cables of a fabric of kind file (its other keys are read already).
+void read_cables(const DocumentNode& file, ClusterSpec& cluster, Errors& errors);
+// network.congestion: an entry of the catalogue's congestion_controls, a file like one (beside the
+// scenario), or a map.
+void read_congestion(const DocumentNode& value,
+                     const Catalogue& catalogue,
+                     const std::filesystem::path& folder,
+                     NetworkSettings& settings,
+                     Errors& errors);
 void read_packet(const DocumentNode& map, PacketSettings& settings, Errors& errors);
 void read_job(const DocumentNode& section,
               const std::filesystem::path& folder,

@@ -62,6 +62,22 @@ void check_network_of_steps(const DocumentNode& section, const Scenario& scenari
     }
 }
 
+// Factors that were measured on another network say nothing about this one.
+void check_congestion(const Scenario& scenario, bool cluster_is_good, Errors& errors) {
+    const auto& factors = scenario.network_settings.congestion;
+    if (!factors || !cluster_is_good || scenario.cluster.num_nodes == 1) {
+        return;
+    }
+    const std::string key = first_difference(factors->measured_on, scenario.cluster.fabric);
+    if (!key.empty()) {
+        errors.push_back({scenario.network_settings.congestion_where,
+                          fmt::format("network.congestion was measured on a network that differs "
+                                      "from cluster.fabric: {}",
+                                      key),
+                          "measure it on this one: orrery network FILE --store NEW.yaml"});
+    }
+}
+
 // Ranks a model replica takes, and so the data-parallel size; sizes that don't fit are reported by
 // the checks of the plan.
 void derive_data_parallel_size(Scenario& scenario) {
@@ -147,6 +163,10 @@ Scenario read_root(DocumentNode& root,
     });
     if (const DocumentNode* section = reader.find("network")) {
         read_network(*section, scenario.network, scenario.network_settings, errors);
+        if (const DocumentNode* factors = section->find("congestion")) {
+            read_congestion(*factors, catalogue, folder, scenario.network_settings, errors);
+            check_congestion(scenario, cluster, errors);
+        }
         if (!options.network_only) {
             check_network_of_steps(*section, scenario, errors);
         }

@@ -138,7 +138,8 @@ std::uint32_t spares_of(const Scenario& scenario, const RecoveryPlan& plan) {
     double daily = 0;
     for (const FaultProcess& process : scenario.faults.processes) {
         const FaultKindInfo& kind = info(process.kind);
-        if (kind.on_node && kind.effect == FaultEffect::stop && !process.once) {
+        if (kind.on_node && kind.effect == FaultEffect::stop && !process.once &&
+            process.once_step < 0) {
             const double nodes =
                 process.events.empty()
                     ? std::max(1U, nodes_of(scenario.campaign.shape, {process.at.scope, 0}).count)
@@ -307,7 +308,8 @@ double expected_rate(const Scenario& scenario) {
     double rate = 0;
     const WallTime span = scenario.campaign.length;
     for (const FaultProcess& process : scenario.faults.processes) {
-        if (info(process.kind).effect == FaultEffect::stop && !process.once) {
+        if (info(process.kind).effect == FaultEffect::stop && !process.once &&
+            process.once_step < 0) {
             rate += expected_faults(process, scenario.campaign.shape, span) / span.seconds();
         }
     }
@@ -331,7 +333,7 @@ CampaignSpec campaign_spec(const Scenario& scenario,
         // A day's count is then Poisson with a gamma intensity: variance/mean = 1 + mean/shape.
         double daily = 0;
         for (const FaultProcess& process : spec.faults) {
-            daily += process.once || !process.events.empty()
+            daily += process.once || process.once_step >= 0 || !process.events.empty()
                          ? 0
                          : expected_faults(process, campaign.shape, WallTime::days(1));
         }

@@ -25,6 +25,7 @@ struct Job {
     std::uint32_t steps = 2;  // simulated; the last step's period is the answer
     std::uint64_t seed = 0;
     TrainingJob training;         // without a dataset: a job that is only simulated
+    bool drill = false;           // faults may be injected into a real run of it
     std::string dataset_where{};  // place of job.dataset in the scenario file
     bool operator==(const Job&) const = default;
 };

@@ -94,7 +94,8 @@ Result<void> ScenarioRun::prepare() {
         std::move(*fabric),
         NcclNetworkOptions{.compute_capability = scenario_.device.compute_capability,
                            .num_sms = scenario_.device.num_sms,
-                           .contention = contention});
+                           .contention = contention,
+                           .congestion = scenario_.network_settings.congestion});
     network_ = nccl_.get();
     if (const Result<void> known = measure(); !known) {
         return known;
@@ -262,6 +263,9 @@ void ScenarioRun::describe(Answer& answer) const {
     answer.global_batch_size = plan.global_batch_size;
     answer.micro_batches = plan.num_micro_batches();
     answer.network_model = name(scenario_.network);
+    if (const auto& factors = scenario_.network_settings.congestion) {
+        answer.network_model += fmt::format(" under {} ({})", factors->algorithm, factors->name);
+    }
     answer.seed = scenario_.job.seed;
     answer.version = ORRERY_VERSION;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 namespace orrery {
 namespace {
@@ -95,6 +96,28 @@ double spearman(const std::vector<double>& a, const std::vector<double>& b) {
     return scale > 0 ? covariance / scale : 0;
 }
 
+Ranking rank_plans(const std::vector<ValidatedCase>& rows) {
+    Ranking ranking;
+    std::set<std::string> choices;
+    std::int64_t right = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            const double measured = rows[i].measured_s - rows[j].measured_s;
+            const double predicted = rows[i].predicted_s - rows[j].predicted_s;
+            if (rows[i].choice.empty() || rows[i].choice != rows[j].choice || measured == 0) {
+                continue;
+            }
+            choices.insert(rows[i].choice);
+            ++ranking.pairs;
+            right += predicted == 0 ? 0 : (measured > 0) == (predicted > 0) ? 1 : -1;
+        }
+    }
+    ranking.choices = choices.size();
+    ranking.tau =
+        ranking.pairs == 0 ? 0 : static_cast<double>(right) / static_cast<double>(ranking.pairs);
+    return ranking;
+}
+
 void summarise_families(Validation& validation) {
     std::vector<std::string> names;
     for (const ValidatedCase& row : validation.rows) {
@@ -139,6 +162,7 @@ void summarise_families(Validation& validation) {
         validation.coverage += row.within() ? 1.0 / static_cast<double>(validation.rows.size()) : 0;
     }
     validation.median_half_width = summarise(std::move(widths)).median;
+    validation.ranking = rank_plans(validation.rows);
 }
 
 }  // namespace orrery

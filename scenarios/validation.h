@@ -19,9 +19,10 @@ struct ValidatedCase {
     double measured_s = 0;
     double predicted_s = 0;
     double control_s = 0;
-    bool fits = true;   // in the memory that the device has
-    double wall_s = 0;  // that the simulation took
-    double sigma = 0;   // relative standard deviation of the prediction
+    std::string choice{};  // cases with the same one are plans for one model, cluster and batch
+    bool fits = true;      // in the memory that the device has
+    double wall_s = 0;     // that the simulation took
+    double sigma = 0;      // relative standard deviation of the prediction
 
     double error() const { return predicted_s / measured_s - 1; }
     double control_error() const { return control_s / measured_s - 1; }
@@ -63,6 +64,15 @@ struct FamilySummary {
     double coverage = 0;  // share of the cases that lie within their 90 % interval
 };
 
+// Are plans for the same work put in the order of their measured times? Kendall's tau over all
+// pairs of plans with one `choice`: pairs in the right order less those in the wrong one, over all.
+// Equal measured times are no pair, equal predicted ones neither right nor wrong.
+struct Ranking {
+    std::size_t choices = 0;  // with two plans or more
+    std::size_t pairs = 0;
+    double tau = 0;
+};
+
 struct Validation {
     std::vector<ValidatedCase> rows;
     std::vector<SkippedCase> skipped;
@@ -72,6 +82,7 @@ struct Validation {
     double coverage = 0;           // of all cases, every one weighing the same
     double balanced_coverage = 0;  // mean of the families' shares
     double median_half_width = 0;
+    Ranking ranking;
 };
 
 ErrorSummary summarise(std::vector<double> errors);
@@ -79,7 +90,9 @@ ErrorSummary summarise(std::vector<double> errors);
 double percentile(const std::vector<double>& sorted, double share);
 double spearman(const std::vector<double>& a, const std::vector<double>& b);
 
-// Fills families and the overall errors from the rows.
+Ranking rank_plans(const std::vector<ValidatedCase>& rows);
+
+// Fills families, the ranking and the overall errors from the rows.
 void summarise_families(Validation& validation);
 
 }  // namespace orrery

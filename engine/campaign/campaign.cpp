@@ -46,6 +46,13 @@ CampaignWorld::CampaignWorld(const CampaignSpec& spec,
         peers_ = peers->placement;
     }
     machine_.keep_log(options.log);
+    const auto by_step = std::stable_partition(
+        schedule_.begin(), schedule_.end(), [](const FaultEvent& e) { return e.step < 0; });
+    by_step_.assign(by_step, schedule_.end());
+    schedule_.erase(by_step, schedule_.end());
+    std::stable_sort(by_step_.begin(), by_step_.end(), [](const auto& a, const auto& b) {
+        return a.step < b.step;
+    });
 }
 
 double CampaignWorld::uniform(std::uint64_t id, Chance chance, std::uint32_t draw) const {
@@ -195,6 +202,26 @@ void CampaignWorld::happen(const Pending& p) {
     }
 }
 
+std::int64_t CampaignWorld::work_of(const FaultEvent& event) const {
+    const std::int64_t step = spec_.speed.step.microseconds();
+    return event.step > INT64_MAX / step - 1 ? INT64_MAX : event.step * step + step / 2;
+}
+
+// Not before the next fault that comes at a step; a checkpoint may make it later.
+WallTime CampaignWorld::next_by_step() const {
+    return progress_.training() && next_by_step_ < by_step_.size()
+               ? progress_.earliest(work_of(by_step_[next_by_step_]))
+               : WallTime::max();
+}
+
+bool CampaignWorld::strike_by_step() {
+    if (next_by_step() > now_) {
+        return false;
+    }
+    strike(by_step_[next_by_step_++]);
+    return true;
+}
+
 CampaignResult CampaignWorld::run() {
     announce_all();
     obey(machine_.start());
@@ -204,11 +231,14 @@ CampaignResult CampaignWorld::run() {
     for (;;) {
         const WallTime fault = next < schedule_.size() ? schedule_[next].time : WallTime::max();
         const WallTime other = queue_.empty() ? WallTime::max() : queue_.top().time;
-        const WallTime time = std::min(fault, other);
+        const WallTime time = std::min({fault, other, next_by_step()});
         if (time >= spec_.horizon) {
             break;
         }
         advance(time);
+        if (strike_by_step() || time < std::min(fault, other)) {
+            continue;
+        }
         if (other <= fault) {
             const Pending pending = queue_.top();
             queue_.pop();

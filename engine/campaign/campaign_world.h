@@ -87,6 +87,9 @@ private:
     void stall(const FaultEvent& event);
     void corrupt(const FaultEvent& event);
     void alarm(const FaultEvent& event);
+    std::int64_t work_of(const FaultEvent& event) const;
+    WallTime next_by_step() const;
+    bool strike_by_step();
     void update(const FaultEvent& event);
     void interrupted();
     bool takes_part(NodeNumber node) const;
@@ -123,12 +126,14 @@ private:
     std::uint64_t seed_;
     CampaignOptions options_;
     std::vector<FaultEvent> schedule_;
+    std::vector<FaultEvent> by_step_;  // faults at steps, in their order
     NodePool pool_;
     RecoveryMachine machine_;
     Progress progress_;
     CampaignResult result_;
     std::priority_queue<Pending, std::vector<Pending>, Later> queue_;
     std::uint64_t sequence_ = 0;
+    std::size_t next_by_step_ = 0;
     WallTime now_;
     NodeUse phase_ = NodeUse::restart;
     WallTime phase_begin_;

@@ -221,6 +221,14 @@ std::int64_t Progress::in_memory() const {
     return interval > 0 ? work_ / interval * interval : -1;
 }
 
+WallTime Progress::earliest(std::int64_t work) const {
+    const __int128 missing = static_cast<__int128>(std::max<std::int64_t>(0, work - work_));
+    const __int128 needed = (missing * kFullRate + rate_now() - 1) / rate_now();
+    return needed > WallTime::max().microseconds() / 2
+               ? WallTime::max()
+               : now_ + WallTime::microseconds(static_cast<std::int64_t>(needed));
+}
+
 WallTime Progress::next_checkpoint() const {
     if (stalled_ || next_ == INT64_MAX) {
         return now_;

@@ -69,6 +69,8 @@ public:
 
     bool training() const { return training_; }
     std::int64_t work() const { return work_; }
+    // When so much work is done, at the present rate and without checkpoints: never too late.
+    WallTime earliest(std::int64_t work) const;
     std::int64_t durable() const { return durable_.empty() ? 0 : durable_.back(); }
     // The newest durable checkpoint of at most so much work, and `back` before that.
     std::int64_t durable_before(std::int64_t work_max, std::uint32_t back) const;

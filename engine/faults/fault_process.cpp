@@ -90,7 +90,7 @@ public:
 
     std::vector<FaultEvent> sorted() && {
         const auto key = [](const FaultEvent& e) {
-            return std::tuple{e.time, e.process, e.nodes.first, e.id};
+            return std::tuple{e.time, e.step, e.process, e.nodes.first, e.id};
         };
         std::sort(events_.begin(), events_.end(), [&](const auto& a, const auto& b) {
             return key(a) < key(b);
@@ -120,8 +120,8 @@ private:
             stream(component, Draw::lottery).uniform() >= process_->probability) {
             return;
         }
-        if (process_->once) {
-            push_decorated(component, *process_->once);
+        if (process_->once || process_->once_step >= 0) {
+            push_decorated(component, process_->once.value_or(WallTime{}));
             return;
         }
         CounterRandom intervals = stream(component, Draw::interval);
@@ -147,6 +147,7 @@ private:
         event.id = id_of(entity_of(component));
         event.factor = process_->factor;
         event.notice = process_->notice;
+        event.step = process_->once_step;
         decorate(component, event);
         push(event);
     }
@@ -155,7 +156,7 @@ private:
         const auto of_event = [&](Draw draw) {
             return CounterRandom{seed_, event.id, purpose(draw, process_->kind, occurrence_)};
         };
-        if (weather_.boost_max > 1 && !process_->once) {
+        if (weather_.boost_max > 1 && !process_->once && process_->once_step < 0) {
             CounterRandom random = of_event(Draw::mark);
             event.mark = static_cast<float>(weather_.boost_max * random.uniform());
         }
@@ -223,7 +224,7 @@ double expected_faults(const FaultProcess& process, const ClusterShape& shape, W
         return static_cast<double>(process.events.size());
     }
     const double components = process.at.index == kEvery ? shape.components(process.at.scope) : 1.0;
-    if (process.once) {
+    if (process.once || process.once_step >= 0) {
         return process.probability * components;
     }
     const double mean = process.interval.mean_s();

@@ -66,6 +66,7 @@ void RecoveryMachine::on_training(const Observation& o) {
     members_changed_ = false;
     state_.evicted.clear();
     set_interval();
+    regrow(o);  // with what became ready during the restart
 }
 
 // A failure of other nodes than last time is an incident of its own, however soon it comes.
@@ -211,6 +212,11 @@ void RecoveryMachine::on_ready(const Observation& o) {
         }
         return;
     }
+    regrow(o);
+}
+
+// Those who went on without a node take it back.
+void RecoveryMachine::regrow(const Observation& o) {
     const bool regrows = std::any_of(ladder_.begin(), ladder_.end(), [&](const auto& policy) {
         return policy->regrows(state_);
     });
@@ -315,7 +321,8 @@ void RecoveryMachine::finish(const Observation& o, Action restart) {
             }
         }
         // A drain's checkpoint and the survivors' memories hold the last step.
-        const bool regrown = incident_.kind == ObservationKind::node_ready;
+        const bool regrown = incident_.kind == ObservationKind::node_ready ||
+                             incident_.kind == ObservationKind::training_started;
         if (regrown && restart.source == RestoreSource::remote) {
             restart.source = RestoreSource::live;
         }

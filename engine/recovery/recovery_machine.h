@@ -52,6 +52,7 @@ private:
     void on_foresight(const Observation& o);
     void on_drained(const Observation& o);
     void on_ready(const Observation& o);
+    void regrow(const Observation& o);
     void count_attempt(const Observation& o);
     void replace_and_restart(const Observation& o, Action restart);
     void evict(std::vector<NodeNumber> nodes);

@@ -12,6 +12,7 @@ DcqcnParameters DcqcnParameters::paper() {
     set.increase_period = Time::picoseconds(55'000'000);
     set.fast_recovery_stages = 5;
     set.byte_counter = 10'000'000;
+    set.clamp_target = true;  // "R_T = R_C; R_C = R_C (1 - alpha/2)" at every CNP, algorithm 1
     set.cnp_interval = Time::picoseconds(50'000'000);
     return set;
 }

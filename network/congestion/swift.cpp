@@ -11,7 +11,9 @@ Swift::Swift(const SwiftParameters& parameters, const PathInfo& path)
       base_(static_cast<double>(
           (parameters.base_target > Time{} ? parameters.base_target : path.base_rtt)
               .picoseconds())),
-      window_(parameters.window_start),
+      window_(parameters.window_start > 0
+                  ? parameters.window_start
+                  : std::max(1.0, static_cast<double>(path.bdp()) / path.packet_bytes)),
       rtt_(static_cast<double>(path.base_rtt.picoseconds())),
       packet_(path.packet_bytes) {
     const double low = 1 / std::sqrt(parameters.window_low);

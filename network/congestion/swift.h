@@ -19,7 +19,7 @@ struct SwiftParameters {
     double increase = 1.0;        // ai
     double decrease = 0.8;        // beta
     double decrease_max = 0.5;
-    double window_start = 12;    // packets
+    double window_start = 12;    // packets; 0: the BDP, line rate
     double window_min = 0.0024;  // 10 B of 4,150
     double window_max = 1000;
 };

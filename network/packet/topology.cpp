@@ -97,6 +97,11 @@ Result<Topology> Topology::build(const ClosShape& shape) {
 }
 
 Result<Topology> Topology::build(const Fabric& fabric) {
+    if (fabric.spec().fabric.kind == FabricKind::file) {
+        return fail("cluster.fabric.kind",
+                    "packets need a fabric of numbers, not of listed cables",
+                    "clos, rail or single_switch; or fidelity: fluid");
+    }
     ClusterSpec spec = fabric.spec();
     const bool merged = fabric.tree().merged;
     spec.fabric.routing = RoutingKind::ecmp;

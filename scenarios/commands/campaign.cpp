@@ -6,15 +6,50 @@
 #include <thread>
 
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/page_file.h"
 #include "scenarios/output_file.h"
 #include "scenarios/reader.h"
+#include "scenarios/recorded_events.h"
 #include "scenarios/report/campaign_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/perfetto_campaign.h"
 #include "scenarios/report/progress.h"
+#include "scenarios/report/study_pages.h"
 #include "scenarios/run_campaign.h"
+#include "scenarios/supervised_job.h"
 
 namespace orrery {
+
+namespace {
+
+// Do the scenario's policies, told what a real run's supervisor saw, order the same again?
+int replay(const std::string& file, const Scenario& scenario) {
+    const auto events = read_events(file);
+    if (!events) {
+        return report_errors(events.error());
+    }
+    const auto job = supervised_job(scenario);
+    if (!job) {
+        return report_errors(job.error());
+    }
+    std::vector<std::string> names;
+    for (const auto& policy : make_ladder(job->policies)) {
+        names.emplace_back(policy->name());
+    }
+    if (names != events->policies || !(job->shape == events->shape)) {
+        return report_error({file, "is of a job with other policies or another layout", {}});
+    }
+    const std::string again = replay_events(*events, make_ladder(job->policies), job->limits);
+    if (again != events->actions) {
+        return report_error({file,
+                             "replayed, the policies order other actions:\n" + again +
+                                 "instead of\n" + events->actions,
+                             {}});
+    }
+    return print_output(again + "the same actions, byte for byte\n");
+}
+
+}  // namespace
 
 int campaign_command(const CampaignArguments& arguments) {
     ReadOptions read;
@@ -22,6 +57,9 @@ int campaign_command(const CampaignArguments& arguments) {
     const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
     if (!scenario) {
         return report_errors(scenario.error());
+    }
+    if (!arguments.replayed_events.empty()) {
+        return replay(arguments.replayed_events, *scenario);
     }
     if (!scenario->campaign.present) {
         return report_error({arguments.file,
@@ -33,6 +71,10 @@ int campaign_command(const CampaignArguments& arguments) {
         if (const auto writable = OutputFile::open(arguments.trace_file); !writable) {
             return report_error(writable.error());
         }
+    }
+    auto page = PageFile::open(arguments.html_file);
+    if (!page) {
+        return report_error(page.error());
     }
     ProgressBar bar{"simulating"};
     const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
@@ -50,6 +92,11 @@ int campaign_command(const CampaignArguments& arguments) {
             return report_error(written.error());
         }
     }
+    if (page->wanted()) {
+        if (const auto written = page->write(campaign_page(*answer)); !written) {
+            return report_error(written.error());
+        }
+    }
     return print_output(arguments.json ? json_report(*answer) : campaign_report(*answer));
 }
 
@@ -60,10 +107,16 @@ Command describe_campaign() {
         .help = "Weeks of training with faults and recovery: goodput, lost work, spares",
         .options = {{"file", &arguments->file, "Scenario file (YAML)", "FILE", true},
                     override_option(arguments->overrides),
+                    {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
                     {"--json", &arguments->json, "Print one JSON object instead of a report"},
                     {"--trace",
                      &arguments->trace_file,
                      "Write a Perfetto trace of the first seed's run, one process a plan",
+                     "FILE"},
+                    {"--replay",
+                     &arguments->replayed_events,
+                     "Tell the policies what a supervised run saw (orrery train --events) and "
+                     "compare what they order",
                      "FILE"},
                     {"--threads",
                      &arguments->threads,

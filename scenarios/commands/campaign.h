@@ -13,7 +13,9 @@ struct CampaignArguments {
     std::string file;
     std::vector<std::string> overrides;
     bool json = false;
+    std::string html_file;
     std::string trace_file;
+    std::string replayed_events;  // of a supervised run; empty: none
     std::uint32_t threads = 0;  // 0: one a core
 };
 

@@ -13,9 +13,11 @@
 #include "scenarios/commands/fit.h"
 #include "scenarios/commands/generate.h"
 #include "scenarios/commands/gpu_bench.h"
+#include "scenarios/commands/import.h"
 #include "scenarios/commands/network.h"
 #include "scenarios/commands/search.h"
 #include "scenarios/commands/profile.h"
+#include "scenarios/commands/replay.h"
 #include "scenarios/commands/simulate.h"
 #include "scenarios/commands/sweep.h"
 #include "scenarios/commands/tokenize.h"
@@ -45,6 +47,8 @@ std::vector<Command> all_commands() {
         describe_profile(),
         describe_calibrate(),
         describe_compare(),
+        describe_import(),
+        describe_replay(),
         describe_catalogue(),
         describe_completion(),
     };

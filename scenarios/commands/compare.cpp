@@ -4,11 +4,17 @@
 #include <memory>
 
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/page_file.h"
+#include "scenarios/report/study_pages.h"
 #include "scenarios/run_comparison.h"
 
 namespace orrery {
 
 int compare_command(const CompareArguments& arguments) {
+    auto page = PageFile::open(arguments.html_file);
+    if (!page) {
+        return report_error(page.error());
+    }
     const auto run = read_recorded_run(arguments.run);
     if (!run) {
         return report_errors(run.error());
@@ -16,6 +22,11 @@ int compare_command(const CompareArguments& arguments) {
     const Result<RunComparison> comparison = compare_run(*run, arguments.profile_file);
     if (!comparison) {
         return report_error(comparison.error());
+    }
+    if (page->wanted()) {
+        if (const auto written = page->write(comparison_page(*comparison)); !written) {
+            return report_error(written.error());
+        }
     }
     return print_output(arguments.json ? comparison_json(*comparison)
                                        : comparison_report(*comparison));
@@ -31,6 +42,7 @@ Command describe_compare() {
                      &arguments->profile_file,
                      "Measured times (CSV) to predict with, of orrery profile or calibrate",
                      "FILE"},
+                    {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
                     {"--json", &arguments->json, "Print one JSON object instead of a report"}},
         .examples = {"compare build/run", "compare build/run --profile build/machine.csv --json"},
         .run = [arguments] { return compare_command(*arguments); },

@@ -12,6 +12,7 @@ struct CompareArguments {
     std::string run;           // folder
     std::string profile_file;  // measured times to predict with; empty: none
     bool json = false;
+    std::string html_file;
 };
 
 // Returns the exit status.

@@ -7,6 +7,8 @@
 
 #include "network/nccl_topology.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/page_file.h"
+#include "scenarios/congestion_study.h"
 #include "scenarios/network_study.h"
 #include "scenarios/output_file.h"
 #include "scenarios/quantity.h"
@@ -14,6 +16,8 @@
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/network_report.h"
 #include "scenarios/report/perfetto_network.h"
+#include "scenarios/report/simgrid_platform.h"
+#include "scenarios/report/study_pages.h"
 
 namespace orrery {
 namespace {
@@ -93,10 +97,68 @@ Result<void> write_topology(const Scenario& scenario, const std::string& file) {
     return (*output)->commit();
 }
 
+Result<void> write_platform(const Scenario& scenario, const std::string& file) {
+    const auto fabric = build_fabric(scenario.cluster);
+    if (!fabric) {
+        return unexpected<Error>(fabric.error());
+    }
+    const auto output = OutputFile::open(file);
+    if (!output) {
+        return unexpected<Error>(output.error());
+    }
+    if (const auto written = write_simgrid_platform((*output)->stream(), *fabric); !written) {
+        return written;
+    }
+    return (*output)->commit();
+}
+
+Result<void> write_exports(const NetworkArguments& arguments, const Scenario& scenario) {
+    if (!arguments.topology_file.empty()) {
+        if (const auto written = write_topology(scenario, arguments.topology_file); !written) {
+            return written;
+        }
+    }
+    if (!arguments.simgrid_file.empty()) {
+        return write_platform(scenario, arguments.simgrid_file);
+    }
+    return {};
+}
+
+// Measures and keeps factors, in place of one pattern.
+int store_congestion(const Scenario& scenario, const NetworkArguments& arguments) {
+    CongestionRequest request{.ranks = arguments.ranks};
+    if (!arguments.sizes.empty()) {
+        const auto sizes = parse_sizes(arguments.sizes);
+        if (!sizes) {
+            return report_error(sizes.error());
+        }
+        if (sizes->size() < 2 || sizes->back() <= sizes->front()) {
+            return report_error({"--size", "factors need a small and a larger size", "2MiB,16MiB"});
+        }
+        request.small = sizes->front();
+        request.large = sizes->back();
+    }
+    const auto output = OutputFile::open(arguments.store_file);
+    if (!output) {
+        return report_error(output.error());
+    }
+    const Result<CongestionStudy> study = measure_congestion(scenario, request);
+    if (!study) {
+        Error error = study.error();
+        error.where = error.where.empty() ? arguments.file : error.where;
+        return report_error(error);
+    }
+    (*output)->stream() << congestion_entry(*study);
+    if (const auto written = (*output)->commit(); !written) {
+        return report_error(written.error());
+    }
+    return print_output(congestion_report(*study));
+}
+
 }  // namespace
 
 int network_command(const NetworkArguments& arguments) {
-    const auto sizes = parse_sizes(arguments.sizes);
+    const auto sizes = parse_sizes(arguments.sizes.empty() ? "1MiB..1GiB" : arguments.sizes);
     if (!sizes) {
         return report_error(sizes.error());
     }
@@ -114,15 +176,20 @@ int network_command(const NetworkArguments& arguments) {
         }
         scenario->network = *fidelity;
     }
+    if (!arguments.store_file.empty()) {
+        return store_congestion(*scenario, arguments);
+    }
     if (!arguments.trace_file.empty()) {
         if (const auto writable = OutputFile::open(arguments.trace_file); !writable) {
             return report_error(writable.error());
         }
     }
-    if (!arguments.topology_file.empty()) {
-        if (const auto written = write_topology(*scenario, arguments.topology_file); !written) {
-            return report_error(written.error());
-        }
+    if (const auto written = write_exports(arguments, *scenario); !written) {
+        return report_error(written.error());
+    }
+    auto page = PageFile::open(arguments.html_file);
+    if (!page) {
+        return report_error(page.error());
     }
     NetworkTrace trace;
     const NetworkRequest request{.pattern = arguments.pattern,
@@ -137,6 +204,11 @@ int network_command(const NetworkArguments& arguments) {
     }
     if (!arguments.trace_file.empty()) {
         if (const auto written = write_network_trace(arguments.trace_file, trace); !written) {
+            return report_error(written.error());
+        }
+    }
+    if (page->wanted()) {
+        if (const auto written = page->write(network_page(*answer)); !written) {
             return report_error(written.error());
         }
     }
@@ -158,17 +230,27 @@ Command describe_network() {
              {"--pattern", &arguments->pattern, patterns, "NAME"},
              {"--size",
               &arguments->sizes,
-              "Bytes of the vector, or of each flow: 1MiB..8GiB (doubling), 64KiB,1MiB",
+              "Bytes of the vector, or of each flow: 1MiB..1GiB (doubling), 64KiB,1MiB",
               "SIZES"},
              {"--fidelity",
               &arguments->fidelity,
               "analytic, fluid, packet or simgrid, in place of the scenario's",
               "NAME"},
              {"--ranks", &arguments->ranks, "Only the first N ranks", "N", false, 2, 4'000'000},
+             {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
              {"--json", &arguments->json, "Print one JSON object instead of a report"},
              {"--trace",
               &arguments->trace_file,
               "Write a Perfetto trace of the last size: flows, and load of links",
+              "FILE"},
+             {"--export-simgrid",
+              &arguments->simgrid_file,
+              "Write the fabric as a platform file of SimGrid",
+              "FILE"},
+             {"--store",
+              &arguments->store_file,
+              "Measure the congestion control of network.packet on packets, and write its factors "
+              "for network.congestion",
               "FILE"},
              {"--write-nccl-topology",
               &arguments->topology_file,

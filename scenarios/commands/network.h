@@ -16,12 +16,15 @@ struct NetworkArguments {
     std::string file;
     std::vector<std::string> overrides;
     std::string pattern = "all_reduce";
-    std::string sizes = "1MiB..1GiB";
+    std::string sizes;     // empty: 1MiB..1GiB
     std::string fidelity;  // empty: the scenario's
     std::uint32_t ranks = 0;
     bool json = false;
+    std::string html_file;
     std::string trace_file;
+    std::string simgrid_file;
     std::string topology_file;  // to write
+    std::string store_file;     // congestion-control factors, to write
 };
 
 // Returns the exit status.

@@ -5,10 +5,12 @@
 #include <optional>
 
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/page_file.h"
 #include "scenarios/output_file.h"
 #include "scenarios/reader.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/search_report.h"
+#include "scenarios/report/study_pages.h"
 #include "scenarios/search/search.h"
 #include "scenarios/search/write_plan.h"
 
@@ -27,6 +29,18 @@ Result<void> write_winner(OutputFile& file,
                                         scenario_file.parent_path(),
                                         name.parent_path());
     return file.commit();
+}
+
+Result<std::vector<SensitiveFigure>> ask_sensitivity(const SearchArguments& arguments,
+                                                     const Scenario& scenario,
+                                                     const SearchResult& result) {
+    if (!arguments.sensitivity) {
+        return std::vector<SensitiveFigure>{};
+    }
+    ProgressBar bar{"changing figures"};
+    SensitivityOptions options;
+    options.progress = [&bar](double share) { bar.show(share); };
+    return sensitivity(scenario, scenario.search, result, options);
 }
 
 }  // namespace
@@ -50,6 +64,10 @@ int search_command(const SearchArguments& arguments) {
         }
         file = std::move(*opened);
     }
+    auto page = PageFile::open(arguments.html_file);
+    if (!page) {
+        return report_error(page.error());
+    }
     ProgressBar bar{"searching"};
     const auto most = static_cast<double>(scenario->search.simulations);
     const Result<SearchResult> result =
@@ -69,8 +87,22 @@ int search_command(const SearchArguments& arguments) {
             return report_error(written.error());
         }
     }
-    return print_output(arguments.json ? search_json(*scenario, *result)
-                                       : search_report(*scenario, *result));
+    const auto figures = ask_sensitivity(arguments, *scenario, *result);
+    if (!figures) {
+        return report_error(figures.error());
+    }
+    if (page->wanted()) {
+        const auto drawn = page->write(search_page(*scenario, *result, *figures));
+        if (!drawn) {
+            return report_error(drawn.error());
+        }
+    }
+    if (arguments.json) {
+        return print_output(search_json(*scenario, *result, *figures));
+    }
+    return print_output(
+        search_report(*scenario, *result) +
+        (figures->empty() ? "" : sensitivity_report(*figures, SensitivityOptions{}.factor)));
 }
 
 Command describe_search() {
@@ -80,7 +112,11 @@ Command describe_search() {
         .help = "Find the best plan for a model on a cluster, or on the best of several",
         .options = {{"file", &arguments->file, "Scenario file (YAML)", "FILE", true},
                     override_option(arguments->overrides),
+                    {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
                     {"--json", &arguments->json, "Print one JSON object instead of a report"},
+                    {"--sensitivity",
+                     &arguments->sensitivity,
+                     "Say which figures of the catalogue the answer hinges on"},
                     {"--write",
                      &arguments->write_file,
                      "Write the best plan as a scenario that simulate and train accept",

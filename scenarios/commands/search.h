@@ -13,6 +13,8 @@ struct SearchArguments {
     std::string file;
     std::vector<std::string> overrides;
     bool json = false;
+    std::string html_file;
+    bool sensitivity = false;
     std::string write_file;  // the winner as a scenario; empty: none
 };
 

@@ -16,6 +16,7 @@ struct SimulateArguments {
     bool fold = true;
     std::string trace_file;
     std::string html_file;
+    std::string chakra_folder;
     std::string profile_file;  // measured kernel times
 };
 

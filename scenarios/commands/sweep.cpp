@@ -8,8 +8,10 @@
 #include <thread>
 
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/page_file.h"
 #include "scenarios/output_file.h"
 #include "scenarios/report/progress.h"
+#include "scenarios/report/study_pages.h"
 #include "scenarios/report/sweep_report.h"
 #include "scenarios/sweep/sweep.h"
 
@@ -53,9 +55,15 @@ int tell_no_answers(const SweepOutcome& outcome) {
 int print_outcome(const SweepArguments& arguments,
                   const Study& study,
                   const SweepOutcome& outcome,
-                  OutputFile* csv) {
+                  OutputFile* csv,
+                  PageFile& page) {
     if (const Result<void> written = write_csv(csv, outcome.results); !written) {
         return report_error(written.error());
+    }
+    if (page.wanted()) {
+        if (const auto written = page.write(sweep_page(study.name, outcome)); !written) {
+            return report_error(written.error());
+        }
     }
     const bool none = std::ranges::all_of(
         outcome.results, [](const PointResult& point) { return !point.error.empty(); });
@@ -85,9 +93,11 @@ int sweep_command(const SweepArguments& arguments) {
     }
     const bool leader = *mpi == nullptr || (*mpi)->rank() == 0;
     const auto csv = open_if_named(leader ? arguments.csv_file : "");
-    const bool all_well = *mpi == nullptr || (*mpi)->all_well(csv.has_value());
-    if (!csv) {
-        return report_error(csv.error());
+    auto page = PageFile::open(leader ? arguments.html_file : "");
+    const bool well = csv.has_value() && page.has_value();
+    const bool all_well = *mpi == nullptr ? well : (*mpi)->all_well(well);
+    if (!well) {
+        return report_error(csv ? page.error() : csv.error());
     }
     if (!all_well) {
         return kExitUserError;  // rank 0 tells
@@ -104,7 +114,7 @@ int sweep_command(const SweepArguments& arguments) {
     if (!outcome) {
         return report_error(outcome.error());
     }
-    return *outcome ? print_outcome(arguments, *study, **outcome, csv->get()) : kExitOk;
+    return *outcome ? print_outcome(arguments, *study, **outcome, csv->get(), *page) : kExitOk;
 }
 
 int merge_command(const MergeArguments& arguments) {
@@ -153,6 +163,7 @@ Command describe_sweep() {
                      "Only the I-th of N shards; in a Slurm job array each task is one",
                      "I/N"},
                     {"--csv", &arguments->csv_file, "Write the points as a table", "FILE"},
+                    {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
                     {"--json", &arguments->json, "Print one JSON object instead of a report"}},
         .examples = {"sweep scenarios/sweep-70b-plans.yaml",
                      "sweep scenarios/sweep-70b-plans.yaml --shard 1/4 --csv first.csv"},

@@ -18,6 +18,7 @@ struct SweepArguments {
     std::string csv_file;
     std::uint32_t jobs = 0;  // 0: all cores
     bool json = false;
+    std::string html_file;
 };
 
 struct MergeArguments {

@@ -11,12 +11,15 @@
 #include <utility>
 
 #include "runtime/make_executor.h"
+#include "runtime/supervisor/member.h"
 #include "runtime/tokenize.h"
 #include "runtime/tokenizer.h"
 #include "runtime/trainer.h"
 #include "runtime/training_state.h"
 #include "runtime/world.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/train_member.h"
+#include "scenarios/commands/train_supervised.h"
 #include "scenarios/measured_step.h"
 #include "scenarios/output_file.h"
 #include "scenarios/quantity.h"
@@ -25,26 +28,6 @@
 
 namespace orrery {
 namespace {
-
-// Tokens that go with the model's vocabulary. Errors stand at the scenario's job.dataset.
-Result<Tokens> dataset_of(const Scenario& scenario) {
-    Result<Tokens> tokens = load_tokens(scenario.job.training.dataset);
-    if (!tokens) {
-        Error error = tokens.error();
-        error.what = error.where + " " + error.what;
-        error.where = scenario.job.dataset_where;
-        return unexpected<Error>(std::move(error));
-    }
-    if (tokens->vocabulary() > scenario.model.vocab_size) {
-        return fail(scenario.job.dataset_where,
-                    fmt::format("the dataset has a vocabulary of {} tokens, more than "
-                                "model.vocab_size {}",
-                                tokens->vocabulary(),
-                                scenario.model.vocab_size),
-                    "a larger vocab_size");
-    }
-    return tokens;
-}
 
 Error placed(Error error, const Scenario& scenario) {
     if (error.where == "job.dataset") {
@@ -98,16 +81,6 @@ Errors load_weights(Trainer& trainer, const Scenario& scenario, bool resume) {
     }
     const auto done = import_weights(trainer.executor(), scenario.model, job.initial_weights);
     return done ? Errors{} : done.error();
-}
-
-// What the data was made with: the encoding beside a token file, else bytes.
-Result<Tokenizer> tokenizer_of(const TrainingJob& job, const Tokens& tokens) {
-    const std::filesystem::path folder = job.dataset.front().parent_path();
-    const bool encoded = job.dataset.size() == 1 && is_token_file(job.dataset.front());
-    Result<Tokenizer> found =
-        encoded ? Tokenizer::find({{folder.empty() ? "." : folder}}) : Tokenizer{};
-    const bool fits = found && found->vocabulary() == tokens.vocabulary();
-    return !found || fits ? found : Tokenizer{};  // of other data in the folder
 }
 
 // What texts from the model need; the rank that `keeps` puts a copy of the encoding to the
@@ -240,24 +213,6 @@ int train_as(World& world,
     return status == kExitOk && speaks ? finish(scenario, trainer, times, arguments) : status;
 }
 
-// Which device trains; says on standard error why it is not a GPU where the scenario has GPUs.
-Result<void> choose_device(Scenario& scenario, const std::string& asked, bool speaks) {
-    DeviceChoice& device = scenario.job.training.device;
-    if (!asked.empty()) {
-        const auto choice = device_choice(asked);
-        if (!choice) {
-            return fail("--device", asked + " is no device", "auto, cpu or cuda");
-        }
-        device = *choice;
-    }
-    const DecidedDevice decided = decide_device(device, scenario.device.generation != "cpu");
-    device = decided.device;
-    if (speaks && !decided.why.empty()) {
-        fmt::print(stderr, "orrery: {}\n", decided.why);
-    }
-    return {};
-}
-
 // One process a rank, each of which runs the same command without --nproc.
 int start_ranks(const TrainArguments& arguments) {
     std::vector<std::string> again{"train", arguments.file};
@@ -286,7 +241,55 @@ int start_ranks(const TrainArguments& arguments) {
 
 }  // namespace
 
+Result<void> choose_device(Scenario& scenario, const std::string& asked, bool speaks) {
+    DeviceChoice& device = scenario.job.training.device;
+    if (!asked.empty()) {
+        const auto choice = device_choice(asked);
+        if (!choice) {
+            return fail("--device", asked + " is no device", "auto, cpu or cuda");
+        }
+        device = *choice;
+    }
+    const DecidedDevice decided = decide_device(device, scenario.device.generation != "cpu");
+    device = decided.device;
+    if (speaks && !decided.why.empty()) {
+        fmt::print(stderr, "orrery: {}\n", decided.why);
+    }
+    return {};
+}
+
+Result<Tokens> dataset_of(const Scenario& scenario) {
+    Result<Tokens> tokens = load_tokens(scenario.job.training.dataset);
+    if (!tokens) {
+        Error error = tokens.error();
+        error.what = error.where + " " + error.what;
+        error.where = scenario.job.dataset_where;
+        return unexpected<Error>(std::move(error));
+    }
+    if (tokens->vocabulary() > scenario.model.vocab_size) {
+        return fail(scenario.job.dataset_where,
+                    fmt::format("the dataset has a vocabulary of {} tokens, more than "
+                                "model.vocab_size {}",
+                                tokens->vocabulary(),
+                                scenario.model.vocab_size),
+                    "a larger vocab_size");
+    }
+    return tokens;
+}
+
+Result<Tokenizer> tokenizer_of(const TrainingJob& job, const Tokens& tokens) {
+    const std::filesystem::path folder = job.dataset.front().parent_path();
+    const bool encoded = job.dataset.size() == 1 && is_token_file(job.dataset.front());
+    Result<Tokenizer> found =
+        encoded ? Tokenizer::find({{folder.empty() ? "." : folder}}) : Tokenizer{};
+    const bool fits = found && found->vocabulary() == tokens.vocabulary();
+    return !found || fits ? found : Tokenizer{};  // of other data in the folder
+}
+
 int train_command(const TrainArguments& arguments) {
+    if (Member::is_one()) {
+        return train_member(arguments);
+    }
     ReadOptions read;
     read.overrides = arguments.overrides;
     read.for_training = true;
@@ -308,8 +311,13 @@ int train_command(const TrainArguments& arguments) {
     if (!place) {
         return report_error(place.error());
     }
-    if (const Result<void> fits = check_world(*scenario, place->num_ranks); !fits) {
+    const Result<void> fits =
+        arguments.supervise ? Result<void>{} : check_world(*scenario, place->num_ranks);
+    if (!fits) {
         return place->rank == 0 ? report_error(fits.error()) : kExitUserError;
+    }
+    if (arguments.supervise) {
+        return supervise_training(arguments, *scenario);
     }
     if (starts) {
         return start_ranks(arguments);
@@ -363,9 +371,17 @@ Command describe_train() {
              {"--quiet", &arguments->quiet, "Print nothing but errors"},
              {"--resume",
               &arguments->resume,
-              "Go on after the latest checkpoint in job.checkpoint_folder"}},
+              "Go on after the latest checkpoint in job.checkpoint_folder"},
+             {"--supervise",
+              &arguments->supervise,
+              "Start a process for each node, watch them, and recover by the scenario's policies"},
+             {"--events",
+              &arguments->event_file,
+              "Write what a supervisor saw and ordered (a JSON object a line)",
+              "FILE"}},
         .examples = {"train scenarios/train-tiny-cpu.yaml --set job.steps=40",
-                     "train scenarios/train-tiny-cpu-4.yaml --nproc 4"},
+                     "train scenarios/train-tiny-cpu-4.yaml --nproc 4",
+                     "train scenarios/drill-cpu-4.yaml --supervise --events events.jsonl"},
         .run = [arguments] { return train_command(*arguments); },
     };
 }

@@ -7,7 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/result.h"
+#include "runtime/token_file.h"
+#include "runtime/tokenizer.h"
 #include "scenarios/commands/command.h"
+#include "scenarios/scenario.h"
 
 namespace orrery {
 
@@ -21,8 +25,17 @@ struct TrainArguments {
     std::string trace_file;           // picture of the run beside the prediction; empty: none
     bool quiet = false;               // prints nothing but errors
     std::string device;               // "auto", "cpu", "cuda"; empty: the scenario's job.device
+    bool supervise = false;           // start processes for all nodes and keep them alive
+    std::string event_file;           // of the supervisor; empty: none
     bool resume = false;              // from the latest checkpoint of job.checkpoint_folder
 };
+
+// Tokens that go with the model's vocabulary. Errors stand at the scenario's job.dataset.
+Result<Tokens> dataset_of(const Scenario& scenario);
+// Which device trains; says on standard error why it is not a GPU where the scenario has GPUs.
+Result<void> choose_device(Scenario& scenario, const std::string& asked, bool speaks);
+// What the data was made with: the encoding beside a token file, else bytes.
+Result<Tokenizer> tokenizer_of(const TrainingJob& job, const Tokens& tokens);
 
 // Returns the exit status.
 int train_command(const TrainArguments& arguments);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/commands/validate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -38,6 +40,26 @@ ResultOrErrors<Control> fitted_control(const std::filesystem::path& root) {
     return Control{rows};
 }
 
+// The same job with fewer replicas and a smaller batch, each replica as before: what an assumption
+// changes by a share shows there as well, in a fraction of the time.
+void take_few_replicas(Scenario& scenario) {
+    constexpr std::int64_t kReplicas = 8;
+    ParallelPlan& plan = scenario.plan;
+    const std::int64_t replicas = plan.data_parallel_size;
+    if (plan.hsdp_shard_size > 0) {
+        return;
+    }
+    for (std::int64_t few = kReplicas; few < replicas; ++few) {
+        const std::int64_t nodes = scenario.cluster.num_nodes * few;
+        if (nodes % replicas == 0 && plan.global_batch_size * few % replicas == 0) {
+            scenario.cluster.num_nodes = static_cast<std::uint32_t>(nodes / replicas);
+            plan.global_batch_size = plan.global_batch_size * few / replicas;
+            plan.data_parallel_size = few;
+            return;
+        }
+    }
+}
+
 // What the assumed columns spread, on a network without contention: what matters is the difference.
 double spread_of(const PublishedCase& row, const Catalogue& catalogue, const Answer& answer) {
     if (row.assumed.empty()) {
@@ -49,6 +71,7 @@ double spread_of(const PublishedCase& row, const Catalogue& catalogue, const Ans
             return std::nullopt;
         }
         scenario->network = NetworkFidelity::analytic;
+        take_few_replicas(*scenario);
         const Result<Answer> found = simulate_scenario(*scenario);
         return found && (found->memory.fits || !answer.memory.fits)
                    ? std::optional{found->iteration.seconds()}
@@ -56,6 +79,21 @@ double spread_of(const PublishedCase& row, const Catalogue& catalogue, const Ans
     };
     const std::optional<double> here = predict(row);
     return here ? assumed_spread(row, *here, predict) : 0;
+}
+
+// What a search would have to choose a plan for.
+std::string choice_of(const PublishedCase& row) {
+    return fmt::format("{} {} {} x {} {} {} {} {} {} {}",
+                       row.family,
+                       row.stack,
+                       row.num_gpus,
+                       row.gpu,
+                       row.fabric,
+                       row.features,
+                       row.model.name,
+                       row.model.seq_length,
+                       row.plan.global_batch_size,
+                       static_cast<int>(row.plan.precision));
 }
 
 void validate_case(const PublishedCase& row,
@@ -85,6 +123,7 @@ void validate_case(const PublishedCase& row,
          .measured_s = row.measured_s,
          .predicted_s = answer->iteration.seconds(),
          .control_s = control.predicted_s(*scenario),
+         .choice = choice_of(row),
          .fits = answer->memory.fits,
          .wall_s = wall.count(),
          .sigma = std::hypot(answer->uncertainty, spread_of(row, catalogue, *answer))});

@@ -35,6 +35,24 @@ Json timeline_json(const TimelineBars& timeline) {
     return {{"kinds", kinds}, {"names", timeline.names}, {"lanes", lanes}};
 }
 
+Json memory_json(const MemoryOverTime& memory) {
+    Json kinds = Json::array();
+    for (std::size_t kind = 0; kind < kNumTensorKinds; ++kind) {
+        kinds.push_back(name(static_cast<TensorKind>(kind)));
+    }
+    Json xs = Json::array();
+    Json values = Json::array();
+    for (const MemoryOverTime::Moment& moment : memory.moments) {
+        xs.push_back(static_cast<double>(moment.at_ns) * 1e-9);
+        Json of = Json::array();
+        for (const Bytes bytes : moment.of.of) {
+            of.push_back(bytes.count());
+        }
+        values.push_back(std::move(of));
+    }
+    return {{"role", memory.role}, {"kinds", kinds}, {"xs", xs}, {"values", values}};
+}
+
 // Inside a <script> element only the sequence "</" and "<!--" end or change what is read.
 std::string escaped(const std::string& text, const char* less, const char* ampersand) {
     std::string result;
@@ -75,15 +93,25 @@ std::string filled(std::string_view page,
 
 }  // namespace
 
+std::string filled_page(const std::string& title,
+                        const std::string& data,
+                        std::string_view script) {
+    const PageAssets assets = page_assets();
+    const std::string heading = escaped(title, "&lt;", "&amp;");
+    const std::string object = escaped(data, "\\u003c", nullptr);
+    std::string scripts;
+    for (const std::string_view part : {assets.library, assets.shared, script}) {
+        scripts += std::string{part} + "\n";
+    }
+    return filled(assets.html,
+                  {{"TITLE", heading}, {"CSS", assets.css}, {"DATA", object}, {"SCRIPT", scripts}});
+}
+
 std::string html_report(const Answer& answer, const TimelineBars& timeline) {
     Json data = Json::parse(json_report(answer));
     data["timeline"] = timeline_json(timeline);
-    const PageAssets assets = page_assets();
-    const std::string title = escaped(data["scenario"].get<std::string>(), "&lt;", "&amp;");
-    const std::string object = escaped(data.dump(), "\\u003c", nullptr);
-    return filled(
-        assets.html,
-        {{"TITLE", title}, {"CSS", assets.css}, {"DATA", object}, {"SCRIPT", assets.script}});
+    data["memory_over_time"] = memory_json(timeline.memory);
+    return filled_page(data["scenario"].get<std::string>(), data.dump(), page_assets().step);
 }
 
 }  // namespace orrery

@@ -18,8 +18,14 @@ std::string html_report(const Answer& answer, const TimelineBars& timeline);
 struct PageAssets {
     std::string_view html;
     std::string_view css;
-    std::string_view script;
+    std::string_view library;  // uPlot, with its licence
+    std::string_view shared;
+    std::string_view step;   // of html_report
+    std::string_view study;  // of study_page.h
 };
 PageAssets page_assets();
+
+// The page of this title, data (a JSON object) and script.
+std::string filled_page(const std::string& title, const std::string& data, std::string_view script);
 
 }  // namespace orrery

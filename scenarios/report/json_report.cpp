@@ -317,7 +317,11 @@ std::string json_report(const Validation& validation) {
         {"median_half_width_90", any ? Json(validation.median_half_width) : Json()},
         {"families", validation.families.size()},
         {"cases", validation.rows.size()},
-        {"skipped", validation.skipped.size()}};
+        {"skipped", validation.skipped.size()},
+        {"ranking",
+         {{"choices", validation.ranking.choices},
+          {"pairs", validation.ranking.pairs},
+          {"kendall_tau", validation.ranking.tau}}}};
     return dumped(
         Json{{"rows", rows}, {"skipped", skipped}, {"families", families}, {"overall", overall}});
 }

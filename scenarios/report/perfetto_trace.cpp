@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "scenarios/output_file.h"
+#include "scenarios/report/chrome_trace.h"
 #include "scenarios/report/perfetto_messages.h"
 
 namespace orrery {
@@ -212,7 +213,11 @@ Result<void> write_perfetto_trace(const std::string& file,
     if (!output) {
         return unexpected<Error>(output.error());
     }
-    write_perfetto_trace((*output)->stream(), program, trace);
+    if (file.ends_with(".json")) {
+        write_chrome_trace((*output)->stream(), program, trace);
+    } else {
+        write_perfetto_trace((*output)->stream(), program, trace);
+    }
     return (*output)->commit();
 }
 

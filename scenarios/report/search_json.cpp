@@ -45,13 +45,24 @@ Json found_json(const Scenario& scenario, const FoundPlan& found) {
             {"peak_memory_bytes", found.answer.memory.peak.count()},
             {"uncertainty", found.answer.uncertainty},
             {"objective", found.objective},
+            {"goodput", found.goodput},
             {"bound", found.bound},
             {"lost_mfu", lost}};
 }
 
 }  // namespace
 
-std::string search_json(const Scenario& scenario, const SearchResult& result) {
+std::string search_json(const Scenario& scenario,
+                        const SearchResult& result,
+                        const std::vector<SensitiveFigure>& figures) {
+    Json sensitive = Json::array();
+    for (const SensitiveFigure& figure : figures) {
+        sensitive.push_back({{"figure", figure.figure},
+                             {"better", figure.better},
+                             {"worse", figure.worse},
+                             {"winner_if_better", figure.winner_if_better},
+                             {"winner_if_worse", figure.winner_if_worse}});
+    }
     Json pruned = Json::object();
     for (const auto& [reason, count] : result.pruned) {
         pruned[reason] = count;
@@ -73,6 +84,7 @@ std::string search_json(const Scenario& scenario, const SearchResult& result) {
                        {"best", best},
                        {"pareto", pareto},
                        {"bound_gap", result.bound_gap},
+                       {"sensitivity", sensitive},
                        {"seed", scenario.job.seed},
                        {"version", ORRERY_VERSION}};
     return json.dump(2) + "\n";

@@ -6,6 +6,7 @@
 #include "scenarios/plan_words.h"
 #include "scenarios/quantity.h"
 #include "scenarios/report/console_report.h"
+#include "scenarios/report/text_table.h"
 #include "scenarios/utf8.h"
 
 namespace orrery {
@@ -64,6 +65,11 @@ std::string notes(const Scenario& scenario, const FoundPlan& found) {
     if (!label.empty()) {
         text += "      on " + cut(label, kReportColumns - 10) + "\n";
     }
+    if (scenario.search.objective == Objective::goodput) {
+        text += fmt::format("      goodput {:.2f} %: as long a step without faults {}\n",
+                            found.goodput * 100,
+                            to_short_text(Time::seconds(found.objective)));
+    }
     if (const std::string extra = switches(found.plan); !extra.empty()) {
         text += "      " + extra + "\n";
     }
@@ -97,8 +103,9 @@ std::string search_report(const Scenario& scenario, const SearchResult& result) 
     text += fmt::format(
         "  {:<44}{:>12}\n", "of these, not listed: the same result", thousands(result.equal));
     const FoundPlan& best = result.best.front();
-    text += fmt::format("\nThe bound of the best plan lies {:.1f} % below its time. ",
-                        (1 - best.bound / best.objective) * 100);
+    text += fmt::format("\nThe bound of the best plan lies {:.1f} % below its {}. ",
+                        (1 - best.bound / best.objective) * 100,
+                        scenario.search.objective == Objective::goodput ? "goodput" : "time");
     text += result.bound_gap > 0
                 ? fmt::format(
                       "The simulations ran out: a plan\nthat was left out could be better "
@@ -106,6 +113,29 @@ std::string search_report(const Scenario& scenario, const SearchResult& result) 
                       result.bound_gap * 100)
                 : "No plan that was left\nout can be better.\n";
     return text;
+}
+
+std::string sensitivity_report(const std::vector<SensitiveFigure>& figures, double factor) {
+    const double percent = (factor - 1) * 100;
+    std::vector<TextRow> rows{{"What the answer hinges on",
+                               "the best plan then",
+                               fmt::format("{:.0f} % better", percent),
+                               fmt::format("{:.0f} % worse", percent)}};
+    for (const SensitiveFigure& figure : figures) {
+        std::string others;
+        for (const auto& [winner, when] : {std::pair{figure.winner_if_better, "better"},
+                                           std::pair{figure.winner_if_worse, "worse"}}) {
+            if (winner > 0) {
+                others +=
+                    fmt::format("{}plan {} if {}", others.empty() ? "" : ", ", winner + 1, when);
+            }
+        }
+        rows.push_back({figure.figure,
+                        others.empty() ? "the same" : others,
+                        fmt::format("{:+.2f} %", figure.better * 100),
+                        fmt::format("{:+.2f} %", figure.worse * 100)});
+    }
+    return "\n" + text_table(rows, 2) + "  changes of the best plan's step time\n";
 }
 
 }  // namespace orrery

@@ -7,10 +7,15 @@
 
 #include "scenarios/scenario.h"
 #include "scenarios/search/search.h"
+#include "scenarios/search/sensitivity.h"
 
 namespace orrery {
 
 std::string search_report(const Scenario& scenario, const SearchResult& result);
-std::string search_json(const Scenario& scenario, const SearchResult& result);
+// `figures`: empty if nobody asked.
+std::string search_json(const Scenario& scenario,
+                        const SearchResult& result,
+                        const std::vector<SensitiveFigure>& figures = {});
+std::string sensitivity_report(const std::vector<SensitiveFigure>& figures, double factor);
 
 }  // namespace orrery

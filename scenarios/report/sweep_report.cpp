@@ -15,19 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The keys of all points, in the order in which they appear.
-std::vector<std::string> keys_of(const std::vector<PointResult>& results) {
-    std::vector<std::string> keys;
-    for (const PointResult& point : results) {
-        for (const auto& [key, value] : point.settings) {
-            if (std::ranges::find(keys, key) == keys.end()) {
-                keys.push_back(key);
-            }
-        }
-    }
-    return keys;
-}
-
 std::string value_of(const PointResult& point, const std::string& key) {
     for (const auto& [name, value] : point.settings) {
         if (name == key) {
@@ -52,8 +39,74 @@ std::string time_text(double seconds) {
     return to_short_text(Time::seconds(seconds));
 }
 
+bool several_scenarios(const std::vector<PointResult>& results) {
+    return std::ranges::any_of(
+        results, [&](const PointResult& p) { return p.scenario != results.front().scenario; });
+}
+
+std::vector<TextRow> rows_of(const std::vector<PointResult>& results,
+                             const std::vector<const PointResult*>& shown) {
+    const std::vector<std::string> keys = swept_keys(results);
+    const bool scenarios = several_scenarios(results);
+    TextRow head;
+    if (scenarios) {
+        head.emplace_back("scenario");
+    }
+    for (const std::string& key : keys) {
+        head.push_back(short_key(key));
+    }
+    for (const char* column : {"GPUs", "time", "MFU", "tokens/s", "memory", ""}) {
+        head.emplace_back(column);
+    }
+    std::vector<TextRow> rows{head};
+    for (const PointResult* point : shown) {
+        TextRow row;
+        if (scenarios) {
+            row.push_back(point->scenario);
+        }
+        for (const std::string& key : keys) {
+            row.push_back(value_of(*point, key));
+        }
+        if (point->error.empty()) {
+            row.push_back(fmt::format("{}", point->gpus));
+            row.push_back(time_text(point->iteration_s));
+            row.push_back(fmt::format("{:.1f} %", point->mfu * 100));
+            row.push_back(fmt::format("{:.0f}", point->tokens_per_s));
+            row.push_back(to_short_text(Bytes{point->peak_memory_bytes}));
+            row.emplace_back(point->fits ? "" : "does not fit");
+        } else {
+            row.insert(row.end(), {"", "", "", "", "", point->error});
+        }
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::string fastest_table(const std::vector<PointResult>& results,
+                          const std::vector<const PointResult*>& shown) {
+    const std::size_t left = swept_keys(results).size() + (several_scenarios(results) ? 1 : 0);
+    return text_table(rows_of(results, shown), left);
+}
+
+constexpr std::size_t kShownMax = 20;
+
+}  // namespace
+
+// The keys of all points, in the order in which they appear.
+std::vector<std::string> swept_keys(const std::vector<PointResult>& results) {
+    std::vector<std::string> keys;
+    for (const PointResult& point : results) {
+        for (const auto& [key, value] : point.settings) {
+            if (std::ranges::find(keys, key) == keys.end()) {
+                keys.push_back(key);
+            }
+        }
+    }
+    return keys;
+}
+
 // The literature's short name of a plan's size, or the key without its section.
-std::string short_name(const std::string& key) {
+std::string short_key(const std::string& key) {
     constexpr std::array<std::pair<std::string_view, const char*>, 6> kNames{
         {{"plan.tensor_model_parallel_size", "tp"},
          {"plan.pipeline_model_parallel_size", "pp"},
@@ -69,49 +122,13 @@ std::string short_name(const std::string& key) {
     return key.substr(key.rfind('.') + 1);
 }
 
-bool several_scenarios(const std::vector<PointResult>& results) {
-    return std::ranges::any_of(
-        results, [&](const PointResult& p) { return p.scenario != results.front().scenario; });
+std::vector<TextRow> sweep_rows(const std::vector<PointResult>& results) {
+    std::vector<const PointResult*> all;
+    for (const PointResult& point : results) {
+        all.push_back(&point);
+    }
+    return rows_of(results, all);
 }
-
-std::string fastest_table(const std::vector<PointResult>& results,
-                          const std::vector<const PointResult*>& shown) {
-    const std::vector<std::string> keys = keys_of(results);
-    const bool scenarios = several_scenarios(results);
-    TextRow head;
-    if (scenarios) {
-        head.emplace_back("scenario");
-    }
-    for (const std::string& key : keys) {
-        head.push_back(short_name(key));
-    }
-    const std::size_t left = head.size();
-    for (const char* column : {"GPUs", "time", "MFU", "tokens/s", "memory", ""}) {
-        head.emplace_back(column);
-    }
-    std::vector<TextRow> rows{head};
-    for (const PointResult* point : shown) {
-        TextRow row;
-        if (scenarios) {
-            row.push_back(point->scenario);
-        }
-        for (const std::string& key : keys) {
-            row.push_back(value_of(*point, key));
-        }
-        row.push_back(fmt::format("{}", point->gpus));
-        row.push_back(time_text(point->iteration_s));
-        row.push_back(fmt::format("{:.1f} %", point->mfu * 100));
-        row.push_back(fmt::format("{:.0f}", point->tokens_per_s));
-        row.push_back(to_short_text(Bytes{point->peak_memory_bytes}));
-        row.emplace_back(point->fits ? "" : "does not fit");
-        rows.push_back(std::move(row));
-    }
-    return text_table(rows, left);
-}
-
-constexpr std::size_t kShownMax = 20;
-
-}  // namespace
 
 std::string sweep_report(const std::string& name, const SweepOutcome& outcome) {
     std::vector<const PointResult*> answers;
@@ -175,7 +192,7 @@ std::string sweep_json(const std::string& name, const SweepOutcome& outcome) {
 }
 
 std::string sweep_csv(const std::vector<PointResult>& results) {
-    const std::vector<std::string> keys = keys_of(results);
+    const std::vector<std::string> keys = swept_keys(results);
     std::string text = "scenario";
     for (const std::string& key : keys) {
         text += "," + field(key);

@@ -6,12 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/report/text_table.h"
 #include "scenarios/sweep/sweep.h"
 
 namespace orrery {
 
 std::string sweep_report(const std::string& name, const SweepOutcome& outcome);
 std::string sweep_json(const std::string& name, const SweepOutcome& outcome);
+// The keys that points set, in the order of their appearance, and how a table calls one.
+std::vector<std::string> swept_keys(const std::vector<PointResult>& results);
+std::string short_key(const std::string& key);
+// The head and a row for each point, in their order.
+std::vector<TextRow> sweep_rows(const std::vector<PointResult>& results);
 std::string sweep_csv(const std::vector<PointResult>& results);
 
 }  // namespace orrery

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace orrery {
@@ -115,6 +116,38 @@ TimelineBars Builder::finish() {
     return std::move(result_);
 }
 
+MemoryOverTime memory_over_time(const Program& program,
+                                const std::vector<TracedOp>& trace,
+                                std::uint32_t last,
+                                Time origin) {
+    RoleMemory most;
+    for (std::size_t role = 0; role < program.roles.size(); ++role) {
+        RoleMemory memory = role_memory(program, to_id<RoleId>(role), Bytes{});
+        if (role == 0 || memory.peak > most.peak) {
+            most = std::move(memory);
+        }
+    }
+    MemoryOverTime over;
+    over.role = program.roles[index(most.role)].name;
+    std::map<std::uint32_t, Time> begins;  // of the slots, on the first such rank of the trace
+    std::optional<RankId> rank;
+    for (const TracedOp& op : trace) {
+        if (op.step != last || program.role_of(op.rank) != most.role ||
+            rank.value_or(op.rank) != op.rank) {
+            continue;
+        }
+        rank = op.rank;
+        const auto [found, fresh] = begins.try_emplace(op.slot, op.start);
+        found->second = std::min(found->second, op.start);
+    }
+    for (const auto& [slot, begin] : begins) {
+        over.moments.push_back(
+            {.at_ns = (begin - origin).picoseconds() / 1000, .of = most.by_slot[slot]});
+    }
+    std::ranges::stable_sort(over.moments, {}, &MemoryOverTime::Moment::at_ns);
+    return over;
+}
+
 }  // namespace
 
 std::string_view name(BarKind kind) {
@@ -145,7 +178,9 @@ TimelineBars timeline_bars(const Program& program, const std::vector<TracedOp>& 
             builder.add(op);
         }
     }
-    return builder.finish();
+    TimelineBars bars = builder.finish();
+    bars.memory = memory_over_time(program, trace, last, origin);
+    return bars;
 }
 
 }  // namespace orrery

@@ -11,6 +11,7 @@
 
 #include "engine/program.h"
 #include "engine/simulation.h"
+#include "models/memory.h"
 
 namespace orrery {
 
@@ -44,9 +45,20 @@ struct Lane {
     std::vector<Bar> bars;
 };
 
+// Of the role that needs most, slot by slot: the most that each slot needs.
+struct MemoryOverTime {
+    struct Moment {
+        std::int64_t at_ns = 0;  // when the slot began
+        MemoryByKind of;
+    };
+    std::string role;
+    std::vector<Moment> moments;
+};
+
 struct TimelineBars {
     std::vector<std::string> names;
     std::vector<Lane> lanes;  // by rank and stream, without empty ones
+    MemoryOverTime memory;
 };
 
 // Of the last step in the trace, which is ordered by (rank, start).

@@ -75,6 +75,16 @@ std::string validation_report(const Validation& validation) {
     if (validation.rows.empty()) {
         return "No case can be simulated.\n" + skipped_table(validation);
     }
+    const Ranking& ranking = validation.ranking;
+    const std::string order =
+        ranking.pairs == 0
+            ? ""
+            : fmt::format(
+                  "Of {} pairs of plans for the same model, GPUs and batch ({} of them), order by\n"
+                  "predicted and by measured time: Kendall's tau {:.2f}.\n",
+                  ranking.pairs,
+                  ranking.choices,
+                  ranking.tau);
     return cases_table(validation) + families_table(validation) + skipped_table(validation) +
            fmt::format(
                "\nBalanced error (mean of the families' medians): {:.1f} %; a constant MFU per "
@@ -92,7 +102,8 @@ std::string validation_report(const Validation& validation) {
                validation.skipped.size(),
                validation.coverage * 100,
                validation.balanced_coverage * 100,
-               validation.median_half_width * 100);
+               validation.median_half_width * 100) +
+           order;
 }
 
 }  // namespace orrery

@@ -44,6 +44,7 @@ double Score::of(Time step, const ClusterVariant& on) const {
         case Objective::energy:
             return joules(step, on);
         case Objective::step_time:
+        case Objective::goodput:  // 1 at most: the search divides by it once it knows
             break;
     }
     return step.seconds();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/search/search.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,6 +12,8 @@
 #include "kernels/efficiency_table.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/search/cluster_costs.h"
+#include "scenarios/search/empty_space.h"
+#include "scenarios/search/plan_goodput.h"
 #include "scenarios/search/plan_timer.h"
 #include "scenarios/search/score.h"
 #include "scenarios/simulate_scenario.h"
@@ -49,7 +49,8 @@ struct Candidate {
     // Once simulated without contention, and on the scenario's network.
     std::optional<double> analytic;
     std::optional<Answer> answer;
-    Bytes memory;  // peak, once simulated; 0 while only the step has been timed
+    double goodput = 1;  // of its campaign, where that counts
+    Bytes memory;        // peak, once simulated; 0 while only the step has been timed
 };
 
 // A plan that folds (plan_timer.h) costs no more than this share of a simulation.
@@ -77,9 +78,13 @@ private:
     void take_analytic(Candidate& candidate, Time step);
     bool may_go_on() const { return effort_ < static_cast<double>(spec_.simulations); }
     Result<void> simulate_network(Candidate& candidate);
+    Result<void> find_goodput(Candidate& candidate) const;
     Scenario scenario_of(const Candidate& candidate) const;
     const ClusterVariant& cluster_of(const Candidate& c) const { return spec_.clusters[c.cluster]; }
     double score(const Candidate& c, Time step) const { return score_.of(step, cluster_of(c)); }
+    // Of a plan that was simulated on the network. No campaign is better than one without faults,
+    // so the bounds of the step hold.
+    double score(const Candidate& c) const { return score(c, c.answer->iteration) / c.goodput; }
     double threshold() const;
     void say(double bound);
     Result<void> complain_if_empty() const;
@@ -231,6 +236,7 @@ Result<void> Search::simulate_analytic(Candidate& candidate) {
     if (candidate.analytic && scenario_.network == NetworkFidelity::analytic) {
         candidate.answer = *answer;
         ++result_.simulated;
+        return find_goodput(candidate);
     }
     return {};
 }
@@ -248,6 +254,19 @@ Result<void> Search::simulate_network(Candidate& candidate) {
         return {};
     }
     candidate.answer = *answer;
+    return find_goodput(candidate);
+}
+
+Result<void> Search::find_goodput(Candidate& candidate) const {
+    if (spec_.objective != Objective::goodput) {
+        return {};
+    }
+    const Result<double> goodput =
+        plan_goodput(scenario_of(candidate), candidate.answer->iteration, spec_.seeds);
+    if (!goodput) {
+        return tl::unexpected(goodput.error());
+    }
+    candidate.goodput = *goodput;
     return {};
 }
 
@@ -257,7 +276,7 @@ double Search::threshold() const {
     std::set<std::tuple<double, Bytes, std::size_t>> known;
     for (const Candidate& c : candidates_) {
         if (c.answer) {
-            known.emplace(score(c, c.answer->iteration), c.memory, c.cluster);
+            known.emplace(score(c), c.memory, c.cluster);
         }
     }
     const auto keep = static_cast<std::size_t>(spec_.keep);
@@ -375,30 +394,16 @@ Result<void> Search::explore_front() {
 Result<void> Search::complain_if_empty() const {
     const bool any =
         std::ranges::any_of(candidates_, [](const Candidate& c) { return c.answer.has_value(); });
-    if (any) {
-        return {};
-    }
-    const auto most = std::ranges::max_element(
-        result_.pruned, {}, [](const auto& reason) { return reason.second; });
-    if (most == result_.pruned.end()) {
-        return fail("search", "the space has no point", "list other sizes");
-    }
-    std::string all;
-    for (const auto& [reason, count] : result_.pruned) {
-        all += fmt::format("{}{} {}", all.empty() ? "" : ", ", reason, count);
-    }
-    return fail(
-        "search",
-        fmt::format(
-            "no plan of {} is feasible: {} refuses most of them", result_.points, most->first),
-        fmt::format("points by the rule that refuses them: {}", all));
+    return any ? Result<void>{}
+               : tl::unexpected(why_space_is_empty(result_.points, result_.pruned));
 }
 
 FoundPlan Search::found(const Candidate& c) const {
     return {.plan = c.plan,
             .cluster = c.cluster,
-            .objective = score(c, c.answer->iteration),
+            .objective = score(c),
             .bound = c.objective_bound,
+            .goodput = c.goodput,
             .answer = *c.answer};
 }
 
@@ -435,7 +440,7 @@ void Search::collect() {
         }
     }
     const auto shown = [&](const Candidate* c) {
-        return std::tuple{score(*c, c->answer->iteration), c->memory, c->cluster};
+        return std::tuple{score(*c), c->memory, c->cluster};
     };
     std::ranges::stable_sort(known, {}, shown);
     // Of plans that differ in nothing that shows, the first.
@@ -461,6 +466,11 @@ void Search::collect() {
 }
 
 Result<SearchResult> Search::run() {
+    if (spec_.objective == Objective::goodput && scenario_.faults.processes.empty()) {
+        return fail("search.objective",
+                    "goodput needs faults, and the scenario has none",
+                    "add a section faults, e.g. faults: [{catalogue: llama-3-405b}]");
+    }
     if (const Result<void> done = enumerate(); !done) {
         return tl::unexpected(done.error());
     }

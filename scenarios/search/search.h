@@ -26,6 +26,7 @@ struct FoundPlan {
     std::size_t cluster = 0;  // index into SearchSpec::clusters
     double objective = 0;     // less is better
     double bound = 0;         // of the objective
+    double goodput = 1;       // under the scenario's faults, where it is the objective
     Answer answer;
 };
 

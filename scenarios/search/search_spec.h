@@ -18,6 +18,7 @@ enum class Objective : std::uint8_t {
     mfu,
     cost,    // money a token
     energy,  // a token
+    goodput, // step time over the share of the time that faults and recovery leave
 };
 
 // One of the clusters that are compared.
@@ -40,6 +41,7 @@ struct SearchSpec {
     std::vector<ClusterVariant> clusters;  // at least one
     std::int64_t simulations = 100;        // without contention, at most
     std::int64_t keep = 10;                // of the best plans
+    std::uint32_t seeds = 10;              // of the campaign of each plan, where goodput counts
 };
 
 }  // namespace orrery

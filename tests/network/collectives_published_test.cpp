@@ -82,8 +82,8 @@ double median(std::vector<double> values) {
 TEST(CollectivesPublished, AllReduceFrom1MiB) {
     // ORRERY_PUBLISHED_COLLECTIVES names another table of the same form, only to be printed.
     const char* other = std::getenv("ORRERY_PUBLISHED_COLLECTIVES");
-    const std::string path =
-        other != nullptr ? other : ORRERY_SOURCE_DIR "/tests/network/published/collectives.csv";
+    const std::string shipped = ORRERY_SOURCE_DIR "/scenarios/catalogue/published/collectives.csv";
+    const std::string path = other != nullptr ? other : shipped;
     std::map<std::string, std::vector<double>> errors;
     std::vector<double> all;
     for (const auto& row : published_rows(path)) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of `orrery simulate --html` in a real browser, where one is installed (Debian's package
+// The pages of --html in a real browser, where one is installed (Debian's package
 // chromium): it draws itself without an error, buttons and keys zoom and move the picture, and it
 // asks nothing of a network.
 #include <gtest/gtest.h>
+
+#include <vector>
 
 #include "tests/program/run_program.h"
 
@@ -46,8 +48,32 @@ addEventListener('load', () => {
 });
 </script>)";
 
+// The page as the browser leaves it after the visitor; empty where there is no browser.
+std::string visited(const std::string& page, const std::string& visitor) {
+    std::string html = read_file(page);
+    EXPECT_LT(html.size(), 5'000'000u);
+    const std::size_t end = html.rfind("</body>");
+    EXPECT_NE(end, std::string::npos);
+    write_file(page, html.insert(end, visitor));
+    const Ran browser = run_shell(
+        "chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run"
+        " --disable-background-networking --disable-component-update --disable-sync"
+        " --user-data-dir=profile --window-size=1200,900 --virtual-time-budget=4000"
+        " --dump-dom file://" +
+            page,
+        std::filesystem::path{page}.parent_path());
+    EXPECT_EQ(browser.status, 0) << browser.err;
+    const std::size_t at = browser.out.find("data-notes=");
+    EXPECT_NE(at, std::string::npos) << browser.out.substr(0, 2000);
+    return at == std::string::npos ? "" : browser.out.substr(at, browser.out.find('>', at) - at);
+}
+
+bool has_browser() {
+    return run_shell("command -v chromium", "/").status == 0;
+}
+
 TEST(PageInBrowser, DrawsItselfAndCanBeWorked) {
-    if (run_shell("command -v chromium", "/").status != 0) {
+    if (!has_browser()) {
         GTEST_SKIP() << "no chromium here";
     }
     const TemporaryFolder folder;
@@ -55,25 +81,10 @@ TEST(PageInBrowser, DrawsItselfAndCanBeWorked) {
     const Ran made = run_orrery(
         "simulate scenarios/gpt3-175b-1024-a100.yaml --set network=analytic --html " + page);
     ASSERT_EQ(made.status, 0) << made.err;
-    std::string html = read_file(page);
-    EXPECT_LT(html.size(), 5'000'000u);
-    const std::size_t end = html.rfind("</body>");
-    ASSERT_NE(end, std::string::npos);
-    write_file(page, html.insert(end, kVisitor));
-    const Ran browser = run_shell(
-        "chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run"
-        " --disable-background-networking --disable-component-update --disable-sync"
-        " --user-data-dir=profile --window-size=1200,900 --virtual-time-budget=4000"
-        " --dump-dom file://" +
-            page,
-        folder.path());
-    ASSERT_EQ(browser.status, 0) << browser.err;
-    const std::size_t at = browser.out.find("data-notes=");
-    ASSERT_NE(at, std::string::npos) << browser.out.substr(0, 2000);
-    const std::string notes = browser.out.substr(at, browser.out.find('>', at) - at);
+    const std::string notes = visited(page, kVisitor);
     EXPECT_EQ(notes.find("error="), std::string::npos) << notes;
     for (const char* due : {"ready=true",
-                            "headings=5",
+                            "headings=6",
                             "colours=true",
                             "zoomed=2",
                             "moved=true",
@@ -81,6 +92,69 @@ TEST(PageInBrowser, DrawsItselfAndCanBeWorked) {
                             "tip=true",
                             "requests=0"}) {
         EXPECT_NE(notes.find(due), std::string::npos) << due << " in " << notes;
+    }
+}
+
+// Puts down how much the page of a study shows, once all is drawn or 3 s of the browser's time have
+// passed.
+constexpr const char* kReader = R"(<script>
+const notes = [];
+let looks = 0;
+addEventListener('error', (event) => notes.push('error=' + event.message));
+const look = () => {
+  const drawn = (c) => {
+    const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+    for (let i = 3; i < d.length; i += 4) if (d[i]) return true;
+    return false;
+  };
+  const canvases = [...document.querySelectorAll('canvas')];
+  const empty = canvases.filter((c) => c.width && c.height && !drawn(c)).length;
+  const due = document.querySelectorAll('.chart').length;
+  if ((empty || document.querySelectorAll('.uplot').length < due) && ++looks < 300)
+    return void setTimeout(look, 10);
+  notes.push('ready=' + document.documentElement.dataset.ready);
+  notes.push('charts=' + document.querySelectorAll('.uplot').length);
+  notes.push('heat=' + document.querySelectorAll('canvas.heat').length);
+  notes.push('lanes=' + document.querySelectorAll('#timeline').length);
+  notes.push('empty=' + empty);
+  notes.push('rows=' + (document.querySelectorAll('tbody tr').length > 1));
+  notes.push('requests=' + performance.getEntriesByType('resource').length);
+  document.body.setAttribute('data-notes', notes.join(' '));
+};
+addEventListener('load', () => setTimeout(look, 10));
+</script>)";
+
+struct Page {
+    std::string command;
+    std::vector<std::string> shows;
+};
+
+TEST(PageInBrowser, EveryStudyDrawsItsCharts) {
+    if (!has_browser()) {
+        GTEST_SKIP() << "no chromium here";
+    }
+    const TemporaryFolder folder;
+    const std::string results = (folder.path() / "results.sqlite").string();
+    for (const Page& page :
+         {Page{"network scenarios/network-clos-64.yaml --size 1MiB..64MiB",
+               {"charts=1", "heat=1", "rows=true"}},
+          Page{"campaign scenarios/recovery-plans.yaml --set 'campaign.step_time=\"9 s\"' "
+               "--set campaign.seeds=4",
+               {"charts=2", "lanes=1", "rows=true"}},
+          Page{"search scenarios/laptop-2gpu.yaml --set search.simulations=20",
+               {"charts=1", "rows=true"}},
+          Page{"sweep scenarios/sweep-70b-plans.yaml -r " + results, {"charts=", "rows=true"}}}) {
+        const std::string file = (folder.path() / "page.html").string();
+        const Ran made = run_orrery(page.command + " --html " + file);
+        ASSERT_EQ(made.status, 0) << page.command << made.err;
+        const std::string notes = visited(file, kReader);
+        EXPECT_EQ(notes.find("error="), std::string::npos) << page.command << notes;
+        for (const char* due : {"ready=true", "empty=0", "requests=0"}) {
+            EXPECT_NE(notes.find(due), std::string::npos) << page.command << ": " << notes;
+        }
+        for (const std::string& due : page.shows) {
+            EXPECT_NE(notes.find(due), std::string::npos) << page.command << ": " << notes;
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 #include "models/transformer.h"
 #include "scenarios/read_sections.h"
 #include "scenarios/reader.h"
+#include "scenarios/sweep/study.h"
 
 namespace orrery {
 namespace {
@@ -111,7 +112,9 @@ TEST(ShippedScenarios, AllReadAndAreNamedLikeTheirFiles) {
     options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
     std::size_t count = 0;
     for (const auto& entry : fs::directory_iterator{ORRERY_SOURCE_DIR "/scenarios"}) {
-        if (entry.path().extension() == ".yaml") {
+        if (entry.path().stem().string().starts_with("sweep-")) {
+            EXPECT_TRUE(read_study(entry.path())) << entry.path();
+        } else if (entry.path().extension() == ".yaml") {
             // For `orrery network` a cluster is enough.
             options.network_only = entry.path().stem().string().starts_with("network-");
             const auto scenario = read_scenario(entry.path(), options);

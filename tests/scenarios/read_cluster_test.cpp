@@ -44,7 +44,7 @@ TEST(ReadCluster, ErrorsOfAllItsPartsComeAtOnce) {
               "100000)\n"
               "s.yaml:2:68: error: cluster.node.nvls must be true or false, not 'maybe'\n"
               "s.yaml:3:16: error: cluster.fabric.kind can't be 'tree' (hint: one of clos, rail, "
-              "single_switch)\n"
+              "single_switch, file)\n"
               "s.yaml:3:22: error: cluster.fabric.nic_bandwidth must not be zero\n"
               "s.yaml:4:1: error: unknown key 'rack' in 'cluster' (hint: one of nodes, node, "
               "fabric, slow_node_share, slow_node_slowdown, placement)\n");
@@ -107,9 +107,9 @@ TEST(ReadCluster, RanksMayBePlacedAcrossLeafSets) {
     EXPECT_EQ(r.cluster.gpu_of_rank, (std::vector<std::uint32_t>{0, 1, 4, 5, 2, 3, 6, 7}));
 }
 
-TEST(ReadCluster, FabricsFromFilesAreRefusedByName) {
+TEST(ReadCluster, AFabricOfKindFileNamesItsFile) {
     EXPECT_NE(read("nodes: 2\nnode: dgx-h100\nfabric: {kind: file, nic_bandwidth: 100 Gbps}\n")
-                  .errors.find("fabrics from a file are not supported yet"),
+                  .errors.find("lacks the key 'file'"),
               std::string::npos);
 }
 

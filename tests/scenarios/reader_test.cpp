@@ -406,7 +406,7 @@ TEST(Reader, KeysOfLaterVersionsAreRefusedByName) {
               std::string::npos);
     EXPECT_NE(errors_of(kGood, {"model.num_experts=8"}).find("mixture-of-experts"),
               std::string::npos);
-    EXPECT_NE(errors_of(kGood, {"cluster.fabric.kind=file"}).find("not supported yet"),
+    EXPECT_NE(errors_of(kGood, {"cluster.fabric.kind=file"}).find("lacks the key 'file'"),
               std::string::npos);
 }
 

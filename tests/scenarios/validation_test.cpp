@@ -9,6 +9,25 @@
 namespace orrery {
 namespace {
 
+ValidatedCase plan(const char* choice, double measured, double predicted) {
+    return {.measured_s = measured, .predicted_s = predicted, .choice = choice};
+}
+
+TEST(Ranking, ComparesPlansOfTheSameWorkOnly) {
+    EXPECT_EQ(rank_plans({}).pairs, 0u);
+    EXPECT_EQ(rank_plans({plan("", 1, 1), plan("", 2, 2)}).pairs, 0u);
+    const Ranking right = rank_plans(
+        {plan("a", 1, 10), plan("b", 5, 1), plan("a", 2, 20), plan("a", 3, 30), plan("b", 6, 2)});
+    EXPECT_EQ(right.pairs, 4u);
+    EXPECT_EQ(right.choices, 2u);
+    EXPECT_DOUBLE_EQ(right.tau, 1);
+    // One pair of three the wrong way round; equal predictions say nothing; equal measurements are
+    // no pair.
+    EXPECT_DOUBLE_EQ(rank_plans({plan("a", 1, 2), plan("a", 2, 1), plan("a", 3, 3)}).tau, 1.0 / 3);
+    EXPECT_DOUBLE_EQ(rank_plans({plan("a", 1, 2), plan("a", 2, 2)}).tau, 0);
+    EXPECT_EQ(rank_plans({plan("a", 1, 2), plan("a", 1, 3)}).pairs, 0u);
+}
+
 TEST(Validation, PercentilesInterpolateAndRanksCorrelate) {
     EXPECT_DOUBLE_EQ(percentile({1, 2, 3, 4}, 0.5), 2.5);
     EXPECT_DOUBLE_EQ(percentile({1, 2, 3, 4, 5}, 0.9), 4.6);

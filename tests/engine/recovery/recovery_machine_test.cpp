@@ -176,5 +176,15 @@ TEST(RecoveryMachine, APlannedRestartDrainsAndKeepsItsNodes) {
     EXPECT_EQ(hot.hear(drained), (Lines{"restart in_place from remote"}));
 }
 
+TEST(RecoveryMachine, ANodeThatIsReadyDuringARestartIsTakenBackAfterIt) {
+    Drill drill{kShape, 8, {ElasticDataParallel{}}};
+    EXPECT_EQ(drill.loses({3}),
+              (Lines{"evict node:3", "drop slot 3", "restart members from live"}));
+    EXPECT_EQ(drill.hear({.kind = ObservationKind::node_ready, .nodes = {3}}), Lines{});
+    EXPECT_EQ(drill.hear({.kind = ObservationKind::training_started}),
+              (Lines{"replace slot 3 by node:3", "restart members from live"}));
+    EXPECT_EQ(drill.hear({.kind = ObservationKind::training_started}), Lines{});
+}
+
 }  // namespace
 }  // namespace orrery

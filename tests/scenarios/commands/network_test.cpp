@@ -56,6 +56,30 @@ TEST(NetworkCommand, PrintsATableOrOneJsonObject) {
     EXPECT_EQ(flows["flows"][0]["slowdown_max"], 1);
 }
 
+TEST(NetworkCommand, StoresFactorsThatAScenarioTakes) {
+    const TestFolder folder;
+    NetworkArguments arguments;
+    arguments.file = kClos64;
+    arguments.overrides = {"network.packet.congestion=dcqcn"};
+    arguments.store_file = (folder.path() / "factors.yaml").string();
+    arguments.sizes = "256KiB,1MiB";
+    const CommandRun stored = network(arguments);
+    EXPECT_EQ(stored.status, kExitOk) << stored.err;
+    EXPECT_NE(stored.out.find("Congestion control dcqcn"), std::string::npos);
+    NetworkArguments use;
+    use.file = kClos64;
+    use.sizes = "64MiB";
+    use.json = true;
+    const auto fair = nlohmann::json::parse(network(use).out);
+    use.overrides = {"network.congestion=" + arguments.store_file};
+    const CommandRun under = network(use);
+    EXPECT_EQ(under.status, kExitOk) << under.err;
+    const auto json = nlohmann::json::parse(under.out);
+    EXPECT_GE(json["rows"][0]["time_us"], fair["rows"][0]["time_us"]);
+    arguments.sizes = "1MiB";
+    EXPECT_NE(network(arguments).err.find("a small and a larger size"), std::string::npos);
+}
+
 TEST(NetworkCommand, WritesATraceWithTheAnswer) {
     const TestFolder folder;
     NetworkArguments arguments;

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "scenarios/run_campaign.h"
 #include "scenarios/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
@@ -182,6 +183,44 @@ TEST(Search, ADeadlineRefusesWhatIsTooSlow) {
     const auto late = search_plans(scenario, spec);
     ASSERT_FALSE(late);
     EXPECT_NE(late.error().what.find("deadline"), std::string::npos);
+}
+
+TEST(Search, GoodputCountsWhatFaultsTake) {
+    Scenario scenario = small_scenario(
+        "s", {"faults=[{catalogue: llama-3-405b, scale: 1000}]", "campaign={days: 5, seeds: 4}"});
+    SearchSpec spec = spec_of(scenario);
+    spec.objective = Objective::goodput;
+    const auto found = search_plans(scenario, spec);
+    ASSERT_TRUE(found) << found.error().to_string();
+    // Every plan's campaign with its own step, one by one.
+    double best = 1e300;
+    std::map<std::string, std::int64_t> refused;
+    for_each_plan(
+        spec.space,
+        scenario.model,
+        scenario.plan,
+        scenario.cluster.num_gpus(),
+        scenario.cluster.node.gpus_per_node,
+        [&](const PlanPoint& point) {
+            Scenario one = scenario;
+            one.plan = point.plan;
+            const auto answer = simulate_scenario(one);
+            ASSERT_TRUE(answer);
+            if (!answer->memory.fits) {
+                return;
+            }
+            one.campaign.step_time = WallTime::seconds(answer->iteration.seconds());
+            const auto campaign = run_campaign_scenario(one);
+            ASSERT_TRUE(campaign);
+            best = std::min(best, answer->iteration.seconds() / campaign->plans[0].goodput.mean);
+        },
+        refused);
+    EXPECT_NEAR(found->best.front().objective, best, 1e-9 * best);
+    EXPECT_LT(found->best.front().goodput, 1);
+    scenario.faults.processes.clear();
+    const auto without = search_plans(scenario, spec);
+    ASSERT_FALSE(without);
+    EXPECT_NE(without.error().what.find("needs faults"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/supervisor/drill.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+namespace orrery {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kLargeMessage = 1024;  // bytes: more than scalars
+
+}  // namespace
+
+Result<void> check_injectable(const FaultEvent& event) {
+    switch (event.kind) {
+        case FaultKind::node_crash:
+        case FaultKind::host_fault:
+        case FaultKind::gpu_hang:
+        case FaultKind::software_bug:
+        case FaultKind::slow_gpu:
+        case FaultKind::slow_host:
+        case FaultKind::slow_nic:
+        case FaultKind::nic_down:
+        case FaultKind::silent_corruption:
+        case FaultKind::store_outage:
+            break;
+        default:
+            return fail("faults",
+                        fmt::format("{} can't be injected into a real run", name(event.kind)),
+                        "node_crash, host_fault, gpu_hang, software_bug, slow_gpu, slow_host, "
+                        "slow_nic, nic_down, silent_corruption or store_outage");
+    }
+    if (event.step < 0) {
+        return fail(
+            "faults",
+            fmt::format("{} of a drill needs the step that it comes after", name(event.kind)),
+            "step: 12");
+    }
+    return {};
+}
+
+class Drill::Harmed final : public Transport {
+public:
+    Harmed(Harm& harm, std::unique_ptr<Transport> transport)
+        : harm_(harm), transport_(std::move(transport)) {}
+    std::uint32_t rank() const override { return transport_->rank(); }
+    std::uint32_t num_ranks() const override { return transport_->num_ranks(); }
+    Result<void> exchange(std::span<const Message> messages) override {
+        if (harm_.cut && !messages.empty()) {
+            return unreachable(messages.front());
+        }
+        for (const Message& message : messages) {
+            if (harm_.flip && message.is_send && message.bytes.size() >= kLargeMessage) {
+                return exchange_flipped(messages);
+            }
+        }
+        const auto begin = Clock::now();
+        Result<void> done = transport_->exchange(messages);
+        if (harm_.slow_messages > 1) {
+            std::this_thread::sleep_for((Clock::now() - begin) * (harm_.slow_messages - 1));
+        }
+        return done;
+    }
+    Result<void> post_send(const Message& message) override {
+        return harm_.cut ? unreachable(message) : transport_->post_send(message);
+    }
+    Result<void> flush() override { return transport_->flush(); }
+
+private:
+    Result<void> unreachable(const Message& message) const {
+        return fail(fmt::format("rank {}", rank()),
+                    fmt::format("{} rank {} failed: the connection is cut",
+                                message.is_send ? "sending to" : "receiving from",
+                                message.peer));
+    }
+    // The highest bit of a number's exponent.
+    Result<void> exchange_flipped(std::span<const Message> messages) {
+        harm_.flip = false;
+        std::vector<Message> changed{messages.begin(), messages.end()};
+        std::vector<std::byte> copy;
+        for (Message& message : changed) {
+            if (message.is_send && message.bytes.size() >= kLargeMessage) {
+                copy.assign(message.bytes.begin(), message.bytes.end());
+                copy[3] ^= std::byte{0x40};
+                message.bytes = copy;
+                break;
+            }
+        }
+        return transport_->exchange(changed);
+    }
+    Harm& harm_;
+    std::unique_ptr<Transport> transport_;
+};
+
+class Drill::Store final : public FileSystem {
+public:
+    explicit Store(const Harm& harm) : harm_(harm) {}
+    Result<void> create_folder(const Path& path) override {
+        return down() ? refused(path) : disk().create_folder(path);
+    }
+    Result<void> write_file(const Path& path, const Pieces& pieces) override {
+        return down() ? refused(path) : disk().write_file(path, pieces);
+    }
+    Result<void> rename(const Path& from, const Path& to) override {
+        return down() ? refused(from) : disk().rename(from, to);
+    }
+    Result<void> remove(const Path& path) override {
+        return down() ? Result<void>{} : disk().remove(path);
+    }
+
+private:
+    bool down() const { return Clock::now() < harm_.store_until; }
+    static Result<void> refused(const Path& path) {
+        return fail(path.string(), "the checkpoint store does not answer");
+    }
+    const Harm& harm_;
+};
+
+Drill::Drill(Member& member,
+             std::vector<FaultEvent> faults,
+             std::uint32_t rank,
+             const std::vector<std::uint32_t>& struck)
+    : member_(member),
+      faults_(std::move(faults)),
+      rank_(rank),
+      struck_(faults_.size()),
+      store_(std::make_unique<Store>(harm_)) {
+    for (const std::uint32_t index : struck) {
+        if (index < struck_.size()) {
+            struck_[index] = true;
+        }
+    }
+}
+
+std::unique_ptr<Transport> Drill::harm(std::unique_ptr<Transport> transport) {
+    return transport == nullptr ? nullptr : std::make_unique<Harmed>(harm_, std::move(transport));
+}
+
+Result<void> Drill::before_step(std::int64_t steps_done) {
+    for (std::uint32_t i = 0; i < faults_.size(); ++i) {
+        const FaultEvent& fault = faults_[i];
+        const bool own = fault.nodes.count == 0 ? rank_ == 0 : fault.nodes.first == member_.node();
+        if (!own || struck_[i] || fault.step != steps_done) {
+            continue;
+        }
+        struck_[i] = true;
+        if (Result<void> done = strike(fault, steps_done, i); !done) {
+            return done;
+        }
+    }
+    return {};
+}
+
+Result<void> Drill::strike(const FaultEvent& fault, std::int64_t step, std::uint32_t index) {
+    member_.tell(ReportKind::fault, step, index, std::string{name(fault.kind)});
+    const double factor = fault.factor > 0 ? fault.factor : info(fault.kind).slowdown;
+    switch (fault.kind) {
+        case FaultKind::node_crash:
+            kill(getpid(), SIGKILL);
+            pause();
+            return {};
+        case FaultKind::host_fault:
+            kill(getpid(), SIGSTOP);
+            return {};
+        case FaultKind::gpu_hang:
+            for (;;) {
+                pause();
+            }
+        case FaultKind::software_bug:
+            return fail("drill", "a bug, as the drill wants it");
+        case FaultKind::nic_down:
+            harm_.cut = true;
+            return {};
+        case FaultKind::slow_nic:
+            harm_.slow_messages = factor;
+            return {};
+        case FaultKind::silent_corruption:
+            harm_.flip = true;
+            return {};
+        case FaultKind::store_outage: {
+            const WallTime lasts =
+                fault.duration > WallTime{} ? fault.duration : WallTime::hours(1);
+            harm_.store_until = Clock::now() + std::chrono::microseconds{lasts.microseconds()};
+            return {};
+        }
+        default:
+            slow_ = factor;
+            return {};
+    }
+}
+
+void Drill::after_step(std::chrono::microseconds computed) const {
+    if (slow_ > 1) {
+        std::this_thread::sleep_for(computed * (slow_ - 1));
+    }
+}
+
+}  // namespace orrery

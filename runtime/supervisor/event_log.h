@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event log of a supervised job, one JSON object a line:
+//   {"job": {"nodes": 5, "slots": 4, …}, "policies": ["spares", …]}    first
+//   {"t_us": …, "event": "node 2 is process 4711"}                     for people
+//   {"t_us": …, "observation": {…}}                                    what the policies heard
+//   {"t_us": …, "action": "evict node:2"}                              what they ordered
+// The observations, given to a recovery machine with the same policies, yield the same actions,
+// byte for byte (scenarios/recorded_events.h).
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/recovery/recovery_machine.h"
+#include "engine/result.h"
+
+namespace orrery {
+
+class EventLog {
+public:
+    // An empty path: nothing is written.
+    static Result<std::unique_ptr<EventLog>> open(const std::filesystem::path& path);
+    virtual ~EventLog() = default;
+    virtual void job(const JobShape& shape,
+                     std::uint32_t nodes,
+                     const std::vector<std::string>& policies) = 0;
+    virtual void event(WallTime time, const std::string& text) = 0;
+    virtual void exchange(const Observation& observation, const std::vector<Action>& actions) = 0;
+};
+
+}  // namespace orrery

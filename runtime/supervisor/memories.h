@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memories of a supervised job's nodes (memory_copies.h), as the supervisor has them: a node's
+// goes with the node, and what the others hold is put together to go on from.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "engine/recovery/job_state.h"
+#include "engine/result.h"
+#include "runtime/supervisor/checkpoint_choice.h"
+
+namespace orrery {
+
+class Memories {
+public:
+    // `replicas`: data-parallel units have the same state.
+    explicit Memories(bool replicas) : replicas_(replicas) {}
+    ~Memories();
+    Memories(const Memories&) = delete;
+    Memories& operator=(const Memories&) = delete;
+
+    // Makes the place, and tells members that start from now on where it is.
+    Result<void> open();
+    const std::filesystem::path& folder() const { return folder_; }
+    void lose(NodeNumber node) const;
+    void forget() const;  // all nodes' copies
+    // -1: none
+    std::int64_t newest(const JobShape& shape) const;
+    std::optional<StoredCheckpoint> gather(const JobShape& shape);
+
+private:
+    bool replicas_;
+    std::filesystem::path folder_;  // empty: nobody keeps copies
+};
+
+}  // namespace orrery

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The members of a supervised job as the supervisor knows them: who lives, who takes part as which
+// rank, who waits, who failed and whom it accuses. One process stands for a node.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/recovery/job_state.h"
+#include "engine/result.h"
+#include "runtime/supervisor/member_process.h"
+
+namespace orrery {
+
+// What is wrong with those who take part.
+struct Failures {
+    std::vector<NodeNumber> lost;         // ended, or gave no sign of life
+    std::vector<NodeNumber> unreachable;  // live, and most of the others could not reach them
+    std::vector<std::string> errors;      // of their own
+};
+
+class Nodes {
+public:
+    using Clock = std::chrono::steady_clock;
+    using Milliseconds = std::chrono::milliseconds;
+
+    Nodes(const std::vector<std::string>& command, std::uint32_t count, Milliseconds patience);
+    ~Nodes();
+    Nodes(const Nodes&) = delete;
+    Nodes& operator=(const Nodes&) = delete;
+
+    Result<void> start_all();
+    pid_t pid(NodeNumber node) const;
+    // Returns when somebody has something to say, or after that time.
+    void wait(Milliseconds most) const;
+    std::vector<MemberReport> reports(NodeNumber node);
+    // Whether it is news of the present training.
+    bool hear(NodeNumber node, const MemberReport& report, Clock::time_point now);
+
+    // Who takes part from now on, the first slot as rank 0.
+    void assign(const JobState& state);
+    const JobShape& shape() const { return shape_; }  // of those
+    // Starts processes that are missing; with `kill_late` those that are not ready start anew.
+    Result<void> make_ready(bool kill_late);
+    bool all_ready() const;
+    Result<void> go(const std::string& checkpoint, const std::vector<std::uint32_t>& struck);
+    bool all_started() const;
+    bool all_done() const;
+    bool all_left() const;
+    void order_leave() const;
+    void kill_active();
+    void kill_not_started();
+    void quit();
+
+    void note_deaths(Clock::time_point now);
+    bool somebody_failed(Milliseconds heartbeat, Clock::time_point now) const;
+    Failures failures(Milliseconds heartbeat, Clock::time_point now);
+    // Of those who take part, who computes while somebody waits for him.
+    std::vector<NodeNumber> not_waiting() const;
+    std::vector<std::string> where_all_are() const;
+
+    // Who has computed `factor` times as long as the median of all, over so many steps of this
+    // training.
+    std::optional<NodeNumber> slow_one(std::int64_t steps, double factor) const;
+
+    // Gone, and back at that time.
+    void evict(NodeNumber node, Clock::time_point back);
+    std::vector<NodeNumber> repaired(Clock::time_point now);  // each once
+
+private:
+    enum class State : std::uint8_t { absent, present, ordered, training, left, failed, done };
+    struct Node {
+        std::unique_ptr<MemberProcess> process;
+        State state = State::absent;
+        bool idle = false;  // waits for an order
+        std::uint32_t starts = 0;
+        std::int64_t step = 0;
+        Clock::time_point seen;
+        bool waiting = false;
+        std::uint64_t waits_for = 0;  // ranks, a bit each
+        std::uint64_t tag = 0;
+        std::int64_t accused = -1;  // rank
+        std::int64_t computed_us = 0;
+        std::int64_t computed_steps = 0;
+        std::string error;
+        std::optional<Clock::time_point> back;
+    };
+
+    Result<void> start(NodeNumber node);
+    bool silent(const Node& node, Milliseconds heartbeat, Clock::time_point now) const;
+    template <class Is>
+    bool all_active(Is is) const;
+
+    const std::vector<std::string>& command_;
+    Milliseconds patience_;
+    std::vector<Node> nodes_;
+    std::vector<NodeNumber> active_;  // by rank
+    JobShape shape_;
+    std::uint32_t generation_ = 0;
+    std::filesystem::path folder_;  // where ranks meet
+};
+
+}  // namespace orrery

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps a real training job alive. Members (member.h) stand for nodes; the supervisor watches them,
+// tells the recovery machine what it sees, and does what that orders: the machine and its policies
+// are those of a simulated campaign. What is seen:
+//   a process that ends       at once: the node is lost
+//   no sign of life           after `detection.heartbeat`: the node is lost
+//   a member's own error      at once: a bug
+//   no step from anybody      after the watchdog: a hang; who computes instead of waiting is sick
+//   a member that computes longer than the others: a slow node
+// Every wait has an end: a member that does not do as told in `patience` is killed.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/faults/detection.h"
+#include "engine/recovery/policies.h"
+#include "engine/recovery/recovery_machine.h"
+#include "engine/result.h"
+
+namespace orrery {
+
+struct SupervisedJob {
+    std::vector<std::string> command;  // of a member
+    JobShape shape;
+    std::uint32_t nodes = 1;  // hot spares included
+    std::vector<PolicySpec> policies;
+    RecoveryLimits limits;
+    DetectionSpec detection;
+    std::chrono::milliseconds repair{1000};      // of a node that was evicted
+    std::chrono::milliseconds patience{10'000};  // for starts, stops and good-byes
+    bool keeps_copies = false;                   // members keep copies of the state in memories
+    std::int64_t steps = 0;
+    std::filesystem::path checkpoint_folder;
+    std::filesystem::path event_file;  // empty: none
+    bool resume = false;               // from what is in the folder, else anew
+    std::function<void(const std::string&)> line;
+
+    // Null if there is none.
+    template <class Policy>
+    const Policy* policy() const {
+        for (const PolicySpec& one : policies) {
+            if (const Policy* found = std::get_if<Policy>(&one)) {
+                return found;
+            }
+        }
+        return nullptr;
+    }
+};
+
+// One stop of the training.
+struct Interruption {
+    std::string what;
+    std::int64_t step = 0;          // that had been reached
+    std::int64_t resumed_step = 0;  // from which it went on
+    double detect_s = 0;            // from the injection, where it was one
+    double stop_s = 0;              // until the restart was ordered
+    double restart_s = 0;           // until training
+};
+
+struct SupervisedRun {
+    int status = 0;
+    std::vector<Interruption> interruptions;
+    std::string log;    // of the recovery machine
+    double step_s = 0;  // mean of the steps
+    double ettr = 0;    // time in steps that were kept, of the time since the first start
+};
+
+Result<SupervisedRun> supervise(const SupervisedJob& job);
+
+}  // namespace orrery

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/import.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "scenarios/catalogue_entry.h"
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/import/megatron_command.h"
+#include "scenarios/import/nccl_tests.h"
+#include "scenarios/output_file.h"
+#include "scenarios/reader.h"
+#include "scenarios/yaml_document.h"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+int write_text(const ImportArguments& arguments, const std::string& text) {
+    if (arguments.output.empty()) {
+        return print_output(text);
+    }
+    const auto file = OutputFile::open(arguments.output);
+    if (!file) {
+        return report_error(file.error());
+    }
+    (*file)->stream() << text;
+    const Result<void> written = (*file)->commit();
+    return written ? kExitOk : report_error(written.error());
+}
+
+// What was understood but does not make a scenario: told at the keys that came out.
+int write_scenario(const ImportArguments& arguments, const std::string& yaml) {
+    const auto scenario = read_scenario_text(yaml, "imported scenario", fs::current_path(), {});
+    if (!scenario) {
+        return report_errors(scenario.error());
+    }
+    return write_text(arguments, yaml);
+}
+
+void tell(const char* what, const std::vector<std::string>& list) {
+    for (const std::string& one : list) {
+        fmt::print(stderr, "{}: {}\n", what, one);
+    }
+}
+
+std::uint32_t gpus_of(const std::string& node) {
+    const auto nodes = read_catalogue_section(default_catalogue(), "nodes");
+    for (const CatalogueEntry& entry : nodes ? *nodes : std::vector<CatalogueEntry>{}) {
+        if (entry.name == node && !entry.value_of("gpus_per_node").empty()) {
+            return static_cast<std::uint32_t>(std::stoul(entry.value_of("gpus_per_node")));
+        }
+    }
+    return 8;
+}
+
+ResultOrErrors<std::vector<CommandWord>> command_words(const ImportArguments& arguments) {
+    std::error_code ignored;
+    if (arguments.words.size() == 1) {
+        const std::string& only = arguments.words.front();
+        if (!fs::is_regular_file(only, ignored)) {
+            return split_command(only, "command line");
+        }
+        const auto text = read_text_file(only);
+        return text ? split_command(*text, only)
+                    : ResultOrErrors<std::vector<CommandWord>>{unexpected<Errors>({text.error()})};
+    }
+    std::vector<CommandWord> words;
+    for (const std::string& word : arguments.words) {
+        words.push_back({word, fmt::format("word {}", words.size() + 1)});
+    }
+    return words;
+}
+
+int megatron(const ImportArguments& arguments) {
+    const auto words = command_words(arguments);
+    if (!words) {
+        return report_errors(words.error());
+    }
+    const auto imported = import_megatron(*words,
+                                          {.node = arguments.node,
+                                           .fabric = arguments.fabric,
+                                           .nodes = arguments.nodes,
+                                           .gpus_per_node = gpus_of(arguments.node)});
+    if (!imported) {
+        return report_errors(imported.error());
+    }
+    tell("not known, and left out", imported->unknown);
+    return write_scenario(arguments, imported->yaml);
+}
+
+Result<std::string> the_file(const ImportArguments& arguments) {
+    if (arguments.words.size() != 1) {
+        return fail("orrery import " + arguments.format, "needs one file", "see orrery import -h");
+    }
+    return read_text_file(arguments.words.front());
+}
+
+int hugging_face(const ImportArguments& arguments) {
+    if (arguments.words.size() != 1) {
+        return report_error({"orrery import hf", "needs one file", "a config.json"});
+    }
+    std::error_code ignored;
+    const fs::path from = fs::path{arguments.output}.parent_path();
+    const fs::path config =
+        fs::relative(arguments.words.front(), from.empty() ? fs::path{"."} : from, ignored);
+    const std::string yaml = fmt::format(
+        "# A model of Hugging Face: choose a cluster and a plan (orrery search finds one).\n"
+        "cluster:\n  nodes: {}\n  node: {}\n{}model:\n  hf_config: {}\nplan:\n"
+        "  micro_batch_size: 1\n  global_batch_size: {}\n",
+        std::max(1U, arguments.nodes),
+        arguments.node,
+        arguments.nodes > 1 ? "  fabric: " + arguments.fabric + "\n" : "",
+        config.string(),
+        std::max(1U, arguments.nodes) * gpus_of(arguments.node));
+    const auto scenario =
+        read_scenario_text(yaml, "imported scenario", from.empty() ? fs::path{"."} : from, {});
+    return scenario ? write_text(arguments, yaml) : report_errors(scenario.error());
+}
+
+int nccl_tests(const ImportArguments& arguments) {
+    const auto text = the_file(arguments);
+    if (!text) {
+        return report_error(text.error());
+    }
+    NcclTestsImport options{.device = arguments.device, .ranks = arguments.ranks};
+    if (!arguments.collective.empty()) {
+        options.collective = transfer_named(arguments.collective);
+        if (!options.collective) {
+            return report_error({"--collective",
+                                 fmt::format("'{}' is not one", arguments.collective),
+                                 "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast "
+                                 "or send_recv"});
+        }
+    }
+    const auto imported = import_nccl_tests(*text, arguments.words.front(), options);
+    if (!imported) {
+        return report_errors(imported.error());
+    }
+    tell("left out", imported->left_out);
+    const std::string provenance =
+        "nccl-tests: " + fs::path{arguments.words.front()}.filename().string();
+    return write_text(arguments, profile_csv(imported->profile, provenance));
+}
+
+}  // namespace
+
+int import_command(const ImportArguments& arguments) {
+    if (arguments.format == "megatron") {
+        return megatron(arguments);
+    }
+    if (arguments.format == "hf") {
+        return hugging_face(arguments);
+    }
+    if (arguments.format == "nccl-tests") {
+        return nccl_tests(arguments);
+    }
+    return report_error({"orrery import",
+                         fmt::format("'{}' is not a format", arguments.format),
+                         "one of megatron, hf, nccl-tests; Chakra and SimAI: orrery replay"});
+}
+
+Command describe_import() {
+    const auto arguments = std::make_shared<ImportArguments>();
+    return {
+        .name = "import",
+        .help = "Make a scenario or a profile of what other programs write",
+        .options =
+            {{"format", &arguments->format, "megatron, hf or nccl-tests", "FORMAT", true},
+             {"words",
+              &arguments->words,
+              "A file; of megatron also the command line itself, behind --",
+              "FILE",
+              true},
+             {"-o,--output", &arguments->output, "Where to; standard output if absent", "FILE"},
+             {"--node", &arguments->node, "megatron, hf: the catalogue's node", "NAME"},
+             {"--fabric", &arguments->fabric, "megatron, hf: the catalogue's fabric", "NAME"},
+             {"--nodes", &arguments->nodes, "megatron, hf: how many", "N"},
+             {"--device", &arguments->device, "nccl-tests: the catalogue's device", "NAME"},
+             {"--collective", &arguments->collective, "nccl-tests: all_reduce, …", "KIND"},
+             {"--ranks", &arguments->ranks, "nccl-tests: of the group", "N"}},
+        .examples =
+            {"import megatron -o run.yaml --nodes 16 -- pretrain_gpt.py --num-layers 32 ...",
+             "import megatron run.sh -o run.yaml",
+             "import hf config.json --nodes 4",
+             "import nccl-tests all_reduce.txt -o nccl.csv"},
+        .run = [arguments] { return import_command(*arguments); },
+    };
+}
+
+}  // namespace orrery

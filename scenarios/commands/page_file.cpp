@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/page_file.h"
+
+#include <utility>
+
+namespace orrery {
+
+Result<PageFile> PageFile::open(const std::string& name) {
+    PageFile page;
+    if (name.empty()) {
+        return page;
+    }
+    auto file = OutputFile::open(name);
+    if (!file) {
+        return unexpected<Error>(file.error());
+    }
+    page.file_ = std::move(*file);
+    return page;
+}
+
+Result<void> PageFile::write(const std::string& html) {
+    file_->stream() << html;
+    return file_->commit();
+}
+
+}  // namespace orrery

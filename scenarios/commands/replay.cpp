@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/replay.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/reader.h"
+#include "scenarios/replay/chakra_reader.h"
+#include "scenarios/replay/simai_workload.h"
+#include "scenarios/report/replay_report.h"
+
+namespace orrery {
+namespace {
+
+ResultOrErrors<ForeignStep> read_step(const std::string& trace) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(trace, ignored) || trace.ends_with(".et")) {
+        return read_chakra(trace);
+    }
+    std::ifstream in{trace, std::ios::binary};
+    if (!in) {
+        return unexpected<Errors>(
+            {{trace, "can't be read", "a folder of Chakra traces, or a workload of SimAI"}});
+    }
+    return parse_simai(std::string{std::istreambuf_iterator<char>{in}, {}}, trace);
+}
+
+}  // namespace
+
+int replay_command(const ReplayArguments& arguments) {
+    ReadOptions read;
+    read.overrides = arguments.overrides;
+    read.network_only = true;
+    const auto scenario = read_scenario(arguments.cluster, read);
+    if (!scenario) {
+        return report_errors(scenario.error());
+    }
+    const auto step = read_step(arguments.trace);
+    if (!step) {
+        return report_errors(step.error());
+    }
+    const auto answer = replay(*step, *scenario);
+    if (!answer) {
+        Errors errors = answer.error();
+        for (Error& error : errors) {
+            error.where = error.where.empty() ? arguments.trace : error.where;
+        }
+        return report_errors(errors);
+    }
+    const std::string name =
+        std::filesystem::path{arguments.trace}.filename().string() + " on " + scenario->name;
+    return print_output(arguments.json ? replay_json(name, *answer) : replay_report(name, *answer));
+}
+
+Command describe_replay() {
+    const auto arguments = std::make_shared<ReplayArguments>();
+    return {
+        .name = "replay",
+        .help = "Run a step of another tool (Chakra traces, SimAI workload) on a cluster",
+        .options = {{"trace",
+                     &arguments->trace,
+                     "A folder of Chakra traces (NAME.0.et …), or a workload of SimAI",
+                     "TRACE",
+                     true},
+                    {"cluster", &arguments->cluster, "Scenario file with a cluster", "FILE", true},
+                    override_option(arguments->overrides),
+                    {"--json", &arguments->json, "Print one JSON object instead of a report"}},
+        .examples = {"replay traces/ scenarios/network-clos-64.yaml",
+                     "replay workload.txt scenarios/network-clos-64.yaml --set network=analytic"},
+        .run = [arguments] { return replay_command(*arguments); },
+    };
+}
+
+}  // namespace orrery

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/train_supervised.h"
+
+#include <filesystem>
+#include <memory>
+
+#include "runtime/supervisor/supervisor.h"
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/report/drill_report.h"
+#include "scenarios/supervised_job.h"
+
+namespace orrery {
+namespace {
+
+// What a member is started with: this program with the same scenario.
+Result<std::vector<std::string>> member_command(const TrainArguments& arguments) {
+    std::error_code error;
+    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (error) {
+        return fail("", "the program can't find itself to start its ranks: " + error.message());
+    }
+    std::vector<std::string> command{self.string(), "train", arguments.file};
+    for (const std::string& change : arguments.overrides) {
+        command.insert(command.end(), {"--set", change});
+    }
+    if (!arguments.device.empty()) {
+        command.insert(command.end(), {"--device", arguments.device});
+    }
+    if (arguments.quiet) {
+        command.emplace_back("--quiet");
+    }
+    return command;
+}
+
+}  // namespace
+
+int supervise_training(const TrainArguments& arguments, const Scenario& scenario) {
+    ResultOrErrors<SupervisedJob> job = supervised_job(scenario);
+    if (!job) {
+        Errors errors = job.error();
+        for (Error& error : errors) {
+            error.where = arguments.file + ": " + error.where;
+        }
+        return report_errors(errors);
+    }
+    const auto command = member_command(arguments);
+    if (!command) {
+        return report_error(command.error());
+    }
+    job->command = *command;
+    job->event_file = arguments.event_file;
+    job->resume = arguments.resume;
+    if (!arguments.quiet) {
+        job->line = [](const std::string& text) { print_output(text + "\n"); };
+    }
+    const Result<SupervisedRun> run = supervise(*job);
+    if (!run) {
+        return report_error(run.error());
+    }
+    if (run->status != 0 || arguments.quiet) {
+        return run->status;
+    }
+    return print_output(drill_report(scenario,
+                                     *run,
+                                     incidents_of(run->log),
+                                     incidents_of(predicted_log(scenario, *job, run->step_s))));
+}
+
+}  // namespace orrery

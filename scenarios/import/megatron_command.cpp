@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/import/megatron_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "scenarios/import/megatron_flags.h"
+
+namespace orrery {
+namespace {
+
+struct Flag {
+    std::string name;
+    std::vector<CommandWord> values;
+    std::string where;
+};
+
+std::vector<Flag> flags_of(const std::vector<CommandWord>& words) {
+    std::vector<Flag> flags;
+    for (const CommandWord& word : words) {
+        if (!word.text.starts_with("--")) {
+            if (!flags.empty()) {
+                flags.back().values.push_back(word);
+            }
+            continue;
+        }
+        const std::size_t equals = std::min(word.text.find('='), word.text.size());
+        Flag flag{.name = word.text.substr(0, equals), .where = word.where};
+        std::ranges::replace(flag.name, '_', '-');  // torchrun takes both
+        if (equals < word.text.size()) {
+            flag.values.push_back({word.text.substr(equals + 1), word.where});
+        }
+        flags.push_back(std::move(flag));
+    }
+    return flags;
+}
+
+std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+class Translation {
+public:
+    Translation(std::vector<Flag> flags, const MegatronImport& options)
+        : flags_(std::move(flags)), options_(options) {}
+
+    ResultOrErrors<ImportedScenario> scenario() {
+        for (const Flag& flag : flags_) {
+            translate(flag);
+        }
+        activation();
+        precision();
+        vocabulary();
+        virtual_stages();
+        sharding();
+        recomputation();
+        attention();
+        for (const char* key : {"model.num_layers",
+                                "model.hidden_size",
+                                "model.num_attention_heads",
+                                "model.seq_length",
+                                "plan.micro_batch_size",
+                                "plan.global_batch_size"}) {
+            require(key);
+        }
+        const std::int64_t nodes = errors_.empty() ? number_of_nodes() : 0;
+        if (!errors_.empty()) {
+            return unexpected<Errors>(std::move(errors_));
+        }
+        result_.yaml = text(nodes);
+        return std::move(result_);
+    }
+
+private:
+    const Flag* find(std::string_view name) {
+        const auto found = std::ranges::find(flags_, name, &Flag::name);
+        return found == flags_.end() ? nullptr : &*found;
+    }
+    void complain(std::string where, std::string what, std::string hint = {}) {
+        errors_.push_back({std::move(where), std::move(what), std::move(hint)});
+    }
+
+    // The one value of a flag. A script's name may stand behind the last flag of a launcher.
+    std::optional<CommandWord> value_of(const Flag& flag) {
+        if (flag.values.empty()) {
+            complain(flag.where, flag.name + " needs a value");
+            return std::nullopt;
+        }
+        for (std::size_t i = 1; i < flag.values.size(); ++i) {
+            if (!flag.values[i].text.ends_with(".py") && !flag.values[i].text.ends_with(".sh")) {
+                complain(
+                    flag.values[i].where,
+                    fmt::format(
+                        "{} has one value, and '{}' is a second", flag.name, flag.values[i].text));
+                return std::nullopt;
+            }
+        }
+        const CommandWord& value = flag.values.front();
+        if (value.text.starts_with('$')) {
+            complain(value.where,
+                     fmt::format("{} has the shell variable '{}'", flag.name, value.text),
+                     "write its value");
+            return std::nullopt;
+        }
+        return value;
+    }
+
+    std::int64_t number_of(const Flag& flag) {
+        const auto value = value_of(flag);
+        if (!value) {
+            return 1;
+        }
+        std::int64_t number = 0;
+        const char* end = value->text.data() + value->text.size();
+        const auto [stop, error] = std::from_chars(value->text.data(), end, number);
+        if (error != std::errc{} || stop != end || number < 0 || number > 1'000'000'000'000) {
+            complain(value->where,
+                     fmt::format("{}: '{}' is not a whole number", flag.name, value->text));
+            return 1;
+        }
+        return number;
+    }
+
+    void translate(const Flag& flag) {
+        const MegatronFlag* copied = copied_flag(flag.name);
+        if (copied != nullptr) {
+            copy(flag, *copied);
+        } else if (const auto why = refused_flag(flag.name); !why.empty()) {
+            complain(flag.where, fmt::format("{}: {}", flag.name, why));
+        } else if (is_special(flag.name)) {
+            // Looked at below.
+        } else if (has_no_effect(flag.name)) {
+            result_.without_effect.push_back(flag.name);
+        } else {
+            std::string words = flag.name;
+            for (const CommandWord& value : flag.values) {
+                words += " " + value.text;
+            }
+            result_.unknown.push_back(std::move(words));
+        }
+    }
+
+    void copy(const Flag& flag, const MegatronFlag& copied) {
+        const std::string key{copied.key};
+        if (copied.kind == FlagKind::turn_on || copied.kind == FlagKind::turn_off) {
+            keys_[key] = copied.kind == FlagKind::turn_on ? "true" : "false";
+        } else if (copied.kind == FlagKind::whole_number) {
+            keys_[key] = fmt::format("{}", number_of(flag));
+        } else if (const auto value = value_of(flag)) {
+            keys_[key] = value->text;
+        }
+    }
+
+    static bool is_special(std::string_view name) {
+        static const std::set<std::string_view> kSpecial{
+            "--swiglu",
+            "--squared-relu",
+            "--bf16",
+            "--fp16",
+            "--fp8-format",
+            "--fp8-hybrid",
+            "--vocab-size",
+            "--tokenizer-type",
+            "--num-layers-per-virtual-pipeline-stage",
+            "--num-virtual-stages-per-pipeline-rank",
+            "--virtual-pipeline-model-parallel-size",
+            "--use-distributed-optimizer",
+            "--use-torch-fsdp2",
+            "--use-megatron-fsdp",
+            "--recompute-activations",
+            "--recompute-method",
+            "--recompute-num-layers",
+            "--use-flash-attn",
+            "--attention-backend",
+            "--nnodes",
+            "--nproc-per-node",
+            "--expert-model-parallel-size",
+            "--cuda-graph-impl",
+            "--accumulate-allreduce-grads-in-fp32",
+            "--grad-reduce-in-bf16",
+            "--account-for-embedding-in-pipeline-split",
+            "--account-for-loss-in-pipeline-split",
+            "--no-overlap-p2p-communication",
+            "--cp-comm-type"};
+        return kSpecial.contains(name);
+    }
+
+    void activation() {
+        if (find("--swiglu") != nullptr) {
+            keys_["model.activation"] = "swiglu";
+        } else if (find("--squared-relu") != nullptr) {
+            keys_["model.activation"] = "squared_relu";
+        }
+        const Flag* experts = find("--expert-model-parallel-size");
+        if (experts != nullptr && number_of(*experts) > 1) {
+            complain(experts->where,
+                     "--expert-model-parallel-size: mixture-of-experts models can't be said yet");
+        }
+    }
+
+    void precision() {
+        keys_["plan.precision"] = find("--bf16") != nullptr   ? "bf16"
+                                  : find("--fp16") != nullptr ? "fp16"
+                                                              : "fp32";
+        if (find("--fp8-format") != nullptr || find("--fp8-hybrid") != nullptr) {
+            keys_["plan.precision"] = "fp8";
+        }
+        if (find("--grad-reduce-in-bf16") != nullptr) {
+            keys_["plan.gradient_dtype"] = "bf16";
+        }
+        // The default of every other kind of gradient than Megatron's fp32.
+        if (find("--fp16") != nullptr && find("--accumulate-allreduce-grads-in-fp32") == nullptr) {
+            keys_["plan.gradient_dtype"] = "fp16";
+        }
+    }
+
+    // Padded to a multiple of (128 by default) times the tensor-parallel size.
+    void vocabulary() {
+        std::int64_t size = 0;
+        const Flag* tokenizer = find("--tokenizer-type");
+        if (const Flag* given = find("--vocab-size")) {
+            size = number_of(*given);
+        } else if (tokenizer == nullptr || (!tokenizer->values.empty() &&
+                                            tokenizer->values[0].text == "GPT2BPETokenizer")) {
+            size = 50257;  // GPT-2's
+        } else {
+            complain(tokenizer->where,
+                     "the size of this tokenizer's vocabulary is not in the command line",
+                     "add --vocab-size N");
+            return;
+        }
+        const Flag* divisible = find("--make-vocab-size-divisible-by");
+        const std::int64_t multiple = std::max<std::int64_t>(
+            1, (divisible == nullptr ? 128 : number_of(*divisible)) * tensor_parallel());
+        keys_["model.vocab_size"] = fmt::format("{}", rounded_up(size, multiple));
+    }
+
+    std::int64_t number_at(const std::string& key, std::int64_t otherwise) const {
+        const auto found = keys_.find(key);
+        return found == keys_.end() ? otherwise : std::stoll(found->second);
+    }
+    std::int64_t tensor_parallel() const {
+        return std::max<std::int64_t>(1, number_at("plan.tensor_model_parallel_size", 1));
+    }
+
+    void virtual_stages() {
+        const std::int64_t stages =
+            std::max<std::int64_t>(1, number_at("plan.pipeline_model_parallel_size", 1));
+        const std::int64_t layers = number_at("model.num_layers", 0);
+        std::int64_t chunks = 1;
+        if (const Flag* flag = find("--num-layers-per-virtual-pipeline-stage")) {
+            const std::int64_t each = number_of(*flag);
+            if (each < 1 || layers % (stages * each) != 0) {
+                complain(flag->where,
+                         fmt::format("{} layers on {} stages can't have {} layers a virtual stage",
+                                     layers,
+                                     stages,
+                                     each));
+                return;
+            }
+            chunks = layers / stages / each;
+        }
+        for (const char* name :
+             {"--num-virtual-stages-per-pipeline-rank", "--virtual-pipeline-model-parallel-size"}) {
+            if (const Flag* flag = find(name)) {
+                chunks = number_of(*flag);
+            }
+        }
+        if (chunks > 1) {
+            keys_["plan.virtual_pipeline_model_parallel_size"] = fmt::format("{}", chunks);
+            if (find("--no-overlap-p2p-communication") == nullptr) {
+                keys_["plan.overlap_p2p"] = "true";
+            }
+        }
+        if (find("--account-for-embedding-in-pipeline-split") != nullptr &&
+            find("--account-for-loss-in-pipeline-split") != nullptr) {
+            keys_["plan.embedding_and_loss_as_layers"] = "true";
+        }
+    }
+
+    void sharding() {
+        const std::string key = "plan.data_parallel_sharding_strategy";
+        if (keys_.contains(key)) {
+            return;
+        }
+        if (find("--use-torch-fsdp2") != nullptr || find("--use-megatron-fsdp") != nullptr) {
+            keys_[key] = "optim_grads_params";
+        } else if (find("--use-distributed-optimizer") != nullptr) {
+            keys_[key] = "optim";
+        }
+    }
+
+    void recomputation() {
+        if (find("--recompute-activations") != nullptr) {
+            keys_["plan.recompute_granularity"] = "selective";
+        }
+        const Flag* number = find("--recompute-num-layers");
+        if (keys_.contains("plan.recompute_granularity") &&
+            keys_["plan.recompute_granularity"] == "full" && number != nullptr &&
+            number_of(*number) != 1) {
+            complain(number->where,
+                     "--recompute-num-layers: recomputation of some layers can't be said yet",
+                     "1, or all layers");
+        }
+    }
+
+    void attention() {
+        const Flag* backend = find("--attention-backend");
+        const std::string name =
+            backend != nullptr && !backend->values.empty() ? backend->values[0].text : "";
+        if (name == "unfused" || name == "local") {
+            keys_["plan.attention_kernel"] = "unfused";
+        } else if (name == "fused") {
+            keys_["plan.attention_kernel"] = "cudnn";
+        }
+        const Flag* exchange = find("--cp-comm-type");
+        if (exchange != nullptr && !exchange->values.empty() && exchange->values[0].text == "a2a") {
+            keys_["plan.context_parallel_comm"] = "all_to_all";
+        }
+        if (const Flag* graphs = find("--cuda-graph-impl");
+            graphs != nullptr && !graphs->values.empty() && graphs->values[0].text != "none") {
+            keys_["plan.cuda_graphs"] = "true";
+        }
+    }
+
+    void require(const std::string& key) {
+        if (!keys_.contains(key)) {
+            std::string flag = "--" + key.substr(key.find('.') + 1);
+            std::ranges::replace(flag, '_', '-');
+            complain("", fmt::format("the command line has no {}", flag), "add it");
+        }
+    }
+
+    std::int64_t number_of_nodes() {
+        if (options_.nodes > 0) {
+            return options_.nodes;
+        }
+        const Flag* nodes = find("--nnodes");
+        if (nodes != nullptr && !nodes->values.empty() &&
+            nodes->values[0].text.find_first_not_of("0123456789") == std::string::npos) {
+            return std::max<std::int64_t>(1, number_of(*nodes));
+        }
+        const std::int64_t ranks = tensor_parallel() *
+                                   number_at("plan.pipeline_model_parallel_size", 1) *
+                                   number_at("plan.context_parallel_size", 1);
+        guessed_nodes_ = true;
+        return std::max<std::int64_t>(
+            1, rounded_up(ranks, options_.gpus_per_node) / options_.gpus_per_node);
+    }
+
+    std::string text(std::int64_t nodes) const {
+        std::string text = "# Made of a Megatron-LM command line.\n";
+        for (const std::string& flag : result_.unknown) {
+            text += "# not known, and left out: " + flag + "\n";
+        }
+        text += fmt::format("name: {}\ncluster:\n", options_.name);
+        if (guessed_nodes_) {
+            text += "  # The command line does not say: as few as the plan needs.\n";
+        }
+        text += fmt::format("  nodes: {}\n  node: {}\n", nodes, options_.node);
+        if (nodes > 1) {
+            text += fmt::format("  fabric: {}\n", options_.fabric);
+        }
+        for (const std::string& section : {std::string{"model"}, std::string{"plan"}}) {
+            text += section + ":\n";
+            for (const auto& [key, value] : keys_) {
+                if (key.starts_with(section + ".")) {
+                    text += fmt::format("  {}: {}\n", key.substr(section.size() + 1), value);
+                }
+            }
+        }
+        return text;
+    }
+
+    std::vector<Flag> flags_;
+    const MegatronImport& options_;
+    std::map<std::string, std::string> keys_;
+    ImportedScenario result_;
+    Errors errors_;
+    bool guessed_nodes_ = false;
+};
+
+}  // namespace
+
+ResultOrErrors<ImportedScenario> import_megatron(const std::vector<CommandWord>& words,
+                                                 const MegatronImport& options) {
+    std::vector<Flag> flags = flags_of(words);
+    if (flags.empty()) {
+        return unexpected<Errors>(
+            {{"", "there are no flags", "paste the command line of pretrain_gpt.py"}});
+    }
+    return Translation{std::move(flags), options}.scenario();
+}
+
+}  // namespace orrery

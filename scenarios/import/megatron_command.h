@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pasted Megatron-LM command line as a scenario. Flags are those of Megatron-LM's arguments.py
+// (core 0.8 to 0.15) and torchrun's --nnodes and --nproc-per-node. Every flag ends in one of four
+// places: a key of the scenario; the list of flags that change nothing about time or memory; the
+// list of unknown ones, which is told; or an error, for what would change the step and can't be
+// said (experts).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+
+namespace orrery {
+
+struct CommandWord {
+    std::string text;
+    std::string where;  // "run.sh:12:7" or "word 5"
+};
+
+// Words as a shell splits them: quotes, backslashes at line ends, comments.
+ResultOrErrors<std::vector<CommandWord>> split_command(const std::string& text,
+                                                       const std::string& source);
+
+struct ImportedScenario {
+    std::string yaml;
+    std::vector<std::string> unknown;         // with their values
+    std::vector<std::string> without_effect;  // names
+};
+
+struct MegatronImport {
+    std::string name = "imported";
+    std::string node = "dgx-h100";
+    std::string fabric = "ndr400-rail";
+    std::uint32_t nodes = 0;  // 0: as torchrun's flags say, or as few as the plan needs
+    std::uint32_t gpus_per_node = 8;
+};
+
+ResultOrErrors<ImportedScenario> import_megatron(const std::vector<CommandWord>& words,
+                                                 const MegatronImport& options);
+
+}  // namespace orrery

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Megatron-LM's flags mean to a scenario: its arguments.py, in tables.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace orrery {
+
+enum class FlagKind : std::uint8_t {
+    whole_number,
+    real,
+    word,
+    turn_on,   // without a value: the key is true
+    turn_off,  // the key is false
+};
+
+struct MegatronFlag {
+    std::string_view name;  // "--num-layers"
+    std::string_view key;   // "model.num_layers"
+    FlagKind kind = FlagKind::whole_number;
+};
+
+// Null if the flag is none that is copied to a key.
+const MegatronFlag* copied_flag(std::string_view name);
+// It changes neither time nor memory: logs, data, learning rates, checkpoints, launch.
+bool has_no_effect(std::string_view name);
+// Why a scenario can't say it; empty if it can, or nobody knows the flag.
+std::string_view refused_flag(std::string_view name);
+
+}  // namespace orrery

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/report/console_report.h"
+#include "scenarios/report/study_page.h"
+#include "scenarios/report/study_pages.h"
+#include "scenarios/wall_time_text.h"
+
+namespace orrery {
+namespace {
+
+std::string percent(double share) {
+    return fmt::format("{:.2f} %", share * 100);
+}
+
+PageSection plans(const CampaignAnswer& answer) {
+    PageSection section{.title = "Recovery plans",
+                        .note = "Means over the seeds; every plan meets the same faults."};
+    section.table.push_back({"plan",
+                             "ETTR",
+                             "goodput",
+                             "effective MFU",
+                             "interruptions",
+                             "restarts",
+                             "lost hours",
+                             "spares",
+                             "MTTR"});
+    for (const PlanAnswer& plan : answer.plans) {
+        section.table.push_back({plan.name,
+                                 percent(plan.ettr.mean),
+                                 percent(plan.goodput.mean),
+                                 percent(plan.effective_mfu.mean),
+                                 fmt::format("{:.1f}", plan.interruptions.mean),
+                                 fmt::format("{:.1f}", plan.restarts.mean),
+                                 fmt::format("{:.1f}", plan.lost_h.mean),
+                                 fmt::format("{}", plan.spares),
+                                 to_short_text(WallTime::seconds(plan.mttr_s))});
+    }
+    return section;
+}
+
+PageSection by_day(const CampaignAnswer& answer) {
+    PageChart chart{.x = {"day", "days"}, .y = {"ETTR of the first seed", "share"}};
+    std::size_t most = 0;
+    for (const PlanAnswer& plan : answer.plans) {
+        most = std::max(most, plan.ettr_by_day.size());
+    }
+    const double days = answer.length.seconds() / 86400;
+    for (std::size_t i = 0; i < most; ++i) {
+        chart.xs.push_back(days * (static_cast<double>(i) + 1) / static_cast<double>(most));
+    }
+    for (const PlanAnswer& plan : answer.plans) {
+        PageSeries series{.name = plan.name};
+        for (std::size_t i = 0; i < most; ++i) {
+            series.values.push_back(i < plan.ettr_by_day.size() ? std::optional{plan.ettr_by_day[i]}
+                                                                : std::nullopt);
+        }
+        chart.series.push_back(std::move(series));
+    }
+    return {.title = "ETTR over time", .chart = std::move(chart)};
+}
+
+// The runs of each plan, sorted: how often it is how good.
+PageSection by_seed(const CampaignAnswer& answer) {
+    PageChart chart{.x = {"share of the runs that are worse", "share"}, .y = {"ETTR", "share"}};
+    for (std::uint32_t i = 0; i < answer.seeds; ++i) {
+        chart.xs.push_back((i + 0.5) / answer.seeds);
+    }
+    for (const PlanAnswer& plan : answer.plans) {
+        std::vector<double> values = plan.ettr_values;
+        std::ranges::sort(values);
+        PageSeries series{.name = plan.name};
+        series.values.assign(values.begin(), values.end());
+        series.values.resize(chart.xs.size());
+        chart.series.push_back(std::move(series));
+    }
+    return {.title = "ETTR from run to run", .chart = std::move(chart)};
+}
+
+PageSection hours(const PlanAnswer& plan) {
+    double all = 0;
+    for (const double use : plan.gpu_hours) {
+        all += use;
+    }
+    PageSection section{.title = "GPU-hours of a run: " + plan.name};
+    for (std::size_t use = 0; use < kNumNodeUses; ++use) {
+        if (plan.gpu_hours[use] > 0) {
+            section.bars.push_back({.name = std::string{name(static_cast<NodeUse>(use))},
+                                    .text = percent(plan.gpu_hours[use] / all),
+                                    .more = fmt::format("{:.0f} h", plan.gpu_hours[use]),
+                                    .share = plan.gpu_hours[use] / all});
+        }
+    }
+    return section;
+}
+
+PageSection timeline(const CampaignAnswer& answer) {
+    PageTimeline picture{.scale = 1e-6};
+    for (std::size_t use = 0; use < kNumNodeUses; ++use) {
+        picture.kinds.emplace_back(name(static_cast<NodeUse>(use)));
+    }
+    for (const PlanAnswer& plan : answer.plans) {
+        PageLane lane{.name = plan.name};
+        for (const TimelineEntry& entry : plan.first.timeline) {
+            lane.spans.push_back({.kind = static_cast<std::size_t>(entry.use),
+                                  .begin = entry.begin.microseconds(),
+                                  .length = (entry.end - entry.begin).microseconds()});
+        }
+        if (!lane.spans.empty()) {
+            picture.lanes.push_back(std::move(lane));
+        }
+    }
+    return {.title = "The first seed's run", .timeline = std::move(picture)};
+}
+
+PageSection faults(const PlanAnswer& plan) {
+    double most = 1e-9;
+    for (const auto& [name, count] : plan.faults) {
+        most = std::max(most, count);
+    }
+    PageSection section{.title = "Faults that hit the job, a run"};
+    for (const auto& [name, count] : plan.faults) {
+        section.bars.push_back(
+            {.name = name, .text = fmt::format("{:.1f}", count), .share = count / most});
+    }
+    return section;
+}
+
+}  // namespace
+
+std::string campaign_page(const CampaignAnswer& answer) {
+    StudyPage page{.title = answer.scenario};
+    page.lines = {fmt::format("{} GPUs: {}", thousands(answer.gpus), answer.cluster),
+                  fmt::format("{} of training, {} seeds from {} on; a step takes {}",
+                              to_short_text(answer.length),
+                              answer.seeds,
+                              answer.first_seed,
+                              to_short_text(answer.step))};
+    const PlanAnswer& first = answer.plans.front();
+    page.cards = {{percent(first.ettr.mean), "ETTR: " + first.name},
+                  {percent(first.goodput.mean), "goodput"},
+                  {percent(first.effective_mfu.mean), "effective MFU"},
+                  {fmt::format("{:.1f}", first.interruptions.mean), "interruptions"},
+                  {fmt::format("{:.1f} h", first.lost_h.mean), "of training lost"}};
+    page.sections = {plans(answer), by_day(answer), timeline(answer), by_seed(answer)};
+    for (const PlanAnswer& plan : answer.plans) {
+        page.sections.push_back(hours(plan));
+    }
+    page.sections.push_back(faults(first));
+    page.footer = fmt::format("Orrery {}, seeds from {} on.", answer.version, answer.first_seed);
+    return study_html(page);
+}
+
+}  // namespace orrery

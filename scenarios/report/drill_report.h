@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stops of a supervised run beside those that a simulated campaign predicts for the same faults
+// under the same policies: the step reached, the step resumed from, the steps lost and the actions
+// must be equal; how long they took is listed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/supervisor/supervisor.h"
+#include "scenarios/supervised_job.h"
+
+namespace orrery {
+
+std::string drill_report(const Scenario& scenario,
+                         const SupervisedRun& run,
+                         const std::vector<Incident>& measured,
+                         const std::vector<Incident>& predicted);
+
+}  // namespace orrery

@@ -1,0 +1,298 @@
+"use strict";
+// What every page draws with: numbers as text, tables, curves (uPlot), heat maps, and the picture of
+// lanes over time. No network: the data is the JSON in #data.
+const data = JSON.parse(document.getElementById("data").textContent);
+const page = document.getElementById("page");
+const tip = document.getElementById("tip");
+
+function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "class") node.className = value;
+    else node.setAttribute(key, value);
+  }
+  node.append(...children);
+  return node;
+}
+const percent = (share, digits = 1) => (share * 100).toFixed(digits) + " %";
+function seconds(s) {
+  const a = Math.abs(s);
+  if (a === 0) return "0 s";
+  if (a >= 1) return s.toPrecision(3) + " s";
+  if (a >= 1e-3) return (s * 1e3).toPrecision(3) + " ms";
+  return (s * 1e6).toPrecision(3) + " us";
+}
+function bytes(n) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let i = 0;
+  while (n >= 1024 && i < 4) { n /= 1024; ++i; }
+  return (!i ? n : n >= 999.5 ? Math.round(n) : n.toPrecision(3)) + " " + units[i];
+}
+const words = (key) => key.replaceAll("_", " ");
+const thousands = (n) => Math.round(n).toLocaleString("en-US");
+
+const palette = ["--forward", "--tensor", "--backward", "--recomputation", "--data", "--pipeline", "--optimizer", "--other"];
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const colourOf = (kind, i) => colour("--" + kind) || colour(palette[i % palette.length]);
+// Drawing changes sizes: not while the browser is still telling them.
+const drawings = [];  // drawn once when the page is complete, then whenever their sizes change
+const onResize = (node, act) => {
+  drawings.push(act);
+  new ResizeObserver(() => requestAnimationFrame(act)).observe(node);
+};
+const onDarkChange = (act) => matchMedia("(prefers-color-scheme: dark)").addEventListener("change", act);
+
+function legendOf(names, colours) {
+  const legend = element("div", { class: "legend" });
+  names.forEach((name, i) => {
+    const mark = element("i");
+    mark.style.background = colours[i];
+    legend.append(element("span", {}, mark, name));
+  });
+  return legend;
+}
+
+function tableOf(table) {
+  const cell = (tag, text, i) => element(tag, i >= table.left ? { class: "number" } : {}, text);
+  return element("div", { class: "wide" }, element("table", {},
+    element("thead", {}, element("tr", {}, ...table.head.map((word, i) => cell("th", word, i)))),
+    element("tbody", {}, ...table.rows.map((row) => element("tr", {}, ...row.map((text, i) => cell("td", text, i)))))));
+}
+
+// Values as an axis writes them, by their unit.
+const formats = {
+  "": (v) => String(+v.toPrecision(4)), s: seconds, bytes, share: (v) => percent(v, v && v < 0.1 ? 1 : 0),
+  days: (v) => +v.toPrecision(3) + " d", "GB/s": (v) => +v.toPrecision(3) + " GB/s",
+};
+
+// A chart of {x, y: {title, unit}, log, xs, series: [{name, values, points, area}]}.
+function chartOf(chart) {
+  const holder = element("div", { class: "chart", role: "img", tabindex: "0", "aria-label": `${chart.y.title} over ${chart.x.title}` });
+  let plot = null;
+  const make = () => {
+    if (plot) plot.destroy();
+    const axis = (of, more) => ({ label: of.title, stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ...more,
+      ticks: { stroke: colour("--line"), width: 1 }, values: (u, list) => list.map((v) => v === null ? "" : formats[of.unit](v)) });
+    const series = chart.series.map((s, i) => {
+      const stroke = colour(s.colour || palette[i % palette.length]);
+      return { label: s.name, stroke, width: s.points ? 0 : 2, fill: s.area ? stroke : undefined, paths: s.points ? () => null : undefined,
+        points: { show: s.points ? true : undefined, size: 8, fill: stroke }, value: (u, v) => v === null || v === undefined ? "–" : formats[chart.y.unit](v) };
+    });
+    plot = new uPlot({
+      width: Math.max(320, holder.clientWidth), height: 320, legend: { live: true },
+      scales: { x: { time: false, distr: chart.log ? 3 : 1, log: chart.x.unit === "bytes" ? 2 : 10 },
+        y: chart.series.some((s) => s.area) ? { range: (u, low, high) => [0, (high || 1) * 1.05] } : {} },
+      axes: [axis(chart.x, { size: 34, labelSize: 24, space: 84 }), axis(chart.y, { size: 78, labelSize: 26 })],
+      series: [{ label: chart.x.title, value: (u, v) => v === null || v === undefined ? "–" : formats[chart.x.unit](v) }, ...series],
+    }, [chart.xs, ...chart.series.map((s) => s.values)], holder);
+    holder.plot = plot;
+  };
+  onResize(holder, () => {
+    if (!plot) make();
+    else if (Math.abs(plot.width - holder.clientWidth) > 1 && holder.clientWidth) plot.setSize({ width: holder.clientWidth, height: 320 });
+  });
+  onDarkChange(make);
+  return holder;
+}
+
+// Rows of cells from pale (0) to red (1): {rows: [{name, values, labels}]}.
+function heatOf(heat) {
+  const canvas = element("canvas", { class: "heat", role: "img", "aria-label": "heat map", tabindex: "0" });
+  const left = 170, row = 26;
+  const at = (value) => `hsl(${Math.round(36 - 36 * Math.min(1, value))} 85% 50% / ${(0.06 + 0.94 * Math.min(1, value)).toFixed(3)})`;
+  const draw = () => {
+    const ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = heat.rows.length * row;
+    canvas.style.height = height + "px";
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    const pen = canvas.getContext("2d");
+    pen.scale(ratio, ratio);
+    pen.font = "12px system-ui, sans-serif";
+    pen.textBaseline = "middle";
+    heat.rows.forEach((line, i) => {
+      pen.fillStyle = colour("--soft");
+      pen.fillText(line.name, 4, i * row + row / 2, left - 10);
+      const cells = line.values.length, size = (width - left) / cells, shown = Math.min(cells, Math.floor(width - left));
+      for (let k = 0; k < shown; ++k) {
+        // More cells than pixels: the hottest of those that share one.
+        const first = Math.floor((k * cells) / shown), last = Math.max(first + 1, Math.floor(((k + 1) * cells) / shown));
+        let value = 0;
+        for (let c = first; c < last; ++c) value = Math.max(value, line.values[c]);
+        pen.fillStyle = at(value);
+        const wide = (width - left) / shown;
+        pen.fillRect(left + k * wide, i * row + 2, Math.max(0.5, wide - (size > 4 ? 1 : 0)), row - 4);
+      }
+    });
+  };
+  canvas.addEventListener("pointermove", (event) => {
+    const box = canvas.getBoundingClientRect();
+    const line = heat.rows[Math.floor((event.clientY - box.top) / row)];
+    const cell = line && Math.floor(((event.clientX - box.left - left) / (box.width - left)) * line.values.length);
+    tip.hidden = !(line && cell >= 0 && cell < line.values.length);
+    if (tip.hidden) return;
+    tip.textContent = `${line.labels && line.labels[cell] || line.name + " " + cell}: ${percent(line.values[cell])}`;
+    tip.style.left = Math.min(event.clientX + 14, innerWidth - 280) + "px";
+    tip.style.top = event.clientY + 14 + "px";
+  });
+  canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+  onResize(canvas, draw);
+  onDarkChange(draw);
+  return canvas;
+}
+
+// The rank x time picture: one lane a stream of a rank, drawn on a canvas between `from` and `to`.
+class Timeline {
+  // {kinds, names, lanes}; a unit of time is `scale` seconds.
+  constructor(timeline, scale = 1e-9) {
+    const lanes = timeline.lanes;
+    this.timeline = timeline;
+    this.scale = scale;
+    this.lanes = lanes;
+    this.end = Math.max(...lanes.map((lane) => { const b = lane.bars.at(-1); return b ? b[1] + b[2] : 0; }), 1);
+    this.from = 0;
+    this.to = this.end;
+    this.left = 160;
+    this.row = 18;
+    this.canvas = element("canvas", { id: "timeline", tabindex: "0", role: "img",
+      "aria-label": "timeline of ranks; arrow keys move, plus and minus zoom, zero shows all" });
+    this.listen();
+    onResize(this.canvas, () => this.draw());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+  }
+  text(time) {
+    const s = time * this.scale;
+    return s >= 86400 ? (s / 86400).toPrecision(3) + " days" : s >= 3600 ? (s / 3600).toPrecision(3) + " h" : seconds(s);
+  }
+  get span() { return this.to - this.from; }
+  width() { return this.canvas.clientWidth - this.left; }
+  time(x) { return this.from + ((x - this.left) / this.width()) * this.span; }
+  show(from, to) {
+    const span = Math.min(Math.max(to - from, this.end / 1e6), this.end);
+    this.from = Math.min(Math.max(0, from), this.end - span);
+    this.to = this.from + span;
+    if (!this.waiting) {
+      this.waiting = true;
+      requestAnimationFrame(() => { this.waiting = false; this.draw(); });
+    }
+  }
+  zoom(factor, at = (this.from + this.to) / 2) {
+    this.show(at - (at - this.from) * factor, at + (this.to - at) * factor);
+  }
+  // The first bar that ends after a time.
+  first(bars, time) {
+    let low = 0, high = bars.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (bars[middle][1] + bars[middle][2] <= time) low = middle + 1; else high = middle;
+    }
+    return low;
+  }
+  draw() {
+    const ratio = devicePixelRatio || 1;
+    const height = this.lanes.length * this.row + 24;
+    this.canvas.style.height = height + "px";
+    this.canvas.width = Math.round(this.canvas.clientWidth * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    const pen = this.canvas.getContext("2d");
+    pen.scale(ratio, ratio);
+    const style = getComputedStyle(document.documentElement);
+    const colours = this.timeline.kinds.map(colourOf);
+    const scale = this.width() / this.span;
+    pen.font = "12px system-ui, sans-serif";
+    pen.textBaseline = "middle";
+    this.lanes.forEach((lane, i) => {
+      const y = i * this.row + 2;
+      pen.fillStyle = style.getPropertyValue("--soft");
+      pen.fillText(lane.first ? lane.rank : "", 6, y + 8, 72);
+      pen.fillText(lane.stream, 84, y + 8, this.left - 90);
+      let drawn = -1;  // the last pixel: what is thinner than one is drawn once
+      for (let k = this.first(lane.bars, this.from); k < lane.bars.length; ++k) {
+        const bar = lane.bars[k];
+        if (bar[1] >= this.to) break;
+        const x = Math.max(this.left, this.left + (bar[1] - this.from) * scale);
+        const end = Math.min(this.left + this.width(), this.left + (bar[1] + bar[2] - this.from) * scale);
+        if (end <= drawn) continue;
+        pen.fillStyle = colours[bar[0]];
+        pen.fillRect(x, y, Math.max(0.6, end - x - (end - x > 4 ? 0.6 : 0)), this.row - 4);
+        drawn = x + 0.5;
+        if (end - x > 46) {
+          pen.fillStyle = "#fff";
+          pen.fillText(this.timeline.names[bar[3]], x + 4, y + 8, end - x - 8);
+        }
+      }
+      if (lane.first && i) {
+        pen.fillStyle = style.getPropertyValue("--line");
+        pen.fillRect(0, y - 2, this.canvas.clientWidth, 1);
+      }
+    });
+    const axis = this.lanes.length * this.row + 12;
+    pen.fillStyle = style.getPropertyValue("--soft");
+    for (let i = 0; i <= 5; ++i) {
+      const time = this.from + (this.span * i) / 5;
+      pen.textAlign = i === 5 ? "right" : i ? "center" : "left";
+      pen.fillText(this.text(time), this.left + (this.width() * i) / 5, axis);
+    }
+    pen.textAlign = "left";
+  }
+  hover(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const lane = this.lanes[Math.floor((event.clientY - box.top) / this.row)];
+    const time = this.time(event.clientX - box.left);
+    const bar = lane && lane.bars[this.first(lane.bars, time)];
+    tip.hidden = !(bar && bar[1] <= time && event.clientX - box.left >= this.left);
+    if (tip.hidden) return;
+    tip.textContent = `${this.timeline.names[bar[3]]}${bar[4] >= 0 ? ", micro-batch " + bar[4] : ""}\n` +
+      `${words(this.timeline.kinds[bar[0]])}: ${this.text(bar[2])} from ${this.text(bar[1])} on`;
+    tip.style.left = Math.min(event.clientX + 14, innerWidth - 280) + "px";
+    tip.style.top = event.clientY + 14 + "px";
+  }
+  listen() {
+    const canvas = this.canvas;
+    canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.shiftKey && document.activeElement !== canvas) return;
+      event.preventDefault();
+      this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.time(event.clientX - canvas.getBoundingClientRect().left));
+    }, { passive: false });
+    let drag = null;
+    canvas.addEventListener("pointerdown", (event) => {
+      drag = { x: event.clientX, from: this.from, to: this.to };
+      canvas.setPointerCapture(event.pointerId);
+      canvas.focus({ preventScroll: true });
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (drag) {
+        const shift = ((drag.x - event.clientX) / this.width()) * this.span;
+        this.show(drag.from + shift, drag.to + shift);
+      } else this.hover(event);
+    });
+    canvas.addEventListener("pointerup", () => { drag = null; });
+    canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+    canvas.addEventListener("dblclick", (event) =>
+      this.zoom(0.4, this.time(event.clientX - canvas.getBoundingClientRect().left)));
+    canvas.addEventListener("keydown", (event) => {
+      const step = this.span / 8;
+      const keys = {
+        ArrowLeft: () => this.show(this.from - step, this.to - step),
+        ArrowRight: () => this.show(this.from + step, this.to + step),
+        "+": () => this.zoom(0.7), "=": () => this.zoom(0.7), "-": () => this.zoom(1.4),
+        0: () => this.show(0, this.end),
+      };
+      if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
+    });
+  }
+}
+
+// The picture with its buttons and legend.
+function timelineOf(timeline, scale) {
+  const picture = new Timeline(timeline, scale);
+  const button = (text, label, act) => {
+    const node = element("button", { type: "button", "aria-label": label }, text);
+    node.addEventListener("click", act);
+    return node;
+  };
+  const tools = element("div", { class: "tools" }, button("+", "zoom in", () => picture.zoom(0.5)),
+    button("−", "zoom out", () => picture.zoom(2)), button("all", "show everything", () => picture.show(0, picture.end)),
+    element("span", { class: "soft" }, "drag to move; wheel zooms once the picture is clicked; arrow keys, + and − too"));
+  window.orreryTimeline = picture;  // for those who want to script it
+  return [tools, legendOf(timeline.kinds.map(words), timeline.kinds.map(colourOf)), picture.canvas];
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A replayed step as text and as JSON.
+#pragma once
+
+#include <string>
+
+#include "scenarios/replay/replay.h"
+
+namespace orrery {
+
+std::string replay_report(const std::string& name, const ReplayAnswer& answer);
+std::string replay_json(const std::string& name, const ReplayAnswer& answer);
+
+}  // namespace orrery

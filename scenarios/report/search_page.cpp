@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/plan_words.h"
+#include "scenarios/quantity.h"
+#include "scenarios/report/console_report.h"
+#include "scenarios/report/study_page.h"
+#include "scenarios/report/study_pages.h"
+
+namespace orrery {
+namespace {
+
+std::string percent(double share) {
+    return fmt::format("{:.1f} %", share * 100);
+}
+
+PageSection plans(const char* title, const std::vector<FoundPlan>& found) {
+    PageSection section{.title = title, .left_columns = 1};
+    section.table.push_back({"plan",
+                             "tp",
+                             "pp",
+                             "vpp",
+                             "cp",
+                             "dp",
+                             "micro-batch",
+                             "sharding",
+                             "recompute",
+                             "schedule",
+                             "time",
+                             "MFU",
+                             "memory",
+                             "bound"});
+    for (const FoundPlan& one : found) {
+        const ParallelPlan& p = one.plan;
+        TextRow row{fmt::format("{}", section.table.size())};
+        for (const std::int64_t size : {p.tensor_model_parallel_size,
+                                        p.pipeline_model_parallel_size,
+                                        p.virtual_pipeline_model_parallel_size,
+                                        p.context_parallel_size,
+                                        p.data_parallel_size,
+                                        p.micro_batch_size}) {
+            row.push_back(fmt::format("{}", size));
+        }
+        row.emplace_back(word_of(p.data_parallel_sharding_strategy, kShardingStrategies));
+        row.emplace_back(word_of(p.recompute_granularity, kRecomputes));
+        row.emplace_back(word_of(p.schedule, kSchedules));
+        row.push_back(to_short_text(one.answer.iteration));
+        row.push_back(percent(one.answer.mfu));
+        row.push_back(to_short_text(one.answer.memory.peak));
+        row.push_back(fmt::format("-{}", percent(1 - one.bound / one.objective)));
+        section.table.push_back(std::move(row));
+    }
+    return section;
+}
+
+// Step time over memory: the best plans, and those that nothing beats in both.
+PageSection front(const SearchResult& result) {
+    struct Point {
+        double memory = 0;
+        double time = 0;
+        bool on_front = false;
+    };
+    std::vector<Point> points;
+    for (const auto* list : {&result.best, &result.pareto}) {
+        for (const FoundPlan& found : *list) {
+            points.push_back({static_cast<double>(found.answer.memory.peak.count()),
+                              found.answer.iteration.seconds(),
+                              list == &result.pareto});
+        }
+    }
+    std::ranges::stable_sort(points, {}, &Point::memory);
+    PageChart chart{.x = {"memory of a GPU", "bytes"}, .y = {"step time", "s"}};
+    PageSeries best{.name = "the best plans", .points = true};
+    PageSeries on_front{.name = "the front of time, memory and cost", .points = true};
+    for (const Point& point : points) {
+        chart.xs.push_back(point.memory);
+        best.values.push_back(point.on_front ? std::nullopt : std::optional{point.time});
+        on_front.values.push_back(point.on_front ? std::optional{point.time} : std::nullopt);
+    }
+    chart.series = {std::move(best), std::move(on_front)};
+    return {.title = "Time and memory", .chart = std::move(chart)};
+}
+
+PageSection waterfall(const Answer& answer) {
+    PageSection section{.title = "Where the best plan's peak goes"};
+    for (const LostMfu& part : answer.lost_mfu) {
+        section.bars.push_back({.name = std::string{name(part.cause)},
+                                .text = percent(part.mfu),
+                                .more = to_short_text(part.time),
+                                .share = part.mfu});
+    }
+    section.bars.push_back({"MFU", percent(answer.mfu), "", answer.mfu});
+    return section;
+}
+
+PageSection pruned(const SearchResult& result) {
+    PageSection section{.title = "What was left out"};
+    for (const auto& [reason, count] : result.pruned) {
+        section.bars.push_back(
+            {.name = reason,
+             .text = thousands(count),
+             .share = static_cast<double>(count) /
+                      static_cast<double>(std::max<std::int64_t>(1, result.points))});
+    }
+    return section;
+}
+
+PageSection hinges(const std::vector<SensitiveFigure>& figures) {
+    PageSection section{.title = "What the answer hinges on",
+                        .note =
+                            "Change of the best plan's step time with the figure a fifth "
+                            "better or worse, and the plan that is best then."};
+    section.table.push_back({"figure", "better", "worse", "best if better", "best if worse"});
+    for (const SensitiveFigure& figure : figures) {
+        section.table.push_back({figure.figure,
+                                 fmt::format("{:+.2f} %", figure.better * 100),
+                                 fmt::format("{:+.2f} %", figure.worse * 100),
+                                 fmt::format("plan {}", figure.winner_if_better + 1),
+                                 fmt::format("plan {}", figure.winner_if_worse + 1)});
+    }
+    return section;
+}
+
+}  // namespace
+
+std::string search_page(const Scenario& scenario,
+                        const SearchResult& result,
+                        const std::vector<SensitiveFigure>& figures) {
+    const FoundPlan& best = result.best.front();
+    StudyPage page{.title = scenario.name};
+    page.lines = {fmt::format("{} on {}: the best of {} plans",
+                              scenario.model.name,
+                              best.answer.cluster,
+                              thousands(result.points))};
+    page.cards = {{to_short_text(best.answer.iteration), "step time of the best plan"},
+                  {percent(best.answer.mfu), "MFU (full attention)"},
+                  {to_short_text(best.answer.memory.peak), "peak memory of a GPU"},
+                  {thousands(result.simulated), "plans simulated on the network"},
+                  {percent(result.bound_gap), "could be missed at most"}};
+    if (scenario.search.objective == Objective::goodput) {
+        page.cards.push_back({percent(best.goodput), "goodput under the faults"});
+    }
+    page.sections = {plans("The best plans", result.best),
+                     front(result),
+                     plans("The front of time, memory and cost", result.pareto),
+                     waterfall(best.answer)};
+    if (!figures.empty()) {
+        page.sections.push_back(hinges(figures));
+    }
+    page.sections.push_back(pruned(result));
+    page.footer = fmt::format("Orrery {}, seed {}.", ORRERY_VERSION, scenario.job.seed);
+    return study_html(page);
+}
+
+}  // namespace orrery

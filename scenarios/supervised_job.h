@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a scenario's policies, faults and cluster are for a real job under a supervisor, and what a
+// simulated campaign predicts for the very same: the same recovery machine, the same policies, the
+// same faults at the same steps.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/faults/fault_process.h"
+#include "runtime/supervisor/supervisor.h"
+#include "scenarios/scenario.h"
+
+namespace orrery {
+
+// The faults to inject, ordered: all processes must agree on their numbers.
+std::vector<FaultEvent> drill_schedule(const Scenario& scenario);
+
+// Whether and where ranks keep copies of the state in memories: for a peer's, or for a job that
+// goes on with those who are left.
+std::optional<PeerPlacement> memory_placement(const Scenario& scenario);
+
+// All but `command` and `line`. Errors where the scenario asks for what a real run can't do.
+ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario);
+
+// What a campaign of the same job says: the log of its recovery machine.
+std::string predicted_log(const Scenario& scenario, const SupervisedJob& job, double step_s);
+
+// A stop, as the log of a recovery machine tells it.
+struct Incident {
+    std::string what;
+    std::int64_t step = -1;  // reached
+    std::vector<std::string> actions;
+    std::int64_t resumed_step = -1;  // -1: the log ends before
+    std::int64_t begin_us = 0;       // told to the machine
+    std::int64_t end_us = 0;         // training again
+    std::int64_t lost_steps() const { return std::max<std::int64_t>(0, step - resumed_step); }
+};
+std::vector<Incident> incidents_of(const std::string& log);
+
+}  // namespace orrery

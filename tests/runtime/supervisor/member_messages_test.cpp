@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/supervisor/member_messages.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery {
+namespace {
+
+TEST(MemberMessages, OrdersArriveAsTheyWereGiven) {
+    const Order go{.kind = OrderKind::go,
+                   .generation = 7,
+                   .rank = 3,
+                   .num_ranks = 8,
+                   .store = "/tmp/a b",
+                   .checkpoint = "/c/step-000010",
+                   .struck = {0, 4}};
+    EXPECT_EQ(parse_order(to_line(go)), go);
+    const Order quit{.kind = OrderKind::quit};
+    EXPECT_EQ(parse_order(to_line(quit)), quit);
+}
+
+TEST(MemberMessages, ReportsArriveOnOneLine) {
+    for (int kind = 0; kind < 10; ++kind) {
+        const MemberReport report{.kind = static_cast<ReportKind>(kind),
+                                  .generation = 2,
+                                  .step = 12,
+                                  .number = -2,
+                                  .text = "rank 1 is gone"};
+        EXPECT_EQ(parse_report(to_line(report)), report);
+    }
+    const MemberReport lines{.text = "two\nlines\tand tabs"};
+    EXPECT_EQ(parse_report(to_line(lines))->text, "two lines and tabs");
+    EXPECT_LT(to_line(MemberReport{.text = std::string(100'000, 'x')}).size(), 4096u);
+}
+
+TEST(MemberMessages, NonsenseIsNothing) {
+    for (const char* line :
+         {"", "go", "go\t1\t2\t3\t\t\tx", "fly\t1\t2\t3\t\t\t", "go\t-1\t2\t3\t\t\t"}) {
+        EXPECT_FALSE(parse_order(line)) << line;
+    }
+    for (const char* line : {"", "beat", "beat\tx\t0\t0\t", "beat\t1\t2\t3", "hum\t1\t2\t3\t"}) {
+        EXPECT_FALSE(parse_report(line)) << line;
+    }
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The supervisor with members of shell; with real ones: tests/program/supervised_training_test.cpp.
+#include "runtime/supervisor/supervisor.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/runtime/supervisor/shell_member.h"
+#include "tests/runtime/temporary_folder.h"
+
+namespace orrery {
+namespace {
+
+SupervisedJob job_of(const TemporaryFolder& folder, const std::string& on_go) {
+    SupervisedJob job;
+    job.command = shell_member(on_go);
+    job.shape = {.slots = 2, .units = 2};
+    job.nodes = 3;
+    job.policies = {HotSpares{}};
+    job.steps = 2;
+    job.checkpoint_folder = folder.path();
+    job.detection.heartbeat = WallTime::seconds(30);
+    job.detection.progress_watchdog = WallTime::seconds(1);
+    job.event_file = folder / "events";
+    return job;
+}
+
+TEST(Supervisor, LetsAHealthyJobEnd) {
+    const TemporaryFolder folder;
+    const auto run =
+        supervise(job_of(folder, "tell training 0; tell step 1; tell step 2; tell done 2;"));
+    ASSERT_TRUE(run) << run.error().to_string();
+    EXPECT_EQ(run->status, 0);
+    EXPECT_TRUE(run->interruptions.empty());
+}
+
+TEST(Supervisor, ReplacesTheDeadByASpare) {
+    const TemporaryFolder folder;
+    const auto run = supervise(
+        job_of(folder,
+               "tell training 0; tell step 1; if [ $node = 1 ]; then kill -9 $$; fi;"
+               "if [ $generation = 2 ]; then tell step 2; tell done 2; else tell failed 0 1; fi;"));
+    ASSERT_TRUE(run) << run.error().to_string();
+    ASSERT_EQ(run->interruptions.size(), 1u);
+    EXPECT_EQ(run->interruptions[0].step, 1);
+    EXPECT_NE(
+        run->log.find("  evict node:1\n  replace slot 1 by node:2\n  restart full from remote"),
+        std::string::npos)
+        << run->log;
+}
+
+TEST(Supervisor, FindsWhoHangs) {
+    const TemporaryFolder folder;
+    const auto run = supervise(job_of(
+        folder,
+        "tell training 0; if [ $generation = 2 ]; then tell done 2;"
+        "elif [ $rank = 0 ]; then tell beat 0 1 '9 2'; exec sleep 100; else exec sleep 100; fi;"));
+    ASSERT_TRUE(run) << run.error().to_string();
+    EXPECT_NE(run->log.find("job_hang by progress_watchdog\n  diagnose"), std::string::npos);
+    EXPECT_NE(run->log.find("evict node:1"), std::string::npos) << run->log;
+}
+
+TEST(Supervisor, CallsSomebodyWhenNothingHelps) {
+    const TemporaryFolder folder;
+    SupervisedJob job = job_of(folder, "tell training 0; tell failed 0 -1 'a bug';");
+    job.limits.attempts_max = 3;
+    const auto run = supervise(job);
+    ASSERT_FALSE(run);
+    EXPECT_NE(run.error().what.find("again and again"), std::string::npos);
+}
+
+TEST(Supervisor, AProgramThatCannotStartIsAnError) {
+    const TemporaryFolder folder;
+    SupervisedJob job = job_of(folder, "");
+    job.command = {"false"};
+    EXPECT_FALSE(supervise(job));
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/import.h"
+
+#include <gtest/gtest.h>
+
+#include "scenarios/commands/exit_status.h"
+#include "scenarios/reader.h"
+#include "tests/scenarios/commands/command_run.h"
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+CommandRun run(const ImportArguments& arguments) {
+    return run_command([&] { return import_command(arguments); });
+}
+
+TEST(ImportCommand, WritesAScenarioOfACommandLine) {
+    const TestFolder folder;
+    ImportArguments arguments{.format = "megatron"};
+    arguments.words = {"pretrain_gpt.py",
+                       "--num-layers",
+                       "4",
+                       "--hidden-size",
+                       "256",
+                       "--num-attention-heads",
+                       "4",
+                       "--seq-length",
+                       "128",
+                       "--micro-batch-size",
+                       "1",
+                       "--global-batch-size",
+                       "16",
+                       "--bf16",
+                       "--odd",
+                       "1"};
+    arguments.output = (folder / "s.yaml").string();
+    const CommandRun ran = run(arguments);
+    EXPECT_EQ(ran.status, kExitOk) << ran.err;
+    EXPECT_EQ(ran.err, "not known, and left out: --odd 1\n");
+    EXPECT_TRUE(read_scenario(folder / "s.yaml"));
+    arguments.words = {folder.write("run.sh", "train --num-layers 4 \\\n --hidden-size x\n")};
+    const CommandRun bad = run(arguments);
+    EXPECT_EQ(bad.status, kExitUserError);
+    EXPECT_NE(bad.err.find("run.sh:2:16: error: --hidden-size"), std::string::npos) << bad.err;
+}
+
+TEST(ImportCommand, WritesAScenarioOfAHuggingFaceModel) {
+    const TestFolder folder;
+    ImportArguments arguments{.format = "hf"};
+    arguments.words = {
+        folder.write("config.json",
+                     R"({"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 256,
+            "intermediate_size": 512, "num_attention_heads": 4, "max_position_embeddings": 256,
+            "vocab_size": 1024})")};
+    arguments.output = (folder / "s.yaml").string();
+    const CommandRun ran = run(arguments);
+    EXPECT_EQ(ran.status, kExitOk) << ran.err;
+    const auto scenario = read_scenario(folder / "s.yaml");
+    ASSERT_TRUE(scenario) << scenario.error().front().to_string();
+    EXPECT_EQ(scenario->model.num_layers, 4);
+    arguments.words = {folder.write("bad.json", "{\"model_type\": \"t5\"}")};
+    EXPECT_NE(run(arguments).err.find("error: model_type"), std::string::npos);
+}
+
+TEST(ImportCommand, SaysWhatItDoesNotKnow) {
+    EXPECT_EQ(run({.format = "odt"}).status, kExitUserError);
+    EXPECT_NE(run({.format = "nccl-tests", .words = {"none.txt"}}).err.find("none.txt"),
+              std::string::npos);
+    const TestFolder folder;
+    EXPECT_NE(
+        run({.format = "nccl-tests", .words = {folder.write("t", "")}, .collective = "all_reduces"})
+            .err.find("--collective: error"),
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery

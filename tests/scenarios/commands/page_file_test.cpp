@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/page_file.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+TEST(PageFile, IsOpenedBeforeAndWrittenAfter) {
+    const TestFolder folder;
+    EXPECT_FALSE(PageFile::open("")->wanted());
+    EXPECT_FALSE(PageFile::open((folder / "no/page.html").string()));
+    auto page = PageFile::open((folder / "page.html").string());
+    ASSERT_TRUE(page);
+    EXPECT_TRUE(page->wanted());
+    EXPECT_TRUE(page->write("<p>"));
+    EXPECT_EQ(folder.text("page.html"), "<p>");
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Supervised runs that train: tests/program/supervised_training_test.cpp.
+#include "scenarios/commands/train_supervised.h"
+
+#include <gtest/gtest.h>
+
+#include "scenarios/commands/exit_status.h"
+#include "tests/scenarios/commands/command_run.h"
+
+namespace orrery {
+namespace {
+
+TEST(TrainSupervised, TellsAllThatItCannotDoAtOnce) {
+    TrainArguments arguments;
+    arguments.file = ORRERY_SOURCE_DIR "/scenarios/drill-cpu-4.yaml";
+    arguments.supervise = true;
+    arguments.overrides = {"job.drill=false", "recovery.policies=[reroute]"};
+    const CommandRun run = run_command([&] { return train_command(arguments); });
+    EXPECT_EQ(run.status, kExitUserError);
+    EXPECT_NE(run.err.find("not marked as a drill"), std::string::npos) << run.err;
+    EXPECT_NE(run.err.find("reroute"), std::string::npos) << run.err;
+}
+
+}  // namespace
+}  // namespace orrery

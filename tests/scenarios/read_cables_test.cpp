@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "network/cable_list.h"
+#include "tests/scenarios/sections.h"
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+using namespace literals;
+
+struct Read {
+    ClusterSpec cluster;
+    std::string errors;
+};
+
+// Two servers on a switch each. `fabric`: more keys; the scenario lies beside the table.
+Read read(const std::string& table, const std::string& fabric = "") {
+    const TestFolder folder;
+    std::ofstream(folder.path() / "cables.csv") << table;
+    const std::string text =
+        "nodes: 2\nnode: {base: dgx-h100, gpus_per_node: 1}\n"
+        "fabric: {kind: file, file: cables.csv, nics_per_node: 1, link_latency: 3 us" +
+        fabric + "}\n";
+    const auto document = parse_yaml(text, (folder.path() / "s.yaml").string());
+    EXPECT_TRUE(document);
+    DocumentNode section = *document;
+    Read out;
+    DeviceSpec device;
+    Errors errors;
+    read_cluster(section, shipped_catalogue(), out.cluster, device, errors);
+    out.errors = lines_of(errors);
+    return out;
+}
+
+const std::string kTable =
+    "# two switches\n"
+    "from,to,bandwidth,latency,cables\n"
+    "node 0 nic 0,a,400 Gbps,500 ns,1\n"
+    "node 1 nic 0,b,200 Gbps,,1\n"
+    "a,b,100 Gbps,1 us,4\n";
+
+TEST(ReadCables, ATableBecomesAFabric) {
+    const Read r = read(kTable);
+    ASSERT_EQ(r.errors, "");
+    EXPECT_EQ(r.cluster.fabric.kind, FabricKind::file);
+    EXPECT_EQ(r.cluster.fabric.nic_bandwidth, 200_Gbps);  // the slowest NIC's
+    const CableList& cables = *r.cluster.fabric.cables;
+    EXPECT_EQ(cables.switch_cables().size(), 4U);
+    EXPECT_EQ(cables.nic_cables()[0].latency, 500_ns);
+    EXPECT_EQ(cables.nic_cables()[1].latency, 3_us);  // the fabric's
+}
+
+TEST(ReadCables, ErrorsNameTheRow) {
+    const auto with = [](const std::string& row) { return read(kTable + row + "\n").errors; };
+    EXPECT_NE(with("a,b,fast,,1").find("cables.csv:6: error: bandwidth"), std::string::npos);
+    EXPECT_NE(with("a,b,1 Gbps,late,1").find("cables.csv:6: error: latency"), std::string::npos);
+    EXPECT_NE(with("a,b,1 Gbps,,0").find("cables.csv:6: error: 0 parallel"), std::string::npos);
+    EXPECT_NE(with("node 7 nic 0,b,1 Gbps,,1").find("cables.csv:6: error: the cluster has no NIC"),
+              std::string::npos);
+    EXPECT_NE(with("a,b").find("cables.csv:6"), std::string::npos);
+    EXPECT_NE(read("from,to\n").errors.find("bandwidth"), std::string::npos);
+    EXPECT_NE(read(kTable.substr(0, kTable.find("a,b"))).errors.find("no cables lead"),
+              std::string::npos);
+}
+
+TEST(ReadCables, KeysOfOtherKindsAndMissingFilesAreErrors) {
+    EXPECT_NE(read(kTable, ", tiers: 2").errors.find("the switches that its file lists"),
+              std::string::npos);
+    EXPECT_NE(read(kTable, ", routing: spray").errors.find("spraying"), std::string::npos);
+    ClusterSpec cluster;
+    DeviceSpec device;
+    const auto errors_of = [&](const std::string& fabric) {
+        DocumentNode section = section_of("nodes: 2\nnode: dgx-h100\nfabric: " + fabric + "\n");
+        Errors errors;
+        read_cluster(section, shipped_catalogue(), cluster, device, errors);
+        return lines_of(errors);
+    };
+    EXPECT_NE(errors_of("{kind: file}").find("lacks the key 'file'"), std::string::npos);
+    EXPECT_NE(errors_of("{kind: file, file: nowhere.csv}").find("nowhere.csv"), std::string::npos);
+    EXPECT_NE(
+        errors_of("{kind: clos, nic_bandwidth: 1 Gbps, file: x.csv}").find("is for kind: file"),
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The published schema of --json and what the program prints are the same thing.
+#include "tests/scenarios/report/json_schema.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "scenarios/report/json_report.h"
+#include "scenarios/simulate_scenario.h"
+#include "tests/scenarios/small_scenarios.h"
+
+namespace orrery {
+namespace {
+
+nlohmann::json schema() {
+    return nlohmann::json::parse(
+        std::ifstream{ORRERY_SOURCE_DIR "/docs/schema/simulate.schema.json"});
+}
+
+std::vector<std::string> mistakes_of(const nlohmann::json& value) {
+    SchemaCheck check;
+    check.check(value, schema(), "");
+    return check.mistakes;
+}
+
+class JsonSchema : public ::testing::TestWithParam<Scenario> {};
+
+TEST_P(JsonSchema, IsWhatSimulatePrints) {
+    const auto answer = simulate_scenario(GetParam());
+    ASSERT_TRUE(answer);
+    for (const std::string& mistake : mistakes_of(nlohmann::json::parse(json_report(*answer)))) {
+        ADD_FAILURE() << mistake;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(SmallScenarios,
+                         JsonSchema,
+                         ::testing::ValuesIn(small_scenarios()),
+                         [](const auto& param) { return test_name(param.param); });
+
+TEST(JsonSchema, HoldsForAStepWithFaultsAndTellsMistakes) {
+    const auto answer = simulate_scenario(
+        small_scenario("s", {"faults=[{kind: slow_gpu, at: \"node:1/gpu:1\", factor: 1.5}]"}));
+    ASSERT_TRUE(answer);
+    auto json = nlohmann::json::parse(json_report(*answer));
+    ASSERT_FALSE(json["rank_waits"].empty());
+    EXPECT_EQ(mistakes_of(json), std::vector<std::string>{});
+    json["mfu"] = 1.5;
+    json.erase("seed");
+    json["extra"] = 1;
+    json["fits"] = "yes";
+    EXPECT_EQ(mistakes_of(json).size(), 4u);
+}
+
+}  // namespace
+}  // namespace orrery

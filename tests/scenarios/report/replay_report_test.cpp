@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/replay_report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace orrery {
+namespace {
+
+const ReplayAnswer kAnswer{.ranks = 8,
+                           .ops = 1200,
+                           .step = Time::seconds(0.5),
+                           .compute = Time::seconds(0.375),
+                           .collectives = Time::seconds(0.125),
+                           .compute_mean = Time::seconds(0.25)};
+
+TEST(ReplayReport, SharesAreOfTheStep) {
+    const std::string text = replay_report("traces", kAnswer);
+    EXPECT_NE(text.find("traces: 8 ranks, 1,200 operations"), std::string::npos) << text;
+    EXPECT_NE(text.find("375 ms   75.0 %"), std::string::npos) << text;
+    EXPECT_NE(replay_report("nothing", {}).find("0.0 %"), std::string::npos);
+}
+
+TEST(ReplayReport, JsonHasSeconds) {
+    const auto json = nlohmann::json::parse(replay_json("traces", kAnswer));
+    EXPECT_EQ(json["step_s"], 0.5);
+    EXPECT_EQ(json["critical_path_s"]["collectives"], 0.125);
+}
+
+}  // namespace
+}  // namespace orrery
