@@ -100,7 +100,7 @@ std::string filled_page(const std::string& title,
     const std::string heading = escaped(title, "&lt;", "&amp;");
     const std::string object = escaped(data, "\\u003c", nullptr);
     std::string scripts;
-    for (const std::string_view part : {assets.library, assets.shared, script}) {
+    for (const std::string_view part : {assets.charts, assets.shared, script}) {
         scripts += std::string{part} + "\n";
     }
     return filled(assets.html,

@@ -18,7 +18,7 @@ std::string html_report(const Answer& answer, const TimelineBars& timeline);
 struct PageAssets {
     std::string_view html;
     std::string_view css;
-    std::string_view library;  // uPlot, with its licence
+    std::string_view charts;  // uPlot, with its licence
     std::string_view shared;
     std::string_view step;   // of html_report
     std::string_view study;  // of study_page.h

@@ -11,7 +11,7 @@ TEST(MemberMessages, OrdersArriveAsTheyWereGiven) {
                    .generation = 7,
                    .rank = 3,
                    .num_ranks = 8,
-                   .store = "/tmp/a b",
+                   .store = "a store/b",
                    .checkpoint = "/c/step-000010",
                    .struck = {0, 4}};
     EXPECT_EQ(parse_order(to_line(go)), go);
