@@ -4,37 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <utility>
+
+#include "network/nic_name.h"
 
 namespace orrery {
 namespace {
 
 constexpr std::size_t kSwitchesMax = 4'096;  // tables of distances grow with the square
 constexpr std::size_t kErrorsMax = 20;
-
-struct NicName {
-    std::uint32_t node = 0;
-    std::uint32_t nic = 0;
-};
-
-std::optional<NicName> nic_of(std::string_view name) {
-    NicName found;
-    const auto number = [&](std::string_view word, std::uint32_t& value) {
-        if (!name.starts_with(word)) {
-            return false;
-        }
-        name.remove_prefix(word.size());
-        const auto [end, status] = std::from_chars(name.data(), name.data() + name.size(), value);
-        name.remove_prefix(static_cast<std::size_t>(end - name.data()));
-        return status == std::errc{};
-    };
-    const bool good = number("node ", found.node) && number(" nic ", found.nic) && name.empty();
-    return good ? std::optional{found} : std::nullopt;
-}
 
 std::uint32_t root_of(std::vector<std::uint32_t>& parent, std::uint32_t at) {
     while (parent[at] != at) {
@@ -78,8 +58,8 @@ Errors CableList::add(const std::vector<NamedCable>& cables) {
         return known->second;
     };
     for (const NamedCable& cable : cables) {
-        auto nic = nic_of(cable.from);
-        const auto other = nic_of(cable.to);
+        auto nic = nic_of_name(cable.from);
+        const auto other = nic_of_name(cable.to);
         if (cable.from.empty() || cable.to.empty()) {
             errors.push_back({cable.where, "a cable has two ends", "from and to"});
         } else if (nic && other) {
@@ -89,7 +69,7 @@ Errors CableList::add(const std::vector<NamedCable>& cables) {
         } else if (cable.bandwidth <= Bandwidth{}) {
             errors.push_back({cable.where, "a cable's bandwidth must not be zero", "400 Gbps"});
         } else if (nic || other) {
-            const NicName port = nic ? *nic : *other;
+            const NicPort port = nic ? *nic : *other;
             if (port.node >= num_nodes_ || port.nic >= nics_per_node_) {
                 errors.push_back(
                     {cable.where,

@@ -59,6 +59,17 @@ AttentionWork work_of(const BoundOp& op, const BoundOperand& query, const BoundO
     return work;
 }
 
+// Keys and values of a ring's block, or of what a whole layer's product has beside its queries.
+template <class View>
+auto keys_in(const AttentionShape& shape, View view, bool block) {
+    return block ? cpu::block_key(shape, view) : cpu::packed_key(shape, view);
+}
+
+template <class View>
+auto values_in(const AttentionShape& shape, View view, bool block) {
+    return block ? cpu::block_value(shape, view) : cpu::packed_value(shape, view);
+}
+
 }  // namespace
 
 void run_attention_forward(const BoundOp& op) {
@@ -68,16 +79,15 @@ void run_attention_forward(const BoundOp& op) {
     const std::vector<BoundOperand>& results = ring ? op.accumulates : op.writes;
     const auto [shape, positions] = work_of(op, qkv, keys);
     const ConstTensorView scalars = scalars_after(op, ring ? 2 : 1);
-    cpu::attention_forward(
-        shape,
-        positions,
-        {.q = cpu::packed_query(shape, qkv.view),
-         .k = ring ? cpu::block_key(shape, keys.view) : cpu::packed_key(shape, keys.view),
-         .v = ring ? cpu::block_value(shape, keys.view) : cpu::packed_value(shape, keys.view),
-         .output = results[0].view,
-         .log_sum_exp = results[1].view,
-         .merge = ring,
-         .dropout = dropout_of(op, shape, results[0], results[1], scalars)});
+    cpu::attention_forward(shape,
+                           positions,
+                           {.q = cpu::packed_query(shape, qkv.view),
+                            .k = keys_in(shape, ConstTensorView(keys.view), ring),
+                            .v = values_in(shape, ConstTensorView(keys.view), ring),
+                            .output = results[0].view,
+                            .log_sum_exp = results[1].view,
+                            .merge = ring,
+                            .dropout = dropout_of(op, shape, results[0], results[1], scalars)});
 }
 
 // reads qkv context statistics dcontext, writes dqkv. A step of a ring reads a block after qkv, and
@@ -100,14 +110,14 @@ void run_attention_backward(const BoundOp& op) {
         shape,
         positions,
         {.q = cpu::packed_query(shape, qkv.view),
-         .k = ring ? cpu::block_key(shape, keys.view) : cpu::packed_key(shape, keys.view),
-         .v = ring ? cpu::block_value(shape, keys.view) : cpu::packed_value(shape, keys.view),
+         .k = keys_in(shape, ConstTensorView(keys.view), ring),
+         .v = values_in(shape, ConstTensorView(keys.view), ring),
          .output = rest[0].view,
          .log_sum_exp = rest[1].view,
          .doutput = rest[2].view,
          .dq = cpu::packed_query(shape, dqkv),
-         .dk = ring ? cpu::block_key(shape, dkeys) : cpu::packed_key(shape, dkeys),
-         .dv = ring ? cpu::block_value(shape, dkeys) : cpu::packed_value(shape, dkeys),
+         .dk = keys_in(shape, dkeys, ring),
+         .dv = values_in(shape, dkeys, ring),
          .accumulate_dq = ring,
          .dropout = dropout_of(op, shape, rest[0], rest[1], scalars_after(op, ring ? 5 : 4))});
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "engine/check.h"
 #include "network/collectives/channel_router.h"
 #include "network/collectives/rail_flows.h"
+#include "network/nic_name.h"
 #include "scenarios/flow_study.h"
 #include "scenarios/link_events.h"
 
@@ -22,22 +22,6 @@ constexpr std::uint32_t kNoLink = ~0U;
 constexpr std::int64_t kSamples = 400;
 constexpr std::size_t kPortsTraced = 16;
 constexpr std::size_t kTracksMax = 1'024;
-
-// "node 3 nic 0"
-std::optional<NicPort> nic_of_name(std::string_view name) {
-    NicPort nic;
-    const auto number = [&](std::string_view word, std::uint32_t& value) {
-        if (!name.starts_with(word)) {
-            return false;
-        }
-        name.remove_prefix(word.size());
-        const auto [end, status] = std::from_chars(name.data(), name.data() + name.size(), value);
-        name.remove_prefix(static_cast<std::size_t>(end - name.data()));
-        return status == std::errc{};
-    };
-    const bool good = number("node ", nic.node) && number(" nic ", nic.nic) && name.empty();
-    return good ? std::optional{nic} : std::nullopt;
-}
 
 Error at_packets(Error error, const NetworkSettings& settings) {
     if (error.where.empty()) {

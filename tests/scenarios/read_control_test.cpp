@@ -10,20 +10,12 @@ namespace {
 
 using namespace literals;
 
-std::string errors_of(const std::string& text, PacketSettings* settings = nullptr) {
-    Errors errors;
-    PacketSettings ignored;
-    const DocumentNode root = section_of("packet: " + text);
-    read_packet(*root.find("packet"), settings != nullptr ? *settings : ignored, errors);
-    return lines_of(errors);
-}
-
 TEST(ReadControl, EveryControlHasItsNumbers) {
     PacketSettings settings;
     EXPECT_EQ(
-        errors_of("{congestion: dcqcn, dcqcn: {preset: paper, gain: 0.01, byte_counter: 1 MB, "
-                  "clamp_target: false, increase_period: 30 us}}",
-                  &settings),
+        packet_errors("{congestion: dcqcn, dcqcn: {preset: paper, gain: 0.01, byte_counter: 1 MB, "
+                      "clamp_target: false, increase_period: 30 us}}",
+                      &settings),
         "");
     const DcqcnParameters& d = settings.parameters.dcqcn;
     EXPECT_EQ(d.cnp_interval, 50_us);  // the publication's
@@ -36,7 +28,7 @@ TEST(ReadControl, EveryControlHasItsNumbers) {
                              "{congestion: hpcc, hpcc: {eta: 0.99, increase_per_line: 0.001}}",
                              "{congestion: nscc, nscc: {target_share: 1, quick_adapt: false}}",
                              "{congestion: megascale, megascale: {gain: 0.1, window_start: 12}}"}) {
-        EXPECT_EQ(errors_of(text), "") << text;
+        EXPECT_EQ(packet_errors(text), "") << text;
     }
     for (const auto& [text, error] : std::vector<std::pair<std::string, std::string>>{
              {"{congestion: hpcc, dcqcn: {gain: 0.1}}",
@@ -45,7 +37,8 @@ TEST(ReadControl, EveryControlHasItsNumbers) {
              {"{congestion: dcqcn, dcqcn: {gian: 1}}", "unknown key 'gian'"},
              {"{congestion: dcqcn, dcqcn: fast}", "must be a map"},
              {"{congestion: hpcc, hpcc: {eta: 2}}", "out of range"}}) {
-        EXPECT_NE(errors_of(text).find(error), std::string::npos) << text << errors_of(text);
+        EXPECT_NE(packet_errors(text).find(error), std::string::npos)
+            << text << packet_errors(text);
     }
 }
 

@@ -8,17 +8,9 @@ namespace {
 
 using namespace literals;
 
-std::string errors_of(const std::string& text, PacketSettings* settings = nullptr) {
-    Errors errors;
-    PacketSettings ignored;
-    const DocumentNode root = section_of("packet: " + text);
-    read_packet(*root.find("packet"), settings != nullptr ? *settings : ignored, errors);
-    return lines_of(errors);
-}
-
 TEST(ReadPacket, WhatIsNotGivenIsThePublishedSetUp) {
     PacketSettings settings;
-    EXPECT_EQ(errors_of("{congestion: dcqcn}", &settings), "");
+    EXPECT_EQ(packet_errors("{congestion: dcqcn}", &settings), "");
     EXPECT_EQ(settings.parameters.congestion, packet::CongestionKind::dcqcn);
     EXPECT_EQ(settings.parameters.pfc.kind, packet::PfcKind::dynamic);
     EXPECT_FALSE(settings.spray_given);
@@ -27,10 +19,10 @@ TEST(ReadPacket, WhatIsNotGivenIsThePublishedSetUp) {
 
 TEST(ReadPacket, NumbersAreTaken) {
     PacketSettings settings;
-    EXPECT_EQ(errors_of("{congestion: none, spray: single, packet_size: 1064 B, queue: 1 MB, "
-                        "ecn: {kmin: 5 KB, kmax: 200 KB, pmax: 0.01}, time_max: 5 ms, "
-                        "pfc: {kind: fixed, xoff_packets: 20, xon_packets: 10}}",
-                        &settings),
+    EXPECT_EQ(packet_errors("{congestion: none, spray: single, packet_size: 1064 B, queue: 1 MB, "
+                            "ecn: {kmin: 5 KB, kmax: 200 KB, pmax: 0.01}, time_max: 5 ms, "
+                            "pfc: {kind: fixed, xoff_packets: 20, xon_packets: 10}}",
+                            &settings),
               "");
     const packet::PacketParameters& p = settings.parameters;
     EXPECT_TRUE(settings.spray_given);
@@ -52,8 +44,9 @@ TEST(ReadPacket, ImpossibleThresholdsAreErrors) {
              {"{packet_size: 70000 B}", "1 B to 65535 B"},
              {"{congestion: tcp}", "congestion can't be 'tcp'"},
              {"dcqcn", "must be a map, not"}}) {
-        EXPECT_NE(errors_of(text).find(error), std::string::npos) << text << errors_of(text);
-        EXPECT_NE(errors_of(text).find("s.yaml:1:"), std::string::npos) << text;
+        EXPECT_NE(packet_errors(text).find(error), std::string::npos)
+            << text << packet_errors(text);
+        EXPECT_NE(packet_errors(text).find("s.yaml:1:"), std::string::npos) << text;
     }
 }
 

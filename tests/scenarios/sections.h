@@ -31,6 +31,15 @@ inline std::string lines_of(const Errors& errors) {
     return lines;
 }
 
+// Of a section `packet`.
+inline std::string packet_errors(const std::string& text, PacketSettings* settings = nullptr) {
+    Errors errors;
+    PacketSettings ignored;
+    const DocumentNode root = section_of("packet: " + text);
+    read_packet(*root.find("packet"), settings != nullptr ? *settings : ignored, errors);
+    return lines_of(errors);
+}
+
 // The text without the line that begins with `key`.
 inline std::string without_key(std::string text, const std::string& key) {
     const std::size_t at = text.find(key + ":");
