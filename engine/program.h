@@ -108,7 +108,8 @@ struct CopyCall {
 enum class HostWorkKind : std::uint8_t {
     given,    // takes its duration
     restart,  // the host waited for the device and begins to launch again: the duration is the
-              // device's business (scenarios/step_efficiency.h), the real executor passes over it
+              // device's business (scenarios/simulate/step_efficiency.h), the real executor passes
+              // over it
 };
 struct HostWork {
     Time duration;

@@ -7,7 +7,7 @@
 
 #include "engine/check.h"
 #include "models/layout.h"
-#include "runtime/redistribute.h"
+#include "runtime/state/redistribute.h"
 
 namespace orrery {
 namespace {

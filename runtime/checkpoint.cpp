@@ -8,9 +8,9 @@
 #include <span>
 #include <system_error>
 
-#include "runtime/checkpoint_files.h"
-#include "runtime/crc32c.h"
-#include "runtime/model_description.h"
+#include "runtime/state/checkpoint_files.h"
+#include "runtime/state/crc32c.h"
+#include "runtime/state/model_description.h"
 
 namespace orrery {
 namespace {

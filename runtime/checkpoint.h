@@ -2,8 +2,8 @@
 // Checkpoints of a training run: a folder `step-000123` with a file a rank, and a file `latest`
 // that names the last one that is whole. A rank's file is of the safetensors format: its weights
 // and what its optimizer keeps, by parameter, each with the part of the whole parameter that it is
-// (runtime/parameter_block.h), so that ranks of another layout can load them; the last tensor,
-// "checksum", is the CRC-32C of the file before it.
+// (runtime/state/parameter_block.h), so that ranks of another layout can load them; the last
+// tensor, "checksum", is the CRC-32C of the file before it.
 //
 // Every rank writes into `step-000123.tmp`; when all have, rank 0 renames the folder, then replaces
 // `latest`. Whenever that ends early the checkpoint that `latest` names is as it was.
@@ -18,8 +18,8 @@
 
 #include "engine/result.h"
 #include "models/transformer.h"
-#include "runtime/file_system.h"
-#include "runtime/held_parameters.h"
+#include "runtime/state/file_system.h"
+#include "runtime/state/held_parameters.h"
 
 namespace orrery {
 

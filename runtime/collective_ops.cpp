@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "engine/check.h"
-#include "runtime/parameter_shards.h"
-#include "runtime/redistribute.h"
+#include "runtime/state/parameter_shards.h"
+#include "runtime/state/redistribute.h"
 
 namespace orrery {
 namespace {

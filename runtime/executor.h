@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes a Program as one of its ranks. What runs, in which order, with which operands and after
 // what is the same on every device (runtime/launch_plan.h); how a kernel or a message is run is the
-// device's: runtime/cpu_executor.h, runtime/cuda/cuda_executor.h.
+// device's: runtime/cpu/cpu_executor.h, runtime/cuda/cuda_executor.h.
 //
 // Before a step the host writes the tensors that are marked `input`. Gradients that persist and
 // tensors of the step start it as zeros.
@@ -17,9 +17,9 @@
 #include "kernels/tensor_view.h"
 #include "runtime/communication/communicator.h"
 #include "runtime/launch_plan.h"
-#include "runtime/op_times.h"
+#include "runtime/measure/op_times.h"
+#include "runtime/measure/step_recorder.h"
 #include "runtime/rank_program.h"
-#include "runtime/step_recorder.h"
 
 namespace orrery {
 

@@ -12,10 +12,10 @@
 #include "kernels/random.h"
 #include "models/layout.h"
 #include "models/lowering.h"
-#include "runtime/checkpoint_files.h"
-#include "runtime/cpu_executor.h"
-#include "runtime/held_parameters.h"
-#include "runtime/redistribute.h"
+#include "runtime/cpu/cpu_executor.h"
+#include "runtime/state/checkpoint_files.h"
+#include "runtime/state/held_parameters.h"
+#include "runtime/state/redistribute.h"
 
 namespace orrery {
 namespace {

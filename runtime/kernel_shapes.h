@@ -9,7 +9,7 @@
 #include "kernels/rope/rope_cpu.h"
 #include "models/layout.h"
 #include "runtime/bound_op.h"
-#include "runtime/redistribute.h"
+#include "runtime/state/redistribute.h"
 
 namespace orrery {
 

@@ -8,7 +8,7 @@
 
 #include "engine/check.h"
 #include "runtime/communication/job.h"
-#include "runtime/cpu_executor.h"
+#include "runtime/cpu/cpu_executor.h"
 #include "runtime/cuda/devices.h"
 
 #if ORRERY_HAS_CUDA

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Program as one of its ranks holds it: which memory each operand of each op is, in one arena by
 // MemoryPlan. Addresses are the device's; nothing here touches the memory. Where data-parallel
-// ranks share the optimizer's work (runtime/parameter_shards.h) its kernels get this rank's parts
-// of gradients and weights.
+// ranks share the optimizer's work (runtime/state/parameter_shards.h) its kernels get this rank's
+// parts of gradients and weights.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 #include "engine/result.h"
 #include "runtime/bound_op.h"
 #include "runtime/memory_plan.h"
-#include "runtime/parameter_shards.h"
+#include "runtime/state/parameter_shards.h"
 
 namespace orrery {
 

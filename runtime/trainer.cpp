@@ -13,12 +13,12 @@
 #include "engine/device_scalars.h"
 #include "models/lowering.h"
 #include "runtime/generate.h"
-#include "runtime/initialise.h"
-#include "runtime/iteration_line.h"
 #include "runtime/learning_rate.h"
+#include "runtime/log/iteration_line.h"
 #include "runtime/make_executor.h"
-#include "runtime/redistribute.h"
-#include "runtime/training_state.h"
+#include "runtime/state/initialise.h"
+#include "runtime/state/redistribute.h"
+#include "runtime/state/training_state.h"
 
 namespace orrery {
 namespace {

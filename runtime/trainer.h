@@ -11,11 +11,11 @@
 #include "models/plan.h"
 #include "models/transformer.h"
 #include "runtime/checkpoint.h"
+#include "runtime/data/sampling.h"
+#include "runtime/data/tokenizer.h"
 #include "runtime/executor.h"
-#include "runtime/sampling.h"
-#include "runtime/tokenizer.h"
+#include "runtime/log/training_log.h"
 #include "runtime/training_job.h"
-#include "runtime/training_log.h"
 
 namespace orrery {
 

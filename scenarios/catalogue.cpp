@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "scenarios/nearest.h"
-#include "scenarios/yaml_document.h"
+#include "scenarios/read/nearest.h"
+#include "scenarios/read/yaml_document.h"
 
 namespace orrery {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/result.h"
-#include "scenarios/document_node.h"
+#include "scenarios/read/document_node.h"
 
 namespace orrery {
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "scenarios/catalogue.h"
-#include "scenarios/yaml_document.h"
+#include "scenarios/read/yaml_document.h"
 
 namespace orrery {
 namespace {

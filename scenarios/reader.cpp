@@ -12,10 +12,10 @@
 
 #include "models/validate_plan.h"
 #include "runtime/trainable.h"
-#include "scenarios/map_reader.h"
-#include "scenarios/overrides.h"
-#include "scenarios/read_sections.h"
-#include "scenarios/yaml_document.h"
+#include "scenarios/read/map_reader.h"
+#include "scenarios/read/overrides.h"
+#include "scenarios/read/read_sections.h"
+#include "scenarios/read/yaml_document.h"
 
 namespace orrery {
 namespace {

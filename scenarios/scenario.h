@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that a simulation needs to know: the cluster, the model, how the model is spread over
 // the cluster, and how closely the network is looked at. Read from a scenario file by
-// scenarios/reader.h, or made from a row of published measurements by scenarios/published_cases.h.
+// scenarios/reader.h, or made from a row of published measurements by
+// scenarios/validate/published_cases.h.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@
 #include "models/transformer.h"
 #include "network/cluster_spec.h"
 #include "runtime/training_job.h"
-#include "scenarios/campaign_plan.h"
-#include "scenarios/network_settings.h"
-#include "scenarios/document_node.h"
+#include "scenarios/campaign/campaign_plan.h"
+#include "scenarios/network_study/network_settings.h"
+#include "scenarios/read/document_node.h"
 #include "scenarios/search/search_spec.h"
 
 namespace orrery {

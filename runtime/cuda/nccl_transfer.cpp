@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "engine/check.h"
-#include "runtime/parameter_shards.h"
+#include "runtime/state/parameter_shards.h"
 
 namespace orrery {
 namespace {

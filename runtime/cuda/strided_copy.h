@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/redistribute.h"
+#include "runtime/state/redistribute.h"
 
 namespace orrery {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <string_view>
 
-#include "runtime/checkpoint_files.h"
+#include "runtime/state/checkpoint_files.h"
 
 namespace orrery {
 namespace {

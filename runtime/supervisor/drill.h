@@ -21,7 +21,7 @@
 #include "engine/faults/fault_process.h"
 #include "engine/result.h"
 #include "runtime/communication/transport.h"
-#include "runtime/file_system.h"
+#include "runtime/state/file_system.h"
 #include "runtime/supervisor/member.h"
 
 namespace orrery {

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "runtime/training_log.h"
+#include "runtime/log/training_log.h"
 
 namespace orrery {
 namespace {

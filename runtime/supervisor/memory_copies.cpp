@@ -10,9 +10,9 @@
 #include <system_error>
 
 #include "runtime/checkpoint.h"
-#include "runtime/checkpoint_files.h"
 #include "runtime/communication/communicator.h"
-#include "runtime/held_parameters.h"
+#include "runtime/state/checkpoint_files.h"
+#include "runtime/state/held_parameters.h"
 #include "runtime/supervisor/checkpoint_choice.h"
 
 namespace orrery {

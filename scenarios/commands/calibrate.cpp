@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "scenarios/commands/exit_status.h"
-#include "scenarios/observed_costs.h"
+#include "scenarios/measure/observed_costs.h"
+#include "scenarios/measure/recorded_run.h"
 #include "scenarios/output_file.h"
-#include "scenarios/recorded_run.h"
 
 namespace orrery {
 

@@ -5,18 +5,18 @@
 #include <memory>
 #include <thread>
 
+#include "scenarios/campaign/recorded_events.h"
+#include "scenarios/campaign/run_campaign.h"
+#include "scenarios/campaign/supervised_job.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/commands/page_file.h"
 #include "scenarios/output_file.h"
 #include "scenarios/reader.h"
-#include "scenarios/recorded_events.h"
 #include "scenarios/report/campaign_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/perfetto_campaign.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/study_pages.h"
-#include "scenarios/run_campaign.h"
-#include "scenarios/supervised_job.h"
 
 namespace orrery {
 

@@ -9,7 +9,7 @@
 #include "scenarios/catalogue.h"
 #include "scenarios/catalogue_entry.h"
 #include "scenarios/commands/exit_status.h"
-#include "scenarios/nearest.h"
+#include "scenarios/read/nearest.h"
 #include "scenarios/report/catalogue_report.h"
 
 namespace orrery {

@@ -5,8 +5,8 @@
 
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/commands/page_file.h"
+#include "scenarios/measure/run_comparison.h"
 #include "scenarios/report/study_pages.h"
-#include "scenarios/run_comparison.h"
 
 namespace orrery {
 

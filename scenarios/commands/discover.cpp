@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "scenarios/commands/exit_status.h"
-#include "scenarios/discovered_cluster.h"
+#include "scenarios/measure/discovered_cluster.h"
 #include "scenarios/output_file.h"
 
 namespace orrery {

@@ -8,12 +8,12 @@
 #include <memory>
 #include <optional>
 
-#include "scenarios/assumed_inputs.h"
 #include "scenarios/commands/exit_status.h"
-#include "scenarios/nearest.h"
+#include "scenarios/read/nearest.h"
 #include "scenarios/report/progress.h"
-#include "scenarios/simulate_scenario.h"
-#include "scenarios/validation.h"
+#include "scenarios/simulate/simulate_scenario.h"
+#include "scenarios/validate/assumed_inputs.h"
+#include "scenarios/validate/validation.h"
 
 namespace orrery {
 namespace {

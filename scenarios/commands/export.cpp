@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "runtime/training_state.h"
+#include "runtime/state/training_state.h"
 #include "scenarios/commands/exit_status.h"
 
 namespace orrery {

@@ -10,14 +10,15 @@
 
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/output_file.h"
-#include "scenarios/step_fit.h"
-#include "scenarios/validation.h"
+#include "scenarios/validate/step_fit.h"
+#include "scenarios/validate/validation.h"
 
 namespace orrery {
 namespace {
 
 constexpr const char* kComment =
-    "General factors of a training step (scenarios/step_efficiency.h), fitted on measured steps:\n"
+    "General factors of a training step (scenarios/simulate/step_efficiency.h), fitted on measured "
+    "steps:\n"
     "orrery fit scenarios/catalogue/published/training.csv -o "
     "scenarios/catalogue/step_efficiency.csv";
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "runtime/data/tokenizer.h"
 #include "runtime/generate.h"
-#include "runtime/tokenizer.h"
 #include "scenarios/commands/exit_status.h"
 
 namespace orrery {

@@ -15,9 +15,9 @@
 #include "runtime/kernel_program.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/commands/exit_status.h"
-#include "scenarios/quantity.h"
+#include "scenarios/measure/training_bench.h"
+#include "scenarios/read/quantity.h"
 #include "scenarios/reader.h"
-#include "scenarios/training_bench.h"
 #include "scenarios/version.h"
 
 namespace orrery {

@@ -12,8 +12,8 @@
 #include "scenarios/import/megatron_command.h"
 #include "scenarios/import/nccl_tests.h"
 #include "scenarios/output_file.h"
+#include "scenarios/read/yaml_document.h"
 #include "scenarios/reader.h"
-#include "scenarios/yaml_document.h"
 
 namespace orrery {
 namespace {

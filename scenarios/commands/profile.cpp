@@ -9,15 +9,15 @@
 #include <fstream>
 #include <memory>
 
-#include "runtime/host_machine.h"
-#include "runtime/token_file.h"
+#include "runtime/data/token_file.h"
+#include "runtime/measure/host_machine.h"
 #include "runtime/world.h"
 #include "scenarios/commands/exit_status.h"
-#include "scenarios/observed_costs.h"
+#include "scenarios/measure/observed_costs.h"
+#include "scenarios/measure/profile_cases.h"
+#include "scenarios/measure/recorded_run.h"
 #include "scenarios/output_file.h"
-#include "scenarios/profile_cases.h"
 #include "scenarios/reader.h"
-#include "scenarios/recorded_run.h"
 #include "scenarios/report/progress.h"
 
 namespace orrery {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `orrery profile -o FILE`: measures this machine's kernels, collectives and host by real training
-// steps of small models (scenarios/profile_cases.h) or of one scenario. In real steps a kernel has
-// the executor's own operands, threads and neighbours, and finds the caches as they are there.
+// steps of small models (scenarios/measure/profile_cases.h) or of one scenario. In real steps a
+// kernel has the executor's own operands, threads and neighbours, and finds the caches as they are
+// there.
 #pragma once
 
 #include <cstdint>

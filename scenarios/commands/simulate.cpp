@@ -15,7 +15,7 @@
 #include "scenarios/report/html_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/progress.h"
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/simulate/simulate_scenario.h"
 
 namespace orrery {
 namespace {

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "runtime/tokenize.h"
-#include "runtime/tokenizer.h"
+#include "runtime/data/tokenize.h"
+#include "runtime/data/tokenizer.h"
 #include "scenarios/commands/exit_status.h"
 
 namespace orrery {

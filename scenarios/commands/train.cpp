@@ -10,21 +10,21 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/data/tokenize.h"
+#include "runtime/data/tokenizer.h"
 #include "runtime/make_executor.h"
+#include "runtime/state/training_state.h"
 #include "runtime/supervisor/member.h"
-#include "runtime/tokenize.h"
-#include "runtime/tokenizer.h"
 #include "runtime/trainer.h"
-#include "runtime/training_state.h"
 #include "runtime/world.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/commands/train_member.h"
 #include "scenarios/commands/train_supervised.h"
-#include "scenarios/measured_step.h"
+#include "scenarios/measure/measured_step.h"
+#include "scenarios/measure/run_recorder.h"
 #include "scenarios/output_file.h"
-#include "scenarios/quantity.h"
+#include "scenarios/read/quantity.h"
 #include "scenarios/reader.h"
-#include "scenarios/run_recorder.h"
 
 namespace orrery {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/result.h"
-#include "runtime/token_file.h"
-#include "runtime/tokenizer.h"
+#include "runtime/data/token_file.h"
+#include "runtime/data/tokenizer.h"
 #include "scenarios/commands/command.h"
 #include "scenarios/scenario.h"
 

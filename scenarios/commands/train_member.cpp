@@ -12,16 +12,16 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/state/training_state.h"
 #include "runtime/supervisor/drill.h"
 #include "runtime/supervisor/member.h"
 #include "runtime/supervisor/memory_copies.h"
 #include "runtime/trainer.h"
-#include "runtime/training_state.h"
 #include "runtime/world.h"
+#include "scenarios/campaign/supervised_job.h"
 #include "scenarios/commands/exit_status.h"
-#include "scenarios/degraded_steps.h"
 #include "scenarios/reader.h"
-#include "scenarios/supervised_job.h"
+#include "scenarios/simulate/degraded_steps.h"
 
 namespace orrery {
 namespace {

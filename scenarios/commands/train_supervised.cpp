@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "runtime/supervisor/supervisor.h"
+#include "scenarios/campaign/supervised_job.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/report/drill_report.h"
-#include "scenarios/supervised_job.h"
 
 namespace orrery {
 namespace {

@@ -10,17 +10,17 @@
 #include <optional>
 #include <utility>
 
-#include "scenarios/assumed_inputs.h"
-#include "scenarios/collective_cases.h"
 #include "scenarios/commands/exit_status.h"
-#include "scenarios/control.h"
-#include "scenarios/nearest.h"
-#include "scenarios/published_cases.h"
+#include "scenarios/read/nearest.h"
 #include "scenarios/report/collective_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/validation_report.h"
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/simulate/simulate_scenario.h"
+#include "scenarios/validate/assumed_inputs.h"
+#include "scenarios/validate/collective_cases.h"
+#include "scenarios/validate/control.h"
+#include "scenarios/validate/published_cases.h"
 
 namespace orrery {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/plan_words.h"
-#include "scenarios/quantity.h"
+#include "scenarios/read/plan_words.h"
+#include "scenarios/read/quantity.h"
 
 namespace orrery {
 namespace {

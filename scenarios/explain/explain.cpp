@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "scenarios/reader.h"
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/simulate/simulate_scenario.h"
 
 namespace orrery {
 namespace {

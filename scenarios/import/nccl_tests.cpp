@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "scenarios/json_document.h"
+#include "scenarios/read/json_document.h"
 
 namespace orrery {
 namespace {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/import/megatron_command.h"
-#include "scenarios/yaml_document.h"
+#include "scenarios/read/yaml_document.h"
 
 namespace orrery {
 namespace {

@@ -10,7 +10,7 @@
 #include <map>
 #include <optional>
 
-#include "scenarios/json_document.h"
+#include "scenarios/read/json_document.h"
 #include "scenarios/replay/chakra_schema.h"
 
 namespace orrery {

@@ -8,7 +8,7 @@
 #include "engine/simulated_executor.h"
 #include "network/fabric.h"
 #include "network/nccl_network.h"
-#include "scenarios/network_rates.h"
+#include "scenarios/network_study/network_rates.h"
 
 namespace orrery {
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "scenarios/read/wall_time_text.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"
-#include "scenarios/wall_time_text.h"
 
 namespace orrery {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/utf8.h"
-#include "scenarios/wall_time_text.h"
+#include "scenarios/read/utf8.h"
+#include "scenarios/read/wall_time_text.h"
 
 namespace orrery {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/utf8.h"
+#include "scenarios/read/utf8.h"
 
 namespace orrery {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "scenarios/quantity.h"
-#include "scenarios/run_comparison.h"
+#include "scenarios/measure/run_comparison.h"
+#include "scenarios/read/quantity.h"
 
 namespace orrery {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/quantity.h"
-#include "scenarios/utf8.h"
+#include "scenarios/read/quantity.h"
+#include "scenarios/read/utf8.h"
 
 namespace orrery {
 

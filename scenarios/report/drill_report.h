@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/supervisor/supervisor.h"
-#include "scenarios/supervised_job.h"
+#include "scenarios/campaign/supervised_job.h"
 
 namespace orrery {
 

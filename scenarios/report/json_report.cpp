@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/run_comparison.h"
+#include "scenarios/measure/run_comparison.h"
 
 namespace orrery {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "scenarios/answer.h"
-#include "scenarios/collective_cases.h"
-#include "scenarios/campaign_answer.h"
-#include "scenarios/network_answer.h"
-#include "scenarios/validation.h"
+#include "scenarios/campaign/campaign_answer.h"
+#include "scenarios/network_study/network_answer.h"
+#include "scenarios/validate/collective_cases.h"
+#include "scenarios/validate/validation.h"
 
 namespace orrery {
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/quantity.h"
+#include "scenarios/read/quantity.h"
 #include "scenarios/report/console_report.h"
 
 namespace orrery {

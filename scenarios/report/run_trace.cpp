@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/report/run_trace.h"
 
-#include "scenarios/predicted_run.h"
+#include "scenarios/measure/predicted_run.h"
 #include "scenarios/report/perfetto_trace.h"
 
 namespace orrery {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include "scenarios/plan_words.h"
+#include "scenarios/read/plan_words.h"
 #include "scenarios/report/search_report.h"
 
 namespace orrery {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "scenarios/plan_words.h"
-#include "scenarios/quantity.h"
+#include "scenarios/read/plan_words.h"
+#include "scenarios/read/quantity.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/plan_words.h"
-#include "scenarios/quantity.h"
+#include "scenarios/read/plan_words.h"
+#include "scenarios/read/quantity.h"
+#include "scenarios/read/utf8.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/text_table.h"
-#include "scenarios/utf8.h"
 
 namespace orrery {
 namespace {

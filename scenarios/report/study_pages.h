@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "scenarios/campaign_answer.h"
-#include "scenarios/network_answer.h"
-#include "scenarios/run_comparison.h"
+#include "scenarios/campaign/campaign_answer.h"
+#include "scenarios/measure/run_comparison.h"
+#include "scenarios/network_study/network_answer.h"
 #include "scenarios/scenario.h"
 #include "scenarios/search/search.h"
 #include "scenarios/search/sensitivity.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "scenarios/quantity.h"
+#include "scenarios/read/quantity.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"

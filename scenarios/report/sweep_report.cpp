@@ -7,7 +7,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/quantity.h"
+#include "scenarios/read/quantity.h"
 #include "scenarios/report/text_table.h"
 
 namespace orrery {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/read/utf8.h"
 #include "scenarios/report/console_report.h"
-#include "scenarios/utf8.h"
 
 namespace orrery {
 namespace {

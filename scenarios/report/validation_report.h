@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "scenarios/validation.h"
+#include "scenarios/validate/validation.h"
 
 namespace orrery {
 

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "network/fabric.h"
-#include "scenarios/kernel_timings.h"
+#include "scenarios/simulate/kernel_timings.h"
 
 namespace orrery {
 namespace {

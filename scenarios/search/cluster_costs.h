@@ -9,7 +9,7 @@
 #include "engine/simulation.h"
 #include "kernels/cost_model.h"
 #include "network/nccl_network.h"
-#include "scenarios/step_efficiency.h"
+#include "scenarios/simulate/step_efficiency.h"
 
 namespace orrery {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "scenarios/run_campaign.h"
+#include "scenarios/campaign/run_campaign.h"
 
 namespace orrery {
 

@@ -16,7 +16,7 @@
 #include "scenarios/search/plan_goodput.h"
 #include "scenarios/search/plan_timer.h"
 #include "scenarios/search/score.h"
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/simulate/simulate_scenario.h"
 
 namespace orrery {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/simulate/simulate_scenario.h"
 
 namespace orrery {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "engine/check.h"
-#include "scenarios/overrides.h"
-#include "scenarios/plan_words.h"
+#include "scenarios/read/overrides.h"
+#include "scenarios/read/plan_words.h"
 
 namespace orrery {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/plan.h"
-#include "scenarios/document_node.h"
+#include "scenarios/read/document_node.h"
 
 namespace orrery {
 

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "scenarios/document_node.h"
+#include "scenarios/read/document_node.h"
+#include "scenarios/read/yaml_document.h"
 #include "scenarios/version.h"
-#include "scenarios/yaml_document.h"
 
 namespace orrery {
 namespace fs = std::filesystem;

@@ -4,7 +4,7 @@
 #include "scenarios/catalogue.h"
 #include "scenarios/reader.h"
 #include "scenarios/report/json_report.h"
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/simulate/simulate_scenario.h"
 #include "scenarios/sweep/point_identity.h"
 #include "scenarios/version.h"
 

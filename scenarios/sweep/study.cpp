@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "engine/check.h"
-#include "scenarios/map_reader.h"
-#include "scenarios/yaml_document.h"
+#include "scenarios/read/map_reader.h"
+#include "scenarios/read/yaml_document.h"
 
 namespace orrery {
 namespace {

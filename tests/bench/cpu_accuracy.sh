@@ -8,7 +8,7 @@
 #
 #   [LIMIT_S=600] tests/bench/cpu_accuracy.sh [ROUNDS [FOLDER]]    2 rounds if not given
 #
-# "measured" is the step without what other processes took from it (runtime/step_replay.h); on a
+# "measured" is the step without what other processes took from it (runtime/measure/step_replay.h); on a
 # machine of its own that is the step as it went, "wall".
 set -euo pipefail
 
@@ -21,7 +21,7 @@ folder=${2:-$(mktemp -d)}
 mkdir -p "$folder"
 
 # name | model | plan | ranks, on top of scenarios/train-tiny-cpu.yaml; none of these shapes is in
-# scenarios/profile_cases.cpp.
+# scenarios/measure/profile_cases.cpp.
 gpt192="num_layers=3 hidden_size=192 num_attention_heads=6 seq_length=96 vocab_size=384"
 llama384="num_layers=2 hidden_size=384 num_attention_heads=6 num_query_groups=2 \
     ffn_hidden_size=1024 seq_length=80 vocab_size=320 normalization=rmsnorm \

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "network/nccl_network.h"
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {

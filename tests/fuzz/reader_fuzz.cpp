@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "scenarios/hf_config.h"
-#include "scenarios/json_document.h"
+#include "scenarios/read/hf_config.h"
+#include "scenarios/read/json_document.h"
 #include "scenarios/reader.h"
 
 namespace {

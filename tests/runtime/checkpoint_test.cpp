@@ -4,7 +4,7 @@
 #include <barrier>
 #include <thread>
 
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 #include "tests/runtime/held_ranks.h"
 #include "tests/runtime/temporary_folder.h"
 

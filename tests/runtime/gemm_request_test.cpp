@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "models/lowering.h"
-#include "runtime/cpu_kernels.h"
+#include "runtime/cpu/cpu_kernels.h"
 #include "runtime/rank_program.h"
 #include "tests/runtime/tiny_model.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/checkpoint.h"
-#include "runtime/checkpoint_files.h"
+#include "runtime/state/checkpoint_files.h"
 #include "tests/runtime/tiny_model.h"
 
 namespace orrery {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "runtime/safetensors.h"
-#include "runtime/training_state.h"
+#include "runtime/state/safetensors.h"
+#include "runtime/state/training_state.h"
 #include "tests/runtime/temporary_folder.h"
 #include "tests/runtime/tiny_model.h"
 

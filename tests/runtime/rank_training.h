@@ -10,11 +10,11 @@
 
 #include "engine/device_scalars.h"
 #include "models/lowering.h"
-#include "runtime/cpu_executor.h"
-#include "runtime/global_indices.h"
-#include "runtime/initialise.h"
-#include "runtime/sampling.h"
-#include "runtime/tokenize.h"
+#include "runtime/cpu/cpu_executor.h"
+#include "runtime/data/sampling.h"
+#include "runtime/data/tokenize.h"
+#include "runtime/state/global_indices.h"
+#include "runtime/state/initialise.h"
 #include "tests/runtime/communication/local_ranks.h"
 #include "tests/runtime/tiny_model.h"
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "runtime/held_parameters.h"
+#include "runtime/state/held_parameters.h"
 #include "tests/runtime/communication/local_ranks.h"
 #include "tests/runtime/temporary_folder.h"
 #include "tests/runtime/tiny_model.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/program.h"
-#include "runtime/measured_timeline.h"
+#include "runtime/measure/measured_timeline.h"
 
 namespace orrery {
 

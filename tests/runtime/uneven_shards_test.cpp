@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "models/lowering.h"
-#include "runtime/checkpoint_files.h"
-#include "runtime/held_parameters.h"
+#include "runtime/state/checkpoint_files.h"
+#include "runtime/state/held_parameters.h"
 #include "runtime/trainer.h"
 #include "tests/runtime/communication/local_ranks.h"
 #include "tests/runtime/temporary_folder.h"

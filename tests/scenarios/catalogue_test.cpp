@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "models/transformer.h"
-#include "scenarios/read_sections.h"
+#include "scenarios/read/read_sections.h"
 #include "scenarios/reader.h"
 #include "scenarios/sweep/study.h"
 

@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <string>
 
-#include "runtime/recording.h"
-#include "scenarios/predicted_run.h"
+#include "runtime/measure/recording.h"
+#include "scenarios/measure/predicted_run.h"
+#include "scenarios/measure/recorded_run.h"
 #include "scenarios/reader.h"
-#include "scenarios/recorded_run.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {

@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "scenarios/read_sections.h"
-#include "scenarios/yaml_document.h"
+#include "scenarios/read/read_sections.h"
+#include "scenarios/read/yaml_document.h"
 
 namespace orrery {
 

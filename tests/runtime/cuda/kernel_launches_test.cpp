@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "runtime/cpu_kernels.h"
+#include "runtime/cpu/cpu_kernels.h"
 #include "runtime/cuda/kernel_definitions.h"
 #include "tests/kernels/emulation/emulated_block.h"
 #include "tests/kernels/numeric.h"

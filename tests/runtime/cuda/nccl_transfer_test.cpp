@@ -10,7 +10,7 @@
 
 #include "models/lowering.h"
 #include "runtime/collective_ops.h"
-#include "runtime/parameter_shards.h"
+#include "runtime/state/parameter_shards.h"
 #include "tests/models/drawn_plans.h"
 #include "tests/runtime/communication/local_ranks.h"
 #include "tests/runtime/cuda/nccl_in_one_process.h"

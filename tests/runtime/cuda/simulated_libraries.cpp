@@ -10,7 +10,7 @@
 
 #include "kernels/gemm/gemm_cpu.h"
 #include "kernels/gemm/gemm_cuda.h"
-#include "runtime/cpu_kernels.h"
+#include "runtime/cpu/cpu_kernels.h"
 #include "runtime/cuda/cuda_kernels.h"
 #include "runtime/cuda/nccl_library.h"
 #include "tests/runtime/cuda/nccl_in_one_process.h"

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "runtime/file_system.h"
+#include "runtime/state/file_system.h"
 #include "tests/runtime/held_ranks.h"
 #include "tests/runtime/temporary_folder.h"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/commands/exit_status.h"
-#include "scenarios/utf8.h"
+#include "scenarios/read/utf8.h"
 #include "tests/scenarios/commands/command_run.h"
 #include "tests/scenarios/test_folder.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it prints is tested with the comparison: tests/scenarios/run_comparison_test.cpp.
+// What it prints is tested with the comparison: tests/scenarios/measure/run_comparison_test.cpp.
 #include "scenarios/commands/compare.h"
 
 #include <gtest/gtest.h>

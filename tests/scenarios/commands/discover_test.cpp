@@ -2,8 +2,8 @@
 #include "scenarios/commands/discover.h"
 
 #include "scenarios/commands/exit_status.h"
-#include "scenarios/json_document.h"
-#include "scenarios/yaml_document.h"
+#include "scenarios/read/json_document.h"
+#include "scenarios/read/yaml_document.h"
 #include "tests/scenarios/commands/command_run.h"
 #include "tests/scenarios/test_folder.h"
 

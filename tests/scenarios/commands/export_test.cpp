@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/commands/train.h"
-#include "scenarios/hf_config.h"
+#include "scenarios/read/hf_config.h"
 #include "tests/scenarios/commands/command_run.h"
 #include "tests/scenarios/test_folder.h"
 

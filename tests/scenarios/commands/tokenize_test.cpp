@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/token_file.h"
-#include "runtime/tokenizer.h"
+#include "runtime/data/token_file.h"
+#include "runtime/data/tokenizer.h"
 #include "tests/scenarios/commands/train_run.h"
 
 namespace orrery {

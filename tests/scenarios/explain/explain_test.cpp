@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "scenarios/reader.h"
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {

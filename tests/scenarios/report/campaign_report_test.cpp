@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "scenarios/utf8.h"
+#include "scenarios/read/utf8.h"
 
 namespace orrery {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "models/lowering.h"
-#include "scenarios/predicted_run.h"
+#include "scenarios/measure/predicted_run.h"
 #include "scenarios/replay/chakra_reader.h"
 #include "scenarios/replay/replay.h"
 #include "tests/scenarios/small_scenarios.h"

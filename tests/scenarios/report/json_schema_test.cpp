@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "scenarios/report/json_report.h"
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {

@@ -5,8 +5,8 @@
 
 #include <sstream>
 
+#include "scenarios/read/utf8.h"
 #include "scenarios/report/console_report.h"
-#include "scenarios/utf8.h"
 #include "tests/scenarios/report/search_answer.h"
 
 namespace orrery {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "scenarios/read/utf8.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/json_report.h"
-#include "scenarios/utf8.h"
 
 namespace orrery {
 namespace {

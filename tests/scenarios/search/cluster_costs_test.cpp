@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models/lowering.h"
-#include "scenarios/kernel_timings.h"
+#include "scenarios/simulate/kernel_timings.h"
 #include "tests/scenarios/search/timed_plans.h"
 #include "tests/scenarios/small_scenarios.h"
 

@@ -6,8 +6,8 @@
 #include "kernels/cost_model.h"
 #include "network/nccl_network.h"
 #include "scenarios/catalogue.h"
-#include "scenarios/kernel_timings.h"
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/simulate/kernel_timings.h"
+#include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/search/plan_space.h"
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/search/timed_plans.h"
 #include "tests/scenarios/small_scenarios.h"
 

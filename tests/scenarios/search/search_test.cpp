@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "scenarios/run_campaign.h"
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/campaign/run_campaign.h"
+#include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/search/timed_plans.h"
 #include "tests/scenarios/small_scenarios.h"
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "scenarios/read/yaml_document.h"
 #include "scenarios/reader.h"
-#include "scenarios/yaml_document.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {

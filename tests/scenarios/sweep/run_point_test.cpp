@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/reader.h"
-#include "scenarios/simulate_scenario.h"
+#include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {

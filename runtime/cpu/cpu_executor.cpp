@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cpu/cpu_executor.h"
+
+#include <cstring>
+#include <new>
+
+#include "runtime/cpu/cpu_kernels.h"
+#include "runtime/kernel_operands.h"
+
+namespace orrery {
+namespace {
+
+void clear(const TensorView& view) {
+    std::memset(view.data, 0, static_cast<std::size_t>(view.size * size_bytes(view.dtype)));
+}
+
+}  // namespace
+
+std::string CpuExecutor::why_not(const Op& op) const {
+    if (op.kind != OpKind::kernel) {
+        return communication_ ? communication_->why_not(op)
+                              : "communication needs a transport between the ranks";
+    }
+    std::string why = why_not_on_cpu(program().kernels[op.payload]);
+    return why.empty() ? check_kernel_operands(program(), op) : why;
+}
+
+Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(const Program& program,
+                                                         RankId rank,
+                                                         Transport* transport) {
+    std::unique_ptr<CpuExecutor> executor;
+    try {
+        executor.reset(new CpuExecutor(program, rank));
+    } catch (const std::bad_alloc&) {
+        return fail("", "not enough memory for the tensors of a training step");
+    }
+    if (transport != nullptr && program.num_ranks() > 1) {
+        executor->communication_ = std::make_unique<CollectiveOps>(program, rank, *transport);
+    }
+    const Result<void> checked =
+        executor->rank_.check_ops([&](const Op& op) { return executor->why_not(op); });
+    if (!checked) {
+        return unexpected<Error>(checked.error());
+    }
+    return executor;
+}
+
+CpuExecutor::CpuExecutor(const Program& program, RankId rank) : Executor(program, rank) {
+    const auto bytes = static_cast<std::size_t>(plan().bytes());
+    arena_.reset(new (std::align_val_t{kTensorAlignment}) std::byte[bytes]);
+    std::memset(arena_.get(), 0, bytes);
+    rank_.set_arena(arena_.get());
+    run_on_device_ = run_on_cpu;
+    zeroed_ = rank_.zero_before_step();
+}
+
+void CpuExecutor::FreeArena::operator()(std::byte* arena) const {
+    operator delete[](arena, std::align_val_t{kTensorAlignment});
+}
+
+void CpuExecutor::run_kernel(const Launch& launch, const Op& op) {
+    const BoundOp bound = rank_.bind_kernel(launch.slot, op);
+    if (times_ == nullptr && recorder_ == nullptr) {
+        run_on_device_(bound);
+        return;
+    }
+    const StepRecorder::Clocks begin = StepRecorder::now();
+    run_on_device_(bound);
+    const StepRecorder::Clocks end = StepRecorder::now();
+    if (times_ != nullptr) {
+        times_->add(op.payload, static_cast<double>(end.steady_ns - begin.steady_ns) * 1e-9);
+    }
+    if (recorder_ != nullptr) {
+        recorder_->add(launch.slot, launch.op, begin, end);
+    }
+}
+
+Result<void> CpuExecutor::run_launch(const Launch& launch) {
+    const Op& op = rank_.op(launch.slot, launch.op);
+    for (const TensorId sum : launch.begin_at_zero) {
+        clear(rank_.operand(launch.slot, sum));
+    }
+    if (op.kind == OpKind::kernel) {
+        run_kernel(launch, op);
+        return {};
+    }
+    const BoundTransfer bound = rank_.bind_transfer(launch.slot, op);
+    const auto begin = recorder_ == nullptr ? StepRecorder::Clocks{} : StepRecorder::now();
+    Result<void> done = communication_->run(op, bound);
+    if (recorder_ != nullptr) {
+        recorder_->add(launch.slot, launch.op, begin, StepRecorder::now());
+    }
+    if (!done) {
+        done.error().what = rank_.describe(launch.slot, op) + ": " + done.error().what;
+    }
+    return done;
+}
+
+Result<void> CpuExecutor::run_launches(Walk walk, const LaunchPlan& plan) {
+    if (walk != Walk::gather_parameters) {
+        for (const TensorView& view : zeroed_) {
+            clear(view);
+        }
+    }
+    for (const Launch& launch : plan.launches) {
+        if (const Result<void> done = run_launch(launch); !done) {
+            return done;
+        }
+    }
+    const bool sends = communication_ != nullptr && walk != Walk::gather_parameters;
+    return sends ? communication_->end_step() : Result<void>{};
+}
+
+}  // namespace orrery

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cpu/cpu_kernels.h"
+
+#include <algorithm>
+
+#include "engine/check.h"
+#include "engine/device_scalars.h"
+#include "kernels/activation/activation_cpu.h"
+#include "kernels/cross_entropy/cross_entropy_cpu.h"
+#include "kernels/embedding/embedding_cpu.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_cpu.h"
+#include "kernels/layernorm/layernorm_cpu.h"
+#include "kernels/residual/residual_cpu.h"
+#include "kernels/rmsnorm/rmsnorm_cpu.h"
+#include "kernels/rope/rope_cpu.h"
+#include "runtime/cpu/cpu_attention.h"
+#include "runtime/cpu/cpu_dropout.h"
+#include "runtime/cpu/cpu_step_end.h"
+#include "runtime/kernel_shapes.h"
+
+namespace orrery {
+namespace {
+
+void run_gemm(const BoundOp& op) {
+    const auto is_part = [](const BoundOperand& operand) { return operand.part >= 0; };
+    if (std::ranges::any_of(op.reads, is_part) || std::ranges::any_of(op.writes, is_part)) {
+        return run_head_product(op);
+    }
+    const auto [m, n, k] = std::array{op.call.dims[0], op.call.dims[1], op.call.dims[2]};
+    const BoundOperand& a = op.reads[0];
+    const BoundOperand& b = op.reads[1];
+    const BoundOperand& c = op.output();
+    const cpu::GemmEpilogueArguments epilogue{
+        .accumulate = op.writes.empty(),
+        .bias = op.reads.size() > 2 ? op.reads[2].view : TensorView{}};
+    if (!c.transposed) {
+        const cpu::GemmShape rows{.m = m / c.blocks,
+                                  .n = n,
+                                  .k = k,
+                                  .transpose_a = a.transposed,
+                                  .transpose_b = b.transposed};
+        for (std::int64_t i = 0; i < c.blocks; ++i) {
+            cpu::gemm(rows, a.block(i), b.view, c.block(i), epilogue);
+        }
+        return;
+    }
+    // C^T = B^T A^T
+    ORRERY_CHECK(epilogue.bias.empty());
+    cpu::gemm({.m = n, .n = m, .k = k, .transpose_a = !b.transposed, .transpose_b = !a.transposed},
+              b.view,
+              a.view,
+              c.view,
+              epilogue);
+}
+
+void norm_forward(const BoundOp& op, const cpu::NormForward& operands) {
+    if (op.call.kind == KernelKind::layernorm_forward) {
+        cpu::layernorm_forward(norm_shape(op.call), operands);
+    } else {
+        cpu::rmsnorm_forward(norm_shape(op.call), operands);
+    }
+}
+
+// sum = residual + branch + biases
+void add_with_biases(const BoundOp& op, std::size_t first_bias, TensorView sum) {
+    const std::int64_t tokens = op.call.dims[0];
+    const std::int64_t hidden = op.call.dims[1];
+    cpu::residual_add(op.reads[0].view, op.reads[1].view, sum);
+    for (std::size_t i = first_bias; i < op.reads.size(); ++i) {
+        for (std::int64_t t = 0; t < tokens; ++t) {
+            const TensorView row = slice(sum, t * hidden, hidden);
+            cpu::residual_add(row, op.reads[i].view, row);
+        }
+    }
+}
+
+void run_norm_forward(const BoundOp& op) {
+    if (op.call.variant == 0) {
+        norm_forward(op,
+                     {.x = op.reads[0].view, .weight = op.reads[1].view, .y = op.writes[0].view});
+        return;
+    }
+    const TensorView sum = op.writes[1].view;
+    if (op.reads.size() > 3) {
+        add_with_biases(op, 3, sum);
+        norm_forward(op, {.x = sum, .weight = op.reads[2].view, .y = op.writes[0].view});
+        return;
+    }
+    norm_forward(op,
+                 {.x = op.reads[1].view,
+                  .residual = op.reads[0].view,
+                  .weight = op.reads[2].view,
+                  .sum = sum,
+                  .y = op.writes[0].view});
+}
+
+void run_norm_backward(const BoundOp& op) {
+    const bool fused = op.call.variant == 1;
+    const cpu::NormBackward operands{.dy = op.reads[0].view,
+                                     .x = op.reads[1].view,
+                                     .weight = op.reads.back().view,
+                                     .dresidual = fused ? op.reads[2].view : TensorView{},
+                                     .dx = op.writes[0].view,
+                                     .dweight = op.accumulates[0].view};
+    if (op.call.kind == KernelKind::layernorm_backward) {
+        cpu::layernorm_backward(norm_shape(op.call), operands);
+    } else {
+        cpu::rmsnorm_backward(norm_shape(op.call), operands);
+    }
+}
+
+void run_rope(const BoundOp& op) {
+    const BoundOperand& qkv = op.accumulates[0];
+    const cpu::RopeShape shape = rope_shape(op, qkv);
+    if (qkv.transposed) {
+        cpu::rope_backward(shape, qkv.view);
+    } else {
+        cpu::rope_forward(shape, qkv.view);
+    }
+}
+
+void run_activation(const BoundOp& op) {
+    const cpu::ActivationShape shape = activation_shape(op.call);
+    const cpu::Ungated ungated = ungated_function(op.call);
+    const cpu::Gated gated = gated_function(op.call);
+    const TensorView first = op.reads[0].view;
+    const TensorView result = op.writes[0].view;
+    switch (op.call.kind) {
+        case KernelKind::gelu_forward:
+            return cpu::gelu_forward(shape, ungated, first, {}, result);
+        case KernelKind::gelu_backward:
+            return cpu::gelu_backward(shape, ungated, first, op.reads[1].view, {}, result);
+        case KernelKind::swiglu_forward:
+            return cpu::swiglu_forward(shape, gated, first, {}, result);
+        default:
+            return cpu::swiglu_backward(shape, gated, first, op.reads[1].view, {}, result);
+    }
+}
+
+void run_residual_add(const BoundOp& op) {
+    if (op.call.variant == 1) {
+        return run_bias_dropout_add(op);
+    }
+    if (op.writes.empty() && op.reads[0].tensor->parameter.empty()) {
+        return run_gradient_sum(op);
+    }
+    if (op.writes.empty()) {
+        const BoundOperand& x = op.accumulates[0];
+        cpu::position_forward(position_shape(op, x), op.reads[0].view, x.view);
+        return;
+    }
+    add_with_biases(op, 2, op.writes[0].view);
+}
+
+void run_bias_gradient(const BoundOp& op) {
+    const std::int64_t columns = op.call.dims[1];
+    const BoundOperand& dy = op.reads[0];
+    const TensorView gradient = op.accumulates[0].view;
+    if (gradient.size == columns) {
+        cpu::bias_gradient(op.call.dims[0], columns, dy.view, gradient);
+    } else {
+        cpu::position_backward(position_shape(op, dy), dy.view, gradient);
+    }
+}
+
+void run_embedding_forward(const BoundOp& op) {
+    cpu::embedding_forward(
+        embedding_shape(op, op.reads[1]), op.reads[0].view, op.reads[1].view, op.writes[0].view);
+}
+
+void run_embedding_backward(const BoundOp& op) {
+    cpu::embedding_backward(embedding_shape(op, op.accumulates[0]),
+                            op.reads[0].view,
+                            op.reads[1].view,
+                            op.accumulates[0].view);
+}
+
+void run_cross_entropy_forward(const BoundOp& op) {
+    const cpu::CrossEntropyShape shape = cross_entropy_shape(op, op.reads[0]);
+    if (op.reads.size() == 2 && op.writes.empty()) {
+        cpu::cross_entropy_rescale(
+            op.reads[0].view,
+            {.maximum = op.reads[1].view, .sum_exp = op.accumulates[0].view, .target_logit = {}});
+        return;
+    }
+    if (!op.writes.empty()) {
+        cpu::cross_entropy_local(
+            shape, op.reads[0].view, op.reads[1].view, loss_statistics(op.writes, 0));
+        return;
+    }
+    // The mean: fp32 losses of the tokens, then their weighted sum.
+    std::vector<float> losses(static_cast<std::size_t>(shape.tokens));
+    const cpu::LossSum sum = cpu::cross_entropy_finish(
+        op.reads[0].view, loss_statistics(op.reads, 1), view_of(std::span<float>{losses}));
+    const float scale = device_scalar(op.reads.back().view, DeviceScalar::loss_scale);
+    const TensorView loss = op.accumulates[0].view;
+    store(loss, 0, load(loss, 0) + static_cast<float>(sum.sum * static_cast<double>(scale)));
+}
+
+void run_cross_entropy_backward(const BoundOp& op) {
+    cpu::cross_entropy_backward(cross_entropy_shape(op, op.accumulates[0]),
+                                op.reads[0].view,
+                                loss_statistics(op.reads, 1),
+                                device_scalar(op.reads.back().view, DeviceScalar::loss_scale),
+                                op.accumulates[0].view);
+}
+
+using Runner = void (*)(const BoundOp&);
+
+Runner runner_of(KernelKind kind) {
+    switch (kind) {
+        case KernelKind::gemm:
+            return run_gemm;
+        case KernelKind::attention_forward:
+            return run_attention_forward;
+        case KernelKind::attention_backward:
+            return run_attention_backward;
+        case KernelKind::softmax_forward:
+            return run_softmax_forward;
+        case KernelKind::softmax_backward:
+            return run_softmax_backward;
+        case KernelKind::transpose:
+            return run_key_value_block;
+        case KernelKind::dropout:
+            return run_dropout;
+        case KernelKind::layernorm_forward:
+        case KernelKind::rmsnorm_forward:
+            return run_norm_forward;
+        case KernelKind::layernorm_backward:
+        case KernelKind::rmsnorm_backward:
+            return run_norm_backward;
+        case KernelKind::rope:
+            return run_rope;
+        case KernelKind::gelu_forward:
+        case KernelKind::gelu_backward:
+        case KernelKind::swiglu_forward:
+        case KernelKind::swiglu_backward:
+            return run_activation;
+        case KernelKind::residual_add:
+            return run_residual_add;
+        case KernelKind::bias_gradient:
+            return run_bias_gradient;
+        case KernelKind::embedding_forward:
+            return run_embedding_forward;
+        case KernelKind::embedding_backward:
+            return run_embedding_backward;
+        case KernelKind::cross_entropy_forward:
+            return run_cross_entropy_forward;
+        case KernelKind::cross_entropy_backward:
+            return run_cross_entropy_backward;
+        case KernelKind::gradient_accumulate:
+            return run_gradient_accumulate;
+        case KernelKind::gradient_norm:
+            return run_gradient_norm;
+        case KernelKind::gradient_scale:
+            return run_gradient_scale;
+        case KernelKind::adamw:
+            return run_adamw;
+        case KernelKind::lamb_update:
+            return run_lamb_update;
+        case KernelKind::lamb:
+            return run_lamb;
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace
+
+std::string why_not_on_cpu(const KernelCall& call) {
+    if (call.dtype != Dtype::fp32 && call.dtype != Dtype::bf16) {
+        return "the CPU has no kernels for " + std::string{name(call.dtype)};
+    }
+    if (runner_of(call.kind) == nullptr) {
+        return std::string{name(call.kind)} + " is not connected to the CPU kernels yet";
+    }
+    return {};
+}
+
+void run_on_cpu(const BoundOp& op) {
+    const Runner run = runner_of(op.call.kind);
+    ORRERY_CHECK(run != nullptr);
+    run(op);
+}
+
+}  // namespace orrery

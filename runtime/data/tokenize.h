@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text to tokens. The byte tokenizer's tokens are the bytes of the text: a vocabulary of 256 that
+// needs no training and loses nothing.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/result.h"
+#include "runtime/data/token_file.h"
+
+namespace orrery {
+
+inline constexpr std::int64_t kByteVocabulary = 256;
+
+Tokens tokenize_bytes(std::string_view text);
+// The files, one after another. Error::where is the path.
+Result<std::string> read_texts(const std::vector<std::filesystem::path>& files);
+// Token files as they are, other files as text by bytes, one after another. A single token file is
+// mapped, not copied. Error::where is the path.
+Result<Tokens> load_tokens(const std::vector<std::filesystem::path>& files);
+
+}  // namespace orrery

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/measure/machine_probe.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "kernels/gemm/gemm_cpu.h"
+#include "runtime/communication/gloo_transport.h"
+
+namespace orrery {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+template <class Work>
+double seconds_of(const Work& work) {
+    const auto begin = Clock::now();
+    work();
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+template <class Work>
+double best_of(int tries, const Work& work) {
+    double best = seconds_of(work);
+    for (int i = 1; i < tries; ++i) {
+        best = std::min(best, seconds_of(work));
+    }
+    return best;
+}
+
+FlopRate gemm_rate() {
+    constexpr std::int64_t kSize = 512;
+    std::vector<float> a(kSize * kSize, 1.5f);
+    std::vector<float> b(kSize * kSize, 0.5f);
+    std::vector<float> c(kSize * kSize);
+    const double seconds = best_of(10, [&] {
+        cpu::gemm({.m = kSize, .n = kSize, .k = kSize},
+                  view_of(std::span{a}),
+                  view_of(std::span{b}),
+                  view_of(std::span{c}),
+                  {});
+    });
+    return FlopRate::per_second(2.0 * kSize * kSize * kSize / seconds);
+}
+
+Bandwidth copy_rate() {
+    constexpr std::size_t kBytes = std::size_t{64} << 20;
+    std::vector<std::byte> from(kBytes, std::byte{1});
+    std::vector<std::byte> to(kBytes, std::byte{2});
+    const double seconds = best_of(6, [&] { std::memcpy(to.data(), from.data(), kBytes); });
+    return Bandwidth::bytes_per_second(static_cast<std::int64_t>(2.0 * kBytes / seconds));
+}
+
+// Both sides send and receive so many bytes.
+Result<void> exchange(Transport& transport,
+                      std::vector<std::byte>& out,
+                      std::vector<std::byte>& in) {
+    const std::uint32_t peer = 1 - transport.rank();
+    const std::array<Message, 2> messages{
+        Message{.is_send = true, .peer = peer, .tag = 1, .bytes = out},
+        Message{.is_send = false, .peer = peer, .tag = 1, .bytes = in}};
+    return transport.exchange(messages);
+}
+
+// The shortest of several exchanges of so many bytes; the other side does the same.
+Result<double> exchange_seconds(Transport& transport, std::size_t bytes, int tries) {
+    std::vector<std::byte> out(bytes);
+    std::vector<std::byte> in(bytes);
+    Result<void> done;
+    const double best = best_of(tries, [&] { done = done ? exchange(transport, out, in) : done; });
+    if (!done) {
+        return unexpected<Error>(done.error());
+    }
+    return best;
+}
+
+Result<void> talk(const std::string& folder, std::uint32_t rank, MachineRates& rates) {
+    auto transport = connect_gloo({.rank = rank,
+                                   .num_ranks = 2,
+                                   .store_folder = folder,
+                                   .timeout = std::chrono::seconds{10}});
+    if (!transport) {
+        return unexpected<Error>(transport.error());
+    }
+    constexpr std::size_t kLarge = std::size_t{8} << 20;
+    const Result<double> small = exchange_seconds(**transport, 4, 200);
+    const Result<double> large = small ? exchange_seconds(**transport, kLarge, 8) : small;
+    if (!large) {
+        return unexpected<Error>(large.error());
+    }
+    if (rank == 0) {
+        rates.message_latency = Time::seconds(*small);
+        rates.message_bandwidth =
+            Bandwidth::bytes_per_second(static_cast<std::int64_t>(kLarge / *large));
+    }
+    return {};
+}
+
+}  // namespace
+
+// Two threads, each with a transport of its own, talk as two processes do: through sockets.
+Result<MachineRates> probe_machine() {
+    MachineRates rates{.gemm_fp32 = gemm_rate(), .memory = copy_rate()};
+    std::error_code error;
+    std::string folder =
+        (std::filesystem::temp_directory_path(error) / "orrery-probe-XXXXXX").string();
+    if (error || mkdtemp(folder.data()) == nullptr) {
+        return fail("", "there is no folder for temporary files", "set TMPDIR");
+    }
+    Result<void> other;
+    std::thread thread{[&] { other = talk(folder, 1, rates); }};
+    const Result<void> done = talk(folder, 0, rates);
+    thread.join();
+    std::filesystem::remove_all(folder, error);
+    if (!done || !other) {
+        return unexpected<Error>(!done ? done.error() : other.error());
+    }
+    return rates;
+}
+
+}  // namespace orrery

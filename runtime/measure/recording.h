@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a recorded run, in one folder. Of each rank r two tables (CSV), times in nanoseconds
+// of rank 0's clock:
+//   rank-000r.ops.csv    step, slot, op, begin_ns, end_ns, cpu_ns
+//   rank-000r.steps.csv  step, begin_ns, end_ns, loss_ns, cpu_ns, preemptions, arena_bytes,
+//                        resident_bytes
+// and of the run one YAML map, run.yaml (scenarios/measure/recorded_run.h), written last.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "engine/result.h"
+#include "runtime/measure/step_recorder.h"
+
+namespace orrery {
+
+struct RankRecording {
+    std::vector<RecordedStep> steps;
+    std::int64_t arena_bytes = 0;     // of the memory plan
+    std::int64_t resident_bytes = 0;  // most memory that the process had
+    bool operator==(const RankRecording&) const = default;
+};
+
+// Moves the recorder's times by `offset_ns`, that of rank 0's clock against this one's.
+RankRecording recording_of(const StepRecorder& recorder,
+                           std::int64_t arena_bytes,
+                           std::int64_t offset_ns);
+
+Result<void> write_recording(const std::filesystem::path& folder,
+                             std::uint32_t rank,
+                             const RankRecording& recording);
+ResultOrErrors<RankRecording> read_recording(const std::filesystem::path& folder,
+                                             std::uint32_t rank);
+
+}  // namespace orrery

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/state/global_indices.h"
+
+#include "engine/check.h"
+#include "runtime/state/redistribute.h"
+
+namespace orrery {
+
+GlobalIndices::GlobalIndices(const Program& program, RankId rank, const Tensor& parameter)
+    : row_length_(parameter.global_shape[1]) {
+    ORRERY_CHECK(parameter.global_shape.size() == 2);
+    const auto range = [&](std::int64_t extent, int dim) {
+        return local_range(extent, dim, parameter.layout, program.mesh, rank);
+    };
+    first_row_ = range(parameter.global_shape[0], kInput).first;
+    std::vector<std::int64_t> parts = parameter.column_parts;
+    if (parts.empty()) {
+        parts = {row_length_};
+    }
+    std::int64_t first = 0;
+    for (const std::int64_t part : parts) {
+        const DimensionRange own = range(part, kOutput);
+        for (std::int64_t c = 0; c < own.count; ++c) {
+            columns_.push_back(first + own.first + c);
+        }
+        first += part;
+    }
+    ORRERY_CHECK(first == row_length_);
+}
+
+}  // namespace orrery

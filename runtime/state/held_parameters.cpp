@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/state/held_parameters.h"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/check.h"
+
+namespace orrery {
+namespace {
+
+void add_parameters_of(const Op& op, Executor& executor, std::vector<HeldParameter>& all) {
+    const Program& program = executor.program();
+    const KernelCall& call = program.kernels[op.payload];
+    std::vector<TensorId> weights;
+    TensorView state;
+    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+        const Operand& operand = program.operands[op.first_operand + i];
+        if (operand.access == Access::write) {
+            weights.push_back(operand.tensor);
+        } else if (operand.access == Access::accumulate) {
+            state = executor.view(operand.tensor);
+        }
+    }
+    std::int64_t first = 0;
+    for (const TensorId id : weights) {
+        const Tensor& tensor = program.tensors[index(id)];
+        // A shard that persists (ZeRO 3) may end with padding, which nobody needs.
+        const ElementRange stored = executor.shards().stored(id);
+        const ElementRange own = executor.shards().own(id);
+        const std::int64_t updated =
+            std::clamp<std::int64_t>(stored.count - own.first, 0, own.count);
+        HeldParameter held{
+            .name = tensor.parameter,
+            .block = block_of_parameter(program, tensor, executor.rank()),
+            .held = stored,
+            .weight = slice(executor.view(id), 0, stored.count),
+            .own = {stored.first + own.first, updated},
+            .first_moment = {},
+            .second_moment = {},
+            .master = {},
+        };
+        ORRERY_CHECK(stored.first + stored.count <= held.block.local_elements());
+        const auto part = [&](std::int64_t section) {
+            return slice(state, section * call.dims[0] + first, held.own.count);
+        };
+        held.first_moment = part(0);
+        held.second_moment = part(1);
+        held.master = call.dtype == Dtype::fp32 ? TensorView{} : part(2);
+        first += own.count;
+        all.push_back(std::move(held));
+    }
+    ORRERY_CHECK(first <= call.dims[0]);  // the last parts of what divides unevenly are padding
+}
+
+}  // namespace
+
+std::vector<HeldParameter> held_parameters(Executor& executor) {
+    const Program& program = executor.program();
+    std::vector<HeldParameter> all;
+    std::set<SegmentId> seen;
+    for (const Slot& slot : executor.role().slots) {
+        if (slot.pass != Pass::optimizer || !seen.insert(slot.segment).second) {
+            continue;
+        }
+        for (const Op& op : program.segment_of(slot).ops) {
+            const bool updates = op.kind == OpKind::kernel &&
+                                 (program.kernels[op.payload].kind == KernelKind::adamw ||
+                                  program.kernels[op.payload].kind == KernelKind::lamb);
+            if (updates) {
+                add_parameters_of(op, executor, all);
+            }
+        }
+    }
+    return all;
+}
+
+void set_weights(const HeldParameter& parameter, std::span<const float> whole) {
+    const ParameterBlock& block = parameter.block;
+    ORRERY_CHECK(static_cast<std::int64_t>(whole.size()) == block.rows * block.columns);
+    const auto part = [&](std::int64_t global, std::int64_t count) {
+        return whole.subspan(static_cast<std::size_t>(global), static_cast<std::size_t>(count));
+    };
+    const auto set = [&](TensorView view, ElementRange range) {
+        block.for_each_run(range, [&](std::int64_t local, std::int64_t global, std::int64_t count) {
+            store_row(view, local - range.first, part(global, count));
+        });
+    };
+    set(parameter.weight, parameter.held);
+    if (!parameter.master.empty()) {
+        set(parameter.master, parameter.own);
+    }
+}
+
+}  // namespace orrery

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/state/training_state.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "runtime/state/checkpoint_files.h"
+#include "runtime/state/held_parameters.h"
+#include "runtime/state/weight_names.h"
+
+namespace orrery {
+namespace {
+
+// Whether something went well on every rank.
+Result<void> agree(Executor& executor, Result<void> own) {
+    Communicator* ranks = executor.world();
+    if (ranks == nullptr) {
+        return own;
+    }
+    float failed = own ? 0.0f : 1.0f;
+    const Result<void> told = ranks->all_reduce_max(view_of({&failed, 1}));
+    if (!own || !told) {
+        return own ? told : own;
+    }
+    return failed == 0 ? own : fail("", kAnotherRankFailed);
+}
+
+// A file that appears whole or not at all.
+template <class Write>
+Result<void> replace_file(FileSystem& files, const std::filesystem::path& path, Write write) {
+    std::filesystem::path temporary = path;
+    temporary += ".tmp";
+    Result<void> done = write(temporary);
+    done = done ? files.rename(temporary, path) : done;
+    if (!done) {
+        const Result<void> ignored = files.remove(temporary);  // the first error is the one to tell
+    }
+    return done;
+}
+
+}  // namespace
+
+Result<void> save_training(Executor& executor,
+                           const RunState& run,
+                           const std::filesystem::path& folder,
+                           FileSystem& files) {
+    const RankOfRun rank{
+        .rank = static_cast<std::int64_t>(index(executor.rank())),
+        .num_ranks = executor.program().num_ranks(),
+        .agree = [&](Result<void> own) { return agree(executor, std::move(own)); }};
+    // What others have updated may be due only at the start of the next step.
+    if (const Result<void> gathered = executor.gather_parameters(); !gathered) {
+        return gathered;
+    }
+    return save_checkpoint(files, folder, run, rank, held_parameters(executor));
+}
+
+Result<RunState> resume_training(Executor& executor,
+                                 const RunState& run,
+                                 const std::filesystem::path& folder) {
+    Result<RunState> loaded = fail("", "");
+    const Result<std::filesystem::path> checkpoint = find_checkpoint(folder);
+    if (checkpoint) {
+        loaded = load_checkpoint(*checkpoint,
+                                 run,
+                                 static_cast<std::int64_t>(index(executor.rank())),
+                                 held_parameters(executor));
+    } else {
+        loaded = unexpected<Error>(checkpoint.error());
+    }
+    const Result<void> own = loaded ? Result<void>{} : unexpected<Error>(loaded.error());
+    if (const Result<void> all = agree(executor, own); !all) {
+        return unexpected<Error>(all.error());
+    }
+    return loaded;
+}
+
+ResultOrErrors<std::size_t> import_weights(Executor& executor,
+                                           const Transformer& model,
+                                           const std::filesystem::path& file) {
+    const auto imported = ImportedWeights::open(file, model);
+    if (!imported) {
+        return unexpected<Errors>(imported.error());
+    }
+    const std::vector<HeldParameter> parameters = held_parameters(executor);
+    for (const HeldParameter& p : parameters) {
+        const auto whole = imported->parameter(p.name);
+        if (!whole) {
+            return unexpected<Errors>(Errors{whole.error()});
+        }
+        set_weights(p, *whole);
+    }
+    return parameters.size();
+}
+
+Result<ExportedWeights> export_weights(const std::filesystem::path& checkpoint,
+                                       const std::filesystem::path& file,
+                                       std::string_view type,
+                                       FileSystem& files) {
+    const auto folder = find_checkpoint(checkpoint);
+    if (!folder) {
+        return unexpected<Error>(folder.error());
+    }
+    Result<CheckpointFiles> stored = CheckpointFiles::open(*folder);
+    if (!stored) {
+        return unexpected<Error>(std::move(stored.error()));
+    }
+    const Transformer& model = stored->run().model;
+    const auto weights = hugging_face_weights(model);
+    if (!weights) {
+        return fail(folder->string(), weights.error().what, weights.error().hint);
+    }
+    std::vector<std::vector<std::byte>> bytes;
+    std::vector<float> parameter;
+    for (std::size_t i = 0; i < weights->size(); ++i) {
+        const NamedWeight& weight = (*weights)[i];
+        if (i == 0 || weight.parameter != (*weights)[i - 1].parameter) {
+            auto read = stored->read_weights(weight.parameter, weight.rows, weight.columns);
+            if (!read) {
+                return unexpected<Error>(std::move(read.error()));
+            }
+            parameter = std::move(*read);
+        }
+        bytes.push_back(stored_floats(take(weight, parameter), type));
+    }
+    std::vector<TensorToStore> tensors;
+    for (std::size_t i = 0; i < weights->size(); ++i) {
+        const NamedWeight& weight = (*weights)[i];
+        tensors.push_back({weight.name, std::string{type}, weight.shape, bytes[i]});
+    }
+    const std::string config = hugging_face_config(model, type);
+    Result<void> done = replace_file(files, file, [&](const std::filesystem::path& path) {
+        return write_safetensors(files, path, tensors, {{"format", "pt"}});
+    });
+    if (done) {
+        const std::filesystem::path beside = file.parent_path() / "config.json";
+        done = replace_file(files, beside, [&](const std::filesystem::path& path) {
+            return files.write_file(path, {std::as_bytes(std::span{config})});
+        });
+    }
+    if (!done) {
+        return unexpected<Error>(std::move(done.error()));
+    }
+    return ExportedWeights{stored->run().step, tensors.size(), num_parameters(model)};
+}
+
+}  // namespace orrery

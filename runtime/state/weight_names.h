@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights as Hugging Face transformers name and lay them out (GPT2LMHeadModel, LlamaForCausalLM),
+// and as Orrery does (models/parameters.cpp: matrices are (input, output), a norm's weight is gamma
+// then beta, queries, keys and values are side by side, so are gate and up).
+//   GPT-2  Conv1D weights are (input, output) as ours; c_attn is queries, keys, values.
+//   Llama  Linear weights are (output, input); rotary pairs are i and i + head_dim / 2, as ours.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "models/transformer.h"
+#include "runtime/state/safetensors.h"
+
+namespace orrery {
+
+// Some columns of one of our parameters under their other name.
+struct NamedWeight {
+    std::string name;                 // theirs
+    std::vector<std::int64_t> shape;  // theirs
+    std::string parameter;            // ours, rows x columns
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    std::int64_t first_column = 0;
+    std::int64_t num_columns = 0;
+    bool transposed = false;  // theirs is (columns, rows)
+};
+
+// In the order of the model; every element of every parameter once. Fails for a model that is
+// neither a GPT-2 nor a Llama; Error::where is empty.
+Result<std::vector<NamedWeight>> hugging_face_weights(const Transformer& model);
+
+// Theirs from our whole parameter.
+std::vector<float> take(const NamedWeight& weight, std::span<const float> parameter);
+// Writes theirs to its place in our whole parameter.
+void put(const NamedWeight& weight, std::span<const float> theirs, std::span<float> parameter);
+
+// The config.json of a model that hugging_face_weights() knows; `type` is that of the weights.
+std::string hugging_face_config(const Transformer& model, std::string_view type);
+
+// The weights of a safetensors file with Hugging Face's names.
+class ImportedWeights {
+public:
+    // Every tensor that is missing, unexpected or of another shape or type. Error::where is the
+    // path. Buffers that are no weights (masks, rotary frequencies, a tied lm_head) are passed
+    // over, and names may lack the prefix "transformer.".
+    static ResultOrErrors<ImportedWeights> open(const std::filesystem::path& path,
+                                                const Transformer& model);
+
+    // One of our parameters, whole; empty if the model has none of that name.
+    Result<std::vector<float>> parameter(std::string_view name) const;
+
+private:
+    struct Source {
+        NamedWeight weight;
+        std::string name;  // in the file
+    };
+    ImportedWeights(Safetensors file, std::vector<Source> sources)
+        : file_(std::move(file)), sources_(std::move(sources)) {}
+
+    Safetensors file_;
+    std::vector<Source> sources_;
+};
+
+}  // namespace orrery

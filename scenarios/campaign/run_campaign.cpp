@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/campaign/run_campaign.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "engine/recovery/closed_forms.h"
+#include "models/flops.h"
+#include "models/transformer.h"
+#include "scenarios/campaign/start_up.h"
+
+namespace orrery {
+namespace {
+
+template <class T>
+const T* find_policy(const RecoveryPlan& plan) {
+    for (const PolicySpec& policy : plan.policies) {
+        if (const T* found = std::get_if<T>(&policy)) {
+            return found;
+        }
+    }
+    return nullptr;
+}
+
+WallTime seconds_of(double bytes, Bandwidth bandwidth) {
+    return WallTime::seconds(bytes * 8 / static_cast<double>(bandwidth.bits_per_second()));
+}
+
+// What moving the state takes (DESIGN: one copy per data-parallel group is written and read).
+struct StateTimes {
+    WallTime to_host;        // device to host memory, and all agree that it is the same step
+    WallTime write;          // host to store
+    WallTime read;           // store to the groups, and the broadcast
+    WallTime from_peer;      // another host's memory to the device
+    double store_share = 0;  // of the nodes' network that writing takes
+};
+
+StateTimes state_times(const Scenario& scenario) {
+    const StoragePlan& storage = scenario.campaign.storage;
+    const NodeSpec& node = scenario.cluster.node;
+    const auto parameters = static_cast<double>(num_parameters(scenario.model));
+    const double gpus = std::max(1U, scenario.cluster.num_gpus());
+    const double nodes = std::max(1U, scenario.cluster.num_nodes);
+    const double bytes = parameters * storage.bytes_per_parameter;
+    const auto parts = static_cast<double>(scenario.plan.model_parallel_size());
+    const bool sharded = job_shape(scenario).state_sharded;
+    // Unsharded, the replicas share the writing among them but each needs all of its part.
+    const double own = bytes / (sharded ? gpus : parts);
+    const double weights = 2 * parameters / parts;
+    // What a GPU has, which goes to its host as it is (MegaScale, section 4.4).
+    const bool all_sharded =
+        scenario.plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
+    const double resident =
+        sharded && !all_sharded ? weights + (bytes - 2 * parameters) / gpus : own;
+    const Bandwidth to_host = Bandwidth::bits_per_second(static_cast<std::int64_t>(
+        static_cast<double>(node.pcie_bandwidth.bits_per_second()) * node.pcie_efficiency));
+    const Bandwidth nics = Bandwidth::bits_per_second(
+        scenario.cluster.num_nodes > 1 ? scenario.cluster.fabric.nic_bandwidth.bits_per_second() *
+                                             std::max(1U, scenario.cluster.fabric.nics_per_node)
+                                       : std::numeric_limits<std::int64_t>::max() / 64);
+    const double all_nics = nodes * static_cast<double>(nics.bits_per_second());
+    const auto limited = [&](Bandwidth store) {
+        return Bandwidth::bits_per_second(static_cast<std::int64_t>(
+            std::min(static_cast<double>(store.bits_per_second()), all_nics)));
+    };
+    const Bandwidth per_gpu = Bandwidth::bits_per_second(
+        std::max<std::int64_t>(1, nics.bits_per_second() / std::max(1U, node.gpus_per_node)));
+    StateTimes times;
+    times.to_host =
+        seconds_of(resident, to_host) + checkpoint_agreement(scenario.cluster.num_gpus());
+    times.write = seconds_of(bytes, limited(storage.write));
+    times.read = seconds_of(bytes, limited(storage.read));
+    if (scenario.plan.data_parallel_size > 1) {
+        times.read += seconds_of(sharded ? weights : own, per_gpu);
+    }
+    times.from_peer = seconds_of(own, per_gpu) + seconds_of(own, to_host);
+    times.store_share = static_cast<double>(limited(storage.write).bits_per_second()) / all_nics;
+    return times;
+}
+
+CheckpointTiming checkpoint_timing(const Scenario& scenario,
+                                   const RecoveryPlan& plan,
+                                   const DegradedSteps& steps,
+                                   const StateTimes& times) {
+    const bool async = plan.checkpoint.mode == CheckpointMode::async;
+    const WallTime write = plan.checkpoint.write.value_or(times.write);
+    CheckpointTiming timing;
+    timing.stall = plan.checkpoint.stall.value_or(async ? times.to_host : times.to_host + write);
+    timing.copy = async ? write : WallTime{};
+    if (scenario.campaign.storage.shared && async) {
+        // Of the network that is not hidden, the rest x of the bandwidth takes 1/x as long.
+        const double left = std::max(0.05, 1 - times.store_share);
+        const double slower = 1 + steps.exposed * (1 / left - 1);
+        timing.copy_rate = static_cast<std::int64_t>(static_cast<double>(kFullRate) / slower + 0.5);
+    }
+    if (const PeerCheckpoint* peers = find_policy<PeerCheckpoint>(plan)) {
+        // Copies travel while the network is idle (GEMINI); as many steps apart as that takes.
+        const double idle = std::max(0.05, 1 - steps.network_busy) * steps.speed.step.seconds();
+        const double traffic = times.from_peer.seconds() * (peers->placement.copies - 1);
+        const auto apart = static_cast<std::int64_t>(std::ceil(traffic / idle));
+        timing.memory_interval = steps.speed.step * std::max<std::int64_t>(1, apart);
+    }
+    return timing;
+}
+
+CheckpointInterval interval_rule(const RecoveryPlan& plan,
+                                 const DegradedSteps& steps,
+                                 const CheckpointTiming& timing,
+                                 double rate) {
+    CheckpointInterval rule{.rule = plan.checkpoint.rule,
+                            .fixed = plan.checkpoint.interval,
+                            .stall = timing.stall,
+                            .least = timing.copy,
+                            .step = steps.speed.step};
+    rule.mtbf = rate > 0 ? WallTime::seconds(1 / rate) : WallTime::days(3650);
+    if (rule.rule != IntervalRule::fixed) {
+        rule.stall = std::max(rule.stall, WallTime::microseconds(1000));
+    }
+    return rule;
+}
+
+std::uint32_t spares_of(const Scenario& scenario, const RecoveryPlan& plan) {
+    if (plan.spares) {
+        return *plan.spares;
+    }
+    if (plan.spares_quantile <= 0) {
+        return 0;
+    }
+    // Nodes that are taken out before the first is back: the quantile of a binomial, as ByteRobust
+    // sizes warm standbys (with a window of a day).
+    const RepairSpec& repair = scenario.campaign.repair;
+    const double window =
+        plan.spares_window > WallTime{} ? plan.spares_window.days() : repair.time.mean_s() / 86400;
+    double daily = 0;
+    for (const FaultProcess& process : scenario.faults.processes) {
+        const FaultKindInfo& kind = info(process.kind);
+        if (kind.on_node && kind.effect == FaultEffect::stop && !process.once &&
+            process.once_step < 0) {
+            const double nodes =
+                process.events.empty()
+                    ? std::max(1U, nodes_of(scenario.campaign.shape, {process.at.scope, 0}).count)
+                    : 1;
+            const double span = process.events.empty() ? 1 : scenario.campaign.length.days();
+            daily += (1 - kind.transient) * nodes / span *
+                     expected_faults(process, scenario.campaign.shape, WallTime::days(1));
+        }
+    }
+    const std::uint32_t nodes = scenario.campaign.shape.nodes;
+    const double p = std::min(0.999999, daily * window / nodes);
+    return p > 0 ? binomial_quantile(nodes, p, plan.spares_quantile) : 0;
+}
+
+Statistic over(const std::vector<CampaignResult>& runs,
+               const std::function<double(const CampaignResult&)>& value) {
+    std::vector<double> values;
+    for (const CampaignResult& run : runs) {
+        values.push_back(value(run));
+    }
+    return statistic(std::move(values));
+}
+
+double count_of(std::int64_t n) {
+    return static_cast<double>(n);
+}
+
+void collect_times(const std::vector<CampaignResult>& runs, PlanAnswer& answer) {
+    std::vector<double> recoveries;
+    std::vector<double> losses;
+    double interruptions = 0;
+    for (const CampaignResult& run : runs) {
+        for (const WallTime time : run.recoveries) {
+            recoveries.push_back(time.seconds());
+        }
+        for (const WallTime time : run.losses) {
+            losses.push_back(time.seconds());
+        }
+        interruptions += count_of(run.interruptions);
+        answer.down_most = std::max(answer.down_most, static_cast<double>(run.down_most));
+        for (std::size_t u = 0; u < kNumNodeUses; ++u) {
+            answer.per_interruption_s[u] += count_of(run.use_us[u]) * 1e-6;
+        }
+    }
+    for (double& part : answer.per_interruption_s) {
+        part /= std::max(1.0, interruptions);
+    }
+    if (!recoveries.empty()) {
+        answer.mttr_s = std::accumulate(recoveries.begin(), recoveries.end(), 0.0) /
+                        static_cast<double>(recoveries.size());
+        answer.recovery_p50_s = quantile(recoveries, 0.5);
+        answer.recovery_p95_s = quantile(recoveries, 0.95);
+        answer.recovery_max_s = quantile(recoveries, 1);
+    }
+    if (!losses.empty()) {
+        answer.loss_p50_s = quantile(losses, 0.5);
+        answer.loss_p95_s = quantile(losses, 0.95);
+    }
+}
+
+PlanAnswer summarise(const Scenario& scenario,
+                     const CampaignSpec& spec,
+                     std::vector<CampaignResult> runs,
+                     const CampaignAnswer& whole) {
+    PlanAnswer answer;
+    const auto n = static_cast<double>(runs.size());
+    answer.interruptions = over(runs, [](const auto& r) { return count_of(r.interruptions); });
+    answer.ettr = over(runs, [](const auto& r) { return r.ettr(); });
+    answer.goodput = over(runs, [](const auto& r) { return r.goodput(); });
+    answer.effective_mfu = over(runs, [&](const auto& r) { return whole.mfu * r.goodput(); });
+    answer.restarts = over(runs, [](const auto& r) { return count_of(r.restarts); });
+    answer.evictions = over(runs, [](const auto& r) { return count_of(r.evictions); });
+    answer.false_evictions = over(runs, [](const auto& r) { return count_of(r.false_evictions); });
+    answer.operator_calls = over(runs, [](const auto& r) { return count_of(r.operator_calls); });
+    answer.undetected = over(runs, [](const auto& r) { return count_of(r.corrupt_at_end); });
+    answer.mttf_h = over(runs, [](const auto& r) {
+        return r.wall.seconds() / 3600 / std::max(1.0, count_of(r.interruptions));
+    });
+    answer.lost_h = over(runs, [](const auto& r) {
+        double lost = 0;
+        for (const WallTime loss : r.losses) {
+            lost += loss.seconds() / 3600;
+        }
+        return lost;
+    });
+    if (whole.tokens > 0 && whole.tokens_per_day > 0) {
+        answer.finish_days = over(runs, [&](const auto& r) {
+            return whole.tokens / (whole.tokens_per_day * std::max(1e-9, r.goodput()));
+        });
+    }
+    collect_times(runs, answer);
+    const double gpus = scenario.cluster.node.gpus_per_node;
+    for (const CampaignResult& run : runs) {
+        answer.ettr_values.push_back(run.ettr());
+        for (std::size_t u = 0; u < kNumNodeUses; ++u) {
+            answer.gpu_hours[u] += count_of(run.nodes[static_cast<NodeUse>(u)]) * gpus / 3.6e9 / n;
+        }
+    }
+    for (std::size_t i = 0; i < spec.faults.size(); ++i) {
+        double mean = 0;
+        for (const CampaignResult& run : runs) {
+            mean += count_of(run.faults_of[i]) / n;
+        }
+        answer.faults.emplace_back(spec.faults[i].name, mean);
+    }
+    answer.first = std::move(runs.front());
+    answer.sliding = sliding_ettr(answer.first, WallTime::hours(1));
+    const auto days = static_cast<std::uint32_t>(std::ceil(spec.horizon.days()));
+    answer.ettr_by_day = ettr_by_part(answer.first, std::clamp(days, 1U, 96U));
+    return answer;
+}
+
+PlanAnswer run_plan(const Scenario& scenario,
+                    const RecoveryPlan& plan,
+                    const DegradedSteps& steps,
+                    std::uint32_t threads,
+                    const CampaignAnswer& whole) {
+    const CampaignSpec spec = campaign_spec(scenario, plan, steps);
+    PlanAnswer answer = summarise(
+        scenario,
+        spec,
+        run_seeds(spec, scenario.job.seed, scenario.campaign.seeds, threads, {.timeline = true}),
+        whole);
+    answer.name = plan.name;
+    answer.spares = spec.cluster.nodes - spec.job.slots;
+    answer.checkpoint = spec.checkpoint;
+    answer.costs = spec.costs;
+    answer.interval = spec.checkpoint.interval;
+    for (const auto& policy : make_ladder(spec.policies)) {
+        answer.policies.emplace_back(policy->name());
+        answer.not_covered.emplace_back(policy->name(), policy->does_not_cover());
+    }
+    return answer;
+}
+
+// Memory and time are in proportion to faults and checkpoints.
+Result<void> check_size(const CampaignSpec& spec) {
+    constexpr double kFaultsMost = 5e6;
+    constexpr double kCheckpointsMost = 5e6;
+    double faults = 0;
+    for (const FaultProcess& process : spec.faults) {
+        faults += expected_faults(process, spec.cluster, spec.horizon);
+    }
+    if (faults > kFaultsMost) {
+        return fail(
+            "faults",
+            fmt::format(
+                "about {:.3g} faults in {:.3g} days are too many", faults, spec.horizon.days()),
+            "a longer mtbf, or fewer days");
+    }
+    const WallTime cycle = spec.checkpoint.interval + spec.checkpoint.stall;
+    if (spec.horizon / cycle > kCheckpointsMost) {
+        return fail("recovery",
+                    fmt::format("'{}' makes a checkpoint every {:.3g} s: too many in {:.3g} days",
+                                spec.name,
+                                cycle.seconds(),
+                                spec.horizon.days()),
+                    "a longer interval, or fewer days");
+    }
+    return {};
+}
+
+}  // namespace
+
+double expected_rate(const Scenario& scenario) {
+    double rate = 0;
+    const WallTime span = scenario.campaign.length;
+    for (const FaultProcess& process : scenario.faults.processes) {
+        if (info(process.kind).effect == FaultEffect::stop && !process.once &&
+            process.once_step < 0) {
+            rate += expected_faults(process, scenario.campaign.shape, span) / span.seconds();
+        }
+    }
+    return rate;
+}
+
+CampaignSpec campaign_spec(const Scenario& scenario,
+                           const RecoveryPlan& plan,
+                           const DegradedSteps& steps) {
+    const CampaignPlan& campaign = scenario.campaign;
+    const StateTimes times = state_times(scenario);
+    const double rate = expected_rate(scenario);
+    CampaignSpec spec;
+    spec.name = plan.name;
+    spec.job = job_shape(scenario);
+    spec.cluster = campaign.shape;
+    spec.cluster.nodes = spec.job.slots + spares_of(scenario, plan);
+    spec.horizon = campaign.length;
+    spec.faults = scenario.faults.processes;
+    if (scenario.faults.daily_variance > 1) {
+        // A day's count is then Poisson with a gamma intensity: variance/mean = 1 + mean/shape.
+        double daily = 0;
+        for (const FaultProcess& process : spec.faults) {
+            daily += process.once || process.once_step >= 0 || !process.events.empty()
+                         ? 0
+                         : expected_faults(process, campaign.shape, WallTime::days(1));
+        }
+        spec.weather.burst_shape = daily / (scenario.faults.daily_variance - 1);
+    }
+    spec.detection = plan.detection.value_or(campaign.detection);
+    spec.repair = campaign.repair;
+    spec.forecast = campaign.forecast;
+    spec.checkpoint = checkpoint_timing(scenario, plan, steps, times);
+    const CheckpointInterval rule = interval_rule(plan, steps, spec.checkpoint, rate);
+    spec.checkpoint.interval = interval_of(rule, rule.mtbf);
+    const std::int64_t gpus = scenario.cluster.num_gpus();
+    spec.costs = {.swap = campaign.start_up.swap,
+                  .restart_full = campaign.start_up.full.value_or(cold_start(gpus)),
+                  .restart_in_place = campaign.start_up.in_place,
+                  .reconfigure = campaign.start_up.reconfigure + communicator_creation(gpus),
+                  .load_remote = plan.checkpoint.load.value_or(times.read),
+                  .load_memory = times.from_peer,
+                  .call_operator = campaign.start_up.call_operator};
+    spec.limits.attempts_max = plan.attempts_max;
+    spec.speed = steps.speed;
+    spec.flap_timeout = campaign.flap_timeout;
+    spec.flap_retries = campaign.flap_retries;
+    spec.policies = plan.policies;
+    for (PolicySpec& policy : spec.policies) {
+        if (OverEviction* over_eviction = std::get_if<OverEviction>(&policy)) {
+            over_eviction->cluster = spec.cluster;
+        }
+    }
+    spec.policies.emplace_back(rule);
+    return spec;
+}
+
+Result<CampaignAnswer> run_campaign_scenario(const Scenario& scenario,
+                                             const CampaignRunOptions& options) {
+    const auto started = std::chrono::steady_clock::now();
+    std::vector<RecoveryPlan> plans = scenario.recovery;
+    if (plans.empty()) {
+        plans = {
+            {.name = "restart from the store", .policies = {HotSpares{}}, .spares_quantile = 0.99}};
+    }
+    DegradedStepsOptions wanted{.progress = options.progress};
+    for (const FaultProcess& process : scenario.faults.processes) {
+        wanted.slow |= info(process.kind).effect == FaultEffect::slow;
+    }
+    for (const RecoveryPlan& plan : plans) {
+        wanted.shrunk |= find_policy<ElasticDataParallel>(plan) != nullptr;
+    }
+    const Result<DegradedSteps> steps = degraded_steps(scenario, wanted);
+    if (!steps) {
+        return unexpected<Error>(steps.error());
+    }
+    CampaignAnswer answer;
+    answer.scenario = scenario.name;
+    answer.gpus = scenario.cluster.num_gpus();
+    answer.cluster = fmt::format("{} x {}", scenario.cluster.num_nodes, scenario.cluster.node.name);
+    answer.length = scenario.campaign.length;
+    answer.seeds = scenario.campaign.seeds;
+    answer.first_seed = scenario.job.seed;
+    answer.step = steps->speed.step;
+    answer.step_simulated = steps->simulated;
+    const double batch_tokens = static_cast<double>(scenario.plan.global_batch_size) *
+                                static_cast<double>(scenario.model.seq_length);
+    answer.tokens_per_day = batch_tokens / steps->speed.step.seconds() * 86400;
+    answer.mfu = flops_utilization(
+        model_flops(
+            scenario.model, scenario.plan.global_batch_size, scenario.plan.recompute_granularity)
+            .full_attention,
+        Time::seconds(steps->speed.step.seconds()),
+        scenario.device.peak(scenario.plan.precision),
+        answer.gpus);
+    answer.slow_slope = steps->speed.slow_slope;
+    answer.shrunk = steps->speed.shrunk.back();
+    const double rate = expected_rate(scenario);
+    answer.mtbf_h = rate > 0 ? 1 / rate / 3600 : 0;
+    answer.tokens = scenario.campaign.tokens;
+    answer.version = ORRERY_VERSION;
+    for (const RecoveryPlan& plan : plans) {
+        const CampaignSpec spec = campaign_spec(scenario, plan, *steps);
+        if (const Result<void> small = check_size(spec); !small) {
+            return unexpected<Error>(small.error());
+        }
+        answer.plans.push_back(run_plan(scenario, plan, *steps, options.threads, answer));
+        PlanAnswer& last = answer.plans.back();
+        last.ettr_over_first =
+            paired_difference(last.ettr_values, answer.plans.front().ettr_values);
+    }
+    answer.wall_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    return answer;
+}
+
+}  // namespace orrery

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/campaign/supervised_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "runtime/supervisor/drill.h"
+#include "scenarios/campaign/run_campaign.h"
+#include "scenarios/simulate/degraded_steps.h"
+
+namespace orrery {
+namespace {
+
+ClusterShape shape_of(const Scenario& scenario, std::uint32_t nodes) {
+    ClusterShape shape = scenario.campaign.shape;
+    shape.nodes = nodes;
+    shape.gpus_per_node = std::max(1U, scenario.cluster.node.gpus_per_node);
+    shape.nics_per_node = std::max(1U, scenario.cluster.fabric.nics_per_node);
+    return shape;
+}
+
+RecoveryPlan plan_of(const Scenario& scenario) {
+    return scenario.recovery.empty() ? RecoveryPlan{.name = "restart"} : scenario.recovery.front();
+}
+
+void check_policies(const RecoveryPlan& plan, Errors& errors) {
+    const auto refuse = [&](bool is, const char* name) {
+        if (is) {
+            errors.push_back({"recovery.policies",
+                              fmt::format("a real run has no {}", name),
+                              "in_place, spares, elastic, peer_checkpoint, drain or rollback"});
+        }
+    };
+    for (const PolicySpec& policy : plan.policies) {
+        refuse(std::holds_alternative<PipelineRerouting>(policy), "reroute");
+        refuse(std::holds_alternative<ReplayCheck>(policy), "replay");
+    }
+}
+
+// The batch has to go round whoever is left.
+void check_shrinking(const Scenario& scenario, const RecoveryPlan& plan, Errors& errors) {
+    const ParallelPlan& p = scenario.plan;
+    const std::int64_t units = job_shape(scenario).units;
+    for (const PolicySpec& policy : plan.policies) {
+        const auto* elastic = std::get_if<ElasticDataParallel>(&policy);
+        const std::int64_t least = elastic != nullptr ? std::max(1U, elastic->units_min) : units;
+        for (std::int64_t left = units - 1; left >= least; --left) {
+            const std::int64_t replicas = p.data_parallel_size / units * left;
+            if (p.global_batch_size % (replicas * p.micro_batch_size) != 0) {
+                errors.push_back({"recovery.policies",
+                                  fmt::format("elastic: {} samples can't be shared by {} replicas",
+                                              p.global_batch_size,
+                                              replicas),
+                                  "another plan.global_batch_size, or a larger units_min"});
+                return;
+            }
+        }
+    }
+}
+
+std::int64_t number_after(const std::string& line, const std::string& word) {
+    const std::size_t at = line.find(" " + word + " ");
+    std::int64_t value = -1;
+    if (at != std::string::npos) {
+        const char* begin = line.data() + at + word.size() + 2;
+        std::from_chars(begin, line.data() + line.size(), value);
+    }
+    return value;
+}
+
+}  // namespace
+
+std::vector<FaultEvent> drill_schedule(const Scenario& scenario) {
+    std::vector<FaultEvent> schedule;
+    if (!scenario.job.drill) {
+        return schedule;
+    }
+    return make_schedule(scenario.faults.processes,
+                         {},
+                         shape_of(scenario, std::max(1U, scenario.cluster.num_nodes)),
+                         WallTime::days(3650),
+                         scenario.job.seed);
+}
+
+std::optional<PeerPlacement> memory_placement(const Scenario& scenario) {
+    std::optional<PeerPlacement> placement;
+    for (const PolicySpec& policy : plan_of(scenario).policies) {
+        if (const auto* peers = std::get_if<PeerCheckpoint>(&policy)) {
+            return peers->placement;
+        }
+        if (std::holds_alternative<ElasticDataParallel>(policy) &&
+            !job_shape(scenario).state_sharded) {
+            placement = PeerPlacement{.copies = 1};
+        }
+    }
+    return placement;
+}
+
+ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
+    Errors errors;
+    const RecoveryPlan plan = plan_of(scenario);
+    if (scenario.recovery.size() > 1) {
+        errors.push_back({"recovery", "a real run follows one plan", "the first alone"});
+    }
+    check_policies(plan, errors);
+    check_shrinking(scenario, plan, errors);
+    if (!scenario.faults.processes.empty() && !scenario.job.drill) {
+        errors.push_back({"faults",
+                          "would be injected into a run that is not marked as a drill",
+                          "job.drill: true, or --set 'faults=[]'"});
+    }
+    for (const FaultEvent& fault : drill_schedule(scenario)) {
+        if (const Result<void> can = check_injectable(fault); !can) {
+            errors.push_back(can.error());
+        }
+    }
+    if (scenario.cluster.node.gpus_per_node != 1) {
+        errors.push_back({scenario.cluster_where,
+                          "a supervised run has one process a node",
+                          "nodes with one device, such as cpu-core"});
+    }
+    const TrainingJob& training = scenario.job.training;
+    if (training.checkpoint_folder.empty()) {
+        errors.push_back(
+            {"job", "a supervised run needs checkpoints", "job.checkpoint_folder: a folder"});
+    }
+    if (!errors.empty()) {
+        return unexpected<Errors>(errors);
+    }
+    SupervisedJob job;
+    job.shape = job_shape(scenario);
+    job.nodes = job.shape.slots + plan.spares.value_or(0);
+    job.policies = plan.policies;
+    for (PolicySpec& policy : job.policies) {
+        if (auto* over_eviction = std::get_if<OverEviction>(&policy)) {
+            over_eviction->cluster = shape_of(scenario, job.nodes);
+        }
+    }
+    job.limits.attempts_max = plan.attempts_max;
+    job.detection = plan.detection.value_or(scenario.campaign.detection);
+    job.repair = std::chrono::milliseconds{
+        static_cast<std::int64_t>(1e3 * scenario.campaign.repair.time.mean_s())};
+    job.steps = training.steps;
+    job.keeps_copies = memory_placement(scenario).has_value();
+    job.checkpoint_folder = training.checkpoint_folder;
+    return job;
+}
+
+std::string predicted_log(const Scenario& scenario, const SupervisedJob& job, double step_s) {
+    DegradedSteps steps;
+    steps.speed.step = WallTime::seconds(std::max(step_s, 1e-3));
+    const double one = job.shape.units > 1 ? 1.0 - 1.0 / job.shape.units : 0.0;
+    steps.speed.shrunk = {1.0, one};
+    CampaignSpec spec = campaign_spec(scenario, plan_of(scenario), steps);
+    spec.cluster.nodes = job.nodes;
+    spec.job = job.shape;
+    spec.policies = job.policies;
+    spec.limits = job.limits;
+    spec.detection = job.detection;
+    spec.repair.time = {.kind = DistributionKind::fixed,
+                        .scale = WallTime::microseconds(job.repair.count() * 1000)};
+    spec.costs.reconfigure = scenario.campaign.start_up.reconfigure;  // of processes, not GPUs
+    // From outside, a process that is stopped or cut off is a node that is silent.
+    for (FaultProcess& process : spec.faults) {
+        if (process.kind == FaultKind::host_fault || process.kind == FaultKind::nic_down) {
+            process.kind = FaultKind::node_crash;
+        }
+    }
+    const std::int64_t every = scenario.job.training.checkpoint_interval;
+    spec.checkpoint = {.interval = every > 0 ? steps.speed.step * every : WallTime{},
+                       .memory_interval = steps.speed.step};
+    // Long enough for all faults; what comes after the last step is of no interest.
+    spec.horizon = steps.speed.step * (4 * job.steps) + WallTime::hours(1);
+    return run_campaign(spec, scenario.job.seed, {.log = true}).log;
+}
+
+std::vector<Incident> incidents_of(const std::string& log) {
+    std::vector<Incident> incidents;
+    std::istringstream lines{log};
+    bool open = false;
+    Incident after_start{.what = "node_ready"};
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("  ")) {
+            if (!open) {  // a node had become ready during the restart
+                incidents.push_back(after_start);
+                open = true;
+            }
+            incidents.back().actions.push_back(line.substr(2));
+            continue;
+        }
+        if (open && incidents.back().actions.empty()) {
+            incidents.pop_back();  // it changed nothing: a node that is ready and not needed
+            open = false;
+        }
+        std::int64_t time = 0;
+        std::from_chars(line.data(), line.data() + line.size(), time);
+        const bool training = line.find(" training_started ") != std::string::npos;
+        if (training) {
+            after_start.step = number_after(line, "step");
+            after_start.begin_us = time;
+        }
+        if (training && open) {
+            incidents.back().resumed_step = after_start.step;
+            incidents.back().end_us = time;
+            open = false;
+        } else if (!training && !open) {
+            const std::size_t begin = line.find(' ') + 1;
+            incidents.push_back({.what = line.substr(begin, line.find(' ', begin) - begin),
+                                 .step = number_after(line, "step"),
+                                 .begin_us = time});
+            open = true;
+        }
+    }
+    std::erase_if(incidents, [](const Incident& i) { return i.actions.empty(); });
+    return incidents;
+}
+
+}  // namespace orrery

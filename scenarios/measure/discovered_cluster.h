@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what a machine says and measures of itself to the `cluster:` part of a scenario.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "runtime/measure/host_machine.h"
+#include "runtime/measure/machine_probe.h"
+#include "runtime/measure/nvml.h"
+#include "scenarios/read/nccl_topology.h"
+
+namespace orrery {
+
+// One node, its devices the cores. The rates stand in the device `cpu-core`, whose name a profile
+// of this machine uses, and messages in its links.
+std::string cpu_cluster(const HostMachine& machine, const MachineRates& rates);
+
+// One node, its devices the GPUs, which must be of one kind that the catalogue has.
+Result<std::string> gpu_cluster(const std::vector<NvmlGpu>& gpus,
+                                const std::optional<NcclTopology>& topology);
+
+// The catalogue's name of a GPU that calls itself so; empty if there is none.
+std::string device_of_gpu(const std::string& name, std::uint64_t memory_bytes);
+
+}  // namespace orrery

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/network_study/network_rates.h"
+
+#include "engine/check.h"
+#include "network/fluid.h"
+#include "network/simgrid.h"
+#include "network/uncontended.h"
+
+namespace orrery {
+
+Result<void> check_fidelity(NetworkFidelity fidelity) {
+    if (fidelity == NetworkFidelity::simgrid && !has_simgrid()) {
+        return fail({},
+                    "network: simgrid, but this orrery was built without SimGrid",
+                    "install libsimgrid-dev (3.32) and build again, or take fluid");
+    }
+    return {};
+}
+
+std::unique_ptr<SharedRates> make_rates(NetworkFidelity fidelity, std::span<const LinkInfo> links) {
+    switch (fidelity) {
+        case NetworkFidelity::analytic:
+            return std::make_unique<UncontendedRates>(links);
+        case NetworkFidelity::simgrid:
+            return make_simgrid_rates(links);
+        default:
+            ORRERY_CHECK(fidelity == NetworkFidelity::fluid);
+            return std::make_unique<FluidRates>(links);
+    }
+}
+
+}  // namespace orrery

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// How closely a scenario looks at its network, and what happens to the network meanwhile: the key
+// `network`, one word (its fidelity) or a map. Read by scenarios/read/read_network.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/result.h"
+#include "engine/units.h"
+#include "network/congestion_factors.h"
+#include "network/packet/parameters.h"
+
+namespace orrery {
+
+enum class NetworkFidelity : std::uint8_t {
+    analytic,  // alpha-beta, no contention
+    fluid,     // max-min fair shares of every link
+    packet,    // queues, ECN, PFC and congestion control per packet
+    simgrid,   // SimGrid's shares: the judge of `fluid`
+};
+std::string_view name(NetworkFidelity fidelity);
+Result<NetworkFidelity> parse_fidelity(std::string_view word);
+
+// A cable (or one direction of it) changes: from `at` on it has `bandwidth`, zero when it is down.
+struct LinkEvent {
+    std::string link;  // "tor 0 -> aggregation 3", as reports name it
+    std::string nic;   // in place of a link: "node 3 nic 0" pauses its switch (PFC), packet only
+    bool one_way = false;
+    Time at;
+    Bandwidth bandwidth;
+    bool restores = false;  // to the bandwidth that the fabric gives it
+    std::string where;      // of the entry, for messages
+};
+
+struct PacketSettings {
+    packet::PacketParameters parameters =
+        packet::published_parameters(packet::CongestionKind::nscc);
+    bool spray_given = false;  // else the fabric's routing decides
+    std::string where;         // of the section, for messages
+};
+
+struct NetworkSettings {
+    Time convergence = Time::picoseconds(100'000'000'000);  // until switches avoid a dead link
+    Time timeout = Time::picoseconds(30'064'771'072'000);   // NCCL's, network/flow_runner.h
+    Time batch{};                                           // of completions; zero: exact
+    std::uint64_t seed = 1;                                 // of random patterns
+    std::vector<LinkEvent> events;
+    PacketSettings packet;
+    // For fluid and its kin; where the key stands, for messages.
+    std::optional<CongestionFactors> congestion;
+    std::string congestion_where;
+};
+
+}  // namespace orrery

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/read/document_node.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "engine/check.h"
+#include "scenarios/read/utf8.h"
+
+namespace orrery {
+
+std::string DocumentNode::where() const {
+    const std::string name = source ? *source : std::string{};
+    return line == 0 ? name : fmt::format("{}:{}:{}", name, line, column);
+}
+
+std::size_t key_position(const DocumentNode& map, std::string_view key) {
+    for (std::size_t i = 0; i < map.keys.size(); ++i) {
+        if (map.keys[i].text == key) {
+            return i;
+        }
+    }
+    return kNoKey;
+}
+
+const DocumentNode* DocumentNode::find(std::string_view key) const {
+    const std::size_t i = key_position(*this, key);
+    return i == kNoKey ? nullptr : &items[i];
+}
+
+DocumentNode* DocumentNode::find(std::string_view key) {
+    const std::size_t i = key_position(*this, key);
+    return i == kNoKey ? nullptr : &items[i];
+}
+
+void DocumentNode::set(DocumentNode key, DocumentNode value) {
+    ORRERY_CHECK(is_map());
+    const std::size_t i = key_position(*this, key.text);
+    if (i == kNoKey) {
+        keys.push_back(std::move(key));
+        items.push_back(std::move(value));
+    } else {
+        keys[i] = std::move(key);
+        items[i] = std::move(value);
+    }
+}
+
+std::string DocumentNode::describe() const {
+    switch (kind) {
+        case Kind::map:
+            return "a map";
+        case Kind::sequence:
+            return "a list";
+        case Kind::null:
+            return "nothing";
+        case Kind::scalar:
+            break;
+    }
+    constexpr std::size_t kLongest = 40;
+    const std::string head = cut(text, kLongest);
+    return fmt::format("'{}{}'", head, head.size() < text.size() ? "…" : "");
+}
+
+std::string where_of_path(const DocumentNode& root, std::string_view path) {
+    const DocumentNode* node = &root;
+    while (!path.empty()) {
+        const std::size_t dot = path.find('.');
+        const DocumentNode* child = node->find(path.substr(0, dot));
+        if (child == nullptr) {
+            break;
+        }
+        node = child;
+        path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
+    }
+    return node->where();
+}
+
+}  // namespace orrery

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads JSON into the same tree with places as YAML (scenarios/read/document_node.h), under the
+// same guards: size, depth, clean text, no duplicate keys.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "engine/result.h"
+#include "scenarios/read/document_node.h"
+
+namespace orrery {
+
+ResultOrErrors<DocumentNode> parse_json(const std::string& text, const std::string& source);
+ResultOrErrors<DocumentNode> read_json_file(const std::filesystem::path& path);
+
+}  // namespace orrery

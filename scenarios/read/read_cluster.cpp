@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cluster section: nodes, node and fabric. Their keys are the fields of NodeSpec and FabricSpec
+// (network/cluster_spec.h) under their own names.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "network/fabric.h"
+#include "scenarios/read/map_reader.h"
+#include "scenarios/read/network_words.h"
+#include "scenarios/read/read_sections.h"
+#include "scenarios/read/topology_keys.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kNodesMax = 1'000'000;
+constexpr std::int64_t kGpusMax = 4'000'000;
+
+constexpr Choice<IntraNodeKind> kIntraNodeKinds[] = {
+    {"nvswitch", IntraNodeKind::nvswitch},
+    {"nvlink_mesh", IntraNodeKind::nvlink_mesh},
+    {"pcie", IntraNodeKind::pcie},
+};
+constexpr Choice<HashSeeds> kHashSeeds[] = {
+    {"per_switch", HashSeeds::per_switch},
+    {"one", HashSeeds::one},
+};
+
+enum class NodePlacement : std::uint8_t { packed, across_leaf_sets };
+constexpr Choice<NodePlacement> kPlacements[] = {
+    {"packed", NodePlacement::packed},
+    {"across_leaf_sets", NodePlacement::across_leaf_sets},
+};
+
+// Consecutive servers of ranks under different leaf sets, as a scheduler that knows nothing of the
+// network may place them: the opposite of MegaScale's placement, which is that of the numbers.
+void place_across_leaf_sets(ClusterSpec& cluster) {
+    const std::uint32_t per_set = std::max(1U, cluster.fabric.nodes_per_leaf_set);
+    for (std::uint32_t first = 0; first < per_set; ++first) {
+        for (std::uint32_t node = first; node < cluster.num_nodes; node += per_set) {
+            for (std::uint32_t gpu = 0; gpu < cluster.node.gpus_per_node; ++gpu) {
+                cluster.gpu_of_rank.push_back(node * cluster.node.gpus_per_node + gpu);
+            }
+        }
+    }
+}
+
+// Replaces the catalogue name under `key` by what it stands for. Null if that failed.
+const DocumentNode* resolved(DocumentNode& parent,
+                             std::string_view key,
+                             std::string_view section,
+                             const std::string& path,
+                             const Catalogue& catalogue,
+                             Errors& errors) {
+    DocumentNode* value = parent.find(key);
+    if (value == nullptr) {
+        return nullptr;
+    }
+    DocumentNode map = catalogue.resolve(*value, section, path, errors);
+    if (!map.is_map()) {
+        return nullptr;
+    }
+    *value = std::move(map);
+    return value;
+}
+
+std::string word_of(const DocumentNode& map, std::string_view key, std::string otherwise) {
+    const DocumentNode* value = map.find(key);
+    return value != nullptr && value->is_scalar() ? value->text : std::move(otherwise);
+}
+
+void check_bandwidths(const DocumentNode& map,
+                      const std::string& path,
+                      const NodeSpec& node,
+                      Errors& errors) {
+    const bool pcie = node.intra_node == IntraNodeKind::pcie;
+    if (!pcie && node.gpus_per_node > 1 && node.nvlink_bandwidth.bits_per_second() == 0) {
+        errors.push_back({map.where(),
+                          path + " has NVLink but no nvlink_bandwidth",
+                          "add 'nvlink_bandwidth: 300 GB/s' (per GPU and direction)"});
+    }
+    if (node.pcie_bandwidth.bits_per_second() == 0) {
+        errors.push_back({map.where(),
+                          path + ".pcie_bandwidth must not be zero",
+                          "add 'pcie_bandwidth: 32 GB/s' (per GPU and direction)"});
+    }
+}
+
+void check_size(const DocumentNode& section, const ClusterSpec& cluster, Errors& errors) {
+    const std::int64_t gpus = std::int64_t{cluster.num_nodes} * cluster.node.gpus_per_node;
+    if (gpus > kGpusMax) {
+        errors.push_back({where_of_path(section, "nodes"),
+                          fmt::format("{} GPUs are more than a simulation can hold", gpus),
+                          fmt::format("at most {}", kGpusMax)});
+    }
+}
+
+// Whether the switches that the numbers ask for can be built.
+void check_fits(const DocumentNode& section, const ClusterSpec& cluster, Errors& errors) {
+    constexpr std::string_view kSection = "cluster.";
+    if (const auto checked = check_cluster(cluster); !checked) {
+        Error error = checked.error();
+        const std::string key =
+            error.where.starts_with(kSection) ? error.where.substr(kSection.size()) : "";
+        error.where = where_of_path(section, key);
+        errors.push_back(std::move(error));
+    }
+}
+
+}  // namespace
+
+void read_node(const DocumentNode& map, const std::string& path, NodeSpec& node, Errors& errors) {
+    const std::size_t errors_before = errors.size();
+    MapReader reader{map, path, errors};
+    reader.word("name", node.name);
+    reader.find("nccl_topology");  // scenarios/read/topology_keys.h
+    reader.find("device", Presence::required);
+    reader.integer("gpus_per_node", node.gpus_per_node, {1, 1024}, Presence::required);
+    reader.choice("intra_node", node.intra_node, kIntraNodeKinds, Presence::required);
+    reader.quantity("nvlink_bandwidth", node.nvlink_bandwidth);
+    reader.real("nvlink_efficiency", node.nvlink_efficiency, 0.01, 1);
+    reader.boolean("nvls", node.nvls);
+    reader.quantity("pcie_bandwidth", node.pcie_bandwidth, Presence::required);
+    reader.real("pcie_efficiency", node.pcie_efficiency, 0.01, 1);
+    reader.quantity("nvlink_latency", node.nvlink_latency);
+    reader.quantity("pcie_latency", node.pcie_latency);
+    reader.integer("num_sockets", node.num_sockets, {1, 2});
+    reader.quantity("socket_bandwidth", node.socket_bandwidth);
+    reader.boolean("amd_cpu", node.amd_cpu);
+    reader.finish();
+    if (errors.size() == errors_before) {
+        check_bandwidths(map, path, node, errors);
+    }
+}
+
+void read_fabric(const DocumentNode& map,
+                 const std::string& path,
+                 FabricSpec& fabric,
+                 Errors& errors) {
+    MapReader reader{map, path, errors};
+    reader.word("name", fabric.name);
+    reader.choice("kind", fabric.kind, kFabricKinds, Presence::required);
+    const bool listed = fabric.kind == FabricKind::file;
+    reader.find("file", listed ? Presence::required : Presence::optional);
+    for (const char* key : {"nodes_per_leaf_set", "leaf_sets_per_pod", "tiers", "multi_rail"}) {
+        if (listed && map.find(key) != nullptr) {
+            reader.refuse(key, "a fabric of kind file has the switches that its file lists", "");
+        }
+    }
+    if (!listed && map.find("file") != nullptr) {
+        reader.complain("file", path + ".file is for kind: file", "kind: file, or no file");
+    }
+    reader.integer("nics_per_node", fabric.nics_per_node, {1, 1024});
+    const Presence nic = listed ? Presence::optional : Presence::required;
+    if (reader.quantity("nic_bandwidth", fabric.nic_bandwidth, nic) &&
+        fabric.nic_bandwidth.bits_per_second() == 0) {
+        reader.complain("nic_bandwidth", path + ".nic_bandwidth must not be zero");
+    }
+    reader.real("efficiency", fabric.efficiency, 0.01, 1);
+    reader.quantity("nic_latency", fabric.nic_latency);
+    reader.quantity("link_latency", fabric.link_latency);
+    reader.integer("tiers", fabric.tiers, {2, 3});
+    reader.integer("nodes_per_leaf_set", fabric.nodes_per_leaf_set, {1, kNodesMax});
+    reader.boolean("multi_rail", fabric.multi_rail);
+    reader.quantity("uplink_bandwidth", fabric.uplink_bandwidth);
+    reader.real("oversubscription", fabric.oversubscription, 0.01, 1000);
+    reader.integer("uplink_cables", fabric.uplink_cables, {1, 1024});
+    reader.integer("leaf_sets_per_pod", fabric.leaf_sets_per_pod, {1, kNodesMax});
+    reader.quantity("core_bandwidth", fabric.core_bandwidth);
+    reader.real("spine_oversubscription", fabric.spine_oversubscription, 0.01, 1000);
+    reader.integer("core_cables", fabric.core_cables, {1, 1024});
+    reader.integer("switch_radix", fabric.switch_radix, {0, 100'000});
+    reader.choice("routing", fabric.routing, kRoutingKinds);
+    reader.integer("qps_per_connection", fabric.qps_per_connection, {1, 1024});
+    std::int64_t seed = 0;
+    if (reader.integer("hash_seed", seed, {0, std::numeric_limits<std::int64_t>::max()})) {
+        fabric.hash_seed = static_cast<std::uint64_t>(seed);
+    }
+    reader.choice("hash_seeds", fabric.hash_seeds, kHashSeeds);
+    reader.finish();
+}
+
+void read_cluster(DocumentNode& section,
+                  const Catalogue& catalogue,
+                  ClusterSpec& cluster,
+                  DeviceSpec& device,
+                  Errors& errors) {
+    if (!section.is_map()) {
+        errors.push_back({section.where(), "cluster must be a map, not " + section.describe(), {}});
+        return;
+    }
+    const std::size_t errors_before = errors.size();
+    MapReader reader{section, "cluster", errors};
+    const bool sized =
+        reader.integer("nodes", cluster.num_nodes, {1, kNodesMax}, Presence::required);
+    reader.find("node", Presence::required);
+    std::optional<NcclTopology> topology;
+    DocumentNode* node = section.find("node");
+    if (node != nullptr &&
+        resolved(section, "node", "nodes", "cluster.node", catalogue, errors) != nullptr) {
+        topology = fill_from_nccl_topology(*node, errors);
+        const std::string path = "cluster.node.device";
+        cluster.node.device = word_of(*node, "device", "");
+        if (const auto* map = resolved(*node, "device", "devices", path, catalogue, errors)) {
+            read_device(*map, path, device, errors);
+            cluster.node.device = device.name.empty() ? "inline" : device.name;
+        }
+        read_node(*node, "cluster.node", cluster.node, errors);
+    }
+    // One server talks to nobody.
+    const bool needs_fabric = !sized || cluster.num_nodes > 1;
+    reader.find("fabric", needs_fabric ? Presence::required : Presence::optional);
+    if (const auto* map =
+            resolved(section, "fabric", "fabrics", "cluster.fabric", catalogue, errors)) {
+        if (topology) {
+            fill_fabric_from(*topology, *section.find("node"), *section.find("fabric"));
+        }
+        read_fabric(*map, "cluster.fabric", cluster.fabric, errors);
+        const DocumentNode* file = map->find("file");
+        if (cluster.fabric.kind == FabricKind::file && file != nullptr &&
+            errors.size() == errors_before) {
+            read_cables(*file, cluster, errors);
+        }
+    } else if (!needs_fabric) {
+        cluster.fabric.name = "none";
+        cluster.fabric.kind = FabricKind::single_switch;
+        cluster.fabric.nic_bandwidth = Bandwidth::bits_per_second(100'000'000'000);
+    }
+    reader.real("slow_node_share", cluster.slow_node_share, 0, 1);
+    reader.real("slow_node_slowdown", cluster.slow_node_slowdown, 0, 10);
+    NodePlacement placement = NodePlacement::packed;
+    reader.choice("placement", placement, kPlacements);
+    reader.finish();
+    check_size(section, cluster, errors);
+    if (errors.size() == errors_before) {
+        check_fits(section, cluster, errors);
+    }
+    if (placement == NodePlacement::across_leaf_sets && errors.size() == errors_before) {
+        place_across_leaf_sets(cluster);
+    }
+}
+
+}  // namespace orrery

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The readers of a scenario's sections. Each takes its part of the document, replaces catalogue
+// names in it by what they stand for (so that later errors find the place of every key), and fills
+// its part of the scenario. `path` is the dotted name of the section.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "engine/result.h"
+#include "scenarios/catalogue.h"
+#include "scenarios/read/document_node.h"
+#include "scenarios/scenario.h"
+
+namespace orrery {
+
+void read_cluster(DocumentNode& section,
+                  const Catalogue& catalogue,
+                  ClusterSpec& cluster,
+                  DeviceSpec& device,
+                  Errors& errors);
+void read_node(const DocumentNode& map, const std::string& path, NodeSpec& node, Errors& errors);
+void read_fabric(const DocumentNode& map,
+                 const std::string& path,
+                 FabricSpec& fabric,
+                 Errors& errors);
+void read_device(const DocumentNode& map,
+                 const std::string& path,
+                 DeviceSpec& device,
+                 Errors& errors);
+void read_model(DocumentNode& section,
+                const Catalogue& catalogue,
+                const std::filesystem::path& folder,
+                Transformer& model,
+                Errors& errors);
+void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors);
+void read_network(const DocumentNode& section,
+                  NetworkFidelity& fidelity,
+                  NetworkSettings& settings,
+                  Errors& errors);
+// cluster.fabric.file, the cables of a fabric of kind file (its other keys are read already).
+void read_cables(const DocumentNode& file, ClusterSpec& cluster, Errors& errors);
+// network.congestion: an entry of the catalogue's congestion_controls, a file like one (beside the
+// scenario), or a map.
+void read_congestion(const DocumentNode& value,
+                     const Catalogue& catalogue,
+                     const std::filesystem::path& folder,
+                     NetworkSettings& settings,
+                     Errors& errors);
+void read_packet(const DocumentNode& map, PacketSettings& settings, Errors& errors);
+void read_job(const DocumentNode& section,
+              const std::filesystem::path& folder,
+              Job& job,
+              Errors& errors);
+// `root` is the scenario's document as written: the clusters that the search compares are its
+// cluster with other values.
+void read_search(const DocumentNode& section,
+                 const DocumentNode& root,
+                 const Catalogue& catalogue,
+                 SearchSpec& search,
+                 Errors& errors);
+// `shape` is that of the cluster: what faults may stand at.
+void read_faults(const DocumentNode& section,
+                 const Catalogue& catalogue,
+                 const std::filesystem::path& folder,
+                 const ClusterShape& shape,
+                 FaultPlan& plan,
+                 Errors& errors);
+void read_detection(const DocumentNode& map,
+                    const std::string& path,
+                    DetectionSpec& spec,
+                    Errors& errors);
+// `plan.shape` has the numbers of nodes, GPUs and NICs already.
+void read_campaign(const DocumentNode& section, CampaignPlan& plan, Errors& errors);
+void read_recovery(const DocumentNode& section,
+                   const DetectionSpec& detection,
+                   std::vector<RecoveryPlan>& plans,
+                   Errors& errors);
+
+}  // namespace orrery

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/simulate/simulate_scenario.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "engine/simulated_executor.h"
+#include "models/flops.h"
+#include "models/lowering.h"
+#include "network/measured_network.h"
+#include "network/nccl_network.h"
+#include "scenarios/measure/program_order.h"
+#include "scenarios/network_study/network_rates.h"
+#include "scenarios/report/perfetto_trace.h"
+#include "scenarios/simulate/measured_costs.h"
+#include "scenarios/simulate/program_summary.h"
+#include "scenarios/simulate/step_costs.h"
+#include "scenarios/simulate/step_faults.h"
+#include "scenarios/simulate/step_waits.h"
+#include "scenarios/simulate/waterfall.h"
+#include "scenarios/simulate/what_if.h"
+
+namespace orrery {
+namespace {
+
+// Relative standard deviation of an uncalibrated collective's time: the published tables' median
+// error against the model (tests/network/collectives_published_test.cpp prints it).
+constexpr double kCommunicationSigma = 0.15;
+
+class ScenarioRun {
+public:
+    ScenarioRun(const Scenario& scenario, const SimulationOptions& options)
+        : scenario_(scenario), options_(options) {}
+
+    Result<Answer> run();
+
+private:
+    Result<void> prepare();
+    Result<void> measure();
+    void run_in_program_order();
+    void use_measured_network(Time per_op);
+    SimulationOutcome execute(std::vector<RankId> traced);
+    bool traced() const { return !options_.trace_file.empty() || options_.timeline != nullptr; }
+    std::vector<RankId> traced_ranks() const;
+    Result<void> write_trace(const SimulationResult& first);
+    Result<void> deliver_trace(const std::vector<TracedOp>& trace) const;
+    void describe(Answer& answer) const;
+    void speed(const SimulationResult& result, Answer& answer) const;
+    void explain(const SimulationResult& result, Answer& answer) const;
+    double uncertainty(const SimulationResult& result) const;
+    Result<void> compare_with_healthy(Answer& answer) const;
+
+    const Scenario& scenario_;
+    const SimulationOptions& options_;
+    Program program_;
+    std::unique_ptr<NcclNetwork> nccl_;
+    std::unique_ptr<MeasuredNetwork> measured_network_;
+    const NetworkModel* network_ = nullptr;  // one of the two
+    MeasuredCosts measured_;
+    DeviceTimings timings_;
+    KernelSummary kernels_;
+    Time launch_cost_;
+    Time host_per_op_;  // that kernels and communication hold, where the host goes between ops
+    Time host_step_;    // at the end of every step
+    std::vector<FaultEvent> faults_;
+    double step_residual_ = 0;
+    double noise_ = 1;  // kernel times on the slowest device / on the mean one
+};
+
+Result<void> ScenarioRun::prepare() {
+    program_ = lower(scenario_.model, scenario_.plan);
+    if (options_.without) {
+        silence_communication(program_, *options_.without);
+        isolate_kernels(program_, *options_.without);
+    }
+    Result<Fabric> fabric = build_fabric(scenario_.cluster);
+    if (!fabric) {
+        return tl::unexpected(fabric.error());
+    }
+    if (const Result<void> ready = check_fidelity(scenario_.network); !ready) {
+        return ready;
+    }
+    faults_ = step_faults(scenario_);
+    if (const Result<void> moving = slow_links(faults_, scenario_, *fabric); !moving) {
+        return moving;
+    }
+    const bool contention = scenario_.network != NetworkFidelity::analytic &&
+                            options_.without != Cause::network_contention;
+    nccl_ = std::make_unique<NcclNetwork>(
+        std::move(*fabric),
+        NcclNetworkOptions{.compute_capability = scenario_.device.compute_capability,
+                           .num_sms = scenario_.device.num_sms,
+                           .contention = contention,
+                           .congestion = scenario_.network_settings.congestion});
+    network_ = nccl_.get();
+    if (const Result<void> known = measure(); !known) {
+        return known;
+    }
+    Result<StepCosts> costs =
+        step_costs(program_,
+                   scenario_,
+                   measured_.kernels,
+                   {.step_table = options_.step_table, .without = options_.without});
+    if (!costs) {
+        return tl::unexpected(costs.error());
+    }
+    timings_ = std::move(costs->timings);
+    kernels_ = costs->kernels;
+    step_residual_ = costs->residual;
+    noise_ = costs->noise;
+    launch_cost_ = scenario_.plan.cuda_graphs ? scenario_.device.graph_launch_cost
+                                              : scenario_.device.launch_cost;
+    if (runs_in_program_order(scenario_.device)) {
+        run_in_program_order();
+    } else if (!measured_.transfers.empty()) {
+        use_measured_network(Time{});
+    }
+    if (options_.without) {
+        remove_kernel_time(program_, *options_.without, timings_);
+        const bool no_launch = *options_.without == Cause::launch;
+        launch_cost_ = no_launch ? Time{} : launch_cost_;
+        host_step_ = no_launch ? Time{} : host_step_;
+        timings_.num_sms = *options_.without == Cause::interference ? 0 : timings_.num_sms;
+    }
+    return {};
+}
+
+// Reads the profile, and lets the network take the times of its collectives.
+Result<void> ScenarioRun::measure() {
+    if (options_.profile_file.empty()) {
+        return {};
+    }
+    const auto profile = read_machine_profile(options_.profile_file);
+    if (!profile) {
+        return tl::unexpected(profile.error().front());
+    }
+    const std::uint32_t ranks =
+        std::min(program_.num_ranks(), scenario_.cluster.node.gpus_per_node);
+    measured_ = measured_costs(*profile, scenario_.device.name, ranks);
+    return {};
+}
+
+// The host's time goes between the ops, not beside them.
+void ScenarioRun::run_in_program_order() {
+    put_in_program_order(program_);
+    host_per_op_ = measured_.per_op.value_or(launch_cost_);
+    for (KernelTime& time : timings_.kernels) {
+        time.duration += host_per_op_;
+    }
+    timings_.num_sms = 0;
+    launch_cost_ = Time{};
+    Bytes cleared;
+    for (std::size_t role = 0; role < program_.roles.size(); ++role) {
+        cleared = std::max(cleared, cleared_bytes(program_, to_id<RoleId>(role)));
+    }
+    host_step_ = measured_.host_step(cleared).value_or(Time{});
+    if (program_.num_ranks() > 1) {  // the sum of the losses
+        const TransferTimes times{measured_.transfers};
+        host_step_ +=
+            times.time(TransferKind::all_reduce, Dtype::fp32, Bytes{4}, program_.num_ranks())
+                .value_or(Time{});
+    }
+    use_measured_network(host_per_op_);
+}
+
+void ScenarioRun::use_measured_network(Time per_op) {
+    const std::uint32_t per_node = scenario_.cluster.node.gpus_per_node;
+    std::vector<std::uint32_t> node_of_rank;
+    for (std::uint32_t rank = 0; rank < program_.num_ranks(); ++rank) {
+        const auto& gpus = scenario_.cluster.gpu_of_rank;
+        node_of_rank.push_back((gpus.empty() ? rank : gpus[rank]) / per_node);
+    }
+    measured_network_ = std::make_unique<MeasuredNetwork>(
+        *nccl_, std::move(node_of_rank), measured_.transfers, per_op);
+    network_ = measured_network_.get();
+}
+
+SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
+    const SilentNetwork silent{*network_};
+    SimulationInput input;
+    input.program = &program_;
+    input.network = options_.without ? static_cast<const NetworkModel*>(&silent) : network_;
+    DeviceClasses classes = device_classes(
+        faults_, scenario_, timings_, static_cast<std::uint32_t>(program_.num_ranks()));
+    input.devices = std::move(classes.devices);
+    input.device_class = std::move(classes.of_rank);
+    input.launch_cost = launch_cost_;
+    input.steps = scenario_.job.steps;
+    input.fold = options_.fold;
+    input.traced_ranks = std::move(traced);
+    input.progress = options_.progress;
+    const auto fidelity =
+        network_->has_contention() ? scenario_.network : NetworkFidelity::analytic;
+    const auto rates = make_rates(fidelity, network_->links());
+    return simulate(input, *rates);
+}
+
+std::vector<RankId> ScenarioRun::traced_ranks() const {
+    if (!options_.inspect) {
+        return traced() ? role_representatives(program_) : std::vector<RankId>{};
+    }
+    std::vector<RankId> ranks;
+    for (std::uint32_t rank = 0; rank < program_.num_ranks(); ++rank) {
+        ranks.push_back(RankId{rank});
+    }
+    return ranks;
+}
+
+Result<void> ScenarioRun::write_trace(const SimulationResult& first) {
+    if (!traced()) {
+        return {};
+    }
+    std::vector<RankId> ranks = role_representatives(program_);
+    const auto& folds = first.fold_class_of_rank;
+    const bool known = std::any_of(ranks.begin(), ranks.end(), [&](RankId r) {
+        return r == first.slowest_rank ||
+               (!folds.empty() && folds[index(r)] == folds[index(first.slowest_rank)]);
+    });
+    if (known) {
+        return deliver_trace(first.trace);
+    }
+    // Who is slowest is known only now: run once more with an eye on it.
+    ranks.push_back(first.slowest_rank);
+    const SimulationOutcome again = execute(std::move(ranks));
+    if (!again) {
+        return tl::unexpected(again.error());
+    }
+    return deliver_trace(again->trace);
+}
+
+Result<void> ScenarioRun::deliver_trace(const std::vector<TracedOp>& trace) const {
+    // On the streams that the ops would have on a GPU, whatever this device makes of them.
+    const Program drawn = lower(scenario_.model, scenario_.plan);
+    if (options_.timeline != nullptr) {
+        *options_.timeline = timeline_bars(drawn, trace);
+    }
+    return options_.trace_file.empty() ? Result<void>{}
+                                       : write_perfetto_trace(options_.trace_file, drawn, trace);
+}
+
+void ScenarioRun::describe(Answer& answer) const {
+    const ParallelPlan& plan = scenario_.plan;
+    const ClusterSpec& cluster = scenario_.cluster;
+    answer.scenario = scenario_.name;
+    answer.model = scenario_.model.name;
+    answer.device = scenario_.device.name;
+    answer.cluster = fmt::format("{} x {}", cluster.num_nodes, cluster.node.name);
+    if (cluster.num_nodes > 1) {
+        answer.cluster += ", " + cluster.fabric.name;
+    }
+    answer.plan = fmt::format("tp {}, pp {} x {}, cp {}, dp {}",
+                              plan.tensor_model_parallel_size,
+                              plan.pipeline_model_parallel_size,
+                              plan.virtual_pipeline_model_parallel_size,
+                              plan.context_parallel_size,
+                              plan.data_parallel_size);
+    answer.parameters = num_parameters(scenario_.model);
+    answer.ranks = program_.num_ranks();
+    answer.global_batch_size = plan.global_batch_size;
+    answer.micro_batches = plan.num_micro_batches();
+    answer.network_model = name(scenario_.network);
+    if (const auto& factors = scenario_.network_settings.congestion) {
+        answer.network_model += fmt::format(" under {} ({})", factors->algorithm, factors->name);
+    }
+    answer.seed = scenario_.job.seed;
+    answer.version = ORRERY_VERSION;
+}
+
+void ScenarioRun::speed(const SimulationResult& result, Answer& answer) const {
+    const ModelFlops flops = model_flops(
+        scenario_.model, scenario_.plan.global_batch_size, scenario_.plan.recompute_granularity);
+    answer.iteration = result.iteration;
+    answer.peak = scenario_.device.peak(scenario_.plan.precision);
+    const auto utilization = [&](Flop work) {
+        return flops_utilization(work, result.iteration, answer.peak, program_.num_ranks());
+    };
+    answer.tokens_per_s =
+        static_cast<double>(scenario_.plan.global_batch_size * scenario_.model.seq_length) /
+        result.iteration.seconds();
+    answer.mfu = utilization(flops.full_attention);
+    answer.mfu_causal = utilization(flops.causal_attention);
+    answer.hfu = utilization(flops.hardware_full_attention);
+    answer.hfu_causal = utilization(flops.hardware_causal_attention);
+    answer.model_flops_per_step = flops.full_attention;
+    answer.model_flops_per_step_causal = flops.causal_attention;
+    answer.hardware_flops_per_step = flops.hardware_full_attention;
+    answer.uncertainty = uncertainty(result);
+}
+
+// The shares of kernels and of communication on the critical path, each with its own error.
+double ScenarioRun::uncertainty(const SimulationResult& result) const {
+    Time communication;
+    for (const Cause c : {Cause::exposed_tensor,
+                          Cause::exposed_context,
+                          Cause::exposed_data,
+                          Cause::exposed_pipeline,
+                          Cause::exposed_other,
+                          Cause::network_contention}) {
+        communication += result.critical_path[c];
+    }
+    const double share = communication / result.iteration;
+    // Kernels that the curves predict: what steps of other families differ by (step.residual).
+    const double curves = kernels_.sources.roofline;
+    const double kernels = step_residual_ > 0 ? std::hypot(step_residual_ * curves,
+                                                           kernels_.relative_sigma * (1 - curves))
+                                              : kernels_.relative_sigma;
+    return std::hypot(kernels * (1 - share), kCommunicationSigma * share);
+}
+
+void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const {
+    const double all_peaks = answer.peak.per_second() * static_cast<double>(program_.num_ranks());
+    const Time model_time = answer.model_flops_per_step / FlopRate::per_second(all_peaks);
+    answer.lost_mfu = waterfall({.result = &result,
+                                 .num_ranks = static_cast<std::int64_t>(program_.num_ranks()),
+                                 .noise = noise_,
+                                 .model_time = model_time});
+    answer.critical_path = result.critical_path;
+    const auto names = network_->link_class_names();
+    for (std::size_t c = 0; c < names.size(); ++c) {
+        if (c >= result.link_class_utilisation_mean.size() ||
+            result.link_class_utilisation_max[c] <= 0) {
+            continue;
+        }
+        LinkUse use{.link_class = names[c],
+                    .capacity = {},
+                    .mean = result.link_class_utilisation_mean[c],
+                    .max = result.link_class_utilisation_max[c]};
+        bool first = true;
+        for (const LinkInfo& link : network_->links()) {
+            if (link.link_class == c) {
+                use.capacity = first || use.capacity == link.capacity ? link.capacity : Bandwidth{};
+                first = false;
+            }
+        }
+        answer.network.push_back(std::move(use));
+    }
+    answer.cost_sources = kernels_.sources;
+    answer.simulated_ops = result.simulated_ops;
+    answer.fold_classes = result.fold_classes;
+    answer.flows = result.flows;
+    answer.distinct_paths = result.distinct_paths;
+    answer.rate_solves = result.rate_solves;
+}
+
+// What the same step takes without its faults.
+Result<void> ScenarioRun::compare_with_healthy(Answer& answer) const {
+    answer.faults = fault_lines(faults_, scenario_);
+    Scenario healthy = scenario_;
+    healthy.faults = {};
+    SimulationOptions options = options_;
+    options.inspect = nullptr;
+    options.trace_file.clear();
+    options.timeline = nullptr;
+    const Result<Answer> other = simulate_scenario(healthy, options);
+    if (!other) {
+        return tl::unexpected(other.error());
+    }
+    answer.healthy_iteration = other->iteration;
+    return {};
+}
+
+Result<Answer> ScenarioRun::run() {
+    const auto started = std::chrono::steady_clock::now();
+    if (const Result<void> ready = prepare(); !ready) {
+        return tl::unexpected(ready.error());
+    }
+    Answer answer;
+    describe(answer);
+    answer.memory = memory_use(program_, scenario_.device);
+    if (options_.only_if_fits && !answer.memory.fits) {
+        return answer;
+    }
+    const std::vector<WatchedRank> watched = watched_ranks(program_, scenario_, faults_);
+    std::vector<RankId> ranks = traced_ranks();
+    for (const WatchedRank& one : watched) {
+        ranks.push_back(one.rank);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    SimulationOutcome result = execute(std::move(ranks));
+    if (!result) {
+        return tl::unexpected(result.error());
+    }
+    result->iteration += host_step_;
+    result->critical_path[Cause::launch] += host_step_;
+    if (options_.inspect) {
+        options_.inspect(*result, host_per_op_);
+    }
+    if (const Result<void> written = write_trace(*result); !written) {
+        return tl::unexpected(written.error());
+    }
+    speed(*result, answer);
+    explain(*result, answer);
+    answer.collectives = collective_uses(program_, *network_);
+    if (!faults_.empty()) {
+        answer.rank_waits = rank_waits(program_, result->trace, watched);
+        if (const Result<void> compared = compare_with_healthy(answer); !compared) {
+            return tl::unexpected(compared.error());
+        }
+    }
+    answer.wall_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    answer.peak_rss_bytes = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+    return answer;
+}
+
+}  // namespace
+
+Result<Answer> simulate_scenario(const Scenario& scenario, const SimulationOptions& options) {
+    return ScenarioRun{scenario, options}.run();
+}
+
+}  // namespace orrery

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ops of a scenario's Program cost besides communication: kernels by the catalogue's
+// curves, a step's factors (step_efficiency.h) and the user's profile, the slowest device, and the
+// host.
+#pragma once
+
+#include <optional>
+
+#include "engine/cause.h"
+#include "engine/program.h"
+#include "engine/result.h"
+#include "engine/simulation.h"
+#include "kernels/efficiency_table.h"
+#include "kernels/profile.h"
+#include "scenarios/scenario.h"
+#include "scenarios/simulate/kernel_timings.h"
+
+namespace orrery {
+
+struct StepCostOptions {
+    std::optional<EfficiencyTable> step_table;  // nothing: the catalogue's
+    std::optional<Cause> without;               // noise or the host: costs nothing
+};
+
+struct StepCosts {
+    DeviceTimings timings;
+    KernelSummary kernels;
+    double residual = 0;  // relative standard deviation of what the factors leave of a step
+    double noise = 1;     // kernel times on the slowest device / on the mean one
+};
+
+// Gives the host works of the Program their durations too.
+Result<StepCosts> step_costs(Program& program,
+                             const Scenario& scenario,
+                             const Profile& profile,
+                             const StepCostOptions& options);
+
+}  // namespace orrery

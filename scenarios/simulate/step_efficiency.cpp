@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/simulate/step_efficiency.h"
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "kernels/attention/attention.h"
+
+namespace orrery {
+namespace {
+
+// Quantile of the standard normal by bisection on erfc: exact enough, and the same everywhere.
+double normal_quantile(double p) {
+    double low = -10;
+    double high = 10;
+    for (int i = 0; i < 100; ++i) {
+        const double middle = (low + high) / 2;
+        (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
+    }
+    return (low + high) / 2;
+}
+
+constexpr std::int64_t kSmallHead = 64;
+
+bool is_attention(const KernelCall& call) {
+    return call.kind == KernelKind::attention_forward ||
+           call.kind == KernelKind::attention_backward;
+}
+
+}  // namespace
+
+double expected_maximum_of_normals(std::int64_t n) {
+    if (n < 2) {
+        return 0;
+    }
+    const auto count = static_cast<double>(n);
+    return normal_quantile((count - 0.375) / (count + 0.25));
+}
+
+double slowest_server(double slow_share, double slowdown, std::int64_t num_servers) {
+    return 1 + slowdown * (1 - std::pow(1 - slow_share, static_cast<double>(num_servers)));
+}
+
+std::string_view StepEfficiency::factor_name(const KernelCall& call) {
+    if (is_attention(call)) {
+        const AttentionShape shape = attention_shape(call);
+        if (shape.generation != AttentionGeneration::flash_1) {
+            return "sustained.attention";
+        }
+        return shape.head_dim <= kSmallHead ? "sustained.attention.flash_1.small_heads"
+                                            : "sustained.attention.flash_1";
+    }
+    return call.kind == KernelKind::gemm ? "sustained.gemm" : "sustained.memory";
+}
+
+std::string StepEfficiency::growth_name(std::string_view factor_name) {
+    return factor_name.starts_with("sustained.attention.flash_1")
+               ? "sustained.attention.flash_1.growth"
+               : std::string{factor_name} + ".growth";
+}
+
+double StepEfficiency::factor(const KernelCall& call) const {
+    const std::string_view name = factor_name(call);
+    const double factor = table_.value_or(name, device_.generation, dtype_class(call.dtype), 1.0);
+    if (!is_attention(call)) {
+        return factor;
+    }
+    const double growth = table_.value_or(growth_name(name), device_.generation, "*", 0.0);
+    const auto keys = static_cast<double>(attention_shape(call).seq_kv);
+    return factor * std::pow(keys / kGrowthOrigin, -growth);
+}
+
+double StepEfficiency::slowest_of(std::int64_t num_devices) const {
+    const double sigma = table_.value_or("noise.sigma", device_.generation, "*", 0.0);
+    return 1 + sigma * expected_maximum_of_normals(num_devices);
+}
+
+double StepEfficiency::residual() const {
+    return table_.value_or("step.residual", device_.generation, "*", 0.0);
+}
+
+Time StepEfficiency::restart() const {
+    const bool on_host = device_.generation == "cpu";
+    return on_host ? Time{}
+                   : Time::seconds(
+                         table_.value_or("host.restart_us", device_.generation, "*", 0.0) * 1e-6);
+}
+
+}  // namespace orrery

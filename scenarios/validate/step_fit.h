@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fits the general factors of step_efficiency.h on a table of measured training steps. Every step
+// is simulated once without factors (network: analytic); its kernel time by factor, its
+// communication and its bubble then predict the step for any factors. The loss is the mean over
+// families of the mean absolute log error, errors beyond 25 % counting as 25 %, plus a weak pull of
+// every factor towards 1; a deterministic pattern search minimises it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "kernels/efficiency_table.h"
+#include "scenarios/validate/published_cases.h"
+
+namespace orrery {
+
+struct StepSample {
+    std::string name;
+    std::string family;
+    std::string generation;
+    double measured_s = 0;
+    std::int64_t num_gpus = 1;
+    // Seconds of kernels on a mean rank, by (factor, dtype class) of the table.
+    std::map<std::pair<std::string, std::string>, double> kernels;
+    double keys = 0;           // that attention goes over, the mean over its time; 0: none
+    double bubble = 0;         // pipeline bubble and imbalance
+    double restarts = 0;       // of the host, that the step waits for
+    double communication = 0;  // and everything else that factors don't stretch
+};
+
+struct StepFit {
+    EfficiencyTable table;
+    std::vector<StepSample> samples;
+};
+
+// Rows that can't be expressed are left out.
+Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
+                                    const Catalogue& catalogue);
+
+// The factors that fit the samples of all families but this one (of all, if empty).
+EfficiencyTable fit_factors(const std::vector<StepSample>& samples,
+                            const std::string& without_family);
+
+// Relative standard deviation of the steps of a family that the factors were not fitted on: the
+// 90th percentile of the absolute log errors, families weighing the same, over that of a normal.
+double left_out_residual(const std::vector<StepSample>& samples);
+
+// The step time of a sample under a table of factors, in seconds.
+double predict_step(const StepSample& sample, const EfficiencyTable& table);
+
+}  // namespace orrery

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/campaign/recorded_events.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/recovery/policies.h"
+#include "runtime/supervisor/event_log.h"
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+const std::vector<PolicySpec> kPolicies{HotSpares{}};
+
+// What a supervisor would have written.
+std::string recorded(const std::filesystem::path& path) {
+    RecoveryMachine machine{{.slots = 2, .units = 2}, 3, make_ladder(kPolicies)};
+    const auto log = EventLog::open(path);
+    (*log)->job({.slots = 2, .units = 2}, 3, {"spares"});
+    machine.start();
+    std::string actions;
+    const auto hear = [&](Observation o, double at) {
+        o.time = WallTime::seconds(at);
+        const auto ordered = machine.observe(o);
+        (*log)->exchange(o, ordered);
+        for (const Action& action : ordered) {
+            actions += to_line(action) + "\n";
+        }
+    };
+    hear({.kind = ObservationKind::training_started}, 1);
+    (*log)->event(WallTime::seconds(2), "for people");
+    hear({.kind = ObservationKind::fault_detected,
+          .detector = Detector::heartbeat,
+          .nodes = {1},
+          .step = 12,
+          .durable_step = 10},
+         3);
+    hear({.kind = ObservationKind::training_started, .step = 10}, 4);
+    hear({.kind = ObservationKind::fault_detected,
+          .detector = Detector::progress_watchdog,
+          .fault = FaultKind::job_hang,
+          .step = 15},
+         5);
+    hear({.kind = ObservationKind::diagnosis_done, .nodes = {0}}, 6);
+    hear({.kind = ObservationKind::node_ready, .nodes = {1}}, 7);
+    return actions;
+}
+
+TEST(RecordedEvents, ReplayedTheyOrderTheSameByteForByte) {
+    const TestFolder folder;
+    const std::string actions = recorded(folder / "events");
+    const auto events = read_events(folder / "events");
+    ASSERT_TRUE(events) << events.error().front().to_string();
+    EXPECT_EQ(events->nodes, 3u);
+    EXPECT_EQ(events->observations.size(), 6u);
+    EXPECT_EQ(events->actions, actions);
+    EXPECT_NE(actions.find("wait"), std::string::npos);
+    EXPECT_EQ(replay_events(*events, make_ladder(kPolicies), {}), actions);
+    // With other policies other actions follow.
+    EXPECT_NE(replay_events(*events, make_ladder({ElasticDataParallel{}}), {}), actions);
+}
+
+TEST(RecordedEvents, NonsenseIsAnError) {
+    const TestFolder folder;
+    const auto refused = [&](const std::string& text) {
+        folder.write("events", text);
+        return !read_events(folder / "events");
+    };
+    const std::string job =
+        R"({"job":{"nodes":3,"slots":2,"units":2,"stages":1,"nodes_per_place":1},"policies":[]})"
+        "\n";
+    EXPECT_FALSE(refused(job));
+    EXPECT_TRUE(refused(""));
+    EXPECT_TRUE(refused("{"));
+    EXPECT_TRUE(refused("[1]\n"));
+    EXPECT_TRUE(refused(R"({"t_us":1,"action":"wait"})"));
+    EXPECT_TRUE(refused(job + R"({"t_us":1,"observation":{"kind":"tea_time"}})"));
+    EXPECT_TRUE(refused(job + R"({"t_us":1,"observation":7})"));
+    EXPECT_TRUE(refused(
+        R"({"job":{"nodes":1,"slots":2,"units":2,"stages":1,"nodes_per_place":1},"policies":[]})"));
+    EXPECT_FALSE(read_events(folder / "nowhere"));
+}
+
+}  // namespace
+}  // namespace orrery

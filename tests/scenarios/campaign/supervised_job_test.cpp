@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/campaign/supervised_job.h"
+
+#include <gtest/gtest.h>
+
+#include "scenarios/reader.h"
+
+namespace orrery {
+namespace {
+
+Scenario drill(std::vector<std::string> overrides = {}) {
+    const auto scenario = read_scenario(ORRERY_SOURCE_DIR "/scenarios/drill-cpu-4.yaml",
+                                        {.overrides = std::move(overrides)});
+    EXPECT_TRUE(scenario) << scenario.error().front().to_string();
+    return *scenario;
+}
+
+std::string refusal(std::vector<std::string> overrides) {
+    const auto job = supervised_job(drill(std::move(overrides)));
+    EXPECT_FALSE(job);
+    return job ? "" : job.error().front().to_string();
+}
+
+TEST(SupervisedJob, IsTheScenarios) {
+    const auto job = supervised_job(drill());
+    ASSERT_TRUE(job);
+    EXPECT_EQ(job->nodes, 5u);  // one is a spare
+    EXPECT_EQ(job->shape.units, 4u);
+    EXPECT_EQ(job->steps, 60);
+    EXPECT_EQ(job->repair.count(), 1000);
+}
+
+TEST(SupervisedJob, WhatARealRunCannotDoIsRefused) {
+    EXPECT_NE(refusal({"job.drill=false"}).find("not marked as a drill"), std::string::npos);
+    EXPECT_NE(refusal({"recovery.policies=[reroute]"}).find("reroute"), std::string::npos);
+    EXPECT_NE(refusal({"faults=[{t: 3 s, at: \"node:1\", kind: node_crash}]"}).find("step"),
+              std::string::npos);
+    EXPECT_NE(refusal({"faults=[{step: 3, at: \"rack:0\", kind: power_loss}]"}).find("power_loss"),
+              std::string::npos);
+    EXPECT_NE(refusal({"recovery.policies=[elastic]", "plan.global_batch_size=8"}).find("shared"),
+              std::string::npos);
+}
+
+TEST(SupervisedJob, APredictionResumesFromTheLastCheckpoint) {
+    const Scenario scenario = drill();
+    const auto incidents = incidents_of(predicted_log(scenario, *supervised_job(scenario), 0.02));
+    ASSERT_EQ(incidents.size(), 1u);
+    EXPECT_EQ(incidents[0].step, 17);
+    EXPECT_EQ(incidents[0].resumed_step, 10);
+    EXPECT_EQ(incidents[0].lost_steps(), 7);
+    EXPECT_EQ(incidents[0].actions,
+              (std::vector<std::string>{
+                  "evict node:2", "replace slot 2 by node:4", "restart full from remote"}));
+    EXPECT_NEAR(static_cast<double>(incidents[0].end_us - incidents[0].begin_us), 1e6, 1e3);
+}
+
+TEST(Incidents, ANodeThatWasReadyDuringARestartIsTakenBackInOneOfItsOwn) {
+    const auto incidents = incidents_of(
+        "5 training_started step 0 durable 0 memory -1\n"
+        "11 fault_detected step 4 durable 2 memory -1 node:1\n"
+        "  drop slot 1\n"
+        "15 node_ready step 4 durable 2 memory -1 node:1\n"
+        "20 training_started step 4 durable 2 memory -1\n"
+        "  replace slot 1 by node:1\n"
+        "30 training_started step 4 durable 2 memory -1\n");
+    ASSERT_EQ(incidents.size(), 2u);
+    EXPECT_EQ(incidents[1].what, "node_ready");
+    EXPECT_EQ(incidents[1].lost_steps(), 0);
+    EXPECT_EQ(incidents[1].actions, std::vector<std::string>{"replace slot 1 by node:1"});
+}
+
+TEST(Incidents, WhatChangesNothingIsNone) {
+    const auto incidents = incidents_of(
+        "5 training_started step 0 durable 0 memory -1\n"
+        "9 node_ready step 3 durable 0 memory -1 node:2\n"
+        "11 fault_detected step 4 durable 2 memory -1 node:1\n"
+        "  wait\n"
+        "15 node_ready step 4 durable 2 memory -1 node:1\n"
+        "  restart full from remote\n"
+        "20 training_started step 2 durable 2 memory -1\n"
+        "30 fault_detected step 6 durable 2 memory -1\n"
+        "  diagnose\n");
+    ASSERT_EQ(incidents.size(), 2u);
+    EXPECT_EQ(incidents[0].actions.size(), 2u);
+    EXPECT_EQ(incidents[0].lost_steps(), 2);
+    EXPECT_EQ(incidents[0].end_us, 20);
+    EXPECT_EQ(incidents[1].resumed_step, -1);
+}
+
+}  // namespace
+}  // namespace orrery

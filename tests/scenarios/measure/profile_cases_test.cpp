@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/measure/profile_cases.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "models/lowering.h"
+#include "scenarios/reader.h"
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+// Every case can be trained, by as many ranks as it says.
+TEST(ProfileCases, AreScenariosThatTrain) {
+    const TestFolder folder;
+    folder.write("tokens", "text");
+    ReadOptions options;
+    options.for_training = true;
+    for (const std::uint32_t ranks : {1u, 2u, 4u, 8u}) {
+        for (const char* precision : {"fp32", "bf16"}) {
+            for (const ProfileCase& one : profile_cases(ranks, precision)) {
+                const std::string file =
+                    folder.write("s.yaml", one.scenario + "  dataset: tokens\n");
+                const auto scenario = read_scenario(file, options);
+                ASSERT_TRUE(scenario) << one.name << ": " << scenario.error()[0].to_string();
+                EXPECT_EQ(scenario->cluster.num_gpus(), ranks);
+                EXPECT_EQ(scenario->model.vocab_size, one.vocabulary);
+                EXPECT_EQ(scenario->device.name, "cpu-core");
+            }
+        }
+    }
+}
+
+TEST(ProfileCases, OfSeveralRanksHaveEveryCollectiveAndMessages) {
+    const TestFolder folder;
+    std::set<CollectiveKind> kinds;
+    std::size_t messages = 0;
+    for (const ProfileCase& one : profile_cases(2, "fp32")) {
+        const auto scenario = read_scenario(folder.write("s.yaml", one.scenario));
+        ASSERT_TRUE(scenario);
+        const Program program = lower(scenario->model, scenario->plan);
+        for (const CollectiveCall& call : program.collectives) {
+            kinds.insert(call.kind);
+        }
+        messages += program.send_recvs.size();
+    }
+    EXPECT_TRUE(kinds.contains(CollectiveKind::all_reduce));
+    EXPECT_TRUE(kinds.contains(CollectiveKind::all_gather));
+    EXPECT_TRUE(kinds.contains(CollectiveKind::reduce_scatter));
+    EXPECT_GT(messages, 0U);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/simulate/step_efficiency.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "kernels/attention/attention.h"
+
+namespace orrery {
+namespace {
+
+// E[max] = integral of x n phi(x) Phi(x)^(n-1), by the trapezoidal rule.
+double integrated_maximum(double n) {
+    constexpr double kStep = 1e-3;
+    double sum = 0;
+    for (double x = -9; x < 9; x += kStep) {
+        const double phi = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
+        const double log_below = std::log(0.5 * std::erfc(-x / std::numbers::sqrt2));
+        sum += x * n * phi * std::exp((n - 1) * log_below);
+    }
+    return sum * kStep;
+}
+
+DeviceSpec device_of(const std::string& generation) {
+    DeviceSpec device;
+    device.generation = generation;
+    return device;
+}
+
+EfficiencyTable table_of(
+    const std::vector<std::pair<std::array<std::string, 3>, double>>& factors) {
+    EfficiencyTable table;
+    for (const auto& [key, value] : factors) {
+        table.set(key[0], key[1], key[2], {.value = value, .sigma = 0, .source = "test"});
+    }
+    return table;
+}
+
+TEST(ExpectedMaximum, MatchesTheIntegral) {
+    EXPECT_NEAR(integrated_maximum(2), 1 / std::sqrt(std::numbers::pi), 1e-9);  // closed form
+    for (const std::int64_t n : {2, 3, 5, 8, 16, 100, 1'024, 12'288, 100'000}) {
+        const double exact = integrated_maximum(static_cast<double>(n));
+        EXPECT_NEAR(expected_maximum_of_normals(n), exact, (n < 8 ? 0.05 : 0.01) * exact) << n;
+    }
+}
+
+TEST(ExpectedMaximum, OfOneOrNoneIsTheMean) {
+    EXPECT_EQ(expected_maximum_of_normals(1), 0);
+    EXPECT_EQ(expected_maximum_of_normals(0), 0);
+}
+
+TEST(StepEfficiency, MoreDevicesWaitForASlowerOne) {
+    const DeviceSpec device = device_of("ampere");
+    const EfficiencyTable table = table_of({{{"noise.sigma", "*", "*"}, 0.02}});
+    const StepEfficiency step{table, device};
+    EXPECT_EQ(step.slowest_of(1), 1);
+    double last = 1;
+    for (std::int64_t n = 2; n < 1'000'000; n *= 4) {
+        EXPECT_GT(step.slowest_of(n), last) << n;
+        last = step.slowest_of(n);
+    }
+    EXPECT_LT(last, 1.1);  // five standard deviations
+    const EfficiencyTable none;
+    EXPECT_EQ((StepEfficiency{none, device}.slowest_of(1'000'000)), 1);
+}
+
+TEST(SlowestServer, IsSlowIfAnyOfThemIs) {
+    EXPECT_EQ(slowest_server(0, 0.1, 1000), 1);
+    EXPECT_DOUBLE_EQ(slowest_server(0.25, 0.1, 1), 1.025);
+    EXPECT_DOUBLE_EQ(slowest_server(0.25, 0.1, 2), 1 + 0.1 * 7 / 16);
+    EXPECT_EQ(slowest_server(1, 0.1, 3), 1.1);
+    EXPECT_NEAR(slowest_server(0.005, 0.1, 100'000), 1.1, 1e-12);
+}
+
+TEST(StepEfficiency, ACpuHasNoStreamToFillAgain) {
+    const EfficiencyTable table = table_of({{{"host.restart_us", "*", "*"}, 40}});
+    const DeviceSpec gpu = device_of("ampere");
+    const DeviceSpec cpu = device_of("cpu");
+    EXPECT_EQ((StepEfficiency{table, gpu}.restart()), Time::picoseconds(40'000'000));
+    EXPECT_EQ((StepEfficiency{table, cpu}.restart()), Time{});
+}
+
+TEST(StepEfficiency, NamesEveryKernelsFactor) {
+    EXPECT_EQ(StepEfficiency::factor_name({.kind = KernelKind::gemm}), "sustained.gemm");
+    EXPECT_EQ(StepEfficiency::factor_name({.kind = KernelKind::adamw}), "sustained.memory");
+    EXPECT_EQ(StepEfficiency::factor_name({.kind = KernelKind::layernorm_forward}),
+              "sustained.memory");
+    AttentionShape shape{.seq_q = 64, .seq_kv = 64, .heads = 2, .kv_heads = 2, .head_dim = 128};
+    for (const AttentionGeneration generation :
+         {AttentionGeneration::flash_1, AttentionGeneration::flash_2}) {
+        shape.generation = generation;
+        const std::string_view expected = generation == AttentionGeneration::flash_1
+                                              ? "sustained.attention.flash_1"
+                                              : "sustained.attention";
+        EXPECT_EQ(StepEfficiency::factor_name(attention_forward(shape, Dtype::bf16)), expected);
+        EXPECT_EQ(StepEfficiency::factor_name(attention_backward(shape, Dtype::bf16)), expected);
+    }
+    shape.head_dim = 64;
+    EXPECT_EQ(StepEfficiency::factor_name(attention_forward(shape, Dtype::bf16)),
+              "sustained.attention");
+    shape.generation = AttentionGeneration::flash_1;
+    EXPECT_EQ(StepEfficiency::factor_name(attention_forward(shape, Dtype::bf16)),
+              "sustained.attention.flash_1.small_heads");
+}
+
+TEST(StepEfficiency, LooksFactorsUpByGenerationAndElementType) {
+    const DeviceSpec hopper = device_of("hopper");
+    const DeviceSpec ampere = device_of("ampere");
+    const EfficiencyTable table = table_of({{{"sustained.gemm", "hopper", "fp16"}, 1.2},
+                                            {{"sustained.gemm", "hopper", "fp8"}, 1.3},
+                                            {{"sustained.memory", "*", "*"}, 1.1}});
+    const KernelCall bf16{.kind = KernelKind::gemm, .dtype = Dtype::bf16};
+    const KernelCall fp8{.kind = KernelKind::gemm, .dtype = Dtype::fp8};
+    const StepEfficiency on_hopper{table, hopper};
+    const StepEfficiency on_ampere{table, ampere};
+    EXPECT_EQ(on_hopper.factor(bf16), 1.2);
+    EXPECT_EQ(on_hopper.factor(fp8), 1.3);
+    EXPECT_EQ(on_ampere.factor(bf16), 1);
+    EXPECT_EQ(on_ampere.factor({.kind = KernelKind::adamw}), 1.1);
+}
+
+TEST(StepEfficiency, AttentionKernelsThatGrowGainAPowerOfTheKeys) {
+    const DeviceSpec device = device_of("ampere");
+    const EfficiencyTable table =
+        table_of({{{"sustained.attention.flash_1", "*", "*"}, 1.2},
+                  {{"sustained.attention.flash_1.growth", "*", "*"}, 0.5}});
+    const StepEfficiency step{table, device};
+    AttentionShape shape{.batch = 1,
+                         .seq_q = 2048,
+                         .seq_kv = 2048,
+                         .heads = 8,
+                         .kv_heads = 8,
+                         .head_dim = 128,
+                         .generation = AttentionGeneration::flash_1};
+    EXPECT_DOUBLE_EQ(step.factor(attention_forward(shape, Dtype::bf16)), 1.2);
+    shape.seq_kv = 8192;
+    EXPECT_DOUBLE_EQ(step.factor(attention_forward(shape, Dtype::bf16)), 0.6);
+    shape.head_dim = 64;  // another factor, the same growth
+    EXPECT_DOUBLE_EQ(step.factor(attention_forward(shape, Dtype::bf16)), 0.5);
+    shape.generation = AttentionGeneration::flash_2;
+    EXPECT_DOUBLE_EQ(step.factor(attention_forward(shape, Dtype::bf16)), 1.0);
+}
+
+}  // namespace
+}  // namespace orrery

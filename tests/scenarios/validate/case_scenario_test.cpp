@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rows of published measurements mean as scenarios.
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "scenarios/reader.h"
+#include "scenarios/validate/published_cases.h"
+
+namespace orrery {
+namespace {
+
+const Catalogue& shipped() {
+    static const Catalogue catalogue{ORRERY_SOURCE_DIR "/scenarios/catalogue"};
+    return catalogue;
+}
+
+std::map<std::string, PublishedCase> training() {
+    const auto rows =
+        read_published_cases(ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training.csv");
+    EXPECT_TRUE(rows) << rows.error().front().to_string();
+    std::map<std::string, PublishedCase> by_name;
+    for (const PublishedCase& row : *rows) {
+        by_name[row.name] = row;
+    }
+    return by_name;
+}
+
+TEST(CaseScenario, EveryDenseRowIsExpressible) {
+    std::size_t dense = 0;
+    for (const auto& [name, row] : training()) {
+        const auto scenario = scenario_of(row, shipped());
+        if (row.num_experts > 0) {
+            ASSERT_FALSE(scenario);
+            EXPECT_NE(scenario.error().what.find("mixture-of-experts"), std::string::npos);
+            continue;
+        }
+        ++dense;
+        EXPECT_TRUE(scenario) << name << ": " << scenario.error().to_string();
+        if (scenario) {
+            EXPECT_EQ(scenario->cluster.num_gpus(), row.num_gpus) << name;
+        }
+    }
+    EXPECT_EQ(dense, 281U);
+}
+
+// The shipped scenario files and the table's rows describe the same runs.
+TEST(CaseScenario, MegaScaleRowsAreTheShippedScenarios) {
+    ReadOptions options;
+    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
+    const auto rows = training();
+    for (const auto& [name, file] :
+         std::map<std::string, std::string>{{"MS-256-S", "megascale-175b-256"},
+                                            {"MS-12288-S", "megascale-175b-12288"},
+                                            {"MS-1024-M", "megatron-175b-1024"},
+                                            {"MS-8192-M", "megatron-175b-8192"}}) {
+        const auto row = scenario_of(rows.at(name), shipped());
+        auto scenario = read_scenario(ORRERY_SOURCE_DIR "/scenarios/" + file + ".yaml", options);
+        ASSERT_TRUE(row && scenario) << name;
+        scenario->model.name = row->model.name;
+        EXPECT_EQ(row->model, scenario->model) << name;
+        EXPECT_EQ(row->plan, scenario->plan) << name;
+        EXPECT_EQ(row->cluster.fabric.uplink_bandwidth, scenario->cluster.fabric.uplink_bandwidth);
+        EXPECT_EQ(row->cluster.fabric.name, scenario->cluster.fabric.name);
+        EXPECT_EQ(row->device.name, scenario->device.name);
+        EXPECT_EQ(row->cluster.slow_node_share, scenario->cluster.slow_node_share);
+        EXPECT_EQ(row->cluster.slow_node_slowdown, scenario->cluster.slow_node_slowdown);
+    }
+}
+
+TEST(CaseScenario, FabricWordsBecomeFabrics) {
+    PublishedCase row;
+    row.num_gpus = 64;
+    row.gpus_per_node = 8;
+    row.nic_gbps_per_gpu = 50;
+    row.fabric = "opa-x4";
+    const auto opa = fabric_of(row, shipped());
+    ASSERT_TRUE(opa);
+    EXPECT_EQ(opa->nics_per_node, 4U);
+    EXPECT_EQ(opa->nic_bandwidth.bits_per_second(), 100'000'000'000);
+    row.fabric = "ib-hdr200-rail";
+    row.nic_gbps_per_gpu = 100;
+    const auto half = fabric_of(row, shipped());
+    ASSERT_TRUE(half);
+    EXPECT_EQ(half->kind, FabricKind::rail);
+    EXPECT_EQ(half->nic_bandwidth, half->uplink_bandwidth);
+    row.fabric = "";
+    EXPECT_FALSE(fabric_of(row, shipped()));
+    row.num_gpus = 8;
+    EXPECT_TRUE(fabric_of(row, shipped()));
+}
+
+TEST(CaseScenario, UnknownWordsAndGpusAreReasonsNotGuesses) {
+    PublishedCase row = training().at("MS-256-M");
+    row.features = "warp_drive";
+    EXPECT_EQ(scenario_of(row, shipped()).error().what, "feature 'warp_drive' is not expressible");
+    row.features = "";
+    row.plan.tensor_model_parallel_size = 7;
+    EXPECT_EQ(scenario_of(row, shipped()).error().what.substr(0, 33),
+              "plan.tensor_model_parallel_size 7");
+    row.plan.tensor_model_parallel_size = 8;
+    row.gpu = "a100-81g";
+    EXPECT_EQ(scenario_of(row, shipped()).error().what, "gpu 'a100-81g' is not in the catalogue");
+    row.gpu = "a100-80g";
+    row.num_gpus = 250;
+    EXPECT_FALSE(scenario_of(row, shipped()));
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/validate/validation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace orrery {
+namespace {
+
+ValidatedCase plan(const char* choice, double measured, double predicted) {
+    return {.measured_s = measured, .predicted_s = predicted, .choice = choice};
+}
+
+TEST(Ranking, ComparesPlansOfTheSameWorkOnly) {
+    EXPECT_EQ(rank_plans({}).pairs, 0u);
+    EXPECT_EQ(rank_plans({plan("", 1, 1), plan("", 2, 2)}).pairs, 0u);
+    const Ranking right = rank_plans(
+        {plan("a", 1, 10), plan("b", 5, 1), plan("a", 2, 20), plan("a", 3, 30), plan("b", 6, 2)});
+    EXPECT_EQ(right.pairs, 4u);
+    EXPECT_EQ(right.choices, 2u);
+    EXPECT_DOUBLE_EQ(right.tau, 1);
+    // One pair of three the wrong way round; equal predictions say nothing; equal measurements are
+    // no pair.
+    EXPECT_DOUBLE_EQ(rank_plans({plan("a", 1, 2), plan("a", 2, 1), plan("a", 3, 3)}).tau, 1.0 / 3);
+    EXPECT_DOUBLE_EQ(rank_plans({plan("a", 1, 2), plan("a", 2, 2)}).tau, 0);
+    EXPECT_EQ(rank_plans({plan("a", 1, 2), plan("a", 1, 3)}).pairs, 0u);
+}
+
+TEST(Validation, PercentilesInterpolateAndRanksCorrelate) {
+    EXPECT_DOUBLE_EQ(percentile({1, 2, 3, 4}, 0.5), 2.5);
+    EXPECT_DOUBLE_EQ(percentile({1, 2, 3, 4, 5}, 0.9), 4.6);
+    EXPECT_DOUBLE_EQ(percentile({7}, 0.9), 7);
+    EXPECT_DOUBLE_EQ(spearman({1, 2, 3}, {10, 20, 30}), 1);
+    EXPECT_DOUBLE_EQ(spearman({1, 2, 3}, {30, 20, 10}), -1);
+    EXPECT_NEAR(spearman({1, 2, 2, 4}, {1, 3, 2, 4}), 0.9486832980505138, 1e-12);
+}
+
+TEST(Validation, EveryFamilyWeighsTheSame) {
+    Validation v;
+    for (int i = 0; i < 9; ++i) {
+        v.rows.push_back(
+            {.name = "", .family = "many", .measured_s = 1, .predicted_s = 1.02, .control_s = 1});
+    }
+    v.rows.push_back(
+        {.name = "", .family = "one", .measured_s = 1, .predicted_s = 0.9, .control_s = 1});
+    summarise_families(v);
+    EXPECT_NEAR(v.balanced_error, (0.02 + 0.1) / 2, 1e-12);
+    EXPECT_NEAR(v.families[0].ratios.max, 0, 1e-12);
+    EXPECT_EQ(v.families[0].ratios.pairs, 36U);
+}
+
+TEST(Validation, SummariesOfNothingAreZero) {
+    EXPECT_EQ(summarise({}).cases, 0U);
+    EXPECT_EQ(percentile({}, 0.5), 0);
+    EXPECT_EQ(spearman({1, 1, 1}, {1, 2, 3}), 0);  // nothing to order
+    Validation v;
+    summarise_families(v);
+    EXPECT_TRUE(v.families.empty());
+    EXPECT_EQ(v.balanced_error, 0);
+}
+
+TEST(Validation, ErrorsAreRelativeToWhatWasMeasured) {
+    const ValidatedCase row{
+        .name = "", .family = "", .measured_s = 4, .predicted_s = 5, .control_s = 3};
+    EXPECT_DOUBLE_EQ(row.error(), 0.25);
+    EXPECT_DOUBLE_EQ(row.control_error(), -0.25);
+}
+
+// exp(+-1.645 sigma) holds 90 % of a log-normal.
+TEST(Validation, IntervalsAreWiderTheLessIsKnown) {
+    ValidatedCase row{.name = "", .family = "", .measured_s = 1, .predicted_s = 1.1, .sigma = 0.05};
+    EXPECT_NEAR(row.half_width(), 0.0857, 1e-4);
+    EXPECT_FALSE(row.within());
+    row.sigma = 0.06;
+    EXPECT_TRUE(row.within());
+    row.predicted_s = 1 / 1.1;  // as far below as above
+    EXPECT_TRUE(row.within());
+    row.sigma = 0.057;
+    EXPECT_FALSE(row.within());
+}
+
+TEST(Validation, CountsHowManyMeasurementsLieWithin) {
+    Validation v;
+    for (int i = 0; i < 4; ++i) {
+        v.rows.push_back({.name = "",
+                          .family = i < 3 ? "three" : "one",
+                          .measured_s = 1,
+                          .predicted_s = i < 2 ? 1.05 : 1.5,
+                          .control_s = 1,
+                          .sigma = 0.1});
+    }
+    summarise_families(v);
+    EXPECT_DOUBLE_EQ(v.coverage, 0.5);
+    EXPECT_DOUBLE_EQ(v.balanced_coverage, (2.0 / 3 + 0) / 2);
+    EXPECT_DOUBLE_EQ(v.families[0].coverage, 2.0 / 3);
+    EXPECT_NEAR(v.median_half_width, std::expm1(0.16448536), 1e-8);
+}
+
+// A predictor that is wrong by one factor everywhere still gets every ratio and the order right.
+TEST(Validation, RatiosForgiveACommonFactor) {
+    Validation v;
+    for (const double measured : {1.0, 2.0, 3.5, 7.0}) {
+        v.rows.push_back({.name = "",
+                          .family = "f",
+                          .measured_s = measured,
+                          .predicted_s = 1.5 * measured,
+                          .control_s = 10 - measured});
+    }
+    summarise_families(v);
+    const FamilySummary& family = v.families.at(0);
+    EXPECT_NEAR(family.predicted.median, 0.5, 1e-12);
+    EXPECT_EQ(family.ratios.pairs, 6U);
+    EXPECT_NEAR(family.ratios.max, 0, 1e-12);
+    EXPECT_EQ(family.ratios.rank_correlation, 1);
+    for (ValidatedCase& row : v.rows) {
+        row.predicted_s = row.control_s;
+    }
+    summarise_families(v);
+    EXPECT_EQ(v.families.at(0).ratios.rank_correlation, -1);
+}
+
+TEST(Validation, FamiliesKeepTheOrderOfTheirFirstRow) {
+    Validation v;
+    for (const char* family : {"z", "a", "z", "m"}) {
+        v.rows.push_back(
+            {.name = "", .family = family, .measured_s = 1, .predicted_s = 1, .control_s = 1});
+    }
+    summarise_families(v);
+    ASSERT_EQ(v.families.size(), 3U);
+    EXPECT_EQ(v.families[0].family, "z");
+    EXPECT_EQ(v.families[1].family, "a");
+    EXPECT_EQ(v.families[2].family, "m");
+    EXPECT_EQ(v.families[0].predicted.cases, 2U);
+}
+
+}  // namespace
+}  // namespace orrery
