@@ -8,8 +8,8 @@
 #
 #   [LIMIT_S=600] tests/bench/cpu_accuracy.sh [ROUNDS [FOLDER]]    2 rounds if not given
 #
-# "measured" is the step without what other processes took from it (runtime/measure/step_replay.h); on a
-# machine of its own that is the step as it went, "wall".
+# "measured" is the step without what other processes took from it
+# (runtime/measure/step_replay.h); on a machine of its own that is the step as it went, "wall".
 set -euo pipefail
 
 rounds=${1:-2}
