@@ -6,7 +6,8 @@
 //   queries: a block has 128 queries, keys pass by; S = Q K^T, dQ = dS K scale.
 // S is computed in both, seven products instead of the five of an atomic dQ. In both passes a warp
 // has 16 rows of "own" tiles and all columns of the passing tiles, so that P and dS go from the
-// sums of one product straight into the operand of the next.
+// sums of one product straight into the operand of the next. With dropout (kDropout), of factors F,
+// dV takes P F and dS is P (F dO V^T - D).
 #pragma once
 
 #include "kernels/attention/attention_forward_device.h"
@@ -67,6 +68,7 @@ struct AttentionBackwardArguments {
     HeadTensor<Bf16> dv;
     bool add_dq;
     bool add_dkv;
+    ProbabilityDropout dropout;
 
     ORRERY_HOST_DEVICE std::int64_t statistic(int query,
                                               std::int64_t sequence,
@@ -96,7 +98,7 @@ ORRERY_DEVICE int first_with(int count, const Property& property) {
     return low;
 }
 
-template <int kDim>
+template <int kDim, bool kDropout>
 struct AttentionKeyGradientKernel {
     static constexpr int kThreadsMax = 256;
     static constexpr int kKeys = 128;
@@ -117,6 +119,12 @@ struct AttentionKeyGradientKernel {
     struct Sums {
         float dk[kDim / 8][4] = {};
         float dv[kDim / 8][4] = {};
+    };
+    struct QueryTile {
+        std::int64_t sequence;
+        std::int64_t head;
+        int number;
+        int stage;
     };
 
     template <class Block>
@@ -190,7 +198,11 @@ struct AttentionKeyGradientKernel {
                 begin_step(step + 1);
                 block.commit();
             }
-            add_queries(block, keys, tiles, step % 2, begin + step % tiles_per_head, first, sums);
+            const QueryTile tile{.sequence = sequence,
+                                 .head = kv_head * group + step / tiles_per_head,
+                                 .number = begin + step % tiles_per_head,
+                                 .stage = step % 2};
+            add_queries(block, keys, tiles, tile, first, sums);
         }
         block.template wait<0>();
         block.sync();
@@ -207,35 +219,42 @@ struct AttentionKeyGradientKernel {
     ORRERY_DEVICE void add_queries(Block& block,
                                    const std::byte* keys,
                                    std::byte* tiles,
-                                   int stage,
-                                   int tile,
+                                   const QueryTile& tile,
                                    int first_key,
                                    Sums& sums) const {
-        const std::byte* queries = tiles + stage * 2 * kTileBytes;
+        const std::byte* queries = tiles + tile.stage * 2 * kTileBytes;
         const std::byte* doutput = queries + kTileBytes;
-        const Statistics& statistics = statistics_of(tiles, stage);
+        const Statistics& statistics = statistics_of(tiles, tile.stage);
         const int row = 16 * block.warp();
-        const KeyRange whole = a.mask.seen_by_all(tile * kQueries, (tile + 1) * kQueries);
+        const int first_query = tile.number * kQueries;
+        const KeyRange whole = a.mask.seen_by_all(first_query, first_query + kQueries);
         const int key = first_key + row;
         const bool masked = key < whole.first || key + 16 > whole.end;
         float p[kQueries / 8][4];
         float ds[kQueries / 8][4];
         multiply_transposed<kDim, kQueries>(block, keys, row, queries, p);
         multiply_transposed<kDim, kQueries>(block, keys + kOwnBytes, row, doutput, ds);
+        ProbabilityFactors factor{a.dropout, a.mask, a.q.batch, tile.sequence, tile.head};
         ORRERY_UNROLL
         for (int n = 0; n < kQueries / 8; ++n) {
             ORRERY_UNROLL
             for (int i = 0; i < 4; ++i) {
                 const int query = 8 * n + block.lane() % 4 * 2 + i % 2;
+                const int own = key + block.lane() / 4 + 8 * (i / 2);
                 const float exponent =
                     fused(p[n][i], a.scale * kLog2e, -statistics.exponent[query]);
                 p[n][i] = block.exp2_approx(exponent);
                 if (masked) {
-                    const int own = key + block.lane() / 4 + 8 * (i / 2);
                     const KeyRange seen = statistics.seen[query];
                     p[n][i] = own >= seen.first && own < seen.end ? p[n][i] : 0.0f;
                 }
-                ds[n][i] = p[n][i] * (ds[n][i] - statistics.row_sum[query]);
+                if constexpr (kDropout) {
+                    const float f = factor(first_query + query, own);
+                    ds[n][i] = p[n][i] * (f * ds[n][i] - statistics.row_sum[query]);
+                    p[n][i] *= f;
+                } else {
+                    ds[n][i] = p[n][i] * (ds[n][i] - statistics.row_sum[query]);
+                }
             }
         }
         add_product<kDim, kQueries>(block, p, doutput, sums.dv);
@@ -250,7 +269,7 @@ struct AttentionKeyGradientKernel {
     }
 };
 
-template <int kDim>
+template <int kDim, bool kDropout>
 struct AttentionQueryGradientKernel {
     static constexpr int kThreadsMax = 256;
     static constexpr int kQueries = 128;
@@ -263,6 +282,9 @@ struct AttentionQueryGradientKernel {
 
     // Of a thread's two rows.
     struct Rows {
+        std::int64_t sequence;
+        std::int64_t head;
+        int first;  // row of the sequence
         float exponent[2];
         float row_sum[2];
         KeyRange seen[2];
@@ -326,9 +348,12 @@ struct AttentionQueryGradientKernel {
     template <class Block>
     ORRERY_DEVICE void begin_rows(
         Block& block, int first, std::int64_t sequence, std::int64_t head, Rows& rows) const {
+        rows.sequence = sequence;
+        rows.head = head;
+        rows.first = first + block.lane() / 4;
         ORRERY_UNROLL
         for (int i = 0; i < 2; ++i) {
-            const int row = first + block.lane() / 4 + 8 * i;
+            const int row = rows.first + 8 * i;
             const bool real = row < a.mask.queries();
             const std::int64_t at = a.statistic(real ? row : 0, sequence, head);
             rows.exponent[i] = real ? a.exponent(at) : kInfinity;
@@ -349,6 +374,7 @@ struct AttentionQueryGradientKernel {
         multiply_transposed<kDim, kKeys>(block, queries, own_row, keys, p);
         multiply_transposed<kDim, kKeys>(
             block, queries + kOwnBytes, own_row, keys + kTileBytes, ds);
+        ProbabilityFactors factor{a.dropout, a.mask, a.q.batch, rows.sequence, rows.head};
         ORRERY_UNROLL
         for (int n = 0; n < kKeys / 8; ++n) {
             ORRERY_UNROLL
@@ -358,6 +384,9 @@ struct AttentionQueryGradientKernel {
                 const float exponent = fused(p[n][i], a.scale * kLog2e, -rows.exponent[i / 2]);
                 const bool visible = key >= seen.first && key < seen.end;
                 p[n][i] = visible ? block.exp2_approx(exponent) : 0.0f;
+                if constexpr (kDropout) {
+                    ds[n][i] *= factor(rows.first + 8 * (i / 2), key);
+                }
                 ds[n][i] = p[n][i] * (ds[n][i] - rows.row_sum[i / 2]);
             }
         }

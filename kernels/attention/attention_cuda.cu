@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/attention/attention_device.h"
+#include "kernels/attention/key_value_device.h"
 #include "kernels/cuda/launch.cuh"
 
 namespace orrery::device {
@@ -7,10 +8,15 @@ namespace orrery::device {
 template void attention_forward(CudaQueue&,
                                 const AttentionShape&,
                                 const cpu::AttentionPositions&,
-                                const cpu::AttentionForward&);
+                                const cpu::AttentionForward&,
+                                const float*);
 template void attention_backward(CudaQueue&,
                                  const AttentionShape&,
                                  const cpu::AttentionPositions&,
-                                 const cpu::AttentionBackward&);
+                                 const cpu::AttentionBackward&,
+                                 const float*);
+template void copy_key_value(CudaQueue&, std::int64_t, ConstTensorView, TensorView);
+template void add_key_value(CudaQueue&, std::int64_t, ConstTensorView, TensorView);
+template void clear_key_value(CudaQueue&, std::int64_t, std::int64_t, TensorView);
 
 }  // namespace orrery::device

@@ -2,7 +2,8 @@
 // Attention on a GPU: the functions of kernels/attention/attention_cpu.h, whose operands they take.
 // bf16 with head sizes 64 and 128 runs on tensor cores, everything else (fp32; head sizes up to
 // 256; columns that are not 16-byte aligned) a row at a time. The tensors of a call have one type.
-// Merging the blocks of a ring (AttentionForward::merge) is not implemented.
+// `scalars`, where they are given, are device scalars from which the kernels read the seed, the
+// first round and the rate of operands.dropout, whose key has then neither.
 #pragma once
 
 #include <string>
@@ -32,12 +33,23 @@ template <class Queue>
 void attention_forward(Queue& queue,
                        const AttentionShape& shape,
                        const cpu::AttentionPositions& positions,
-                       const cpu::AttentionForward& operands);
+                       const cpu::AttentionForward& operands,
+                       const float* scalars = nullptr);
 
 template <class Queue>
 void attention_backward(Queue& queue,
                         const AttentionShape& shape,
                         const cpu::AttentionPositions& positions,
-                        const cpu::AttentionBackward& operands);
+                        const cpu::AttentionBackward& operands,
+                        const float* scalars = nullptr);
+
+// What a ring does with keys and values beside attention (kernels/attention/token_columns.h), of
+// rows of `packed` whose last `width` columns they are: block = their columns, += a block, = 0.
+template <class Queue>
+void copy_key_value(Queue& queue, std::int64_t width, ConstTensorView packed, TensorView block);
+template <class Queue>
+void add_key_value(Queue& queue, std::int64_t width, ConstTensorView block, TensorView packed);
+template <class Queue>
+void clear_key_value(Queue& queue, std::int64_t tokens, std::int64_t width, TensorView packed);
 
 }  // namespace orrery::device

@@ -43,18 +43,36 @@ inline float attention_scale(const AttentionShape& shape) {
     return 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
 }
 
-// Calls with_size<kDim>() where tensor cores take the head size, else otherwise().
+inline ProbabilityDropout probability_dropout(const cpu::AttentionDropout& dropout,
+                                              const float* scalars) {
+    ProbabilityDropout result{.source = {dropout.key, scalars},
+                              .first_head = dropout.first_head,
+                              .all_heads = dropout.all_heads,
+                              .sequence = dropout.sequence};
+    result.source.rate = dropout.rate;
+    return result;
+}
+inline bool drops(const ProbabilityDropout& dropout) {
+    return dropout.source.rate > 0.0f || dropout.source.scalars != nullptr;
+}
+
+// Calls with_size<kDim, kDropout>() where tensor cores take the head size, else otherwise().
 template <class WithSize, class Otherwise>
 void for_head_size(bool tensor_cores,
                    std::int64_t head_dim,
+                   bool dropout,
                    const WithSize& with_size,
                    const Otherwise& otherwise) {
-    if (tensor_cores && head_dim == 64) {
-        with_size.template operator()<64>();
-    } else if (tensor_cores && head_dim == 128) {
-        with_size.template operator()<128>();
-    } else {
+    if (!tensor_cores || (head_dim != 64 && head_dim != 128)) {
         otherwise();
+    } else if (head_dim == 64 && dropout) {
+        with_size.template operator()<64, true>();
+    } else if (head_dim == 64) {
+        with_size.template operator()<64, false>();
+    } else if (dropout) {
+        with_size.template operator()<128, true>();
+    } else {
+        with_size.template operator()<128, false>();
     }
 }
 
@@ -63,7 +81,8 @@ AttentionRowsArguments<T> rows_arguments(const AttentionShape& shape,
                                          const AttentionMask& mask,
                                          const cpu::ConstTokenColumns& q,
                                          const cpu::ConstTokenColumns& k,
-                                         const cpu::ConstTokenColumns& v) {
+                                         const cpu::ConstTokenColumns& v,
+                                         const ProbabilityDropout& dropout) {
     return {.mask = mask,
             .heads = shape.heads,
             .kv_heads = shape.kv_heads,
@@ -71,16 +90,19 @@ AttentionRowsArguments<T> rows_arguments(const AttentionShape& shape,
             .scale = attention_scale(shape),
             .q = head_tensor<T>(shape, q),
             .k = head_tensor<T>(shape, k),
-            .v = head_tensor<T>(shape, v)};
+            .v = head_tensor<T>(shape, v),
+            .drops = drops(dropout),
+            .dropout = dropout};
 }
 
 template <class Queue>
 void attention_forward(Queue& queue,
                        const AttentionShape& shape,
                        const cpu::AttentionPositions& positions,
-                       const cpu::AttentionForward& x) {
+                       const cpu::AttentionForward& x,
+                       const float* scalars) {
     const Dtype dtype = x.q.tensor.dtype;
-    ORRERY_CHECK(why_no_attention(shape, dtype).empty() && !x.merge);
+    ORRERY_CHECK(why_no_attention(shape, dtype).empty());
     ORRERY_CHECK(x.k.tensor.dtype == dtype && x.v.tensor.dtype == dtype);
     ORRERY_CHECK(x.output.dtype == dtype && x.log_sum_exp.dtype == Dtype::fp32);
     const AttentionMask mask = attention_mask(shape, positions);
@@ -88,36 +110,40 @@ void attention_forward(Queue& queue,
     auto* log_sum_exp = elements<float>(x.log_sum_exp);
     const bool tensor_cores = dtype == Dtype::bf16 && aligned_columns(x.q) &&
                               aligned_columns(x.k) && aligned_columns(x.v) && aligned(x.output);
-    for_head_size(
-        tensor_cores,
-        shape.head_dim,
-        [&]<int kDim>() {
-            const AttentionForwardKernel<kDim> kernel{.mask = mask,
-                                                      .heads = shape.heads,
-                                                      .group = shape.heads / shape.kv_heads,
-                                                      .scale = attention_scale(shape),
-                                                      .q = head_tensor<Bf16>(shape, x.q),
-                                                      .k = head_tensor<Bf16>(shape, x.k),
-                                                      .v = head_tensor<Bf16>(shape, x.v),
-                                                      .output = head_tensor<Bf16>(shape, output),
-                                                      .log_sum_exp = log_sum_exp};
-            queue.launch(kernel, kernel.geometry());
-        },
-        [&] {
-            for_dtype(dtype, [&]<class T>(T*) {
-                queue.launch(AttentionRowsForwardKernel<T>{.a = rows_arguments<T>(
-                                                               shape, mask, x.q, x.k, x.v),
-                                                           .output = head_tensor<T>(shape, output),
-                                                           .log_sum_exp = log_sum_exp},
-                             row_geometry(shape.seq_q, shape.heads * shape.batch));
-            });
-        });
+    const ProbabilityDropout dropout = probability_dropout(x.dropout, scalars);
+    const auto on_tensor_cores = [&]<int kDim, bool kDropout>() {
+        const AttentionForwardKernel<kDim, kDropout> kernel{
+            .mask = mask,
+            .heads = shape.heads,
+            .group = shape.heads / shape.kv_heads,
+            .scale = attention_scale(shape),
+            .q = head_tensor<Bf16>(shape, x.q),
+            .k = head_tensor<Bf16>(shape, x.k),
+            .v = head_tensor<Bf16>(shape, x.v),
+            .output = head_tensor<Bf16>(shape, output),
+            .log_sum_exp = log_sum_exp,
+            .merge = x.merge,
+            .dropout = dropout};
+        queue.launch(kernel, kernel.geometry());
+    };
+    const auto by_rows = [&]<class T>(T*) {
+        queue.launch(AttentionRowsForwardKernel<T>{.a = rows_arguments<T>(
+                                                       shape, mask, x.q, x.k, x.v, dropout),
+                                                   .output = head_tensor<T>(shape, output),
+                                                   .log_sum_exp = log_sum_exp,
+                                                   .merge = x.merge},
+                     row_geometry(shape.seq_q, shape.heads * shape.batch));
+    };
+    for_head_size(tensor_cores, shape.head_dim, drops(dropout), on_tensor_cores, [&] {
+        for_dtype(dtype, by_rows);
+    });
 }
 
-template <int kDim, class Queue>
+template <int kDim, bool kDropout, class Queue>
 void attention_backward_on_tensor_cores(Queue& queue,
                                         const AttentionShape& shape,
                                         const AttentionMask& mask,
+                                        const ProbabilityDropout& dropout,
                                         const cpu::AttentionBackward& x) {
     const std::int64_t rows = shape.seq_q * shape.batch * shape.heads;
     auto* row_sums = reinterpret_cast<float*>(queue.scratch(rows * 4));
@@ -141,10 +167,11 @@ void attention_backward_on_tensor_cores(Queue& queue,
         .dk = head_tensor<Bf16>(shape, x.dk),
         .dv = head_tensor<Bf16>(shape, x.dv),
         .add_dq = x.accumulate_dq,
-        .add_dkv = x.accumulate_dkv};
-    const AttentionKeyGradientKernel<kDim> keys{arguments};
+        .add_dkv = x.accumulate_dkv,
+        .dropout = dropout};
+    const AttentionKeyGradientKernel<kDim, kDropout> keys{arguments};
     queue.launch(keys, keys.geometry());
-    const AttentionQueryGradientKernel<kDim> queries{arguments};
+    const AttentionQueryGradientKernel<kDim, kDropout> queries{arguments};
     queue.launch(queries, queries.geometry());
 }
 
@@ -152,9 +179,10 @@ template <class T, class Queue>
 void attention_backward_by_rows(Queue& queue,
                                 const AttentionShape& shape,
                                 const AttentionMask& mask,
+                                const ProbabilityDropout& dropout,
                                 const cpu::AttentionBackward& x) {
     const AttentionRowsBackward<T> backward{
-        .a = rows_arguments<T>(shape, mask, x.q, x.k, x.v),
+        .a = rows_arguments<T>(shape, mask, x.q, x.k, x.v, dropout),
         .output = head_tensor<T>(shape, query_rows(shape, x.output)),
         .doutput = head_tensor<T>(shape, query_rows(shape, x.doutput)),
         .log_sum_exp = elements<float>(x.log_sum_exp)};
@@ -173,7 +201,8 @@ template <class Queue>
 void attention_backward(Queue& queue,
                         const AttentionShape& shape,
                         const cpu::AttentionPositions& positions,
-                        const cpu::AttentionBackward& x) {
+                        const cpu::AttentionBackward& x,
+                        const float* scalars) {
     const Dtype dtype = x.q.tensor.dtype;
     ORRERY_CHECK(why_no_attention(shape, dtype).empty());
     for (const Dtype other : {x.k.tensor.dtype,
@@ -191,13 +220,18 @@ void attention_backward(Queue& queue,
         tensor_cores = tensor_cores && aligned_columns(columns);
     }
     const AttentionMask mask = attention_mask(shape, positions);
+    const ProbabilityDropout dropout = probability_dropout(x.dropout, scalars);
     for_head_size(
         tensor_cores,
         shape.head_dim,
-        [&]<int kDim>() { attention_backward_on_tensor_cores<kDim>(queue, shape, mask, x); },
+        drops(dropout),
+        [&]<int kDim, bool kDropout>() {
+            attention_backward_on_tensor_cores<kDim, kDropout>(queue, shape, mask, dropout, x);
+        },
         [&] {
-            for_dtype(dtype,
-                      [&]<class T>(T*) { attention_backward_by_rows<T>(queue, shape, mask, x); });
+            for_dtype(dtype, [&]<class T>(T*) {
+                attention_backward_by_rows<T>(queue, shape, mask, dropout, x);
+            });
         });
 }
 

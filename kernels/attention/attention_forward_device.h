@@ -2,9 +2,11 @@
 // Flash attention forward on tensor cores (mma.sync, asynchronous copies), bf16, head sizes 64 and
 // 128: a block has 128 queries of a head, a warp 32 of them; keys and values pass by in tiles of
 // 64, the next tile being copied while one is worked on. Softmax online, as in FlashAttention-2
-// (Dao, arXiv 2307.08691, algorithm 1), with powers of two.
+// (Dao, arXiv 2307.08691, algorithm 1), with powers of two. A step of a ring merges its rows with
+// those that the steps before it left. Dropout (kDropout) leaves the row sums alone.
 #pragma once
 
+#include "kernels/attention/attention_dropout_device.h"
 #include "kernels/attention/attention_tiles.h"
 #include "kernels/cuda/queue.h"
 
@@ -14,7 +16,24 @@ inline constexpr float kLog2e = 1.4426950408889634f;
 inline constexpr float kLn2 = 0.6931471805599453f;
 inline constexpr float kInfinity = __builtin_huge_valf();
 
-template <int kDim>
+// What the rows of two blocks of keys weigh in the row of both, and its log-sum-exp.
+struct MergedRow {
+    float before;
+    float now;
+    float log_sum_exp;
+};
+ORRERY_HOST_DEVICE MergedRow merged_row(float before, float now) {
+    if (before == -kInfinity) {
+        return {0.0f, 1.0f, now};
+    }
+    const float larger = fmaxf(before, now);
+    const float old_share = expf(before - larger);
+    const float new_share = expf(now - larger);
+    const float total = old_share + new_share;
+    return {old_share / total, new_share / total, larger + logf(total)};
+}
+
+template <int kDim, bool kDropout>
 struct AttentionForwardKernel {
     static constexpr int kThreadsMax = 128;
     static constexpr int kQueries = 128;
@@ -34,6 +53,8 @@ struct AttentionForwardKernel {
     HeadTensor<const Bf16> v;
     HeadTensor<Bf16> output;
     float* log_sum_exp;  // [seq_q, batch, heads]
+    bool merge;          // with what output and log_sum_exp hold
+    ProbabilityDropout dropout;
 
     // What a thread holds: of each half, rows lane / 4 and lane / 4 + 8.
     struct Rows {
@@ -94,6 +115,9 @@ struct AttentionForwardKernel {
             ORRERY_UNROLL
             for (int i = 0; i < 2 * kHalves; ++i) {
                 exponentials(block, i / 2, i % 2, scores, rows);
+            }
+            if constexpr (kDropout) {
+                drop(block, sequence, head, first + own_row, key, scores);
             }
             add_values(block, key_tile + kTileBytes, scores, rows);
         }
@@ -180,6 +204,28 @@ struct AttentionForwardKernel {
     }
 
     template <class Block>
+    ORRERY_DEVICE void drop(Block& block,
+                            std::int64_t sequence,
+                            std::int64_t head,
+                            int first,
+                            int key,
+                            Scores& scores) const {
+        ProbabilityFactors factor{dropout, mask, output.batch, sequence, head};
+        ORRERY_UNROLL
+        for (int half = 0; half < kHalves; ++half) {
+            ORRERY_UNROLL
+            for (int j = 0; j < 4; ++j) {
+                ORRERY_UNROLL
+                for (int n = 0; n < kKeys / 8; ++n) {
+                    const int row = first + 16 * half + block.lane() / 4 + 8 * (j / 2);
+                    const int column = key + 8 * n + block.lane() % 4 * 2 + j % 2;
+                    scores[half][n][j] *= factor(row, column);
+                }
+            }
+        }
+    }
+
+    template <class Block>
     ORRERY_DEVICE void add_values(Block& block,
                                   const std::byte* values,
                                   const Scores& scores,
@@ -202,7 +248,8 @@ struct AttentionForwardKernel {
         }
     }
 
-    // The warp's rows of the query tile, which nobody reads any more, stage its output.
+    // The warp's rows of the query tile, which nobody reads any more, stage its output; those that
+    // the steps before left come the same way.
     template <class Block>
     ORRERY_DEVICE void finish_rows(Block& block,
                                    std::byte* queries,
@@ -211,32 +258,77 @@ struct AttentionForwardKernel {
                                    std::int64_t sequence,
                                    std::int64_t head,
                                    Rows& rows) const {
+        const HeadRows<Bf16> out = output.head(sequence, head, kDim);
         block.sync_warp();
+        if (merge) {
+            rows_to_tile<kDim, kWarpRows>(block, out, first, mask.queries(), queries, own_row);
+            block.sync_warp();
+        }
         ORRERY_UNROLL
         for (int half = 0; half < kHalves; ++half) {
-            float inverse[2];
+            float now[2];
+            float before[2];
             ORRERY_UNROLL
             for (int i = 0; i < 2; ++i) {
                 float sum = rows.sum[half][i];
                 sum += block.shuffle_xor(sum, 1);
                 sum += block.shuffle_xor(sum, 2);
-                inverse[i] = sum > 0.0f ? 1.0f / sum : 0.0f;
                 const int row = first + own_row + 16 * half + block.lane() / 4 + 8 * i;
-                if (block.lane() % 4 == 0 && row < mask.queries()) {
-                    log_sum_exp[(row * output.batch + sequence) * heads + head] =
-                        sum > 0.0f ? rows.maximum[half][i] * scale + logf(sum) : -kInfinity;
-                }
+                const MergedRow merged = write_statistic(
+                    block,
+                    row,
+                    sequence,
+                    head,
+                    sum > 0.0f ? rows.maximum[half][i] * scale + logf(sum) : -kInfinity);
+                now[i] = sum > 0.0f ? merged.now / sum : 0.0f;
+                before[i] = merged.before;
             }
-            sums_to_tile<kDim>(
-                block, rows.output[half], inverse[0], inverse[1], queries, own_row + 16 * half);
+            const int row = own_row + 16 * half;
+            if (merge) {
+                merge_tile(block, queries, row, before, now, rows.output[half]);
+            } else {
+                sums_to_tile<kDim>(block, rows.output[half], now[0], now[1], queries, row);
+            }
         }
-        tile_to_rows<kDim, kWarpRows>(block,
-                                      queries,
-                                      own_row,
-                                      output.head(sequence, head, kDim),
-                                      first,
-                                      mask.queries(),
-                                      false);
+        tile_to_rows<kDim, kWarpRows>(block, queries, own_row, out, first, mask.queries(), false);
+    }
+
+    // Of a row that the four lanes of a quad share.
+    template <class Block>
+    ORRERY_DEVICE MergedRow write_statistic(
+        Block& block, int row, std::int64_t sequence, std::int64_t head, float now) const {
+        const bool real = row < mask.queries();
+        float* statistic = log_sum_exp + (row * output.batch + sequence) * heads + head;
+        const MergedRow merged = merged_row(merge && real ? *statistic : -kInfinity, now);
+        block.sync_warp();  // all lanes have read it
+        if (real && block.lane() % 4 == 0) {
+            *statistic = merged.log_sum_exp;
+        }
+        return merged;
+    }
+
+    // tile = before tile + now sums; what weighs nothing is not even looked at.
+    template <class Block>
+    ORRERY_DEVICE void merge_tile(Block& block,
+                                  std::byte* tile,
+                                  int first,
+                                  const float (&before)[2],
+                                  const float (&now)[2],
+                                  const float (&sums)[kDim / 8][4]) const {
+        ORRERY_UNROLL
+        for (int n = 0; n < kDim / 8; ++n) {
+            ORRERY_UNROLL
+            for (int i = 0; i < 2; ++i) {
+                const int row = first + block.lane() / 4 + 8 * i;
+                auto* pair = reinterpret_cast<std::uint32_t*>(tile + tile_offset<kDim>(row, n) +
+                                                              4 * (block.lane() % 4));
+                const bool weighs = before[i] > 0.0f;
+                const float low = weighs ? before[i] * low_of(*pair) : 0.0f;
+                const float high = weighs ? before[i] * high_of(*pair) : 0.0f;
+                *pair = pack_bf16(fused(now[i], sums[n][2 * i], low),
+                                  fused(now[i], sums[n][2 * i + 1], high));
+            }
+        }
     }
 
     Geometry geometry() const {

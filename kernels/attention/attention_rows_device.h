@@ -23,7 +23,12 @@ struct AttentionRowsArguments {
     HeadTensor<const T> q;
     HeadTensor<const T> k;
     HeadTensor<const T> v;
+    bool drops;
+    ProbabilityDropout dropout;
 
+    ORRERY_HOST_DEVICE ProbabilityFactors factors(std::int64_t sequence, std::int64_t head) const {
+        return {dropout, mask, q.batch, sequence, head};
+    }
     ORRERY_HOST_DEVICE std::int64_t kv_head(std::int64_t head) const {
         return head / (heads / kv_heads);
     }
@@ -46,6 +51,7 @@ ORRERY_DEVICE void load_row_part(
     }
 }
 
+// row = before row + factor part; what weighs nothing is not even looked at.
 template <class T, class Block>
 ORRERY_DEVICE void store_row_part(Block& block,
                                   HeadRows<T> rows,
@@ -53,13 +59,13 @@ ORRERY_DEVICE void store_row_part(Block& block,
                                   std::int64_t head_dim,
                                   const RowPart& part,
                                   float factor,
-                                  bool add) {
+                                  float before) {
     ORRERY_UNROLL
     for (int i = 0; i < kRowColumns; ++i) {
         const int column = block.lane() + kWarp * i;
         if (column < head_dim) {
             T& to = rows.data[row * rows.stride + column];
-            narrow(part[i] * factor + (add ? widen(to) : 0.0f), to);
+            narrow(part[i] * factor + (before != 0.0f ? before * widen(to) : 0.0f), to);
         }
     }
 }
@@ -96,6 +102,7 @@ struct AttentionRowsForwardKernel {
     AttentionRowsArguments<T> a;
     HeadTensor<T> output;
     float* log_sum_exp;
+    bool merge;
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
@@ -112,6 +119,7 @@ struct AttentionRowsForwardKernel {
         RowPart sum = {};
         float maximum = -kInfinity;
         float total = 0.0f;
+        ProbabilityFactors factor = a.factors(sequence, head);
         const KeyRange seen = a.mask.seen_by(static_cast<int>(query));
         for (int key = seen.first; key < seen.end; ++key) {
             RowPart k;
@@ -122,19 +130,23 @@ struct AttentionRowsForwardKernel {
             const float larger = fmaxf(maximum, score);
             const float correction = expf(maximum - larger);
             const float p = expf(score - larger);
+            const float kept = a.drops ? p * factor(static_cast<int>(query), key) : p;
             ORRERY_UNROLL
             for (int i = 0; i < kRowColumns; ++i) {
-                sum[i] = sum[i] * correction + p * v[i];
+                sum[i] = sum[i] * correction + kept * v[i];
             }
             total = total * correction + p;
             maximum = larger;
         }
-        const float inverse = total > 0.0f ? 1.0f / total : 0.0f;
-        store_row_part(
-            block, output.head(sequence, head, a.head_dim), query, a.head_dim, sum, inverse, false);
+        float& statistic = log_sum_exp[a.statistic(query, sequence, head)];
+        const MergedRow merged = merged_row(merge ? statistic : -kInfinity,
+                                            total > 0.0f ? maximum + logf(total) : -kInfinity);
+        const float now = total > 0.0f ? merged.now / total : 0.0f;
+        const HeadRows<T> out = output.head(sequence, head, a.head_dim);
+        store_row_part(block, out, query, a.head_dim, sum, now, merged.before);
+        block.sync_warp();  // all lanes have read the statistic
         if (block.lane() == 0) {
-            log_sum_exp[a.statistic(query, sequence, head)] =
-                total > 0.0f ? maximum + logf(total) : -kInfinity;
+            statistic = merged.log_sum_exp;
         }
     }
 };
@@ -146,7 +158,8 @@ struct AttentionRowsBackward {
     HeadTensor<const T> doutput;
     const float* log_sum_exp;
 
-    // Of one query and one key: probability and dS (without the scale of the scores).
+    // Of one query and one key: the probability that is left, and dS (without the scale of the
+    // scores).
     struct Pair {
         float p;
         float ds;
@@ -158,9 +171,10 @@ struct AttentionRowsBackward {
                             const RowPart& v,
                             const RowPart& d,
                             float log_sum,
-                            float row_sum) const {
+                            float row_sum,
+                            float factor) const {
         const float p = expf(a.scale * row_product(block, q, k) - log_sum);
-        return {p, p * (row_product(block, d, v) - row_sum)};
+        return {p * factor, p * (factor * row_product(block, d, v) - row_sum)};
     }
 };
 
@@ -191,16 +205,18 @@ struct AttentionRowsQueryGradientKernel {
         const HeadRows<const T> keys = a.k.head(sequence, a.kv_head(head), a.head_dim);
         const HeadRows<const T> values = a.v.head(sequence, a.kv_head(head), a.head_dim);
         RowPart sum = {};
+        ProbabilityFactors factor = a.factors(sequence, head);
         const KeyRange seen = a.mask.seen_by(static_cast<int>(query));
         for (int key = seen.first; key < seen.end; ++key) {
             RowPart k;
             RowPart v;
             load_row_part(block, keys, key, a.head_dim, k);
             load_row_part(block, values, key, a.head_dim, v);
-            add_multiple(b.pair(block, q, k, v, d, log_sum, row_sum).ds, k, sum);
+            const float f = a.drops ? factor(static_cast<int>(query), key) : 1.0f;
+            add_multiple(b.pair(block, q, k, v, d, log_sum, row_sum, f).ds, k, sum);
         }
-        store_row_part(
-            block, dq.head(sequence, head, a.head_dim), query, a.head_dim, sum, a.scale, add);
+        const HeadRows<T> to = dq.head(sequence, head, a.head_dim);
+        store_row_part(block, to, query, a.head_dim, sum, a.scale, add ? 1.0f : 0.0f);
     }
 };
 
@@ -229,6 +245,7 @@ struct AttentionRowsKeyGradientKernel {
         RowPart key_sum = {};
         RowPart value_sum = {};
         for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+            ProbabilityFactors factor = a.factors(sequence, head);
             for (int query = 0; query < a.mask.queries(); ++query) {
                 const KeyRange seen = a.mask.seen_by(query);
                 if (key < seen.first || key >= seen.end) {
@@ -243,15 +260,17 @@ struct AttentionRowsKeyGradientKernel {
                 load_row_part(
                     block, b.doutput.head(sequence, head, a.head_dim), query, a.head_dim, d);
                 const float log_sum = b.log_sum_exp[a.statistic(query, sequence, head)];
-                const auto pair = b.pair(block, q, k, v, d, log_sum, row_product(block, o, d));
+                const float f = a.drops ? factor(query, static_cast<int>(key)) : 1.0f;
+                const auto pair = b.pair(block, q, k, v, d, log_sum, row_product(block, o, d), f);
                 add_multiple(pair.p, d, value_sum);
                 add_multiple(pair.ds, q, key_sum);
             }
         }
-        store_row_part(
-            block, dk.head(sequence, kv_head, a.head_dim), key, a.head_dim, key_sum, a.scale, add);
-        store_row_part(
-            block, dv.head(sequence, kv_head, a.head_dim), key, a.head_dim, value_sum, 1.0f, add);
+        const float before = add ? 1.0f : 0.0f;
+        const HeadRows<T> to_k = dk.head(sequence, kv_head, a.head_dim);
+        const HeadRows<T> to_v = dv.head(sequence, kv_head, a.head_dim);
+        store_row_part(block, to_k, key, a.head_dim, key_sum, a.scale, before);
+        store_row_part(block, to_v, key, a.head_dim, value_sum, 1.0f, before);
     }
 };
 

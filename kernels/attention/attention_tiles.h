@@ -194,6 +194,20 @@ ORRERY_DEVICE void sums_to_tile(Block& block,
     }
 }
 
+// A warp reads rows first + row ... < end of a tensor into rows row ... row + kRows - 1 of a tile;
+// those from `end` on are zeros.
+template <int kDim, int kRows, class Block>
+ORRERY_DEVICE void rows_to_tile(
+    Block& block, HeadRows<Bf16> rows, int first, int end, std::byte* tile, int row) {
+    for (int i = block.lane(); i < kRows * kChunks<kDim>; i += kWarp) {
+        const int own = row + i / kChunks<kDim>;
+        const int chunk = i % kChunks<kDim>;
+        const Bf16* from = rows.data + (first + own) * rows.stride + 8 * chunk;
+        *reinterpret_cast<Words*>(tile + tile_offset<kDim>(own, chunk)) =
+            first + own < end ? *reinterpret_cast<const Words*>(from) : Words{};
+    }
+}
+
 // A warp writes rows row ... row + kRows - 1 of a tile to rows first + row ... < end of a tensor,
 // or adds them.
 template <int kDim, int kRows, class Block>

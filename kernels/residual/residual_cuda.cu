@@ -13,14 +13,13 @@ template void residual_add_biases(CudaQueue&,
                                   TensorView);
 template void bias_dropout_add(CudaQueue&,
                                const ValueShard&,
-                               const cpu::DropoutArguments&,
-                               const cpu::BiasDropoutAdd&);
-template void dropout_forward(CudaQueue&,
-                              const ValueShard&,
-                              const cpu::DropoutArguments&,
-                              ConstTensorView,
-                              TensorView,
-                              TensorView);
+                               const DropoutSource&,
+                               const cpu::BiasDropoutAdd&,
+                               ConstTensorView);
+template void dropout_forward(
+    CudaQueue&, const ValueShard&, const DropoutSource&, ConstTensorView, TensorView, TensorView);
+template void masked_gradient(
+    CudaQueue&, const DropoutSource&, ConstTensorView, ConstTensorView, TensorView);
 template void bias_gradient(CudaQueue&, std::int64_t, std::int64_t, ConstTensorView, TensorView);
 
 }  // namespace orrery::device

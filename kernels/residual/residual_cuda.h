@@ -6,6 +6,7 @@
 
 #include <span>
 
+#include "kernels/cuda/dropout_source.h"
 #include "kernels/residual/residual_cpu.h"
 
 namespace orrery::device {
@@ -26,17 +27,26 @@ void residual_add_biases(Queue& queue,
 template <class Queue>
 void bias_dropout_add(Queue& queue,
                       const ValueShard& shard,
-                      const cpu::DropoutArguments& dropout,
-                      const cpu::BiasDropoutAdd& operands);
+                      const DropoutSource& dropout,
+                      const cpu::BiasDropoutAdd& operands,
+                      ConstTensorView second_bias = {});
 
 // The backward pass is the same function of dy.
 template <class Queue>
 void dropout_forward(Queue& queue,
                      const ValueShard& shard,
-                     const cpu::DropoutArguments& dropout,
+                     const DropoutSource& dropout,
                      ConstTensorView x,
                      TensorView y,
                      TensorView mask = {});
+
+// The backward pass from a stored mask: dx = dy / (1 - rate) where it has a 1, else 0.
+template <class Queue>
+void masked_gradient(Queue& queue,
+                     const DropoutSource& dropout,
+                     ConstTensorView mask,
+                     ConstTensorView dy,
+                     TensorView dx);
 
 template <class Queue>
 void bias_gradient(

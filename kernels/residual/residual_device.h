@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cuda/column_sum.h"
+#include "kernels/cuda/dropout_source.h"
 #include "kernels/cuda/random_words.h"
 #include "kernels/cuda/row_pass.h"
 #include "kernels/residual/residual_cuda.h"
@@ -40,9 +41,8 @@ struct BranchKernel {
     static constexpr int kThreadsMax = kPassThreads;
     ValueShard shard;
     std::int64_t rows;
-    RandomKey key;
-    float rate;   // 0: no dropout
-    float scale;  // 1 / (1 - rate)
+    DropoutSource dropout;
+    bool drops;
     bool vector;
     const T* branch;
     Elements bias[2];
@@ -59,15 +59,16 @@ struct BranchKernel {
                     bias[b].read(column, shift[b]);
                 }
             }
+            const DropoutSource own = dropout.resolved();
             for (std::int64_t token = block.y(); token < rows; token += block.blocks_y()) {
                 float values[kWidth];
                 const std::int64_t first = token * shard.width + column;
                 load(branch + first, values);
                 add_shifts<kWidth>(first, shift, values);
-                if (rate > 0.0f) {
-                    drop<kWidth>(token, column, values);
+                if (drops) {
+                    drop<kWidth>(own, token, column, values);
                 }
-                if (residual != nullptr && rate > 0.0f) {
+                if (residual != nullptr && drops) {
                     add_residual<kWidth>(first, values);
                 }
                 store(sum + first, values);
@@ -80,7 +81,7 @@ struct BranchKernel {
     ORRERY_DEVICE void add_shifts(std::int64_t first,
                                   const float (&shift)[2][kWidth],
                                   float (&values)[kWidth]) const {
-        if (residual != nullptr && rate == 0.0f) {
+        if (residual != nullptr && !drops) {
             add_residual<kWidth>(first, values);
         }
         ORRERY_UNROLL
@@ -98,19 +99,46 @@ struct BranchKernel {
         }
     }
     template <int kWidth>
-    ORRERY_DEVICE void drop(std::int64_t token,
+    ORRERY_DEVICE void drop(const DropoutSource& own,
+                            std::int64_t token,
                             std::int64_t column,
                             float (&values)[kWidth]) const {
-        WordStream words{key, shard.row_start(token) + column};
+        WordStream words{own.key, shard.row_start(token) + column};
+        const float scale = 1.0f / (1.0f - own.rate);
         ORRERY_UNROLL
         for (int i = 0; i < kWidth; ++i) {
-            const float uniform = static_cast<float>(words() >> 8) * 0x1p-24f;
-            const bool kept = uniform >= rate;
+            const bool kept = uniform_of(words()) >= own.rate;
             values[i] = kept ? values[i] * scale : 0.0f;
             if (mask != nullptr) {
                 mask[token * shard.width + column + i] = static_cast<std::byte>(kept);
             }
         }
+    }
+};
+
+// dx = dy / (1 - rate) where the mask has a 1, else 0.
+template <class T>
+struct MaskedKernel {
+    static constexpr int kThreadsMax = kFlatThreads;
+    DropoutSource dropout;
+    const std::byte* mask;
+    const T* dy;
+    T* dx;
+    std::int64_t size;
+    bool vector;
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        const float scale = 1.0f / (1.0f - dropout.resolved().rate);
+        for_flat(block, size, vector, [this, scale]<int kCount>(std::int64_t i) {
+            float values[kCount];
+            load(dy + i, values);
+            ORRERY_UNROLL
+            for (int j = 0; j < kCount; ++j) {
+                values[j] = mask[i + j] == std::byte{0} ? 0.0f : scale * values[j];
+            }
+            store(dx + i, values);
+        });
     }
 };
 
@@ -163,7 +191,7 @@ void residual_add(Queue& queue, ConstTensorView a, ConstTensorView b, TensorView
 template <class Queue>
 void launch_branch(Queue& queue,
                    const ValueShard& shard,
-                   const cpu::DropoutArguments& dropout,
+                   const DropoutSource& dropout,
                    std::span<const ConstTensorView> biases,
                    const cpu::BiasDropoutAdd& x) {
     ORRERY_CHECK(x.sum.dtype == x.branch.dtype && biases.size() <= 2);
@@ -177,9 +205,8 @@ void launch_branch(Queue& queue,
         queue.launch(
             BranchKernel<T>{.shard = shard,
                             .rows = rows,
-                            .key = dropout.key,
-                            .rate = dropout.rate,
-                            .scale = 1.0f / (1.0f - dropout.rate),
+                            .dropout = dropout,
+                            .drops = dropout.rate > 0.0f || dropout.scalars != nullptr,
                             .vector = vector,
                             .branch = elements<T>(x.branch),
                             .bias = {any_elements(first), any_elements(second)},
@@ -208,20 +235,39 @@ void residual_add_biases(Queue& queue,
 template <class Queue>
 void bias_dropout_add(Queue& queue,
                       const ValueShard& shard,
-                      const cpu::DropoutArguments& dropout,
-                      const cpu::BiasDropoutAdd& operands) {
-    const std::span<const ConstTensorView> bias{&operands.bias, 1};
-    launch_branch(queue, shard, dropout, bias, operands);
+                      const DropoutSource& dropout,
+                      const cpu::BiasDropoutAdd& operands,
+                      ConstTensorView second_bias) {
+    const ConstTensorView biases[] = {operands.bias, second_bias};
+    launch_branch(queue, shard, dropout, biases, operands);
 }
 
 template <class Queue>
 void dropout_forward(Queue& queue,
                      const ValueShard& shard,
-                     const cpu::DropoutArguments& dropout,
+                     const DropoutSource& dropout,
                      ConstTensorView x,
                      TensorView y,
                      TensorView mask) {
     launch_branch(queue, shard, dropout, {}, {.branch = x, .residual = {}, .sum = y, .mask = mask});
+}
+
+template <class Queue>
+void masked_gradient(Queue& queue,
+                     const DropoutSource& dropout,
+                     ConstTensorView mask,
+                     ConstTensorView dy,
+                     TensorView dx) {
+    ORRERY_CHECK(mask.dtype == Dtype::uint8 && mask.size == dy.size && dx.dtype == dy.dtype);
+    for_dtype(dy.dtype, [&]<class T>(T*) {
+        queue.launch(MaskedKernel<T>{.dropout = dropout,
+                                     .mask = mask.data,
+                                     .dy = elements<T>(dy),
+                                     .dx = elements<T>(dx),
+                                     .size = dy.size,
+                                     .vector = aligned(dy) && aligned(dx)},
+                     flat_geometry(dy.size));
+    });
 }
 
 template <class Queue>

@@ -3,123 +3,43 @@
 
 #include <cmath>
 #include <cstring>
-#include <span>
 
 #include "engine/check.h"
 #include "kernels/attention/attention_cpu.h"
 #include "kernels/attention/unfused_attention_cpu.h"
 #include "kernels/residual/residual_cpu.h"
 #include "kernels/softmax/softmax_cpu.h"
+#include "runtime/attention_operands.h"
 #include "runtime/cpu/cpu_dropout.h"
 #include "runtime/state/redistribute.h"
 
 namespace orrery {
 namespace {
 
-// A tensor that stands after the activations of an op: the scalars that dropout needs, or nothing.
-ConstTensorView scalars_after(const BoundOp& op, std::size_t reads) {
-    return op.reads.size() > reads ? op.reads[reads].view : TensorView{};
-}
-
-// Which heads of the model's a rank has, and the key of the mask.
-cpu::AttentionDropout dropout_of(const BoundOp& op,
-                                 const AttentionShape& shape,
-                                 const BoundOperand& context,
-                                 const BoundOperand& statistics,
-                                 ConstTensorView scalars) {
-    if (scalars.empty()) {
-        return {};
+// The dropout's key and rate, with what the scalars hold.
+void resolve(cpu::AttentionDropout& dropout, ConstTensorView scalars) {
+    if (!scalars.empty()) {
+        const cpu::DropoutArguments known = with_scalars(dropout.key, scalars);
+        dropout.key = known.key;
+        dropout.rate = known.rate;
     }
-    const Tensor& tensor = *context.tensor;
-    const std::int64_t width = tensor.global_shape[kWidth];
-    const std::int64_t first_column =
-        local_range(width, kWidth, tensor.layout, op.program.mesh, op.rank).first;
-    const cpu::DropoutArguments dropout = dropout_arguments(op, *statistics.tensor, scalars);
-    return {.key = dropout.key,
-            .rate = dropout.rate,
-            .first_head = first_column / shape.head_dim,
-            .all_heads = width / shape.head_dim,
-            .sequence = tensor.global_shape[kSequence]};
-}
-
-// What a ring's op says of the work, it works on: the tokens that are there, masked by where they
-// stand.
-struct AttentionWork {
-    AttentionShape shape;
-    cpu::AttentionPositions positions;
-};
-
-AttentionWork work_of(const BoundOp& op, const BoundOperand& query, const BoundOperand& key) {
-    AttentionWork work{.shape = attention_shape(op.call), .positions = {}};
-    work.positions.query = op.shape_of(query).positions;
-    work.positions.key = op.shape_of(key).positions;
-    work.shape.seq_q = work.positions.query.length;
-    work.shape.seq_kv = work.positions.key.length;
-    work.shape.causal = true;
-    return work;
-}
-
-// Keys and values of a ring's block, or of what a whole layer's product has beside its queries.
-template <class View>
-auto keys_in(const AttentionShape& shape, View view, bool block) {
-    return block ? cpu::block_key(shape, view) : cpu::packed_key(shape, view);
-}
-
-template <class View>
-auto values_in(const AttentionShape& shape, View view, bool block) {
-    return block ? cpu::block_value(shape, view) : cpu::packed_value(shape, view);
 }
 
 }  // namespace
 
 void run_attention_forward(const BoundOp& op) {
-    const BoundOperand& qkv = op.reads[0];
-    const bool ring = op.writes.empty();  // a block that is not the first
-    const BoundOperand& keys = ring ? op.reads[1] : qkv;
-    const std::vector<BoundOperand>& results = ring ? op.accumulates : op.writes;
-    const auto [shape, positions] = work_of(op, qkv, keys);
-    const ConstTensorView scalars = scalars_after(op, ring ? 2 : 1);
-    cpu::attention_forward(shape,
-                           positions,
-                           {.q = cpu::packed_query(shape, qkv.view),
-                            .k = keys_in(shape, ConstTensorView(keys.view), ring),
-                            .v = values_in(shape, ConstTensorView(keys.view), ring),
-                            .output = results[0].view,
-                            .log_sum_exp = results[1].view,
-                            .merge = ring,
-                            .dropout = dropout_of(op, shape, results[0], results[1], scalars)});
+    auto call = attention_forward_call(op);
+    resolve(call.operands.dropout, call.scalars);
+    cpu::attention_forward(call.shape, call.positions, call.operands);
 }
 
-// reads qkv context statistics dcontext, writes dqkv. A step of a ring reads a block after qkv, and
-// writes the block's gradient; the first step writes dqkv besides, with nothing for K and V yet,
-// and the others add to its queries.
 void run_attention_backward(const BoundOp& op) {
-    // Only a ring's step has a result beside dqkv.
-    const bool ring = op.writes.size() + op.accumulates.size() > 1;
-    const bool first = ring && op.accumulates.empty();
-    const BoundOperand& qkv = op.reads[0];
-    const BoundOperand& keys = ring ? op.reads[1] : qkv;
-    const std::span rest = std::span{op.reads}.subspan(ring ? 2 : 1);
-    const TensorView dkeys = op.writes[0].view;
-    const TensorView dqkv = first ? op.writes[1].view : ring ? op.accumulates[0].view : dkeys;
-    const auto [shape, positions] = work_of(op, qkv, keys);
-    if (first) {
-        std::memset(dqkv.data, 0, static_cast<std::size_t>(dqkv.size * size_bytes(dqkv.dtype)));
+    auto call = attention_backward_call(op);
+    resolve(call.operands.dropout, call.scalars);
+    if (const TensorView begun = begun_packed_gradient(op); !begun.empty()) {
+        std::memset(begun.data, 0, static_cast<std::size_t>(begun.size * size_bytes(begun.dtype)));
     }
-    cpu::attention_backward(
-        shape,
-        positions,
-        {.q = cpu::packed_query(shape, qkv.view),
-         .k = keys_in(shape, ConstTensorView(keys.view), ring),
-         .v = values_in(shape, ConstTensorView(keys.view), ring),
-         .output = rest[0].view,
-         .log_sum_exp = rest[1].view,
-         .doutput = rest[2].view,
-         .dq = cpu::packed_query(shape, dqkv),
-         .dk = keys_in(shape, dkeys, ring),
-         .dv = values_in(shape, dkeys, ring),
-         .accumulate_dq = ring,
-         .dropout = dropout_of(op, shape, rest[0], rest[1], scalars_after(op, ring ? 5 : 4))});
+    cpu::attention_backward(call.shape, call.positions, call.operands);
 }
 
 namespace {
@@ -223,22 +143,6 @@ void run_softmax_backward(const BoundOp& op) {
     }
     cpu::softmax_backward(shape, softmax_arguments(shape), op.reads[0].view, gradient);
 }
-
-namespace {
-
-// Only tokens and heads count: where keys and values lie in packed columns.
-AttentionShape packed_shape(const BoundOp& op, const BoundOperand& packed, std::int64_t kv_width) {
-    const LocalShape local = op.shape_of(packed);
-    const std::int64_t kv = kv_width / 2;
-    return {.batch = local.batch,
-            .seq_q = local.sequence,
-            .seq_kv = local.sequence,
-            .heads = (local.width - kv_width) / kv,
-            .kv_heads = 1,
-            .head_dim = kv};
-}
-
-}  // namespace
 
 void run_key_value_block(const BoundOp& op) {
     const AttentionShape shape = packed_shape(op, op.reads[0], op.shape_of(op.writes[0]).width);

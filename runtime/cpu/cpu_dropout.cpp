@@ -4,9 +4,7 @@
 #include <bit>
 
 #include "engine/check.h"
-#include "models/layout.h"
 #include "runtime/cpu/cpu_step_end.h"
-#include "runtime/state/redistribute.h"
 
 namespace orrery {
 namespace {
@@ -17,33 +15,17 @@ std::uint32_t scalar_bits(ConstTensorView block, DeviceScalar scalar) {
 
 }  // namespace
 
+cpu::DropoutArguments with_scalars(RandomKey place, ConstTensorView scalars) {
+    const std::uint64_t high = scalar_bits(scalars, DeviceScalar::seed_high);
+    place.seed = high << 32 | scalar_bits(scalars, DeviceScalar::seed_low);
+    place.round += scalar_bits(scalars, DeviceScalar::first_round);
+    return {.key = place, .rate = device_scalar(scalars, DeviceScalar::dropout)};
+}
+
 cpu::DropoutArguments dropout_arguments(const BoundOp& op,
                                         const Tensor& mask,
                                         ConstTensorView scalars) {
-    ORRERY_CHECK(mask.random_purpose >= 0 && op.micro_batch >= 0);
-    // Data-parallel ranks take turns: micro-batch m of rank d is number m ranks + d.
-    const std::int64_t batch = mask.global_shape[kBatch];
-    const DimensionRange own = local_range(batch, kBatch, mask.layout, op.program.mesh, op.rank);
-    const std::int64_t number = op.micro_batch * (batch / own.count) + own.first / own.count;
-    const std::uint64_t high = scalar_bits(scalars, DeviceScalar::seed_high);
-    return {.key = {.seed = high << 32 | scalar_bits(scalars, DeviceScalar::seed_low),
-                    .purpose = static_cast<RandomPurpose>(mask.random_purpose),
-                    .stream = static_cast<std::uint32_t>(mask.random_stream),
-                    .round = scalar_bits(scalars, DeviceScalar::first_round) +
-                             static_cast<std::uint32_t>(number)},
-            .rate = device_scalar(scalars, DeviceScalar::dropout)};
-}
-
-ValueShard value_shard(const BoundOp& op, const BoundOperand& activation) {
-    const Tensor& tensor = *activation.tensor;
-    const std::int64_t width = tensor.global_shape[kWidth];
-    const LocalShape local = op.shape_of(activation);
-    return {
-        .sequence = local.positions,
-        .batch = local.batch,
-        .width = local.width,
-        .first_column = local_range(width, kWidth, tensor.layout, op.program.mesh, op.rank).first,
-        .global_width = width};
+    return with_scalars(dropout_place(op, mask), scalars);
 }
 
 void apply_dropout_mask(ConstTensorView mask,

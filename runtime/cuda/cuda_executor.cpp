@@ -76,30 +76,12 @@ namespace {
 
 // What the CPU's kernels do with these operands, and a GPU's do not yet.
 std::string no_kernel_for_operands(const Program& program, const Op& op) {
-    const KernelKind kind = program.kernels[op.payload].kind;
-    const bool attention =
-        kind == KernelKind::attention_forward || kind == KernelKind::attention_backward;
-    std::size_t results = 0;
     for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-        const Operand& operand = program.operands[op.first_operand + i];
-        if (operand.part >= 0) {
+        if (program.operands[op.first_operand + i].part >= 0) {
             return "unfused attention is not connected to the CUDA kernels yet";
         }
-        if (attention && program.tensors[index(operand.tensor)].name == "device scalars") {
-            return "dropout is not connected to the CUDA kernels yet";
-        }
-        results += operand.access == Access::read ? 0 : 1;
-        if (kind == KernelKind::attention_forward && operand.access == Access::accumulate) {
-            return "rings are not connected to the CUDA kernels yet";
-        }
-        if (kind == KernelKind::residual_add && operand.access == Access::accumulate &&
-            program.tensors[index(program.operands[op.first_operand].tensor)].parameter.empty()) {
-            return "rings are not connected to the CUDA kernels yet";
-        }
     }
-    return kind == KernelKind::attention_backward && results > 1
-               ? "rings are not connected to the CUDA kernels yet"
-               : "";
+    return {};
 }
 
 }  // namespace

@@ -9,9 +9,6 @@ std::string why_not_on_cuda(const KernelCall& call) {
     if (call.dtype != Dtype::fp32 && call.dtype != Dtype::bf16) {
         return "a GPU has no kernels for " + std::string{name(call.dtype)} + " here yet";
     }
-    if (call.kind == KernelKind::residual_add && call.variant == 1) {
-        return "dropout is not connected to the CUDA kernels yet";
-    }
     if (launcher_of<device::CudaQueue>(call.kind) == nullptr) {
         return std::string{name(call.kind)} + " is not connected to the CUDA kernels yet";
     }

@@ -5,6 +5,7 @@
 
 #include "kernels/activation/activation_device.h"
 #include "kernels/attention/attention_device.h"
+#include "kernels/attention/key_value_device.h"
 #include "kernels/cast/cast_device.h"
 #include "kernels/cross_entropy/cross_entropy_device.h"
 #include "kernels/embedding/embedding_device.h"

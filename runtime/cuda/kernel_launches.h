@@ -16,38 +16,53 @@
 #include "kernels/residual/residual_cuda.h"
 #include "kernels/rmsnorm/rmsnorm_cuda.h"
 #include "kernels/rope/rope_cuda.h"
+#include "runtime/attention_operands.h"
+#include "runtime/dropout_operands.h"
 #include "runtime/kernel_shapes.h"
 
 namespace orrery {
 
+inline const float* scalars_on_device(ConstTensorView scalars) {
+    ORRERY_CHECK(scalars.empty() || scalars.size == kNumDeviceScalars);
+    return scalars.empty() ? nullptr : reinterpret_cast<const float*>(scalars.data);
+}
+
 template <class Queue>
-void launch_attention(Queue& queue, const BoundOp& op) {
-    const AttentionShape shape = attention_shape(op.call);
-    const TensorView qkv = op.reads[0].view;
-    if (op.call.kind == KernelKind::attention_forward) {
-        device::attention_forward(queue,
-                                  shape,
-                                  cpu::whole_sequence(shape),
-                                  {.q = cpu::packed_query(shape, qkv),
-                                   .k = cpu::packed_key(shape, qkv),
-                                   .v = cpu::packed_value(shape, qkv),
-                                   .output = op.writes[0].view,
-                                   .log_sum_exp = op.writes[1].view});
+void launch_attention_forward(Queue& queue, const BoundOp& op) {
+    const auto call = attention_forward_call(op);
+    device::attention_forward(
+        queue, call.shape, call.positions, call.operands, scalars_on_device(call.scalars));
+}
+
+template <class Queue>
+void launch_attention_backward(Queue& queue, const BoundOp& op) {
+    const auto call = attention_backward_call(op);
+    if (const TensorView begun = begun_packed_gradient(op); !begun.empty()) {
+        const AttentionShape& s = call.shape;
+        const std::int64_t width = 2 * s.kv_heads * s.head_dim;
+        device::clear_key_value(queue, s.seq_q * s.batch, width, begun);
+    }
+    device::attention_backward(
+        queue, call.shape, call.positions, call.operands, scalars_on_device(call.scalars));
+}
+
+template <class Queue>
+void launch_key_value_block(Queue& queue, const BoundOp& op) {
+    const std::int64_t width = op.shape_of(op.writes[0]).width;
+    device::copy_key_value(queue, width, op.reads[0].view, op.writes[0].view);
+}
+
+// sum += ..., where a sum of packed Q, K and V gets the gradients of its keys and values.
+template <class Queue>
+void launch_gradient_sum(Queue& queue, const BoundOp& op) {
+    const BoundOperand& sum = op.accumulates[0];
+    if (op.reads[0].view.size == sum.view.size) {
+        device::residual_add(queue, sum.view, op.reads[0].view, sum.view);
         return;
     }
-    const TensorView dqkv = op.writes[0].view;
-    device::attention_backward(queue,
-                               shape,
-                               cpu::whole_sequence(shape),
-                               {.q = cpu::packed_query(shape, qkv),
-                                .k = cpu::packed_key(shape, qkv),
-                                .v = cpu::packed_value(shape, qkv),
-                                .output = op.reads[1].view,
-                                .log_sum_exp = op.reads[2].view,
-                                .doutput = op.reads[3].view,
-                                .dq = cpu::packed_query(shape, dqkv),
-                                .dk = cpu::packed_key(shape, dqkv),
-                                .dv = cpu::packed_value(shape, dqkv)});
+    for (const BoundOperand& block : op.reads) {
+        device::add_key_value(queue, op.shape_of(block).width, block.view, sum.view);
+    }
 }
 
 template <class Queue>
@@ -117,8 +132,52 @@ void launch_activation(Queue& queue, const BoundOp& op) {
     }
 }
 
+// reads residual branch [bias ...] scalars, writes sum mask.
+template <class Queue>
+void launch_bias_dropout_add(Queue& queue, const BoundOp& op) {
+    const BoundOperand& mask = op.writes[1];
+    const std::size_t biases = op.reads.size() - 3;
+    ORRERY_CHECK(biases <= 2);
+    const auto bias = [&](std::size_t i) -> ConstTensorView {
+        return i < biases ? op.reads[2 + i].view : TensorView{};
+    };
+    device::bias_dropout_add(
+        queue,
+        value_shard(op, mask),
+        {dropout_place(op, *mask.tensor), scalars_on_device(op.reads.back().view)},
+        {.branch = op.reads[1].view,
+         .bias = bias(0),
+         .residual = op.reads[0].view,
+         .sum = op.writes[0].view,
+         .mask = mask.view},
+        bias(1));
+}
+
+// Forward: reads scalars, writes mask, in place. Backward: reads dy mask scalars, writes dx.
+template <class Queue>
+void launch_dropout(Queue& queue, const BoundOp& op) {
+    const float* scalars = scalars_on_device(op.reads.back().view);
+    if (op.accumulates.empty()) {
+        device::masked_gradient(
+            queue, {RandomKey{}, scalars}, op.reads[1].view, op.reads[0].view, op.writes[0].view);
+        return;
+    }
+    const BoundOperand& mask = op.writes[0];
+    const TensorView x = op.accumulates[0].view;
+    device::dropout_forward(
+        queue, value_shard(op, mask), {dropout_place(op, *mask.tensor), scalars}, x, x, mask.view);
+}
+
 template <class Queue>
 void launch_residual_add(Queue& queue, const BoundOp& op) {
+    if (op.call.variant == 1) {
+        launch_bias_dropout_add(queue, op);
+        return;
+    }
+    if (op.writes.empty() && op.reads[0].tensor->parameter.empty()) {
+        launch_gradient_sum(queue, op);
+        return;
+    }
     if (op.writes.empty()) {
         const BoundOperand& x = op.accumulates[0];
         device::position_forward(queue, position_shape(op, x), op.reads[0].view, x.view);
@@ -259,8 +318,13 @@ template <class Queue>
 KernelLauncher<Queue> launcher_of(KernelKind kind) {
     switch (kind) {
         case KernelKind::attention_forward:
+            return launch_attention_forward<Queue>;
         case KernelKind::attention_backward:
-            return launch_attention<Queue>;
+            return launch_attention_backward<Queue>;
+        case KernelKind::transpose:
+            return launch_key_value_block<Queue>;
+        case KernelKind::dropout:
+            return launch_dropout<Queue>;
         case KernelKind::layernorm_forward:
         case KernelKind::rmsnorm_forward:
             return launch_norm_forward<Queue>;

@@ -273,7 +273,8 @@ private:
                                from.tensor->global_shape,
                                from.tensor->layout,
                                to.tensor->layout,
-                               call.reduction};
+                               call.reduction,
+                               from.tensor->column_parts};
         switch (call.kind) {
             case CollectiveKind::all_gather:
                 return gather(r, from.view, to.view);
@@ -359,15 +360,26 @@ private:
         const std::int64_t size = in.size / ranks();
         const TensorView sent = stage(in.size, in.dtype);
         const TensorView received = stage(in.size, in.dtype);
-        const LocalBlock had = local_block(r, r.from, r.rank);
-        const LocalBlock wanted = local_block(r, r.to, r.rank);
+        const std::vector<HeldPart> had = held_parts(r, r.from, r.rank);
+        const std::vector<HeldPart> wanted = held_parts(r, r.to, r.rank);
         for (std::size_t m = 0; m < r.members.size(); ++m) {
             const auto first = static_cast<std::int64_t>(m) * size;
             const auto peer = static_cast<std::uint32_t>(m);
-            const LocalBlock there = common_block(had, local_block(r, r.to, r.members[m]));
-            copy(plan_.before, in, at(sent, first), strided_copies(there, had, there));
-            const LocalBlock here = common_block(local_block(r, r.from, r.members[m]), wanted);
-            copy(plan_.after, at(received, first), out, strided_copies(here, here, wanted));
+            const std::vector<HeldPart> theirs = held_parts(r, r.from, r.members[m]);
+            const std::vector<HeldPart> they_want = held_parts(r, r.to, r.members[m]);
+            std::int64_t to = first;
+            std::int64_t from = first;
+            for (std::size_t p = 0; p < had.size(); ++p) {
+                const LocalBlock there = common_block(had[p].range, they_want[p].range);
+                copy(plan_.before, in, at(sent, to), strided_copies(there, had[p].memory, there));
+                to += elements_of(there);
+                const LocalBlock here = common_block(theirs[p].range, wanted[p].range);
+                copy(plan_.after,
+                     at(received, from),
+                     out,
+                     strided_copies(here, here, wanted[p].memory));
+                from += elements_of(here);
+            }
             add({.function = NcclFunction::send,
                  .in = at(sent, first).data,
                  .count = size,
@@ -392,8 +404,8 @@ private:
     std::uint32_t used_ = 0;  // the communicator of what is added
 };
 
-// A message is a whole tensor.
-std::string why_not_messages(const Program& program, const Op& op) {
+// A message is a whole tensor, or the part that message_part() leaves.
+std::string why_not_messages(const Program& program, RankId rank, const Op& op) {
     const std::vector<SendRecvPart>& parts = program.send_recvs[op.payload].parts;
     for (const bool sends : {true, false}) {
         auto part = parts.begin();
@@ -404,10 +416,14 @@ std::string why_not_messages(const Program& program, const Op& op) {
             }
             part = std::find_if(
                 part, parts.end(), [&](const SendRecvPart& p) { return p.is_send == sends; });
+            const TensorView all{
+                nullptr, Dtype::uint8, program.tensors[index(operand.tensor)].bytes.count()};
             if (part == parts.end() ||
-                (part++)->bytes != program.tensors[index(operand.tensor)].bytes) {
-                return "messages of parts of a tensor are not executed";
+                message_part(program.mesh, rank, all, part->slice_axes).size !=
+                    part->bytes.count()) {
+                return "messages of other parts of a tensor are not executed";
             }
+            ++part;
         }
     }
     return {};
@@ -433,7 +449,7 @@ std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, c
 
 std::string why_not_nccl(const Program& program, RankId rank, const Op& op) {
     if (op.kind == OpKind::send_recv) {
-        return why_not_messages(program, op);
+        return why_not_messages(program, rank, op);
     }
     if (op.kind != OpKind::collective) {
         return "copies and host work are not executed";
@@ -462,8 +478,9 @@ std::string why_not_nccl(const Program& program, RankId rank, const Op& op) {
     if (read->pieces > 1 || write->pieces > 1) {
         return why_not_move_piece(program, op, step);
     }
-    if (!from.column_parts.empty() && call.kind != CollectiveKind::all_reduce) {
-        return "the layout of packed columns is not changed by NCCL yet";
+    if (!from.column_parts.empty() && call.kind != CollectiveKind::all_reduce &&
+        call.kind != CollectiveKind::all_to_all) {
+        return "packed columns are only exchanged as a whole";
     }
     return why_not_redistribute(
         {program.mesh, rank, step, {}, from.global_shape, from.layout, to.layout});

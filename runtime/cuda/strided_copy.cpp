@@ -44,6 +44,28 @@ LocalBlock local_block(const Redistribution& r, const Layout& layout, RankId ran
     return block;
 }
 
+std::vector<HeldPart> held_parts(const Redistribution& r, const Layout& layout, RankId rank) {
+    const LocalBlock whole = local_block(r, layout, rank);
+    if (r.column_parts.empty()) {
+        return {{whole, whole}};
+    }
+    const int last = static_cast<int>(whole.size()) - 1;
+    std::vector<HeldPart> parts;
+    std::int64_t before = 0;  // columns of earlier parts in a row
+    for (const std::int64_t columns : r.column_parts) {
+        HeldPart part{whole, whole};
+        const DimensionRange own = local_range(columns, last, layout, r.mesh, rank);
+        part.range.back() = own;
+        part.memory.back().first = own.first - before;
+        before += own.count;
+        parts.push_back(std::move(part));
+    }
+    for (HeldPart& part : parts) {
+        part.memory.back().count = before;
+    }
+    return parts;
+}
+
 LocalBlock common_block(const LocalBlock& a, const LocalBlock& b) {
     LocalBlock common;
     for (std::size_t dim = 0; dim < a.size(); ++dim) {

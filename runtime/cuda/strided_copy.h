@@ -27,6 +27,14 @@ LocalBlock local_block(const Redistribution& r, const Layout& layout, RankId ran
 LocalBlock common_block(const LocalBlock& a, const LocalBlock& b);
 std::int64_t elements_of(const LocalBlock& block);
 
+// The same by column parts of the last dimension (one, if it has none): what the rank holds of
+// each, in indices of that part, and its memory as a block of rows around it.
+struct HeldPart {
+    LocalBlock range;
+    LocalBlock memory;
+};
+std::vector<HeldPart> held_parts(const Redistribution& r, const Layout& layout, RankId rank);
+
 // The elements of `part` from one block to another; both contain it.
 std::vector<StridedCopy> strided_copies(const LocalBlock& part,
                                         const LocalBlock& from,

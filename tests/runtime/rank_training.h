@@ -55,6 +55,10 @@ public:
                            {.seed = 3, .num_layers = model.num_layers, .standard_deviation = 0.3});
     }
 
+    void run_kernels_with(CpuExecutor::KernelRunner run) {
+        executor_->run_kernels_with(std::move(run));
+    }
+
     void step(std::int64_t number, std::mutex& lock, Training& result) {
         load_data(number);
         const auto set = [&](DeviceScalar scalar, double value) {
@@ -167,14 +171,19 @@ private:
     std::unique_ptr<CpuExecutor> executor_;
 };
 
+// `kernels` makes what runs the kernels of a rank, where it is not the CPU's.
 inline Training train(const Transformer& model,
                       const ParallelPlan& plan,
-                      std::int64_t steps = kSteps) {
+                      std::int64_t steps = kSteps,
+                      const std::function<CpuExecutor::KernelRunner()>& kernels = {}) {
     const std::uint32_t ranks = lower(model, plan).num_ranks();
     Training result;
     std::mutex lock;
     const auto run = [&](RankId rank, Transport* transport) {
         RankRun own{model, plan, rank, transport};
+        if (kernels) {
+            own.run_kernels_with(kernels());
+        }
         for (std::int64_t s = 1; s <= steps; ++s) {
             own.step(s, lock, result);
         }

@@ -63,7 +63,7 @@ struct Scheduler {
     void* sanitizer = nullptr;
     const std::function<void(int)>* code = nullptr;
 };
-Scheduler* scheduler = nullptr;
+thread_local Scheduler* scheduler = nullptr;  // ranks of a test are threads
 
 void back_to_scheduler(Fiber& fiber) {
     switch_sanitizer(scheduler->sanitizer);
@@ -79,7 +79,7 @@ void fiber_main() {
 
 // Stacks are kept from block to block.
 std::byte* stack_of(std::size_t fiber) {
-    static std::vector<std::unique_ptr<std::byte[]>> stacks;
+    static thread_local std::vector<std::unique_ptr<std::byte[]>> stacks;
     while (stacks.size() <= fiber) {
         stacks.emplace_back(new std::byte[kStackBytes]);
     }

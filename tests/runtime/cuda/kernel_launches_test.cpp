@@ -5,85 +5,11 @@
 
 #include <map>
 
-#include "runtime/cpu/cpu_kernels.h"
-#include "runtime/cuda/kernel_definitions.h"
-#include "tests/kernels/emulation/emulated_block.h"
-#include "tests/kernels/numeric.h"
+#include "tests/runtime/cuda/compared_device.h"
 #include "tests/runtime/tiny_model.h"
 
 namespace orrery {
 namespace {
-
-using numeric::Doubles;
-
-std::vector<BoundOperand> results_of(const BoundOp& op) {
-    std::vector<BoundOperand> all = op.writes;
-    all.insert(all.end(), op.accumulates.begin(), op.accumulates.end());
-    return all;
-}
-
-// The bytes and the values of what an op writes or adds to.
-struct Results {
-    std::vector<std::vector<std::byte>> bytes;
-    std::vector<Doubles> values;
-
-    explicit Results(const BoundOp& op) {
-        for (const BoundOperand& operand : results_of(op)) {
-            const TensorView& view = operand.view;
-            bytes.emplace_back(view.data, view.data + view.size * size_bytes(view.dtype));
-            values.emplace_back();
-            for (std::int64_t i = 0; i < view.size; ++i) {
-                values.back().push_back(static_cast<double>(load(view, i)));
-            }
-        }
-    }
-    void restore(const BoundOp& op) const {
-        const auto operands = results_of(op);
-        for (std::size_t i = 0; i < operands.size(); ++i) {
-            std::copy(bytes[i].begin(), bytes[i].end(), operands[i].view.data);
-        }
-    }
-};
-
-class Device {
-public:
-    explicit Device(Dtype precision) : precision_(precision) {}
-
-    void operator()(const BoundOp& op) {
-        if (op.call.kind == KernelKind::gemm) {
-            run_on_cpu(op);
-            return;
-        }
-        ++ops[op.call.kind];
-        const Results before{op};
-        run_on_cpu(op);
-        const Results expected{op};
-        before.restore(op);
-        emulation::EmulatedQueue queue{emulation::ThreadOrder::descending};
-        launch_kernel(queue, op);
-        const Results actual{op};
-        for (std::size_t i = 0; i < expected.values.size(); ++i) {
-            const double size =
-                std::sqrt(numeric::inner_product(expected.values[i], expected.values[i]));
-            Doubles difference = actual.values[i];
-            for (std::size_t j = 0; j < difference.size(); ++j) {
-                difference[j] -= expected.values[i][j];
-            }
-            const double allowed = precision_ == Dtype::bf16 ? 1e-2 : 1e-5;
-            EXPECT_LE(std::sqrt(numeric::inner_product(difference, difference)),
-                      allowed * size + 1e-9)
-                << name(op.call.kind) << " result " << i;
-        }
-        device::RecordingQueue record;
-        launch_kernel(record, op);
-        EXPECT_EQ(record.scratch_bytes(), queue.scratch_bytes()) << name(op.call.kind);
-    }
-
-    std::map<KernelKind, int> ops;
-
-private:
-    Dtype precision_;
-};
 
 std::vector<double> train(TinyRun& run, int steps) {
     std::vector<double> losses;
@@ -105,7 +31,7 @@ std::map<KernelKind, int> expect_same_training(const Transformer& model, const P
     constexpr int kSteps = 2;
     TinyRun on_cpu{model, plan};
     TinyRun emulated{model, plan};
-    auto device = std::make_shared<Device>(plan.precision);
+    auto device = std::make_shared<ComparedDevice>(plan.precision);
     emulated.executor().run_kernels_with([device](const BoundOp& op) { (*device)(op); });
     const std::vector<double> expected = train(on_cpu, kSteps);
     const std::vector<double> losses = train(emulated, kSteps);

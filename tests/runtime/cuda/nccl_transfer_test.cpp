@@ -194,6 +194,25 @@ TEST(NcclTransfer, PiecesMoveAsBetweenProcesses) {
     EXPECT_TRUE(kinds.contains(2 * static_cast<int>(CollectiveKind::reduce_scatter)));
 }
 
+// Query heads, key heads and value heads are each cut over the ranks that exchange them.
+TEST(NcclTransfer, AHeadExchangeMovesEveryPartOfPackedColumns) {
+    ParallelPlan plan = tiny_plan();
+    plan.tensor_model_parallel_size = 2;
+    plan.context_parallel_size = 2;
+    plan.context_parallel_comm = ContextParallelComm::all_to_all;
+    Transformer model = tiny_llama();
+    model.num_attention_heads = 8;
+    model.num_query_groups = 4;
+    model.kv_channels = 4;
+    const Program program = lower(model, plan);
+    for (const Op* op : collectives_of(program)) {
+        EXPECT_EQ(why_not_nccl(program, RankId{1}, *op), "") << program.names[op->name];
+    }
+    std::set<int> kinds;
+    expect_equal_results(program, "4 ranks, packed columns", kinds);
+    EXPECT_TRUE(kinds.contains(2 * static_cast<int>(CollectiveKind::all_to_all)));
+}
+
 // Sizes that the ranks divide go in one call, others in one a member, and never through staging.
 TEST(NcclTransfer, ListsAreReducedInPlace) {
     ParallelPlan plan = tiny_plan();
@@ -250,20 +269,34 @@ TEST(NcclTransfer, MessagesGoToThePeersPositionOnTheAxis) {
     EXPECT_GT(sends, 0);
 }
 
-TEST(NcclTransfer, RefusesMessagesOfHalvesOfATensor) {
+// Without sequence parallelism stages send each other what every tensor-parallel rank holds: each
+// sends its half.
+TEST(NcclTransfer, RanksThatHoldTheSameSendAPartEach) {
     ParallelPlan plan = tiny_plan();
     plan.tensor_model_parallel_size = 2;
     plan.pipeline_model_parallel_size = 2;
     const Program program = lower(tiny_gpt(), plan);
-    int refused = 0;
+    int halves = 0;
     for (const Segment& segment : program.segments) {
         for (const Op& op : segment.ops) {
-            refused += op.kind == OpKind::send_recv && !why_not_nccl(program, RankId{0}, op).empty()
-                           ? 1
-                           : 0;
+            if (op.kind != OpKind::send_recv ||
+                program.send_recvs[op.payload].parts[0].slice_axes == 0) {
+                continue;
+            }
+            EXPECT_EQ(why_not_nccl(program, RankId{1}, op), "");
+            OpMemory own{program, op, 1};
+            const NcclTransfer t = nccl_transfer(program, RankId{1}, op, own.bound, nullptr);
+            for (const NcclCall& call : t.calls) {
+                const bool sends = call.function == NcclFunction::send;
+                const auto& operands = sends ? own.bound.reads : own.bound.writes;
+                const std::byte* from = sends ? call.in : call.out;
+                EXPECT_EQ(call.count * 2, operands[0].view.size);
+                EXPECT_EQ(from - operands[0].view.data, call.count * size_bytes(call.dtype));
+                ++halves;
+            }
         }
     }
-    EXPECT_GT(refused, 0);
+    EXPECT_GT(halves, 0);
 }
 
 }  // namespace

@@ -109,7 +109,24 @@ inline std::vector<ParallelCase> parallel_cases() {
         p.sequence_parallel = true;
         p.tp_comm_overlap = true;
     });
+    add("cp ring", [](ParallelPlan& p) {
+        p.context_parallel_size = 2;
+        p.context_parallel_comm = ContextParallelComm::ring;
+    });
+    add("cp ring of four, dp", [](ParallelPlan& p) {
+        p.context_parallel_size = 4;
+        p.context_parallel_comm = ContextParallelComm::ring;
+        p.data_parallel_size = 2;
+    });
+    add("cp head exchange", [](ParallelPlan& p) {
+        p.context_parallel_size = 2;
+        p.context_parallel_comm = ContextParallelComm::all_to_all;
+    });
     add("pp", [](ParallelPlan& p) { p.pipeline_model_parallel_size = 2; });
+    add("tp pp", [](ParallelPlan& p) {
+        p.tensor_model_parallel_size = 2;
+        p.pipeline_model_parallel_size = 2;
+    });
     add("tp pp dp", [](ParallelPlan& p) {
         p.tensor_model_parallel_size = 2;
         p.pipeline_model_parallel_size = 2;
