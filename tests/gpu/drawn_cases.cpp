@@ -64,6 +64,33 @@ std::string text_of(const AttentionShape& s) {
                        s.window > 0 ? fmt::format(" w{}", s.window) : "");
 }
 
+// Some cases are a step of a ring: keys that stand elsewhere, and rows to merge with.
+struct DrawnRing {
+    cpu::AttentionPositions positions;
+    cpu::AttentionDropout dropout;
+    bool merge = false;
+};
+
+DrawnRing drawn_ring(Draw& draw, const AttentionShape& s) {
+    DrawnRing ring{.positions = cpu::whole_sequence(s), .dropout = {}};
+    std::int64_t sequence = s.seq_kv;
+    if (s.seq_q == s.seq_kv && s.seq_q % 2 == 0 && draw.coin()) {
+        constexpr std::int64_t kRanks = 4;
+        ring.positions = {balanced_positions(s.seq_q, draw.between(0, kRanks - 1), kRanks),
+                          balanced_positions(s.seq_kv, draw.between(0, kRanks - 1), kRanks)};
+        ring.merge = true;
+        sequence *= kRanks;
+    }
+    if (draw.coin()) {
+        ring.dropout = {.key = {.seed = 9, .purpose = RandomPurpose::attention_dropout},
+                        .rate = 0.2f,
+                        .first_head = 1,
+                        .all_heads = s.heads + 2,
+                        .sequence = sequence};
+    }
+    return ring;
+}
+
 KernelCase attention_case(Draw& draw, Dtype dtype, bool backward) {
     const AttentionShape s = drawn_attention(draw);
     const std::int64_t queries = s.seq_q * s.batch * s.heads;
@@ -77,31 +104,37 @@ KernelCase attention_case(Draw& draw, Dtype dtype, bool backward) {
                   draw.tensor(block, dtype, -2, 2),
                   Tensor{queries * s.head_dim, dtype},
                   Tensor{queries, Dtype::fp32}};
-    const auto forward = [s, width](const Views& v) {
+    const auto [positions, dropout, merge] = drawn_ring(draw, s);
+    c.shape += fmt::format("{}{}", merge ? " ring" : "", dropout.rate > 0 ? " dropout" : "");
+    const auto forward = [=](const Views& v) {
         return cpu::AttentionForward{.q = cpu::TokenColumns{v[0], width, 0},
                                      .k = cpu::block_key(s, v[1]),
                                      .v = cpu::block_value(s, v[1]),
                                      .output = v[2],
-                                     .log_sum_exp = v[3]};
+                                     .log_sum_exp = v[3],
+                                     .merge = merge && !backward,
+                                     .dropout = dropout};
     };
     if (!backward) {
+        if (merge) {
+            c.operands[2] = draw.tensor(queries * s.head_dim, dtype);
+            c.operands[3] = draw.tensor(queries, Dtype::fp32, -1, 3);
+        }
         c.on_gpu = [=](CudaQueue& q, const Views& v) {
-            device::attention_forward(q, s, cpu::whole_sequence(s), forward(v));
+            device::attention_forward(q, s, positions, forward(v));
         };
-        c.on_cpu = [=](const Views& v) {
-            cpu::attention_forward(s, cpu::whole_sequence(s), forward(v));
-        };
+        c.on_cpu = [=](const Views& v) { cpu::attention_forward(s, positions, forward(v)); };
         return c;
     }
     Views own;
     for (Tensor& operand : c.operands) {
         own.push_back(operand.view());
     }
-    cpu::attention_forward(s, cpu::whole_sequence(s), forward(own));
+    cpu::attention_forward(s, positions, forward(own));
     c.operands.push_back(draw.tensor(queries * s.head_dim, dtype));
     c.operands.emplace_back(queries * s.head_dim, dtype);
     c.operands.emplace_back(block, dtype);
-    const auto gradients = [s, width](const Views& v) {
+    const auto gradients = [=](const Views& v) {
         return cpu::AttentionBackward{.q = cpu::TokenColumns{v[0], width, 0},
                                       .k = cpu::block_key(s, v[1]),
                                       .v = cpu::block_value(s, v[1]),
@@ -110,14 +143,13 @@ KernelCase attention_case(Draw& draw, Dtype dtype, bool backward) {
                                       .doutput = v[4],
                                       .dq = {v[5], width, 0},
                                       .dk = cpu::block_key(s, v[6]),
-                                      .dv = cpu::block_value(s, v[6])};
+                                      .dv = cpu::block_value(s, v[6]),
+                                      .dropout = dropout};
     };
     c.on_gpu = [=](CudaQueue& q, const Views& v) {
-        device::attention_backward(q, s, cpu::whole_sequence(s), gradients(v));
+        device::attention_backward(q, s, positions, gradients(v));
     };
-    c.on_cpu = [=](const Views& v) {
-        cpu::attention_backward(s, cpu::whole_sequence(s), gradients(v));
-    };
+    c.on_cpu = [=](const Views& v) { cpu::attention_backward(s, positions, gradients(v)); };
     return c;
 }
 

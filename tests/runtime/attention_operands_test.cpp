@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/attention_operands.h"
 
+#include "runtime/cpu/cpu_kernels.h"
 #include "tests/runtime/rank_training.h"
 
 namespace orrery {
