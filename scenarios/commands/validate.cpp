@@ -153,9 +153,21 @@ Result<std::vector<PublishedCase>> selected(const ValidateArguments& arguments,
     return cases;
 }
 
-}  // namespace
-
-namespace {
+ResultOrErrors<std::vector<PublishedCase>> cases_of(const ValidateArguments& arguments) {
+    Errors errors;
+    std::vector<AssumedValue> instead;
+    for (const std::string& text : arguments.assume) {
+        if (Result<AssumedValue> value = read_assumed_value(text)) {
+            instead.push_back(std::move(*value));
+        } else {
+            errors.push_back(value.error());
+        }
+    }
+    if (!errors.empty()) {
+        return unexpected<Errors>(std::move(errors));
+    }
+    return read_published_cases(arguments.file, instead);
+}
 
 int validate_collective_table(const ValidateArguments& arguments) {
     const auto cases = read_collective_cases(arguments.file);
@@ -175,9 +187,12 @@ int validate_collective_table(const ValidateArguments& arguments) {
 
 int validate_command(const ValidateArguments& arguments) {
     if (is_collective_table(arguments.file)) {
+        if (!arguments.assume.empty()) {
+            return report_error({"--assume", "a table of collectives assumes nothing", {}});
+        }
         return validate_collective_table(arguments);
     }
-    const auto all = read_published_cases(arguments.file);
+    const auto all = cases_of(arguments);
     if (!all) {
         return report_errors(all.error());
     }
@@ -192,6 +207,7 @@ int validate_command(const ValidateArguments& arguments) {
     }
     ProgressBar bar{"validating"};
     Validation validation;
+    validation.assumed_instead = arguments.assume;
     for (std::size_t i = 0; i < cases->size(); ++i) {
         bar.show(static_cast<double>(i) / static_cast<double>(cases->size()));
         validate_case((*cases)[i], Catalogue{root}, *control, validation);
@@ -213,9 +229,15 @@ Command describe_validate() {
                      &arguments->families,
                      "Only the cases of a family; can be repeated",
                      "NAME"},
+                    {"--assume",
+                     &arguments->assume,
+                     "Another value where a case's source does not state it; can be repeated",
+                     "COLUMN=VALUE"},
                     {"--json", &arguments->json, "Print one JSON object instead of a table"}},
         .examples = {"validate scenarios/catalogue/published/training.csv",
-                     "validate scenarios/catalogue/published/training.csv --family korthikanti"},
+                     "validate scenarios/catalogue/published/training.csv --family korthikanti",
+                     "validate scenarios/catalogue/published/megascale_ablation.csv --assume "
+                     "gpu=a800-80g"},
         .run = [arguments] { return validate_command(*arguments); },
     };
 }

@@ -13,6 +13,7 @@ namespace orrery {
 struct ValidateArguments {
     std::string file;
     std::vector<std::string> families;  // only these; all if empty
+    std::vector<std::string> assume;    // COLUMN=VALUE, where a row's source does not state it
     bool json = false;
 };
 

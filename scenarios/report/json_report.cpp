@@ -143,6 +143,7 @@ Json ratio_json(const RatioSummary& ratios) {
     return {{"pairs", ratios.pairs},
             {"median", ratios.median},
             {"max", ratios.max},
+            {"control_median", ratios.control_median},
             {"rank_correlation", ratios.rank_correlation}};
 }
 
@@ -312,6 +313,10 @@ std::string json_report(const Validation& validation) {
     const Json overall = {
         {"balanced_error", any ? Json(validation.balanced_error) : Json()},
         {"control_balanced_error", any ? Json(validation.control_balanced_error) : Json()},
+        {"p90_error", any ? Json(validation.p90_error) : Json()},
+        {"ratio_error", any ? Json(validation.ratio_error) : Json()},
+        {"control_ratio_error", any ? Json(validation.control_ratio_error) : Json()},
+        {"assumed_instead", validation.assumed_instead},
         {"coverage_90", any ? Json(validation.coverage) : Json()},
         {"balanced_coverage_90", any ? Json(validation.balanced_coverage) : Json()},
         {"median_half_width_90", any ? Json(validation.median_half_width) : Json()},

@@ -85,25 +85,36 @@ std::string validation_report(const Validation& validation) {
                   ranking.pairs,
                   ranking.choices,
                   ranking.tau);
+    const std::string assumed = validation.assumed_instead.empty()
+                                    ? ""
+                                    : fmt::format("Where a case does not state it: {}.\n",
+                                                  fmt::join(validation.assumed_instead, ", "));
     return cases_table(validation) + families_table(validation) + skipped_table(validation) +
            fmt::format(
                "\nBalanced error (mean of the families' medians): {:.1f} %; a constant MFU per "
                "GPU\n"
                "generation and precision: {:.1f} %. {} cases simulated, {} not expressible.\n"
+               "90th percentile over all cases: {:.1f} %. Ratio of two cases of a family whose "
+               "efficiencies\n"
+               "differ by 4 % or more (mean of the families' medians): {:.1f} %; the constant: "
+               "{:.1f} %.\n"
                "{:.0f} % of the cases lie within the 90 % interval of their prediction ({:.0f} % "
                "balanced),\n"
                "whose half width is {:.1f} % in the median.\n"
-               "Columns: 90 % = half width of that interval, ratios = median error of the ratio of "
-               "two\n"
-               "cases' times, order = rank correlation of predicted and measured times.\n",
+               "Columns: 90 % = half width of that interval, ratios = median error of such "
+               "ratios,\n"
+               "order = rank correlation of predicted and measured times.\n",
                validation.balanced_error * 100,
                validation.control_balanced_error * 100,
                validation.rows.size(),
                validation.skipped.size(),
+               validation.p90_error * 100,
+               validation.ratio_error * 100,
+               validation.control_ratio_error * 100,
                validation.coverage * 100,
                validation.balanced_coverage * 100,
                validation.median_half_width * 100) +
-           order;
+           order + assumed;
 }
 
 }  // namespace orrery

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "kernels/csv_rows.h"
+#include "scenarios/read/nearest.h"
 
 namespace orrery {
 namespace {
@@ -196,41 +197,87 @@ PublishedCase read_row(const CsvRow& csv, Errors& errors) {
     return row;
 }
 
-}  // namespace
+std::vector<std::string> words_of(std::string_view text) {
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(';'), text.size());
+        if (end > 0) {
+            words.emplace_back(text.substr(0, end));
+        }
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return words;
+}
 
-namespace {
-
-// The column is optional: a user's own table has nothing to assume.
-void read_assumed(const std::filesystem::path& file, std::vector<PublishedCase>& rows) {
+// Of each row. The column is optional: a user's own table has nothing to assume.
+std::vector<std::vector<std::string>> assumed_columns(const std::filesystem::path& file,
+                                                      std::size_t rows) {
+    std::vector<std::vector<std::string>> assumed(rows);
     const auto table = read_csv(file.string(), {"assumed"}, true);
-    for (std::size_t i = 0; table && i < table->size(); ++i) {
-        std::string_view text = (*table)[i].fields[0];
-        while (!text.empty()) {
-            const std::size_t end = std::min(text.find(';'), text.size());
-            if (end > 0) {
-                rows[i].assumed.emplace_back(text.substr(0, end));
-            }
-            text.remove_prefix(std::min(end + 1, text.size()));
+    for (std::size_t i = 0; table && i < rows; ++i) {
+        assumed[i] = words_of((*table)[i].fields[0]);
+    }
+    return assumed;
+}
+
+// Puts the value into each row that assumes the column.
+std::optional<Error> assume(const std::filesystem::path& file,
+                            const AssumedValue& instead,
+                            const std::vector<std::vector<std::string>>& assumed,
+                            std::vector<CsvRow>& table) {
+    const auto column = std::ranges::find(kColumns, instead.column);
+    if (column == kColumns.end()) {
+        const std::vector<std::string> known{kColumns.begin(), kColumns.end()};
+        return Error{"--assume",
+                     "a table has no column '" + instead.column + "'",
+                     nearest_hint(instead.column, known)};
+    }
+    bool any = false;
+    for (std::size_t i = 0; i < table.size(); ++i) {
+        if (std::ranges::find(assumed[i], instead.column) != assumed[i].end()) {
+            table[i].fields[static_cast<std::size_t>(column - kColumns.begin())] = instead.value;
+            any = true;
         }
     }
+    return any ? std::nullopt
+               : std::optional{
+                     Error{file.string(),
+                           "every row states its '" + instead.column + "': there is none to assume",
+                           "the column `assumed` lists what a row's source does not state"}};
 }
 
 }  // namespace
 
-ResultOrErrors<std::vector<PublishedCase>> read_published_cases(const std::filesystem::path& file) {
+Result<AssumedValue> read_assumed_value(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+        return fail("--assume", "'" + text + "' is no COLUMN=VALUE", "gpu=a800-80g");
+    }
+    return AssumedValue{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+ResultOrErrors<std::vector<PublishedCase>> read_published_cases(
+    const std::filesystem::path& file, const std::vector<AssumedValue>& instead) {
     std::error_code ignored;
     if (std::filesystem::is_directory(file, ignored)) {
         return unexpected<Errors>(Errors{{file.string(), "is a directory, not a file", {}}});
     }
     const std::vector<std::string> columns{kColumns.begin(), kColumns.end()};
-    const auto table = read_csv(file.string(), columns, true);
+    auto table = read_csv(file.string(), columns, true);
     if (!table) {
         return unexpected<Errors>(table.error());
     }
+    const auto assumed = assumed_columns(file, table->size());
     Errors errors;
+    for (const AssumedValue& value : instead) {
+        if (const std::optional<Error> error = assume(file, value, assumed, *table)) {
+            errors.push_back(*error);
+        }
+    }
     std::vector<PublishedCase> rows;
-    for (const CsvRow& csv : *table) {
-        rows.push_back(read_row(csv, errors));
+    for (std::size_t i = 0; i < table->size(); ++i) {
+        rows.push_back(read_row((*table)[i], errors));
+        rows.back().assumed = assumed[i];
     }
     if (!errors.empty()) {
         return unexpected<Errors>(std::move(errors));
@@ -238,7 +285,6 @@ ResultOrErrors<std::vector<PublishedCase>> read_published_cases(const std::files
     if (rows.empty()) {
         return unexpected<Errors>(Errors{{file.string(), "the table has no rows", {}}});
     }
-    read_assumed(file, rows);
     return rows;
 }
 

@@ -31,11 +31,21 @@ struct PublishedCase {
     bool flash_attention = false;
     double measured_s = 0;
     std::vector<std::string> assumed;  // columns that the source does not state, if the table says
-    std::string where;  // "training.csv:12"
+    std::string where;                 // "training.csv:12"
 };
 
-// All errors of the table at once.
-ResultOrErrors<std::vector<PublishedCase>> read_published_cases(const std::filesystem::path& file);
+// What a column says in every row whose source does not state it (that lists it as `assumed`).
+struct AssumedValue {
+    std::string column;
+    std::string value;
+};
+
+// "gpu=a800-80g".
+Result<AssumedValue> read_assumed_value(const std::string& text);
+
+// All errors of the table at once; also where no row assumes a column that `instead` names.
+ResultOrErrors<std::vector<PublishedCase>> read_published_cases(
+    const std::filesystem::path& file, const std::vector<AssumedValue>& instead = {});
 
 // The error says why the row is not expressible.
 Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogue);

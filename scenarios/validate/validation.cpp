@@ -33,23 +33,44 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
 RatioSummary summarise_ratios(const std::vector<const ValidatedCase*>& cases) {
     RatioSummary summary;
     std::vector<double> errors;
+    std::vector<double> control;
     std::vector<double> measured;
     std::vector<double> predicted;
     for (std::size_t i = 0; i < cases.size(); ++i) {
         measured.push_back(cases[i]->measured_s);
         predicted.push_back(cases[i]->predicted_s);
         for (std::size_t j = i + 1; j < cases.size(); ++j) {
-            const double a = 1 + cases[i]->error();
-            const double b = 1 + cases[j]->error();
-            errors.push_back(std::abs(a / b - 1));
+            const double off = (1 + cases[i]->error()) / (1 + cases[j]->error());
+            const double proportional =
+                (1 + cases[i]->control_error()) / (1 + cases[j]->control_error());
+            if (std::abs(std::log(proportional)) >= std::log1p(kEfficiencyDiffers)) {
+                errors.push_back(std::abs(off - 1));
+                control.push_back(std::abs(proportional - 1));
+            }
         }
     }
     summary.pairs = errors.size();
     const ErrorSummary all = summarise(std::move(errors));
     summary.median = all.median;
     summary.max = all.max;
+    summary.control_median = summarise(std::move(control)).median;
     summary.rank_correlation = cases.size() < 3 ? 0 : spearman(measured, predicted);
     return summary;
+}
+
+void summarise_all_ratios(Validation& validation) {
+    double predicted = 0;
+    double control = 0;
+    double families = 0;
+    for (const FamilySummary& family : validation.families) {
+        if (family.ratios.pairs > 0) {
+            predicted += family.ratios.median;
+            control += family.ratios.control_median;
+            ++families;
+        }
+    }
+    validation.ratio_error = families > 0 ? predicted / families : 0;
+    validation.control_ratio_error = families > 0 ? control / families : 0;
 }
 
 }  // namespace
@@ -155,13 +176,17 @@ void summarise_families(Validation& validation) {
     validation.balanced_error = predicted_sum / count;
     validation.control_balanced_error = control_sum / count;
     validation.balanced_coverage /= count;
+    summarise_all_ratios(validation);
     std::vector<double> widths;
+    std::vector<double> errors;
     validation.coverage = 0;
     for (const ValidatedCase& row : validation.rows) {
+        errors.push_back(std::abs(row.error()));
         widths.push_back(row.half_width());
         validation.coverage += row.within() ? 1.0 / static_cast<double>(validation.rows.size()) : 0;
     }
     validation.median_half_width = summarise(std::move(widths)).median;
+    validation.p90_error = summarise(std::move(errors)).p90;
     validation.ranking = rank_plans(validation.rows);
 }
 

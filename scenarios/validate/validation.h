@@ -49,10 +49,15 @@ struct ErrorSummary {
     double max = 0;
 };
 
+// Pairs of cases of a family whose efficiencies differ: the ratio of their times is 4 % or more
+// from what the control's constant MFU says. (Of pairs in proportion every simulator is right.)
+inline constexpr double kEfficiencyDiffers = 0.04;
+
 struct RatioSummary {
     std::size_t pairs = 0;
-    double median = 0;
+    double median = 0;  // absolute error of the ratio
     double max = 0;
+    double control_median = 0;
     double rank_correlation = 0;  // Spearman's, of predicted and measured times; 0 below 3 cases
 };
 
@@ -79,8 +84,12 @@ struct Validation {
     std::vector<FamilySummary> families;  // in the order of their first row
     double balanced_error = 0;            // mean of the families' medians
     double control_balanced_error = 0;
-    double coverage = 0;           // of all cases, every one weighing the same
-    double balanced_coverage = 0;  // mean of the families' shares
+    double p90_error = 0;    // of all cases, every one weighing the same
+    double ratio_error = 0;  // mean of the medians of the families that have such pairs
+    double control_ratio_error = 0;
+    std::vector<std::string> assumed_instead;  // COLUMN=VALUE, where cases do not state it
+    double coverage = 0;                       // of all cases, every one weighing the same
+    double balanced_coverage = 0;              // mean of the families' shares
     double median_half_width = 0;
     Ranking ranking;
 };

@@ -97,6 +97,38 @@ TEST(ValidateCommand, OnlyTheFamiliesThatAreAskedFor) {
         << unknown.err;
 }
 
+// Only where a row's source does not state the column.
+TEST(ValidateCommand, AnotherValueCanBeAssumed) {
+    const TestFolder folder;
+    const std::string file = folder.write("cases.csv",
+                                          header_line() + row_line({{"case", "unstated"}}) +
+                                              row_line({{"case", "stated"}, {"assumed", ""}}));
+    const auto with = [&](std::vector<std::string> assume) {
+        ValidateArguments arguments;
+        arguments.file = file;
+        arguments.json = true;
+        arguments.assume = std::move(assume);
+        return run_command([&] { return validate_command(arguments); });
+    };
+    const auto plain = nlohmann::json::parse(with({}).out);
+    const auto other = nlohmann::json::parse(with({"gpu=a800-80g", "micro_batch_size=2"}).out);
+    ASSERT_EQ(other["rows"].size(), 2U);
+    EXPECT_GT(other["rows"][0]["predicted_s"], plain["rows"][0]["predicted_s"]);  // less NVLink
+    EXPECT_EQ(other["rows"][1]["predicted_s"], plain["rows"][1]["predicted_s"]);
+    EXPECT_EQ(other["overall"]["assumed_instead"].size(), 2U);
+    for (const auto& [assume, error] : std::vector<std::pair<std::string, std::string>>{
+             {"gpu", "'gpu' is no COLUMN=VALUE"},
+             {"=1", "'=1' is no COLUMN=VALUE"},
+             {"gpus=a100-80g", "no column 'gpus' (hint: did you mean 'gpu'"},
+             {"num_layers=3", "every row states its 'num_layers'"},
+             {"micro_batch_size=two", "micro_batch_size 'two' must be a whole number"}}) {
+        const CommandRun run = with({assume});
+        EXPECT_EQ(run.status, kExitUserError) << assume;
+        EXPECT_EQ(run.out, "");
+        EXPECT_NE(run.err.find(error), std::string::npos) << run.err;
+    }
+}
+
 TEST(ValidateCommand, FailsIfNoCaseCanBeSimulated) {
     const TestFolder folder;
     const CommandRun run =
