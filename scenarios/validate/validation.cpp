@@ -43,7 +43,8 @@ RatioSummary summarise_ratios(const std::vector<const ValidatedCase*>& cases) {
             const double off = (1 + cases[i]->error()) / (1 + cases[j]->error());
             const double proportional =
                 (1 + cases[i]->control_error()) / (1 + cases[j]->control_error());
-            if (std::abs(std::log(proportional)) >= std::log1p(kEfficiencyDiffers)) {
+            const bool differ = std::abs(std::log(proportional)) >= std::log1p(kEfficiencyDiffers);
+            if (differ && cases[i]->stack == cases[j]->stack) {
                 errors.push_back(std::abs(off - 1));
                 control.push_back(std::abs(proportional - 1));
             }

@@ -19,6 +19,7 @@ struct ValidatedCase {
     double measured_s = 0;
     double predicted_s = 0;
     double control_s = 0;
+    std::string stack{};   // software that ran
     std::string choice{};  // cases with the same one are plans for one model, cluster and batch
     bool fits = true;      // in the memory that the device has
     double wall_s = 0;     // that the simulation took
@@ -49,8 +50,9 @@ struct ErrorSummary {
     double max = 0;
 };
 
-// Pairs of cases of a family whose efficiencies differ: the ratio of their times is 4 % or more
-// from what the control's constant MFU says. (Of pairs in proportion every simulator is right.)
+// Pairs of cases of a family, run by the same software, whose efficiencies differ: the ratio of
+// their times is 4 % or more from what the control's constant MFU says. (Of pairs in proportion
+// every simulator is right; versions of one software differ by up to 12 % on one configuration.)
 inline constexpr double kEfficiencyDiffers = 0.04;
 
 struct RatioSummary {

@@ -122,6 +122,20 @@ TEST(Validation, RatiosForgiveACommonFactor) {
     EXPECT_EQ(v.families.at(0).ratios.rank_correlation, -1);
 }
 
+TEST(Validation, RatiosAreOfOneSoftware) {
+    Validation v;
+    for (const char* stack : {"1.0", "2.0", "2.0"}) {
+        v.rows.push_back({.name = "",
+                          .family = "f",
+                          .measured_s = 1,
+                          .predicted_s = 1,
+                          .control_s = 1 + 0.1 * static_cast<double>(v.rows.size()),
+                          .stack = stack});
+    }
+    summarise_families(v);
+    EXPECT_EQ(v.families[0].ratios.pairs, 1U);
+}
+
 // Of two cases in proportion to their FLOP everybody knows the ratio: no pair. The others' ratio is
 // off by what their errors differ.
 TEST(Validation, RatiosCountWhereEfficienciesDiffer) {
