@@ -1,73 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/event_queue.h"
 
-#include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "engine/check.h"
 
 namespace orrery {
 
-namespace {
-
-constexpr std::size_t kArity = 4;
-
-// One number, so that comparing takes no branch. No time is negative.
-using Key = unsigned __int128;
-
-Key key_of(const Event& event) {
-    return static_cast<Key>(static_cast<std::uint64_t>(event.time.picoseconds())) << 64 |
-           event.sequence;
+std::size_t EventQueue::bucket_of(Time time, Time last) {
+    return static_cast<std::size_t>(
+        std::bit_width(static_cast<std::uint64_t>(time.picoseconds() ^ last.picoseconds())));
 }
-
-bool before(const Event& a, const Event& b) {
-    return key_of(a) < key_of(b);
-}
-
-}  // namespace
 
 void EventQueue::schedule(Time time, std::uint32_t target, std::uint32_t generation) {
-    const Event event{time, next_sequence_++, target, generation};
-    heap_.push_back(event);
-    move_up(heap_.size() - 1, event);
-}
-
-void EventQueue::move_up(std::size_t hole, const Event& event) {
-    while (hole > 0) {
-        const std::size_t parent = (hole - 1) / kArity;
-        if (!before(event, heap_[parent])) {
-            break;
-        }
-        heap_[hole] = heap_[parent];
-        hole = parent;
+    ORRERY_CHECK(time >= last_);
+    const std::size_t bucket = bucket_of(time, last_);
+    const Event event{time, target, generation};
+    buckets_[bucket].push_back(event);
+    filled_ |= bucket == 0 ? 0 : std::uint64_t{1} << (bucket - 1);
+    ++size_;
+    if (time < next_.time) {
+        next_ = event;
     }
-    heap_[hole] = event;
 }
 
 Event EventQueue::pop() {
-    ORRERY_CHECK(!heap_.empty());
-    const Event top = heap_.front();
-    const Event moved = heap_.back();
-    heap_.pop_back();
-    const std::size_t size = heap_.size();
-    if (size == 0) {
-        return top;
+    ORRERY_CHECK(size_ > 0);
+    if (head_ == buckets_[0].size()) {
+        buckets_[0].clear();
+        head_ = 0;
+        pull(static_cast<std::size_t>(std::countr_zero(filled_)) + 1);
     }
-    // The hole sinks to the bottom first: what was last mostly belongs there.
-    std::size_t hole = 0;
-    for (std::size_t first = 1; first < size; first = hole * kArity + 1) {
-        std::size_t least = first;
-        Key least_key = key_of(heap_[first]);
-        const std::size_t end = std::min(first + kArity, size);
-        for (std::size_t child = first + 1; child < end; ++child) {
-            const Key key = key_of(heap_[child]);
-            least = key < least_key ? child : least;
-            least_key = key < least_key ? key : least_key;
+    --size_;
+    const Event event = buckets_[0][head_++];
+    find_next();
+    return event;
+}
+
+// The lowest bucket with events: its earliest are the next ones, and all others get closer to them.
+void EventQueue::pull(std::size_t bucket) {
+    last_ = next_.time;
+    for (const Event& event : buckets_[bucket]) {
+        const std::size_t lower = bucket_of(event.time, last_);
+        buckets_[lower].push_back(event);
+        filled_ |= lower == 0 ? 0 : std::uint64_t{1} << (lower - 1);
+    }
+    buckets_[bucket].clear();
+    filled_ &= ~(std::uint64_t{1} << (bucket - 1));
+}
+
+void EventQueue::find_next() {
+    if (head_ < buckets_[0].size()) {
+        next_ = buckets_[0][head_];
+        return;
+    }
+    next_ = {.time = Time::max()};
+    if (filled_ == 0) {
+        return;
+    }
+    for (const Event& event : buckets_[static_cast<std::size_t>(std::countr_zero(filled_)) + 1]) {
+        if (event.time < next_.time) {
+            next_ = event;
         }
-        heap_[hole] = heap_[least];
-        hole = least;
     }
-    move_up(hole, moved);
-    return top;
 }
 
 }  // namespace orrery

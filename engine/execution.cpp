@@ -219,6 +219,7 @@ bool Execution::conditions_hold(std::uint32_t id, const TapeItem& item, Time now
         const ItemCondition& condition = tape.conditions[item.first_wait + w];
         if (streams_[stream_of(r, condition.stream)].item < condition.items) {
             stream.phase = StreamPhase::blocked;
+            ranks_[r].blocked |= std::uint64_t{1} << stream.stream;
             stream.awaited_stream = static_cast<std::uint8_t>(condition.stream);
             stream.awaited_items = condition.items;
             return false;
@@ -287,11 +288,12 @@ void Execution::end_item(std::uint32_t id, const TapeItem& item, Time now) {
     ++stream.generation;
     report_progress(item, stream.size);
     if (item.watched) {
-        for (std::uint32_t s = 0; s < num_streams_; ++s) {
+        for (std::uint64_t left = ranks_[r].blocked; left != 0; left &= left - 1) {
+            const auto s = static_cast<std::uint32_t>(std::countr_zero(left));
             StreamState& other = streams_[stream_of(r, s)];
-            if (other.phase == StreamPhase::blocked && other.awaited_stream == stream.stream &&
-                other.awaited_items <= stream.item) {
+            if (other.awaited_stream == stream.stream && other.awaited_items <= stream.item) {
                 other.phase = StreamPhase::ready;
+                ranks_[r].blocked &= ~(std::uint64_t{1} << s);
                 ready_.push_back(stream_of(r, s));
             }
         }

@@ -11,21 +11,16 @@ namespace orrery {
 void Execution::begin_run(std::uint32_t id, const TapeItem& item, Time now) {
     const std::uint32_t r = rank_of(id);
     StreamState& stream = streams_[id];
-    const RankState& rank = ranks_[r];
+    RankState& rank = ranks_[r];
     const std::uint16_t device = quotient_.ranks[r].device;
     const RunTimes& run = run_times_[device * tapes_.shapes.size() + item.shape];
+    rank.running |= std::uint64_t{1} << stream.stream;
     stream.phase = StreamPhase::running;
     stream.start = now;
     const Time launch = rank.host_start + item.launch;
     Time due = std::max(now + run.duration, launch + run.launch_bound);
     if (rank.held_sms > 0 || stream.traced) {
-        begin_walk(walks_[id],
-                   run,
-                   input_.devices[device].num_sms,
-                   now,
-                   launch,
-                   stream.path,
-                   launch_path(r, item));
+        begin_walk(walks_[id], run, input_.devices[device].num_sms, now, launch);
         due = end_of_walk(walks_[id], rank.held_sms);
     }
     if (!promise(id, item, due)) {
@@ -44,32 +39,29 @@ void Execution::finish_run(std::uint32_t id, const TapeItem& item, Time now) {
     const std::uint32_t r = rank_of(id);
     StreamState& stream = streams_[id];
     const auto size = static_cast<std::int64_t>(stream.size);
-    const CauseTimes* busy = nullptr;
-    Time kernel_time;
+    ranks_[r].running &= ~(std::uint64_t{1} << stream.stream);
+    const RunTimes& run = run_times_[quotient_.ranks[r].device * tapes_.shapes.size() + item.shape];
+    Time stretch;
+    Time kernel_time = run.kernel_time;
     if (!walks_.empty() && walks_[id].run != nullptr) {
         trace_walk(id, now);
         RunWalk& walk = walks_[id];
         ORRERY_CHECK(walk.done() && walk.begin == now);
-        stream.path = walk.path;
-        busy = &walk.busy;
+        stream.path = path_of_walk(walk, stream.path, launch_path(r, item));
+        stretch = walk.stretch;
         kernel_time = walk.kernel_time;
         walk.run = nullptr;
+    } else if (now > stream.start + run.duration) {
+        stream.path = launch_path(r, item);
+        stream.path += run.launch_path;
     } else {
-        const RunTimes& run =
-            run_times_[quotient_.ranks[r].device * tapes_.shapes.size() + item.shape];
-        if (now > stream.start + run.duration) {
-            stream.path = launch_path(r, item);
-            stream.path += run.launch_path;
-        } else {
-            stream.path += run.work;
-        }
-        busy = &run.work;
-        kernel_time = run.kernel_time;
+        stream.path += run.work;
     }
     if (last_step(r)) {
         ranks_[r].kernel_time += kernel_time;
+        busy_[Cause::interference] += stretch * size;
         for (std::size_t c = 0; c < kNumCauses; ++c) {
-            busy_.of[c] += busy->of[c] * size;
+            busy_.of[c] += run.work.of[c] * size;
         }
     }
 }
@@ -77,13 +69,13 @@ void Execution::finish_run(std::uint32_t id, const TapeItem& item, Time now) {
 // Brings a walk up to `now` and traces the ops that end on the way.
 void Execution::trace_walk(std::uint32_t id, Time now) {
     const std::uint32_t r = rank_of(id);
+    if (!streams_[id].traced) {
+        advance_walk(walks_[id], now, ranks_[r].held_sms, nullptr);
+        return;
+    }
     const TapeItem& item = item_of(id);
     walked_.clear();
-    advance_walk(walks_[id],
-                 now,
-                 ranks_[r].held_sms,
-                 launch_path(r, item),
-                 traced_[r].empty() ? nullptr : &walked_);
+    advance_walk(walks_[id], now, ranks_[r].held_sms, &walked_);
     const std::vector<TapeOp>& ops = streams_[id].tape->ops;
     for (const WalkedOp& walked : walked_) {
         const TapeOp& place = ops[item.first_op + walked.op];
@@ -154,33 +146,23 @@ void Execution::change_held(std::uint32_t r, Time now, std::int64_t sms) {
     }
     const std::uint16_t device = quotient_.ranks[r].device;
     RankState& rank = ranks_[r];
-    const auto runs = [&](std::uint32_t other) {
-        return streams_[other].phase == StreamPhase::running ||
-               streams_[other].phase == StreamPhase::promised;
-    };
-    for (std::uint32_t s = 0; s < num_streams_; ++s) {
-        const std::uint32_t other = stream_of(r, s);
-        if (!runs(other)) {
-            continue;
-        }
+    for (std::uint64_t left = rank.running; left != 0; left &= left - 1) {
+        const std::uint32_t other =
+            stream_of(r, static_cast<std::uint32_t>(std::countr_zero(left)));
         if (walks_[other].run == nullptr) {
             const TapeItem& item = item_of(other);
             begin_walk(walks_[other],
                        run_times_[device * tapes_.shapes.size() + item.shape],
                        input_.devices[device].num_sms,
                        streams_[other].start,
-                       rank.host_start + item.launch,
-                       streams_[other].path,
-                       launch_path(r, item));
+                       rank.host_start + item.launch);
         }
         trace_walk(other, now);
     }
     rank.held_sms = static_cast<std::uint32_t>(std::int64_t{rank.held_sms} + sms);
-    for (std::uint32_t s = 0; s < num_streams_; ++s) {
-        const std::uint32_t other = stream_of(r, s);
-        if (!runs(other)) {
-            continue;
-        }
+    for (std::uint64_t left = rank.running; left != 0; left &= left - 1) {
+        const std::uint32_t other =
+            stream_of(r, static_cast<std::uint32_t>(std::countr_zero(left)));
         const Time due = end_of_walk(walks_[other], rank.held_sms);
         if (due == streams_[other].due) {
             continue;

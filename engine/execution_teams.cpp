@@ -294,8 +294,9 @@ bool Execution::walk_alike(std::uint32_t a, std::uint32_t b) const {
     const RunWalk& x = walks_[a];
     const RunWalk& y = walks_[b];
     return x.run == y.run && x.op == y.op && x.begin == y.begin && x.since == y.since &&
-           x.work_left == y.work_left && x.kernel_time == y.kernel_time &&
-           same_path(x.path, y.path) && same_path(x.busy, y.busy);
+           x.work_left == y.work_left && x.kernel_time == y.kernel_time && x.stretch == y.stretch &&
+           x.first_op == y.first_op && x.launch_bound == y.launch_bound &&
+           x.path_stretch == y.path_stretch;
 }
 
 }  // namespace orrery

@@ -39,21 +39,24 @@ Time time_for(__int128 work, std::int64_t rate) {
     if (rate == kFullKernelRate) {
         return Time::picoseconds(static_cast<std::int64_t>((work + kFullKernelRate - 1) >> 20));
     }
+    if (work < INT64_MAX - kFullKernelRate) {  // nearly always: below 8 seconds
+        return Time::picoseconds((static_cast<std::int64_t>(work) + rate - 1) / rate);
+    }
     return Time::picoseconds(static_cast<std::int64_t>((work + rate - 1) / rate));
 }
 
-void begin_op(RunWalk& walk, Time earliest, const CauseTimes& host_path) {
+void begin_op(RunWalk& walk, Time earliest) {
+    walk.begin = earliest;
     if (walk.done()) {
-        walk.begin = earliest;
         return;
     }
     const RunOpTime& op = walk.run->ops[walk.op];
     const Time launch = walk.host_launch + op.launch;
-    walk.begin = earliest;
     if (launch > earliest) {
         walk.begin = launch;
-        walk.path = host_path;
-        walk.path[Cause::launch] += op.launch;
+        walk.first_op = walk.op;
+        walk.launch_bound = true;
+        walk.path_stretch = {};
     }
     walk.since = walk.begin;
     walk.work_left = work_of(op);
@@ -73,7 +76,7 @@ std::vector<RunTimes> time_runs(const SimulationInput& input, const Tapes& tapes
             // From the back, so that on a tie the earliest launch is the one that bound.
             for (std::size_t i = run.ops.size(); i-- > 0;) {
                 const RunOpTime& op = run.ops[i];
-                op.add_to(suffix, Time{});
+                op.add_to(suffix);
                 run.duration += op.duration;
                 run.kernel_time += op.is_kernel ? op.duration : Time{};
                 if (op.launch + run.duration >= run.launch_bound) {
@@ -89,22 +92,13 @@ std::vector<RunTimes> time_runs(const SimulationInput& input, const Tapes& tapes
     return runs;
 }
 
-void begin_walk(RunWalk& walk,
-                const RunTimes& run,
-                std::uint32_t num_sms,
-                Time condition,
-                Time host_launch,
-                const CauseTimes& path,
-                const CauseTimes& host_path) {
-    walk = RunWalk{.run = &run, .num_sms = num_sms, .host_launch = host_launch, .path = path};
-    begin_op(walk, condition, host_path);
+void begin_walk(
+    RunWalk& walk, const RunTimes& run, std::uint32_t num_sms, Time condition, Time host_launch) {
+    walk = RunWalk{.run = &run, .num_sms = num_sms, .host_launch = host_launch};
+    begin_op(walk, condition);
 }
 
-void advance_walk(RunWalk& walk,
-                  Time now,
-                  std::uint32_t held_sms,
-                  const CauseTimes& host_path,
-                  std::vector<WalkedOp>* ended) {
+void advance_walk(RunWalk& walk, Time now, std::uint32_t held_sms, std::vector<WalkedOp>* ended) {
     while (!walk.done() && walk.begin <= now) {
         const RunOpTime& op = walk.run->ops[walk.op];
         const std::int64_t rate = rate_of(op, held_sms, walk.num_sms);
@@ -115,14 +109,14 @@ void advance_walk(RunWalk& walk,
             return;
         }
         const Time stretch = end - walk.begin - op.duration;
-        op.add_to(walk.path, stretch);
-        op.add_to(walk.busy, stretch);
+        walk.stretch += stretch;
+        walk.path_stretch += stretch;
         walk.kernel_time += op.is_kernel ? end - walk.begin : Time{};
         if (ended != nullptr) {
             ended->push_back({walk.op, walk.begin, end});
         }
         ++walk.op;
-        begin_op(walk, end, host_path);
+        begin_op(walk, end);
     }
 }
 
@@ -138,6 +132,25 @@ Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms) {
               time_for(work_of(op), rate_of(op, held_sms, walk.num_sms));
     }
     return end;
+}
+
+CauseTimes path_of_walk(const RunWalk& walk, const CauseTimes& path, const CauseTimes& host_path) {
+    CauseTimes to_end = path;
+    if (walk.launch_bound) {
+        to_end = host_path;
+        to_end[Cause::launch] += walk.run->ops[walk.first_op].launch;
+    }
+    for (std::size_t i = walk.first_op; i < walk.run->ops.size(); ++i) {
+        walk.run->ops[i].add_to(to_end);
+    }
+    to_end[Cause::interference] += walk.path_stretch;
+    return to_end;
+}
+
+CauseTimes busy_of_walk(const RunWalk& walk) {
+    CauseTimes busy = walk.run->work;
+    busy[Cause::interference] += walk.stretch;
+    return busy;
 }
 
 }  // namespace orrery

@@ -23,11 +23,10 @@ struct RunOpTime {
     std::uint32_t sm_sensitivity_permille = 1000;
     Time launch{};  // after the run's first op's
 
-    // What the op adds to the path if it takes `stretch` longer than alone.
-    void add_to(CauseTimes& path, Time stretch) const {
+    // What the op adds to the path if nothing slows it down.
+    void add_to(CauseTimes& path) const {
         path[Cause::useful_compute] += ideal;
         path[cause] += duration - ideal;
-        path[Cause::interference] += stretch;
     }
 };
 
@@ -47,14 +46,16 @@ std::vector<RunTimes> time_runs(const SimulationInput& input, const Tapes& tapes
 // its ops are traced.
 struct RunWalk {
     const RunTimes* run = nullptr;  // null: not walked
-    std::uint32_t op = 0;           // the current one
-    std::uint32_t num_sms = 0;
-    Time host_launch{};  // of the first op, absolute
-    Time begin{};        // when the op starts; may lie ahead
-    Time since{};        // its work is counted up to here
     __int128 work_left = 0;
-    CauseTimes path{};  // to `begin`
-    CauseTimes busy{};
+    std::uint32_t op = 0;  // the current one
+    std::uint32_t num_sms = 0;
+    Time host_launch{};          // of the first op, absolute
+    Time begin{};                // when the op starts; may lie ahead
+    Time since{};                // its work is counted up to here
+    Time stretch{};              // what the ops that ended took longer than alone
+    std::uint32_t first_op = 0;  // where the path to `begin` enters the run
+    bool launch_bound = false;   // there it waited for the launch, not for what came before the run
+    Time path_stretch{};         // of the ops from first_op on
     Time kernel_time{};
 
     bool done() const { return op == run->ops.size(); }
@@ -67,23 +68,18 @@ struct WalkedOp {
     Time end{};
 };
 
-// `host_path` is the path to the launch of the run's first op.
-void begin_walk(RunWalk& walk,
-                const RunTimes& run,
-                std::uint32_t num_sms,
-                Time condition,
-                Time host_launch,
-                const CauseTimes& path,
-                const CauseTimes& host_path);
+void begin_walk(
+    RunWalk& walk, const RunTimes& run, std::uint32_t num_sms, Time condition, Time host_launch);
 
 // Works until `now` with the same SMs held since the last call. `ended` may be null.
-void advance_walk(RunWalk& walk,
-                  Time now,
-                  std::uint32_t held_sms,
-                  const CauseTimes& host_path,
-                  std::vector<WalkedOp>* ended);
+void advance_walk(RunWalk& walk, Time now, std::uint32_t held_sms, std::vector<WalkedOp>* ended);
 
 // When the run ends if the held SMs never change again.
 Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms);
+
+// Of a walk that is done: the path to its end, if `path` led to its condition and `host_path` to
+// the launch of its first op; and its time by cause.
+CauseTimes path_of_walk(const RunWalk& walk, const CauseTimes& path, const CauseTimes& host_path);
+CauseTimes busy_of_walk(const RunWalk& walk);
 
 }  // namespace orrery

@@ -55,6 +55,8 @@ struct RankState {
     Time kernel_time;  // in the last step; of a follower: less what its leader has
     std::uint32_t step = 0;
     std::uint32_t streams_left = 0;
+    std::uint64_t running = 0;  // bit s: stream s is in a run
+    std::uint64_t blocked = 0;  // bit s: stream s is blocked
     std::uint32_t held_sms = 0;
     std::uint32_t width = 1;    // of a leader: how many classes it stands for
     std::uint64_t led = 1;      // of a leader: which, by position in the team

@@ -17,8 +17,7 @@ std::uint32_t number(auto id) {
 
 }  // namespace
 
-FluidRates::FluidRates(std::span<const LinkInfo> links)
-    : links_(links.size()), free_places_(std::bit_width(links.size()) + 1) {
+FluidRates::FluidRates(std::span<const LinkInfo> links) : links_(links.size()) {
     for (std::size_t l = 0; l < links.size(); ++l) {
         links_[l].capacity = links[l].capacity.bits_per_second();
     }
@@ -66,22 +65,18 @@ void FluidRates::enter(Time now, FlowId id, FootprintId footprint, Bandwidth rat
     }
     const auto shares = footprints_[footprint];
     const Level cap = rate_max == Bandwidth{} ? kNever : rate_max.bits_per_second();
-    const Flow flow{.bound = std::min(cap, bound_of(footprint)),
-                    .rate_max = cap,
-                    .footprint = footprint,
-                    .places = take_places(shares.size())};
+    const Flow flow{
+        .bound = std::min(cap, bound_of(footprint)), .rate_max = cap, .footprint = footprint};
     ORRERY_CHECK(flow.bound < kNever);
     flows_[f] = flow;
     rates_[f] = kNever;
-    for (std::uint32_t hop = 0; hop < shares.size(); ++hop) {
-        Link& link = links_[index(shares[hop].link)];
-        const std::uint32_t count = shares[hop].count;
-        places_[flow.places + hop] = static_cast<std::uint32_t>(link.crossings.size());
-        link.crossings.push_back({.flow = f, .hop = hop, .count = count});
+    for (const LinkShare& share : shares) {
+        Link& link = links_[index(share.link)];
+        add_crossing(link, {.flow = f, .count = share.count});
         link.bound_max = std::max(link.bound_max, flow.bound);
-        link.bound_sum += count * flow.bound;
-        link.count_sum += count;
-        touch(number(shares[hop].link));
+        link.bound_sum += share.count * flow.bound;
+        link.count_sum += share.count;
+        touch(number(share.link));
     }
     new_flows_.push_back(f);
     ++num_flows_started_;
@@ -108,24 +103,53 @@ Bytes FluidRates::stop(Time now, FlowId id) {
 
 void FluidRates::remove(std::uint32_t f) {
     const Flow& flow = flows_[f];
-    const auto shares = footprints_[flow.footprint];
-    for (std::size_t hop = 0; hop < shares.size(); ++hop) {
-        Link& link = links_[index(shares[hop].link)];
-        const std::uint32_t place = places_[flow.places + hop];
-        const Crossing last = link.crossings.back();
-        link.crossings.pop_back();
-        if (place < link.crossings.size()) {
-            link.crossings[place] = last;
-            places_[flows_[last.flow].places + last.hop] = place;
-        }
-        link.bound_sum -= shares[hop].count * flow.bound;
-        link.count_sum -= shares[hop].count;
-        if (link.crossings.empty()) {
+    for (const LinkShare& share : footprints_[flow.footprint]) {
+        Link& link = links_[index(share.link)];
+        remove_crossing(link, f);
+        link.bound_sum -= share.count * flow.bound;
+        link.count_sum -= share.count;
+        if (link.size == 0) {
             link.bound_max = 0;
         }
-        touch(number(shares[hop].link));
+        touch(number(share.link));
     }
-    give_places(flow.places, shares.size());
+}
+
+void FluidRates::add_crossing(Link& link, Crossing crossing) {
+    if (!link.room || link.size == 1U << link.log2_room) {
+        make_room(link);
+    }
+    crossings_[link.first + link.size++] = crossing;
+}
+
+// Mostly a few flows share a link: a search is faster than to know each one's place.
+void FluidRates::remove_crossing(Link& link, std::uint32_t flow) {
+    Crossing* const first = &crossings_[link.first];
+    Crossing* place = first;
+    while (place->flow != flow) {
+        ++place;
+    }
+    *place = first[--link.size];
+}
+
+void FluidRates::make_room(Link& link) {
+    constexpr std::uint8_t kLeast = 3;
+    const auto log2_room = static_cast<std::uint8_t>(link.room ? link.log2_room + 1 : kLeast);
+    auto& free = free_blocks_[log2_room];
+    std::uint32_t first = static_cast<std::uint32_t>(crossings_.size());
+    if (free.empty()) {
+        crossings_.resize(crossings_.size() + (std::size_t{1} << log2_room));
+    } else {
+        first = free.back();
+        free.pop_back();
+    }
+    std::copy_n(&crossings_[link.first], link.size, &crossings_[first]);
+    if (link.room) {
+        free_blocks_[link.log2_room].push_back(link.first);
+    }
+    link.first = first;
+    link.log2_room = log2_room;
+    link.room = true;
 }
 
 void FluidRates::set_capacity(Time now, LinkId id, Bandwidth capacity) {
@@ -135,7 +159,7 @@ void FluidRates::set_capacity(Time now, LinkId id, Bandwidth capacity) {
     link.capacity = capacity.bits_per_second();
     ++capacities_version_;
     touch(number(id));
-    for (const Crossing& crossing : link.crossings) {
+    for (const Crossing& crossing : crossings_of(link)) {
         change_bound(crossing.flow);
     }
 }
@@ -162,24 +186,6 @@ void FluidRates::touch(std::uint32_t link) {
         links_[link].touched = true;
         touched_links_.push_back(link);
     }
-}
-
-// Blocks of places_ have the size of a power of two, and are used again by flows of such a size.
-std::uint32_t FluidRates::take_places(std::size_t count) {
-    const std::size_t block = std::bit_ceil(count);
-    auto& free = free_places_[static_cast<std::size_t>(std::countr_zero(block))];
-    if (free.empty()) {
-        const auto first = static_cast<std::uint32_t>(places_.size());
-        places_.resize(places_.size() + block);
-        return first;
-    }
-    const std::uint32_t first = free.back();
-    free.pop_back();
-    return first;
-}
-
-void FluidRates::give_places(std::uint32_t first, std::size_t count) {
-    free_places_[static_cast<std::size_t>(std::countr_zero(std::bit_ceil(count)))].push_back(first);
 }
 
 void FluidRates::settle(Time now) {
@@ -235,7 +241,7 @@ void FluidRates::seed() {
 // With each x <= bound, t_l >= bound_max if all flows at bound_max fit. If they fit at their own
 // bounds, the mean bound of any set of flows fits; one more bit/s each covers the rounding of t_l.
 bool FluidRates::is_slack(const Link& link) {
-    if (link.crossings.size() <= 1 || link.bound_sum + link.count_sum <= link.capacity) {
+    if (link.size <= 1 || link.bound_sum + link.count_sum <= link.capacity) {
         return true;
     }
     return static_cast<__int128>(link.bound_max) * link.count_sum <= link.capacity;
@@ -292,7 +298,7 @@ void FluidRates::look_at_link(Level level, std::uint32_t l) {
     const Level saturates = link.slack ? kNever : saturation(link, level);
     if (saturates == level) {
         link.level = level;
-        for (const Crossing& crossing : link.crossings) {
+        for (const Crossing& crossing : crossings_of(link)) {
             if (rates_[crossing.flow] > level) {
                 freeze(crossing.flow, level);
             }
@@ -302,7 +308,7 @@ void FluidRates::look_at_link(Level level, std::uint32_t l) {
     bool released = false;
     if (link.level == level) {  // it no longer holds its flows at this level
         link.level = kNever;
-        for (const Crossing& crossing : link.crossings) {
+        for (const Crossing& crossing : crossings_of(link)) {
             if (rates_[crossing.flow] == level && !is_held(crossing.flow, level)) {
                 release(crossing.flow);
                 released = true;
@@ -330,7 +336,7 @@ FluidRates::Level FluidRates::saturation(const Link& link, Level from) const {
     while (true) {
         Level left = link.capacity;
         std::int64_t count = 0;
-        for (const Crossing& crossing : link.crossings) {
+        for (const Crossing& crossing : crossings_of(link)) {
             const Level rate = rates_[crossing.flow];
             if (rate < level) {
                 left -= crossing.count * rate;

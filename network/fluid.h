@@ -23,6 +23,7 @@
 // it or if even with every flow at its bound it has room to spare.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -41,11 +42,8 @@ public:
     FootprintId add_footprint(std::span<const LinkShare> footprint) override;
     // A footprint without links needs a rate_max.
     FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) override;
-    FlowId start_under_way(Time now,
-                           FootprintId footprint,
-                           Bytes bytes,
-                           Bandwidth rate_max,
-                           Time since) override;
+    FlowId start_under_way(
+        Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max, Time since) override;
     void settle(Time now) override;
     Time next_completion() const override { return progress_.next_end(); }
     // Replaces `ended`.
@@ -63,17 +61,19 @@ private:
     // One flow on one link.
     struct Crossing {
         std::uint32_t flow;
-        std::uint32_t hop;  // which link of the flow's footprint this is
         std::uint32_t count;
     };
-    struct Link {
+    struct alignas(64) Link {
         Level capacity = 0;
         Level level = kNever;  // s_l; never for a slack link
         Level key = kNever;    // when the sweep looks at the link; never if it need not
         Level bound_max = 0;   // no less than any crossing's bound
         Level bound_sum = 0;   // sum of count * bound
         std::int64_t count_sum = 0;
-        std::vector<Crossing> crossings;
+        std::uint32_t first = 0;  // of its block in crossings_
+        std::uint32_t size = 0;
+        std::uint8_t log2_room = 0;  // of the block, if `room`
+        bool room = false;
         bool touched = false;  // since the last settle
         bool slack = true;
         bool stale = false;  // its key must be found again after this level
@@ -82,7 +82,6 @@ private:
         Level bound = 0;
         Level rate_max = 0;  // never, if there is no cap
         FootprintId footprint{};
-        std::uint32_t places = 0;  // in places_: where each hop stands in its link's crossings
     };
     struct Event {
         Level level;
@@ -91,8 +90,12 @@ private:
 
     void enter(Time now, FlowId id, FootprintId footprint, Bandwidth rate_max);
     Level bound_of(FootprintId footprint);
-    std::uint32_t take_places(std::size_t count);
-    void give_places(std::uint32_t first, std::size_t count);
+    std::span<const Crossing> crossings_of(const Link& link) const {
+        return {crossings_.data() + link.first, link.size};
+    }
+    void add_crossing(Link& link, Crossing crossing);
+    void remove_crossing(Link& link, std::uint32_t flow);
+    void make_room(Link& link);
     void touch(std::uint32_t link);
     void remove(std::uint32_t flow);
     void change_bound(std::uint32_t flow);
@@ -120,8 +123,9 @@ private:
     std::vector<Flow> flows_;
     std::vector<Level> rates_;  // by flow; never = free: no rate yet in this sweep
     FlowProgress progress_;
-    std::vector<std::uint32_t> places_;
-    std::vector<std::vector<std::uint32_t>> free_places_;  // by log2 of their size
+    // In blocks of powers of two.
+    std::vector<Crossing> crossings_;
+    std::array<std::vector<std::uint32_t>, 32> free_blocks_;  // by log2 of their size
 
     // What the next settle starts from.
     std::vector<std::uint32_t> touched_links_;

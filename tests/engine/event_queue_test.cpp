@@ -39,13 +39,18 @@ TEST(EventQueue, OrdersLikeASortedMapUnderRandomUse) {
     std::mt19937_64 random(kSeed);
     EventQueue queue;
     std::multimap<Time, std::uint32_t> expected;  // inserts equals at the end
+    std::int64_t now = 0;
     for (std::uint32_t i = 0; i < 20'000; ++i) {
         if (expected.empty() || random() % 5 < 3) {
-            const Time time = Time::picoseconds(static_cast<std::int64_t>(random() % 500));
+            // Near and far, and many at the same time.
+            const auto range = std::uint64_t{1} << random() % 40;
+            const Time time = Time::picoseconds(now + static_cast<std::int64_t>(random() % range));
             queue.schedule(time, i, 0);
             expected.emplace(time, i);
         } else {
             ASSERT_EQ(queue.next_time(), expected.begin()->first) << "seed " << kSeed;
+            ASSERT_EQ(queue.next_target(), expected.begin()->second) << "seed " << kSeed;
+            now = queue.next_time().picoseconds();
             ASSERT_EQ(queue.pop().target, expected.begin()->second) << "seed " << kSeed;
             expected.erase(expected.begin());
         }

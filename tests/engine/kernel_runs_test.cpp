@@ -35,12 +35,13 @@ TEST(KernelRuns, TheClosedFormIsTheWalk) {
         CauseTimes host_path;
         host_path[Cause::copy] = launch;
         RunWalk walk;
-        begin_walk(walk, runs[0], 100, condition, launch, path, host_path);
+        begin_walk(walk, runs[0], 100, condition, launch);
         const Time end = end_of_walk(walk, 0);
         EXPECT_EQ(end, std::max(condition + runs[0].duration, launch + runs[0].launch_bound));
-        advance_walk(walk, end, 0, host_path, nullptr);
+        advance_walk(walk, end, 0, nullptr);
         ASSERT_TRUE(walk.done());
-        EXPECT_EQ(walk.path.total(), end);
+        const CauseTimes walked = path_of_walk(walk, path, host_path);
+        EXPECT_EQ(walked.total(), end);
         CauseTimes expected = path;
         if (end > condition + runs[0].duration) {
             expected = host_path;
@@ -48,8 +49,8 @@ TEST(KernelRuns, TheClosedFormIsTheWalk) {
         } else {
             expected += runs[0].work;
         }
-        EXPECT_EQ(walk.path.of, expected.of) << "seed " << kSeed << ", case " << i;
-        EXPECT_EQ(walk.busy.of, runs[0].work.of);
+        EXPECT_EQ(walked.of, expected.of) << "seed " << kSeed << ", case " << i;
+        EXPECT_EQ(busy_of_walk(walk).of, runs[0].work.of);
     }
 }
 
@@ -62,16 +63,17 @@ TEST(KernelRuns, ProgressIsExactUnderAnyNumberOfLooks) {
     const Tapes tapes = build_tapes(b.program, {});
     const std::vector<RunTimes> runs = time_runs(b.input(network), tapes);
     RunWalk walk;
-    begin_walk(walk, runs[0], 100, {}, {}, {}, {});
+    begin_walk(walk, runs[0], 100, {}, {});
     const Time end = end_of_walk(walk, 33);
     EXPECT_GT(end, runs[0].duration);
     for (std::int64_t ps = 0; Time::picoseconds(ps) < end; ps += 997) {
-        advance_walk(walk, Time::picoseconds(ps), 33, {}, nullptr);
+        advance_walk(walk, Time::picoseconds(ps), 33, nullptr);
         ASSERT_EQ(end_of_walk(walk, 33), end);
     }
-    advance_walk(walk, end, 33, {}, nullptr);
+    advance_walk(walk, end, 33, nullptr);
     EXPECT_TRUE(walk.done());
-    EXPECT_EQ(walk.path[Cause::interference], end - runs[0].duration);
+    EXPECT_EQ(busy_of_walk(walk)[Cause::interference], end - runs[0].duration);
+    EXPECT_EQ(path_of_walk(walk, {}, {})[Cause::interference], end - runs[0].duration);
 }
 
 }  // namespace
