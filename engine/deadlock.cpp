@@ -45,9 +45,11 @@ private:
     }
 
     std::optional<std::uint32_t> first_stuck() const {
-        for (std::uint32_t id = 0; id < e_.streams_.size(); ++id) {
-            if (stuck(id)) {
-                return id;
+        for (std::uint32_t s = 0; s < e_.num_streams_; ++s) {
+            for (std::uint32_t r = 0; r < e_.ranks_.size(); ++r) {
+                if (stuck(e_.stream_of(r, s))) {
+                    return e_.stream_of(r, s);
+                }
             }
         }
         return std::nullopt;

@@ -29,7 +29,7 @@ public:
     std::size_t size() const { return size_; }
     // Time::max() if none is pending.
     Time next_time() const { return next_.time; }
-    std::uint32_t next_target() const { return next_.target; }
+    const Event& next() const { return next_; }
     Event pop();  // the earliest; among equals the first scheduled
 
 private:

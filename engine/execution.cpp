@@ -24,8 +24,9 @@ Execution::Execution(const SimulationInput& input,
       quotient_(quotient),
       rates_(rates),
       num_streams_(std::max(1u, tapes.num_streams)),
+      stream_bits_(static_cast<std::uint32_t>(std::bit_width(num_streams_ - 1))),
       run_times_(time_runs(input, tapes)),
-      streams_(quotient.ranks.size() * num_streams_),
+      streams_(quotient.ranks.size() << stream_bits_),
       ranks_(quotient.ranks.size()),
       teams_(find_teams(input, tapes, transfers, quotient)),
       step_ends_(input.steps),
@@ -121,12 +122,7 @@ void Execution::work_off(Time now) {
 void Execution::handle(const Event& event, Time now) {
     const auto num_streams = static_cast<std::uint32_t>(streams_.size());
     if (!queue_.empty()) {
-        const std::uint32_t next = queue_.next_target();
-        if (next < num_streams) {
-            prefetch_all(&streams_[next]);
-        } else {
-            prefetch_all(&pool_[next - num_streams]);
-        }
+        prefetch(queue_.next());
     }
     if (event.target < num_streams) {
         if (streams_[event.target].generation == event.generation) {
@@ -136,6 +132,20 @@ void Execution::handle(const Event& event, Time now) {
         transfer_event(event.target - num_streams, now);
     }
     drain(now);
+}
+
+// The event that will be handled next.
+void Execution::prefetch(const Event& event) const {
+    const auto num_streams = static_cast<std::uint32_t>(streams_.size());
+    if (event.target >= num_streams) {
+        prefetch_all(&pool_[event.target - num_streams]);
+        return;
+    }
+    prefetch_all(&streams_[event.target]);
+    prefetch_all(&ranks_[member_of(event.target)]);
+    if (!walks_.empty()) {
+        prefetch_all(&walks_[event.target]);
+    }
 }
 
 // --- steps and streams ---

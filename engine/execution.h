@@ -128,13 +128,11 @@ private:
     void leave_leaders();
     bool follows(std::uint32_t r) const { return leader_[r] != r; }
     // Of a stream that may be a follower's: its state lies in memory that nobody has used lately.
-    std::uint32_t member_of(std::uint32_t id) const {
-        return id % static_cast<std::uint32_t>(ranks_.size());
-    }
+    std::uint32_t member_of(std::uint32_t id) const { return id >> stream_bits_; }
     // The stream whose state counts for a member's.
     std::uint32_t leading(std::uint32_t id) const {
         const std::uint32_t r = member_of(id);
-        return id - r + leader_[r];
+        return id + ((leader_[r] - r) << stream_bits_);
     }
     // Calls f with each rank class that a leader stands for, in ascending order.
     template <class F>
@@ -147,7 +145,7 @@ private:
 
     std::uint32_t rank_of(std::uint32_t stream) const { return streams_[stream].rank; }
     std::uint32_t stream_of(std::uint32_t r, std::uint32_t s) const {
-        return s * static_cast<std::uint32_t>(ranks_.size()) + r;
+        return (r << stream_bits_) + s;
     }
     const RoleTape& tape_of(std::uint32_t r) const {
         return tapes_.roles[index(quotient_.ranks[r].role)];
@@ -160,13 +158,15 @@ private:
         return std::max(streams_[stream].due,
                         ranks_[rank_of(stream)].host_start + item_after(stream).launch);
     }
-    // A collective of many ranks waits for memory once, not once a member.
+    // What is asked for at once arrives at once: memory is waited for once, not once a member.
     template <class T>
     static void prefetch_all(const T* what) {
         for (std::size_t at = 0; at < sizeof(T); at += 64) {
             __builtin_prefetch(reinterpret_cast<const char*>(what) + at, 1);
         }
     }
+    void prefetch(const Event& event) const;
+    void prefetch_transfers(std::uint32_t r, std::uint32_t channel) const;
     bool last_step(std::uint32_t r) const { return ranks_[r].step + 1 == input_.steps; }
     CauseTimes launch_path(std::uint32_t r, const TapeItem& item) const;
     void schedule(std::uint32_t stream, Time due);
@@ -178,10 +178,11 @@ private:
     const Quotient& quotient_;
     SharedRates& rates_;
     std::uint32_t num_streams_;
+    std::uint32_t stream_bits_;  // of a stream's number in its position in streams_
     std::optional<std::vector<RoleBarrier>> barriers_;  // by role
 
     std::vector<RunTimes> run_times_;
-    std::vector<StreamState> streams_;  // stream * rank classes + rank class: peers lie close
+    std::vector<StreamState> streams_;  // rank class by rank class
     std::vector<RankState> ranks_;
     std::vector<RunWalk> walks_;          // by stream; empty if no run is ever walked
     std::vector<ChannelState> channels_;  // by channel class

@@ -33,6 +33,9 @@ void Execution::join(std::uint32_t id, const TapePart& part, Time now) {
     const std::uint32_t r = rank_of(id);
     const std::uint32_t sequence =
         ranks_[r].step * tape_of(r).channels[part.channel].messages_per_step + part.sequence;
+    if (ranks_[r].width > 1) {
+        prefetch_transfers(r, part.channel);
+    }
     std::uint32_t last_channel = UINT32_MAX;
     std::uint32_t t = kNoTransfer;
     for_each_led(r, [&](std::uint32_t m) {
@@ -52,6 +55,20 @@ void Execution::join(std::uint32_t id, const TapePart& part, Time now) {
             expect_end(t);
         } else {
             begin_transfer(t, now);
+        }
+    });
+}
+
+// What join() will ask for.
+void Execution::prefetch_transfers(std::uint32_t r, std::uint32_t channel) const {
+    const auto channel_of = [&](std::uint32_t m) -> const ChannelState& {
+        return channels_[quotient_.channel_of[quotient_.ranks[m].first_channel + channel]];
+    };
+    for_each_led(r, [&](std::uint32_t m) { prefetch_all(&channel_of(m)); });
+    for_each_led(r, [&](std::uint32_t m) {
+        const std::uint32_t t = channel_of(m).open;
+        if (t != kNoTransfer) {
+            prefetch_all(&pool_[t]);
         }
     });
 }
@@ -285,6 +302,7 @@ void Execution::flows_end(Time now) {
     ended_owners_.clear();  // what starts below may reuse the ids
     for (const FlowId flow : ended_flows_) {
         ended_owners_.push_back(flow_owner_[index(flow)]);
+        prefetch_all(&pool_[ended_owners_.back()]);
     }
     for (const std::uint32_t t : ended_owners_) {
         if (--pool_[t].pending == 0) {
@@ -302,6 +320,10 @@ void Execution::end_transfer(std::uint32_t t, Time now) {
     }
     // Ends of ops only make streams ready: nothing below opens a transfer.
     const OpenTransfer& transfer = pool_[t];
+    for (const std::uint32_t id : transfer.participants) {
+        prefetch_all(&streams_[leading(id)]);
+        prefetch_all(&ranks_[leader_[member_of(id)]]);
+    }
     const std::uint32_t team = channels_[transfer.channel].team;
     if (team != kNoTeam) {
         const std::uint32_t leader = teams_.members[teams_.teams[team].first];

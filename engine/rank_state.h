@@ -23,30 +23,31 @@ enum class StreamPhase : std::uint8_t {
     done,       // with the step
 };
 
-struct StreamState {
-    CauseTimes path;         // to `ended`; of an arrived op to its last part that ended
-    Time ended;              // the last item's end
-    Time start;              // of the item under way
-    Time last_end;           // of an arrived op's parts
-    Time due;                // of its event
-    std::uint32_t item = 0;  // the next or the one under way = items ended in this step
-    std::uint32_t generation = 0;
-    std::uint32_t parts_left = 0;
+// What other streams ask for lies on the first cache line.
+struct alignas(64) StreamState {
+    Time ended;                       // the last item's end
+    std::uint32_t item = 0;           // the next or the one under way = items ended in this step
     std::uint32_t awaited_items = 0;  // while blocked: on so many items
+    std::uint8_t awaited_stream = 0;  // of this stream
+    StreamPhase phase = StreamPhase::done;
+    std::uint8_t stream = 0;     // its own number
+    bool slows_kernels = false;  // would its ops' SMs be missing on other streams?
+    bool traced = false;
+    bool ends_differ = false;  // those of ends_seen
+    std::uint32_t generation = 0;
+    std::uint32_t rank = 0;        // class
+    std::uint32_t size = 0;        // of the class, or of all classes of a team
+    std::uint32_t parts_left = 0;  // of an arrived op
+    Time start;                    // of the item under way
+    Time due;                      // of its event
+    const TapeStream* tape = nullptr;
+    Time last_end;  // of an arrived op's parts
     // While promised: the one that it will join. Of a team: the first of ends_seen that ended.
     std::uint32_t transfer = 0;
     std::uint32_t ends_seen = 0;      // members of the team whose part has ended at this instant
     std::uint32_t held_sms = 0;       // while arrived
-    std::uint32_t rank = 0;           // class
-    std::uint32_t size = 0;           // of the class, or of all classes of a team
     std::uint32_t first_channel = 0;  // of the rank, in Quotient::channel_of
-    const TapeStream* tape = nullptr;
-    std::uint8_t awaited_stream = 0;  // of this stream
-    std::uint8_t stream = 0;          // its own number
-    bool slows_kernels = false;       // would its ops' SMs be missing on other streams?
-    bool traced = false;
-    bool ends_differ = false;  // those of ends_seen
-    StreamPhase phase = StreamPhase::done;
+    CauseTimes path;                  // to `ended`; of an arrived op to its last part that ended
 };
 
 struct RankState {
@@ -93,7 +94,7 @@ struct OpenTransfer {
     std::uint32_t generation = 0;
     std::uint32_t next = kNoTransfer;  // open on the same channel
     bool in_latency = false;
-    bool lone = false;  // no flow, and ends when it would alone
+    bool lone = false;                        // no flow, and ends when it would alone
     bool promised = false;                    // to a participant that is still under way
     std::vector<std::uint32_t> participants;  // streams, as positions in Execution::streams_
 };

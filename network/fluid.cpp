@@ -70,9 +70,10 @@ void FluidRates::enter(Time now, FlowId id, FootprintId footprint, Bandwidth rat
     ORRERY_CHECK(flow.bound < kNever);
     flows_[f] = flow;
     rates_[f] = kNever;
+    prefetch_crossings(shares);
     for (const LinkShare& share : shares) {
         Link& link = links_[index(share.link)];
-        add_crossing(link, {.flow = f, .count = share.count});
+        crossings_.add(link.crossings, {.flow = f, .count = share.count});
         link.bound_max = std::max(link.bound_max, flow.bound);
         link.bound_sum += share.count * flow.bound;
         link.count_sum += share.count;
@@ -86,6 +87,11 @@ void FluidRates::pop_completed(Time now, std::vector<FlowId>& ended) {
     ORRERY_CHECK(now >= now_);
     now_ = now;
     progress_.pop_ended(now, ended);
+    for (const FlowId flow : ended) {
+        for (const LinkShare& share : footprints_[flows_[index(flow)].footprint]) {
+            __builtin_prefetch(&links_[index(share.link)], 1);
+        }
+    }
     for (const FlowId flow : ended) {
         remove(number(flow));
     }
@@ -103,53 +109,28 @@ Bytes FluidRates::stop(Time now, FlowId id) {
 
 void FluidRates::remove(std::uint32_t f) {
     const Flow& flow = flows_[f];
-    for (const LinkShare& share : footprints_[flow.footprint]) {
+    const auto shares = footprints_[flow.footprint];
+    prefetch_crossings(shares);
+    for (const LinkShare& share : shares) {
         Link& link = links_[index(share.link)];
-        remove_crossing(link, f);
+        crossings_.remove(link.crossings, f);
         link.bound_sum -= share.count * flow.bound;
         link.count_sum -= share.count;
-        if (link.size == 0) {
+        if (link.crossings.size == 0) {
             link.bound_max = 0;
         }
         touch(number(share.link));
     }
 }
 
-void FluidRates::add_crossing(Link& link, Crossing crossing) {
-    if (!link.room || link.size == 1U << link.log2_room) {
-        make_room(link);
+// Links lie far apart: what all of them need is asked for at once.
+void FluidRates::prefetch_crossings(std::span<const LinkShare> shares) const {
+    for (const LinkShare& share : shares) {
+        __builtin_prefetch(&links_[index(share.link)], 1);
     }
-    crossings_[link.first + link.size++] = crossing;
-}
-
-// Mostly a few flows share a link: a search is faster than to know each one's place.
-void FluidRates::remove_crossing(Link& link, std::uint32_t flow) {
-    Crossing* const first = &crossings_[link.first];
-    Crossing* place = first;
-    while (place->flow != flow) {
-        ++place;
+    for (const LinkShare& share : shares) {
+        crossings_.prefetch(links_[index(share.link)].crossings);
     }
-    *place = first[--link.size];
-}
-
-void FluidRates::make_room(Link& link) {
-    constexpr std::uint8_t kLeast = 3;
-    const auto log2_room = static_cast<std::uint8_t>(link.room ? link.log2_room + 1 : kLeast);
-    auto& free = free_blocks_[log2_room];
-    std::uint32_t first = static_cast<std::uint32_t>(crossings_.size());
-    if (free.empty()) {
-        crossings_.resize(crossings_.size() + (std::size_t{1} << log2_room));
-    } else {
-        first = free.back();
-        free.pop_back();
-    }
-    std::copy_n(&crossings_[link.first], link.size, &crossings_[first]);
-    if (link.room) {
-        free_blocks_[link.log2_room].push_back(link.first);
-    }
-    link.first = first;
-    link.log2_room = log2_room;
-    link.room = true;
 }
 
 void FluidRates::set_capacity(Time now, LinkId id, Bandwidth capacity) {
@@ -159,7 +140,7 @@ void FluidRates::set_capacity(Time now, LinkId id, Bandwidth capacity) {
     link.capacity = capacity.bits_per_second();
     ++capacities_version_;
     touch(number(id));
-    for (const Crossing& crossing : crossings_of(link)) {
+    for (const Crossing& crossing : crossings_.of(link.crossings)) {
         change_bound(crossing.flow);
     }
 }
@@ -241,7 +222,7 @@ void FluidRates::seed() {
 // With each x <= bound, t_l >= bound_max if all flows at bound_max fit. If they fit at their own
 // bounds, the mean bound of any set of flows fits; one more bit/s each covers the rounding of t_l.
 bool FluidRates::is_slack(const Link& link) {
-    if (link.size <= 1 || link.bound_sum + link.count_sum <= link.capacity) {
+    if (link.crossings.size <= 1 || link.bound_sum + link.count_sum <= link.capacity) {
         return true;
     }
     return static_cast<__int128>(link.bound_max) * link.count_sum <= link.capacity;
@@ -298,7 +279,7 @@ void FluidRates::look_at_link(Level level, std::uint32_t l) {
     const Level saturates = link.slack ? kNever : saturation(link, level);
     if (saturates == level) {
         link.level = level;
-        for (const Crossing& crossing : crossings_of(link)) {
+        for (const Crossing& crossing : crossings_.of(link.crossings)) {
             if (rates_[crossing.flow] > level) {
                 freeze(crossing.flow, level);
             }
@@ -308,7 +289,7 @@ void FluidRates::look_at_link(Level level, std::uint32_t l) {
     bool released = false;
     if (link.level == level) {  // it no longer holds its flows at this level
         link.level = kNever;
-        for (const Crossing& crossing : crossings_of(link)) {
+        for (const Crossing& crossing : crossings_.of(link.crossings)) {
             if (rates_[crossing.flow] == level && !is_held(crossing.flow, level)) {
                 release(crossing.flow);
                 released = true;
@@ -336,7 +317,7 @@ FluidRates::Level FluidRates::saturation(const Link& link, Level from) const {
     while (true) {
         Level left = link.capacity;
         std::int64_t count = 0;
-        for (const Crossing& crossing : crossings_of(link)) {
+        for (const Crossing& crossing : crossings_.of(link.crossings)) {
             const Level rate = rates_[crossing.flow];
             if (rate < level) {
                 left -= crossing.count * rate;

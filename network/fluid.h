@@ -23,13 +23,13 @@
 // it or if even with every flow at its bound it has room to spare.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
 
 #include "engine/network_model.h"
+#include "network/crossing_pool.h"
 #include "network/flow_progress.h"
 #include "network/footprint_table.h"
 
@@ -58,11 +58,6 @@ private:
     using Level = std::int64_t;  // a rate per unit of count, bit/s
     static constexpr Level kNever = std::numeric_limits<Level>::max();
 
-    // One flow on one link.
-    struct Crossing {
-        std::uint32_t flow;
-        std::uint32_t count;
-    };
     struct alignas(64) Link {
         Level capacity = 0;
         Level level = kNever;  // s_l; never for a slack link
@@ -70,10 +65,7 @@ private:
         Level bound_max = 0;   // no less than any crossing's bound
         Level bound_sum = 0;   // sum of count * bound
         std::int64_t count_sum = 0;
-        std::uint32_t first = 0;  // of its block in crossings_
-        std::uint32_t size = 0;
-        std::uint8_t log2_room = 0;  // of the block, if `room`
-        bool room = false;
+        CrossingList crossings;
         bool touched = false;  // since the last settle
         bool slack = true;
         bool stale = false;  // its key must be found again after this level
@@ -90,12 +82,7 @@ private:
 
     void enter(Time now, FlowId id, FootprintId footprint, Bandwidth rate_max);
     Level bound_of(FootprintId footprint);
-    std::span<const Crossing> crossings_of(const Link& link) const {
-        return {crossings_.data() + link.first, link.size};
-    }
-    void add_crossing(Link& link, Crossing crossing);
-    void remove_crossing(Link& link, std::uint32_t flow);
-    void make_room(Link& link);
+    void prefetch_crossings(std::span<const LinkShare> shares) const;
     void touch(std::uint32_t link);
     void remove(std::uint32_t flow);
     void change_bound(std::uint32_t flow);
@@ -123,9 +110,7 @@ private:
     std::vector<Flow> flows_;
     std::vector<Level> rates_;  // by flow; never = free: no rate yet in this sweep
     FlowProgress progress_;
-    // In blocks of powers of two.
-    std::vector<Crossing> crossings_;
-    std::array<std::vector<std::uint32_t>, 32> free_blocks_;  // by log2 of their size
+    CrossingPool crossings_;
 
     // What the next settle starts from.
     std::vector<std::uint32_t> touched_links_;

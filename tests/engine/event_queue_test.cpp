@@ -49,7 +49,7 @@ TEST(EventQueue, OrdersLikeASortedMapUnderRandomUse) {
             expected.emplace(time, i);
         } else {
             ASSERT_EQ(queue.next_time(), expected.begin()->first) << "seed " << kSeed;
-            ASSERT_EQ(queue.next_target(), expected.begin()->second) << "seed " << kSeed;
+            ASSERT_EQ(queue.next().target, expected.begin()->second) << "seed " << kSeed;
             now = queue.next_time().picoseconds();
             ASSERT_EQ(queue.pop().target, expected.begin()->second) << "seed " << kSeed;
             expected.erase(expected.begin());
