@@ -49,6 +49,8 @@ public:
     virtual Communicator* world() = 0;
     // Of the device, in words.
     virtual std::string device_name() const = 0;
+    // Whether ops of several streams run at the same time, beside the process.
+    virtual bool overlaps() const { return false; }
     // What a report may tell of how the device runs the Program: memory, graphs. Lines.
     virtual std::vector<std::string> notes() const { return {}; }
 

@@ -6,7 +6,9 @@
 //
 // The first run of a walk launches every op: connections are made, kernels loaded. The second
 // captures the pieces of its GraphPlan, and from then on those are replayed. Runs in which kernels
-// are timed launch every op again.
+// are timed, and all steps while a StepRecorder writes down their ops, launch every op again, each
+// between two events: what a replayed piece does inside is not seen, and a step that is recorded
+// takes longer than one that is replayed by what launching costs.
 #pragma once
 
 #include <array>
@@ -48,6 +50,7 @@ public:
     ConstTensorView read(TensorId tensor, std::int32_t micro_batch = -1) override;
     Communicator* world() override { return world_.get(); }
     std::string device_name() const override { return device_->info().name; }
+    bool overlaps() const override { return true; }
     std::vector<std::string> notes() const override;
 
 private:
@@ -59,9 +62,17 @@ private:
         std::int64_t runs = 0;
     };
     struct Timing {
-        std::uint32_t kernel = 0;
+        std::uint32_t slot = 0;
+        std::uint32_t op = 0;
         cudaEvent_t begin = nullptr;
         cudaEvent_t end = nullptr;
+    };
+    // The device's clock beside the host's: when an event on an idle device happened.
+    struct Anchor {
+        cudaEvent_t event = nullptr;
+        std::int64_t before_ns = 0;  // the host's clock
+        std::int64_t after_ns = 0;
+        std::int64_t at_ns() const { return before_ns + (after_ns - before_ns) / 2; }
     };
 
     CudaExecutor(const Program& program, RankId rank, const CudaOptions& options)
@@ -83,12 +94,15 @@ private:
     Result<void> wait_for(const Prepared& prepared, const Launch& launch);
     Result<void> record(const Prepared& prepared, const LaunchPlan& plan, std::uint32_t launch);
     Result<void> run_launch(const Launch& launch);
+    Result<Timing*> next_timing(const Launch& launch);
+    Result<void> drop_anchor();
     Result<void> run_kernel(const Launch& launch, const Op& op);
     Result<void> run_gemm(const Launch& launch, const BoundOp& op);
     Result<void> run_transfer(const Launch& launch, const Op& op);
     Result<void> zero(const TensorView& view, cudaStream_t stream);
     Result<void> end(const LaunchPlan& plan);
     Result<void> take_times();
+    Result<void> record_times();
     Result<void> at(const Launch& launch, Result<void> done) const;
 
     CudaOptions options_;
@@ -111,7 +125,9 @@ private:
     cudaEvent_t start_ = nullptr;
     cudaEvent_t end_ = nullptr;
     std::array<cudaEvent_t, kNumStreams> stream_ends_{};
-    bool timing_ = false;  // this run's kernels
+    bool timing_ = false;     // this run's kernels
+    bool recording_ = false;  // and the other ops
+    Anchor anchor_;
     std::vector<Timing> timings_;
     std::size_t timings_used_ = 0;
     std::unique_ptr<std::atomic<bool>> gate_;  // that the device waits at, while timing

@@ -2,6 +2,8 @@
 // How a CudaExecutor runs the launches of a plan.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "engine/check.h"
@@ -46,10 +48,12 @@ Result<void> CudaExecutor::run_launches(Walk walk, const LaunchPlan& plan) {
     }
     Prepared& prepared = prepared_[walk];
     // Not the first: it loads the kernels, which may have to wait for the device.
-    timing_ = times_ != nullptr && walk == Walk::step && prepared.runs > 0 &&
-              (time_every_step_ || is_timed(prepared.runs));
+    recording_ = recorder_ != nullptr && walk == Walk::step;
+    timing_ = recording_ || (times_ != nullptr && walk == Walk::step && prepared.runs > 0 &&
+                             (time_every_step_ || is_timed(prepared.runs)));
     timings_used_ = 0;
     Result<void> done = prepare(prepared, plan);
+    done = done && recording_ ? drop_anchor() : done;
     done = done ? begin(walk, plan) : done;
     if (done && (prepared.runs == 0 || timing_ || !options_.graphs)) {
         done = launch_all(prepared, plan);
@@ -62,7 +66,8 @@ Result<void> CudaExecutor::run_launches(Walk walk, const LaunchPlan& plan) {
     if (done) {
         opened_gates_.clear();
     }
-    done = done && timing_ ? take_times() : done;
+    done = done && timing_ && prepared.runs > 0 ? take_times() : done;
+    done = done && recording_ ? record_times() : done;
     ++prepared.runs;
     mirrors_->after_run();
     if (!done) {
@@ -144,7 +149,7 @@ Result<void> CudaExecutor::record(const Prepared& prepared,
 
 Result<void> CudaExecutor::launch_all(const Prepared& prepared, const LaunchPlan& plan) {
     // With other ranks a closed gate could hold up what the host waits for.
-    const bool gated = timing_ && !communicators_;
+    const bool gated = timing_ && prepared.runs > 0 && !communicators_;
     Result<void> done;
     for (std::uint32_t i = 0; done && i < plan.launches.size(); ++i) {
         if (gated && i % kLaunchesPerGate == 0) {
@@ -236,42 +241,48 @@ Result<void> CudaExecutor::run_launch(const Launch& launch) {
     for (const TensorId sum : launch.begin_at_zero) {
         done = done ? zero(rank_.operand(launch.slot, sum), stream) : done;
     }
+    const bool timed = timing_ && (recording_ || op.kind == OpKind::kernel);
+    const Result<Timing*> timing = done && timed ? next_timing(launch) : nullptr;
+    if (!done || !timing) {
+        return at(launch, done ? Result<void>{unexpected<Error>(timing.error())} : done);
+    }
+    const auto mark = [&](cudaEvent_t Timing::*event) {
+        return *timing == nullptr
+                   ? Result<void>{}
+                   : cuda_result(cudaEventRecord((*timing)->*event, stream), "timing an op");
+    };
+    done = mark(&Timing::begin);
     if (done) {
         done = op.kind == OpKind::kernel ? run_kernel(launch, op) : run_transfer(launch, op);
     }
+    done = done ? mark(&Timing::end) : done;
     return at(launch, done);
+}
+
+Result<CudaExecutor::Timing*> CudaExecutor::next_timing(const Launch& launch) {
+    if (timings_used_ == timings_.size()) {
+        auto begin = device_->make_event(true);
+        auto end = device_->make_event(true);
+        if (!begin || !end) {
+            return unexpected<Error>(begin ? end.error() : begin.error());
+        }
+        timings_.push_back({.begin = *begin, .end = *end});
+    }
+    Timing& timing = timings_[timings_used_++];
+    timing.slot = launch.slot;
+    timing.op = launch.op;
+    return &timing;
 }
 
 Result<void> CudaExecutor::run_kernel(const Launch& launch, const Op& op) {
     const BoundOp bound = rank_.bind_kernel(launch.slot, op);
-    const cudaStream_t stream = device_->stream(launch.stream);
-    Timing* timing = nullptr;
-    if (timing_) {
-        if (timings_used_ == timings_.size()) {
-            auto begin = device_->make_event(true);
-            auto end = device_->make_event(true);
-            if (!begin || !end) {
-                return unexpected<Error>(begin ? end.error() : begin.error());
-            }
-            timings_.push_back({.kernel = 0, .begin = *begin, .end = *end});
-        }
-        timing = &timings_[timings_used_++];
-        timing->kernel = op.payload;
-        cudaEventRecord(timing->begin, stream);
-    }
-    Result<void> done;
     if (bound.call.kind == KernelKind::gemm) {
-        done = run_gemm(launch, bound);
-    } else {
-        const StreamMemory& memory = memory_[index(launch.stream)];
-        device::CudaQueue queue{stream, memory.scratch, memory.scratch_bytes};
-        run_on_cuda(queue, bound);
-        done = cuda_result(static_cast<cudaError_t>(queue.error()), "a kernel");
+        return run_gemm(launch, bound);
     }
-    if (timing != nullptr) {
-        cudaEventRecord(timing->end, stream);
-    }
-    return done;
+    const StreamMemory& memory = memory_[index(launch.stream)];
+    device::CudaQueue queue{device_->stream(launch.stream), memory.scratch, memory.scratch_bytes};
+    run_on_cuda(queue, bound);
+    return cuda_result(static_cast<cudaError_t>(queue.error()), "a kernel");
 }
 
 Result<void> CudaExecutor::run_gemm(const Launch& launch, const BoundOp& op) {
@@ -350,16 +361,70 @@ Result<void> CudaExecutor::end(const LaunchPlan& plan) {
     return done ? cuda_result(state, "a step") : done;
 }
 
+namespace {
+
+Result<double> seconds_between(cudaEvent_t begin, cudaEvent_t end) {
+    float milliseconds = 0;
+    const Result<void> done =
+        cuda_result(cudaEventElapsedTime(&milliseconds, begin, end), "the time of an op");
+    return done ? Result<double>{1e-3 * static_cast<double>(milliseconds)}
+                : unexpected<Error>(done.error());
+}
+
+}  // namespace
+
 Result<void> CudaExecutor::take_times() {
-    for (std::size_t i = 0; i < timings_used_; ++i) {
-        float milliseconds = 0;
-        const Result<void> done =
-            cuda_result(cudaEventElapsedTime(&milliseconds, timings_[i].begin, timings_[i].end),
-                        "the time of a kernel");
-        if (!done) {
-            return done;
+    for (std::size_t i = 0; times_ != nullptr && i < timings_used_; ++i) {
+        const Timing& timing = timings_[i];
+        const Op& op = rank_.op(timing.slot, timing.op);
+        if (op.kind != OpKind::kernel) {
+            continue;
         }
-        times_->add(timings_[i].kernel, 1e-3 * static_cast<double>(milliseconds));
+        const Result<double> seconds = seconds_between(timing.begin, timing.end);
+        if (!seconds) {
+            return unexpected<Error>(seconds.error());
+        }
+        times_->add(op.payload, *seconds);
+    }
+    return {};
+}
+
+// Before a step, while the device is idle: the host waits for one event, and takes it to be halfway
+// between what its own clock said before and after, a few microseconds apart.
+Result<void> CudaExecutor::drop_anchor() {
+    if (anchor_.event == nullptr) {
+        auto event = device_->make_event(true);
+        if (!event) {
+            return unexpected<Error>(event.error());
+        }
+        anchor_.event = *event;
+    }
+    anchor_.before_ns = StepRecorder::now().steady_ns;
+    const cudaError_t recorded = cudaEventRecord(anchor_.event, device_->stream(kComputeStream));
+    const Result<void> done = cuda_result(
+        recorded == cudaSuccess ? cudaEventSynchronize(anchor_.event) : recorded, "the clocks");
+    anchor_.after_ns = StepRecorder::now().steady_ns;
+    return done;
+}
+
+// What a step did, on the host's clock. The process spends no time of its own on an op.
+Result<void> CudaExecutor::record_times() {
+    const std::int64_t now = StepRecorder::now().steady_ns;
+    const auto on_host = [&](double seconds) {
+        const std::int64_t at = anchor_.at_ns() + std::llround(1e9 * seconds);
+        return std::clamp(at, anchor_.before_ns, now);
+    };
+    for (std::size_t i = 0; i < timings_used_; ++i) {
+        const Timing& timing = timings_[i];
+        const Result<double> begin = seconds_between(anchor_.event, timing.begin);
+        const Result<double> took = seconds_between(timing.begin, timing.end);
+        if (!begin || !took) {
+            return unexpected<Error>(begin ? took.error() : begin.error());
+        }
+        recorder_->add({.slot = timing.slot,
+                        .op = timing.op,
+                        .begin_ns = on_host(*begin),
+                        .end_ns = on_host(*begin + *took)});
     }
     return {};
 }

@@ -39,8 +39,9 @@ public:
         origin_ns_ = (*std::ranges::min_element(ranks_, {}, &RecordedStep::begin_ns))->begin_ns;
     }
 
-    Result<MeasuredStep> measured() {
-        MeasuredStep result{.step = ranks_.front()->step, .ranks = {}, .ops = {}};
+    Result<MeasuredStep> measured(bool overlaps) {
+        MeasuredStep result{
+            .step = ranks_.front()->step, .overlaps = overlaps, .ranks = {}, .ops = {}};
         Time all_at_loss;
         for (const RecordedStep* rank : ranks_) {
             all_at_loss = std::max(all_at_loss, since(origin_ns_, rank->loss_ns));
@@ -223,7 +224,8 @@ Time MeasuredStep::duration() const {
 }
 
 bool MeasuredStep::undisturbed() const {
-    return std::ranges::all_of(ranks, [](const OfRank& rank) { return rank.preemptions == 0; });
+    return overlaps ||
+           std::ranges::all_of(ranks, [](const OfRank& rank) { return rank.preemptions == 0; });
 }
 
 std::span<const TracedOp> MeasuredStep::of_rank(RankId rank) const {
@@ -239,7 +241,8 @@ std::span<const Time> MeasuredStep::lost_of_rank(RankId rank) const {
 }
 
 Result<std::vector<MeasuredStep>> measured_steps(const Program& program,
-                                                 const std::vector<RankRecording>& recordings) {
+                                                 const std::vector<RankRecording>& recordings,
+                                                 bool overlaps) {
     if (recordings.size() != program.num_ranks()) {
         return fail("",
                     fmt::format("{} ranks are recorded, and the scenario has {}",
@@ -260,7 +263,7 @@ Result<std::vector<MeasuredStep>> measured_steps(const Program& program,
             continue;
         }
         StepOfRanks of_ranks{program, std::move(ranks)};
-        auto step = of_ranks.measured();
+        auto step = of_ranks.measured(overlaps);
         if (!step) {
             return unexpected<Error>(step.error());
         }
@@ -272,7 +275,8 @@ Result<std::vector<MeasuredStep>> measured_steps(const Program& program,
     }
     TransferLosses{program, steps}.run();
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        steps[i].replayed = replayed_duration(steps[i], meetings[i]);
+        steps[i].replayed =
+            overlaps ? steps[i].duration() : replayed_duration(steps[i], meetings[i]);
     }
     return steps;
 }

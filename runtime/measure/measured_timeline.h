@@ -27,6 +27,9 @@ struct MeasuredStep {
         std::int64_t preemptions = 0;
     };
     std::int64_t step = 0;
+    // The ranks' devices work beside the processes, on several streams at once: other processes
+    // take nothing from them, and what lies between two ops is not the host's.
+    bool overlaps = false;
     std::vector<OfRank> ranks;
     std::vector<TracedOp> ops;  // by (rank, start); TracedOp::step is 0
     // By op: its processor time, and how long it did not get on because other processes had the
@@ -47,7 +50,8 @@ struct MeasuredStep {
 
 // Steps that every rank has recorded. Errors: recordings that are not of this Program.
 Result<std::vector<MeasuredStep>> measured_steps(const Program& program,
-                                                 const std::vector<RankRecording>& recordings);
+                                                 const std::vector<RankRecording>& recordings,
+                                                 bool overlaps = false);
 
 // The steps that say most about the machine by itself: the undisturbed ones if there are at least
 // `enough`, else those that took least, half of all.

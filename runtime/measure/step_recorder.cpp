@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -48,6 +49,7 @@ void StepRecorder::end_step() {
     current_.loss_ns = loss.steady_ns;
     current_.preemptions = preemptions() - current_.preemptions;
     in_step_ = false;
+    std::ranges::stable_sort(current_.ops, {}, &RecordedOp::begin_ns);
     steps_.push_back(std::move(current_));
     if (steps_.size() > most_steps_) {
         steps_.pop_front();
@@ -58,9 +60,12 @@ void StepRecorder::add(std::uint32_t slot,
                        std::uint32_t op,
                        const Clocks& begin,
                        const Clocks& end) {
+    add({slot, op, begin.steady_ns, end.steady_ns, end.cpu_ns - begin.cpu_ns});
+}
+
+void StepRecorder::add(const RecordedOp& op) {
     if (in_step_) {
-        current_.ops.push_back(
-            {slot, op, begin.steady_ns, end.steady_ns, end.cpu_ns - begin.cpu_ns});
+        current_.ops.push_back(op);
     }
 }
 

@@ -26,7 +26,7 @@ struct RecordedStep {
     std::int64_t loss_ns = 0;
     std::int64_t cpu_ns = 0;       // processor time of the process until `loss_ns`
     std::int64_t preemptions = 0;  // how often others took the processor away from it
-    std::vector<RecordedOp> ops;   // in the order in which they ran
+    std::vector<RecordedOp> ops;   // in the order in which they began
     bool operator==(const RecordedStep&) const = default;
 };
 
@@ -45,6 +45,9 @@ public:
     void end_step();
     // Ignored outside of steps (evaluation).
     void add(std::uint32_t slot, std::uint32_t op, const Clocks& begin, const Clocks& end);
+    // On the steady clock: of a device that works beside the process. The ops of a step may come in
+    // any order that keeps those of each stream.
+    void add(const RecordedOp& op);
 
     const std::deque<RecordedStep>& steps() const { return steps_; }
 

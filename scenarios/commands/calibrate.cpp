@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "scenarios/commands/exit_status.h"
@@ -25,10 +24,9 @@ int calibrate_command(const CalibrateArguments& arguments) {
         if (!run) {
             return report_errors(run.error());
         }
-        const std::uint32_t on_node =
-            std::min(run->description.ranks, run->scenario.cluster.node.gpus_per_node);
         const auto steps = best_steps(run->steps);
-        profiles.push_back(observed_costs(run->program, steps, run->scenario.device.name, on_node));
+        profiles.push_back(
+            observed_costs(run->program, steps, run->scenario.device.name, run->sharing_ranks()));
         provenance += fmt::format("{}: {} ranks, {} steps, {}\n",
                                   run->scenario.name,
                                   run->description.ranks,

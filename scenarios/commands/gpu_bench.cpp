@@ -15,6 +15,7 @@
 #include "runtime/kernel_program.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/profile.h"
 #include "scenarios/measure/training_bench.h"
 #include "scenarios/read/quantity.h"
 #include "scenarios/reader.h"
@@ -197,6 +198,11 @@ int gpu_bench_command(const GpuBenchArguments& arguments) {
         const int of_file = bench_file(files[i], arguments);
         status = status == kExitOk ? of_file : status;
     }
+    if (arguments.profile && !arguments.checks_only) {
+        const std::filesystem::path file = std::filesystem::path{arguments.folder} / "machine.csv";
+        const int of_profile = profile_command({.device = "cuda", .output = file.string()});
+        status = status == kExitOk ? of_profile : status;
+    }
     return status;
 }
 
@@ -219,7 +225,11 @@ Command describe_gpu_bench() {
                      1,
                      100000},
                     {"--checks-only", &arguments->checks_only, "Check the kernels, train nothing"},
-                    {"!--no-torch", &arguments->torch, "Don't compare with PyTorch"}},
+                    {"!--no-torch", &arguments->torch, "Don't compare with PyTorch"},
+                    {"!--no-profile",
+                     &arguments->profile,
+                     "Don't measure kernels and NCCL's collectives on 1, 2, 4, ... GPUs at the end "
+                     "(machine.csv)"}},
         .examples = {"gpu-bench scenarios/gpt2-124m-1gpu.yaml"},
         .run = [arguments] { return gpu_bench_command(*arguments); },
     };

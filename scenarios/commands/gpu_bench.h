@@ -18,6 +18,7 @@ struct GpuBenchArguments {
     std::int64_t steps = 20;
     bool torch = true;
     bool checks_only = false;
+    bool profile = true;  // of kernels and collectives on all GPUs, at the end
 };
 
 // Returns the exit status: kExitUserError without a GPU, kExitCheckFailed where a kernel is wrong.

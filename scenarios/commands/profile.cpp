@@ -9,10 +9,12 @@
 #include <fstream>
 #include <memory>
 
+#include "runtime/cuda/devices.h"
 #include "runtime/data/token_file.h"
 #include "runtime/measure/host_machine.h"
 #include "runtime/world.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/measure/discovered_cluster.h"
 #include "scenarios/measure/observed_costs.h"
 #include "scenarios/measure/profile_cases.h"
 #include "scenarios/measure/recorded_run.h"
@@ -72,8 +74,9 @@ struct MeasuredRun {
 ResultOrErrors<MeasuredRun> measure(const std::filesystem::path& scenario,
                                     const std::vector<std::string>& overrides,
                                     std::uint32_t ranks,
+                                    const std::string& device,
                                     const std::filesystem::path& folder) {
-    std::vector<std::string> command{"train", scenario.string(), "--quiet"};
+    std::vector<std::string> command{"train", scenario.string(), "--quiet", "--device", device};
     command.insert(command.end(), {"--record", (folder / "run").string()});
     for (const std::string& change : overrides) {
         command.insert(command.end(), {"--set", change});
@@ -91,12 +94,11 @@ ResultOrErrors<MeasuredRun> measure(const std::filesystem::path& scenario,
         return unexpected<Errors>(run.error());
     }
     const auto steps = best_steps(run->steps);
-    const std::uint32_t on_node = std::min(ranks, run->scenario.cluster.node.gpus_per_node);
-    return MeasuredRun{
-        .profile = observed_costs(run->program, steps, run->scenario.device.name, on_node),
-        .steps = steps.size(),
-        .undisturbed = std::ranges::all_of(
-            steps, [](const MeasuredStep* step) { return step->undisturbed(); })};
+    return MeasuredRun{.profile = observed_costs(
+                           run->program, steps, run->scenario.device.name, run->sharing_ranks()),
+                       .steps = steps.size(),
+                       .undisturbed = std::ranges::all_of(
+                           steps, [](const MeasuredStep* step) { return step->undisturbed(); })};
 }
 
 class Profiler {
@@ -129,11 +131,36 @@ public:
         return add(measure(arguments_.scenario,
                            overrides,
                            static_cast<std::uint32_t>(scenario->cluster.num_gpus()),
+                           arguments_.device,
                            folder_));
     }
 
-    // The small models: on one rank, then on 2, 4, … up to as many as there are cores.
+    // The small models: on one rank, then on 2, 4, … up to as many as there are cores, or GPUs.
     Errors run_cases() {
+        const auto cases = arguments_.device == "cuda" ? cases_for_gpus() : cases_for_cores();
+        return cases ? run_all(*cases) : Errors{cases.error()};
+    }
+
+    MachineProfile profile() const { return merged(profiles_); }
+    std::string provenance() const {
+        const std::time_t now = std::time(nullptr);
+        std::tm date{};
+        gmtime_r(&now, &date);
+        return fmt::format(
+            "Measured by orrery profile in real training steps, {:04}-{:02}-{:02}\n"
+            "{}{}\n{} runs, {} steps; in {} runs no other process took a processor away\n",
+            date.tm_year + 1900,
+            date.tm_mon + 1,
+            date.tm_mday,
+            gpus_,
+            machine_.words(),
+            profiles_.size(),
+            steps_,
+            undisturbed_);
+    }
+
+private:
+    Result<std::vector<ProfileCase>> cases_for_cores() const {
         const std::uint32_t most =
             arguments_.ranks_max > 0 ? arguments_.ranks_max : std::min(machine_.cores, 8u);
         std::vector<ProfileCase> cases;
@@ -144,6 +171,35 @@ public:
                 }
             }
         }
+        return cases;
+    }
+
+    // Every rank has a GPU of its own.
+    Result<std::vector<ProfileCase>> cases_for_gpus() {
+        const auto gpus = nvml_gpus();
+        if (!gpus || gpus->empty()) {
+            return gpus ? fail("--device cuda", "NVIDIA's management library finds no GPU", "")
+                        : unexpected<Error>(gpus.error());
+        }
+        gpus_ = fmt::format("{} x {}, ", gpus->size(), gpus->front().name);
+        const auto there = static_cast<std::uint32_t>(gpus->size());
+        const std::uint32_t most =
+            arguments_.ranks_max > 0 ? std::min(arguments_.ranks_max, there) : there;
+        std::vector<ProfileCase> cases;
+        for (std::uint32_t ranks = 1; ranks <= most; ranks *= 2) {
+            const std::vector<NvmlGpu> own{gpus->begin(), gpus->begin() + ranks};
+            const Result<std::string> cluster = gpu_cluster(own, std::nullopt);
+            if (!cluster) {
+                return unexpected<Error>(cluster.error());
+            }
+            for (ProfileCase& one : gpu_profile_cases(ranks, "bf16", *cluster)) {
+                cases.push_back(std::move(one));
+            }
+        }
+        return cases;
+    }
+
+    Errors run_all(const std::vector<ProfileCase>& cases) {
         ProgressBar bar{"profiling"};
         Errors errors;
         for (std::size_t i = 0; errors.empty() && i < cases.size(); ++i) {
@@ -154,24 +210,6 @@ public:
         return errors;
     }
 
-    MachineProfile profile() const { return merged(profiles_); }
-    std::string provenance() const {
-        const std::time_t now = std::time(nullptr);
-        std::tm date{};
-        gmtime_r(&now, &date);
-        return fmt::format(
-            "Measured by orrery profile in real training steps, {:04}-{:02}-{:02}\n"
-            "{}\n{} runs, {} steps; in {} runs no other process took a processor away\n",
-            date.tm_year + 1900,
-            date.tm_mon + 1,
-            date.tm_mday,
-            machine_.words(),
-            profiles_.size(),
-            steps_,
-            undisturbed_);
-    }
-
-private:
     Errors run_case(const ProfileCase& one) {
         const std::filesystem::path file = folder_ / (one.name + ".yaml");
         const std::filesystem::path tokens = folder_ / "tokens";
@@ -184,7 +222,7 @@ private:
         if (const auto done = write_tokens(tokens, one.vocabulary, 1 << 14); !done) {
             return {done.error()};
         }
-        return add(measure(file, {}, one.ranks, folder_));
+        return add(measure(file, {}, one.ranks, arguments_.device, folder_));
     }
 
     Errors add(ResultOrErrors<MeasuredRun> run) {
@@ -200,6 +238,7 @@ private:
     const ProfileArguments& arguments_;
     std::filesystem::path folder_;
     HostMachine machine_;
+    std::string gpus_;
     std::vector<MachineProfile> profiles_;
     std::size_t steps_ = 0;
     std::size_t undisturbed_ = 0;
@@ -210,9 +249,11 @@ Result<void> check_device(const std::string& device) {
         return {};
     }
     if (device == "cuda") {
-        return fail("--device cuda",
-                    "no CUDA device can be profiled here",
-                    "a machine with a GPU, or --device cpu");
+        const auto gpus = cuda_devices();
+        return gpus ? Result<void>{}
+                    : fail("--device cuda",
+                           "no CUDA device can be profiled here: " + gpus.error().what,
+                           "a machine with a GPU, or --device cpu");
     }
     return fail("--device", "'" + device + "' is no kind of device", "cpu or cuda");
 }
@@ -267,14 +308,15 @@ Command describe_profile() {
                     override_option(arguments->overrides),
                     {"--ranks",
                      &arguments->ranks_max,
-                     "Most processes side by side (as many as there are cores)",
+                     "Most processes side by side (as many as there are cores, or GPUs)",
                      "N",
                      false,
                      1,
                      64},
                     {"--json", &arguments->json, "Print one JSON object instead of a line"}},
         .examples = {"profile --device cpu -o build/machine.csv",
-                     "profile --for scenarios/train-tiny-cpu.yaml -o build/tiny.csv"},
+                     "profile --for scenarios/train-tiny-cpu.yaml -o build/tiny.csv",
+                     "profile --device cuda -o build/gpu.csv"},
         .run = [arguments] { return profile_command(*arguments); },
     };
 }

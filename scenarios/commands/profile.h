@@ -18,7 +18,7 @@ struct ProfileArguments {
     std::string output;
     std::string scenario;  // --for; empty: the small models
     std::vector<std::string> overrides;
-    std::uint32_t ranks_max = 0;  // 0: as many as there are cores
+    std::uint32_t ranks_max = 0;  // 0: as many as there are cores, or GPUs
     bool json = false;
 };
 

@@ -112,6 +112,9 @@ private:
             in_ops += ops[i].end - ops[i].start;
             add_op(ops[i], lost[i]);
         }
+        if (step.overlaps) {
+            return;  // what lies between two ops is another stream's, and losses are summed aside
+        }
         const MeasuredStep::OfRank& times = step.ranks[index(rank)];
         const Time span = ops.back().end - ops.front().start;
         const auto gaps = static_cast<double>(std::max<std::size_t>(ops.size() - 1, 1));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <span>
 #include <string_view>
 
 namespace orrery {
@@ -34,6 +35,18 @@ constexpr std::array<Shape, 13> kShapes{{
     {true, 1, 512, 8, 4, 1408, 128, 2, 256},
     {false, 1, 512, 8, 8, 2048, 64, 8, 256},
     {false, 1, 1024, 16, 16, 4096, 64, 2, 256},
+}};
+
+constexpr std::array<Shape, 9> kGpuShapes{{
+    {false, 2, 1024, 16, 16, 4096, 1024, 4, 32768},
+    {true, 2, 1024, 16, 4, 2816, 2048, 2, 32768},
+    {false, 2, 2048, 16, 16, 8192, 1024, 2, 50304},
+    {true, 2, 2048, 16, 8, 5632, 2048, 1, 32768},
+    {false, 2, 768, 12, 12, 3072, 1024, 8, 50304},
+    {true, 2, 4096, 32, 8, 14336, 2048, 1, 32768},
+    {false, 1, 4096, 32, 32, 16384, 1024, 1, 32768},
+    {true, 1, 4096, 32, 8, 11008, 4096, 1, 32768},
+    {false, 2, 1600, 25, 25, 6400, 1024, 4, 50304},
 }};
 
 // How several ranks share the work. Pipelines want two layers.
@@ -105,10 +118,15 @@ std::string plan_text(const Shape& shape,
 
 }  // namespace
 
-std::vector<ProfileCase> profile_cases(std::uint32_t ranks, const std::string& precision) {
+namespace {
+
+std::vector<ProfileCase> cases_of(std::span<const Shape> shapes,
+                                  std::uint32_t ranks,
+                                  const std::string& precision,
+                                  const std::string& cluster) {
     std::vector<ProfileCase> cases;
-    for (std::size_t i = 0; i < kShapes.size(); ++i) {
-        const Shape& shape = kShapes[i];
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        const Shape& shape = shapes[i];
         const Split& split = kSplits[i % kSplits.size()];
         ProfileCase one{.name = fmt::format("{}-{}-{}x{}",
                                             shape.llama ? "llama" : "gpt",
@@ -119,17 +137,31 @@ std::vector<ProfileCase> profile_cases(std::uint32_t ranks, const std::string& p
                         .vocabulary = shape.vocabulary,
                         .scenario = {}};
         one.scenario = fmt::format(
-            "name: {}\ncluster:\n  nodes: 1\n  node: {{base: cpu-core, gpus_per_node: {}}}\n{}{}"
+            "name: {}\n{}{}{}"
             "job:\n  steps: 12\n  learning_rate: 1.0e-4\n  log_interval: 100\n  eval_steps: 0\n"
             "  clip_grad: 1.0e-6\n",  // gradients are scaled in every step, as they are early in
                                       // training
             one.name,
-            ranks,
+            cluster,
             model_text(shape),
             plan_text(shape, split, ranks, precision));
         cases.push_back(std::move(one));
     }
     return cases;
+}
+
+}  // namespace
+
+std::vector<ProfileCase> profile_cases(std::uint32_t ranks, const std::string& precision) {
+    const std::string cluster =
+        fmt::format("cluster:\n  nodes: 1\n  node: {{base: cpu-core, gpus_per_node: {}}}\n", ranks);
+    return cases_of(kShapes, ranks, precision, cluster);
+}
+
+std::vector<ProfileCase> gpu_profile_cases(std::uint32_t ranks,
+                                           const std::string& precision,
+                                           const std::string& cluster) {
+    return cases_of(kGpuShapes, ranks, precision, cluster);
 }
 
 }  // namespace orrery

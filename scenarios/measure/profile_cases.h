@@ -20,4 +20,10 @@ struct ProfileCase {
 // `ranks`: of one node. `precision`: fp32 or bf16.
 std::vector<ProfileCase> profile_cases(std::uint32_t ranks, const std::string& precision);
 
+// The same for GPUs, with models that fill one for a moment and fit 16 GiB; `cluster` is the
+// section of the scenario (scenarios/measure/discovered_cluster.h).
+std::vector<ProfileCase> gpu_profile_cases(std::uint32_t ranks,
+                                           const std::string& precision,
+                                           const std::string& cluster);
+
 }  // namespace orrery

@@ -73,6 +73,7 @@ ResultOrErrors<RunDescription> read_description(const std::filesystem::path& fol
     reader.integer("checksum", checksum, {0, 0xFFFF'FFFF}, Presence::required);
     reader.word("machine", run.machine);
     reader.integer("ranks", run.ranks, {1, 1 << 20}, Presence::required);
+    reader.boolean("overlaps", run.overlaps);
     read_overrides(reader, run.overrides);
     reader.finish();
     if (!errors.empty()) {
@@ -117,7 +118,8 @@ Result<void> write_run_description(const std::filesystem::path& folder, const Ru
     }
     std::ostream& out = (*file)->stream();
     out << "scenario: " << quoted(scenario.string()) << "\nchecksum: " << *checksum
-        << "\nmachine: " << quoted(run.machine) << "\nranks: " << run.ranks << "\noverrides:\n";
+        << "\nmachine: " << quoted(run.machine) << "\nranks: " << run.ranks
+        << "\noverlaps: " << (run.overlaps ? "true" : "false") << "\noverrides:\n";
     for (const std::string& change : run.overrides) {
         out << "  - " << quoted(change) << "\n";
     }
@@ -148,7 +150,7 @@ ResultOrErrors<RecordedRun> read_recorded_run(const std::filesystem::path& folde
         }
         run.ranks.push_back(std::move(*recording));
     }
-    auto steps = measured_steps(run.program, run.ranks);
+    auto steps = measured_steps(run.program, run.ranks, run.description.overlaps);
     if (!steps) {
         Error error = steps.error();
         error.where = error.where.empty() ? folder.string() : folder.string() + ", " + error.where;

@@ -6,8 +6,10 @@
 //   3. overrides  list of --set
 //   4. machine    where it ran, in words
 //   5. ranks      how many
+//   6. overlaps   whether the ranks' devices work beside the processes, on several streams
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -25,6 +27,7 @@ struct RunDescription {
     std::vector<std::string> overrides;
     std::string machine;
     std::uint32_t ranks = 1;
+    bool overlaps = false;
 };
 
 // Makes the folder, and takes away the description of an older run.
@@ -38,6 +41,13 @@ struct RecordedRun {
     Program program;
     std::vector<MeasuredStep> steps;
     std::vector<RankRecording> ranks;
+
+    // How many processes share the machine that a kernel ran on: a GPU is its rank's alone.
+    std::uint32_t sharing_ranks() const {
+        return description.overlaps
+                   ? 1
+                   : std::min(description.ranks, scenario.cluster.node.gpus_per_node);
+    }
 };
 ResultOrErrors<RecordedRun> read_recorded_run(const std::filesystem::path& folder);
 

@@ -20,6 +20,11 @@ std::filesystem::path RunRecorder::folder() const {
                                    : options_.folder;
 }
 
+std::string RunRecorder::words_of_machine() const {
+    const std::string host = host_machine().words();
+    return executor_.overlaps() ? executor_.device_name() + ", " + host : host;
+}
+
 Result<std::unique_ptr<RunRecorder>> RunRecorder::start(const RecordOptions& options,
                                                         const World& world,
                                                         Executor& executor) {
@@ -59,8 +64,9 @@ ResultOrErrors<void> RunRecorder::finish() {
         done = write_run_description(folder(),
                                      {.scenario = options_.scenario_file,
                                       .overrides = options_.overrides,
-                                      .machine = host_machine().words(),
-                                      .ranks = world_.num_ranks});
+                                      .machine = words_of_machine(),
+                                      .ranks = world_.num_ranks,
+                                      .overlaps = executor_.overlaps()});
     }
     if (!done) {
         return give_up(done.error());

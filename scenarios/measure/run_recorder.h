@@ -38,6 +38,7 @@ public:
 private:
     RunRecorder(RecordOptions options, const World& world, Executor& executor);
     std::filesystem::path folder() const;
+    std::string words_of_machine() const;
 
     RecordOptions options_;
     const World& world_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -26,7 +27,7 @@ struct Stream {
 struct Event {
     std::int64_t recorded = 0;
     std::int64_t done = 0;
-    std::int64_t at = 0;  // the device's time of the last one
+    std::chrono::steady_clock::time_point at;  // of the last one
 };
 
 using Graph = std::vector<Command>;
@@ -35,7 +36,6 @@ struct Device {
     std::mt19937_64 random{1};
     std::vector<std::unique_ptr<Stream>> streams;
     Counts counts;
-    std::int64_t time = 0;
     std::int64_t memory_left = std::numeric_limits<std::int64_t>::max();
 
     // One command of a queue; false if none could go on.
@@ -53,7 +53,6 @@ struct Device {
             if (stream->queue.front()()) {
                 stream->queue.pop_front();
                 ++counts.commands;
-                ++time;
                 return true;
             }
         }
@@ -202,7 +201,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     const std::int64_t ticket = ++e.recorded;
     enqueue(stream, [&e, ticket] {
         e.done = std::max(e.done, ticket);
-        e.at = device().time;
+        e.at = std::chrono::steady_clock::now();
         return true;
     });
     return cudaSuccess;
@@ -234,7 +233,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
-    *milliseconds = static_cast<float>(of(end).at - of(begin).at);
+    *milliseconds = std::chrono::duration<float, std::milli>(of(end).at - of(begin).at).count();
     return cudaSuccess;
 }
 

@@ -2,7 +2,8 @@
 // A GPU without a GPU: the calls of CUDA's runtime that the executor makes, on queues in this
 // process. Nothing runs when it is enqueued. Whenever the host waits, some queue that may go on
 // does its next command, drawn at random: orders that streams and events do not forbid do happen.
-// Every thread has a device of its own, so that threads can be ranks.
+// Every thread has a device of its own, so that threads can be ranks. Times of events are the
+// host's: a command takes as long as its work here.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "models/lowering.h"
+#include "models/memory.h"
+#include "scenarios/measure/discovered_cluster.h"
 #include "scenarios/reader.h"
 #include "tests/scenarios/test_folder.h"
 
@@ -29,6 +31,33 @@ TEST(ProfileCases, AreScenariosThatTrain) {
                 EXPECT_EQ(scenario->model.vocab_size, one.vocabulary);
                 EXPECT_EQ(scenario->device.name, "cpu-core");
             }
+        }
+    }
+}
+
+TEST(ProfileCases, OfGpusAreScenariosOfAsManyThatTrain) {
+    const TestFolder folder;
+    folder.write("tokens", "text");
+    ReadOptions options;
+    options.for_training = true;
+    const NvmlGpu gpu{.name = "NVIDIA H100 80GB HBM3",
+                      .memory_bytes = 80ULL << 30,
+                      .compute_capability = 90,
+                      .nvlinks = 18,
+                      .pcie_generation = 5,
+                      .pcie_width = 16};
+    for (const std::uint32_t ranks : {1u, 2u, 4u, 8u}) {
+        const auto cluster = gpu_cluster(std::vector<NvmlGpu>(ranks, gpu), std::nullopt);
+        ASSERT_TRUE(cluster);
+        for (const ProfileCase& one : gpu_profile_cases(ranks, "bf16", *cluster)) {
+            const std::string file = folder.write("s.yaml", one.scenario + "  dataset: tokens\n");
+            const auto scenario = read_scenario(file, options);
+            ASSERT_TRUE(scenario) << one.name << ": " << scenario.error()[0].to_string();
+            EXPECT_EQ(scenario->cluster.num_gpus(), ranks);
+            EXPECT_EQ(scenario->device.name, "h100-80g");
+            const Program program = lower(scenario->model, scenario->plan);
+            const Bytes peak = role_memory(program, RoleId{0}, Bytes{}).peak;
+            EXPECT_LT(peak.count(), std::int64_t{16} << 30) << one.name << " " << ranks;
         }
     }
 }
