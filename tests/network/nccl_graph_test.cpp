@@ -54,6 +54,18 @@ TEST(NcclGraph, OneGpuPerNodeHasTwoRingsOf24) {
     EXPECT_FALSE(c.nvswitch);
 }
 
+// Two GPUs of a server in a group, as of data parallelism beside tensor parallelism of four. Two
+// rings of 48 GB/s fit into NICs of 50 GB/s, four of 30 into NICs of 60, and both are doubled: a
+// fifth more bandwidth takes twice the SMs.
+TEST(NcclGraph, AFasterNicMayTakeTwiceTheChannels) {
+    const auto now = search_nccl_graphs(dgx_h100(), with_nics(400_Gbps), 90, shape(8, 2));
+    expect_graph(now.graph(A::ring), 4, 24, 24);
+    EXPECT_EQ(now.channels, 8u);
+    const auto faster = search_nccl_graphs(dgx_h100(), with_nics(480_Gbps), 90, shape(8, 2));
+    expect_graph(faster.graph(A::ring), 8, 15, 15);
+    EXPECT_EQ(faster.channels, 16u);
+}
+
 TEST(NcclGraph, OneDgxA100Has24Channels) {
     const auto c = search_nccl_graphs(dgx_a100(), with_nics(200_Gbps), 80, shape(1, 8));
     expect_graph(c.graph(A::ring), 12, 20, 20);  // 12 links of 20 GB/s
