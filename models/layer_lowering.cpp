@@ -26,6 +26,37 @@ KernelCall norm_call(const BlockBuilder& b, const Value& x, bool backward, bool 
                     : rmsnorm_forward(tokens, hidden, x.dtype, fused);
 }
 
+// A gated activation as two kernels: the function of the gate (part 0 of fc1) and, in a backward
+// pass of `dy`, dy times its slope and its value; then the product with up (part 1) in place, of
+// dfc1 with its gate's columns.
+void gate_activation_ops(BlockBuilder& b,
+                         const KernelCall& call,
+                         const Value& dy,
+                         const Value& fc1,
+                         const Value& result,
+                         Cause cause) {
+    constexpr std::int8_t kAll = -1;
+    constexpr std::int8_t kGate = 0;
+    constexpr std::int8_t kUp = 1;
+    const bool back = !dy.empty();
+    b.ops.kernel(call,
+                 {.name = back ? "activation backward" : "activation",
+                  .stream = kComputeStream,
+                  .cause = cause,
+                  .reads = back ? std::vector{dy.tensor, fc1.tensor} : std::vector{fc1.tensor},
+                  .writes = {result.tensor},
+                  .accumulates = {},
+                  .read_parts = back ? std::vector{kAll, kGate} : std::vector{kGate}});
+    b.ops.kernel(residual_add(call.dims[0], call.dims[1], fc1.dtype),
+                 {.name = back ? "activation product backward" : "activation product",
+                  .stream = kComputeStream,
+                  .cause = cause,
+                  .reads = {fc1.tensor},
+                  .writes = {},
+                  .accumulates = {result.tensor},
+                  .read_parts = {kUp}});
+}
+
 Value activation_forward(BlockBuilder& b, const Value& fc1, Lifetime lifetime) {
     Value y = b.value("activation", b.model.ffn_hidden_size, fc1.layout, lifetime);
     const std::int64_t tokens = b.local_tokens(fc1);
@@ -33,19 +64,17 @@ Value activation_forward(BlockBuilder& b, const Value& fc1, Lifetime lifetime) {
     const bool variant =
         b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
     const bool fused = b.plan.fused_activation || b.plan.compiled;
+    if (b.model.gated_mlp() && !fused) {
+        const Cause cause = b.recomputing ? Cause::recomputation : kElementwise;
+        gate_activation_ops(b, swiglu_forward(tokens, ffn, fc1.dtype, variant), {}, fc1, y, cause);
+        return y;
+    }
     if (b.model.gated_mlp()) {
         b.kernel("activation",
                  swiglu_forward(tokens, ffn, fc1.dtype, variant),
                  kElementwise,
                  {&fc1},
                  {&y});
-        if (!fused) {  // the gate's activation and the product as two kernels
-            b.kernel("activation product",
-                     residual_add(tokens, ffn, fc1.dtype),
-                     kElementwise,
-                     {&fc1},
-                     {&y});
-        }
         return y;
     }
     if (!fused && b.model.add_bias_linear) {
@@ -68,14 +97,11 @@ Value activation_backward(BlockBuilder& b, const Value& dy, const Value& fc1, Li
         b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
     const KernelCall call = b.model.gated_mlp() ? swiglu_backward(tokens, ffn, fc1.dtype, variant)
                                                 : gelu_backward(tokens, ffn, fc1.dtype, variant);
-    b.kernel("activation backward", call, kElementwise, {&dy, &fc1}, {&dx});
     if (b.model.gated_mlp() && !b.plan.fused_activation && !b.plan.compiled) {
-        b.kernel("activation product backward",
-                 residual_add(tokens, ffn, fc1.dtype),
-                 kElementwise,
-                 {&dy, &fc1},
-                 {&dx});
+        gate_activation_ops(b, call, dy, fc1, dx, kElementwise);
+        return dx;
     }
+    b.kernel("activation backward", call, kElementwise, {&dy, &fc1}, {&dx});
     return dx;
 }
 

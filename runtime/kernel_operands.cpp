@@ -205,6 +205,10 @@ ExpectedSizes residual_sizes(const KernelCall& call, const Sizes& sizes) {
         e.reads.push_back(kNumDeviceScalars);
         return e;
     }
+    if (sizes.in_parts) {  // times up: of y, or of a gradient's gate
+        const bool back = !sizes.accumulates.empty() && sizes.accumulates[0] > x;
+        return {.reads = {2 * x}, .writes = {}, .accumulates = {back ? 2 * x : x}};
+    }
     if (sizes.writes.empty() && !sizes.accumulates.empty() && sizes.accumulates[0] > x) {
         return {.reads = {x, x}, .writes = {}, .accumulates = {sizes.accumulates[0]}};
     }
@@ -398,7 +402,7 @@ std::string check_kernel_operands(const Program& program, const Op& op) {
         default:
             break;
     }
-    if (sizes.in_parts) {
+    if (sizes.in_parts && call.kind == KernelKind::gemm) {
         return check_head_product(program, op);
     }
     if (call.kind == KernelKind::gemm && call.dims[3] != 1) {

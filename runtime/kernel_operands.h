@@ -19,12 +19,13 @@
 //     forward, fused        residual branch weight [bias …]      y sum                -
 //     backward              dy x [dresidual] weight              dx                   dweight
 //   rope                    -                                    -                    qkv (T: back)
-//   gelu_, swiglu_forward   x                                    y                    -
-//   gelu_, swiglu_backward  dy x                                 dx                   -
+//   gelu_, swiglu_forward   x (gate: y = f(gate))                y                    -
+//   gelu_, swiglu_backward  dy x (gate: nothing times up)        dx                   -
 //   residual_add            a b [bias …]                         sum                  -
 //     with dropout          a b [bias …] scalars                 sum mask             -
 //     of positions          table                                -                    x
 //     of gradients          dblock …                             -                    dblock, dqkv
+//     product with up       x (up)                               -                    y, dx (gate)
 //   dropout                 scalars                              mask                 x
 //     backward              dy mask scalars                      dx                   -
 //   bias_gradient           dy                                   -                    dbias, dtable
@@ -46,9 +47,11 @@
 // Activations are (sequence, batch, width), row-major; qkv is packed: query heads, key heads, value
 // heads; a block of a ring: key heads, value heads. Scores and what is made of them are (sequence,
 // batch, heads x keys). The weight of a norm is gamma, then (LayerNorm) beta. A gated activation's
-// x is gate, then up. max, sum, target: fp32 for each token. Masks are bytes, 1 where kept. Scalars
-// stand with attention, softmax and residual_add where the model has dropout. The optimizer's state
-// is m of all tensors, v of all tensors and, unless weights are fp32, their fp32 masters.
+// x is gate, then up; (gate), (up): only that part. p: the logits in fp32, which the backward pass
+// makes probabilities of. max, sum, target: fp32 for each token. Masks are bytes, 1 where kept.
+// Scalars stand with attention, softmax and residual_add where the model has dropout. The
+// optimizer's state is m of all tensors, v of all tensors and, unless weights are fp32, their fp32
+// masters.
 #pragma once
 
 #include <string>

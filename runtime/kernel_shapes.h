@@ -75,6 +75,19 @@ inline cpu::LossStatistics loss_statistics(const std::vector<BoundOperand>& oper
             .target_logit = operands[first + 2].view};
 }
 
+// The unfused loss's logits in fp32, or nothing.
+inline TensorView widened_logits(const std::vector<BoundOperand>& operands, std::size_t place) {
+    return operands.size() > place ? operands[place].view : TensorView{};
+}
+
+// Of the two kernels of an unfused gated activation the first reads the gate, the second up.
+inline bool is_gate(const BoundOperand& fc1) {
+    return fc1.part == 0;
+}
+inline bool is_up(const BoundOperand& fc1) {
+    return fc1.part == 1;
+}
+
 // Norms and biases, which do not decay (as in Megatron-LM).
 inline bool is_vector(const Tensor& weight) {
     return weight.global_shape.size() < 2 || weight.global_shape.front() == 1;

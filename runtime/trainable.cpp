@@ -50,18 +50,10 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.gradient_dtype",
             "LAMB writes its update in the place of the gradients, which must be fp32 for that",
             "fp32");
-    require(plan.fused_cross_entropy,
-            "plan.fused_cross_entropy",
-            "the loss can only be trained fused",
-            "true");
     require(plan.loss_metrics == 0,
             "plan.loss_metrics",
             "training computes no losses for reports",
             "0");
-    require(plan.fused_activation || plan.compiled || !model.gated_mlp(),
-            "plan.fused_activation",
-            "gated activations can only be trained fused",
-            "true");
     return errors;
 }
 

@@ -126,11 +126,14 @@ void swiglu_forward(const ActivationShape& shape,
                     Gated function,
                     ConstTensorView x,
                     ConstTensorView bias,
-                    TensorView y) {
+                    TensorView y,
+                    bool times_up) {
     ActivatedRows rows{row_function(function), x, bias, 2 * shape.ffn, shape.ffn};
     for (std::int64_t token = 0; token < shape.tokens; ++token) {
         rows.load_token(token);
-        multiply(rows.value(), rows.up());
+        if (times_up) {
+            multiply(rows.value(), rows.up());
+        }
         store_row(y, token * shape.ffn, rows.value());
     }
 }
@@ -140,17 +143,32 @@ void swiglu_backward(const ActivationShape& shape,
                      ConstTensorView dy,
                      ConstTensorView x,
                      ConstTensorView bias,
-                     TensorView dx) {
+                     TensorView dx,
+                     bool times_up) {
     ActivatedRows rows{row_function(function), x, bias, 2 * shape.ffn, shape.ffn};
     std::vector<float> gradient(static_cast<std::size_t>(shape.ffn));
     for (std::int64_t token = 0; token < shape.tokens; ++token) {
         rows.load_token(token);
         load_row(dy, token * shape.ffn, gradient);
-        multiply(rows.slope(), rows.up());  // d gate = dy up f'(gate)
+        if (times_up) {
+            multiply(rows.slope(), rows.up());  // d gate = dy up f'(gate)
+        }
         multiply(rows.slope(), gradient);
         multiply(rows.value(), gradient);  // d up = dy f(gate)
         store_row(dx, token * 2 * shape.ffn, rows.slope());
         store_row(dx, (token * 2 + 1) * shape.ffn, rows.value());
+    }
+}
+
+void gate_product(const ActivationShape& shape, ConstTensorView x, TensorView y) {
+    const std::int64_t width = y.size / shape.tokens;
+    std::vector<float> up(static_cast<std::size_t>(shape.ffn));
+    std::vector<float> row(up.size());
+    for (std::int64_t token = 0; token < shape.tokens; ++token) {
+        load_row(x, (token * 2 + 1) * shape.ffn, up);
+        load_row(y, token * width, row);
+        multiply(row, up);
+        store_row(y, token * width, row);
     }
 }
 

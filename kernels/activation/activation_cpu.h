@@ -6,6 +6,8 @@
 // Ungated: x, dx [tokens, ffn]. Gated: x, dx [tokens, 2 ffn], the gate's columns, then those of up.
 // y, dy: [tokens, ffn]. An optional bias (as wide as x) is added to x first, in fp32; its gradient
 // is cpu::bias_gradient of dx. Outputs may be the inputs themselves where their sizes are equal.
+// Gated ones may be done in two kernels, each result rounded: without `times_up`, y = f(gate) and
+// dx = (dy f'(gate), dy f(gate)); then gate_product() multiplies y, or the first half of dx, by up.
 #pragma once
 
 #include "kernels/tensor_view.h"
@@ -35,12 +37,16 @@ void swiglu_forward(const ActivationShape& shape,
                     Gated function,
                     ConstTensorView x,
                     ConstTensorView bias,
-                    TensorView y);
+                    TensorView y,
+                    bool times_up = true);
 void swiglu_backward(const ActivationShape& shape,
                      Gated function,
                      ConstTensorView dy,
                      ConstTensorView x,
                      ConstTensorView bias,
-                     TensorView dx);
+                     TensorView dx,
+                     bool times_up = true);
+// The first `ffn` columns of y, whose rows are ffn or 2 ffn wide, times up, the last of x.
+void gate_product(const ActivationShape& shape, ConstTensorView x, TensorView y);
 
 }  // namespace orrery::cpu

@@ -22,13 +22,16 @@ template void swiglu_forward(CudaQueue&,
                              cpu::Gated,
                              ConstTensorView,
                              ConstTensorView,
-                             TensorView);
+                             TensorView,
+                             bool);
 template void swiglu_backward(CudaQueue&,
                               const cpu::ActivationShape&,
                               cpu::Gated,
                               ConstTensorView,
                               ConstTensorView,
                               ConstTensorView,
-                              TensorView);
+                              TensorView,
+                              bool);
+template void gate_product(CudaQueue&, const cpu::ActivationShape&, ConstTensorView, TensorView);
 
 }  // namespace orrery::device

@@ -28,7 +28,8 @@ void swiglu_forward(Queue& queue,
                     cpu::Gated function,
                     ConstTensorView x,
                     ConstTensorView bias,
-                    TensorView y);
+                    TensorView y,
+                    bool times_up = true);
 template <class Queue>
 void swiglu_backward(Queue& queue,
                      const cpu::ActivationShape& shape,
@@ -36,6 +37,9 @@ void swiglu_backward(Queue& queue,
                      ConstTensorView dy,
                      ConstTensorView x,
                      ConstTensorView bias,
-                     TensorView dx);
+                     TensorView dx,
+                     bool times_up = true);
+template <class Queue>
+void gate_product(Queue& queue, const cpu::ActivationShape& shape, ConstTensorView x, TensorView y);
 
 }  // namespace orrery::device

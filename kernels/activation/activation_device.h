@@ -47,6 +47,7 @@ struct ActivationKernel {
     std::int64_t ffn;
     Curve curve;
     bool gated;
+    bool times_up;  // of gated ones
     bool vector;
     const T* x;
     Elements bias;
@@ -90,7 +91,7 @@ struct ActivationKernel {
         ORRERY_UNROLL
         for (int i = 0; i < kWidth; ++i) {
             values[i] = curve_at(block, curve, values[i] + shift[i]).value;
-            if (gated) {
+            if (gated && times_up) {
                 values[i] *= up[i] + up_shift[i];
             }
         }
@@ -117,7 +118,7 @@ struct ActivationKernel {
             const CurvePoint point = curve_at(block, curve, values[i] + shift[i]);
             values[i] = gradient[i] * point.slope;
             if (gated) {
-                values[i] = point.slope * (up[i] + up_shift[i]) * gradient[i];
+                values[i] = point.slope * (times_up ? up[i] + up_shift[i] : 1.0f) * gradient[i];
                 up[i] = point.value * gradient[i];
             }
         }
@@ -125,6 +126,35 @@ struct ActivationKernel {
         if (gated) {
             store(out + first + ffn, up);
         }
+    }
+};
+
+// y times the last ffn columns of x.
+template <class T>
+struct GateProductKernel {
+    static constexpr int kThreadsMax = kPassThreads;
+    std::int64_t tokens;
+    std::int64_t ffn;
+    std::int64_t width;  // of y
+    bool vector;
+    const T* x;
+    T* y;
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        for_own_columns(block, ffn, vector, [&]<int kWidth>(std::int64_t column) {
+            for (std::int64_t token = block.y(); token < tokens; token += block.blocks_y()) {
+                float up[kWidth];
+                float values[kWidth];
+                load(x + (2 * token + 1) * ffn + column, up);
+                load(y + token * width + column, values);
+                ORRERY_UNROLL
+                for (int i = 0; i < kWidth; ++i) {
+                    values[i] *= up[i];
+                }
+                store(y + token * width + column, values);
+            }
+        });
     }
 };
 
@@ -136,7 +166,8 @@ void activation(Queue& queue,
                 ConstTensorView dy,
                 ConstTensorView x,
                 ConstTensorView bias,
-                TensorView out) {
+                TensorView out,
+                bool times_up = true) {
     ORRERY_CHECK(out.dtype == x.dtype && (dy.empty() || dy.dtype == x.dtype));
     const bool vector = vector_rows(shape.ffn, {dy, x, bias, out});
     for_dtype(x.dtype, [&]<class T>(T*) {
@@ -144,6 +175,7 @@ void activation(Queue& queue,
                                          .ffn = shape.ffn,
                                          .curve = curve,
                                          .gated = gated,
+                                         .times_up = times_up,
                                          .vector = vector,
                                          .x = elements<T>(x),
                                          .bias = any_elements(bias),
@@ -187,8 +219,9 @@ void swiglu_forward(Queue& queue,
                     cpu::Gated function,
                     ConstTensorView x,
                     ConstTensorView bias,
-                    TensorView y) {
-    activation(queue, shape, curve_of(function), true, {}, x, bias, y);
+                    TensorView y,
+                    bool times_up) {
+    activation(queue, shape, curve_of(function), true, {}, x, bias, y, times_up);
 }
 
 template <class Queue>
@@ -198,8 +231,27 @@ void swiglu_backward(Queue& queue,
                      ConstTensorView dy,
                      ConstTensorView x,
                      ConstTensorView bias,
-                     TensorView dx) {
-    activation(queue, shape, curve_of(function), true, dy, x, bias, dx);
+                     TensorView dx,
+                     bool times_up) {
+    activation(queue, shape, curve_of(function), true, dy, x, bias, dx, times_up);
+}
+
+template <class Queue>
+void gate_product(Queue& queue,
+                  const cpu::ActivationShape& shape,
+                  ConstTensorView x,
+                  TensorView y) {
+    ORRERY_CHECK(x.dtype == y.dtype);
+    const bool vector = vector_rows(shape.ffn, {x, y});
+    for_dtype(x.dtype, [&]<class T>(T*) {
+        queue.launch(GateProductKernel<T>{.tokens = shape.tokens,
+                                          .ffn = shape.ffn,
+                                          .width = y.size / shape.tokens,
+                                          .vector = vector,
+                                          .x = elements<T>(x),
+                                          .y = elements<T>(y)},
+                     row_pass_geometry(shape.tokens, shape.ffn, vector));
+    });
 }
 
 }  // namespace orrery::device

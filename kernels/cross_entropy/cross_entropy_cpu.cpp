@@ -22,10 +22,14 @@ void row_statistics(const CrossEntropyShape& shape,
                     Maximum which,
                     ConstTensorView logits,
                     std::span<const std::int32_t> targets,
-                    const LossStatistics& statistics) {
+                    const LossStatistics& statistics,
+                    TensorView widened = {}) {
     std::vector<float> row(static_cast<std::size_t>(shape.vocab));
     for (std::int64_t token = 0; token < shape.tokens; ++token) {
         load_row(logits, token * shape.vocab, row);
+        if (!widened.empty()) {
+            store_row(widened, token * shape.vocab, row);
+        }
         if (which == Maximum::own) {
             store(statistics.maximum, token, maximum(row));
         }
@@ -68,8 +72,9 @@ void cross_entropy_sums(const CrossEntropyShape& shape,
 void cross_entropy_local(const CrossEntropyShape& shape,
                          ConstTensorView logits,
                          ConstTensorView targets,
-                         const LossStatistics& statistics) {
-    row_statistics(shape, Maximum::own, logits, ids(targets), statistics);
+                         const LossStatistics& statistics,
+                         TensorView widened) {
+    row_statistics(shape, Maximum::own, logits, ids(targets), statistics, widened);
 }
 
 void cross_entropy_rescale(ConstTensorView local_maximum, const LossStatistics& statistics) {
@@ -102,12 +107,13 @@ void cross_entropy_backward(const CrossEntropyShape& shape,
                             ConstTensorView targets,
                             const LossStatistics& statistics,
                             float scale,
-                            TensorView logits) {
+                            TensorView logits,
+                            ConstTensorView widened) {
     const std::span<const std::int32_t> token_targets = ids(targets);
     std::vector<float> row(static_cast<std::size_t>(shape.vocab));
     for (std::int64_t token = 0; token < shape.tokens; ++token) {
         const std::int32_t target = token_targets[static_cast<std::size_t>(token)];
-        load_row(logits, token * shape.vocab, row);
+        load_row(widened.empty() ? logits : widened, token * shape.vocab, row);
         exponentials(row, load(statistics.maximum, token));
         const float factor =
             target == kIgnoredTarget ? 0.0f : scale / load(statistics.sum_exp, token);

@@ -50,11 +50,12 @@ void cross_entropy_sums(const CrossEntropyShape& shape,
                         ConstTensorView logits,
                         ConstTensorView targets,
                         const LossStatistics& statistics);
-// All three of these columns.
+// All three of these columns. The unfused loss keeps the logits widened to fp32 besides.
 void cross_entropy_local(const CrossEntropyShape& shape,
                          ConstTensorView logits,
                          ConstTensorView targets,
-                         const LossStatistics& statistics);
+                         const LossStatistics& statistics,
+                         TensorView widened = {});
 // sum_exp *= exp(local_maximum - statistics.maximum).
 void cross_entropy_rescale(ConstTensorView local_maximum, const LossStatistics& statistics);
 LossSum cross_entropy_finish(ConstTensorView targets,
@@ -62,11 +63,13 @@ LossSum cross_entropy_finish(ConstTensorView targets,
                              TensorView loss);
 
 // In place: logits become scale (softmax(z) - [column = target]), from the statistics of all
-// columns. scale = 1 / (tokens that the mean is over).
+// columns. scale = 1 / (tokens that the mean is over). z is read from `widened` where that is
+// given.
 void cross_entropy_backward(const CrossEntropyShape& shape,
                             ConstTensorView targets,
                             const LossStatistics& statistics,
                             float scale,
-                            TensorView logits);
+                            TensorView logits,
+                            ConstTensorView widened = {});
 
 }  // namespace orrery::cpu

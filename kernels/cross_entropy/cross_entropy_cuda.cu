@@ -17,7 +17,8 @@ template void cross_entropy_local(CudaQueue&,
                                   const cpu::CrossEntropyShape&,
                                   ConstTensorView,
                                   ConstTensorView,
-                                  const cpu::LossStatistics&);
+                                  const cpu::LossStatistics&,
+                                  TensorView);
 template void cross_entropy_rescale(CudaQueue&, ConstTensorView, const cpu::LossStatistics&);
 template void cross_entropy_finish(CudaQueue&,
                                    std::int64_t,
@@ -31,6 +32,7 @@ template void cross_entropy_backward(CudaQueue&,
                                      ConstTensorView,
                                      const cpu::LossStatistics&,
                                      ConstTensorView,
-                                     TensorView);
+                                     TensorView,
+                                     ConstTensorView);
 
 }  // namespace orrery::device

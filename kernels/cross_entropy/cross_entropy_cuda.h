@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cross-entropy on a GPU: the functions of kernels/cross_entropy/cross_entropy_cpu.h, vocabulary-
-// parallel pieces included. Probabilities are never stored. What the loss of a token weighs is one
-// fp32 on the device (engine/device_scalars.h), so that it may change without a new launch.
+// parallel pieces included. Probabilities are never stored, but the unfused loss's logits in fp32.
+// What the loss of a token weighs is one fp32 on the device (engine/device_scalars.h), so that it
+// may change without a new launch.
 #pragma once
 
 #include "kernels/cross_entropy/cross_entropy_cpu.h"
@@ -24,7 +25,8 @@ void cross_entropy_local(Queue& queue,
                          const cpu::CrossEntropyShape& shape,
                          ConstTensorView logits,
                          ConstTensorView targets,
-                         const cpu::LossStatistics& statistics);
+                         const cpu::LossStatistics& statistics,
+                         TensorView widened = {});
 template <class Queue>
 void cross_entropy_rescale(Queue& queue,
                            ConstTensorView local_maximum,
@@ -44,6 +46,7 @@ void cross_entropy_backward(Queue& queue,
                             ConstTensorView targets,
                             const cpu::LossStatistics& statistics,
                             ConstTensorView scale,
-                            TensorView logits);
+                            TensorView logits,
+                            ConstTensorView widened = {});
 
 }  // namespace orrery::device

@@ -52,6 +52,7 @@ struct LossStatisticsKernel {
     const T* logits;
     const std::int32_t* targets;  // null for `only`
     LossPointers statistics;
+    float* widened;  // may be null
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
@@ -62,6 +63,9 @@ struct LossStatisticsKernel {
         for_row(block, shape.vocab, vector, [&]<int kWidth>(std::int64_t column) {
             float values[kWidth];
             load(row + column, values);
+            if (widened != nullptr) {
+                store(widened + token * shape.vocab + column, values);
+            }
             float top = largest;
             ORRERY_UNROLL
             for (int i = 0; i < kWidth && which != RowMaximum::given; ++i) {
@@ -153,6 +157,7 @@ struct LossBackwardKernel {
     const std::int32_t* targets;
     LossPointers statistics;
     const float* scale;
+    const float* widened;  // null: z is read from `logits`
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
@@ -166,7 +171,11 @@ struct LossBackwardKernel {
             target == cpu::kIgnoredTarget ? 0.0f : weight / statistics.sum_exp[token];
         for_row(block, shape.vocab, vector, [&]<int kWidth>(std::int64_t column) {
             float values[kWidth];
-            load(row + column, values);
+            if (widened != nullptr) {
+                load(widened + token * shape.vocab + column, values);
+            } else {
+                load(row + column, values);
+            }
             ORRERY_UNROLL
             for (int i = 0; i < kWidth; ++i) {
                 values[i] = block.exp2_approx((values[i] - maximum) * kLossLog2e) * factor -
@@ -188,15 +197,17 @@ void loss_statistics(Queue& queue,
                      RowMaximum which,
                      ConstTensorView logits,
                      ConstTensorView targets,
-                     const cpu::LossStatistics& statistics) {
-    const bool vector = vector_rows(shape.vocab, {logits});
+                     const cpu::LossStatistics& statistics,
+                     TensorView widened = {}) {
+    const bool vector = vector_rows(shape.vocab, {logits, widened});
     for_dtype(logits.dtype, [&]<class T>(T*) {
         queue.launch(LossStatisticsKernel<T>{.shape = shape,
                                              .which = which,
                                              .vector = vector,
                                              .logits = elements<T>(logits),
                                              .targets = elements<std::int32_t>(targets),
-                                             .statistics = loss_pointers(statistics)},
+                                             .statistics = loss_pointers(statistics),
+                                             .widened = elements<float>(widened)},
                      {.blocks_x = shape.tokens,
                       .threads = kLossThreads,
                       .shared_bytes = kReduceBytes<float, 1>});
@@ -226,8 +237,9 @@ void cross_entropy_local(Queue& queue,
                          const cpu::CrossEntropyShape& shape,
                          ConstTensorView logits,
                          ConstTensorView targets,
-                         const cpu::LossStatistics& statistics) {
-    loss_statistics(queue, shape, RowMaximum::own, logits, targets, statistics);
+                         const cpu::LossStatistics& statistics,
+                         TensorView widened) {
+    loss_statistics(queue, shape, RowMaximum::own, logits, targets, statistics, widened);
 }
 
 template <class Queue>
@@ -264,15 +276,17 @@ void cross_entropy_backward(Queue& queue,
                             ConstTensorView targets,
                             const cpu::LossStatistics& statistics,
                             ConstTensorView scale,
-                            TensorView logits) {
-    const bool vector = vector_rows(shape.vocab, {logits});
+                            TensorView logits,
+                            ConstTensorView widened) {
+    const bool vector = vector_rows(shape.vocab, {logits, widened});
     for_dtype(logits.dtype, [&]<class T>(T*) {
         queue.launch(LossBackwardKernel<T>{.shape = shape,
                                            .vector = vector,
                                            .logits = elements<T>(logits),
                                            .targets = elements<std::int32_t>(targets),
                                            .statistics = loss_pointers(statistics),
-                                           .scale = elements<float>(scale)},
+                                           .scale = elements<float>(scale),
+                                           .widened = elements<float>(widened)},
                      {.blocks_x = shape.tokens, .threads = kLossThreads});
     });
 }

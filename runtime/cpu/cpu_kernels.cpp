@@ -132,15 +132,20 @@ void run_activation(const BoundOp& op) {
         case KernelKind::gelu_backward:
             return cpu::gelu_backward(shape, ungated, first, op.reads[1].view, {}, result);
         case KernelKind::swiglu_forward:
-            return cpu::swiglu_forward(shape, gated, first, {}, result);
+            return cpu::swiglu_forward(shape, gated, first, {}, result, !is_gate(op.reads[0]));
         default:
-            return cpu::swiglu_backward(shape, gated, first, op.reads[1].view, {}, result);
+            return cpu::swiglu_backward(
+                shape, gated, first, op.reads[1].view, {}, result, !is_gate(op.reads[1]));
     }
 }
 
 void run_residual_add(const BoundOp& op) {
     if (op.call.variant == 1) {
         return run_bias_dropout_add(op);
+    }
+    if (is_up(op.reads[0])) {
+        return cpu::gate_product(
+            activation_shape(op.call), op.reads[0].view, op.accumulates[0].view);
     }
     if (op.writes.empty() && op.reads[0].tensor->parameter.empty()) {
         return run_gradient_sum(op);
@@ -185,8 +190,11 @@ void run_cross_entropy_forward(const BoundOp& op) {
         return;
     }
     if (!op.writes.empty()) {
-        cpu::cross_entropy_local(
-            shape, op.reads[0].view, op.reads[1].view, loss_statistics(op.writes, 0));
+        cpu::cross_entropy_local(shape,
+                                 op.reads[0].view,
+                                 op.reads[1].view,
+                                 loss_statistics(op.writes, 0),
+                                 widened_logits(op.writes, 3));
         return;
     }
     // The mean: fp32 losses of the tokens, then their weighted sum.
@@ -203,7 +211,8 @@ void run_cross_entropy_backward(const BoundOp& op) {
                                 op.reads[0].view,
                                 loss_statistics(op.reads, 1),
                                 device_scalar(op.reads.back().view, DeviceScalar::loss_scale),
-                                op.accumulates[0].view);
+                                op.accumulates[0].view,
+                                op.reads.size() > 5 ? op.reads[4].view : TensorView{});
 }
 
 using Runner = void (*)(const BoundOp&);

@@ -77,7 +77,8 @@ namespace {
 // What the CPU's kernels do with these operands, and a GPU's do not yet.
 std::string no_kernel_for_operands(const Program& program, const Op& op) {
     for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-        if (program.operands[op.first_operand + i].part >= 0) {
+        if (program.kernels[op.payload].kind == KernelKind::gemm &&
+            program.operands[op.first_operand + i].part >= 0) {
             return "unfused attention is not connected to the CUDA kernels yet";
         }
     }

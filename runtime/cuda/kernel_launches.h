@@ -125,10 +125,11 @@ void launch_activation(Queue& queue, const BoundOp& op) {
             return device::gelu_backward(
                 queue, shape, ungated, first, op.reads[1].view, {}, result);
         case KernelKind::swiglu_forward:
-            return device::swiglu_forward(queue, shape, gated, first, {}, result);
+            return device::swiglu_forward(
+                queue, shape, gated, first, {}, result, !is_gate(op.reads[0]));
         default:
             return device::swiglu_backward(
-                queue, shape, gated, first, op.reads[1].view, {}, result);
+                queue, shape, gated, first, op.reads[1].view, {}, result, !is_gate(op.reads[1]));
     }
 }
 
@@ -172,6 +173,11 @@ template <class Queue>
 void launch_residual_add(Queue& queue, const BoundOp& op) {
     if (op.call.variant == 1) {
         launch_bias_dropout_add(queue, op);
+        return;
+    }
+    if (is_up(op.reads[0])) {
+        device::gate_product(
+            queue, activation_shape(op.call), op.reads[0].view, op.accumulates[0].view);
         return;
     }
     if (op.writes.empty() && op.reads[0].tensor->parameter.empty()) {
@@ -239,7 +245,8 @@ void launch_cross_entropy_forward(Queue& queue, const BoundOp& op) {
                                     cross_entropy_shape(op, op.reads[0]),
                                     op.reads[0].view,
                                     op.reads[1].view,
-                                    loss_statistics(op.writes, 0));
+                                    loss_statistics(op.writes, 0),
+                                    widened_logits(op.writes, 3));
     } else {
         device::cross_entropy_finish(queue,
                                      op.call.dims[0],
@@ -258,7 +265,8 @@ void launch_cross_entropy_backward(Queue& queue, const BoundOp& op) {
                                    op.reads[0].view,
                                    loss_statistics(op.reads, 1),
                                    scalar_view(op.reads.back().view, DeviceScalar::loss_scale),
-                                   op.accumulates[0].view);
+                                   op.accumulates[0].view,
+                                   op.reads.size() > 5 ? op.reads[4].view : TensorView{});
 }
 
 template <class Queue>

@@ -23,7 +23,6 @@ DrawnPlan small(std::uint64_t seed) {
     d.model.vocab_size = 64;
     d.model.sliding_window = d.model.sliding_window > 0 ? 5 : 0;
     d.plan.precision = d.plan.gradient_dtype = Dtype::fp32;
-    d.plan.fused_cross_entropy = d.plan.fused_activation = true;
     d.plan.tp_comm_overlap_chunks = 2;
     d.plan.ddp_bucket_size = d.plan.ddp_bucket_size / 50;
     return d;

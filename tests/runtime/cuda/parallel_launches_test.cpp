@@ -61,6 +61,27 @@ TEST(ParallelLaunches, ARingTrainsOnTensorCoresWithDropout) {
     }
 }
 
+TEST(ParallelLaunches, TheUnfusedLossAndGatedActivationAreTheCpus) {
+    for (const Dtype precision : {Dtype::fp32, Dtype::bf16}) {
+        for (const Activation activation : {Activation::swiglu, Activation::geglu}) {
+            Transformer model = tiny_llama();
+            model.activation = activation;
+            model.num_query_groups = 2;
+            model.num_layers = 1;
+            ParallelPlan plan = ring_plan(1, precision);
+            plan.tensor_model_parallel_size = 2;
+            const Training fused = train(model, plan, 1);
+            plan.fused_activation = false;
+            plan.fused_cross_entropy = false;
+            expect_same_training(model, plan);
+            const Training unfused = train(model, plan, 1);
+            const double allowed = precision == Dtype::bf16 ? 3e-2 : 1e-5;
+            EXPECT_NEAR(unfused.losses[0], fused.losses[0], allowed);
+            EXPECT_NEAR(unfused.norms[0], fused.norms[0], 10 * allowed);
+        }
+    }
+}
+
 TEST(ParallelLaunches, DropoutOfTheEmbeddingTheAttentionAndTheBranchesIsTheCpus) {
     for (const Dtype precision : {Dtype::fp32, Dtype::bf16}) {
         for (Transformer model : {tiny_gpt(), tiny_llama()}) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `train --record` and `--trace`, and what `calibrate` makes of it, of ranks on the simulated
 // device.
+#include "scenarios/measure/recorded_run.h"
+
 #include <fstream>
 #include <map>
 
 #include "scenarios/measure/observed_costs.h"
 #include "scenarios/measure/predicted_run.h"
-#include "scenarios/measure/recorded_run.h"
 #include "scenarios/measure/run_recorder.h"
 #include "scenarios/reader.h"
 #include "tests/runtime/cuda/simulated_training.h"

@@ -109,6 +109,10 @@ inline std::vector<ParallelCase> parallel_cases() {
         p.sequence_parallel = true;
         p.tp_comm_overlap = true;
     });
+    add("unfused loss", [](ParallelPlan& p) {
+        p.tensor_model_parallel_size = 2;
+        p.fused_cross_entropy = false;
+    });
     add("cp ring", [](ParallelPlan& p) {
         p.context_parallel_size = 2;
         p.context_parallel_comm = ContextParallelComm::ring;
