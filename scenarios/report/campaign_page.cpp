@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "scenarios/read/wall_time_text.h"
 #include "scenarios/report/console_report.h"
@@ -89,7 +90,7 @@ PageSection hours(const PlanAnswer& plan) {
         if (plan.gpu_hours[use] > 0) {
             section.bars.push_back({.name = std::string{name(static_cast<NodeUse>(use))},
                                     .text = percent(plan.gpu_hours[use] / all),
-                                    .more = fmt::format("{:.0f} h", plan.gpu_hours[use]),
+                                    .more = thousands(std::llround(plan.gpu_hours[use])) + " h",
                                     .share = plan.gpu_hours[use] / all});
         }
     }

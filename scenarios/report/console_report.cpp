@@ -59,28 +59,6 @@ std::string words(std::string_view name) {
     return text;
 }
 
-// Of the waterfall. What the communication of a kind costs is only what nothing hides.
-std::string label(Cause cause) {
-    switch (cause) {
-        case Cause::gemm_inefficiency:
-            return "GEMM inefficiency";
-        case Cause::memory_bound_kernels:
-            return "memory-bound kernels";
-        case Cause::exposed_tensor:
-            return "exposed tensor-parallel";
-        case Cause::exposed_context:
-            return "exposed context-parallel";
-        case Cause::exposed_data:
-            return "exposed data-parallel";
-        case Cause::exposed_other:
-            return "exposed embedding, norm";
-        case Cause::counted_not_executed:
-            return "counted, not executed";
-        default:
-            return words(name(cause));
-    }
-}
-
 std::string number_of(std::int64_t count, std::string_view what) {
     return fmt::format("{} {}{}", thousands(count), what, count == 1 ? "" : "s");
 }
@@ -136,7 +114,11 @@ std::string waterfall(const Answer& a) {
     line("device peak", 1, 0, 1, to_short_text(a.iteration));
     double left = 1;
     for (const LostMfu& lost : a.lost_mfu) {
-        line("- " + label(lost.cause), lost.mfu, left - lost.mfu, left, to_short_text(lost.time));
+        line("- " + words_for(lost.cause),
+             lost.mfu,
+             left - lost.mfu,
+             left,
+             to_short_text(lost.time));
         left -= lost.mfu;
     }
     line("= MFU", a.mfu, 0, a.mfu, "");
@@ -291,6 +273,28 @@ std::string footer(const Answer& a) {
 }
 
 }  // namespace
+
+// What the communication of a kind costs is only what nothing hides.
+std::string words_for(Cause cause) {
+    switch (cause) {
+        case Cause::gemm_inefficiency:
+            return "GEMM inefficiency";
+        case Cause::memory_bound_kernels:
+            return "memory-bound kernels";
+        case Cause::exposed_tensor:
+            return "exposed tensor-parallel";
+        case Cause::exposed_context:
+            return "exposed context-parallel";
+        case Cause::exposed_data:
+            return "exposed data-parallel";
+        case Cause::exposed_other:
+            return "exposed embedding, norm";
+        case Cause::counted_not_executed:
+            return "counted, not executed";
+        default:
+            return words(name(cause));
+    }
+}
 
 std::string console_report(const Answer& answer) {
     return heading(answer) + result(answer) + faults(answer) + waterfall(answer) +

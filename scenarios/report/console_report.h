@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/cause.h"
 #include "scenarios/answer.h"
 
 namespace orrery {
@@ -16,6 +17,9 @@ std::string console_report(const Answer& answer);
 
 // Its part "Where the peak goes".
 std::string waterfall_report(const Answer& answer);
+// How the waterfalls of all reports call a cause: "exposed tensor-parallel".
+std::string words_for(Cause cause);
+
 // 12345 -> "12,345"
 std::string thousands(std::int64_t value);
 

@@ -86,7 +86,7 @@ PageSection front(const SearchResult& result) {
 PageSection waterfall(const Answer& answer) {
     PageSection section{.title = "Where the best plan's peak goes"};
     for (const LostMfu& part : answer.lost_mfu) {
-        section.bars.push_back({.name = std::string{name(part.cause)},
+        section.bars.push_back({.name = words_for(part.cause),
                                 .text = percent(part.mfu),
                                 .more = to_short_text(part.time),
                                 .share = part.mfu});

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/read/quantity.h"
+#include "scenarios/report/console_report.h"
 #include "scenarios/report/text_table.h"
 
 namespace orrery {
@@ -71,7 +73,7 @@ std::vector<TextRow> rows_of(const std::vector<PointResult>& results,
             row.push_back(fmt::format("{}", point->gpus));
             row.push_back(time_text(point->iteration_s));
             row.push_back(fmt::format("{:.1f} %", point->mfu * 100));
-            row.push_back(fmt::format("{:.0f}", point->tokens_per_s));
+            row.push_back(thousands(std::llround(point->tokens_per_s)));
             row.push_back(to_short_text(Bytes{point->peak_memory_bytes}));
             row.emplace_back(point->fits ? "" : "does not fit");
         } else {

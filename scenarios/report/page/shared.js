@@ -31,7 +31,8 @@ function bytes(n) {
 const words = (key) => key.replaceAll("_", " ");
 const thousands = (n) => Math.round(n).toLocaleString("en-US");
 
-const palette = ["--forward", "--tensor", "--backward", "--recomputation", "--data", "--pipeline", "--optimizer", "--other"];
+const palette = ["--forward", "--tensor", "--backward", "--recomputation", "--data", "--pipeline", "--optimizer", "--other",
+  "--navy", "--rust", "--forest", "--sky", "--rose", "--olive", "--peach", "--plum"];
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const colourOf = (kind, i) => colour("--" + kind) || colour(palette[i % palette.length]);
 // Drawing changes sizes: not while the browser is still telling them.
@@ -61,7 +62,7 @@ function tableOf(table) {
 
 // Values as an axis writes them, by their unit.
 const formats = {
-  "": (v) => String(+v.toPrecision(4)), s: seconds, bytes, share: (v) => percent(v, v && v < 0.1 ? 1 : 0),
+  "": (v) => (+v.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 10 }), s: seconds, bytes, share: (v) => percent(v, v && v < 0.1 ? 1 : 0),
   days: (v) => +v.toPrecision(3) + " d", "GB/s": (v) => +v.toPrecision(3) + " GB/s",
 };
 
@@ -73,6 +74,11 @@ function chartOf(chart) {
     if (plot) plot.destroy();
     const axis = (of, more) => ({ label: of.title, stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ...more,
       ticks: { stroke: colour("--line"), width: 1 }, values: (u, list) => list.map((v) => v === null ? "" : formats[of.unit](v)) });
+    // Few places that lines join are the places to mark; bytes are counted in powers of two.
+    const places = [...new Set(chart.xs)];
+    const marked = places.length <= 12 && !chart.log && !chart.series.some((s) => s.points);
+    const horizontal = { size: 34, labelSize: 24, space: 84, splits: marked ? () => places : undefined,
+      incrs: chart.x.unit === "bytes" ? Array.from({ length: 51 }, (_, i) => 2 ** i) : undefined };
     const series = chart.series.map((s, i) => {
       const stroke = colour(s.colour || palette[i % palette.length]);
       return { label: s.name, stroke, width: s.points ? 0 : 2, fill: s.area ? stroke : undefined, paths: s.points ? () => null : undefined,
@@ -82,7 +88,7 @@ function chartOf(chart) {
       width: Math.max(320, holder.clientWidth), height: 320, legend: { live: true },
       scales: { x: { time: false, distr: chart.log ? 3 : 1, log: chart.x.unit === "bytes" ? 2 : 10 },
         y: chart.series.some((s) => s.area) ? { range: (u, low, high) => [0, (high || 1) * 1.05] } : {} },
-      axes: [axis(chart.x, { size: 34, labelSize: 24, space: 84 }), axis(chart.y, { size: 78, labelSize: 26 })],
+      axes: [axis(chart.x, horizontal), axis(chart.y, { size: 78, labelSize: 26 })],
       series: [{ label: chart.x.title, value: (u, v) => v === null || v === undefined ? "–" : formats[chart.x.unit](v) }, ...series],
     }, [chart.xs, ...chart.series.map((s) => s.values)], holder);
     holder.plot = plot;
