@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/report/console_report.h"
 #include "scenarios/report/json_report.h"
 
 namespace orrery {
@@ -109,6 +110,9 @@ std::string filled_page(const std::string& title,
 
 std::string html_report(const Answer& answer, const TimelineBars& timeline) {
     Json data = Json::parse(json_report(answer));
+    for (const LostMfu& part : answer.lost_mfu) {
+        data["cause_words"][std::string{name(part.cause)}] = words_for(part.cause);
+    }
     data["timeline"] = timeline_json(timeline);
     data["memory_over_time"] = memory_json(timeline.memory);
     return filled_page(data["scenario"].get<std::string>(), data.dump(), page_assets().step);

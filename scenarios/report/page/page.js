@@ -31,7 +31,7 @@ function waterfall() {
   row("device peak", 1, 0, 1, "");
   let left = 1;
   for (const [cause, share] of Object.entries(data.lost_mfu)) {
-    row(words(cause), share, left - share, left, share < 0 ? "gain" : "lost");
+    row(data.cause_words[cause], share, left - share, left, share < 0 ? "gain" : "lost");
     left -= share;
   }
   row("MFU", data.mfu, 0, data.mfu, "");

@@ -74,11 +74,12 @@ function chartOf(chart) {
     if (plot) plot.destroy();
     const axis = (of, more) => ({ label: of.title, stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ...more,
       ticks: { stroke: colour("--line"), width: 1 }, values: (u, list) => list.map((v) => v === null ? "" : formats[of.unit](v)) });
-    // Few places that lines join are the places to mark; bytes are counted in powers of two.
+    // Bytes are counted in powers of two; few places that lines join are the places to mark.
+    const steps = (of) => of.unit === "bytes" ? Array.from({ length: 51 }, (_, i) => 2 ** i) : undefined;
     const places = [...new Set(chart.xs)];
     const marked = places.length <= 12 && !chart.log && !chart.series.some((s) => s.points);
     const horizontal = { size: 34, labelSize: 24, space: 84, splits: marked ? () => places : undefined,
-      incrs: chart.x.unit === "bytes" ? Array.from({ length: 51 }, (_, i) => 2 ** i) : undefined };
+      incrs: steps(chart.x) };
     const series = chart.series.map((s, i) => {
       const stroke = colour(s.colour || palette[i % palette.length]);
       return { label: s.name, stroke, width: s.points ? 0 : 2, fill: s.area ? stroke : undefined, paths: s.points ? () => null : undefined,
@@ -88,7 +89,7 @@ function chartOf(chart) {
       width: Math.max(320, holder.clientWidth), height: 320, legend: { live: true },
       scales: { x: { time: false, distr: chart.log ? 3 : 1, log: chart.x.unit === "bytes" ? 2 : 10 },
         y: chart.series.some((s) => s.area) ? { range: (u, low, high) => [0, (high || 1) * 1.05] } : {} },
-      axes: [axis(chart.x, horizontal), axis(chart.y, { size: 78, labelSize: 26 })],
+      axes: [axis(chart.x, horizontal), axis(chart.y, { size: 78, labelSize: 26, incrs: steps(chart.y) })],
       series: [{ label: chart.x.title, value: (u, v) => v === null || v === undefined ? "–" : formats[chart.x.unit](v) }, ...series],
     }, [chart.xs, ...chart.series.map((s) => s.values)], holder);
     holder.plot = plot;
