@@ -67,6 +67,7 @@ void FoldedSimulation::close_gates(std::uint32_t s, const StagePass& pass) {
         }
     }
     stage.launch_bound = launch(s, pass.launches_before + timing.launches()) > now_;
+    waited_for_launch_ = waited_for_launch_ || stage.launch_bound;
     bound = stage.launch_bound ? timing.size() : bound;
     const std::vector<std::uint32_t>& cuts = timing.cuts();
     stage.gated_to = static_cast<std::uint32_t>(std::lower_bound(cuts.begin(), cuts.end(), bound) -

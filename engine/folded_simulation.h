@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The event loop behind engine/folded_step.h. Stages and what lies between them:
-// folded_step.cpp; passes: folded_passes.cpp.
+// folded_step.cpp; passes: folded_passes.cpp; rounds that need not be simulated:
+// folded_rounds.cpp.
 #pragma once
 
 #include <algorithm>
+#include <tuple>
 
 #include "engine/folded_step.h"
 
@@ -63,14 +65,35 @@ struct FoldedEvent {
     bool operator<(const FoldedEvent& other) const { return time > other.time; }  // a heap's order
 };
 
+// How far a stage has got.
+struct FoldedPlace {
+    std::uint32_t pass = 0;
+    std::uint32_t lines[kNumLines]{};
+    std::uint32_t early[kEarlyStreams]{};
+};
+
+// Where all stages are at a time, and all else that decides what happens from then on, relative to
+// it.
+struct FoldedRound {
+    Time time;
+    std::vector<FoldedPlace> places;
+    std::vector<std::int64_t> state;
+};
+
 class FoldedSimulation {
 public:
-    explicit FoldedSimulation(const FoldedStep& step)
+    // Rounds that are alike are left out, or not.
+    explicit FoldedSimulation(const FoldedStep& step, bool every_round = false)
         : step_(step),
           stages_(step.stages.size()),
-          meeting_arrivals_(step.meeting_sizes.size(), 0) {}
+          meeting_arrivals_(step.meeting_sizes.size(), 0) {
+        if (!every_round) {
+            find_rounds();
+        }
+    }
 
     std::optional<Time> run();
+    std::uint32_t rounds_left_out() const { return rounds_left_out_; }
 
 private:
     const FoldedStage& plan(std::uint32_t s) const { return step_.stages[s]; }
@@ -116,6 +139,11 @@ private:
     void predict(std::uint32_t s);
     std::uint32_t peer_of(std::uint32_t s, std::uint32_t line) const;
     bool all_done() const;
+    void find_rounds();
+    void look_at_round();
+    FoldedRound round_now() const;
+    std::uint32_t rounds_alike(const FoldedRound& from, const FoldedRound& to) const;
+    void leave_out(const FoldedRound& from, const FoldedRound& to, std::uint32_t rounds);
 
     const FoldedStep& step_;
     std::vector<FoldedStageState> stages_;
@@ -125,6 +153,13 @@ private:
     std::vector<std::uint32_t> dirty_;  // whose next event has to be predicted again
     Time now_;
     bool failed_ = false;
+
+    std::uint32_t round_passes_ = 0;         // of the first stage
+    std::uint32_t next_round_ = UINT32_MAX;  // begins with this pass of the first stage
+    std::uint32_t num_rounds_ = 0;
+    FoldedRound known_round_;
+    bool waited_for_launch_ = false;  // since then
+    std::uint32_t rounds_left_out_ = 0;
     std::optional<Time> barrier_;
 };
 

@@ -55,6 +55,9 @@ std::optional<Time> FoldedSimulation::run() {
             }
             dirty_.clear();
         } while (!events_.empty() && events_.front().time == now_ && !failed_);
+        if (stages_[0].pass >= next_round_ && !barrier_ && !failed_) {
+            look_at_round();
+        }
     }
     return failed_ || !barrier_ || !all_done() ? std::nullopt : barrier_;
 }
@@ -153,6 +156,7 @@ bool FoldedSimulation::launched(std::uint32_t s, std::uint32_t launches) {
     if (at <= now_) {
         return true;
     }
+    waited_for_launch_ = true;
     if (at < stages_[s].wake) {
         stages_[s].wake = at;
         schedule(at, FoldedEventKind::wake, s);

@@ -52,5 +52,10 @@ TEST(PlanTimer, GivesThePicosecondsOfTheSimulation) {
     expect_same_times(small_scenario("space", {}), {}, 250);
 }
 
+// Rounds that are alike are left out.
+TEST(PlanTimer, GivesThePicosecondsOfManyMicroBatches) {
+    expect_same_times(small_scenario("rounds", {"plan.global_batch_size=512"}), {}, 60);
+}
+
 }  // namespace
 }  // namespace orrery
