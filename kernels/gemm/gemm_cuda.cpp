@@ -124,9 +124,18 @@ public:
     std::string version() const override { return std::to_string(lt_.version()); }
     std::size_t measured() const override { return measured_; }
     Result<void> save() override {
-        return options_.algorithms.empty() || measured_ == 0
+        return options_.algorithms.empty() || measured_ + remembered_ == 0
                    ? Result<void>{}
                    : algorithms_.save(options_.algorithms);
+    }
+
+    std::optional<std::int64_t> remembered(const std::string& key) const override {
+        const auto known = algorithms_.find(key);
+        return known ? std::optional{known->nanoseconds} : std::nullopt;
+    }
+    void remember(const std::string& key, std::int64_t value) override {
+        algorithms_.set(key, {.nanoseconds = value});
+        ++remembered_;
     }
 
     Result<void> prepare(const GemmRequest& request,
@@ -386,6 +395,7 @@ private:
     GemmAlgorithms algorithms_;
     std::map<std::string, Prepared> prepared_;
     std::size_t measured_ = 0;
+    std::size_t remembered_ = 0;
     cudaEvent_t begin_ = nullptr;
     cudaEvent_t end_ = nullptr;
 };

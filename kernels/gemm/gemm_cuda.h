@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/result.h"
@@ -47,6 +48,9 @@ public:
     virtual Result<void> run(const GemmRequest& request,
                              const GemmPointers& pointers,
                              CUstream_st* stream) = 0;
+    // What was found out about a product beside its algorithm, kept in the same file.
+    virtual std::optional<std::int64_t> remembered(const std::string& key) const = 0;
+    virtual void remember(const std::string& key, std::int64_t value) = 0;
     // Writes what was measured.
     virtual Result<void> save() = 0;
     virtual std::string version() const = 0;

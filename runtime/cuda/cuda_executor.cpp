@@ -211,6 +211,7 @@ Result<void> CudaExecutor::choose_gemm_algorithms() {
                                      stream));
         }
     }
+    done = done ? choose_fused_products(launches) : done;
     done = done ? gemm_->save() : done;
     done = done ? cuda_result(cudaMemsetAsync(arena, 0, bytes, stream), "the arena") : done;
     return done ? cuda_result(cudaStreamSynchronize(stream), device_->info().name) : done;
@@ -257,6 +258,14 @@ std::vector<std::string> CudaExecutor::notes() const {
         fmt::format("{} of tensors, {} of workspace", gib(plan().bytes()), gib(beside)),
         fmt::format(
             "{} matrix products measured, cuBLASLt {}", gemm_->measured(), gemm_->version())};
+    if (!fused_shares_.empty()) {
+        const auto used = std::ranges::count_if(
+            fused_shares_, [](const auto& choice) { return choice.second > 0; });
+        lines.push_back(
+            fmt::format("{} of {} kinds of products do a GELU too: right, and faster so",
+                        used,
+                        fused_shares_.size()));
+    }
     const auto step = prepared_.find(Walk::step);
     if (step != prepared_.end() && !step->second.instances.empty()) {
         const GraphPlan& graphs = step->second.graphs;

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "runtime/cuda/host_mirrors.h"
 #include "runtime/cuda/nccl_communicators.h"
 #include "runtime/executor.h"
+#include "runtime/fused_products.h"
 #include "runtime/graph_plan.h"
 
 namespace orrery {
@@ -54,8 +56,16 @@ public:
     std::vector<std::string> notes() const override;
 
 private:
+    // A product that does an activation too (runtime/fused_products.h).
+    struct FusedLaunch {
+        Launch activation;
+        GemmEpilogue epilogue = GemmEpilogue::gelu;
+        double share = 1;  // of the time, that is the product's where each is done by itself
+    };
     // What is kept of a walk between its runs.
     struct Prepared {
+        std::map<std::pair<std::uint32_t, std::uint32_t>, FusedLaunch> fused;  // by slot and op
+        std::set<std::pair<std::uint32_t, std::uint32_t>> absorbed;            // run with a product
         std::vector<cudaEvent_t> events;  // by launch; null where nobody waits
         GraphPlan graphs;
         std::vector<cudaGraphExec_t> instances;  // by piece; null where it is not a graph
@@ -66,6 +76,7 @@ private:
         std::uint32_t op = 0;
         cudaEvent_t begin = nullptr;
         cudaEvent_t end = nullptr;
+        const FusedLaunch* with = nullptr;  // whose time is in it too
     };
     // The device's clock beside the host's: when an event on an idle device happened.
     struct Anchor {
@@ -82,6 +93,13 @@ private:
     Result<void> join_ranks(Transport& transport);
     Result<void> choose_gemm_algorithms();
     std::string why_not(const Op& op) const;
+    Result<void> choose_fused_products(const LaunchPlan& plan);
+    Result<std::int64_t> try_fused(const Launch& product, const FusedLaunch& fused);
+    template <class Work>
+    Result<double> time_of(cudaStream_t stream, const Work& work);
+    Result<void> run_fused(const Launch& product, const FusedLaunch& fused);
+    void use_fused_products(Prepared& prepared, const LaunchPlan& plan) const;
+    std::string fused_key(const Launch& product, GemmEpilogue epilogue) const;
 
     Result<void> run_launches(Walk walk, const LaunchPlan& plan) override;
     Result<void> prepare(Prepared& prepared, const LaunchPlan& plan);
@@ -121,6 +139,8 @@ private:
     };
     std::array<StreamMemory, kNumStreams> memory_{};
     std::map<Walk, Prepared> prepared_;
+    const Prepared* running_ = nullptr;
+    std::map<std::string, std::int64_t> fused_shares_;  // by key, in thousandths; 0: not to be used
     std::map<std::pair<std::uint32_t, std::uint32_t>, NcclTransfer> transfers_;  // by slot and op
     cudaEvent_t start_ = nullptr;
     cudaEvent_t end_ = nullptr;

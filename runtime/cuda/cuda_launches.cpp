@@ -52,6 +52,7 @@ Result<void> CudaExecutor::run_launches(Walk walk, const LaunchPlan& plan) {
     timing_ = recording_ || (times_ != nullptr && walk == Walk::step && prepared.runs > 0 &&
                              (time_every_step_ || is_timed(prepared.runs)));
     timings_used_ = 0;
+    running_ = &prepared;
     Result<void> done = prepare(prepared, plan);
     done = done && recording_ ? drop_anchor() : done;
     done = done ? begin(walk, plan) : done;
@@ -81,6 +82,7 @@ Result<void> CudaExecutor::run_launches(Walk walk, const LaunchPlan& plan) {
 
 Result<void> CudaExecutor::prepare(Prepared& prepared, const LaunchPlan& plan) {
     if (prepared.events.size() != plan.launches.size()) {
+        use_fused_products(prepared, plan);
         prepared.events.assign(plan.launches.size(), nullptr);
         for (std::size_t i = 0; i < plan.launches.size(); ++i) {
             if (!plan.launches[i].awaited) {
@@ -238,6 +240,9 @@ Result<void> CudaExecutor::run_launch(const Launch& launch) {
     const Op& op = rank_.op(launch.slot, launch.op);
     const cudaStream_t stream = device_->stream(launch.stream);
     Result<void> done;
+    if (running_->absorbed.contains({launch.slot, launch.op})) {
+        return done;
+    }
     for (const TensorId sum : launch.begin_at_zero) {
         done = done ? zero(rank_.operand(launch.slot, sum), stream) : done;
     }
@@ -271,13 +276,18 @@ Result<CudaExecutor::Timing*> CudaExecutor::next_timing(const Launch& launch) {
     Timing& timing = timings_[timings_used_++];
     timing.slot = launch.slot;
     timing.op = launch.op;
+    const auto fused = running_->fused.find({launch.slot, launch.op});
+    timing.with = fused == running_->fused.end() ? nullptr : &fused->second;
     return &timing;
 }
 
 Result<void> CudaExecutor::run_kernel(const Launch& launch, const Op& op) {
     const BoundOp bound = rank_.bind_kernel(launch.slot, op);
     if (bound.call.kind == KernelKind::gemm) {
-        return run_gemm(launch, bound);
+        const auto fused = running_ == nullptr ? nullptr : &running_->fused;
+        const bool is_fused = fused != nullptr && fused->contains({launch.slot, launch.op});
+        return is_fused ? run_fused(launch, fused->at({launch.slot, launch.op}))
+                        : run_gemm(launch, bound);
     }
     const StreamMemory& memory = memory_[index(launch.stream)];
     device::CudaQueue queue{device_->stream(launch.stream), memory.scratch, memory.scratch_bytes};
@@ -384,7 +394,12 @@ Result<void> CudaExecutor::take_times() {
         if (!seconds) {
             return unexpected<Error>(seconds.error());
         }
-        times_->add(op.payload, *seconds);
+        times_->add(op.payload, *seconds * (timing.with ? timing.with->share : 1.0));
+        if (timing.with != nullptr) {
+            const Launch& with = timing.with->activation;
+            times_->add(rank_.op(with.slot, with.op).payload,
+                        *seconds * (1.0 - timing.with->share));
+        }
     }
     return {};
 }
@@ -421,10 +436,16 @@ Result<void> CudaExecutor::record_times() {
         if (!begin || !took) {
             return unexpected<Error>(begin ? took.error() : begin.error());
         }
-        recorder_->add({.slot = timing.slot,
-                        .op = timing.op,
-                        .begin_ns = on_host(*begin),
-                        .end_ns = on_host(*begin + *took)});
+        const double own = *took * (timing.with ? timing.with->share : 1.0);
+        const auto add = [&](std::uint32_t slot, std::uint32_t op, double from, double to) {
+            recorder_->add(
+                {.slot = slot, .op = op, .begin_ns = on_host(from), .end_ns = on_host(to)});
+        };
+        add(timing.slot, timing.op, *begin, *begin + own);
+        if (timing.with != nullptr) {
+            const Launch& with = timing.with->activation;
+            add(with.slot, with.op, *begin + own, *begin + *took);
+        }
     }
     return {};
 }

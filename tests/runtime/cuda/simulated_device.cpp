@@ -36,6 +36,8 @@ struct Device {
     std::mt19937_64 random{1};
     std::vector<std::unique_ptr<Stream>> streams;
     Counts counts;
+    bool fuses_always = false;
+    bool broken_epilogues = false;
     std::int64_t memory_left = std::numeric_limits<std::int64_t>::max();
 
     // One command of a queue; false if none could go on.
@@ -94,6 +96,22 @@ void enqueue(CUstream_st* stream, Command command) {
 
 const Counts& counts() {
     return device().counts;
+}
+
+void fuse_always(bool always) {
+    device().fuses_always = always;
+}
+bool fuses_always() {
+    return device().fuses_always;
+}
+void break_epilogues(bool broken) {
+    device().broken_epilogues = broken;
+}
+bool broken_epilogues() {
+    return device().broken_epilogues;
+}
+void count_fused_product() {
+    ++device().counts.fused_products;
 }
 
 void limit_memory(std::int64_t bytes) {

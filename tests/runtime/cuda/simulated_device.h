@@ -23,10 +23,19 @@ void enqueue(CUstream_st* stream, Command command);
 struct Counts {
     std::int64_t commands = 0;  // that ran
     std::int64_t graph_launches = 0;
-    std::int64_t waits = 0;            // between streams, that had to wait
+    std::int64_t waits = 0;  // between streams, that had to wait
+    std::int64_t fused_products = 0;
     std::int64_t streams_at_once = 0;  // most queues with work when one was drawn
 };
 const Counts& counts();
+
+// Whether products take activations with them: as they are found to be right and fast, or always.
+void fuse_always(bool always);
+// Whether what the library's epilogues leave is wrong.
+void break_epilogues(bool broken);
+bool fuses_always();
+bool broken_epilogues();
+void count_fused_product();
 
 // Bytes that the device still has; allocations beyond are refused.
 void limit_memory(std::int64_t bytes);

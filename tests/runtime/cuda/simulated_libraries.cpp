@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "kernels/activation/activation_cpu.h"
 #include "kernels/gemm/gemm_cpu.h"
 #include "kernels/gemm/gemm_cuda.h"
 #include "runtime/cpu/cpu_kernels.h"
@@ -64,8 +65,15 @@ public:
             }
             return true;
         });
+        if (r.epilogue == GemmEpilogue::gelu || r.epilogue == GemmEpilogue::dgelu) {
+            simulated::count_fused_product();
+        }
         return {};
     }
+    std::optional<std::int64_t> remembered(const std::string&) const override {
+        return simulated::fuses_always() ? std::optional<std::int64_t>{700} : std::nullopt;
+    }
+    void remember(const std::string&, std::int64_t) override {}
     Result<void> save() override { return {}; }
     std::string version() const override { return "simulated"; }
     std::size_t measured() const override { return 0; }
@@ -82,7 +90,32 @@ private:
         p.c = static_cast<std::byte*>(p.c) + row * r.n * size_bytes(r.out);
         return p;
     }
+    // The product, then the GELU of what the product would have left.
+    static void multiply_fused(const GemmRequest& r, const GemmPointers& p) {
+        const bool forward = r.epilogue == GemmEpilogue::gelu;
+        const cpu::ActivationShape shape{.tokens = r.m, .ffn = r.n};
+        const TensorView c{static_cast<std::byte*>(p.c), r.out, r.m * r.n};
+        const TensorView aux{static_cast<std::byte*>(p.aux), r.out, c.size};
+        std::vector<std::byte> product(static_cast<std::size_t>(c.size * size_bytes(r.out)));
+        GemmRequest plain = r;
+        plain.epilogue = forward ? GemmEpilogue::bias : GemmEpilogue::none;
+        GemmPointers into = p;
+        into.c = forward ? p.aux : product.data();
+        multiply(plain, into);
+        const auto curve =
+            simulated::broken_epilogues() ? cpu::Ungated::squared_relu : cpu::Ungated::gelu;
+        if (forward) {
+            cpu::gelu_forward(shape, curve, aux, {}, c);
+        } else {
+            const TensorView dy{product.data(), r.out, c.size};
+            cpu::gelu_backward(shape, curve, dy, aux, {}, c);
+        }
+    }
     static void multiply(const GemmRequest& r, const GemmPointers& p) {
+        if (r.epilogue == GemmEpilogue::gelu || r.epilogue == GemmEpilogue::dgelu) {
+            multiply_fused(r, p);
+            return;
+        }
         const ConstTensorView a = view(p.a, r.in, r.m * r.k);
         const ConstTensorView b = view(p.b, r.in, r.k * r.n);
         const TensorView c{static_cast<std::byte*>(p.c), r.out, r.m * r.n};

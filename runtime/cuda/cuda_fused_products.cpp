@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which products of a CudaExecutor take an activation with them. Each kind is tried once on the
+// device itself: on drawn numbers it must leave what the product and the kernel leave one after the
+// other, and take less time than both; else, or where the library has no such product, it is not
+// used. The choice is kept with the algorithms, so that later runs have the same bits.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/cuda/cuda_executor.h"
+#include "runtime/cuda/cuda_result.h"
+#include "runtime/gemm_request.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kSampled = 1 << 16;  // elements of a result, at its begin and at its end
+constexpr std::int64_t kDrawn = 1 << 18;    // elements, repeated
+constexpr int kRepeats = 7;
+
+// Of ||fused - separate|| / ||separate||: the values before the GELU are not rounded in between.
+double tolerance(Dtype dtype) {
+    return dtype == Dtype::bf16 ? 1e-2 : 1e-4;
+}
+
+// In [-0.25, 0.25): sums of products of a thousand such numbers are where a GELU bends.
+std::vector<std::byte> drawn_numbers(Dtype dtype) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(kDrawn * size_bytes(dtype)));
+    const TensorView view{bytes.data(), dtype, kDrawn};
+    std::uint32_t state = 12345;
+    for (std::int64_t i = 0; i < kDrawn; ++i) {
+        state = state * 1664525u + 1013904223u;
+        store(view, i, static_cast<float>(state >> 8) * 0x1p-25f - 0.25f);
+    }
+    return bytes;
+}
+
+Result<void> fill(const TensorView& view, cudaStream_t stream) {
+    const std::vector<std::byte> numbers = drawn_numbers(view.dtype);
+    const auto all = static_cast<std::size_t>(view.size * size_bytes(view.dtype));
+    Result<void> done;
+    for (std::size_t at = 0; done && at < all; at += numbers.size()) {
+        done = cuda_result(cudaMemcpyAsync(view.data + at,
+                                           numbers.data(),
+                                           std::min(numbers.size(), all - at),
+                                           cudaMemcpyHostToDevice,
+                                           stream),
+                           "numbers to try a product on");
+    }
+    return done ? cuda_result(cudaStreamSynchronize(stream), "trying a product") : done;
+}
+
+using Samples = std::vector<std::vector<float>>;  // by tensor
+
+Result<Samples> samples(const std::vector<TensorView>& views, cudaStream_t stream) {
+    Samples all;
+    for (const TensorView& view : views) {
+        const std::int64_t count = std::min(kSampled, view.size);
+        std::vector<float>& values = all.emplace_back();
+        for (const std::int64_t first : {std::int64_t{0}, view.size - count}) {
+            std::vector<std::byte> bytes(static_cast<std::size_t>(count * size_bytes(view.dtype)));
+            Result<void> done = cuda_result(cudaMemcpyAsync(bytes.data(),
+                                                            slice(view, first, count).data,
+                                                            bytes.size(),
+                                                            cudaMemcpyDeviceToHost,
+                                                            stream),
+                                            "the result of a product");
+            done = done ? cuda_result(cudaStreamSynchronize(stream), "trying a product") : done;
+            if (!done) {
+                return unexpected<Error>(done.error());
+            }
+            for (std::int64_t i = 0; i < count; ++i) {
+                values.push_back(load(ConstTensorView{bytes.data(), view.dtype, count}, i));
+            }
+        }
+    }
+    return all;
+}
+
+// NaNs.
+Result<void> make_void(const TensorView& view, cudaStream_t stream) {
+    const auto bytes = static_cast<std::size_t>(view.size * size_bytes(view.dtype));
+    return cuda_result(cudaMemsetAsync(view.data, 0xFF, bytes, stream), "trying a product");
+}
+
+// False for NaNs.
+bool alike(const Samples& actual, const Samples& expected, Dtype dtype) {
+    for (std::size_t t = 0; t < actual.size(); ++t) {
+        double difference = 0;
+        double size = 0;
+        for (std::size_t i = 0; i < actual[t].size(); ++i) {
+            const auto value = static_cast<double>(expected[t][i]);
+            difference += std::pow(static_cast<double>(actual[t][i]) - value, 2);
+            size += value * value;
+        }
+        if (!(size > 0 && std::sqrt(difference) <= tolerance(dtype) * std::sqrt(size))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// What both ways read, and what they leave.
+struct Tried {
+    std::vector<TensorView> inputs;
+    std::vector<TensorView> results;
+};
+
+Tried tried_tensors(const BoundOp& product, const BoundOp& activation, GemmEpilogue epilogue) {
+    Tried tried{.inputs = {}, .results = {activation.writes[0].view}};
+    for (const BoundOperand& read : product.reads) {
+        tried.inputs.push_back(read.view);
+    }
+    if (epilogue == GemmEpilogue::gelu) {
+        tried.results.push_back(product.writes[0].view);
+    } else {
+        tried.inputs.push_back(activation.reads[1].view);
+    }
+    return tried;
+}
+
+GemmRequest fused_request(const BoundOp& product, const Launch& launch, GemmEpilogue epilogue) {
+    GemmRequest request = gemm_request(product, launch.reserved_sms);
+    request.epilogue = epilogue;
+    return request;
+}
+
+GemmPointers fused_pointers(const BoundOp& product,
+                            const BoundOp& activation,
+                            GemmEpilogue epilogue) {
+    const bool forward = epilogue == GemmEpilogue::gelu;
+    return {.a = product.reads[0].view.data,
+            .b = product.reads[1].view.data,
+            .c = activation.writes[0].view.data,
+            .bias = forward ? product.reads[2].view.data : nullptr,
+            .aux = forward ? product.writes[0].view.data : activation.reads[1].view.data};
+}
+
+}  // namespace
+
+std::string CudaExecutor::fused_key(const Launch& product, GemmEpilogue epilogue) const {
+    const Op& op = rank_.op(product.slot, product.op);
+    const GemmRequest request =
+        fused_request(rank_.bind_kernel(product.slot, op), product, epilogue);
+    return why_not_cublaslt(request).empty() ? "fused_" + key_of(lt_gemm(request)) : "";
+}
+
+Result<void> CudaExecutor::choose_fused_products(const LaunchPlan& plan) {
+    for (const FusedProduct& pair : fused_products(rank_, plan)) {
+        const Launch& product = plan.launches[pair.product];
+        const std::string key = fused_key(product, pair.epilogue);
+        if (key.empty() || fused_shares_.contains(key)) {
+            continue;
+        }
+        std::optional<std::int64_t> share = gemm_->remembered(key);
+        if (!share) {
+            const Result<std::int64_t> tried = try_fused(
+                product, {.activation = plan.launches[pair.activation], .epilogue = pair.epilogue});
+            if (!tried) {
+                return at(product, unexpected<Error>(tried.error()));
+            }
+            share = *tried;
+            gemm_->remember(key, *share);
+        }
+        fused_shares_[key] = *share;
+    }
+    return {};
+}
+
+void CudaExecutor::use_fused_products(Prepared& prepared, const LaunchPlan& plan) const {
+    for (const FusedProduct& pair : fused_products(rank_, plan)) {
+        const Launch& product = plan.launches[pair.product];
+        const Launch& activation = plan.launches[pair.activation];
+        const auto share = fused_shares_.find(fused_key(product, pair.epilogue));
+        if (share != fused_shares_.end() && share->second > 0) {
+            prepared.fused[{product.slot, product.op}] = {
+                .activation = activation,
+                .epilogue = pair.epilogue,
+                .share = 1e-3 * static_cast<double>(share->second)};
+            prepared.absorbed.insert({activation.slot, activation.op});
+        }
+    }
+}
+
+Result<void> CudaExecutor::run_fused(const Launch& product, const FusedLaunch& fused) {
+    const BoundOp op = rank_.bind_kernel(product.slot, rank_.op(product.slot, product.op));
+    const Launch& with = fused.activation;
+    const BoundOp activation = rank_.bind_kernel(with.slot, rank_.op(with.slot, with.op));
+    return gemm_->run(fused_request(op, product, fused.epilogue),
+                      fused_pointers(op, activation, fused.epilogue),
+                      device_->stream(product.stream));
+}
+
+// The median of a few runs of `work`, the first of which warms up.
+template <class Work>
+Result<double> CudaExecutor::time_of(cudaStream_t stream, const Work& work) {
+    std::vector<double> seconds;
+    for (int i = 0; i <= kRepeats; ++i) {
+        float milliseconds = 0;
+        Result<void> done = cuda_result(cudaEventRecord(start_, stream), "trying a product");
+        done = done ? work() : done;
+        done = done ? cuda_result(cudaEventRecord(end_, stream), "trying a product") : done;
+        done = done ? cuda_result(cudaEventSynchronize(end_), "trying a product") : done;
+        done =
+            done ? cuda_result(cudaEventElapsedTime(&milliseconds, start_, end_), "a time") : done;
+        if (!done) {
+            return unexpected<Error>(done.error());
+        }
+        seconds.push_back(1e-3 * static_cast<double>(milliseconds));
+    }
+    std::sort(seconds.begin() + 1, seconds.end());
+    return seconds[1 + kRepeats / 2];
+}
+
+// The product's share of the time of both, in thousandths; 0 if the fused one is wrong or slower.
+Result<std::int64_t> CudaExecutor::try_fused(const Launch& product, const FusedLaunch& fused) {
+    const Launch& with = fused.activation;
+    const cudaStream_t stream = device_->stream(product.stream);
+    const Op& other = rank_.op(with.slot, with.op);
+    const BoundOp op = rank_.bind_kernel(product.slot, rank_.op(product.slot, product.op));
+    const BoundOp activation = rank_.bind_kernel(with.slot, other);
+    const Tried tried = tried_tensors(op, activation, fused.epilogue);
+    for (const TensorView& input : tried.inputs) {
+        if (const Result<void> done = fill(input, stream); !done) {
+            return unexpected<Error>(done.error());
+        }
+    }
+    const auto alone_s = time_of(stream, [&] { return run_gemm(product, op); });
+    const auto after_s = time_of(stream, [&] { return run_kernel(with, other); });
+    const auto expected = samples(tried.results, stream);
+    if (!alone_s || !after_s || !expected) {
+        return unexpected<Error>(!alone_s ? alone_s.error()
+                                          : (after_s ? expected.error() : after_s.error()));
+    }
+    for (const TensorView& result : tried.results) {
+        if (const Result<void> done = make_void(result, stream); !done) {
+            return unexpected<Error>(done.error());
+        }
+    }
+    if (!gemm_->prepare(fused_request(op, product, fused.epilogue),
+                        fused_pointers(op, activation, fused.epilogue),
+                        stream)) {
+        return 0;  // the library has no such product
+    }
+    const auto fused_s = time_of(stream, [&] { return run_fused(product, fused); });
+    const auto actual = samples(tried.results, stream);
+    if (!fused_s || !actual) {
+        return unexpected<Error>(fused_s ? actual.error() : fused_s.error());
+    }
+    const double both_s = *alone_s + *after_s;
+    const bool right = alike(*actual, *expected, tried.results.front().dtype);
+    return right && *fused_s < both_s
+               ? std::clamp<std::int64_t>(std::llround(1e3 * *alone_s / both_s), 1, 999)
+               : 0;
+}
+
+}  // namespace orrery
