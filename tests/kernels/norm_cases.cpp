@@ -168,4 +168,13 @@ void check_norm_statistics(const NormKind& kind, std::uint64_t seed, Dtype dtype
     EXPECT_NE(statistics, Tensor(statistics.size(), Dtype::fp32));
 }
 
+void for_drawn(void (*law)(const NormKind&, std::uint64_t, Dtype), const NormKind& kind) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+            SCOPED_TRACE(std::to_string(seed) + " " + std::string{name(dtype)});
+            law(kind, seed, dtype);
+        }
+    }
+}
+
 }  // namespace orrery::cpu

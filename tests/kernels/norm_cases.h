@@ -35,4 +35,7 @@ void check_norm_gradients(const NormKind& kind, std::uint64_t seed, Dtype dtype)
 void check_norm_residual(const NormKind& kind, std::uint64_t seed, Dtype dtype);
 void check_norm_statistics(const NormKind& kind, std::uint64_t seed, Dtype dtype);
 
+// One of these laws for twenty seeds in fp32 and bf16.
+void for_drawn(void (*law)(const NormKind&, std::uint64_t, Dtype), const NormKind& kind);
+
 }  // namespace orrery::cpu

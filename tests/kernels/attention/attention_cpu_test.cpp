@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/kernels/attention/attention_tensors.h"
 #include "tests/kernels/attention/slow_attention.h"
 
 namespace orrery::cpu {
@@ -25,28 +26,8 @@ AttentionShape draw_shape(Draw& draw, std::int64_t most) {
     return s;
 }
 
-// Queries, keys and values of a whole sequence in packed tensors of their own (seq_q and seq_kv
-// differ in drawn shapes), and everything that attention makes of them.
-struct Case {
-    AttentionShape shape;
-    Tensor q, kv, dout;  // kv: a block [seq_kv, batch, 2 kv_heads, head_dim]
-    Tensor out, lse, dq, dkv;
-
-    Case(Draw& draw, const AttentionShape& s, Dtype dtype)
-        : shape(s),
-          q(draw.tensor(query_size(), dtype, -2, 2)),
-          kv(draw.tensor(block_size(), dtype, -2, 2)),
-          dout(draw.tensor(query_size(), dtype)),
-          out(query_size(), dtype),
-          lse(s.seq_q * s.batch * s.heads, Dtype::fp32),
-          dq(query_size(), dtype),
-          dkv(block_size(), dtype) {}
-    std::int64_t query_size() const {
-        return shape.seq_q * shape.batch * shape.heads * shape.head_dim;
-    }
-    std::int64_t block_size() const {
-        return 2 * shape.seq_kv * shape.batch * shape.kv_heads * shape.head_dim;
-    }
+struct Case : AttentionTensors {
+    using AttentionTensors::AttentionTensors;
     ConstTokenColumns query() const { return {q.view(), shape.heads * shape.head_dim, 0}; }
 
     void run(const AttentionPositions& positions, bool accumulate = false) {

@@ -2,6 +2,7 @@
 #include "kernels/attention/attention_cuda.h"
 
 #include "kernels/attention/attention_device.h"
+#include "tests/kernels/attention/attention_tensors.h"
 #include "tests/kernels/attention/slow_attention.h"
 #include "tests/kernels/emulation/emulated_block.h"
 #include "tests/kernels/numeric.h"
@@ -14,26 +15,8 @@ using emulation::ThreadOrder;
 using numeric::Draw;
 using numeric::Tensor;
 
-// Queries apart, keys and values as a block [seq_kv, batch, 2 kv_heads, head_dim].
-struct Case {
-    AttentionShape shape;
-    Tensor q, kv, dout, out, lse, dq, dkv;
-
-    Case(Draw& draw, const AttentionShape& s, Dtype dtype)
-        : shape(s),
-          q(draw.tensor(query_size(), dtype, -2, 2)),
-          kv(draw.tensor(block_size(), dtype, -2, 2)),
-          dout(draw.tensor(query_size(), dtype)),
-          out(query_size(), dtype),
-          lse(s.seq_q * s.batch * s.heads, Dtype::fp32),
-          dq(query_size(), dtype),
-          dkv(block_size(), dtype) {}
-    std::int64_t query_size() const {
-        return shape.seq_q * shape.batch * shape.heads * shape.head_dim;
-    }
-    std::int64_t block_size() const {
-        return 2 * shape.seq_kv * shape.batch * shape.kv_heads * shape.head_dim;
-    }
+struct Case : AttentionTensors {
+    using AttentionTensors::AttentionTensors;
     void run(ThreadOrder order, bool accumulate = false) {
         EmulatedQueue queue{order};
         const auto query = query_rows(shape, q.view());
