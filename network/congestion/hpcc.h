@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HPCC (Li et al., SIGCOMM 2019): every switch stamps its queue, bytes sent and rate into the
 // packet; the sender sets its rate so that the fullest link of the path stays at utilisation eta.
-// Values of the authors' simulator (run.py, config.txt).
+// Values of the authors' simulator (run.py, config.txt), but W_AI of the publication.
 #pragma once
 
 #include <array>
@@ -12,8 +12,10 @@ namespace orrery {
 
 struct HpccParameters {
     double eta = 0.95;
-    std::uint32_t stages_max = 0;            // additive steps between multiplicative ones
-    double increase_per_line = 10e6 / 25e9;  // W_AI as a share of the line rate
+    std::uint32_t stages_max = 0;  // additive steps between multiplicative ones
+    // W_AI as a share of the line rate: (1 - eta) / N for N flows on a link (section 3.3), here
+    // 100: the 80 B of the publication's 100 Gb/s. The simulator's run.py has 0.0004.
+    double increase_per_line = 0.05 / 100;
     Bandwidth rate_min = Bandwidth::bits_per_second(100'000'000);
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inside of Simulation: one event loop over switch ports, NICs and the two ends of each flow.
 // A hop is one event, the packet's arrival at the next node, when its port is idle, and two when it
-// has to wait (the port's release). Marks and telemetry are written at the release, that is, at
-// dequeue, while the packet is on the wire.
+// has to wait (the port's release). Marks are written at the release, when the packet has left, and
+// telemetry when it is emitted.
 #pragma once
 
 #include <array>

@@ -80,6 +80,11 @@ PacketParameters published_parameters(CongestionKind kind) {
     p.ecn.on = kind == CongestionKind::dcqcn || kind == CongestionKind::dctcp ||
                kind == CongestionKind::megascale;
     p.control_priority = kind != CongestionKind::hpcc && kind != CongestionKind::dctcp;
+    if (kind == CongestionKind::hpcc) {
+        // run.py's MIN_RATE: a flow that waits for long for its next packet learns late of a link
+        // that has become free.
+        p.hpcc.rate_min = Bandwidth::bits_per_second(1'000'000'000);
+    }
     if (kind == CongestionKind::swift) {
         p.recovery = RecoveryKind::selective;
     }

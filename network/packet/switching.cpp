@@ -261,6 +261,9 @@ void PacketEngine::transmit(std::uint32_t port_id, std::uint32_t id) {
     }
 }
 
+// What a switch knows when it emits the packet (Li et al., SIGCOMM 2019, section 3.1; their
+// simulator too): the queue is what stands behind it then. By the time it has left, the next packet
+// of a fast flow is nearly always behind that of a slow one, which would take the link for fuller.
 void PacketEngine::stamp(std::uint32_t port_id, std::uint32_t id) {
     if (stamps_.size() < packets_.capacity()) {
         stamps_.resize(std::max(packets_.capacity(), 2 * stamps_.size()));
@@ -268,10 +271,10 @@ void PacketEngine::stamp(std::uint32_t port_id, std::uint32_t id) {
     const Port& port = ports_[port_id];
     Packet& packet = packets_[id];
     if (packet.num_stamps < kStampsMax) {
-        stamps_[id][packet.num_stamps++] = {.time = port.busy_until,
-                                            .sent = port.bytes,
+        stamps_[id][packet.num_stamps++] = {.time = now_,
+                                            .sent = port.bytes - packet.bytes,
                                             .rate = topology_.port(port_id).rate.bits_per_second(),
-                                            .queue = 0,
+                                            .queue = port.queued[kDataClass],
                                             .port = port_id};
     }
 }
@@ -286,10 +289,6 @@ void PacketEngine::finish_service(std::uint32_t port_id) {
             packets_[port.in_service].flags |= packet_flag::kMarked;
             ++port.marked;
             ++totals_.marked;
-        }
-        if (stamps_on_ && packets_[port.in_service].num_stamps > 0) {
-            const std::uint8_t last = packets_[port.in_service].num_stamps - 1;
-            stamps_[port.in_service][last].queue = port.queued[kDataClass];
         }
         if (has_pfc_) {
             release_buffer(packets_[port.in_service].ingress, port.in_service_data);

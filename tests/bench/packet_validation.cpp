@@ -76,6 +76,8 @@ PacketParameters roce(CongestionKind kind, std::uint32_t packet_bytes = 9000) {
     p.pfc.kind = PfcKind::fixed;
     p.control_priority = false;
     p.base_rtt = 12_us;
+    p.hpcc.increase_per_line = 9000 * 8 / 12e-6 / 100e9;  // its W_AI: a packet each T
+    p.hpcc.stages_max = 5;
     return p;
 }
 

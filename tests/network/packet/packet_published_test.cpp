@@ -32,7 +32,9 @@ PacketParameters roce(CongestionKind kind) {
     p.full_last_packet = true;
     p.pfc.kind = PfcKind::fixed;
     p.control_priority = false;
-    p.base_rtt = 12_us;  // its HPCC's T
+    p.base_rtt = 12_us;  // its HPCC's T; W_AI is a packet each T, and five additive steps
+    p.hpcc.increase_per_line = 9000 * 8 / 12e-6 / 100e9;
+    p.hpcc.stages_max = 5;
     return p;
 }
 
@@ -96,6 +98,9 @@ TEST(PublishedPackets, LosslessIncast128To1) {  // RoCE + PFC 2,147, HPCC 2,153;
         const Outcome outcome = run_flows(tree, roce(kind), incast(1024, 128, 200'000_B));
         EXPECT_NEAR(outcome.max(), 2150, 0.02 * 2150);
         EXPECT_LT(outcome.max(), 1.05 * (2119.7 + 16.3));
+        if (kind == CongestionKind::hpcc) {
+            EXPECT_NEAR(outcome.median(), 1977, 0.02 * 1977);
+        }
         EXPECT_EQ(outcome.totals.dropped, 0);
     }
 }
