@@ -66,6 +66,9 @@ struct FabricSpec {
     double efficiency = 1.0;    // usable share of every cable: 4096/(4096+headers) for RoCE, say
     Time nic_latency{};         // NIC and host software, once per end, without the PCIe link
     Time link_latency{};        // one cable and the switch at its end
+    // What NCCL's messages take over this network, software included, where that is more than
+    // NCCL's own constants have (a fast InfiniBand adapter's); zero: it is not.
+    Time message_latency{};
     std::uint32_t tiers = 3;    // 2: leaf-spine, 3: ToR (leaf), aggregation (spine), core
     std::uint32_t nodes_per_leaf_set = 32;  // servers that share one set of ToR switches
     // True: NIC i of a node goes to ToR i of its set (multi-rail); false: all NICs to one ToR.

@@ -201,7 +201,8 @@ NcclCommunicator search_nccl_graphs(const NodeSpec& node,
     NcclCommunicator c{.compute_capability = compute_capability,
                        .num_nodes = shape.num_nodes,
                        .num_ranks = shape.num_ranks,
-                       .cpu = node.amd_cpu ? NcclCpu::amd : NcclCpu::intel};
+                       .cpu = node.amd_cpu ? NcclCpu::amd : NcclCpu::intel,
+                       .message_us = fabric.message_latency.microseconds()};
     const bool network = shape.num_nodes > 1;
     const auto speeds = speeds_to_try(compute_capability, network);
     const Room room = room_of(node, fabric, compute_capability, shape);

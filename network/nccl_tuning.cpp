@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "engine/check.h"
+#include "network/nccl_channel.h"
 
 namespace orrery {
 namespace {
@@ -221,7 +222,8 @@ double table_latency(const Inputs& in, F f, A a, P p) {
     const double intra = intra_table[at(a)][at(p)];
     const auto from = c.num_nodes == c.num_ranks ? A::tree : a;
     const double inter =
-        kNetLatencies[at(from)][at(p)] + g.latency_inter * (p == P::simple ? 2.0 : 1.0);
+        std::max(kNetLatencies[at(from)][at(p)] + g.latency_inter * (p == P::simple ? 2.0 : 1.0),
+                 nccl_message_latency_us(p, c.message_us));
     const double levels = log2_floor(c.num_nodes);
     switch (a) {
         case A::ring:
@@ -280,6 +282,19 @@ double nccl_step_latency_us(NcclProtocol p, bool network, bool nvlink) {
     return (network  ? kNetLatencies
             : nvlink ? kNvlinkLatencies
                      : kPciLatencies)[at(A::ring)][at(p)];
+}
+
+double nccl_channel_bandwidth(NcclProtocol p,
+                              std::uint32_t compute_capability,
+                              std::uint32_t num_nodes) {
+    const std::size_t column = num_nodes > 2 ? 2 : num_nodes - 1;
+    const double ll128 = kRingLl128PerChannel[generation(compute_capability)][column];
+    return p == P::ll128 ? ll128 : p == P::ll ? ll128 * (1.0 / 2) / (15.0 / 16) : 0;
+}
+
+// 3 us: aws-ofi-nccl's tuner, TUNER_NET_COMP_OVERHEAD (2 us in the device, 1 us to the host).
+double nccl_message_latency_us(NcclProtocol p, double message_us) {
+    return message_us > 0 && p == P::simple ? message_us + 3 : message_us;
 }
 
 NcclTuning::NcclTuning(const NcclCommunicator& communicator) : communicator_(communicator) {

@@ -56,6 +56,7 @@ struct NcclCommunicator {
     bool nvswitch = false;            // with multicast
     bool plain_tree = false;          // the largest tree pattern puts all traffic on the first GPU
     bool ll128 = true;                // every member of the same capability
+    double message_us = 0;            // of the network, if that is more than NCCL's constants
     std::array<NcclGraph, kNumNcclAlgorithms> graphs{};
 
     const NcclGraph& graph(NcclAlgorithm a) const { return graphs[static_cast<std::size_t>(a)]; }
@@ -111,5 +112,8 @@ double nvls_efficiency(std::uint32_t compute_capability);
 // collectives see them (us). Point-to-point messages use them too.
 double nccl_base_latency_us(NcclProtocol p);
 double nccl_step_latency_us(NcclProtocol p, bool network, bool nvlink);
+// What a message takes of this protocol on a network whose messages take `message_us`: Simple waits
+// for the completion too.
+double nccl_message_latency_us(NcclProtocol p, double message_us);
 
 }  // namespace orrery

@@ -129,7 +129,8 @@ Result<void> check_fabric(const ClusterSpec& spec) {
                     "a bandwidth of the fabric is negative",
                     "0 means the same as one tier down");
     }
-    if (fabric.nic_latency < Time{} || fabric.link_latency < Time{}) {
+    if (fabric.nic_latency < Time{} || fabric.link_latency < Time{} ||
+        fabric.message_latency < Time{}) {
         return fail("cluster.fabric", "a latency of the fabric is negative", "give 0 or more");
     }
     return {};

@@ -160,6 +160,7 @@ void read_fabric(const DocumentNode& map,
     }
     reader.real("efficiency", fabric.efficiency, 0.01, 1);
     reader.quantity("nic_latency", fabric.nic_latency);
+    reader.quantity("message_latency", fabric.message_latency);
     reader.quantity("link_latency", fabric.link_latency);
     reader.integer("tiers", fabric.tiers, {2, 3});
     reader.integer("nodes_per_leaf_set", fabric.nodes_per_leaf_set, {1, kNodesMax});

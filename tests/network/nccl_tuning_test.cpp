@@ -240,6 +240,26 @@ TEST(NcclTuning, WhatTheSwitchCannotAddRunsWithoutNvls) {
     EXPECT_EQ(two.choose(F::all_gather, kGiB, Dtype::fp8).algorithm, A::ring);
 }
 
+// Two messages (down and up) of a tree over two nodes; Simple waits 3 us more for each. One that is
+// faster than NCCL's constants changes nothing.
+TEST(NcclTuning, ASlowNetworksMessagesTakeTheirTime) {
+    NcclCommunicator c = nodes_of_8(2);
+    const NcclTuning fast(c);
+    c.message_us = 20;
+    const NcclTuning slow(c);
+    for (const auto& [protocol, table] :
+         {std::pair{P::ll, 5.0}, {P::ll128, 8.5}, {P::simple, 14.0}}) {
+        const double wait = protocol == P::simple ? 23 : 20;
+        EXPECT_NEAR(slow.latency_us(F::all_reduce, A::tree, protocol) -
+                        fast.latency_us(F::all_reduce, A::tree, protocol),
+                    2 * (wait - table),
+                    1e-9);
+    }
+    c.message_us = 1;
+    EXPECT_EQ(NcclTuning(c).latency_us(F::all_reduce, A::tree, P::ll),
+              fast.latency_us(F::all_reduce, A::tree, P::ll));
+}
+
 TEST(NcclTuning, Ll128NeedsShortPaths) {
     auto c = nodes_of_8(2);
     c.compute_capability = 80;  // only up to PXB there

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The published tables are met as well as they are known to be: a median of at most 10 % from 1 MiB
-// up and, with launches from other tables, of 27 % below (25 % is the aim), with one catalogue.
+// up and, with launches from other tables, of 25 % below, with one catalogue.
 #include "scenarios/validate/collective_cases.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(CollectiveCases, PublishedTablesAreMet) {
     EXPECT_EQ(validation->skipped[0].reason, "its network is 'unknown'");
     EXPECT_EQ(validation->rows.size(), 134U);
     EXPECT_LE(validation->all.median_large, 0.10);
-    EXPECT_LE(validation->all.median_small, 0.27);
+    EXPECT_LE(validation->all.median_small, 0.25);
 }
 
 TEST(CollectiveCases, OnlyTablesTimedCallByCallHaveTheLaunch) {
@@ -40,7 +40,7 @@ TEST(CollectiveCases, OnlyTablesTimedCallByCallHaveTheLaunch) {
     ASSERT_TRUE(cases);
     const auto validation = validate_collectives(*cases, kCatalogue);
     ASSERT_TRUE(validation);
-    EXPECT_NEAR(validation->rows[1].predicted_us - validation->rows[0].predicted_us, 27.5, 1e-9);
+    EXPECT_NEAR(validation->rows[1].predicted_us - validation->rows[0].predicted_us, 26.2, 1e-9);
 }
 
 // A table's launch comes from the others; the constant for lone tables is what the shipped ones
@@ -72,7 +72,7 @@ TEST(CollectiveCases, TheLaunchOfATableIsThatOfTheOthers) {
     const auto& [second, of_second] = *beyond.rbegin();
     EXPECT_NEAR(launch.at(first), middle(of_second), 1e-9);
     EXPECT_NEAR(launch.at(second), middle(of_first), 1e-9);
-    EXPECT_NEAR(middle(all), 27.5, 0.5);
+    EXPECT_NEAR(middle(all), 26.2, 0.5);
 }
 
 TEST(CollectiveCases, TellsEveryWrongRowWithItsPlace) {
