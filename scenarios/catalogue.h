@@ -21,7 +21,7 @@ class Catalogue {
 public:
     explicit Catalogue(std::filesystem::path root) : root_(std::move(root)) {}
 
-    // "devices", "nodes", "fabrics" or "models"; sorted.
+    // Of a folder of it: "devices", "nodes" …; sorted.
     std::vector<std::string> names(std::string_view section) const;
 
     // What `value` (a name, or a map with or without `base`) stands for: a map whose keys come from

@@ -70,7 +70,7 @@ Command describe_catalogue() {
     const auto arguments = std::make_shared<CatalogueArguments>();
     return {
         .name = "catalogue",
-        .help = "List the devices, nodes, fabrics and models that are known, with their sources",
+        .help = "List the devices, nodes, fabrics, models … that are known, with their sources",
         .options = {{"name", &arguments->name, "A section or an entry: that one whole", "NAME"},
                     {"--json", &arguments->json, "Print one JSON object instead of a report"}},
         .examples = {"catalogue devices", "catalogue dgx-h100", "catalogue models --json"},

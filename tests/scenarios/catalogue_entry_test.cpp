@@ -42,7 +42,7 @@ TEST(CatalogueEntry, ABaseGivesItsFigures) {
     EXPECT_EQ((*entries)[2].value_of("gpus"), "8");
 }
 
-TEST(CatalogueEntry, EveryDeviceNodeFabricAndModelSaysWhereItIsFrom) {
+TEST(CatalogueEntry, EveryEntryOfEverySectionSaysWhereItIsFrom) {
     for (const std::string_view section : kCatalogueSections) {
         const auto entries = read_catalogue_section(default_catalogue(), section);
         ASSERT_TRUE(entries);

@@ -16,7 +16,8 @@ CommandRun run(const CatalogueArguments& arguments) {
 TEST(CatalogueCommand, ListsEverySection) {
     const CommandRun ran = run({});
     EXPECT_EQ(ran.status, kExitOk);
-    for (const char* name : {"h100-80g", "dgx-h100", "megascale-clos", "gpt-175b"}) {
+    for (const char* name :
+         {"h100-80g", "dgx-h100", "megascale-clos", "gpt-175b", "megascale-clos-dcqcn"}) {
         EXPECT_NE(ran.out.find(name), std::string::npos) << name;
     }
 }
