@@ -196,8 +196,10 @@ std::vector<bool> find_contended_links(const Program& program,
             const std::int64_t capacity = links[l].capacity.bits_per_second();
             const LinkDemand& first = by_first.links()[l];
             const LinkDemand& last = by_last.links()[l];
-            contended[l] = saturable(first, capacity) && saturable(last, capacity);
-            shared[l] = contended[l] && !is_private(first) && !is_private(last);
+            contended[l] =
+                links[l].watched || (saturable(first, capacity) && saturable(last, capacity));
+            shared[l] =
+                links[l].watched || (contended[l] && !is_private(first) && !is_private(last));
         }
     }
     for (Message& message : transfers.messages) {

@@ -92,7 +92,8 @@ bool Execution::run() {
             rates_.settle(instant_);
             rates_changed_ = false;
         }
-        const Time now = std::min(queue_.next_time(), rates_.next_completion());
+        const Time event = queue_.next_time();
+        const Time now = std::min(event, rates_.run_until(event));
         if (now == Time::max()) {
             leave_leaders();
             return false;

@@ -82,14 +82,14 @@ private:
         return simple;
     }
 
-    // A folded link may carry the flow several times.
+    // Watched links are the solver's alone. A folded link may carry the flow several times.
     bool goes_at_full_rate(std::uint32_t part) const {
         const std::span<const LinkShare> shares = shares_of(part);
         const std::int64_t rate = transfers_.parts[part].rate_max.bits_per_second();
         return !shares.empty() &&
                std::all_of(shares.begin(), shares.end(), [&](const LinkShare& share) {
-                   return links_[index(share.link)].capacity.bits_per_second() / share.count >=
-                          rate;
+                   const LinkInfo& link = links_[index(share.link)];
+                   return !link.watched && link.capacity.bits_per_second() / share.count >= rate;
                });
     }
 

@@ -48,8 +48,10 @@ struct TransferPlan {
 };
 
 struct LinkInfo {
-    Bandwidth capacity;       // usable, after protocol overhead
+    Bandwidth capacity;            // usable, after protocol overhead
     std::uint16_t link_class = 0;  // index into NetworkModel::link_class_names
+    // What crosses it always goes through SharedRates, with all such links of its footprint.
+    bool watched = false;
 };
 
 class NetworkModel {
@@ -61,6 +63,7 @@ public:
                                          std::span<const RankId> members) const = 0;
     virtual TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const = 0;
 
+    // Planning may add links behind those that there are.
     virtual std::span<const LinkInfo> links() const = 0;
     virtual std::span<const std::string> link_class_names() const = 0;
     // False: transfers never slow each other down (`network: analytic`).
@@ -82,17 +85,21 @@ public:
     virtual FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) = 0;
     // Of one that has gone at `rate_max` since `since`, when nobody shared its links. Its work is
     // not done yet.
-    virtual FlowId start_under_way(Time now,
-                                   FootprintId footprint,
-                                   Bytes bytes,
-                                   Bandwidth rate_max,
-                                   Time since) = 0;
+    virtual FlowId start_under_way(
+        Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max, Time since) = 0;
     // Recomputes the rates that the starts and ends of this instant change.
     virtual void settle(Time now) = 0;
     // When the first flow in flight ends at present rates; Time::max() if none does.
     virtual Time next_completion() const = 0;
-    // Ends and removes every flow whose end is exactly `now`, in ascending FlowId order. Ids are
-    // reused after that.
+    // For those that find their ends by going there: goes on to the first end, or to `limit` if
+    // that comes first, and returns next_completion(), which may lie beyond `limit`. Nothing starts
+    // before the time returned or `limit`.
+    virtual Time run_until(Time limit) {
+        static_cast<void>(limit);
+        return next_completion();
+    }
+    // Ends and removes every flow whose end is exactly `now`, in ascending FlowId order; perhaps
+    // there is none. Ids are reused after that.
     virtual void pop_completed(Time now, std::vector<FlowId>& ended) = 0;
     // Removes a flow whose end lies ahead; its id is used again. Returns the bytes that it has not
     // moved, rounded up (at least one).

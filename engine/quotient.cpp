@@ -227,6 +227,9 @@ private:
         for (const auto& [load, link] : narrowest) {
             needed[link] = true;
         }
+        for (std::size_t l = 0; l < links.size(); ++l) {
+            needed[l] = needed[l] || links[l].watched;
+        }
         return needed;
     }
 

@@ -113,6 +113,7 @@ SimulationOutcome simulate(const SimulationInput& input, SharedRates& rates) {
     result.flows = rates.num_flows_started();
     result.rate_solves = rates.num_solves();
     fill_utilisation(input, link_bytes, result);
+    result.link_bytes = link_bytes;
     return result;
 }
 

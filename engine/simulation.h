@@ -104,6 +104,7 @@ struct SimulationResult {
     // utilisation of its busiest link.
     std::vector<double> link_class_utilisation_mean;
     std::vector<double> link_class_utilisation_max;
+    std::vector<Bytes> link_bytes;  // by LinkId: carried in a step
     // Of the traced ranks, ordered by (rank, start); from the barrier on if steps were left out.
     std::vector<TracedOp> trace;
 };

@@ -14,7 +14,7 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 class Planner {
 public:
     Planner(const Program& program, const Tapes& tapes, const NetworkModel& network)
-        : program_(program), tapes_(tapes), network_(network), links_(network.links()) {}
+        : program_(program), tapes_(tapes), network_(network) {}
 
     Transfers plan() {
         const std::uint32_t ranks = program_.num_ranks();
@@ -150,8 +150,9 @@ private:
                   .rate_max = planned.rate_max};
         std::int64_t cap =
             planned.rate_max.bits_per_second() > 0 ? planned.rate_max.bits_per_second() : INT64_MAX;
+        const std::span<const LinkInfo> links = network_.links();  // planning may add some
         for (const LinkShare& share : planned.footprint) {
-            const std::int64_t capacity = links_[index(share.link)].capacity.bits_per_second();
+            const std::int64_t capacity = links[index(share.link)].capacity.bits_per_second();
             cap = std::min(cap, capacity / static_cast<std::int64_t>(share.count));
         }
         part.rate_max = Bandwidth::bits_per_second(cap);
@@ -162,7 +163,6 @@ private:
     const Program& program_;
     const Tapes& tapes_;
     const NetworkModel& network_;
-    std::span<const LinkInfo> links_;
     Transfers out_;
 };
 

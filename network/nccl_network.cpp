@@ -14,6 +14,7 @@
 #include "network/collectives/ring.h"
 #include "network/collectives/send.h"
 #include "network/collectives/tree.h"
+#include "network/nccl_channel.h"
 
 namespace orrery {
 namespace {
@@ -99,15 +100,39 @@ std::uint32_t p2p_channels(std::int64_t bytes, bool network) {
 
 // Assumption: start-up of a Simple kernel and one step of it, which are 11.8 us over NVLink
 // and 22.4 us over a network. Published send_recv of small messages: 5 to 17, and 17 to 37 us.
-Time p2p_latency(bool network, bool nvlink) {
+Time p2p_latency(bool network, bool nvlink, Time message) {
     const auto p = NcclProtocol::simple;
-    return microseconds(nccl_base_latency_us(p) + nccl_step_latency_us(p, network, nvlink));
+    const double step = nccl_step_latency_us(p, network, nvlink);
+    const double own = network ? nccl_message_latency_us(p, message.microseconds()) : 0.0;
+    return microseconds(nccl_base_latency_us(p) + std::max(step, own));
 }
 
 }  // namespace
 
 NcclNetwork::NcclNetwork(Fabric fabric, const NcclNetworkOptions& options)
-    : fabric_(std::move(fabric)), options_(options), connections_(fabric_) {}
+    : fabric_(std::move(fabric)),
+      options_(options),
+      class_names_(fabric_.link_class_names().begin(), fabric_.link_class_names().end()),
+      numbers_(fabric_.links().size()),
+      connections_(fabric_, options.number_connections ? &numbers_ : nullptr) {
+    if (options_.number_connections) {
+        links_.assign(fabric_.links().begin(), fabric_.links().end());
+        class_names_.emplace_back("connection");
+    }
+}
+
+std::span<const LinkInfo> NcclNetwork::links() const {
+    if (!options_.number_connections) {
+        return fabric_.links();
+    }
+    // So much that nothing is ever held up, and so little that sums of it are no overflow.
+    constexpr Bandwidth kNeverFull = Bandwidth::bits_per_second(std::int64_t{1} << 56);
+    const std::scoped_lock lock(mutex_);
+    links_.resize(fabric_.links().size() + numbers_.connections().size(),
+                  {.capacity = kNeverFull,
+                   .link_class = static_cast<std::uint16_t>(class_names_.size() - 1)});
+    return links_;
+}
 
 bool NcclNetwork::MembersLess::operator()(std::span<const RankId> a,
                                           std::span<const RankId> b) const {
@@ -205,17 +230,28 @@ std::vector<PartShape> NcclNetwork::make_parts(const Group& group,
     return pat_parts(router, call.kind, channels, found);
 }
 
-// NCCL's estimate decides what runs. It also caps the rate, but for one thing: on one node it holds
+// NCCL's estimate decides what runs. It also caps the rate, but for two things: rings of small
+// calls are held by the few channels that they run on (nccl_channel.h), and on one node it holds
 // NVLS all_reduce to the bandwidth of rings, though what limits it is the NVLink port: (p+1)/p of
 // the bytes pass it, at nvls_efficiency of NCCL's NVLink bandwidth. Published H200 figures for 5,
 // 6, 7 and 8 GPUs agree with that count of bytes to 2 %.
 double NcclNetwork::bandwidth_of(const Group& group,
                                  const CollectiveCall& call,
                                  const NcclChoice& choice) const {
+    const std::uint32_t cc = options_.compute_capability;
+    const bool ring = choice.algorithm == NcclAlgorithm::ring;
+    if (ring && call.kind != CollectiveKind::broadcast) {
+        // Of the vector's bytes n - 1 of n pass each edge, twice for all_reduce.
+        const double n = group.layout.num_ranks();
+        const double passes = call.kind == CollectiveKind::all_reduce ? 2 : 1;
+        const double edge =
+            choice.channels * nccl_channel_bandwidth(choice.protocol, cc, group.layout.num_nodes());
+        return edge > 0 ? std::min(choice.bandwidth, edge * n / (passes * (n - 1)))
+                        : choice.bandwidth;
+    }
     if (choice.algorithm != NcclAlgorithm::nvls || call.kind != CollectiveKind::all_reduce) {
         return choice.bandwidth;
     }
-    const std::uint32_t cc = options_.compute_capability;
     const double port = nccl_intra_bandwidth(fabric_.spec().node, cc) * nvls_efficiency(cc);
     const double p = group.layout.num_ranks();
     return port * p / (p + 1);
@@ -279,7 +315,7 @@ TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& ca
     const double overhead_us = communicator.cpu == NcclCpu::amd ? 2.0 : 1.0;
     const std::uint32_t network_peers = layout.num_ranks() - layout.shape().gpus_per_node;
     const auto factor = factor_of(call.kind, network);
-    const Time latency = p2p_latency(network, nvlink) +
+    const Time latency = p2p_latency(network, nvlink, fabric_.spec().fabric.message_latency) +
                          microseconds(network ? overhead_us * network_peers : 0.0) +
                          factor.queueing_delay;
     // Inside a node the flows of one GPU together are no faster than NCCL's rings.
@@ -315,7 +351,7 @@ TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& ca
 std::vector<PartShape> NcclNetwork::send_shapes(RankId from,
                                                 RankId to,
                                                 std::uint32_t channels) const {
-    if (!connections_.adaptive()) {
+    if (!connections_.adaptive() && !connections_.numbered()) {
         return send_parts(fabric_, from, to, channels);
     }
     const std::scoped_lock lock(mutex_);
@@ -340,7 +376,9 @@ TransferPlan NcclNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
                       .channels = channels};
     const auto factor = factor_of_send(network);
     plan.phases.push_back(
-        {.latency = p2p_latency(network, nvlink) + factor.queueing_delay, .parts = {}});
+        {.latency = p2p_latency(network, nvlink, fabric_.spec().fabric.message_latency) +
+                    factor.queueing_delay,
+         .parts = {}});
     const double bandwidth =
         network ? kUnlimited
                 : nccl_intra_bandwidth(fabric_.spec().node, options_.compute_capability);

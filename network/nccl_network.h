@@ -34,6 +34,9 @@ struct NcclNetworkOptions {
     bool contention = true;     // false: `network: analytic`
     // What the chosen congestion control makes of transfers between servers; else fair shares.
     std::optional<CongestionFactors> congestion{};
+    // Every connection between NICs is a link of its own as well, behind the fabric's: never full,
+    // and in the footprints of the transfers that use it (network/packet_network.h).
+    bool number_connections = false;
 };
 
 class NcclNetwork final : public NetworkModel {
@@ -45,13 +48,13 @@ public:
                                  std::span<const RankId> members) const override;
     TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
 
-    std::span<const LinkInfo> links() const override { return fabric_.links(); }
-    std::span<const std::string> link_class_names() const override {
-        return fabric_.link_class_names();
-    }
+    std::span<const LinkInfo> links() const override;
+    std::span<const std::string> link_class_names() const override { return class_names_; }
     bool has_contention() const override { return options_.contention; }
 
     const Fabric& fabric() const { return fabric_; }
+    // Those that are numbered, in the order of their links.
+    const std::vector<NicConnection>& connections() const { return numbers_.connections(); }
     // The parts of a call's only phase as switches that know `state` lay them now, one a channel:
     // part i is the same channel in every state. `broken`: some connection of it has no path.
     struct Channel {
@@ -103,7 +106,10 @@ private:
 
     Fabric fabric_;
     NcclNetworkOptions options_;
+    std::vector<std::string> class_names_;
     mutable std::mutex mutex_;  // guards what follows
+    mutable ConnectionTable numbers_;
+    mutable std::vector<LinkInfo> links_;  // with connections, if they are numbered
     mutable Connections connections_;
     mutable std::map<std::tuple<RankId, RankId, std::uint32_t>, std::vector<PartShape>> sends_;
     mutable std::map<NcclGroupShape, std::unique_ptr<NcclTuning>> tunings_;

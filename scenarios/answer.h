@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "engine/ids.h"
 #include "engine/program.h"
 #include "engine/units.h"
+#include "scenarios/network_study/network_answer.h"
 
 namespace orrery {
 
@@ -74,6 +76,28 @@ struct RankWait {
     CauseTimes waits;  // for the peers of its collectives and exchanges, by their cause
 };
 
+// What moved as packets, and what it met.
+struct PacketWindowUse {
+    bool whole = true;    // the step, else part of it
+    Time begin;           // in the step
+    Time lasts;           // as fair shares have it
+    Time fair_iteration;  // of the step without packets
+    std::int64_t transfers = 0;
+    // How many times as long they take as with fair shares: all together, and the worst.
+    double slowdown = 1;
+    double slowdown_max = 1;
+    std::int64_t packets = 0;  // sent, repeated ones included
+    std::int64_t repeated = 0;
+    std::int64_t marked = 0;
+    std::int64_t trimmed = 0;
+    std::int64_t dropped = 0;
+    std::int64_t pauses = 0;
+    std::int64_t failed = 0;  // connections that gave up
+    Time paused_max;          // of one port
+    Bytes queue_max;          // of one port
+    std::string queue_at;     // which
+};
+
 struct Answer {
     // What was simulated
     std::string scenario;
@@ -103,7 +127,9 @@ struct Answer {
     std::vector<LostMfu> lost_mfu;  // in the order of Cause, without those that cost nothing
     CauseTimes critical_path;       // adds up to the iteration; what a cause at zero can save
     std::vector<LinkUse> network;
+    std::vector<LinkHeat> heat;  // utilisation of the links, of classes that were used
     std::vector<CollectiveUse> collectives;
+    std::optional<PacketWindowUse> packets;
     CostSources cost_sources;
     MemoryUse memory;
     // With faults in the step

@@ -48,13 +48,7 @@ void sort_by_place(Errors& errors, const std::string& source) {
     });
 }
 
-// A training step is too much for packets: 10^11 of them a second on 10,000 NICs.
-void check_network_of_steps(const DocumentNode& section, const Scenario& scenario, Errors& errors) {
-    if (scenario.network == NetworkFidelity::packet) {
-        errors.push_back({section.where(),
-                          "network: packet is for single patterns (orrery network), not for steps",
-                          "analytic, fluid or simgrid"});
-    }
+void check_network_of_steps(const Scenario& scenario, Errors& errors) {
     if (!scenario.network_settings.events.empty()) {
         errors.push_back({scenario.network_settings.events.front().where,
                           "network.events are for orrery network, not for steps",
@@ -168,7 +162,7 @@ Scenario read_root(DocumentNode& root,
             check_congestion(scenario, cluster, errors);
         }
         if (!options.network_only) {
-            check_network_of_steps(*section, scenario, errors);
+            check_network_of_steps(scenario, errors);
         }
     }
     if (const DocumentNode* section = reader.find("job")) {

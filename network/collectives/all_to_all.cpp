@@ -32,8 +32,10 @@ bool for_each_flow(const Fabric& fabric,
             const bool found = nvlink ? fabric.route_pxn(from, to, label, path, state)
                                       : fabric.route(from, to, label, path, 0, state);
             all_found = all_found && found;
-            if (connections != nullptr) {
-                connections->opened(path);
+            if (connections != nullptr && fabric.node_of(from) != fabric.node_of(to)) {
+                const NicPort in = fabric.nic_of(to);
+                const NicPort out{.node = fabric.node_of(from), .nic = in.nic};
+                connections->opened(nvlink ? out : fabric.nic_of(from), in, label, 0, path);
             }
             visit(path);
         }
@@ -50,7 +52,8 @@ std::vector<PartShape> all_to_all_parts(const Fabric& fabric,
     PartShape part{
         .broken = false, .footprint = {}, .divisor = layout.num_ranks(), .multiplicity = 1};
     constexpr std::uint32_t kManyRanks = 64;
-    if (layout.num_ranks() <= kManyRanks) {
+    const bool numbered = connections != nullptr && connections->numbered();
+    if (layout.num_ranks() <= kManyRanks || numbered) {
         FootprintBuilder builder;
         part.broken = !for_each_flow(
             fabric, layout, purpose, connections, [&](const Path& path) { builder.add(path, 1); });

@@ -85,7 +85,7 @@ void ChannelRouter::network_edge(RankId sender,
             out.add_broken();
         }
         if (connections_ != nullptr) {
-            connections_->opened(path_);
+            connections_->opened(from, to, label, qp, path_);
         }
         out.add(path_, 1);
     }

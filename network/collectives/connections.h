@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long-lived connections that adaptive routing has placed: each new one takes the least loaded
 // path, counted in connections, when it is opened. With any other routing there is nothing to
-// remember, unless switches know of dead links: then connections are laid anew around them.
+// remember, unless switches know of dead links: then connections are laid anew around them; or
+// unless they are numbered, and each is a link of its transfer's footprint too.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "network/collectives/connection_table.h"
 #include "network/fabric.h"
 
 namespace orrery {
 
 class Connections {
 public:
-    explicit Connections(const Fabric& fabric) {
+    explicit Connections(const Fabric& fabric, ConnectionTable* numbers = nullptr)
+        : numbers_(numbers) {
         if (fabric.spec().fabric.routing == RoutingKind::adaptive) {
             load_.resize(fabric.links().size(), 0);
         }
@@ -24,18 +27,25 @@ public:
     // Channels keep their numbers (merged_channels).
     bool around_dead_links() const { return around_; }
     LinkState state() const { return around_ ? now_ : LinkState{.down = {}, .load = load_}; }
-    void opened(const Path& path) {
+    // Of one between two nodes. Numbered, it joins the path.
+    void opened(
+        NicPort from, NicPort to, std::uint64_t label, std::uint32_t queue_pair, Path& path) {
         if (adaptive()) {
             for (const LinkId link : path.links) {
                 ++load_[index(link)];
             }
         }
+        if (numbers_ != nullptr) {
+            path.links.push_back(numbers_->link_of({from, to, label, queue_pair, path.links}));
+        }
     }
+    bool numbered() const { return numbers_ != nullptr; }
 
 private:
     std::vector<std::uint32_t> load_;
     LinkState now_;
     bool around_ = false;
+    ConnectionTable* numbers_ = nullptr;
 };
 
 }  // namespace orrery

@@ -67,7 +67,7 @@ std::vector<PartShape> send_parts(const Fabric& fabric,
                 builder.add_broken();
             }
             if (connections != nullptr) {
-                connections->opened(path);
+                connections->opened(ends.out, ends.in, label, qp, path);
             }
             builder.add(ends.path, 1);
             builder.add(path, 1);

@@ -13,6 +13,8 @@
 
 namespace orrery {
 
+inline constexpr std::size_t kHeatCells = 2048;  // of a class of links, on a page
+
 // Utilisation = bytes / (capacity x duration), with the capacities of the fabric.
 std::vector<LinkClassUse> use_by_class(const Fabric& fabric,
                                        std::span<const std::int64_t> bytes,

@@ -43,6 +43,21 @@ struct PacketSettings {
     std::string where;         // of the section, for messages
 };
 
+// Which part of a step moves as packets: what is in flight between two moments of it.
+enum class StepTraffic : std::uint8_t { all, tensor, context, pipeline, gradients, parameters };
+std::string_view name(StepTraffic traffic);
+
+struct StepWindow {
+    // From the first transfer of this kind (and micro-batch, if one is given) to the end of the
+    // last; `all`: the whole step.
+    StepTraffic of = StepTraffic::all;
+    std::int32_t micro_batch = -1;
+    Time from;                              // later than that
+    Time lasts;                             // zero: to the end
+    std::int64_t packets_max = 20'000'000;  // half a minute to a minute
+    std::string where;                      // of the section, for messages
+};
+
 struct NetworkSettings {
     Time convergence = Time::picoseconds(100'000'000'000);  // until switches avoid a dead link
     Time timeout = Time::picoseconds(30'064'771'072'000);   // NCCL's, network/flow_runner.h
@@ -50,6 +65,7 @@ struct NetworkSettings {
     std::uint64_t seed = 1;                                 // of random patterns
     std::vector<LinkEvent> events;
     PacketSettings packet;
+    StepWindow window;  // of steps at fidelity packet
     // For fluid and its kin; where the key stands, for messages.
     std::optional<CongestionFactors> congestion;
     std::string congestion_where;

@@ -25,7 +25,6 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kHeatCells = 2048;  // of a class of links
 constexpr std::size_t kBusiestShown = 8;
 constexpr std::size_t kLinksTraced = 32;
 

@@ -14,6 +14,7 @@
 #include "network/nic_name.h"
 #include "scenarios/network_study/flow_study.h"
 #include "scenarios/network_study/link_events.h"
+#include "scenarios/network_study/packet_parts.h"
 
 namespace orrery {
 namespace {
@@ -22,13 +23,6 @@ constexpr std::uint32_t kNoLink = ~0U;
 constexpr std::int64_t kSamples = 400;
 constexpr std::size_t kPortsTraced = 16;
 constexpr std::size_t kTracksMax = 1'024;
-
-Error at_packets(Error error, const NetworkSettings& settings) {
-    if (error.where.empty()) {
-        error.where = settings.packet.where;
-    }
-    return error;
-}
 
 void name_all(std::vector<NicMessage>& messages) {
     for (NicMessage& m : messages) {
@@ -80,30 +74,13 @@ PacketStudy::PacketStudy(Fabric fabric, packet::Topology topology)
 }
 
 Result<PacketStudy> PacketStudy::make(const ClusterSpec& cluster, const NetworkSettings& settings) {
-    ClusterSpec cables = cluster;
-    const bool sprays = cluster.fabric.routing == RoutingKind::spray;
-    if (sprays) {
-        cables.fabric.routing = RoutingKind::ecmp;  // the packets spread, not merged links
+    auto parts = packet_parts(cluster, settings);
+    if (!parts) {
+        return unexpected<Error>(parts.error());
     }
-    auto fabric = build_fabric(cables);
-    if (!fabric) {
-        return unexpected<Error>(fabric.error());
-    }
-    auto topology = packet::Topology::build(*fabric);
-    if (!topology) {
-        return unexpected<Error>(at_packets(topology.error(), settings));
-    }
-    PacketStudy study{std::move(*fabric), std::move(*topology)};
-    study.parameters_ = settings.packet.parameters;
-    study.parameters_.seed = settings.seed;
-    packet::PacketParameters& p = study.parameters_;
-    if (!settings.packet.spray_given && !sprays) {
-        p.spray = packet::SprayKind::single;
-    } else if (!settings.packet.spray_given && p.spray == packet::SprayKind::single) {
-        p.spray = packet::SprayKind::oblivious;
-        p.recovery = packet::RecoveryKind::selective;
-        p.num_paths = 64;
-    }
+    PacketStudy study{std::move(parts->fabric), std::move(parts->topology)};
+    study.parameters_ = parts->parameters;
+    const packet::PacketParameters& p = study.parameters_;
     if (p.spray == packet::SprayKind::single) {
         study.queue_pairs_ = study.fabric_->queue_pairs_apart();
     }

@@ -8,6 +8,7 @@
 //   events       a list of {link, at, state: down | up, bandwidth, for, one_way}, or of
 //                {nic, at, state: paused | up, for}: a NIC that pauses its switch (PFC)
 //   packet       PacketParameters                                     (read_packet.cpp)
+//   window       of a step that moves as packets: {of, micro_batch, from, for, packets_max}
 //   congestion   measured factors of a congestion control             (read_congestion.cpp)
 #include <fmt/format.h>
 
@@ -23,6 +24,14 @@ constexpr Choice<NetworkFidelity> kFidelities[] = {
     {"fluid", NetworkFidelity::fluid},
     {"packet", NetworkFidelity::packet},
     {"simgrid", NetworkFidelity::simgrid},
+};
+constexpr Choice<StepTraffic> kTraffics[] = {
+    {"all", StepTraffic::all},
+    {"tensor", StepTraffic::tensor},
+    {"context", StepTraffic::context},
+    {"pipeline", StepTraffic::pipeline},
+    {"gradients", StepTraffic::gradients},
+    {"parameters", StepTraffic::parameters},
 };
 enum class LinkWord : std::uint8_t { down, up, paused };
 constexpr Choice<LinkWord> kStates[] = {
@@ -78,7 +87,33 @@ void read_event(const DocumentNode& map,
     }
 }
 
+void read_window(const DocumentNode& map, StepWindow& window, Errors& errors) {
+    window.where = map.where();
+    if (!map.is_map()) {
+        errors.push_back({map.where(),
+                          "network.window must be a map, not " + map.describe(),
+                          "{from: 10 ms, for: 2 ms} or {of: gradients}"});
+        return;
+    }
+    MapReader reader{map, "network.window", errors};
+    reader.choice("of", window.of, kTraffics);
+    std::int64_t micro_batch = -1;
+    if (reader.integer("micro_batch", micro_batch, {0, 1'000'000'000})) {
+        window.micro_batch = static_cast<std::int32_t>(micro_batch);
+    }
+    reader.quantity("from", window.from);
+    if (reader.quantity("for", window.lasts) && window.lasts == Time{}) {
+        reader.complain("for", "network.window.for must not be zero", "5 ms");
+    }
+    reader.integer("packets_max", window.packets_max, {1, std::int64_t{1} << 40});
+    reader.finish();
+}
+
 }  // namespace
+
+std::string_view name(StepTraffic traffic) {
+    return word_of(traffic, kTraffics);
+}
 
 std::string_view name(NetworkFidelity fidelity) {
     return kFidelities[static_cast<std::size_t>(fidelity)].word;
@@ -139,6 +174,15 @@ void read_network(const DocumentNode& section,
     }
     if (const DocumentNode* packets = reader.find("packet")) {
         read_packet(*packets, settings.packet, errors);
+    }
+    if (const DocumentNode* window = reader.find("window")) {
+        read_window(*window, settings.window, errors);
+        if (fidelity != NetworkFidelity::packet) {
+            reader.complain(
+                "window",
+                fmt::format("network.window is for fidelity packet, not {}", name(fidelity)),
+                "fidelity: packet");
+        }
     }
     reader.find("congestion");
     reader.finish();

@@ -35,6 +35,11 @@ ResultOrErrors<ReplayAnswer> replay(const ForeignStep& step, const Scenario& sce
     if (const Result<void> ready = check_fidelity(scenario.network); !ready) {
         return one(ready.error());
     }
+    if (scenario.network == NetworkFidelity::packet) {
+        return one({scenario.network_settings.packet.where,
+                    "network: packet is not for replayed traces",
+                    "analytic, fluid or simgrid"});
+    }
     const bool contention = scenario.network != NetworkFidelity::analytic;
     const NcclNetwork network{std::move(*fabric),
                               {.compute_capability = scenario.device.compute_capability,

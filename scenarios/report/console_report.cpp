@@ -251,6 +251,42 @@ std::string collectives(const Answer& a) {
     return text;
 }
 
+std::string packets(const Answer& a) {
+    if (!a.packets) {
+        return {};
+    }
+    const PacketWindowUse& p = *a.packets;
+    std::string text = p.whole
+                           ? "\nPackets for the whole step: "
+                           : fmt::format("\nPackets from {} for {} of the step: ",
+                                         p.begin == Time{} ? "its begin" : to_short_text(p.begin),
+                                         to_short_text(p.lasts));
+    text += fmt::format(
+        "{} of {}.\n", number_of(p.packets, "packet"), number_of(p.transfers, "transfer"));
+    text += fmt::format("  {} marked, {} repeated, {} trimmed, {} dropped; {} at most {} long.\n",
+                        thousands(p.marked),
+                        thousands(p.repeated),
+                        thousands(p.trimmed),
+                        thousands(p.dropped),
+                        number_of(p.pauses, "pause"),
+                        to_short_text(p.paused_max));
+    if (p.queue_max > Bytes{}) {
+        text += fmt::format(
+            "  The fullest queue held {}: {}.\n", to_short_text(p.queue_max), p.queue_at);
+    }
+    if (p.failed > 0) {
+        text += fmt::format("  {} gave up.\n", number_of(p.failed, "connection"));
+    }
+    text += fmt::format(
+        "  Transfers take {:.2f} times as long as with fair shares, the worst {:.2f}.\n",
+        p.slowdown,
+        p.slowdown_max);
+    const double longer = a.iteration / p.fair_iteration - 1;
+    return text + fmt::format("  The step takes {} with fair shares; packets {:+.2f} %.\n",
+                              to_short_text(p.fair_iteration),
+                              100 * longer);
+}
+
 std::string footer(const Answer& a) {
     return fmt::format(
         "\nKernel time: {:.0f} % measured, {:.0f} % interpolated, {:.0f} % roofline. Network: {}.\n"
@@ -298,7 +334,8 @@ std::string words_for(Cause cause) {
 
 std::string console_report(const Answer& answer) {
     return heading(answer) + result(answer) + faults(answer) + waterfall(answer) +
-           memory(answer.memory) + links(answer) + collectives(answer) + footer(answer);
+           memory(answer.memory) + links(answer) + packets(answer) + collectives(answer) +
+           footer(answer);
 }
 
 std::string waterfall_report(const Answer& answer) {

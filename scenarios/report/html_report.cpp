@@ -2,6 +2,7 @@
 #include "scenarios/report/html_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -52,6 +53,18 @@ Json memory_json(const MemoryOverTime& memory) {
         values.push_back(std::move(of));
     }
     return {{"role", memory.role}, {"kinds", kinds}, {"xs", xs}, {"values", values}};
+}
+
+Json heat_json(const std::vector<LinkHeat>& heat) {
+    Json rows = Json::array();
+    for (const LinkHeat& one : heat) {
+        Json values = Json::array();
+        for (const double use : one.utilisation) {
+            values.push_back(std::round(use * 1e3) / 1e3);
+        }
+        rows.push_back({{"name", one.link_class}, {"values", std::move(values)}});
+    }
+    return {{"rows", rows}};
 }
 
 // Inside a <script> element only the sequence "</" and "<!--" end or change what is read.
@@ -114,6 +127,7 @@ std::string html_report(const Answer& answer, const TimelineBars& timeline) {
         data["cause_words"][std::string{name(part.cause)}] = words_for(part.cause);
     }
     data["timeline"] = timeline_json(timeline);
+    data["heat"] = heat_json(answer.heat);
     data["memory_over_time"] = memory_json(timeline.memory);
     return filled_page(data["scenario"].get<std::string>(), data.dump(), page_assets().step);
 }

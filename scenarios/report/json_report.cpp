@@ -49,6 +49,26 @@ Json critical_path_json(const Answer& answer) {
     return path;
 }
 
+Json packet_window_json(const PacketWindowUse& p) {
+    return {{"whole_step", p.whole},
+            {"begin_s", p.begin.seconds()},
+            {"for_s", p.lasts.seconds()},
+            {"fair_iteration_s", p.fair_iteration.seconds()},
+            {"transfers", p.transfers},
+            {"slowdown", p.slowdown},
+            {"slowdown_max", p.slowdown_max},
+            {"packets", p.packets},
+            {"repeated", p.repeated},
+            {"marked", p.marked},
+            {"trimmed", p.trimmed},
+            {"dropped", p.dropped},
+            {"pauses", p.pauses},
+            {"failed_connections", p.failed},
+            {"paused_max_s", p.paused_max.seconds()},
+            {"queue_max_bytes", p.queue_max.count()},
+            {"queue_at", p.queue_at}};
+}
+
 Json network_json(const Answer& answer) {
     Json network = Json::object();
     for (const LinkUse& use : answer.network) {
@@ -270,6 +290,9 @@ std::string json_report(const Answer& a) {
         json["rank_waits"] = rank_waits_json(a);
     }
     json["network_model"] = a.network_model;
+    if (a.packets) {
+        json["packets"] = packet_window_json(*a.packets);
+    }
     json["simulated_ops"] = a.simulated_ops;
     json["fold_classes"] = a.fold_classes;
     json["flows"] = a.flows;

@@ -12,14 +12,17 @@
 #include "models/flops.h"
 #include "models/lowering.h"
 #include "network/measured_network.h"
-#include "network/nccl_network.h"
 #include "scenarios/measure/program_order.h"
+#include "scenarios/network_study/link_use.h"
 #include "scenarios/network_study/network_rates.h"
+#include "scenarios/read/network_words.h"
 #include "scenarios/report/perfetto_trace.h"
 #include "scenarios/simulate/measured_costs.h"
+#include "scenarios/simulate/packet_step.h"
 #include "scenarios/simulate/program_summary.h"
 #include "scenarios/simulate/step_costs.h"
 #include "scenarios/simulate/step_faults.h"
+#include "scenarios/simulate/step_network.h"
 #include "scenarios/simulate/step_waits.h"
 #include "scenarios/simulate/waterfall.h"
 #include "scenarios/simulate/what_if.h"
@@ -57,9 +60,10 @@ private:
     const Scenario& scenario_;
     const SimulationOptions& options_;
     Program program_;
-    std::unique_ptr<NcclNetwork> nccl_;
+    StepNetwork step_network_;
     std::unique_ptr<MeasuredNetwork> measured_network_;
-    const NetworkModel* network_ = nullptr;  // one of the two
+    const NetworkModel* network_ = nullptr;  // the latter, if it is there
+    std::optional<PacketWindowUse> packets_;
     MeasuredCosts measured_;
     DeviceTimings timings_;
     KernelSummary kernels_;
@@ -77,26 +81,13 @@ Result<void> ScenarioRun::prepare() {
         silence_communication(program_, *options_.without);
         isolate_kernels(program_, *options_.without);
     }
-    Result<Fabric> fabric = build_fabric(scenario_.cluster);
-    if (!fabric) {
-        return tl::unexpected(fabric.error());
-    }
-    if (const Result<void> ready = check_fidelity(scenario_.network); !ready) {
-        return ready;
-    }
     faults_ = step_faults(scenario_);
-    if (const Result<void> moving = slow_links(faults_, scenario_, *fabric); !moving) {
-        return moving;
+    Result<StepNetwork> network = build_step_network(scenario_, faults_, options_.without);
+    if (!network) {
+        return tl::unexpected(network.error());
     }
-    const bool contention = scenario_.network != NetworkFidelity::analytic &&
-                            options_.without != Cause::network_contention;
-    nccl_ = std::make_unique<NcclNetwork>(
-        std::move(*fabric),
-        NcclNetworkOptions{.compute_capability = scenario_.device.compute_capability,
-                           .num_sms = scenario_.device.num_sms,
-                           .contention = contention,
-                           .congestion = scenario_.network_settings.congestion});
-    network_ = nccl_.get();
+    step_network_ = std::move(*network);
+    network_ = &step_network_.model();
     if (const Result<void> known = measure(); !known) {
         return known;
     }
@@ -175,7 +166,7 @@ void ScenarioRun::use_measured_network(Time per_op) {
         node_of_rank.push_back((gpus.empty() ? rank : gpus[rank]) / per_node);
     }
     measured_network_ = std::make_unique<MeasuredNetwork>(
-        *nccl_, std::move(node_of_rank), measured_.transfers, per_op);
+        *network_, std::move(node_of_rank), measured_.transfers, per_op);
     network_ = measured_network_.get();
 }
 
@@ -193,6 +184,11 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     input.fold = options_.fold;
     input.traced_ranks = std::move(traced);
     input.progress = options_.progress;
+    if (step_network_.packets) {
+        packets_.emplace();
+        return simulate_on_packets(
+            std::move(input), *step_network_.packets, scenario_.network_settings.window, *packets_);
+    }
     const auto fidelity =
         network_->has_contention() ? scenario_.network : NetworkFidelity::analytic;
     const auto rates = make_rates(fidelity, network_->links());
@@ -263,7 +259,10 @@ void ScenarioRun::describe(Answer& answer) const {
     answer.global_batch_size = plan.global_batch_size;
     answer.micro_batches = plan.num_micro_batches();
     answer.network_model = name(scenario_.network);
-    if (const auto& factors = scenario_.network_settings.congestion) {
+    if (step_network_.packets) {
+        answer.network_model += fmt::format(
+            " ({})", word_of(step_network_.packets->parameters().congestion, kCongestionKinds));
+    } else if (const auto& factors = scenario_.network_settings.congestion) {
         answer.network_model += fmt::format(" under {} ({})", factors->algorithm, factors->name);
     }
     answer.seed = scenario_.job.seed;
@@ -319,7 +318,7 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
                                  .noise = noise_,
                                  .model_time = model_time});
     answer.critical_path = result.critical_path;
-    const auto names = network_->link_class_names();
+    const auto names = step_network_.nccl->fabric().link_class_names();
     for (std::size_t c = 0; c < names.size(); ++c) {
         if (c >= result.link_class_utilisation_mean.size() ||
             result.link_class_utilisation_max[c] <= 0) {
@@ -338,6 +337,12 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
         }
         answer.network.push_back(std::move(use));
     }
+    std::vector<std::int64_t> bytes;
+    for (std::size_t l = 0; l < step_network_.nccl->fabric().links().size(); ++l) {
+        bytes.push_back(result.link_bytes[l].count());
+    }
+    answer.heat =
+        heat_by_class(step_network_.nccl->fabric(), bytes, result.iteration, kHeatCells);
     answer.cost_sources = kernels_.sources;
     answer.simulated_ops = result.simulated_ops;
     answer.fold_classes = result.fold_classes;
@@ -395,6 +400,7 @@ Result<Answer> ScenarioRun::run() {
     }
     speed(*result, answer);
     explain(*result, answer);
+    answer.packets = packets_;
     answer.collectives = collective_uses(program_, *network_);
     if (!faults_.empty()) {
         answer.rank_waits = rank_waits(program_, result->trace, watched);

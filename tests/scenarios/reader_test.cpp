@@ -224,7 +224,7 @@ plan:
   schedule: 1f1b1
   data_parallel_size: 4
   sequence_parallel: yes
-network: packet
+network: packets
 faults: 3
 )";
     EXPECT_EQ(
@@ -250,8 +250,8 @@ faults: 3
         "s.yaml:13:3: error: data_parallel_size is derived, never given (hint: remove it: it "
         "is the number of GPUs / (tensor * pipeline * context))\n"
         "s.yaml:14:22: error: plan.sequence_parallel must be true or false, not 'yes'\n"
-        "s.yaml:15:10: error: network: packet is for single patterns (orrery network), not for "
-        "steps (hint: analytic, fluid or simgrid)\n"
+        "s.yaml:15:10: error: network can't be 'packets' (hint: one of analytic, fluid, packet, "
+        "simgrid)\n"
         "s.yaml:16:9: error: faults must be a list, not '3' (hint: - {process: exponential, "
         "kind: gpu_lost, at: gpu:*, mtbf: 2000 d})\n");
 }
@@ -400,7 +400,6 @@ TEST(Reader, KeysOfLaterVersionsAreRefusedByName) {
     }
     EXPECT_NE(errors_of(kGood, {"job.checkpoint=x"}).find("job.checkpoint is not supported yet"),
               std::string::npos);
-    EXPECT_NE(errors_of(kGood, {"network=packet"}).find("not for steps"), std::string::npos);
     EXPECT_NE(errors_of(kGood, {"plan.expert_model_parallel_size=8"})
                   .find("expert parallelism is not supported yet"),
               std::string::npos);

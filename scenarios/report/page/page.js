@@ -71,7 +71,9 @@ function links() {
       element("span", { class: "number", title: "busiest link" }, percent(use.max)),
       element("div", { class: "track" }, bar));
   }
-  page.append(bars, element("p", {}, "Mean over the links of a class, and its busiest link, over the step."));
+  if (data.heat && data.heat.rows.length) page.append(heatOf(data.heat));
+  page.append(bars, element("p", {}, "Mean over the links of a class, and its busiest link, over the step. Above, a cell is a " +
+    "link, in the fabric's order; of more than a row has room for, the busiest of neighbours."));
 }
 
 function collectives() {

@@ -62,6 +62,27 @@ TEST(ReadNetwork, AMapHasTheFidelityAndWhatHappensToLinks) {
     EXPECT_EQ(r.settings.events[2].bandwidth, 100_Gbps);
 }
 
+TEST(ReadNetwork, AWindowOfAStepIsForPackets) {
+    const Read r = read(
+        "{fidelity: packet, window: {of: gradients, micro_batch: 3, from: 1 ms, for: 2 ms, "
+        "packets_max: 1000}}");
+    EXPECT_EQ(r.errors, "");
+    EXPECT_EQ(r.settings.window.of, StepTraffic::gradients);
+    EXPECT_EQ(r.settings.window.micro_batch, 3);
+    EXPECT_EQ(r.settings.window.from, 1_ms);
+    EXPECT_EQ(r.settings.window.lasts, 2_ms);
+    EXPECT_EQ(r.settings.window.packets_max, 1000);
+    for (const auto& [window, text] : std::vector<std::pair<std::string, std::string>>{
+             {"{fidelity: fluid, window: {of: tensor}}", "is for fidelity packet, not fluid"},
+             {"{fidelity: packet, window: 3 ms}", "network.window must be a map"},
+             {"{fidelity: packet, window: {of: everything}}", "of can't be 'everything'"},
+             {"{fidelity: packet, window: {for: 0 ms}}", "must not be zero"},
+             {"{fidelity: packet, window: {micro_batch: -1}}", "micro_batch"},
+             {"{fidelity: packet, window: {to: 3 ms}}", "unknown key 'to'"}}) {
+        EXPECT_NE(read(window).errors.find(text), std::string::npos) << read(window).errors;
+    }
+}
+
 TEST(ReadNetwork, AnEventSaysWhereWhenAndWhat) {
     for (const auto& [event, text] : std::vector<std::pair<std::string, std::string>>{
              {"{at: 1 ms, state: down}", "lacks the key 'link'"},

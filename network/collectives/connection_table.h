@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connections between NICs by number, each a link of its own beyond the fabric's: what the packet
+// model needs to know of a transfer, whose footprint alone does not say who sends to whom. A
+// footprint's count of such a link is how often the connection carries the transfer's progress.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "network/path.h"
+
+namespace orrery {
+
+struct NicConnection {
+    NicPort from;
+    NicPort to;
+    std::uint64_t label = 0;
+    std::uint32_t queue_pair = 0;
+    std::vector<LinkId> links;  // as it was opened, those inside the nodes perhaps included
+};
+
+class ConnectionTable {
+public:
+    explicit ConnectionTable(std::size_t first_link) : first_link_(first_link) {}
+
+    // The link that stands for it. One that is known keeps the links that it was opened with.
+    LinkId link_of(const NicConnection& connection) {
+        const Key key{connection.from.node,
+                      connection.from.nic,
+                      connection.to.node,
+                      connection.to.nic,
+                      connection.label,
+                      connection.queue_pair};
+        const auto [known, added] = numbers_.try_emplace(key, connections_.size());
+        if (added) {
+            connections_.push_back(connection);
+        }
+        return to_id<LinkId>(first_link_ + known->second);
+    }
+    std::size_t first_link() const { return first_link_; }
+    const std::vector<NicConnection>& connections() const { return connections_; }
+
+private:
+    using Key = std::tuple<std::uint32_t,
+                           std::uint32_t,
+                           std::uint32_t,
+                           std::uint32_t,
+                           std::uint64_t,
+                           std::uint32_t>;
+    std::size_t first_link_;
+    std::map<Key, std::size_t> numbers_;
+    std::vector<NicConnection> connections_;
+};
+
+}  // namespace orrery
