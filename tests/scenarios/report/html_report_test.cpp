@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/report/json_report.h"
@@ -43,6 +44,16 @@ TEST(HtmlReport, HoldsTheObjectOfJsonAndTheTimeline) {
     EXPECT_EQ(data.at("cause_words").at("gemm_inefficiency"), "GEMM inefficiency");
     EXPECT_EQ(data.at("cause_words").size(), data.at("lost_mfu").size());
     data.erase("cause_words");
+    ASSERT_GE(data.at("heat").at("rows").size(), 1u);  // pipeline messages over NVLink
+    double most = 0;
+    for (const auto& row : data["heat"]["rows"]) {
+        for (const double use : row.at("values")) {
+            most = std::max(most, use);
+        }
+    }
+    EXPECT_GT(most, 0);
+    EXPECT_LE(most, 1);
+    data.erase("heat");
     EXPECT_EQ(data, nlohmann::json::parse(json_report(page.answer)));
 }
 
