@@ -52,6 +52,11 @@ int search_command(const SearchArguments& arguments) {
     if (!scenario) {
         return report_errors(scenario.error());
     }
+    if (scenario->network == NetworkFidelity::packet) {
+        return report_error({arguments.file,
+                             "network: packet is for one step, not for a search among plans",
+                             "fluid, with network.congestion: what packets measured"});
+    }
     if (scenario->search.clusters.empty()) {
         scenario->search.clusters.push_back(
             {.cluster = scenario->cluster, .device = scenario->device});
