@@ -138,8 +138,17 @@ Result<PacketParameters> derived(const PacketParameters& given, const ClosShape&
             p.pfc.buffer = Bytes{static_cast<std::int64_t>(16.0 * 1048576 * gigabits(shape) / 50)};
         }
     }
+    // Beyond it timers of microseconds fire for hours; round the Earth in glass it is 0.4 s.
+    constexpr Time kRttMax = Time::picoseconds(1'000'000'000'000);
+    const Time rtt = base_rtt_of(shape, p.packet_bytes, p.header_bytes);
+    if (rtt > kRttMax || p.base_rtt > kRttMax) {
+        return fail({},
+                    fmt::format("packets take {:.3g} s there and back",
+                                std::max(rtt, p.base_rtt).seconds()),
+                    "latencies that add up to at most 1 s");
+    }
     if (p.base_rtt <= Time{}) {
-        p.base_rtt = base_rtt_of(shape, p.packet_bytes, p.header_bytes);
+        p.base_rtt = rtt;
     }
     const double bdp =
         p.base_rtt.seconds() * static_cast<double>(shape.host_rate.bits_per_second()) / 8;

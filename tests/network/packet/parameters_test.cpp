@@ -47,6 +47,7 @@ TEST(PacketParameters, RefusesWhatCannotBe) {
     EXPECT_FALSE(derived({.packet_bytes = 70'000}, shape));
     EXPECT_FALSE(derived({.num_paths = 48}, shape));
     EXPECT_FALSE(derived({.recovery = RecoveryKind::go_back_n}, shape));  // sprays
+    EXPECT_FALSE(derived({.base_rtt = Time::seconds(2)}, shape));
     EXPECT_FALSE(derived({.window = Bytes{-1}}, shape));
     PacketParameters p;
     p.ecn.kmin = 2_B;
