@@ -101,7 +101,7 @@ private:
                 const std::uint32_t id =
                     transfers_.channel_of[transfers_.first_channel[rank] + op.parts[p]];
                 const Channel& channel = transfers_.channels[id];
-                const Message& message =
+                const ChannelMessage& message =
                     transfers_.messages[channel.first_message + op.parts[p + 1]];
                 ++transfer_;
                 if (channel.is_collective) {
@@ -116,7 +116,9 @@ private:
     }
 
     // The phases of a collective follow each other.
-    void count_collective(const Channel& channel, const Message& message, std::uint32_t rank) {
+    void count_collective(const Channel& channel,
+                          const ChannelMessage& message,
+                          std::uint32_t rank) {
         const std::span<const RankId> members = transfers_.members_of(channel);
         const RankId counted = side_ == Side::first ? members.front() : members.back();
         if (index(counted) != rank) {
@@ -202,7 +204,7 @@ std::vector<bool> find_contended_links(const Program& program,
                 links[l].watched || (contended[l] && !is_private(first) && !is_private(last));
         }
     }
-    for (Message& message : transfers.messages) {
+    for (ChannelMessage& message : transfers.messages) {
         message.fixed = true;
         for (std::uint32_t i = 0; i < message.num_phases; ++i) {
             const Phase& phase = transfers.phases[message.first_phase + i];
@@ -223,7 +225,7 @@ std::vector<bool> find_contended_links(const Program& program,
 
 std::vector<Bytes> link_bytes_per_step(const Transfers& transfers, std::size_t num_links) {
     std::vector<Bytes> bytes(num_links);
-    for (const Message& message : transfers.messages) {
+    for (const ChannelMessage& message : transfers.messages) {
         for (std::uint32_t i = 0; i < message.num_phases; ++i) {
             const Phase& phase = transfers.phases[message.first_phase + i];
             for (std::uint32_t p = 0; p < phase.num_parts; ++p) {

@@ -17,8 +17,8 @@
 
 namespace orrery {
 
-// By LinkId: can the link bind a rate? Sets Message::alone, and Message::fixed where no link of a
-// message can be slowed by another one.
+// By LinkId: can the link bind a rate? Sets ChannelMessage::alone, and ChannelMessage::fixed
+// where no link of a message can be slowed by another one.
 std::vector<bool> find_contended_links(const Program& program,
                                        const Tapes& tapes,
                                        const NetworkModel& network,

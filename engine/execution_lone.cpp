@@ -35,7 +35,7 @@ bool Execution::begin_alone(std::uint32_t t, Time now) {
 // Something comes that shares a link with a transfer that has been alone.
 void Execution::join_flows(std::uint32_t t, Time now) {
     OpenTransfer& transfer = pool_[t];
-    const Message& message = transfers_.messages[transfer.message];
+    const ChannelMessage& message = transfers_.messages[transfer.message];
     channels_[transfer.channel].lone = kNoTransfer;
     if (now == transfer.data_start + message.alone) {
         return;  // it is over, and its end is still to be handled at this instant

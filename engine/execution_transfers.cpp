@@ -83,7 +83,7 @@ bool Execution::promise(std::uint32_t id, const TapeItem& item, Time due) {
     const std::uint32_t r = stream.rank;
     const TapePart& part = tape_of(r).parts[item_after(id).first_part];
     const std::uint32_t c = quotient_.channel_of[stream.first_channel + part.channel];
-    const Message& message = transfers_.messages[channels_[c].first_message + part.message];
+    const ChannelMessage& message = transfers_.messages[channels_[c].first_message + part.message];
     if (!message.fixed || message.alone == Time::max() ||
         (stream.slows_kernels && message.sms > 0)) {
         return false;
@@ -203,7 +203,7 @@ void Execution::close_transfer(std::uint32_t t) {
 void Execution::begin_transfer(std::uint32_t t, Time now) {
     OpenTransfer& transfer = pool_[t];
     transfer.data_start = now;
-    const Message& message = transfers_.messages[transfer.message];
+    const ChannelMessage& message = transfers_.messages[transfer.message];
     if (!message.fixed) {
         if (!begin_alone(t, now)) {
             continue_transfer(t, now);
@@ -220,7 +220,7 @@ void Execution::begin_transfer(std::uint32_t t, Time now) {
 // Goes on with the phase that comes next, until something takes time.
 void Execution::continue_transfer(std::uint32_t t, Time now) {
     OpenTransfer& transfer = pool_[t];
-    const Message& message = transfers_.messages[transfer.message];
+    const ChannelMessage& message = transfers_.messages[transfer.message];
     while (transfer.phase < message.num_phases) {
         const Phase& phase = transfers_.phases[message.first_phase + transfer.phase];
         if (phase.latency > Time{}) {
@@ -241,7 +241,7 @@ void Execution::continue_transfer(std::uint32_t t, Time now) {
 
 void Execution::start_parts(std::uint32_t t, Time now) {
     OpenTransfer& transfer = pool_[t];
-    const Message& message = transfers_.messages[transfer.message];
+    const ChannelMessage& message = transfers_.messages[transfer.message];
     const Phase& phase = transfers_.phases[message.first_phase + transfer.phase];
     for (std::uint32_t p = phase.first_part; p < phase.first_part + phase.num_parts; ++p) {
         const Part& part = transfers_.parts[p];

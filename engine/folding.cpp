@@ -109,7 +109,7 @@ private:
         colour = mix(colour, channel.is_collective ? std::int64_t{1} : 0);
         std::uint32_t position = 0;
         for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
-            const Message& message = transfers_.messages[channel.first_message + m];
+            const ChannelMessage& message = transfers_.messages[channel.first_message + m];
             colour = mix(colour, std::int64_t{message.sms} * 2 + (message.fixed ? 1 : 0));
             colour = mix(colour, message.alone.picoseconds());
             for (std::uint32_t i = 0; !message.fixed && i < message.num_phases; ++i) {

@@ -42,7 +42,7 @@ private:
     void for_each_message(std::uint32_t c, F f) const {
         const Channel& channel = transfers_.channels[quotient_.channels[c].channel];
         for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
-            const Message& message = transfers_.messages[channel.first_message + m];
+            const ChannelMessage& message = transfers_.messages[channel.first_message + m];
             if (!message.fixed) {
                 f(message);
             }
@@ -55,7 +55,7 @@ private:
     }
 
     void add_users(std::uint32_t c, std::vector<std::vector<std::uint32_t>>& users) {
-        for_each_message(c, [&](const Message& message) {
+        for_each_message(c, [&](const ChannelMessage& message) {
             uses_[c] += message.uses;
             for (std::uint32_t i = 0; i < message.num_phases; ++i) {
                 const Phase& phase = transfers_.phases[message.first_phase + i];
@@ -73,7 +73,7 @@ private:
 
     bool is_simple(std::uint32_t c) const {
         bool simple = uses_[c] > 0;
-        for_each_message(c, [&](const Message& message) {
+        for_each_message(c, [&](const ChannelMessage& message) {
             const Phase& phase = transfers_.phases[message.first_phase];
             simple = simple && message.num_phases == 1 && phase.num_parts == 1 &&
                      message.alone > Time{} && message.alone < Time::max() &&
@@ -98,7 +98,7 @@ private:
                         std::vector<std::vector<std::uint32_t>>& disturbed) {
         std::vector<std::uint32_t> others;
         std::vector<std::uint32_t> seen;  // links: messages differ in bytes, hardly in links
-        for_each_message(c, [&](const Message& message) {
+        for_each_message(c, [&](const ChannelMessage& message) {
             const Phase& phase = transfers_.phases[message.first_phase];
             for (const LinkShare& share : shares_of(phase.first_part)) {
                 const auto link = static_cast<std::uint32_t>(index(share.link));

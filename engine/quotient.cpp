@@ -41,7 +41,7 @@ struct PartRange {
 PartRange parts_of(const Transfers& transfers, const Channel& channel) {
     PartRange range{kNone, 0};
     for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
-        const Message& message = transfers.messages[channel.first_message + m];
+        const ChannelMessage& message = transfers.messages[channel.first_message + m];
         for (std::uint32_t i = 0; i < message.num_phases; ++i) {
             const Phase& phase = transfers.phases[message.first_phase + i];
             if (phase.num_parts > 0) {
@@ -128,7 +128,7 @@ private:
     // By part: does the solver ever see it?
     std::vector<bool> flowing_parts() const {
         std::vector<bool> moves(transfers_.parts.size(), false);
-        for (const Message& message : transfers_.messages) {
+        for (const ChannelMessage& message : transfers_.messages) {
             for (std::uint32_t i = 0; !message.fixed && i < message.num_phases; ++i) {
                 const Phase& phase = transfers_.phases[message.first_phase + i];
                 for (std::uint32_t p = 0; p < phase.num_parts; ++p) {

@@ -93,7 +93,7 @@ private:
         return true;
     }
 
-    const Message& message(const RankClass& rank, std::uint32_t c, std::uint32_t m) const {
+    const ChannelMessage& message(const RankClass& rank, std::uint32_t c, std::uint32_t m) const {
         const ChannelClass& folded =
             quotient_.channels[quotient_.channel_of[rank.first_channel + c]];
         return transfers_.messages[transfers_.channels[folded.channel].first_message + m];

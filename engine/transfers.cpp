@@ -127,12 +127,12 @@ private:
             plan = network_.plan_send(members[0], members[1], first.bytes[m]);
         }
         out_.messages.push_back(
-            Message{.first_phase = static_cast<std::uint32_t>(out_.phases.size()),
-                    .num_phases = static_cast<std::uint32_t>(plan.phases.size()),
-                    .sms = plan.sms,
-                    .uses = first.uses[m],
-                    .first_streams = first.stream_masks[m],
-                    .last_streams = last.stream_masks[m]});
+            ChannelMessage{.first_phase = static_cast<std::uint32_t>(out_.phases.size()),
+                           .num_phases = static_cast<std::uint32_t>(plan.phases.size()),
+                           .sms = plan.sms,
+                           .uses = first.uses[m],
+                           .first_streams = first.stream_masks[m],
+                           .last_streams = last.stream_masks[m]});
         for (const TransferPhase& phase : plan.phases) {
             out_.phases.push_back({.latency = phase.latency,
                                    .first_part = static_cast<std::uint32_t>(out_.parts.size()),

@@ -27,7 +27,7 @@ struct Phase {
     std::uint32_t num_parts = 0;
 };
 
-struct Message {
+struct ChannelMessage {
     std::uint32_t first_phase = 0;  // Transfers::phases
     std::uint32_t num_phases = 0;
     std::uint32_t sms = 0;
@@ -52,7 +52,7 @@ struct Channel {
 struct Transfers {
     std::vector<Channel> channels;
     std::vector<RankId> members;
-    std::vector<Message> messages;
+    std::vector<ChannelMessage> messages;
     std::vector<Phase> phases;
     std::vector<Part> parts;
     std::vector<LinkShare> shares;

@@ -48,7 +48,7 @@ Result<std::unique_ptr<Executor>> make_cuda_executor(const Program& program,
                                                      RankId rank,
                                                      Transport* transport) {
     const auto devices = cuda_devices();
-    const Result<Job> job = find_job(process_environment());
+    const Result<ProcessJob> job = find_job(process_environment());
     if (!devices || !job) {
         return unexpected<Error>(devices ? job.error() : devices.error());
     }

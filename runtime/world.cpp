@@ -13,7 +13,7 @@
 namespace orrery {
 
 Result<Place> find_place() {
-    const Result<Job> job = find_job(process_environment());
+    const Result<ProcessJob> job = find_job(process_environment());
     if (!job) {
         return unexpected<Error>(job.error());
     }
@@ -21,7 +21,7 @@ Result<Place> find_place() {
 }
 
 Result<World> join_world(std::chrono::milliseconds patience) {
-    const Result<Job> job = find_job(process_environment());
+    const Result<ProcessJob> job = find_job(process_environment());
     if (!job) {
         return unexpected<Error>(job.error());
     }

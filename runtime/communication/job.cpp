@@ -55,7 +55,7 @@ std::string first_host(const std::string& list) {
     return list.substr(0, bracket) + list.substr(bracket + 1, end - bracket - 1);
 }
 
-Result<Job> job_of(const Environment& environment, const Names& names) {
+Result<ProcessJob> job_of(const Environment& environment, const Names& names) {
     const auto num_ranks = number(environment, names.num_ranks, kMostRanks);
     if (!num_ranks) {
         return unexpected<Error>(num_ranks.error());
@@ -64,13 +64,13 @@ Result<Job> job_of(const Environment& environment, const Names& names) {
     if (!rank) {
         return unexpected<Error>(rank.error());
     }
-    Job job{.rank = *rank,
-            .num_ranks = std::max(1u, *num_ranks),
-            .local_rank = *rank,
-            .source = names.source,
-            .store_folder = environment("ORRERY_STORE").value_or(""),
-            .master_host = environment("MASTER_ADDR").value_or(""),
-            .master_port = kDefaultPort};
+    ProcessJob job{.rank = *rank,
+                   .num_ranks = std::max(1u, *num_ranks),
+                   .local_rank = *rank,
+                   .source = names.source,
+                   .store_folder = environment("ORRERY_STORE").value_or(""),
+                   .master_host = environment("MASTER_ADDR").value_or(""),
+                   .master_port = kDefaultPort};
     if (environment(names.local_rank)) {
         const auto local = number(environment, names.local_rank, kMostRanks);
         if (!local) {
@@ -141,17 +141,18 @@ Environment process_environment() {
     };
 }
 
-Result<Job> find_job(const Environment& environment) {
+Result<ProcessJob> find_job(const Environment& environment) {
     for (const Names& names : kLaunchers) {
         // Slurm sets its variables for jobs of one task, too: a shell in an allocation.
         if (environment(names.rank) && environment(names.num_ranks)) {
             return job_of(environment, names);
         }
     }
-    return Job{.source = "single", .store_folder = {}, .master_host = {}};
+    return ProcessJob{.source = "single", .store_folder = {}, .master_host = {}};
 }
 
-Result<std::unique_ptr<Transport>> connect_job(const Job& job, std::chrono::milliseconds timeout) {
+Result<std::unique_ptr<Transport>> connect_job(const ProcessJob& job,
+                                               std::chrono::milliseconds timeout) {
     if (job.num_ranks == 1) {
         return std::make_unique<Alone>();
     }

@@ -17,7 +17,7 @@
 
 namespace orrery {
 
-struct Job {
+struct ProcessJob {
     std::uint32_t rank = 0;
     std::uint32_t num_ranks = 1;
     std::uint32_t local_rank = 0;
@@ -32,10 +32,11 @@ using Environment = std::function<std::optional<std::string>(const std::string&)
 Environment process_environment();
 
 // An error if variables are there but make no sense.
-Result<Job> find_job(const Environment& environment);
+Result<ProcessJob> find_job(const Environment& environment);
 
 // Connects the job's processes. Rank 0 serves the store of a job of several hosts, in the returned
 // transport's lifetime. A job of one process talks to nobody.
-Result<std::unique_ptr<Transport>> connect_job(const Job& job, std::chrono::milliseconds timeout);
+Result<std::unique_ptr<Transport>> connect_job(const ProcessJob& job,
+                                               std::chrono::milliseconds timeout);
 
 }  // namespace orrery

@@ -112,19 +112,19 @@ public:
         const ncclRedOp_t sum = c.reduction == Reduction::max ? ncclMax : ncclSum;
         const auto peer = static_cast<int>(c.peer);
         switch (c.function) {
-            case NcclFunction::all_reduce:
+            case NcclCallKind::all_reduce:
                 return all_reduce_(c.in, c.out, count, type, sum, comm, on);
-            case NcclFunction::all_gather:
+            case NcclCallKind::all_gather:
                 return all_gather_(c.in, c.out, count, type, comm, on);
-            case NcclFunction::reduce_scatter:
+            case NcclCallKind::reduce_scatter:
                 return reduce_scatter_(c.in, c.out, count, type, sum, comm, on);
-            case NcclFunction::broadcast:
+            case NcclCallKind::broadcast:
                 return broadcast_(c.in, c.out, count, type, peer, comm, on);
-            case NcclFunction::reduce:
+            case NcclCallKind::reduce:
                 return reduce_(c.in, c.out, count, type, sum, peer, comm, on);
-            case NcclFunction::send:
+            case NcclCallKind::send:
                 return send_(c.in, count, type, peer, comm, on);
-            case NcclFunction::recv:
+            case NcclCallKind::recv:
                 return recv_(c.out, count, type, peer, comm, on);
         }
         return ncclInvalidArgument;

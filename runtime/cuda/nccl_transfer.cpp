@@ -100,7 +100,7 @@ public:
             const TensorView view = message_part(program_.mesh, rank_, whole, part.slice_axes);
             join(members_of(program_, rank_, part));
             const RankId peer = program_.mesh.shifted(rank_, part.axis, part.delta);
-            add({.function = part.is_send ? NcclFunction::send : NcclFunction::recv,
+            add({.function = part.is_send ? NcclCallKind::send : NcclCallKind::recv,
                  .in = part.is_send ? view.data : nullptr,
                  .out = part.is_send ? nullptr : view.data,
                  .count = view.size,
@@ -141,7 +141,7 @@ private:
     }
 
     void all_reduce(ConstTensorView in, TensorView out, Reduction reduction) {
-        add({.function = NcclFunction::all_reduce,
+        add({.function = NcclCallKind::all_reduce,
              .in = in.data,
              .out = out.data,
              .count = out.size,
@@ -153,7 +153,7 @@ private:
     void gather_parts(TensorView tensor) {
         const ElementRange own = shard_range(tensor.size, ranks(), position());
         if (tensor.size % ranks() == 0) {
-            add({.function = NcclFunction::all_gather,
+            add({.function = NcclCallKind::all_gather,
                  .in = slice(tensor, own.first, own.count).data,
                  .out = tensor.data,
                  .count = own.count,
@@ -168,7 +168,7 @@ private:
     }
 
     void broadcast(const std::byte* in, TensorView out, std::int64_t root) {
-        add({.function = NcclFunction::broadcast,
+        add({.function = NcclCallKind::broadcast,
              .in = in,
              .out = out.data,
              .count = out.size,
@@ -180,7 +180,7 @@ private:
     void reduce_parts(TensorView tensor) {
         const ElementRange own = shard_range(tensor.size, ranks(), position());
         if (tensor.size % ranks() == 0) {
-            add({.function = NcclFunction::reduce_scatter,
+            add({.function = NcclCallKind::reduce_scatter,
                  .in = tensor.data,
                  .out = slice(tensor, own.first, own.count).data,
                  .count = own.count,
@@ -190,7 +190,7 @@ private:
         for (std::int64_t m = 0; m < ranks(); ++m) {
             const ElementRange part = shard_range(tensor.size, ranks(), m);
             const TensorView place = slice(tensor, part.first, part.count);
-            add({.function = NcclFunction::reduce,
+            add({.function = NcclCallKind::reduce,
                  .in = place.data,
                  .out = place.data,
                  .count = part.count,
@@ -204,7 +204,7 @@ private:
             const TensorView shard = operands.reads[i].view;
             const TensorView whole = operands.writes[i].view;
             if (whole.size == shard.size * ranks()) {
-                add({.function = NcclFunction::all_gather,
+                add({.function = NcclCallKind::all_gather,
                      .in = shard.data,
                      .out = whole.data,
                      .count = shard.size,
@@ -248,7 +248,7 @@ private:
             std::swap(blocks.from_pitch, blocks.to_pitch);
             copy(plan_.before, spread.view, all, {blocks});
         }
-        add({.function = gathers ? NcclFunction::all_gather : NcclFunction::reduce_scatter,
+        add({.function = gathers ? NcclCallKind::all_gather : NcclCallKind::reduce_scatter,
              .in = gathers ? from.view.data : all.data,
              .out = gathers ? all.data : to.view.data,
              .count = size,
@@ -321,7 +321,7 @@ private:
         }
         const bool direct = in_order(parts, in.size) && out.size == in.size * ranks();
         const TensorView all = direct ? out : stage(in.size * ranks(), in.dtype);
-        add({.function = NcclFunction::all_gather,
+        add({.function = NcclCallKind::all_gather,
              .in = in.data,
              .out = all.data,
              .count = in.size,
@@ -349,7 +349,7 @@ private:
             }
             copy(plan_.before, in, at(all, static_cast<std::int64_t>(m) * out.size), turned);
         }
-        add({.function = NcclFunction::reduce_scatter,
+        add({.function = NcclCallKind::reduce_scatter,
              .in = all.data,
              .out = out.data,
              .count = out.size,
@@ -380,12 +380,12 @@ private:
                      strided_copies(here, here, wanted[p].memory));
                 from += elements_of(here);
             }
-            add({.function = NcclFunction::send,
+            add({.function = NcclCallKind::send,
                  .in = at(sent, first).data,
                  .count = size,
                  .dtype = in.dtype,
                  .peer = peer});
-            add({.function = NcclFunction::recv,
+            add({.function = NcclCallKind::recv,
                  .out = at(received, first).data,
                  .count = size,
                  .dtype = in.dtype,

@@ -18,7 +18,7 @@
 
 namespace orrery {
 
-enum class NcclFunction : std::uint8_t {
+enum class NcclCallKind : std::uint8_t {
     all_reduce,
     all_gather,
     reduce_scatter,
@@ -31,7 +31,7 @@ enum class NcclFunction : std::uint8_t {
 // As NCCL's C functions take them; `count` is of what one rank sends (all_gather) or receives
 // (reduce_scatter), `peer` the root or the other side, a position in the communicator.
 struct NcclCall {
-    NcclFunction function = NcclFunction::all_reduce;
+    NcclCallKind function = NcclCallKind::all_reduce;
     const std::byte* in = nullptr;
     std::byte* out = nullptr;
     std::int64_t count = 0;

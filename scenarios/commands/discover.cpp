@@ -25,7 +25,7 @@ Result<Discovery> discover(const DiscoverArguments& arguments) {
         return fail("--device", "'" + arguments.device + "' is no kind of device", "cpu or cuda");
     }
     Discovery found{.machine = host_machine(), .gpus = {}};
-    std::optional<NcclTopology> topology;
+    std::optional<NcclMachine> topology;
     if (!arguments.topology_file.empty()) {
         auto read = read_nccl_topology(arguments.topology_file);
         if (!read) {

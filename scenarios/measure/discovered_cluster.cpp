@@ -84,7 +84,7 @@ std::string cpu_cluster(const HostMachine& machine, const MachineRates& rates) {
 }
 
 Result<std::string> gpu_cluster(const std::vector<NvmlGpu>& gpus,
-                                const std::optional<NcclTopology>& topology) {
+                                const std::optional<NcclMachine>& topology) {
     const NvmlGpu& first = gpus.front();
     const std::string device = device_of_gpu(first.name, first.memory_bytes);
     const bool alike =

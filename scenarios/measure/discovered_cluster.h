@@ -20,7 +20,7 @@ std::string cpu_cluster(const HostMachine& machine, const MachineRates& rates);
 
 // One node, its devices the GPUs, which must be of one kind that the catalogue has.
 Result<std::string> gpu_cluster(const std::vector<NvmlGpu>& gpus,
-                                const std::optional<NcclTopology>& topology);
+                                const std::optional<NcclMachine>& topology);
 
 // The catalogue's name of a GPU that calls itself so; empty if there is none.
 std::string device_of_gpu(const std::string& name, std::uint64_t memory_bytes);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kNvswitchClass = "0x068000";  // PCI class of an NVSwitch
 
 // Adds what the element and everything below it are.
-void count(const pugi::xml_node& element, NcclTopology& found, int depth) {
+void count(const pugi::xml_node& element, NcclMachine& found, int depth) {
     constexpr int kDeepest = 64;
     if (depth > kDeepest) {
         return;
@@ -43,7 +43,7 @@ void count(const pugi::xml_node& element, NcclTopology& found, int depth) {
 
 }  // namespace
 
-Result<NcclTopology> read_nccl_topology(const std::filesystem::path& file) {
+Result<NcclMachine> read_nccl_topology(const std::filesystem::path& file) {
     pugi::xml_document document;
     const pugi::xml_parse_result parsed = document.load_file(file.c_str());
     if (!parsed) {
@@ -57,7 +57,7 @@ Result<NcclTopology> read_nccl_topology(const std::filesystem::path& file) {
                     "this is not a topology of NCCL: it has no element 'system'",
                     "the file that NCCL writes with NCCL_TOPO_DUMP_FILE");
     }
-    NcclTopology found;
+    NcclMachine found;
     count(system, found, 0);
     if (found.gpus == 0) {
         return fail(file.string(), "the topology has no GPUs");

@@ -10,7 +10,7 @@
 
 namespace orrery {
 
-struct NcclTopology {
+struct NcclMachine {
     std::uint32_t gpus = 0;
     std::uint32_t compute_capability = 0;
     std::uint32_t nvlinks_per_gpu = 0;
@@ -21,6 +21,6 @@ struct NcclTopology {
     std::uint32_t nic_megabits = 0;  // of one port
 };
 
-Result<NcclTopology> read_nccl_topology(const std::filesystem::path& file);
+Result<NcclMachine> read_nccl_topology(const std::filesystem::path& file);
 
 }  // namespace orrery

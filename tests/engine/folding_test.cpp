@@ -128,7 +128,7 @@ void expect_equitable(const Transfers& transfers,
         }
         std::uint64_t position = 0;
         for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
-            const Message& message = transfers.messages[channel.first_message + m];
+            const ChannelMessage& message = transfers.messages[channel.first_message + m];
             ++own[{position,
                    message.fixed,
                    static_cast<std::uint64_t>(message.alone.picoseconds()),

@@ -19,7 +19,7 @@ Environment environment(std::map<std::string, std::string> variables) {
 }
 
 TEST(FindJob, WithoutVariablesThereIsOneProcess) {
-    const Result<Job> job = find_job(environment({}));
+    const Result<ProcessJob> job = find_job(environment({}));
     ASSERT_TRUE(job);
     EXPECT_EQ(job->num_ranks, 1u);
     EXPECT_EQ(job->source, "single");
@@ -27,13 +27,13 @@ TEST(FindJob, WithoutVariablesThereIsOneProcess) {
 }
 
 TEST(FindJob, ReadsTorchrun) {
-    const Result<Job> job = find_job(environment({{"RANK", "9"},
-                                                  {"WORLD_SIZE", "16"},
-                                                  {"LOCAL_RANK", "1"},
-                                                  {"MASTER_ADDR", "node7"},
-                                                  {"MASTER_PORT", "12345"},
-                                                  {"SLURM_PROCID", "0"},
-                                                  {"SLURM_NTASKS", "1"}}));
+    const Result<ProcessJob> job = find_job(environment({{"RANK", "9"},
+                                                         {"WORLD_SIZE", "16"},
+                                                         {"LOCAL_RANK", "1"},
+                                                         {"MASTER_ADDR", "node7"},
+                                                         {"MASTER_PORT", "12345"},
+                                                         {"SLURM_PROCID", "0"},
+                                                         {"SLURM_NTASKS", "1"}}));
     ASSERT_TRUE(job) << job.error().to_string();
     EXPECT_EQ(job->source, "torchrun");
     EXPECT_EQ(job->rank, 9u);
@@ -49,10 +49,10 @@ TEST(FindJob, ReadsSlurmAndTheFirstHostOfItsList) {
                                             {"a,b[1-2]", "a"},
                                             {"gpu[7]", "gpu7"},
                                             {"x", "x"}}) {
-        const Result<Job> job = find_job(environment({{"SLURM_PROCID", "3"},
-                                                      {"SLURM_NTASKS", "4"},
-                                                      {"SLURM_LOCALID", "3"},
-                                                      {"SLURM_JOB_NODELIST", list}}));
+        const Result<ProcessJob> job = find_job(environment({{"SLURM_PROCID", "3"},
+                                                             {"SLURM_NTASKS", "4"},
+                                                             {"SLURM_LOCALID", "3"},
+                                                             {"SLURM_JOB_NODELIST", list}}));
         ASSERT_TRUE(job) << job.error().to_string();
         EXPECT_EQ(job->source, "slurm");
         EXPECT_EQ(job->rank, 3u);
@@ -61,13 +61,13 @@ TEST(FindJob, ReadsSlurmAndTheFirstHostOfItsList) {
 }
 
 TEST(FindJob, ReadsOpenMpiAndTheLocalLauncher) {
-    const Result<Job> mpi = find_job(environment({{"OMPI_COMM_WORLD_RANK", "2"},
-                                                  {"OMPI_COMM_WORLD_SIZE", "3"},
-                                                  {"MASTER_ADDR", "10.0.0.1"}}));
+    const Result<ProcessJob> mpi = find_job(environment({{"OMPI_COMM_WORLD_RANK", "2"},
+                                                         {"OMPI_COMM_WORLD_SIZE", "3"},
+                                                         {"MASTER_ADDR", "10.0.0.1"}}));
     ASSERT_TRUE(mpi);
     EXPECT_EQ(mpi->source, "openmpi");
     EXPECT_EQ(mpi->rank, 2u);
-    const Result<Job> local = find_job(
+    const Result<ProcessJob> local = find_job(
         environment({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"ORRERY_STORE", "some-folder"}}));
     ASSERT_TRUE(local);
     EXPECT_EQ(local->source, "launcher");
@@ -76,7 +76,7 @@ TEST(FindJob, ReadsOpenMpiAndTheLocalLauncher) {
 
 TEST(FindJob, VariablesThatMakeNoSenseAreErrorsThatNameThem) {
     const auto where = [](std::map<std::string, std::string> variables) {
-        const Result<Job> job = find_job(environment(std::move(variables)));
+        const Result<ProcessJob> job = find_job(environment(std::move(variables)));
         return job ? std::string{"no error"} : job.error().where;
     };
     EXPECT_EQ(where({{"RANK", "x"}, {"WORLD_SIZE", "2"}}), "$RANK");
@@ -93,12 +93,12 @@ TEST(FindJob, VariablesThatMakeNoSenseAreErrorsThatNameThem) {
 TEST(ConnectJob, APortInUseIsAnErrorOfRankZero) {
     const auto other = TcpStoreServer::start("127.0.0.1", 0);
     ASSERT_TRUE(other);
-    const Job job{.rank = 0,
-                  .num_ranks = 2,
-                  .source = "torchrun",
-                  .store_folder = {},
-                  .master_host = "127.0.0.1",
-                  .master_port = (*other)->port()};
+    const ProcessJob job{.rank = 0,
+                         .num_ranks = 2,
+                         .source = "torchrun",
+                         .store_folder = {},
+                         .master_host = "127.0.0.1",
+                         .master_port = (*other)->port()};
     const auto transport = connect_job(job, std::chrono::milliseconds{100});
     ASSERT_FALSE(transport);
     EXPECT_NE(transport.error().what.find("Address already in use"), std::string::npos);

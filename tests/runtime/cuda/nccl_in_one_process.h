@@ -42,7 +42,7 @@ private:
     using Bytes = std::vector<std::byte>;
 
     static bool is_message(const NcclCall& call) {
-        return call.function == NcclFunction::send || call.function == NcclFunction::recv;
+        return call.function == NcclCallKind::send || call.function == NcclCallKind::recv;
     }
     static bool same_call(const std::vector<NcclTransfer>& plans, std::size_t c) {
         const NcclCall& first = plans.front().calls[c];
@@ -70,7 +70,7 @@ private:
         const NcclCall& call = plans.front().calls[c];
         const auto members = static_cast<std::int64_t>(plans.size());
         const std::int64_t sent =
-            call.function == NcclFunction::reduce_scatter ? call.count * members : call.count;
+            call.function == NcclCallKind::reduce_scatter ? call.count * members : call.count;
         const std::int64_t element = size_bytes(call.dtype);
         std::vector<Bytes> in;
         for (const NcclTransfer& plan : plans) {
@@ -81,19 +81,19 @@ private:
             const NcclCall& own = plans[static_cast<std::size_t>(m)].calls[c];
             const TensorView out{own.out, call.dtype, call.count};
             switch (call.function) {
-                case NcclFunction::all_gather:
+                case NcclCallKind::all_gather:
                     for (std::int64_t other = 0; other < members; ++other) {
                         std::memcpy(own.out + other * call.count * element,
                                     in[static_cast<std::size_t>(other)].data(),
                                     static_cast<std::size_t>(call.count * element));
                     }
                     break;
-                case NcclFunction::broadcast:
+                case NcclCallKind::broadcast:
                     std::memcpy(own.out,
                                 in[call.peer].data(),
                                 static_cast<std::size_t>(call.count * element));
                     break;
-                case NcclFunction::reduce:
+                case NcclCallKind::reduce:
                     if (m == call.peer) {
                         reduce(in, call, 0, out);
                     }
@@ -101,7 +101,7 @@ private:
                 default:
                     reduce(in,
                            call,
-                           call.function == NcclFunction::reduce_scatter ? m * call.count : 0,
+                           call.function == NcclCallKind::reduce_scatter ? m * call.count : 0,
                            out);
             }
         }
@@ -129,7 +129,7 @@ private:
         std::map<std::pair<std::size_t, std::size_t>, std::vector<Bytes>> sent;
         for (std::size_t m = 0; m < plans.size(); ++m) {
             for (const NcclCall& call : plans[m].calls) {
-                if (call.function == NcclFunction::send) {
+                if (call.function == NcclCallKind::send) {
                     const std::int64_t bytes = call.count * size_bytes(call.dtype);
                     sent[{m, call.peer}].emplace_back(call.in, call.in + bytes);
                 }
@@ -138,7 +138,7 @@ private:
         std::map<std::pair<std::size_t, std::size_t>, std::size_t> received;
         for (std::size_t m = 0; m < plans.size(); ++m) {
             for (const NcclCall& call : plans[m].calls) {
-                if (call.function == NcclFunction::recv) {
+                if (call.function == NcclCallKind::recv) {
                     const std::pair<std::size_t, std::size_t> pair{call.peer, m};
                     const Bytes& message = sent.at(pair).at(received[pair]++);
                     ASSERT_EQ(static_cast<std::int64_t>(message.size()),

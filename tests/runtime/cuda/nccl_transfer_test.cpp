@@ -232,8 +232,8 @@ TEST(NcclTransfer, ListsAreReducedInPlace) {
         EXPECT_EQ(t.staging_bytes, 0);
         EXPECT_TRUE(t.before.empty() && t.after.empty());
         for (const NcclCall& call : t.calls) {
-            whole += call.function == NcclFunction::reduce_scatter ? 1 : 0;
-            pieces += call.function == NcclFunction::reduce ? 1 : 0;
+            whole += call.function == NcclCallKind::reduce_scatter ? 1 : 0;
+            pieces += call.function == NcclCallKind::reduce ? 1 : 0;
         }
     }
     EXPECT_GT(whole, 0);
@@ -262,7 +262,7 @@ TEST(NcclTransfer, MessagesGoToThePeersPositionOnTheAxis) {
                 ASSERT_EQ(t.calls.size(), 1u);
                 EXPECT_EQ(t.communicators[0].ranks, (std::vector<std::uint32_t>{1, 3}));
                 EXPECT_EQ(t.calls[0].peer, rank == 1 ? 1u : 0u);
-                sends += t.calls[0].function == NcclFunction::send ? 1 : 0;
+                sends += t.calls[0].function == NcclCallKind::send ? 1 : 0;
             }
         }
     }
@@ -287,7 +287,7 @@ TEST(NcclTransfer, RanksThatHoldTheSameSendAPartEach) {
             OpMemory own{program, op, 1};
             const NcclTransfer t = nccl_transfer(program, RankId{1}, op, own.bound, nullptr);
             for (const NcclCall& call : t.calls) {
-                const bool sends = call.function == NcclFunction::send;
+                const bool sends = call.function == NcclCallKind::send;
                 const auto& operands = sends ? own.bound.reads : own.bound.writes;
                 const std::byte* from = sends ? call.in : call.out;
                 EXPECT_EQ(call.count * 2, operands[0].view.size);

@@ -192,8 +192,8 @@ public:
     }
     int group_end() override {
         for (auto& [own, plan] : group_) {
-            const NcclFunction first = plan.calls.front().function;
-            const bool messages = first == NcclFunction::send || first == NcclFunction::recv;
+            const NcclCallKind first = plan.calls.front().function;
+            const bool messages = first == NcclCallKind::send || first == NcclCallKind::recv;
             if (messages) {
                 enqueue_messages(*own, plan);
             } else {
@@ -230,7 +230,7 @@ private:
 
     // All sends first: the parts of a group progress together.
     void enqueue_messages(Own& own, const NcclTransfer& plan) {
-        for (const NcclFunction function : {NcclFunction::send, NcclFunction::recv}) {
+        for (const NcclCallKind function : {NcclCallKind::send, NcclCallKind::recv}) {
             for (const NcclCall& call : plan.calls) {
                 if (call.function == function) {
                     simulated::enqueue(stream_, [&own, call] { return pass(own, call); });
@@ -242,7 +242,7 @@ private:
         const std::lock_guard lock{meetings_mutex};
         const auto bytes = static_cast<std::size_t>(call.count * size_bytes(call.dtype));
         auto& boxes = meetings[own.id].boxes;
-        if (call.function == NcclFunction::send) {
+        if (call.function == NcclCallKind::send) {
             boxes[{own.of.position, call.peer}].emplace_back(call.in, call.in + bytes);
             return true;
         }

@@ -72,12 +72,12 @@ TEST(DiscoveredCluster, OfGpusHasTheirLinks) {
     plain.nvlinks = 0;
     EXPECT_EQ(read(folder, *gpu_cluster({plain}, std::nullopt)).cluster.node.intra_node,
               IntraNodeKind::pcie);
-    const NcclTopology topology{.gpus = 2,
-                                .compute_capability = 90,
-                                .nvlinks_per_gpu = 12,
-                                .sockets = 2,
-                                .nics = 2,
-                                .nic_megabits = 400'000};
+    const NcclMachine topology{.gpus = 2,
+                               .compute_capability = 90,
+                               .nvlinks_per_gpu = 12,
+                               .sockets = 2,
+                               .nics = 2,
+                               .nic_megabits = 400'000};
     const Scenario two = read(folder, *gpu_cluster({gpu, gpu}, topology));
     EXPECT_EQ(two.cluster.node.intra_node, IntraNodeKind::nvlink_mesh);
     EXPECT_EQ(two.cluster.node.num_sockets, 2U);
