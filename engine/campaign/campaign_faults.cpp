@@ -124,7 +124,8 @@ void CampaignWorld::strike(const FaultEvent& event) {
     }
     const FaultKindInfo& kind = info(event.kind);
     const bool idle = phase_ == NodeUse::waiting && !progress_.training();
-    if (idle && event.nodes.count <= 1 && kind.effect != FaultEffect::outage) {
+    if (idle && event.nodes.count <= 1 && kind.effect != FaultEffect::outage &&
+        kind.effect != FaultEffect::busy) {
         return;
     }
     switch (kind.effect) {
@@ -142,6 +143,17 @@ void CampaignWorld::strike(const FaultEvent& event) {
                 store_until_,
                 now_ + (event.duration > WallTime{} ? event.duration : WallTime::hours(1)));
             return progress_.store_down(now_, store_until_);
+        case FaultEffect::busy:
+            count(event);
+            return progress_.store_slow(
+                now_ + (event.duration > WallTime{} ? event.duration : WallTime::hours(1)),
+                event.factor > 0 ? event.factor : kind.slowdown);
+        case FaultEffect::torn:
+            if (event.nodes.count == 0 || takes_part(event.nodes.first)) {
+                count(event);
+                progress_.tear_next();
+            }
+            return;
         case FaultEffect::none:
             return alarm(event);
         case FaultEffect::planned:
@@ -410,6 +422,9 @@ void CampaignWorld::corrupt(const FaultEvent& event) {
         return;
     }
     count(event);
+    if (event.duration > WallTime{}) {  // a bit, once: the node itself is well
+        return make_corrupt(progress_.work(), event.id);
+    }
     pool_[n].corrupt = true;
     pool_[n].fault_id = event.id;
     corrupt_.push_back(n);

@@ -75,6 +75,25 @@ void Progress::store_down(WallTime now, WallTime until) {
     }
 }
 
+void Progress::store_slow(WallTime until, double factor) {
+    slow_until_ = until;
+    slow_store_ = factor;
+}
+
+// What takes so long otherwise, if it begins now.
+WallTime Progress::in_store(WallTime time) const {
+    return now_ < slow_until_ ? WallTime::seconds(time.seconds() * slow_store_) : time;
+}
+
+void Progress::make_durable(std::int64_t work) {
+    durable_.push_back(work);
+    ++checkpoints_;
+    if (tears_) {
+        torn_.push_back(work);
+        tears_ = false;
+    }
+}
+
 void Progress::start(WallTime now) {
     ORRERY_CHECK(!training_);
     training_ = true;
@@ -91,19 +110,17 @@ void Progress::end_stall() {
     next_ = work_ + timing_.interval.microseconds();
     if (timing_.copy == WallTime{}) {
         if (now_ >= store_until_) {
-            durable_.push_back(work_);
-            ++checkpoints_;
+            make_durable(work_);
         }
         return;
     }
     pending_ = work_;
-    copy_end_ = std::max(now_, store_until_) + timing_.copy;
+    copy_end_ = std::max(now_, store_until_) + in_store(timing_.copy);
 }
 
 void Progress::settle_copy() {
     if (pending_ >= 0 && now_ >= copy_end_) {
-        durable_.push_back(pending_);
-        ++checkpoints_;
+        make_durable(pending_);
         pending_ = -1;
     }
 }
@@ -132,7 +149,9 @@ void Progress::advance(WallTime to, Accounts&) {
             settle_copy();
             stalled_ = true;
             const WallTime free = pending_ >= 0 ? std::max(now_, copy_end_) : now_;
-            stall_end_ = free + timing_.stall;
+            // Without a copy in the background it is the store that is waited for.
+            stall_end_ =
+                free + (timing_.copy == WallTime{} ? in_store(timing_.stall) : timing_.stall);
             if (stall_end_ == now_) {
                 end_stall();
             }
@@ -174,8 +193,7 @@ void Progress::resume(WallTime now) {
 void Progress::commit_all(WallTime now) {
     ORRERY_CHECK(!training_);
     if (now >= store_until_ && durable() < work_) {
-        durable_.push_back(work_);
-        ++checkpoints_;
+        make_durable(work_);
     }
 }
 
@@ -207,13 +225,21 @@ void Progress::roll_back(std::int64_t work, Accounts& accounts) {
     while (!durable_.empty() && durable_.back() > work) {
         durable_.pop_back();
     }
+    while (!torn_.empty() && torn_.back() > work) {
+        torn_.pop_back();
+    }
     work_ = std::min(work_, work);
 }
 
 std::int64_t Progress::durable_before(std::int64_t work_max, std::uint32_t back) const {
-    const auto end = std::upper_bound(durable_.begin(), durable_.end(), work_max);
-    const auto count = static_cast<std::size_t>(end - durable_.begin());
-    return count <= back ? 0 : durable_[count - back - 1];
+    for (auto at = std::upper_bound(durable_.begin(), durable_.end(), work_max);
+         at != durable_.begin();) {
+        --at;
+        if (!std::binary_search(torn_.begin(), torn_.end(), *at) && back-- == 0) {
+            return *at;
+        }
+    }
+    return 0;
 }
 
 std::int64_t Progress::in_memory() const {

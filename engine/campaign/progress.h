@@ -55,6 +55,10 @@ public:
     void set_rate(const TrainingRate& rate, Accounts& accounts);
     // The checkpoint store does not answer until then.
     void store_down(WallTime now, WallTime until);
+    // Until then it takes `factor` times as long.
+    void store_slow(WallTime until, double factor);
+    // The next checkpoint is damaged: it counts as durable, and can't be read.
+    void tear_next() { tears_ = true; }
 
     void start(WallTime now);
     void advance(WallTime to, Accounts& accounts);  // while it trains
@@ -72,7 +76,7 @@ public:
     // When so much work is done, at the present rate and without checkpoints: never too late.
     WallTime earliest(std::int64_t work) const;
     std::int64_t durable() const { return durable_.empty() ? 0 : durable_.back(); }
-    // The newest durable checkpoint of at most so much work, and `back` before that.
+    // The newest durable checkpoint of at most so much work that can be read, and `back` before it.
     std::int64_t durable_before(std::int64_t work_max, std::uint32_t back) const;
     std::int64_t in_memory() const;  // of the last copy in memories
     // When the next checkpoint begins, at the present rate; now if one is under way.
@@ -87,6 +91,8 @@ private:
     std::int64_t rate_now() const;
     void end_stall();
     void settle_copy();
+    void make_durable(std::int64_t work);
+    WallTime in_store(WallTime time) const;
     void close_span(Accounts& accounts);
     void open_span();
 
@@ -101,7 +107,11 @@ private:
     std::int64_t pending_ = -1;
     WallTime copy_end_;
     WallTime store_until_;
+    WallTime slow_until_;
+    double slow_store_ = 1;
     std::vector<std::int64_t> durable_;
+    std::vector<std::int64_t> torn_;  // of them
+    bool tears_ = false;
     std::vector<TrainingSpan> spans_;
     WallTime kept_;
     WallTime last_loss_;

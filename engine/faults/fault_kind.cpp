@@ -53,6 +53,9 @@ constexpr std::array<FaultKindInfo, kNumFaultKinds> kKinds = {{
     {K::preemption, "preemption", stop, silence, s(30), 0, 1, true},
     {K::false_alarm, "false_alarm", none, node_error, s(10), 0, 1, true},
     {K::job_update, "job_update", planned, exit_code, s(0), 1, 1, false},
+    {K::store_full, "store_full", outage, store_error, s(0), 1, 1, false},
+    {K::store_slow, "store_slow", busy, store_error, s(0), 1, 10, false},
+    {K::torn_checkpoint, "torn_checkpoint", torn, store_error, s(0), 1, 1, true},
 }};
 
 }  // namespace

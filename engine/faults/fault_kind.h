@@ -46,8 +46,11 @@ enum class FaultKind : std::uint8_t {
     preemption,
     false_alarm,
     job_update,
+    store_full,
+    store_slow,
+    torn_checkpoint,
 };
-inline constexpr std::size_t kNumFaultKinds = 32;
+inline constexpr std::size_t kNumFaultKinds = 35;
 
 // What a fault does to the job.
 enum class FaultEffect : std::uint8_t {
@@ -55,7 +58,9 @@ enum class FaultEffect : std::uint8_t {
     slow,     // every step takes longer while it lasts
     stall,    // nothing moves while it lasts, then the job goes on by itself
     corrupt,  // wrong numbers, nothing to see
-    outage,   // of the checkpoint store
+    outage,   // of the checkpoint store: nothing gets there
+    busy,     // the checkpoint store takes longer
+    torn,     // the next checkpoint is damaged, and nobody knows before it is read
     none,     // an alarm without a fault
     planned,  // the job is stopped on purpose, after a checkpoint, and started again
 };

@@ -15,6 +15,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLargeMessage = 1024;  // bytes: more than scalars
 
+Clock::time_point end_of(const FaultEvent& fault) {
+    const WallTime lasts = fault.duration > WallTime{} ? fault.duration : WallTime::hours(1);
+    return Clock::now() + std::chrono::microseconds{lasts.microseconds()};
+}
+
 }  // namespace
 
 Result<void> check_injectable(const FaultEvent& event) {
@@ -29,12 +34,16 @@ Result<void> check_injectable(const FaultEvent& event) {
         case FaultKind::nic_down:
         case FaultKind::silent_corruption:
         case FaultKind::store_outage:
+        case FaultKind::store_full:
+        case FaultKind::store_slow:
+        case FaultKind::torn_checkpoint:
             break;
         default:
             return fail("faults",
                         fmt::format("{} can't be injected into a real run", name(event.kind)),
                         "node_crash, host_fault, gpu_hang, software_bug, slow_gpu, slow_host, "
-                        "slow_nic, nic_down, silent_corruption or store_outage");
+                        "slow_nic, nic_down, silent_corruption, store_outage, store_full, "
+                        "store_slow or torn_checkpoint");
     }
     if (event.step < 0) {
         return fail(
@@ -100,12 +109,26 @@ private:
 
 class Drill::Store final : public FileSystem {
 public:
-    explicit Store(const Harm& harm) : harm_(harm) {}
+    explicit Store(Harm& harm) : harm_(harm) {}
     Result<void> create_folder(const Path& path) override {
         return down() ? refused(path) : disk().create_folder(path);
     }
     Result<void> write_file(const Path& path, const Pieces& pieces) override {
-        return down() ? refused(path) : disk().write_file(path, pieces);
+        if (down()) {
+            return refused(path);
+        }
+        const bool full = Clock::now() < harm_.full_until;
+        if (full || harm_.tear) {
+            harm_.tear = false;
+            const Result<void> half = write_half(path, pieces);
+            return full ? fail(path.string(), "can't be written: No space left on device") : half;
+        }
+        const auto begin = Clock::now();
+        Result<void> done = disk().write_file(path, pieces);
+        if (begin < harm_.busy_until) {
+            std::this_thread::sleep_for((Clock::now() - begin) * (harm_.slow_store - 1));
+        }
+        return done;
     }
     Result<void> rename(const Path& from, const Path& to) override {
         return down() ? refused(from) : disk().rename(from, to);
@@ -115,11 +138,24 @@ public:
     }
 
 private:
-    bool down() const { return Clock::now() < harm_.store_until; }
+    bool down() const { return Clock::now() < harm_.down_until; }
+    static Result<void> write_half(const Path& path, const Pieces& pieces) {
+        std::size_t left = 0;
+        for (const auto& piece : pieces) {
+            left += piece.size();
+        }
+        left /= 2;
+        Pieces half;
+        for (const auto& piece : pieces) {
+            half.push_back(piece.first(std::min(left, piece.size())));
+            left -= half.back().size();
+        }
+        return disk().write_file(path, half);
+    }
     static Result<void> refused(const Path& path) {
         return fail(path.string(), "the checkpoint store does not answer");
     }
-    const Harm& harm_;
+    Harm& harm_;
 };
 
 Drill::Drill(Member& member,
@@ -183,12 +219,19 @@ Result<void> Drill::strike(const FaultEvent& fault, std::int64_t step, std::uint
         case FaultKind::silent_corruption:
             harm_.flip = true;
             return {};
-        case FaultKind::store_outage: {
-            const WallTime lasts =
-                fault.duration > WallTime{} ? fault.duration : WallTime::hours(1);
-            harm_.store_until = Clock::now() + std::chrono::microseconds{lasts.microseconds()};
+        case FaultKind::store_outage:
+            harm_.down_until = end_of(fault);
             return {};
-        }
+        case FaultKind::store_full:
+            harm_.full_until = end_of(fault);
+            return {};
+        case FaultKind::store_slow:
+            harm_.busy_until = end_of(fault);
+            harm_.slow_store = factor;
+            return {};
+        case FaultKind::torn_checkpoint:
+            harm_.tear = true;
+            return {};
         default:
             slow_ = factor;
             return {};

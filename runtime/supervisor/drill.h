@@ -9,7 +9,10 @@
 //   slow_nic                each exchange takes `factor` times as long
 //   nic_down                no message gets through any more
 //   silent_corruption       a bit of the next large message flips
-//   store_outage            checkpoints can't be written for `duration`, or ever
+//   store_outage            checkpoints can't be written for `duration`, or for an hour
+//   store_full              so much of them fits as one file
+//   store_slow              writing one takes `factor` times as long
+//   torn_checkpoint         of the next file of a checkpoint one half arrives, and nobody is told
 #pragma once
 
 #include <atomic>
@@ -52,7 +55,11 @@ private:
         bool cut = false;
         bool flip = false;
         double slow_messages = 1;
-        std::chrono::steady_clock::time_point store_until{};
+        std::chrono::steady_clock::time_point down_until{};
+        std::chrono::steady_clock::time_point full_until{};
+        std::chrono::steady_clock::time_point busy_until{};
+        double slow_store = 1;
+        bool tear = false;
     };
     Result<void> strike(const FaultEvent& fault, std::int64_t step, std::uint32_t index);
 

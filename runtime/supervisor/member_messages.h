@@ -39,8 +39,8 @@ enum class ReportKind : std::uint8_t {
     saved,     // a checkpoint of `step`
     unsaved,   // a checkpoint that could not be written: `text`
     left,      // has stopped as ordered, after saving `step`
-    failed,    // has stopped; `number`: the rank that did not answer, -1: its own error `text`, or
-               // -2: because of another rank's
+    failed,    // has stopped; `number`: the rank that did not answer, -1: its own error `text`,
+               // -2: because of another rank's, or -3: the loss or the gradient is not a number
     done,      // all steps
 };
 

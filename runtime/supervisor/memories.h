@@ -8,7 +8,7 @@
 
 #include "engine/recovery/job_state.h"
 #include "engine/result.h"
-#include "runtime/supervisor/checkpoint_choice.h"
+#include "runtime/state/checkpoint_choice.h"
 
 namespace orrery {
 

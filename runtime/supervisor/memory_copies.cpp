@@ -13,7 +13,7 @@
 #include "runtime/communication/communicator.h"
 #include "runtime/state/checkpoint_files.h"
 #include "runtime/state/held_parameters.h"
-#include "runtime/supervisor/checkpoint_choice.h"
+#include "runtime/state/checkpoint_choice.h"
 
 namespace orrery {
 namespace {

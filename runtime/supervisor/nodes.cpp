@@ -298,7 +298,8 @@ Failures Nodes::failures(Milliseconds heartbeat, Clock::time_point now) {
             found.lost.push_back(number);
         } else if (node.state == State::failed && node.accused >= 0) {
             ++accusations[node.accused];
-        } else if (node.state == State::failed && node.accused == -1) {
+        } else if (node.state == State::failed && (node.accused == -1 || node.accused == -3)) {
+            found.wrong_numbers = found.wrong_numbers || node.accused == -3;
             found.errors.push_back(fmt::format("node {}: {}", number, node.error));
         }
     }

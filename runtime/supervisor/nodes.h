@@ -13,16 +13,10 @@
 
 #include "engine/recovery/job_state.h"
 #include "engine/result.h"
+#include "runtime/supervisor/failures.h"
 #include "runtime/supervisor/member_process.h"
 
 namespace orrery {
-
-// What is wrong with those who take part.
-struct Failures {
-    std::vector<NodeNumber> lost;         // ended, or gave no sign of life
-    std::vector<NodeNumber> unreachable;  // live, and most of the others could not reach them
-    std::vector<std::string> errors;      // of their own
-};
 
 class Nodes {
 public:

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/supervisor/checkpoint_choice.h"
+#include "runtime/state/checkpoint_choice.h"
 #include "runtime/supervisor/event_log.h"
 #include "runtime/supervisor/memories.h"
 #include "runtime/supervisor/nodes.h"
@@ -354,15 +354,7 @@ void Supervisor::settle() {
         memories_.lose(node);
     }
     Observation o = observation(ObservationKind::fault_detected);
-    o.nodes = failures.lost.empty() ? failures.unreachable : failures.lost;
-    o.detector = Detector::heartbeat;
-    o.fault = FaultKind::node_crash;
-    if (failures.lost.empty()) {
-        const bool bug = !failures.errors.empty();
-        o.nodes = bug ? std::vector<NodeNumber>{} : failures.unreachable;
-        o.detector = bug ? Detector::exit_code : Detector::node_agent;
-        o.fault = bug ? FaultKind::software_bug : FaultKind::nic_down;
-    }
+    tell_what(failures, o);
     for (const std::string& error : failures.errors) {
         say(error);
     }

@@ -14,6 +14,8 @@
 namespace orrery {
 namespace {
 
+constexpr WallTime kInstant = WallTime::microseconds(1);
+
 ClusterShape shape_of(const Scenario& scenario, std::uint32_t nodes) {
     ClusterShape shape = scenario.campaign.shape;
     shape.nodes = nodes;
@@ -167,6 +169,10 @@ std::string predicted_log(const Scenario& scenario, const SupervisedJob& job, do
     for (FaultProcess& process : spec.faults) {
         if (process.kind == FaultKind::host_fault || process.kind == FaultKind::nic_down) {
             process.kind = FaultKind::node_crash;
+        }
+        if (process.kind == FaultKind::silent_corruption) {  // one bit, which the next loss shows
+            process.duration = {.kind = DistributionKind::fixed, .scale = kInstant};
+            spec.detection.anomaly = kInstant;
         }
     }
     const std::int64_t every = scenario.job.training.checkpoint_interval;

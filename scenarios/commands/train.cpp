@@ -13,6 +13,7 @@
 #include "runtime/data/tokenize.h"
 #include "runtime/data/tokenizer.h"
 #include "runtime/make_executor.h"
+#include "runtime/state/checkpoint_choice.h"
 #include "runtime/state/training_state.h"
 #include "runtime/supervisor/member.h"
 #include "runtime/trainer.h"
@@ -69,18 +70,39 @@ Result<void> write_profile(const OpTimes& times,
     return (*file)->commit();
 }
 
-// What a run begins with where that is not random: a checkpoint, or weights of a file.
-Errors load_weights(Trainer& trainer, const Scenario& scenario, bool resume) {
+// What a run begins with where that is not random: weights of a file.
+Errors load_weights(Trainer& trainer, const Scenario& scenario) {
     const TrainingJob& job = scenario.job.training;
-    if (resume) {
-        const Result<void> done = trainer.resume(job.checkpoint_folder);
-        return done ? Errors{} : Errors{done.error()};
-    }
     if (job.initial_weights.empty()) {
         return {};
     }
     const auto done = import_weights(trainer.executor(), scenario.model, job.initial_weights);
     return done ? Errors{} : done.error();
+}
+
+// Goes on from the latest checkpoint that is whole. One that is torn or changed is passed over, and
+// the rank that sees it says so; one of another run is an error.
+Errors resume(Trainer& trainer, World& world, const std::filesystem::path& folder) {
+    const auto candidates = resumable(folder);
+    if (first_to_fail(world, !candidates)) {
+        return {candidates ? Error{.what = kAnotherRankFailed} : candidates.error()};
+    }
+    for (std::size_t i = 0;; ++i) {
+        const std::filesystem::path& checkpoint = (*candidates)[i];
+        const Result<void> done = trainer.resume(checkpoint);
+        if (done) {
+            return {};
+        }
+        const bool own = done.error().what != kAnotherRankFailed;
+        const bool fatal = i + 1 == candidates->size() || (own && verify_checkpoint(checkpoint));
+        const auto teller = first_to_fail(world, own);
+        if (first_to_fail(world, fatal)) {
+            return {done.error()};
+        }
+        if (teller == world.rank) {
+            fmt::print(stderr, "orrery: passes over a checkpoint: {}\n", done.error().to_string());
+        }
+    }
 }
 
 // What texts from the model need; the rank that `keeps` puts a copy of the encoding to the
@@ -174,7 +196,9 @@ int train_as(World& world,
         tokens.size(),
         to_short_text(Bytes{trainer.executor().plan().bytes()}),
         job.device == DeviceChoice::cuda ? ", on " + trainer.executor().device_name() : ""));
-    if (!all_well(world, load_weights(trainer, scenario, arguments.resume), status)) {
+    const Errors begun = arguments.resume ? resume(trainer, world, job.checkpoint_folder)
+                                          : load_weights(trainer, scenario);
+    if (!all_well(world, begun, status)) {
         return status;
     }
     if (arguments.resume) {

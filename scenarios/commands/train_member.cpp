@@ -28,13 +28,13 @@ namespace {
 
 constexpr const char* kLeft = "left as ordered";
 
-// The rank that an error accuses, -1: it is the own one, -2: another rank's.
+// The rank that an error accuses, -1: it is the own one, -2: another rank's, -3: wrong numbers.
 std::int64_t accused(const Error& error) {
     if (error.what == kAnotherRankFailed) {
         return -2;
     }
     if (!error.where.starts_with("rank ")) {
-        return -1;
+        return error.where.starts_with("step ") ? -3 : -1;
     }
     const std::size_t at = error.what.find("rank ");
     std::int64_t rank = -2;

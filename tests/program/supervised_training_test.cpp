@@ -77,6 +77,38 @@ TEST(SupervisedTraining, AStoppedProcessIsMissed) {
     expect_same_weights("{step: 12, at: \"node:1\", kind: host_fault}", "", "1 of 1 stops as");
 }
 
+TEST(SupervisedTraining, WhoseConnectionIsCutIsReplaced) {
+    expect_same_weights("{step: 12, at: \"node:1\", kind: nic_down}", "", "1 of 1 stops as");
+}
+
+// The highest bit of an exponent: the gradient is no number any more.
+TEST(SupervisedTraining, AFlippedBitOfAGradientIsSeenAndTakenBack) {
+    expect_same_weights(
+        "{step: 12, at: \"node:1\", kind: silent_corruption}", "", "1 of 1 stops as");
+}
+
+// Of the checkpoint of step 10, which nobody knows before it is read.
+TEST(SupervisedTraining, ATornCheckpointIsPassedOver) {
+    expect_same_weights(
+        "{step: 8, at: \"node:1\", kind: torn_checkpoint}, "
+        "{step: 12, at: \"node:2\", kind: node_crash}",
+        "",
+        "after step 12, resumed from 5, 7 lost");
+}
+
+TEST(SupervisedTraining, AFullStoreOrASlowOneStopsNobody) {
+    expect_same_weights(
+        "{step: 8, kind: store_full, duration: {mean: 1 s}}, "
+        "{step: 18, kind: store_slow, factor: 5}",
+        "",
+        "could not be saved");
+}
+
+TEST(SupervisedTraining, ASlowConnectionIsWaitedFor) {
+    expect_same_weights(
+        "{step: 12, at: \"node:1\", kind: slow_nic, factor: 20}", "", "strikes node 1");
+}
+
 TEST(SupervisedTraining, ABugIsRestartedInPlace) {
     expect_same_weights(
         "{step: 12, kind: software_bug}", "--set 'recovery.policies=[in_place]'", "1 of 1 stops");

@@ -163,6 +163,36 @@ TEST_F(TrainTrouble, ACheckpointThatDoesNotFitIsOneError) {
     EXPECT_EQ(run("$orrery train s.yaml --nproc 4 --resume --set job.steps=2").status, 0);
 }
 
+// The newest checkpoint is damaged: the one before it is taken, and that is said.
+TEST_F(TrainTrouble, ResumingPassesOverDamagedCheckpoints) {
+    const Ran whole = run("$orrery train s.yaml --nproc 4 --set job.steps=4 && mv run keep");
+    ASSERT_EQ(whole.status, 0) << whole.err;
+    const char* damages[] = {
+        "truncate -s 3000 $newest/rank-00002.safetensors",
+        "printf x | dd of=$newest/rank-00003.safetensors bs=1 seek=9000 conv=notrunc 2>/dev/null",
+        "rm $newest/rank-00000.safetensors",
+        "rm $newest/rank-00001.safetensors; : >run/step-000002/rank-00001.safetensors",
+        "rm run/latest; : >$newest/rank-00001.safetensors"};
+    for (const std::string damage : damages) {
+        const Ran ran = run("rm -rf run; cp -r keep run; rm -rf run/step-000004\n"
+                            "echo step-000003 >run/latest; newest=run/step-000003\n" + damage +
+                            "\n$orrery train s.yaml --nproc 4 --resume --set job.steps=4 || exit 1\n"
+                            "for r in 0 1 2 3; do\n"
+                            "  cmp run/step-000004/rank-0000$r.safetensors "
+                            "keep/step-000004/rank-0000$r.safetensors || exit 3\n"
+                            "done");
+        EXPECT_EQ(ran.status, 0) << damage << "\n" << ran.err << ran.out;
+        const bool two = damage.find("000002") != std::string::npos;
+        EXPECT_NE(ran.out.find(two ? "resumed after step 1" : "resumed after step 2"),
+                  std::string::npos)
+            << ran.out;
+        if (damage[0] != 'r') {
+            EXPECT_EQ(lines(ran.err), 1) << ran.err;
+            EXPECT_NE(ran.err.find("passes over a checkpoint"), std::string::npos) << ran.err;
+        }
+    }
+}
+
 TEST_F(TrainTrouble, ADatasetThatIsNoneIsOneErrorInItsPlace) {
     const Ran made =
         run("$orrery tokenize text -o tokens && head -c 100 tokens >cut && mkfifo pipe");

@@ -49,6 +49,39 @@ TEST(Progress, ABackgroundCopyIsDurableLaterAndSlowsTraining) {
     EXPECT_EQ(progress.work(), 100 * kSecond);
 }
 
+TEST(Progress, ATornCheckpointCountsUntilItIsRead) {
+    Accounts accounts;
+    Progress progress{{.interval = s(100)}};
+    progress.start({});
+    progress.advance(s(150), accounts);
+    progress.tear_next();
+    progress.advance(s(250), accounts);
+    progress.stop(accounts);
+    EXPECT_EQ(progress.durable(), 200 * kSecond);
+    EXPECT_EQ(progress.durable_before(INT64_MAX, 0), 100 * kSecond);
+    EXPECT_EQ(progress.durable_before(INT64_MAX, 1), 0);
+    progress.roll_back(100 * kSecond, accounts);
+    progress.start(s(250));
+    progress.advance(s(350), accounts);
+    EXPECT_EQ(progress.durable_before(INT64_MAX, 0), 200 * kSecond);  // written anew
+    progress.stop(accounts);
+}
+
+TEST(Progress, ASlowStoreIsWaitedForUnlessTheCopyIsInTheBackground) {
+    for (const bool background : {false, true}) {
+        Accounts accounts;
+        Progress progress{
+            {.interval = s(100), .stall = s(2), .copy = background ? s(10) : WallTime{}}};
+        progress.store_slow(s(150), 5);
+        progress.start({});
+        progress.advance(s(400), accounts);
+        progress.stop(accounts);
+        // Both checkpoints before 150 s of it, if the store's own time was waited for.
+        EXPECT_EQ(accounts[NodeUse::checkpoint], (background ? 3 * 2 : 10 + 2 + 2) * kSecond);
+        EXPECT_EQ(progress.durable(), 300 * kSecond);
+    }
+}
+
 TEST(Progress, AFaultInTheCopyFallsBackToTheCheckpointBefore) {
     Accounts accounts;
     Progress progress{{.interval = s(100), .copy = s(50)}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/supervisor/checkpoint_choice.h"
+#include "runtime/state/checkpoint_choice.h"
 
 #include <fmt/format.h>
 
@@ -82,6 +82,28 @@ std::optional<StoredCheckpoint> newest_intact(const fs::path& folder,
         }
     }
     return std::nullopt;
+}
+
+Result<std::vector<fs::path>> resumable(const fs::path& folder) {
+    const Result<fs::path> latest = find_checkpoint(folder);
+    std::vector<fs::path> found;
+    std::int64_t step_max = INT64_MAX;
+    if (latest) {
+        found.push_back(*latest);
+        if (*latest == folder) {
+            return found;
+        }
+        step_max = step_of(latest->filename().string()).value_or(INT64_MAX);
+    }
+    for (const StoredCheckpoint& one : checkpoints_in(folder)) {
+        if (one.step <= step_max && (!latest || one.folder != *latest)) {
+            found.push_back(one.folder);
+        }
+    }
+    if (found.empty()) {
+        return unexpected<Error>(latest.error());
+    }
+    return found;
 }
 
 }  // namespace orrery

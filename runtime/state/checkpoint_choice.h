@@ -35,4 +35,8 @@ std::optional<StoredCheckpoint> newest_intact(
     const std::function<void(const Error&)>& passed_over = {},
     std::filesystem::file_time_type since = std::filesystem::file_time_type::min());
 
+// What a run can go on from, the best first: the checkpoint that `folder` is, or else the one that
+// its file `latest` names, and those before it. Without such a file it is the newest one.
+Result<std::vector<std::filesystem::path>> resumable(const std::filesystem::path& folder);
+
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/supervisor/checkpoint_choice.h"
+#include "runtime/state/checkpoint_choice.h"
 
 #include <gtest/gtest.h>
 
