@@ -202,6 +202,9 @@ std::vector<bool> find_contended_links(const Program& program,
                 links[l].watched || (saturable(first, capacity) && saturable(last, capacity));
             shared[l] =
                 links[l].watched || (contended[l] && !is_private(first) && !is_private(last));
+            if (transfers.watches(to_id<LinkId>(l))) {
+                contended[l] = shared[l] = true;  // whatever is known of it may change
+            }
         }
     }
     for (ChannelMessage& message : transfers.messages) {

@@ -34,7 +34,10 @@ Execution::Execution(const SimulationInput& input,
     for (const RankId rank : input.traced_ranks) {
         traced_[quotient.class_of_rank[index(rank)]].push_back(rank);
     }
-    bool walks = !input.traced_ranks.empty();
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+        ranks_[r].device = quotient.ranks[r].device;
+    }
+    bool walks = !input.traced_ranks.empty() || !input.events.devices.empty();
     for (const DeviceTimings& device : input.devices) {
         walks = walks || device.num_sms > 0;
     }
@@ -64,6 +67,7 @@ Execution::Execution(const SimulationInput& input,
         }
     }
     set_up_teams();
+    set_up_events();
     if (input.steps > 1 && !input.every_step) {
         barriers_ = find_step_barrier(input, tapes, transfers);
     }
@@ -92,7 +96,7 @@ bool Execution::run() {
             rates_.settle(instant_);
             rates_changed_ = false;
         }
-        const Time event = queue_.next_time();
+        const Time event = std::min(queue_.next_time(), next_step_event());
         const Time now = std::min(event, rates_.run_until(event));
         if (now == Time::max()) {
             leave_leaders();
@@ -114,7 +118,7 @@ void Execution::work_off(Time now) {
         while (queue_.next_time() == now) {
             handle(queue_.pop(), now);
         }
-    } while (part_teams(now));
+    } while (part_teams(now) || happen(now));
     join_teams(now);
     free_.insert(free_.end(), closed_.begin(), closed_.end());
     closed_.clear();

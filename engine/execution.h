@@ -10,11 +10,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/event_queue.h"
+#include "engine/event_state.h"
 #include "engine/folding.h"
 #include "engine/kernel_runs.h"
 #include "engine/rank_state.h"
@@ -58,9 +60,12 @@ public:
     std::vector<TracedOp> take_trace() { return std::move(trace_); }
     // Words for what waits on what.
     Error describe_deadlock() const;
+    // Who waits for whom after a loss; empty if nothing was lost.
+    std::optional<Hang> describe_hang() const;
 
 private:
     friend class DeadlockReport;
+    friend class HangReport;
 
     // Streams (execution.cpp)
     void begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier);
@@ -78,6 +83,15 @@ private:
     void drain(Time now);
     void report_progress(const TapeItem& item, std::uint32_t size);
 
+    // Calls f with each stream of a rank that has a run under way.
+    template <class F>
+    void for_each_run(std::uint32_t r, F f) {
+        for (std::uint64_t left = ranks_[r].running; left != 0; left &= left - 1) {
+            f(stream_of(r, static_cast<std::uint32_t>(std::countr_zero(left))));
+        }
+    }
+    void walk_runs(std::uint32_t r, Time now);
+    void schedule_walks(std::uint32_t r);
     void change_held(std::uint32_t r, Time now, std::int64_t sms);
     void trace_walk(std::uint32_t stream, Time now);
     void find_role_sms();
@@ -96,7 +110,7 @@ private:
     void begin_transfer(std::uint32_t id, Time now);
     void continue_transfer(std::uint32_t id, Time now);
     void start_parts(std::uint32_t id, Time now);
-    void own_flow(std::uint32_t id, FlowId flow);
+    void own_flow(std::uint32_t id, std::uint32_t part, FlowId flow);
     void end_transfer(std::uint32_t id, Time now);
     void end_part(std::uint32_t stream, const OpenTransfer& transfer, Time now);
     void transfer_event(std::uint32_t id, Time now);
@@ -110,6 +124,22 @@ private:
     std::span<const std::uint32_t> disturbed_by(std::uint32_t channel) const {
         return {quotient_.disturbed.data() + channels_[channel].first_disturbed,
                 channels_[channel].num_disturbed};
+    }
+
+    // Events in the middle of the step (execution_events.cpp)
+    void set_up_events();
+    Time next_step_event() const {
+        return events_ == nullptr ? Time::max() : events_->next_time();
+    }
+    bool happen(Time now);
+    void change_devices(const DeviceChange& change, Time now);
+    void lose_rank(std::uint32_t r, Time now);
+    void lose_transfer(std::uint32_t id);
+    void await_path(std::uint32_t id, std::uint32_t part, Bytes bytes, Time now);
+    void take_path(const WaitingPart& waiting, Time now);
+    void leave_paths(Time now);
+    bool meets_outage(std::uint32_t part) const {
+        return events_ != nullptr && quotient_.around.contains(part);
     }
 
     // Teams (execution_teams.cpp)
@@ -196,6 +226,8 @@ private:
     EventQueue queue_;
     bool rates_changed_ = false;
     Time instant_;  // the one that is being or was last worked on
+
+    std::unique_ptr<EventState> events_;  // null if nothing happens
 
     Teams teams_;
     std::vector<std::uint32_t> leader_;  // by rank class: whose state counts for it

@@ -55,6 +55,7 @@ void Execution::join_flows(std::uint32_t t, Time now) {
     ++transfer.pending;
     own_flow(
         t,
+        phase.first_part,
         rates_.start_under_way(
             now, quotient_.footprints[phase.first_part], part.bytes, part.rate_max, flows_since));
 }

@@ -12,7 +12,7 @@ void Execution::begin_run(std::uint32_t id, const TapeItem& item, Time now) {
     const std::uint32_t r = rank_of(id);
     StreamState& stream = streams_[id];
     RankState& rank = ranks_[r];
-    const std::uint16_t device = quotient_.ranks[r].device;
+    const std::uint16_t device = rank.device;
     const RunTimes& run = run_times_[device * tapes_.shapes.size() + item.shape];
     rank.running |= std::uint64_t{1} << stream.stream;
     stream.phase = StreamPhase::running;
@@ -40,10 +40,13 @@ void Execution::finish_run(std::uint32_t id, const TapeItem& item, Time now) {
     StreamState& stream = streams_[id];
     const auto size = static_cast<std::int64_t>(stream.size);
     ranks_[r].running &= ~(std::uint64_t{1} << stream.stream);
-    const RunTimes& run = run_times_[quotient_.ranks[r].device * tapes_.shapes.size() + item.shape];
+    const bool walked = !walks_.empty() && walks_[id].run != nullptr;
+    const RunTimes& run =
+        walked ? *walks_[id].run
+               : run_times_[ranks_[r].device * tapes_.shapes.size() + item.shape];
     Time stretch;
     Time kernel_time = run.kernel_time;
-    if (!walks_.empty() && walks_[id].run != nullptr) {
+    if (walked) {
         trace_walk(id, now);
         RunWalk& walk = walks_[id];
         ORRERY_CHECK(walk.done() && walk.begin == now);
@@ -139,43 +142,48 @@ void Execution::find_role_sms() {
     }
 }
 
+// Brings the rank's runs up to `now`, as walks.
+void Execution::walk_runs(std::uint32_t r, Time now) {
+    for_each_run(r, [&](std::uint32_t id) {
+        if (walks_[id].run == nullptr) {
+            const std::uint16_t device = ranks_[r].device;
+            const TapeItem& item = item_of(id);
+            begin_walk(walks_[id],
+                       run_times_[device * tapes_.shapes.size() + item.shape],
+                       input_.devices[device].num_sms,
+                       streams_[id].start,
+                       ranks_[r].host_start + item.launch);
+        }
+        trace_walk(id, now);
+    });
+}
+
+// When they end from now on.
+void Execution::schedule_walks(std::uint32_t r) {
+    for_each_run(r, [&](std::uint32_t id) {
+        const Time due = end_of_walk(walks_[id], ranks_[r].held_sms);
+        if (due == streams_[id].due) {
+            return;
+        }
+        if (streams_[id].phase == StreamPhase::running) {
+            schedule(id, due);
+            return;
+        }
+        streams_[id].due = due;
+        if (pool_[streams_[id].transfer].missing == 0) {
+            expect_end(streams_[id].transfer);
+        }
+    });
+}
+
 // An op takes (or gives back) SMs: runs of the rank's other streams change their pace.
 void Execution::change_held(std::uint32_t r, Time now, std::int64_t sms) {
     if (sms == 0) {
         return;
     }
-    const std::uint16_t device = quotient_.ranks[r].device;
-    RankState& rank = ranks_[r];
-    for (std::uint64_t left = rank.running; left != 0; left &= left - 1) {
-        const std::uint32_t other =
-            stream_of(r, static_cast<std::uint32_t>(std::countr_zero(left)));
-        if (walks_[other].run == nullptr) {
-            const TapeItem& item = item_of(other);
-            begin_walk(walks_[other],
-                       run_times_[device * tapes_.shapes.size() + item.shape],
-                       input_.devices[device].num_sms,
-                       streams_[other].start,
-                       rank.host_start + item.launch);
-        }
-        trace_walk(other, now);
-    }
-    rank.held_sms = static_cast<std::uint32_t>(std::int64_t{rank.held_sms} + sms);
-    for (std::uint64_t left = rank.running; left != 0; left &= left - 1) {
-        const std::uint32_t other =
-            stream_of(r, static_cast<std::uint32_t>(std::countr_zero(left)));
-        const Time due = end_of_walk(walks_[other], rank.held_sms);
-        if (due == streams_[other].due) {
-            continue;
-        }
-        if (streams_[other].phase == StreamPhase::running) {
-            schedule(other, due);
-            continue;
-        }
-        streams_[other].due = due;
-        if (pool_[streams_[other].transfer].missing == 0) {
-            expect_end(streams_[other].transfer);
-        }
-    }
+    walk_runs(r, now);
+    ranks_[r].held_sms = static_cast<std::uint32_t>(std::int64_t{ranks_[r].held_sms} + sms);
+    schedule_walks(r);
 }
 
 }  // namespace orrery

@@ -48,7 +48,7 @@ void Execution::join(std::uint32_t id, const TapePart& part, Time now) {
         }
         OpenTransfer& transfer = pool_[t];
         transfer.participants.push_back(stream_of(m, streams_[id].stream));
-        if (--transfer.missing > 0) {
+        if (--transfer.missing > 0 || transfer.lost) {
             return;
         }
         if (transfer.promised) {
@@ -111,6 +111,9 @@ bool Execution::promise(std::uint32_t id, const TapeItem& item, Time due) {
 // All members have arrived or said when they will. May be called again when one of them changes.
 void Execution::expect_end(std::uint32_t t) {
     OpenTransfer& transfer = pool_[t];
+    if (transfer.lost) {
+        return;
+    }
     Time last;
     for (const std::uint32_t participant : transfer.participants) {
         const std::uint32_t id = leading(participant);
@@ -184,6 +187,7 @@ std::uint32_t Execution::open_transfer(std::uint32_t c,
     transfer.in_latency = false;
     transfer.lone = false;
     transfer.promised = false;
+    transfer.lost = false;
     transfer.participants.clear();
     transfer.next = channel.open;
     channel.open = t;
@@ -248,6 +252,9 @@ void Execution::start_parts(std::uint32_t t, Time now) {
         if (part.bytes == Bytes{}) {
             continue;
         }
+        if (transfer.lost) {
+            return;
+        }
         ++transfer.pending;
         if (quotient_.footprints[p] == kNoLinks) {
             const Time taken = part.bytes / part.rate_max;
@@ -258,15 +265,22 @@ void Execution::start_parts(std::uint32_t t, Time now) {
             }
             continue;
         }
-        own_flow(t, rates_.start(now, quotient_.footprints[p], part.bytes, part.rate_max));
+        if (meets_outage(p)) {
+            await_path(t, p, part.bytes, now);
+            continue;
+        }
+        own_flow(t, p, rates_.start(now, quotient_.footprints[p], part.bytes, part.rate_max));
     }
 }
 
-void Execution::own_flow(std::uint32_t t, FlowId flow) {
+void Execution::own_flow(std::uint32_t t, std::uint32_t part, FlowId flow) {
     if (index(flow) >= flow_owner_.size()) {
         flow_owner_.resize(index(flow) + 1);
     }
     flow_owner_[index(flow)] = t;
+    if (events_ != nullptr) {
+        events_->begins(flow, t, part);
+    }
     rates_changed_ = true;
 }
 
@@ -303,6 +317,9 @@ void Execution::flows_end(Time now) {
     for (const FlowId flow : ended_flows_) {
         ended_owners_.push_back(flow_owner_[index(flow)]);
         prefetch_all(&pool_[ended_owners_.back()]);
+        if (events_ != nullptr) {
+            events_->ends(flow);
+        }
     }
     for (const std::uint32_t t : ended_owners_) {
         if (--pool_[t].pending == 0) {

@@ -79,6 +79,7 @@ public:
             links_.push_back(contended[l] ? mix(1, links[l].capacity.bits_per_second())
                                           : Colour{0});
         }
+        tell_events_apart(input.events);
         for (std::uint32_t c = 0; c < transfers.channels.size(); ++c) {
             channels_.push_back(plan_colour(c));
         }
@@ -120,7 +121,7 @@ private:
                     colour = mix(mix(colour, part.bytes.count()), part.rate_max.bits_per_second());
                     ++position;
                     if (part.bytes > Bytes{}) {
-                        add_crossings(c, position, part);
+                        add_crossings(c, position, phase.first_part + p);
                     }
                 }
             }
@@ -128,13 +129,34 @@ private:
         return colour;
     }
 
-    void add_crossings(std::uint32_t c, std::uint32_t position, const Part& part) {
-        for (const LinkShare& share : transfers_.shares_of(part)) {
-            if (contended_[index(share.link)]) {
-                crossings_.push_back({c,
-                                      static_cast<std::uint32_t>(index(share.link)),
-                                      mix(Colour{position}, std::int64_t{share.count})});
+    // Links that an event names are like no others.
+    void tell_events_apart(const StepEvents& events) {
+        std::int64_t number = 0;
+        const auto tell_apart = [&](LinkId link) {
+            links_[index(link)] = mix(links_[index(link)], mix(Colour{2}, ++number));
+        };
+        for (const LinkId link : events.outage.links) {
+            tell_apart(link);
+        }
+        for (const CapacityChange& change : events.capacities) {
+            tell_apart(change.link);
+        }
+    }
+
+    void add_crossings(std::uint32_t c, std::uint32_t position, std::uint32_t part) {
+        const auto add = [&](std::span<const LinkShare> shares, Colour way) {
+            for (const LinkShare& share : shares) {
+                if (contended_[index(share.link)]) {
+                    crossings_.push_back(
+                        {c,
+                         static_cast<std::uint32_t>(index(share.link)),
+                         mix(mix(Colour{position}, std::int64_t{share.count}), way)});
+                }
             }
+        };
+        add(transfers_.shares_of(transfers_.parts[part]), 0);
+        if (const auto around = transfers_.around.find(part); around != transfers_.around.end()) {
+            add(around->second, 1);
         }
     }
 

@@ -120,6 +120,33 @@ void advance_walk(RunWalk& walk, Time now, std::uint32_t held_sms, std::vector<W
     }
 }
 
+void change_device(RunWalk& walk,
+                   const RunTimes& old,
+                   const RunTimes& next,
+                   std::uint32_t num_sms,
+                   RunTimes& mixed) {
+    mixed = RunTimes{.ops = walk.run->ops};
+    RunOpTime& op = mixed.ops[walk.op];
+    const __int128 pace = old.ops[walk.op].duration.picoseconds();
+    const Time done = op.duration - time_for(walk.work_left, kFullKernelRate);
+    if (pace > 0) {
+        const __int128 work = walk.work_left * next.ops[walk.op].duration.picoseconds();
+        walk.work_left = (work + pace - 1) / pace;
+    }
+    op.duration = done + time_for(walk.work_left, kFullKernelRate);
+    op.ideal = std::min(op.ideal, op.duration);
+    for (std::size_t i = walk.op + 1; i < mixed.ops.size(); ++i) {
+        mixed.ops[i] = next.ops[i];
+    }
+    for (const RunOpTime& one : mixed.ops) {
+        one.add_to(mixed.work);
+        mixed.duration += one.duration;
+        mixed.kernel_time += one.is_kernel ? one.duration : Time{};
+    }
+    walk.run = &mixed;
+    walk.num_sms = num_sms;
+}
+
 Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms) {
     if (walk.done()) {
         return walk.begin;

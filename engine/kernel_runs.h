@@ -74,6 +74,14 @@ void begin_walk(
 // Works until `now` with the same SMs held since the last call. `ended` may be null.
 void advance_walk(RunWalk& walk, Time now, std::uint32_t held_sms, std::vector<WalkedOp>* ended);
 
+// The rest of the run, which is done up to `since`, goes on as on another device: `old` and `next`
+// are the same run on the two. `mixed` becomes the run as it is then, and has to outlive the walk.
+void change_device(RunWalk& walk,
+                   const RunTimes& old,
+                   const RunTimes& next,
+                   std::uint32_t num_sms,
+                   RunTimes& mixed);
+
 // When the run ends if the held SMs never change again.
 Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms);
 

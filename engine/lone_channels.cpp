@@ -89,7 +89,8 @@ private:
         return !shares.empty() &&
                std::all_of(shares.begin(), shares.end(), [&](const LinkShare& share) {
                    const LinkInfo& link = links_[index(share.link)];
-                   return !link.watched && link.capacity.bits_per_second() / share.count >= rate;
+                   return !link.watched && !transfers_.watches(share.link) &&
+                          link.capacity.bits_per_second() / share.count >= rate;
                });
     }
 

@@ -22,8 +22,8 @@ struct PartFootprints {
 };
 
 // Sets Quotient::disturbed and the fields of ChannelClass that belong to it. A channel qualifies if
-// each of its transfers is one flow that its links let go at its full rate, and if no more
-// transfers of others than its own share a link with it in a step.
+// each of its transfers is one flow that its links let go at its full rate, whatever happens in the
+// step, and if no more transfers of others than its own share a link with it in a step.
 void find_lone_channels(const Transfers& transfers,
                         std::span<const LinkInfo> links,
                         const PartFootprints& parts,

@@ -47,6 +47,12 @@ struct TransferPlan {
     std::uint32_t channels = 0;
 };
 
+// A connection, or a ring of them, before links go out of order and when switches go around them.
+struct OtherPath {
+    TransferPart part;
+    std::vector<LinkShare> around;  // empty: there is no other path
+};
+
 struct LinkInfo {
     Bandwidth capacity;            // usable, after protocol overhead
     std::uint16_t link_class = 0;  // index into NetworkModel::link_class_names
@@ -62,6 +68,20 @@ public:
     virtual TransferPlan plan_collective(const CollectiveCall& call,
                                          std::span<const RankId> members) const = 0;
     virtual TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const = 0;
+
+    // The parts of a plan's only phase with their paths around the links that are `down` (1, by
+    // LinkId). None if the model knows no other paths.
+    virtual std::vector<OtherPath> paths_around(const CollectiveCall&,
+                                                std::span<const RankId>,
+                                                std::span<const std::uint8_t>) const {
+        return {};
+    }
+    virtual std::vector<OtherPath> paths_around(RankId,
+                                                RankId,
+                                                Bytes,
+                                                std::span<const std::uint8_t>) const {
+        return {};
+    }
 
     // Planning may add links behind those that there are.
     virtual std::span<const LinkInfo> links() const = 0;

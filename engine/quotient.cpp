@@ -140,14 +140,15 @@ private:
         return moves;
     }
 
-    void add_footprints(SharedRates& rates) {
+    using SharesOfParts = std::vector<std::vector<LinkShare>>;
+
+    // What `shares_of` says of all channels' parts, summed up in the representatives' parts, on
+    // the links that stand for others.
+    template <class SharesOf>
+    SharesOfParts fold(const std::vector<PartRange>& ranges, SharesOf shares_of) const {
         const std::vector<std::uint32_t> link_lowest =
             representatives(partition_.class_of_link, partition_.link_classes);
-        std::vector<PartRange> ranges;  // of the representative of each channel class
-        for (const std::uint32_t c : channel_lowest_) {
-            ranges.push_back(parts_of(transfers_, transfers_.channels[c]));
-        }
-        std::vector<std::vector<LinkShare>> shares(transfers_.parts.size());
+        SharesOfParts shares(transfers_.parts.size());
         const std::vector<bool> moves = flowing_parts();
         for (std::uint32_t c = 0; c < transfers_.channels.size(); ++c) {
             const std::uint32_t channel_class = partition_.class_of_channel[c];
@@ -158,7 +159,7 @@ private:
                 }
                 std::vector<LinkShare>& folded =
                     shares[ranges[channel_class].first + (p - own.first)];
-                for (const LinkShare& share : transfers_.shares_of(transfers_.parts[p])) {
+                for (const LinkShare& share : shares_of(p)) {
                     const std::size_t link = index(share.link);
                     const bool lowest =
                         contended_[link] && link_lowest[partition_.class_of_link[link]] == link;
@@ -168,22 +169,49 @@ private:
                 }
             }
         }
+        return shares;
+    }
+
+    void add_footprints(SharedRates& rates) {
+        std::vector<PartRange> ranges;  // of the representative of each channel class
+        for (const std::uint32_t c : channel_lowest_) {
+            ranges.push_back(parts_of(transfers_, transfers_.channels[c]));
+        }
+        SharesOfParts shares = fold(ranges, [&](std::uint32_t p) {
+            return transfers_.shares_of(transfers_.parts[p]);
+        });
+        SharesOfParts around;
+        if (!transfers_.around.empty()) {
+            around = fold(ranges, [&](std::uint32_t p) {
+                const auto found = transfers_.around.find(p);
+                return found == transfers_.around.end() ? std::span<const LinkShare>{}
+                                                        : std::span<const LinkShare>{found->second};
+            });
+        }
         std::map<std::vector<LinkShare>, std::uint32_t, SharesLess> known;
         PartFootprints solved{.footprint_of_part = {}, .footprints = {}};
+        std::vector<const std::vector<LinkShare>*> distinct;
+        const auto number_of = [&](std::vector<LinkShare>& of_part) {
+            if (of_part.empty()) {
+                return kNone;
+            }
+            const auto next = static_cast<std::uint32_t>(distinct.size());
+            const auto [found, added] = known.try_emplace(merged(of_part), next);
+            if (added) {
+                distinct.push_back(&found->first);
+            }
+            of_part = {};
+            return found->second;
+        };
         std::vector<std::uint32_t>& number = solved.footprint_of_part;
         number.assign(transfers_.parts.size(), kNone);
-        std::vector<const std::vector<LinkShare>*> distinct;
+        std::map<std::uint32_t, std::uint32_t> number_around;
         for (const PartRange& range : ranges) {
             for (std::uint32_t p = range.first; p < range.last; ++p) {
-                if (!shares[p].empty()) {
-                    const auto next = static_cast<std::uint32_t>(distinct.size());
-                    const auto [found, added] = known.try_emplace(merged(shares[p]), next);
-                    if (added) {
-                        distinct.push_back(&found->first);
-                    }
-                    number[p] = found->second;
+                number[p] = number_of(shares[p]);
+                if (transfers_.around.contains(p)) {
+                    number_around[p] = number_of(around[p]);
                 }
-                shares[p] = {};
             }
         }
         const std::vector<bool> needed = needed_links(distinct);
@@ -198,6 +226,9 @@ private:
         }
         for (const std::uint32_t n : number) {
             out_.footprints.push_back(n == kNone ? kNoLinks : ids[n]);
+        }
+        for (const auto& [part, n] : number_around) {
+            out_.around[part] = n == kNone ? kNoLinks : ids[n];
         }
         out_.distinct_footprints = static_cast<std::int64_t>(distinct.size());
         find_lone_channels(transfers_, input_.network->links(), solved, out_);
@@ -228,7 +259,8 @@ private:
             needed[link] = true;
         }
         for (std::size_t l = 0; l < links.size(); ++l) {
-            needed[l] = needed[l] || links[l].watched;
+            needed[l] =
+                needed[l] || links[l].watched || transfers_.watches(to_id<LinkId>(l));
         }
         return needed;
     }

@@ -21,6 +21,7 @@ enum class StreamPhase : std::uint8_t {
     promised,   // a run, and it has told the collective after it when it will arrive
     arrived,    // a communication op
     done,       // with the step
+    lost,       // with its rank
 };
 
 // What other streams ask for lies on the first cache line.
@@ -59,6 +60,8 @@ struct RankState {
     std::uint64_t running = 0;  // bit s: stream s is in a run
     std::uint64_t blocked = 0;  // bit s: stream s is blocked
     std::uint32_t held_sms = 0;
+    std::uint16_t device = 0;
+    bool lost = false;
     std::uint32_t width = 1;    // of a leader: how many classes it stands for
     std::uint64_t led = 1;      // of a leader: which, by position in the team
     std::uint64_t leaving = 0;  // of a leader: which of these go on without the others
@@ -96,6 +99,7 @@ struct OpenTransfer {
     bool in_latency = false;
     bool lone = false;                        // no flow, and ends when it would alone
     bool promised = false;                    // to a participant that is still under way
+    bool lost = false;                        // it never ends
     std::vector<std::uint32_t> participants;  // streams, as positions in Execution::streams_
 };
 

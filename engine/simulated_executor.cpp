@@ -20,6 +20,10 @@ void check_input(const SimulationInput& input) {
     for (const std::uint16_t device : input.device_class) {
         ORRERY_CHECK(device < input.devices.size());
     }
+    for (const DeviceChange& change : input.events.devices) {
+        ORRERY_CHECK(change.device < input.devices.size());
+        ORRERY_CHECK(change.becomes == kLostDevice || change.becomes < input.devices.size());
+    }
     for (const DeviceTimings& device : input.devices) {
         ORRERY_CHECK(device.kernels.size() >= input.program->kernels.size());
         ORRERY_CHECK(device.copies.size() >= input.program->copies.size());
@@ -52,6 +56,13 @@ void fill_utilisation(const SimulationInput& input,
     }
 }
 
+void sort_trace(std::vector<TracedOp>& trace) {
+    std::stable_sort(trace.begin(), trace.end(), [](const TracedOp& a, const TracedOp& b) {
+        return std::tie(a.rank, a.start, a.step, a.slot, a.op) <
+               std::tie(b.rank, b.start, b.step, b.slot, b.op);
+    });
+}
+
 SimulationResult collect(const SimulationInput& input, Execution& execution) {
     SimulationResult result;
     const std::vector<StepEnd>& ends = execution.step_ends();
@@ -75,11 +86,7 @@ SimulationResult collect(const SimulationInput& input, Execution& execution) {
     }
     result.simulated_ops = num_ops(*input.program) * input.steps;
     result.trace = execution.take_trace();
-    std::stable_sort(
-        result.trace.begin(), result.trace.end(), [](const TracedOp& a, const TracedOp& b) {
-            return std::tie(a.rank, a.start, a.step, a.slot, a.op) <
-                   std::tie(b.rank, b.start, b.step, b.slot, b.op);
-        });
+    sort_trace(result.trace);
     return result;
 }
 
@@ -93,7 +100,7 @@ SimulationOutcome simulate(const SimulationInput& input, SharedRates& rates) {
     }
     const Program& program = *input.program;
     const Tapes tapes = build_tapes(program, input.launch_cost);
-    Transfers transfers = plan_transfers(program, tapes, *input.network);
+    Transfers transfers = plan_transfers(program, tapes, *input.network, input.events);
     const std::vector<bool> contended =
         find_contended_links(program, tapes, *input.network, transfers);
     const std::vector<Bytes> link_bytes =
@@ -103,16 +110,25 @@ SimulationOutcome simulate(const SimulationInput& input, SharedRates& rates) {
                    : trivial_partition(transfers, program.num_ranks(), contended.size());
     const Quotient quotient = make_quotient(input, transfers, partition, contended, rates);
     Execution execution(input, tapes, transfers, quotient, rates);
-    if (!execution.run()) {
+    const bool ended = execution.run();
+    std::optional<Hang> hang = ended ? std::nullopt : execution.describe_hang();
+    if (!ended && !hang) {
         return unexpected(execution.describe_deadlock());
     }
-    SimulationResult result = collect(input, execution);
+    SimulationResult result = hang ? SimulationResult{} : collect(input, execution);
+    if (hang) {
+        result.hang = std::move(hang);
+        result.trace = execution.take_trace();
+        sort_trace(result.trace);
+    }
     result.fold_class_of_rank = quotient.class_of_rank;
     result.fold_classes = static_cast<std::uint32_t>(quotient.ranks.size());
     result.distinct_paths = quotient.distinct_footprints;
     result.flows = rates.num_flows_started();
     result.rate_solves = rates.num_solves();
-    fill_utilisation(input, link_bytes, result);
+    if (!result.hang) {
+        fill_utilisation(input, link_bytes, result);
+    }
     result.link_bytes = link_bytes;
     return result;
 }

@@ -36,6 +36,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@
 #include "engine/network_model.h"
 #include "engine/program.h"
 #include "engine/result.h"
+#include "engine/step_events.h"
 
 namespace orrery {
 
@@ -66,8 +68,25 @@ struct SimulationInput {
     // the first are alike, only the end of the last but one is simulated, and the last.
     bool every_step = false;
     std::vector<RankId> traced_ranks;
+    StepEvents events{};  // the times count from where the result's do
     // Called now and then with the share of ops done, 0 … 1.
     std::function<void(double)> progress;
+};
+
+// Members of a group, or the two sides of an exchange, that wait for ever.
+struct StuckOperation {
+    std::string operation;  // "all_reduce of …" as one of those who wait calls it
+    std::string group;      // its name; empty: an exchange of two
+    Time since;             // when the last of those arrived that did
+    std::vector<RankId> waiting;  // here and below one rank of a fold class stands for all
+    std::vector<RankId> missing;  // who never arrived; none: it broke when all had
+};
+
+// A step that never ends.
+struct Hang {
+    Time since;  // the first operation to wait for ever
+    std::vector<RankId> lost;
+    std::vector<StuckOperation> operations;  // those that wait for who is lost first
 };
 
 struct TracedOp {
@@ -107,6 +126,8 @@ struct SimulationResult {
     std::vector<Bytes> link_bytes;  // by LinkId: carried in a step
     // Of the traced ranks, ordered by (rank, start); from the barrier on if steps were left out.
     std::vector<TracedOp> trace;
+    // A loss (engine/step_events.h) stopped the step: only this, the trace and the folding hold.
+    std::optional<Hang> hang{};
 };
 
 // The error of a program that can make no progress names the ops that wait on each other.

@@ -13,8 +13,27 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 
 class Planner {
 public:
-    Planner(const Program& program, const Tapes& tapes, const NetworkModel& network)
-        : program_(program), tapes_(tapes), network_(network) {}
+    Planner(const Program& program,
+            const Tapes& tapes,
+            const NetworkModel& network,
+            const StepEvents& events)
+        : program_(program), tapes_(tapes), network_(network) {
+        if (events.outage.links.empty() && events.capacities.empty()) {
+            return;
+        }
+        const std::size_t links = network.links().size();
+        out_.watched.resize(links);
+        for (const CapacityChange& change : events.capacities) {
+            out_.watched[index(change.link)] = true;
+        }
+        if (!events.outage.links.empty()) {
+            down_.resize(links);
+        }
+        for (const LinkId link : events.outage.links) {
+            out_.watched[index(link)] = true;
+            down_[index(link)] = 1;
+        }
+    }
 
     Transfers plan() {
         const std::uint32_t ranks = program_.num_ranks();
@@ -120,11 +139,25 @@ private:
                      std::uint32_t m) {
         const std::span<const RankId> members = out_.members_of(channel);
         TransferPlan plan;
+        std::vector<OtherPath> paths;  // around an outage that the plan meets
         if (channel.is_collective && members.size() > 1) {
             const CollectiveCall& call = program_.collectives[index(first.collectives[m])];
             plan = network_.plan_collective(call, members);
+            if (meets_outage(plan)) {
+                paths = network_.paths_around(call, members, down_);
+            }
         } else if (!channel.is_collective && members[0] != members[1]) {
             plan = network_.plan_send(members[0], members[1], first.bytes[m]);
+            if (meets_outage(plan)) {
+                paths = network_.paths_around(members[0], members[1], first.bytes[m], down_);
+            }
+        }
+        if (!paths.empty()) {
+            ORRERY_CHECK(plan.phases.size() == 1);
+            plan.phases[0].parts.clear();
+            for (const OtherPath& path : paths) {
+                plan.phases[0].parts.push_back(path.part);
+            }
         }
         out_.messages.push_back(
             ChannelMessage{.first_phase = static_cast<std::uint32_t>(out_.phases.size()),
@@ -137,9 +170,36 @@ private:
             out_.phases.push_back({.latency = phase.latency,
                                    .first_part = static_cast<std::uint32_t>(out_.parts.size()),
                                    .num_parts = static_cast<std::uint32_t>(phase.parts.size())});
-            for (const TransferPart& part : phase.parts) {
-                add_part(part);
+            for (std::size_t p = 0; p < phase.parts.size(); ++p) {
+                if (meets_outage(phase.parts[p])) {
+                    add_way_around(paths.empty() ? std::vector<LinkShare>{} : paths[p].around);
+                }
+                add_part(phase.parts[p]);
             }
+        }
+    }
+
+    bool meets_outage(const TransferPart& part) const {
+        return !down_.empty() && std::any_of(part.footprint.begin(),
+                                             part.footprint.end(),
+                                             [&](const LinkShare& share) {
+                                                 return index(share.link) < down_.size() &&
+                                                        down_[index(share.link)] != 0;
+                                             });
+    }
+    bool meets_outage(const TransferPlan& plan) const {
+        return std::any_of(plan.phases.begin(), plan.phases.end(), [&](const TransferPhase& phase) {
+            return std::any_of(phase.parts.begin(),
+                               phase.parts.end(),
+                               [&](const TransferPart& part) { return meets_outage(part); });
+        });
+    }
+
+    // Of the part that comes next.
+    void add_way_around(const std::vector<LinkShare>& around) {
+        out_.around[static_cast<std::uint32_t>(out_.parts.size())] = around;
+        for (const LinkShare& share : around) {
+            out_.watched[index(share.link)] = true;
         }
     }
 
@@ -163,13 +223,17 @@ private:
     const Program& program_;
     const Tapes& tapes_;
     const NetworkModel& network_;
+    std::vector<std::uint8_t> down_;  // by LinkId; empty: none ever is
     Transfers out_;
 };
 
 }  // namespace
 
-Transfers plan_transfers(const Program& program, const Tapes& tapes, const NetworkModel& network) {
-    return Planner(program, tapes, network).plan();
+Transfers plan_transfers(const Program& program,
+                         const Tapes& tapes,
+                         const NetworkModel& network,
+                         const StepEvents& events) {
+    return Planner(program, tapes, network, events).plan();
 }
 
 }  // namespace orrery

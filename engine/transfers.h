@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
 #include "engine/network_model.h"
 #include "engine/program.h"
 #include "engine/role_tape.h"
+#include "engine/step_events.h"
 
 namespace orrery {
 
@@ -59,6 +61,13 @@ struct Transfers {
     // The channel behind RoleTape::channels[c] of a rank: channel_of[first_channel[rank] + c].
     std::vector<std::uint32_t> first_channel;
     std::vector<std::uint32_t> channel_of;
+    // Of events in the step: parts that cross links that go out of order, and their other paths
+    // (none: empty); links that change, or that another path leads over, by LinkId (or empty).
+    std::map<std::uint32_t, std::vector<LinkShare>> around;
+    std::vector<bool> watched;
+    bool watches(LinkId link) const {
+        return index(link) < watched.size() && watched[index(link)];
+    }
 
     std::span<const RankId> members_of(const Channel& channel) const {
         return {members.data() + channel.first_member, channel.num_members};
@@ -69,6 +78,9 @@ struct Transfers {
 };
 
 // The program must have passed verify().
-Transfers plan_transfers(const Program& program, const Tapes& tapes, const NetworkModel& network);
+Transfers plan_transfers(const Program& program,
+                         const Tapes& tapes,
+                         const NetworkModel& network,
+                         const StepEvents& events = {});
 
 }  // namespace orrery

@@ -440,6 +440,36 @@ std::vector<NcclNetwork::Channel> NcclNetwork::channels_of_send(RankId from,
     return channels;
 }
 
+namespace {
+
+std::vector<OtherPath> beside(const std::vector<NcclNetwork::Channel>& before,
+                              const std::vector<NcclNetwork::Channel>& after) {
+    ORRERY_CHECK(before.size() == after.size());
+    std::vector<OtherPath> paths;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        paths.push_back({.part = before[i].part,
+                         .around = after[i].broken ? std::vector<LinkShare>{}
+                                                   : after[i].part.footprint});
+    }
+    return paths;
+}
+
+}  // namespace
+
+std::vector<OtherPath> NcclNetwork::paths_around(const CollectiveCall& call,
+                                                 std::span<const RankId> members,
+                                                 std::span<const std::uint8_t> down) const {
+    return beside(channels_of(call, members, {}), channels_of(call, members, {.down = down}));
+}
+
+std::vector<OtherPath> NcclNetwork::paths_around(RankId from,
+                                                 RankId to,
+                                                 Bytes bytes,
+                                                 std::span<const std::uint8_t> down) const {
+    return beside(channels_of_send(from, to, bytes, {}),
+                  channels_of_send(from, to, bytes, {.down = down}));
+}
+
 std::optional<NcclChoice> NcclNetwork::estimate(const CollectiveCall& call,
                                                 std::span<const RankId> members) const {
     if (members.size() < 2 || call.kind == CollectiveKind::all_to_all) {

@@ -48,6 +48,14 @@ public:
                                  std::span<const RankId> members) const override;
     TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
 
+    std::vector<OtherPath> paths_around(const CollectiveCall& call,
+                                        std::span<const RankId> members,
+                                        std::span<const std::uint8_t> down) const override;
+    std::vector<OtherPath> paths_around(RankId from,
+                                        RankId to,
+                                        Bytes bytes,
+                                        std::span<const std::uint8_t> down) const override;
+
     std::span<const LinkInfo> links() const override;
     std::span<const std::string> link_class_names() const override { return class_names_; }
     bool has_contention() const override { return options_.contention; }

@@ -98,6 +98,20 @@ struct PacketWindowUse {
     std::string queue_at;     // which
 };
 
+// Members of a group who wait for ever in a step that a loss stopped.
+struct StuckGroup {
+    std::string operation;
+    std::string group;  // empty: an exchange of two
+    Time since;         // after the step's begin
+    std::vector<RankId> waiting;
+    std::vector<RankId> missing;  // who never arrived; none: it broke when all had
+};
+struct StepHang {
+    std::vector<RankId> lost;
+    Time timeout;  // of a collective, after which the job stops
+    std::vector<StuckGroup> groups;
+};
+
 struct Answer {
     // What was simulated
     std::string scenario;
@@ -136,6 +150,7 @@ struct Answer {
     std::vector<std::string> faults;  // "slow_gpu at node:3/gpu:1, 1.1 times slower"
     Time healthy_iteration;           // of the same step without them
     std::vector<RankWait> rank_waits;
+    std::optional<StepHang> hang;  // then all else is of the step without the loss
 
     // How it was computed
     std::string network_model;  // "fluid"

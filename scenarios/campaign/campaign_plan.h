@@ -14,8 +14,20 @@
 
 namespace orrery {
 
+// In the middle of a simulated step.
+struct StepFault {
+    FaultKind kind = FaultKind::slow_gpu;
+    Component at;
+    std::string link;   // of the fabric, instead of a place
+    WallTime time;      // after the step's begin
+    WallTime duration;  // 0: until the step's end
+    double factor = 0;  // slowdown; 0: the kind's
+    bool operator==(const StepFault&) const = default;
+};
+
 struct FaultPlan {
     std::vector<FaultProcess> processes;
+    std::vector<StepFault> in_step{};
     double daily_variance = 0;  // variance over mean of the daily count of faults; 0: independent
     bool operator==(const FaultPlan&) const = default;
 };

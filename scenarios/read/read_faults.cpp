@@ -2,6 +2,8 @@
 // The section `faults`: a list of
 //   {t: 3d4h, at: "node:17/gpu:3", kind: gpu_lost}          one fault; without t: from the start on
 //   {step: 12, at: "node:2", kind: node_crash}              one in the middle of the step after 12
+//   {time: 1.2 s, at: "node:3/gpu:1", kind: gpu_lost}       one so long after a step's begin
+//   {time: 1 s, link: leaf 0 -> spine 3, kind: link_flap, duration: 300 ms}
 //   {kind: slow_host, at: "node:*", p: 0.005, factor: 1.1}  a lottery over components
 //   {kind: link_flap, at: "node:2/nic:1", duration: 3 s, every: 20 s, cycles: 5}
 //   {process: exponential, kind: gpu_lost, at: "gpu:*", mtbf: 2000 d}     also weibull, lognormal
@@ -192,7 +194,7 @@ private:
         for (const char* key :
              {"kind", "at",        "mtbf", "count",  "window",  "over",   "shape",
               "file", "sigma",     "p",    "factor", "frailty", "notice", "duration",
-              "name", "escalates", "t",    "step",   "every",   "cycles"}) {
+              "name", "escalates", "t",    "step",   "every",   "cycles",  "time", "link"}) {
             reader.find(key);
         }
     }
@@ -250,7 +252,33 @@ private:
         process.escalation = escalation;
     }
 
+    // In the middle of the simulated step.
+    void in_step(MapReader& reader, const FaultProcess& process, bool placed) {
+        StepFault fault{.kind = process.kind, .at = process.at, .factor = process.factor};
+        const bool timed = read_wall_time(reader, "time", fault.time);
+        const bool links = reader.word("link", fault.link);
+        if (links && (process.kind != FaultKind::link_flap || reader.find("at") != nullptr)) {
+            reader.complain("link",
+                            "a link of the fabric flaps, and stands for the place",
+                            "{kind: link_flap, link: leaf 0 -> spine 3, time: 1 s}");
+            return;
+        }
+        if (process.duration) {
+            fault.duration = WallTime::seconds(process.duration->mean_s());
+        }
+        if (!links && fault.at.index == kEvery) {
+            reader.complain("at", "needs one place, not all", "at: \"node:3\"");
+            return;
+        }
+        if (timed && placed) {
+            plan_.in_step.push_back(fault);
+        }
+    }
+
     void once(MapReader& reader, FaultProcess process, bool placed) {
+        if (reader.find("time") != nullptr) {
+            return in_step(reader, process, placed);
+        }
         WallTime time;
         const bool at_time = read_wall_time(reader, "t", time);
         if (reader.integer("step", process.once_step, {0, 1'000'000'000'000})) {

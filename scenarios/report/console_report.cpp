@@ -125,6 +125,42 @@ std::string waterfall(const Answer& a) {
     return text;
 }
 
+std::string rank_list(const std::vector<RankId>& ranks) {
+    constexpr std::size_t kShown = 8;
+    std::string text = ranks.size() == 1 ? "rank" : "ranks";
+    for (std::size_t i = 0; i < std::min(ranks.size(), kShown); ++i) {
+        text += fmt::format("{} {}", i == 0 ? "" : ",", index(ranks[i]));
+    }
+    return ranks.size() > kShown ? fmt::format("{} and {} more", text, ranks.size() - kShown)
+                                 : text;
+}
+
+std::string hang_text(const StepHang& hang) {
+    constexpr std::size_t kShown = 6;
+    std::string text;
+    if (!hang.lost.empty()) {
+        text += fmt::format("  lost: {}\n", rank_list(hang.lost));
+    }
+    text += fmt::format("  the step never ends: the collective timeout stops the job after {}\n"
+                        "\n  Who waits for whom, from the step's begin on\n",
+                        to_short_text(hang.timeout));
+    for (std::size_t i = 0; i < std::min(hang.groups.size(), kShown); ++i) {
+        const StuckGroup& g = hang.groups[i];
+        text += fmt::format("  {}{}\n    {} {} since {}; {}\n",
+                            g.operation,
+                            g.group.empty() ? "" : " in group " + g.group,
+                            rank_list(g.waiting),
+                            g.waiting.size() == 1 ? "waits" : "wait",
+                            to_short_text(g.since),
+                            g.missing.empty() ? "it broke when all had arrived"
+                                              : rank_list(g.missing) + " never arrived");
+    }
+    if (hang.groups.size() > kShown) {
+        text += fmt::format("  and {} more\n", hang.groups.size() - kShown);
+    }
+    return text + "\n  All else is of the step without the loss.\n";
+}
+
 std::string faults(const Answer& a) {
     if (a.faults.empty()) {
         return {};
@@ -135,6 +171,9 @@ std::string faults(const Answer& a) {
     }
     if (a.faults.size() > 8) {
         text += fmt::format("  and {} more\n", a.faults.size() - 8);
+    }
+    if (a.hang) {
+        return text + hang_text(*a.hang);
     }
     text += fmt::format("  the step without them {}: {:+.2f} %\n",
                         to_short_text(a.healthy_iteration),

@@ -94,6 +94,28 @@ Json rank_waits_json(const Answer& answer) {
     return list;
 }
 
+Json ranks_json(const std::vector<RankId>& ranks) {
+    Json list = Json::array();
+    for (const RankId rank : ranks) {
+        list.push_back(index(rank));
+    }
+    return list;
+}
+
+Json hang_json(const StepHang& hang) {
+    Json groups = Json::array();
+    for (const StuckGroup& group : hang.groups) {
+        groups.push_back({{"operation", group.operation},
+                          {"group", group.group},
+                          {"since_s", group.since.seconds()},
+                          {"waiting", ranks_json(group.waiting)},
+                          {"missing", ranks_json(group.missing)}});
+    }
+    return {{"lost", ranks_json(hang.lost)},
+            {"timeout_s", hang.timeout.seconds()},
+            {"groups", groups}};
+}
+
 Json collectives_json(const Answer& answer) {
     Json list = Json::array();
     for (const CollectiveUse& use : answer.collectives) {
@@ -288,6 +310,9 @@ std::string json_report(const Answer& a) {
         json["faults"] = a.faults;
         json["healthy_iteration_s"] = a.healthy_iteration.seconds();
         json["rank_waits"] = rank_waits_json(a);
+        if (a.hang) {
+            json["hang"] = hang_json(*a.hang);
+        }
     }
     json["network_model"] = a.network_model;
     if (a.packets) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "engine/simulated_executor.h"
 #include "models/flops.h"
@@ -16,11 +17,14 @@
 #include "scenarios/network_study/link_use.h"
 #include "scenarios/network_study/network_rates.h"
 #include "scenarios/read/network_words.h"
+#include "scenarios/read/quantity.h"
+#include "scenarios/read/wall_time_text.h"
 #include "scenarios/report/perfetto_trace.h"
 #include "scenarios/simulate/measured_costs.h"
 #include "scenarios/simulate/packet_step.h"
 #include "scenarios/simulate/program_summary.h"
 #include "scenarios/simulate/step_costs.h"
+#include "scenarios/simulate/step_disturbances.h"
 #include "scenarios/simulate/step_faults.h"
 #include "scenarios/simulate/step_network.h"
 #include "scenarios/simulate/step_waits.h"
@@ -47,6 +51,8 @@ private:
     void run_in_program_order();
     void use_measured_network(Time per_op);
     SimulationOutcome execute(std::vector<RankId> traced);
+    Result<void> disturb();
+    void tell_of_hang(const SimulationResult& result, Answer& answer) const;
     bool traced() const { return !options_.trace_file.empty() || options_.timeline != nullptr; }
     std::vector<RankId> traced_ranks() const;
     Result<void> write_trace(const SimulationResult& first);
@@ -71,6 +77,9 @@ private:
     Time host_per_op_;  // that kernels and communication hold, where the host goes between ops
     Time host_step_;    // at the end of every step
     std::vector<FaultEvent> faults_;
+    // With faults in the middle of the step: the one before them, and when that begins.
+    std::optional<SimulationResult> undisturbed_;
+    Time begin_;
     double step_residual_ = 0;
     double noise_ = 1;  // kernel times on the slowest device / on the mean one
 };
@@ -170,6 +179,35 @@ void ScenarioRun::use_measured_network(Time per_op) {
     network_ = measured_network_.get();
 }
 
+// The simulation up to the begin of the step that something happens in, and that step without it.
+Result<void> ScenarioRun::disturb() {
+    if (scenario_.faults.in_step.empty()) {
+        return {};
+    }
+    if (step_network_.packets) {
+        return fail("faults", "in the middle of a step they need fair shares", "network: fluid");
+    }
+    SimulationOutcome before = execute({});
+    if (!before) {
+        return tl::unexpected(before.error());
+    }
+    const std::vector<Time>& ends = before->step_end;
+    const Time iteration = before->iteration;
+    begin_ = ends.size() > 1 ? ends[ends.size() - 2] : Time{};
+    for (const StepFault& fault : scenario_.faults.in_step) {
+        if (fault.time.seconds() >= iteration.seconds()) {
+            return fail("faults",
+                        fmt::format("{} comes {} into a step that takes {}",
+                                    name(fault.kind),
+                                    to_short_text(fault.time),
+                                    to_short_text(iteration)),
+                        "time: less than the step");
+        }
+    }
+    undisturbed_ = std::move(*before);
+    return {};
+}
+
 SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     const SilentNetwork silent{*network_};
     SimulationInput input;
@@ -177,6 +215,13 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     input.network = options_.without ? static_cast<const NetworkModel*>(&silent) : network_;
     DeviceClasses classes = device_classes(
         faults_, scenario_, timings_, static_cast<std::uint32_t>(program_.num_ranks()));
+    if (undisturbed_) {
+        Result<StepEvents> events = step_events(scenario_, step_network_.nccl->fabric(), begin_, classes);
+        if (!events) {
+            return tl::unexpected(events.error());
+        }
+        input.events = std::move(*events);
+    }
     input.devices = std::move(classes.devices);
     input.device_class = std::move(classes.of_rank);
     input.launch_cost = launch_cost_;
@@ -354,6 +399,9 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
 // What the same step takes without its faults.
 Result<void> ScenarioRun::compare_with_healthy(Answer& answer) const {
     answer.faults = fault_lines(faults_, scenario_);
+    for (std::string& line : fault_lines(scenario_.faults.in_step, scenario_)) {
+        answer.faults.push_back(std::move(line));
+    }
     Scenario healthy = scenario_;
     healthy.faults = {};
     SimulationOptions options = options_;
@@ -368,6 +416,20 @@ Result<void> ScenarioRun::compare_with_healthy(Answer& answer) const {
     return {};
 }
 
+void ScenarioRun::tell_of_hang(const SimulationResult& result, Answer& answer) const {
+    const DetectionSpec& detection = scenario_.campaign.detection;
+    StepHang hang{.lost = result.hang->lost,
+                  .timeout = Time::seconds(detection.collective_timeout.seconds())};
+    for (const StuckOperation& stuck : result.hang->operations) {
+        hang.groups.push_back({.operation = stuck.operation,
+                               .group = stuck.group,
+                               .since = stuck.since - begin_,
+                               .waiting = stuck.waiting,
+                               .missing = stuck.missing});
+    }
+    answer.hang = std::move(hang);
+}
+
 Result<Answer> ScenarioRun::run() {
     const auto started = std::chrono::steady_clock::now();
     if (const Result<void> ready = prepare(); !ready) {
@@ -379,7 +441,14 @@ Result<Answer> ScenarioRun::run() {
     if (options_.only_if_fits && !answer.memory.fits) {
         return answer;
     }
-    const std::vector<WatchedRank> watched = watched_ranks(program_, scenario_, faults_);
+    if (const Result<void> ready = disturb(); !ready) {
+        return tl::unexpected(ready.error());
+    }
+    std::vector<FaultEvent> places = faults_;
+    for (FaultEvent& place : places_of(scenario_.faults.in_step, scenario_)) {
+        places.push_back(std::move(place));
+    }
+    const std::vector<WatchedRank> watched = watched_ranks(program_, scenario_, places);
     std::vector<RankId> ranks = traced_ranks();
     for (const WatchedRank& one : watched) {
         ranks.push_back(one.rank);
@@ -389,6 +458,11 @@ Result<Answer> ScenarioRun::run() {
     SimulationOutcome result = execute(std::move(ranks));
     if (!result) {
         return tl::unexpected(result.error());
+    }
+    std::vector<TracedOp> trace = result->trace;
+    if (result->hang) {
+        tell_of_hang(*result, answer);
+        *result = *undisturbed_;
     }
     result->iteration += host_step_;
     result->critical_path[Cause::launch] += host_step_;
@@ -402,8 +476,8 @@ Result<Answer> ScenarioRun::run() {
     explain(*result, answer);
     answer.packets = packets_;
     answer.collectives = collective_uses(program_, *network_);
-    if (!faults_.empty()) {
-        answer.rank_waits = rank_waits(program_, result->trace, watched);
+    if (!places.empty()) {
+        answer.rank_waits = rank_waits(program_, trace, watched);
         if (const Result<void> compared = compare_with_healthy(answer); !compared) {
             return tl::unexpected(compared.error());
         }

@@ -9,6 +9,20 @@
 namespace orrery {
 namespace {
 
+double factor_of(const FaultEvent& fault) {
+    return fault.factor > 0 ? fault.factor : info(fault.kind).slowdown;
+}
+
+// The GPUs (or NICs) that a fault stands at.
+NodeRange parts_of(const FaultEvent& fault, Scope part, std::uint32_t per_node) {
+    if (fault.at.scope == part) {
+        return {fault.at.index, 1};
+    }
+    return {fault.nodes.first * per_node, fault.nodes.count * per_node};
+}
+
+}  // namespace
+
 bool slows_gpus(FaultKind kind) {
     switch (kind) {
         case FaultKind::slow_gpu:
@@ -32,26 +46,15 @@ bool slows_adapters(FaultKind kind) {
     }
 }
 
-double factor_of(const FaultEvent& fault) {
-    return fault.factor > 0 ? fault.factor : info(fault.kind).slowdown;
-}
-
-// The GPUs (or NICs) that a fault stands at.
-NodeRange parts_of(const FaultEvent& fault, Scope part, std::uint32_t per_node) {
-    if (fault.at.scope == part) {
-        return {fault.at.index, 1};
-    }
-    return {fault.nodes.first * per_node, fault.nodes.count * per_node};
-}
-
 DeviceTimings slower(DeviceTimings timings, double factor) {
+    if (factor == 1) {
+        return timings;
+    }
     for (KernelTime& kernel : timings.kernels) {
         kernel.duration = Time::seconds(kernel.duration.seconds() * factor);
     }
     return timings;
 }
-
-}  // namespace
 
 ClusterShape shape_of(const Scenario& scenario) {
     ClusterShape shape = scenario.campaign.shape;

@@ -15,11 +15,15 @@
 
 namespace orrery {
 
+// Which of the kinds slow down kernels, and which adapters.
+bool slows_gpus(FaultKind kind);
+bool slows_adapters(FaultKind kind);
+
 ClusterShape shape_of(const Scenario& scenario);
 // Those of the scenario that stand from the start on, with their lotteries drawn.
 std::vector<FaultEvent> step_faults(const Scenario& scenario);
 
-// "slow_gpu at node:3/gpu:1, 1.1 times slower", for reports.
+// "slow_gpu at node:3/gpu:1, 1.1 times slower", for reports, those in the middle of the step last.
 std::vector<std::string> fault_lines(const std::vector<FaultEvent>& faults,
                                      const Scenario& scenario);
 
@@ -28,6 +32,7 @@ struct DeviceClasses {
     std::vector<DeviceTimings> devices;
     std::vector<std::uint16_t> of_rank;  // empty: all healthy
 };
+DeviceTimings slower(DeviceTimings timings, double factor);
 DeviceClasses device_classes(const std::vector<FaultEvent>& faults,
                              const Scenario& scenario,
                              const DeviceTimings& timings,

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an execution remembers where something happens in the middle of the step
+// (engine/step_events.h): what comes next, which flows there are, and which wait for a path.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "engine/kernel_runs.h"
+#include "engine/network_model.h"
+#include "engine/step_events.h"
+
+namespace orrery {
+
+// Of a transfer, what has not moved yet.
+struct WaitingPart {
+    Time resume;
+    std::uint32_t transfer = 0;
+    std::uint32_t part = 0;
+    Bytes bytes;
+    bool around = false;
+};
+
+class EventState {
+public:
+    struct Flow {
+        std::uint32_t transfer = 0;
+        std::uint32_t part = 0;
+        bool moves = false;
+    };
+
+    std::deque<RunTimes> mixed{};  // runs during which their device changed
+
+    explicit EventState(const StepEvents& events) {
+        for (const DeviceChange& change : events.devices) {
+            times_.push_back(change.at);
+        }
+        for (const CapacityChange& change : events.capacities) {
+            times_.push_back(change.at);
+        }
+        if (!events.outage.links.empty()) {
+            const LinkOutage& outage = events.outage;
+            times_.push_back(outage.at);
+            if (outage.end < Time::max() - outage.convergence) {
+                times_.push_back(outage.end + outage.convergence);
+            }
+        }
+        std::sort(times_.begin(), times_.end());
+    }
+
+    Time next_time() const {
+        Time next = next_ < times_.size() ? times_[next_] : Time::max();
+        for (const WaitingPart& waiting : waiting_) {
+            next = std::min(next, waiting.resume);
+        }
+        return next;
+    }
+    // True if events of this instant have not been seen to.
+    bool due(Time now) {
+        const bool any = next_ < times_.size() && times_[next_] == now;
+        while (next_ < times_.size() && times_[next_] == now) {
+            ++next_;
+        }
+        return any;
+    }
+
+    void begins(FlowId flow, std::uint32_t transfer, std::uint32_t part) {
+        if (index(flow) >= flows_.size()) {
+            flows_.resize(index(flow) + 1);
+        }
+        flows_[index(flow)] = {transfer, part, true};
+    }
+    void ends(FlowId flow) { flows_[index(flow)].moves = false; }
+    const std::vector<Flow>& flows() const { return flows_; }  // by FlowId
+
+    void wait(const WaitingPart& waiting) { waiting_.push_back(waiting); }
+    // Those whose time has come.
+    std::vector<WaitingPart> take_due(Time now) {
+        std::vector<WaitingPart> taken;
+        std::erase_if(waiting_, [&](const WaitingPart& waiting) {
+            if (waiting.resume == now) {
+                taken.push_back(waiting);
+            }
+            return waiting.resume == now;
+        });
+        return taken;
+    }
+    void forget(std::uint32_t transfer) {
+        std::erase_if(waiting_, [&](const WaitingPart& w) { return w.transfer == transfer; });
+    }
+
+private:
+    std::vector<Time> times_;
+    std::size_t next_ = 0;
+    std::vector<Flow> flows_;
+    std::vector<WaitingPart> waiting_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults in the middle of a simulated step (`faults:` with `time:`), as the engine takes them:
+// devices that change, links that lose capacity or are out of order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "engine/step_events.h"
+#include "network/fabric.h"
+#include "scenarios/scenario.h"
+#include "scenarios/simulate/step_faults.h"
+
+namespace orrery {
+
+// `begin` of the step that they strike, in the simulation's time. Ranks that a fault tells apart get
+// classes of their own in `classes`.
+Result<StepEvents> step_events(const Scenario& scenario,
+                               const Fabric& fabric,
+                               Time begin,
+                               DeviceClasses& classes);
+
+// As events of a campaign, for reports: where they stand.
+std::vector<FaultEvent> places_of(const std::vector<StepFault>& faults, const Scenario& scenario);
+std::vector<std::string> fault_lines(const std::vector<StepFault>& faults,
+                                     const Scenario& scenario);
+
+}  // namespace orrery
