@@ -128,9 +128,7 @@ private:
 
     // Events in the middle of the step (execution_events.cpp)
     void set_up_events();
-    Time next_step_event() const {
-        return events_ == nullptr ? Time::max() : events_->next_time();
-    }
+    Time next_step_event() const { return events_ == nullptr ? Time::max() : events_->next_time(); }
     bool happen(Time now);
     void change_devices(const DeviceChange& change, Time now);
     void lose_rank(std::uint32_t r, Time now);

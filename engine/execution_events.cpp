@@ -134,11 +134,8 @@ void Execution::lose_transfer(std::uint32_t t) {
 void Execution::await_path(std::uint32_t t, std::uint32_t part, Bytes bytes, Time now) {
     const FootprintId around = quotient_.around.at(part);
     const OutageWait wait = wait_of(input_.events.outage, now, around != kNoLinks);
-    const WaitingPart waiting{.resume = wait.resume,
-                              .transfer = t,
-                              .part = part,
-                              .bytes = bytes,
-                              .around = wait.around};
+    const WaitingPart waiting{
+        .resume = wait.resume, .transfer = t, .part = part, .bytes = bytes, .around = wait.around};
     if (wait.resume == now) {
         take_path(waiting, now);
     } else if (wait.resume < Time::max()) {
@@ -149,26 +146,30 @@ void Execution::await_path(std::uint32_t t, std::uint32_t part, Bytes bytes, Tim
 }
 
 void Execution::take_path(const WaitingPart& waiting, Time now) {
-    const FootprintId footprint = waiting.around ? quotient_.around.at(waiting.part)
-                                                 : quotient_.footprints[waiting.part];
+    const FootprintId footprint =
+        waiting.around ? quotient_.around.at(waiting.part) : quotient_.footprints[waiting.part];
     const Part& part = transfers_.parts[waiting.part];
-    own_flow(waiting.transfer,
-             waiting.part,
-             rates_.start(now, footprint, waiting.bytes, part.rate_max));
+    own_flow(
+        waiting.transfer, waiting.part, rates_.start(now, footprint, waiting.bytes, part.rate_max));
 }
 
 // The links are gone, or switches take them again: what moves over them or around them looks anew.
 void Execution::leave_paths(Time now) {
-    const std::vector<EventState::Flow> flows = events_->flows();
+    std::vector<WaitingPart> left;
+    const std::vector<EventState::Flow>& flows = events_->flows();
     for (std::uint32_t f = 0; f < flows.size(); ++f) {
-        if (!flows[f].moves || !quotient_.around.contains(flows[f].part)) {
-            continue;
+        if (flows[f].moves && quotient_.around.contains(flows[f].part)) {
+            left.push_back({.resume = now,
+                            .transfer = flows[f].transfer,
+                            .part = flows[f].part,
+                            .bytes = rates_.stop(now, FlowId{f})});
+            events_->ends(FlowId{f});
         }
-        const Bytes left = rates_.stop(now, FlowId{f});
-        rates_changed_ = true;
-        events_->ends(FlowId{f});
-        if (!pool_[flows[f].transfer].lost) {
-            await_path(flows[f].transfer, flows[f].part, left, now);
+    }
+    rates_changed_ = rates_changed_ || !left.empty();
+    for (const WaitingPart& part : left) {
+        if (!pool_[part.transfer].lost) {  // another part may have given up
+            await_path(part.transfer, part.part, part.bytes, now);
         }
     }
 }

@@ -42,8 +42,7 @@ void Execution::finish_run(std::uint32_t id, const TapeItem& item, Time now) {
     ranks_[r].running &= ~(std::uint64_t{1} << stream.stream);
     const bool walked = !walks_.empty() && walks_[id].run != nullptr;
     const RunTimes& run =
-        walked ? *walks_[id].run
-               : run_times_[ranks_[r].device * tapes_.shapes.size() + item.shape];
+        walked ? *walks_[id].run : run_times_[ranks_[r].device * tapes_.shapes.size() + item.shape];
     Time stretch;
     Time kernel_time = run.kernel_time;
     if (walked) {

@@ -65,8 +65,8 @@ private:
             if (!words) {
                 const TapeItem& item = promised ? e_.item_after(id) : e_.item_of(id);
                 const TapeOp& op = e_.streams_[id].tape->ops[item.first_op];
-                found.operation.operation = describe_op(
-                    *e_.input_.program, e_.quotient_.ranks[r].role, op.slot, op.op);
+                found.operation.operation =
+                    describe_op(*e_.input_.program, e_.quotient_.ranks[r].role, op.slot, op.op);
                 words = true;
             }
         }

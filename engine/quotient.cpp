@@ -177,9 +177,8 @@ private:
         for (const std::uint32_t c : channel_lowest_) {
             ranges.push_back(parts_of(transfers_, transfers_.channels[c]));
         }
-        SharesOfParts shares = fold(ranges, [&](std::uint32_t p) {
-            return transfers_.shares_of(transfers_.parts[p]);
-        });
+        SharesOfParts shares = fold(
+            ranges, [&](std::uint32_t p) { return transfers_.shares_of(transfers_.parts[p]); });
         SharesOfParts around;
         if (!transfers_.around.empty()) {
             around = fold(ranges, [&](std::uint32_t p) {

@@ -7,8 +7,8 @@
 //  - Links are out of order from `at` until `end`. What moves over them stands still. Senders try
 //    again every `timer` after their first loss (InfiniBand's and RoCE's local ACK timeout,
 //    4.096 us x 2^timeout), and give up after `retries`: the transfer never ends. They get through
-//    when the links are back, or from `convergence` after the loss on if switches have another path,
-//    which is taken until `convergence` after the links are back.
+//    when the links are back, or from `convergence` after the loss on if switches have another
+//    path, which is taken until `convergence` after the links are back.
 // Ranks that a change tells apart, and links, are classes of their own from the start on
 // (engine/folding.h).
 #pragma once

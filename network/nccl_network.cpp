@@ -447,9 +447,9 @@ std::vector<OtherPath> beside(const std::vector<NcclNetwork::Channel>& before,
     ORRERY_CHECK(before.size() == after.size());
     std::vector<OtherPath> paths;
     for (std::size_t i = 0; i < before.size(); ++i) {
-        paths.push_back({.part = before[i].part,
-                         .around = after[i].broken ? std::vector<LinkShare>{}
-                                                   : after[i].part.footprint});
+        paths.push_back(
+            {.part = before[i].part,
+             .around = after[i].broken ? std::vector<LinkShare>{} : after[i].part.footprint});
     }
     return paths;
 }

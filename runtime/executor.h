@@ -8,6 +8,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,6 +65,9 @@ public:
     // From now on every op of a step is written down, communication too; null: no longer.
     void record(StepRecorder* recorder) { recorder_ = recorder; }
     StepRecorder* recorder() { return recorder_; }
+    // What runs now, or ran last, for watchers on other threads: slot * 2^32 + op; kNothing before.
+    static constexpr std::uint64_t kNothing = ~std::uint64_t{0};
+    std::uint64_t running() const { return running_.load(std::memory_order_relaxed); }
 
     // Fail if another rank does not answer: this executor is of no further use then.
     Result<void> run_step() { return run(Walk::step); }
@@ -83,6 +88,7 @@ protected:
     OpTimes* times_ = nullptr;
     bool time_every_step_ = false;
     StepRecorder* recorder_ = nullptr;
+    std::atomic<std::uint64_t> running_{kNothing};
 
 private:
     Result<void> run(Walk walk);

@@ -105,6 +105,7 @@ struct StuckGroup {
     Time since;         // after the step's begin
     std::vector<RankId> waiting;
     std::vector<RankId> missing;  // who never arrived; none: it broke when all had
+    bool operator==(const StuckGroup&) const = default;
 };
 struct StepHang {
     std::vector<RankId> lost;

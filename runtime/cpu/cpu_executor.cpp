@@ -77,6 +77,7 @@ void CpuExecutor::run_kernel(const Launch& launch, const Op& op) {
 
 Result<void> CpuExecutor::run_launch(const Launch& launch) {
     const Op& op = rank_.op(launch.slot, launch.op);
+    running_.store(std::uint64_t{launch.slot} << 32 | launch.op, std::memory_order_relaxed);
     for (const TensorId sum : launch.begin_at_zero) {
         clear(rank_.operand(launch.slot, sum));
     }

@@ -36,11 +36,13 @@ public:
         std::uint64_t peers = 0;
         for (const Message& message : messages) {
             peers |= std::uint64_t{1} << (message.peer & 63);
+            member_.sent_ += message.is_send ? static_cast<std::int64_t>(message.bytes.size()) : 0;
         }
         const Wait wait{member_, peers, messages.empty() ? 0 : messages.front().tag};
         return transport_->exchange(messages);
     }
     Result<void> post_send(const Message& message) override {
+        member_.sent_ += static_cast<std::int64_t>(message.bytes.size());
         return transport_->post_send(message);
     }
     Result<void> flush() override {
@@ -143,12 +145,21 @@ void Member::beat() {
     std::unique_lock lock{waiting_};
     while (!news_.wait_for(lock, kBeat, [this] { return over_; })) {
         const std::uint64_t peers = peers_;
+        std::string words;
+        if (const std::lock_guard describing{describing_}; words_) {
+            words = words_();
+        }
         write_line({.kind = ReportKind::beat,
                     .generation = generation_,
                     .step = step_,
                     .number = peers != 0 ? 1 : 0,
-                    .text = peers != 0 ? fmt::format("{} {}", tag_.load(), peers) : ""});
+                    .text = fmt::format("{} {} {}", tag_.load(), peers, words)});
     }
+}
+
+void Member::describe_by(std::function<std::string()> words) {
+    const std::lock_guard lock{describing_};
+    words_ = std::move(words);
 }
 
 void Member::write_line(const MemberReport& report) {

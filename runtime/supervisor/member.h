@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,8 +45,14 @@ public:
               const std::string& text = "");
     bool wants_to_leave() const { return leave_ == generation_.load(); }
 
+    // What the process does, for who asks why it waits; empty: nobody knows. Called from another
+    // thread: what it reads must be there until it is replaced.
+    void describe_by(std::function<std::string()> words);
+
     // Notes when a message is waited for; the time that was not spent so is for computing.
     std::unique_ptr<Transport> watch(std::unique_ptr<Transport> transport);
+    // Bytes in messages so far.
+    std::int64_t sent() const { return sent_.load(); }
     std::chrono::microseconds waited() const {
         return std::chrono::microseconds{waited_us_.load()};
     }
@@ -66,6 +73,9 @@ private:
     std::atomic<std::uint64_t> tag_{0};
     std::atomic<std::int64_t> step_{0};
     std::atomic<std::int64_t> waited_us_{0};
+    std::atomic<std::int64_t> sent_{0};
+    std::mutex describing_;
+    std::function<std::string()> words_;
     std::mutex writing_;
     std::mutex waiting_;
     std::condition_variable news_;

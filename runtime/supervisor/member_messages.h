@@ -32,10 +32,11 @@ struct Order {
 
 enum class ReportKind : std::uint8_t {
     ready,     // waits for an order
-    beat,      // is alive; `number` 1: inside an exchange with `text`, 0: computing
+    beat,      // is alive; `number` 1: inside an exchange, 0: computing; `text`: the message's tag,
+               // its peers as bits, what it is in words
     training,  // has the state after `step`
     fault,     // is about to inject fault `number` into itself
-    step,      // has done `step`, computing for `number` microseconds
+    step,      // has done `step`, computing for `number` microseconds and sending `text` bytes
     saved,     // a checkpoint of `step`
     unsaved,   // a checkpoint that could not be written: `text`
     left,      // has stopped as ordered, after saving `step`

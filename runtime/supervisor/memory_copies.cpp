@@ -11,9 +11,9 @@
 
 #include "runtime/checkpoint.h"
 #include "runtime/communication/communicator.h"
+#include "runtime/state/checkpoint_choice.h"
 #include "runtime/state/checkpoint_files.h"
 #include "runtime/state/held_parameters.h"
-#include "runtime/state/checkpoint_choice.h"
 
 namespace orrery {
 namespace {

@@ -28,6 +28,17 @@ std::vector<std::uint32_t> bits_of(std::uint64_t mask) {
     return bits;
 }
 
+// "TAG PEERS WORDS".
+void read_beat(const std::string& text,
+               std::uint64_t& tag,
+               std::uint64_t& peers,
+               std::string& words) {
+    const char* end = text.data() + text.size();
+    const auto first = std::from_chars(text.data(), end, tag);
+    const auto second = std::from_chars(std::min(first.ptr + 1, end), end, peers);
+    words = second.ptr < end ? std::string(second.ptr + 1, end) : std::string{};
+}
+
 }  // namespace
 
 Nodes::Nodes(const std::vector<std::string>& command, std::uint32_t count, Milliseconds patience)
@@ -106,11 +117,7 @@ bool Nodes::hear(NodeNumber number, const MemberReport& report, Clock::time_poin
     switch (report.kind) {
         case ReportKind::beat:
             node.waiting = report.number != 0;
-            if (node.waiting) {
-                const char* end = report.text.data() + report.text.size();
-                const auto tag = std::from_chars(report.text.data(), end, node.tag);
-                std::from_chars(std::min(tag.ptr + 1, end), end, node.waits_for);
-            }
+            read_beat(report.text, node.tag, node.waits_for, node.doing);
             return false;
         case ReportKind::training:
             node.state = State::training;
@@ -329,16 +336,20 @@ std::vector<std::string> Nodes::where_all_are() const {
     std::vector<std::string> lines;
     for (std::uint32_t rank = 0; rank < active_.size(); ++rank) {
         const Node& node = nodes_[active_[rank]];
+        const std::string in = node.doing.empty() ? "" : " in " + node.doing;
         lines.push_back(
-            node.waiting ? fmt::format("rank {} (node {}) waits after step {} for rank {}",
-                                       rank,
-                                       active_[rank],
-                                       node.step,
-                                       fmt::join(bits_of(node.waits_for), ", "))
-                         : fmt::format("rank {} (node {}) never arrived: it computes after step {}",
-                                       rank,
-                                       active_[rank],
-                                       node.step));
+            node.waiting
+                ? fmt::format("rank {} (node {}) waits after step {}{} for rank {}",
+                              rank,
+                              active_[rank],
+                              node.step,
+                              in,
+                              fmt::join(bits_of(node.waits_for), ", "))
+                : fmt::format("rank {} (node {}) never arrived: it computes after step {}{}",
+                              rank,
+                              active_[rank],
+                              node.step,
+                              in.empty() ? "" : ", last seen" + in));
     }
     return lines;
 }

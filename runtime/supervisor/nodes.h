@@ -78,6 +78,7 @@ private:
         bool waiting = false;
         std::uint64_t waits_for = 0;  // ranks, a bit each
         std::uint64_t tag = 0;
+        std::string doing;
         std::int64_t accused = -1;  // rank
         std::int64_t computed_us = 0;
         std::int64_t computed_steps = 0;

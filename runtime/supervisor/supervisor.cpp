@@ -14,6 +14,7 @@
 #include "runtime/supervisor/memories.h"
 #include "runtime/supervisor/nodes.h"
 #include "runtime/supervisor/stop_signals.h"
+#include "runtime/supervisor/traffic_watch.h"
 
 namespace orrery {
 namespace {
@@ -116,6 +117,7 @@ private:
     std::optional<NodeNumber> told_slow_;
     std::vector<std::uint32_t> faults_;  // of the drill that have struck
     std::string operator_;               // why a human is needed
+    TrafficWatch traffic_;
     Memories memories_;
     JobShape kept_shape_;  // of those who wrote the copies
     Action restart_;
@@ -261,6 +263,7 @@ void Supervisor::check_started() {
         step_ = from_step_;
         phase_ = Phase::training;
         progress_ = Clock::now();
+        traffic_.restart();
         if (!run_.interruptions.empty() && run_.interruptions.back().restart_s == 0) {
             Interruption& last = run_.interruptions.back();
             last.resumed_step = from_step_;
@@ -285,6 +288,10 @@ void Supervisor::hear(std::uint32_t node, const MemberReport& report) {
                 "the drill strikes node {} after step {}: {}", node, report.step, report.text));
             break;
         case ReportKind::step:
+            if (const auto fall = traffic_.step(
+                    node, std::atoll(report.text.c_str()), seconds(Clock::now() - begin_))) {
+                say(*fall);
+            }
             if (report.step > step_) {
                 stepping_s_ += seconds(Clock::now() - progress_);
                 ++steps_;

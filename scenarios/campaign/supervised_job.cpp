@@ -114,6 +114,11 @@ ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
                           "would be injected into a run that is not marked as a drill",
                           "job.drill: true, or --set 'faults=[]'"});
     }
+    if (!scenario.faults.in_step.empty()) {
+        errors.push_back({"faults",
+                          "with 'time' they are in the middle of a simulated step",
+                          "step: 12 of a drill"});
+    }
     for (const FaultEvent& fault : drill_schedule(scenario)) {
         if (const Result<void> can = check_injectable(fault); !can) {
             errors.push_back(can.error());

@@ -66,6 +66,11 @@ int campaign_command(const CampaignArguments& arguments) {
                              "the scenario has no section 'campaign'",
                              "campaign: {days: 30, seeds: 30}, and faults: […]"});
     }
+    if (!scenario->faults.in_step.empty()) {
+        return report_error({arguments.file,
+                             "faults with 'time' are in the middle of one step, not of weeks",
+                             "t: 3d4h, or orrery simulate"});
+    }
     if (!arguments.trace_file.empty()) {
         // Tell an unwritable place now, not after the simulation.
         if (const auto writable = OutputFile::open(arguments.trace_file); !writable) {

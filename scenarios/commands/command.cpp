@@ -3,6 +3,7 @@
 
 #include "scenarios/commands/calibrate.h"
 #include "scenarios/commands/compare.h"
+#include "scenarios/commands/diagnose.h"
 #include "scenarios/commands/discover.h"
 #include "scenarios/commands/campaign.h"
 #include "scenarios/commands/catalogue.h"
@@ -47,6 +48,7 @@ std::vector<Command> all_commands() {
         describe_profile(),
         describe_calibrate(),
         describe_compare(),
+        describe_diagnose(),
         describe_import(),
         describe_replay(),
         describe_catalogue(),

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/state/training_state.h"
+#include "runtime/supervisor/doing.h"
 #include "runtime/supervisor/drill.h"
 #include "runtime/supervisor/member.h"
 #include "runtime/supervisor/memory_copies.h"
@@ -74,6 +75,7 @@ private:
     bool stepped_ = false;
     std::chrono::steady_clock::time_point step_begin_;
     std::chrono::microseconds waited_{0};
+    std::int64_t sent_ = 0;
 };
 
 Result<void> join(World& world, const Order& order, const Scenario& scenario) {
@@ -130,12 +132,14 @@ Result<void> Shift::before_step(Trainer& trainer) {
         if (Result<void> kept = keep_copy(trainer); !kept) {
             return kept;
         }
-        member_.tell(ReportKind::step, done, lasted.count());
+        member_.tell(
+            ReportKind::step, done, lasted.count(), std::to_string(member_.sent() - sent_));
     }
     stepped_ = true;
     if (Result<void> left = leave_if_ordered(trainer); !left) {
         return left;
     }
+    sent_ = member_.sent();
     step_begin_ = std::chrono::steady_clock::now();
     waited_ = member_.waited();
     return drill_.before_step(done);
@@ -226,7 +230,11 @@ Result<void> Shift::train(const TrainArguments& arguments) {
         return kept;
     }
     member_.tell(ReportKind::training, (*trainer)->steps_done());
-    return orrery::train(**trainer, present->plan, job, reports);
+    const Executor& executor = (*trainer)->executor();
+    member_.describe_by([&executor] { return doing(executor); });
+    Result<void> done = orrery::train(**trainer, present->plan, job, reports);
+    member_.describe_by({});
+    return done;
 }
 
 }  // namespace

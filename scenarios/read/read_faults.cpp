@@ -192,9 +192,9 @@ private:
     // All keys are known, although none is used: there is a worse error.
     static void silence(MapReader& reader) {
         for (const char* key :
-             {"kind", "at",        "mtbf", "count",  "window",  "over",   "shape",
-              "file", "sigma",     "p",    "factor", "frailty", "notice", "duration",
-              "name", "escalates", "t",    "step",   "every",   "cycles",  "time", "link"}) {
+             {"kind",  "at",   "mtbf",   "count",   "window", "over",     "shape", "file",
+              "sigma", "p",    "factor", "frailty", "notice", "duration", "name",  "escalates",
+              "t",     "step", "every",  "cycles",  "time",   "link"}) {
             reader.find(key);
         }
     }

@@ -141,9 +141,10 @@ std::string hang_text(const StepHang& hang) {
     if (!hang.lost.empty()) {
         text += fmt::format("  lost: {}\n", rank_list(hang.lost));
     }
-    text += fmt::format("  the step never ends: the collective timeout stops the job after {}\n"
-                        "\n  Who waits for whom, from the step's begin on\n",
-                        to_short_text(hang.timeout));
+    text += fmt::format(
+        "  the step never ends: the collective timeout stops the job after {}\n"
+        "\n  Who waits for whom, from the step's begin on\n",
+        to_short_text(hang.timeout));
     for (std::size_t i = 0; i < std::min(hang.groups.size(), kShown); ++i) {
         const StuckGroup& g = hang.groups[i];
         text += fmt::format("  {}{}\n    {} {} since {}; {}\n",

@@ -111,9 +111,8 @@ Json hang_json(const StepHang& hang) {
                           {"waiting", ranks_json(group.waiting)},
                           {"missing", ranks_json(group.missing)}});
     }
-    return {{"lost", ranks_json(hang.lost)},
-            {"timeout_s", hang.timeout.seconds()},
-            {"groups", groups}};
+    return {
+        {"lost", ranks_json(hang.lost)}, {"timeout_s", hang.timeout.seconds()}, {"groups", groups}};
 }
 
 Json collectives_json(const Answer& answer) {

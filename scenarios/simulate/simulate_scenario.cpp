@@ -215,6 +215,7 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     input.network = options_.without ? static_cast<const NetworkModel*>(&silent) : network_;
     DeviceClasses classes = device_classes(
         faults_, scenario_, timings_, static_cast<std::uint32_t>(program_.num_ranks()));
+    input.every_step = !scenario_.faults.in_step.empty();  // one origin of all times
     if (undisturbed_) {
         Result<StepEvents> events = step_events(scenario_, step_network_.nccl->fabric(), begin_, classes);
         if (!events) {
@@ -406,6 +407,7 @@ Result<void> ScenarioRun::compare_with_healthy(Answer& answer) const {
     healthy.faults = {};
     SimulationOptions options = options_;
     options.inspect = nullptr;
+    options.look = nullptr;
     options.trace_file.clear();
     options.timeline = nullptr;
     const Result<Answer> other = simulate_scenario(healthy, options);
@@ -421,11 +423,14 @@ void ScenarioRun::tell_of_hang(const SimulationResult& result, Answer& answer) c
     StepHang hang{.lost = result.hang->lost,
                   .timeout = Time::seconds(detection.collective_timeout.seconds())};
     for (const StuckOperation& stuck : result.hang->operations) {
-        hang.groups.push_back({.operation = stuck.operation,
+        const StuckGroup group{.operation = stuck.operation,
                                .group = stuck.group,
                                .since = stuck.since - begin_,
                                .waiting = stuck.waiting,
-                               .missing = stuck.missing});
+                               .missing = stuck.missing};
+        if (hang.groups.empty() || !(hang.groups.back() == group)) {  // of several messages
+            hang.groups.push_back(group);
+        }
     }
     answer.hang = std::move(hang);
 }
@@ -460,12 +465,16 @@ Result<Answer> ScenarioRun::run() {
         return tl::unexpected(result.error());
     }
     std::vector<TracedOp> trace = result->trace;
+    std::erase_if(trace, [&](const TracedOp& op) { return op.step + 1 < scenario_.job.steps; });
     if (result->hang) {
         tell_of_hang(*result, answer);
         *result = *undisturbed_;
     }
     result->iteration += host_step_;
     result->critical_path[Cause::launch] += host_step_;
+    if (options_.look) {
+        options_.look(*result);
+    }
     if (options_.inspect) {
         options_.inspect(*result, host_per_op_);
     }

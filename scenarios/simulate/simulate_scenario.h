@@ -26,6 +26,8 @@ struct SimulationOptions {
     bool only_if_fits = false;
     // Gets the result with every rank's ops, and what of the host's time each of them holds.
     std::function<void(const SimulationResult&, Time host_per_op)> inspect;
+    // Gets the result as it is, without ops.
+    std::function<void(const SimulationResult&)> look;
     // What if: this cause costs nothing. Kernels run at peak (or take no time, where their work is
     // not useful), communication takes no time but still waits, links are never shared …
     std::optional<Cause> without;

@@ -45,7 +45,9 @@ Time time_of(WallTime time) {
 }
 
 // Ranks on what a fault stands at.
-bool stands_at(const StepFault& fault, const FaultEvent& place, std::uint32_t gpu,
+bool stands_at(const StepFault& fault,
+               const FaultEvent& place,
+               std::uint32_t gpu,
                std::uint32_t per_node) {
     if (fault.at.scope == Scope::gpu) {
         return fault.at.index == gpu;
@@ -262,8 +264,7 @@ std::vector<FaultEvent> places_of(const std::vector<StepFault>& faults, const Sc
         FaultEvent place;
         place.kind = fault.kind;
         place.at = fault.at;
-        place.nodes =
-            fault.link.empty() ? nodes_of(shape_of(scenario), fault.at) : NodeRange{};
+        place.nodes = fault.link.empty() ? nodes_of(shape_of(scenario), fault.at) : NodeRange{};
         places.push_back(place);
     }
     return places;

@@ -14,8 +14,8 @@
 
 namespace orrery {
 
-// `begin` of the step that they strike, in the simulation's time. Ranks that a fault tells apart get
-// classes of their own in `classes`.
+// `begin` of the step that they strike, in the simulation's time. Ranks that a fault tells apart
+// get classes of their own in `classes`.
 Result<StepEvents> step_events(const Scenario& scenario,
                                const Fabric& fabric,
                                Time begin,

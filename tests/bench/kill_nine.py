@@ -29,7 +29,7 @@ RANKS = 4
 
 def command(folder: pathlib.Path, supervised: bool, resume: bool) -> list[str]:
     settings = ["faults=[]", f"job.steps={STEPS}", "job.checkpoint_interval=3",
-                f"job.checkpoint_folder={folder}/run", "campaign.repair.time={mean: 0.3 s}",
+                f"job.checkpoint_folder={folder}/run", f"job.dataset={ROOT}/LICENSE", "campaign.repair.time={mean: 0.3 s}",
                 "recovery.attempts=20", "job.distributed_timeout=20 s"]
     words = [os.environ.get("ORRERY", str(ROOT / "orrery")), "train",
              "scenarios/drill-cpu-4.yaml", "--quiet"]

@@ -21,9 +21,7 @@ constexpr Time kSecond = Time::picoseconds(1'000'000'000'000);
 // Link 0 is the way; link 1, of half the capacity, the way around it if there is one.
 class TwoWays final : public NetworkModel {
 public:
-    explicit TwoWays(bool around) : around_(around) {
-        own_.collective = plan_over({0}, 100_B);
-    }
+    explicit TwoWays(bool around) : around_(around) { own_.collective = plan_over({0}, 100_B); }
     TransferPlan plan_collective(const CollectiveCall& call,
                                  std::span<const RankId> members) const override {
         return own_.plan_collective(call, members);
@@ -130,10 +128,10 @@ TEST(StepEvents, AFlapLastsUntilTheNextRetransmission) {
 
 TEST(StepEvents, SwitchesGoAroundADeadLinkWhenTheyHaveConverged) {
     // Half is left at 150 ns, and takes 100 ns from 180 on; the second one takes 200.
-    EXPECT_EQ(end({.outage = outage(150_ns, Time::max(), 10_ns)}, true),
-              280_ns + 100_ns + 200_ns);
+    EXPECT_EQ(end({.outage = outage(150_ns, Time::max(), 10_ns)}, true), 280_ns + 100_ns + 200_ns);
     // The link is back at 400 ns, and taken again at 430: 25 bytes are around it then.
-    EXPECT_EQ(end({.outage = outage(150_ns, 400_ns, 10_ns)}, true), 280_ns + 100_ns + 150_ns - 25_ns);
+    EXPECT_EQ(end({.outage = outage(150_ns, 400_ns, 10_ns)}, true),
+              280_ns + 100_ns + 150_ns - 25_ns);
     // Shorter than the convergence: the old path.
     EXPECT_EQ(end({.outage = outage(150_ns, 160_ns, 10_ns)}, true), 410_ns);
 }

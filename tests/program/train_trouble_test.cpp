@@ -174,13 +174,15 @@ TEST_F(TrainTrouble, ResumingPassesOverDamagedCheckpoints) {
         "rm $newest/rank-00001.safetensors; : >run/step-000002/rank-00001.safetensors",
         "rm run/latest; : >$newest/rank-00001.safetensors"};
     for (const std::string damage : damages) {
-        const Ran ran = run("rm -rf run; cp -r keep run; rm -rf run/step-000004\n"
-                            "echo step-000003 >run/latest; newest=run/step-000003\n" + damage +
-                            "\n$orrery train s.yaml --nproc 4 --resume --set job.steps=4 || exit 1\n"
-                            "for r in 0 1 2 3; do\n"
-                            "  cmp run/step-000004/rank-0000$r.safetensors "
-                            "keep/step-000004/rank-0000$r.safetensors || exit 3\n"
-                            "done");
+        const Ran ran =
+            run("rm -rf run; cp -r keep run; rm -rf run/step-000004\n"
+                "echo step-000003 >run/latest; newest=run/step-000003\n" +
+                damage +
+                "\n$orrery train s.yaml --nproc 4 --resume --set job.steps=4 || exit 1\n"
+                "for r in 0 1 2 3; do\n"
+                "  cmp run/step-000004/rank-0000$r.safetensors "
+                "keep/step-000004/rank-0000$r.safetensors || exit 3\n"
+                "done");
         EXPECT_EQ(ran.status, 0) << damage << "\n" << ran.err << ran.out;
         const bool two = damage.find("000002") != std::string::npos;
         EXPECT_NE(ran.out.find(two ? "resumed after step 1" : "resumed after step 2"),

@@ -23,7 +23,9 @@ TEST(FaultKind, SharesAndFactorsAreSensible) {
     for (const FaultKindInfo& kind : fault_kinds()) {
         EXPECT_GE(kind.transient, 0) << kind.name;
         EXPECT_LE(kind.transient, 1) << kind.name;
-        EXPECT_EQ(kind.slowdown > 1, kind.effect == FaultEffect::slow) << kind.name;
+        EXPECT_EQ(kind.slowdown > 1,
+                  kind.effect == FaultEffect::slow || kind.effect == FaultEffect::busy)
+            << kind.name;
         EXPECT_EQ(kind.symptom == Symptom::slowness, kind.effect == FaultEffect::slow) << kind.name;
     }
 }

@@ -97,6 +97,7 @@ TEST(Member, TellsForWhomItWaits) {
     auto member = Member::join();
     ASSERT_TRUE(member);
     const auto transport = (*member)->watch(std::make_unique<Slow>());
+    (*member)->describe_by([] { return std::string{"a sum on dp"}; });
     const Message from_two{.is_send = false, .peer = 2, .tag = 9, .bytes = {}};
     ASSERT_TRUE(transport->exchange({&from_two, 1}));
     EXPECT_GE((*member)->waited(), std::chrono::milliseconds{300});
@@ -104,7 +105,7 @@ TEST(Member, TellsForWhomItWaits) {
     while (beat.number == 0) {
         beat = pipes.report(ReportKind::beat);
     }
-    EXPECT_EQ(beat.text, "9 4");  // tag 9, rank 2
+    EXPECT_EQ(beat.text, "9 4 a sum on dp");  // tag 9, rank 2
 }
 
 TEST(Member, OutsideOfASupervisorItIsNone) {

@@ -101,7 +101,8 @@ TEST(Nodes, WhoNeverGetsReadyIsGivenUp) {
 // For a hang: all wait for rank 2, who computes.
 TEST(Nodes, TheOneWhoDoesNotWaitNeverArrived) {
     const auto command = shell_member(
-        "tell training 7; if [ $rank != 2 ]; then tell beat 7 1 '9 4'; fi; exec sleep 100;");
+        "tell training 7; if [ $rank != 2 ]; then tell beat 7 1 '9 4 a sum on dp'; fi; exec sleep "
+        "100;");
     Nodes nodes{command, 3, kPatience};
     ASSERT_TRUE(nodes.start_all());
     nodes.assign(JobState{{.slots = 3, .units = 3}, 3});
@@ -113,7 +114,7 @@ TEST(Nodes, TheOneWhoDoesNotWaitNeverArrived) {
                nodes.where_all_are().at(2).ends_with("step 7");
     }));
     const auto lines = nodes.where_all_are();
-    EXPECT_EQ(lines[0], "rank 0 (node 0) waits after step 7 for rank 2");
+    EXPECT_EQ(lines[0], "rank 0 (node 0) waits after step 7 in a sum on dp for rank 2");
     EXPECT_EQ(lines[2], "rank 2 (node 2) never arrived: it computes after step 7");
 }
 

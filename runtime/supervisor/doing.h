@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank does at the moment, in words: "all_reduce on dp (gradients of block 3)".
+#pragma once
+
+#include <string>
+
+#include "runtime/executor.h"
+
+namespace orrery {
+
+// From any thread; empty before the first op.
+std::string doing(const Executor& executor);
+
+}  // namespace orrery

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "scenarios/diagnose/heat_map.h"
+#include "scenarios/report/study_page.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kRowsShown = 16;
+constexpr std::size_t kRowsOfPage = 512;
+
+std::size_t num_nodes(const HeatMap& map) {
+    return (map.relative.size() + map.ranks_per_node - 1) / map.ranks_per_node;
+}
+
+double hottest_of(const HeatMap& map, std::size_t node) {
+    const std::size_t first = node * map.ranks_per_node;
+    const std::size_t end = std::min(first + map.ranks_per_node, map.relative.size());
+    double most = 0;
+    for (std::size_t i = first; i < end; ++i) {
+        most = std::max(most, map.relative[i]);
+    }
+    return most;
+}
+
+// All nodes if they are few, else the hottest, in the order of their numbers.
+std::vector<std::size_t> shown_nodes(const HeatMap& map, std::size_t most) {
+    std::vector<std::size_t> nodes(num_nodes(map));
+    std::iota(nodes.begin(), nodes.end(), std::size_t{0});
+    if (nodes.size() > most) {
+        std::stable_sort(nodes.begin(), nodes.end(), [&](std::size_t a, std::size_t b) {
+            return hottest_of(map, a) > hottest_of(map, b);
+        });
+        nodes.resize(most);
+        std::sort(nodes.begin(), nodes.end());
+    }
+    return nodes;
+}
+
+// From the median (0) to a tenth above it (1).
+double heat(double relative) {
+    return std::clamp((relative - 1) * 10, 0.0, 1.0);
+}
+
+std::string shade(double relative) {
+    static constexpr const char* kShades[] = {"  ", "░░", "▒▒", "▓▓", "██"};
+    return kShades[static_cast<std::size_t>(heat(relative) * 4 + 0.5)];
+}
+
+}  // namespace
+
+std::string heat_map_text(const HeatMap& map) {
+    std::string text =
+        fmt::format("Kernel times of {} ranks, over the median of their role\n\n  {}\n\n",
+                    map.relative.size(),
+                    map.title);
+    const std::vector<std::size_t> nodes = shown_nodes(map, kRowsShown);
+    for (const std::size_t node : nodes) {
+        text += fmt::format("  node {:<6}", node);
+        const std::size_t first = node * map.ranks_per_node;
+        const std::size_t end = std::min(first + map.ranks_per_node, map.relative.size());
+        for (std::size_t i = first; i < end; ++i) {
+            text += fmt::format(" {}{:5.2f}", shade(map.relative[i]), map.relative[i]);
+        }
+        text += "\n";
+    }
+    if (nodes.size() < num_nodes(map)) {
+        text += fmt::format("  and {} nodes more, none of them slower\n",
+                            num_nodes(map) - nodes.size());
+    }
+    text += map.slow.empty() ? "\n  nobody is slow\n" : "\n  slow:\n";
+    for (const std::string& line : map.slow) {
+        text += "    " + line + "\n";
+    }
+    return text;
+}
+
+std::string heat_map_json(const HeatMap& map) {
+    nlohmann::ordered_json json;
+    json["title"] = map.title;
+    json["ranks_per_node"] = map.ranks_per_node;
+    json["kernels_s"] = map.times_s;
+    json["relative"] = map.relative;
+    json["slow"] = map.slow;
+    return json.dump(2) + "\n";
+}
+
+std::string heat_map_page(const HeatMap& map) {
+    StudyPage page{.title = map.title};
+    page.lines = {
+        fmt::format("Kernel times of {} ranks over the median of their role; a row is a "
+                    "node, from white (the median) to full (a tenth above it and more).",
+                    map.relative.size())};
+    page.cards.push_back(
+        {map.slow.empty() ? "nobody" : map.slow.front(), "slow", !map.slow.empty()});
+    PageSection section{.title = "Heat map"};
+    for (const std::size_t node : shown_nodes(map, kRowsOfPage)) {
+        PageHeatRow row{.name = fmt::format("node {}", node), .values = {}};
+        const std::size_t first = node * map.ranks_per_node;
+        const std::size_t end = std::min(first + map.ranks_per_node, map.relative.size());
+        for (std::size_t i = first; i < end; ++i) {
+            row.values.push_back(heat(map.relative[i]));
+            row.labels.push_back(fmt::format("{:.2f}", map.relative[i]));
+        }
+        section.heat.push_back(std::move(row));
+    }
+    page.sections = {std::move(section)};
+    PageSection slow{.title = "Slow", .table = {{"where", ""}}};
+    for (const std::string& line : map.slow) {
+        const std::size_t colon = line.find(": ");
+        slow.table.push_back({line.substr(0, colon), line.substr(colon + 2)});
+    }
+    if (!map.slow.empty()) {
+        page.sections.push_back(std::move(slow));
+    }
+    page.footer = fmt::format("Orrery {}.", ORRERY_VERSION);
+    return study_html(page);
+}
+
+}  // namespace orrery

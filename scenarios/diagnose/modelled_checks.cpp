@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/diagnose/modelled_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "network/nccl_network.h"
+#include "scenarios/simulate/step_disturbances.h"
+#include "scenarios/simulate/step_faults.h"
+
+namespace orrery {
+namespace {
+
+constexpr double kFar = 0.03;              // from the median: nothing is noisy here
+constexpr Bytes kBytes = Bytes{64 << 20};  // of a collective
+constexpr double kLost = -1;
+const Time kKernel = Time::picoseconds(1'000'000'000);  // on a healthy GPU
+
+double median(std::vector<double> values) {
+    std::erase(values, kLost);
+    if (values.empty()) {
+        return 0;
+    }
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+class Checks {
+public:
+    explicit Checks(const Scenario& scenario) : scenario_(scenario) {}
+
+    Result<ModelledChecks> run() {
+        if (Result<void> ready = prepare(); !ready) {
+            return unexpected<Error>(ready.error());
+        }
+        kernels();
+        if (nodes_ > 1) {
+            loopback();
+            rails();
+        }
+        if (per_node_ > 1) {
+            inside_nodes();
+        }
+        if (nodes_ > 1) {
+            neighbours();
+        }
+        name_suspects();
+        return std::move(out_);
+    }
+
+private:
+    Result<void> prepare() {
+        nodes_ = std::max(1U, scenario_.cluster.num_nodes);
+        per_node_ = std::max(1U, scenario_.cluster.node.gpus_per_node);
+        nics_ = std::max(1U, scenario_.cluster.fabric.nics_per_node);
+        std::vector<FaultEvent> standing;
+        lost_.resize(nodes_ * per_node_);
+        for (const FaultEvent& fault : step_faults(scenario_)) {
+            if (info(fault.kind).effect != FaultEffect::stop) {
+                standing.push_back(fault);
+            } else if (fault.at.scope == Scope::gpu) {
+                lost_[fault.at.index] = true;
+            } else {
+                for (std::uint32_t g = fault.nodes.first * per_node_;
+                     g < (fault.nodes.first + fault.nodes.count) * per_node_;
+                     ++g) {
+                    lost_[g] = true;
+                }
+            }
+        }
+        Result<Fabric> fabric = build_fabric(scenario_.cluster);
+        if (!fabric) {
+            return unexpected<Error>(fabric.error());
+        }
+        if (Result<void> slowed = slow_links(standing, scenario_, *fabric); !slowed) {
+            return slowed;
+        }
+        KernelTime kernel;
+        kernel.duration = kKernel;
+        DeviceTimings timings{.kernels = {kernel}, .copies = {}, .num_sms = 0};
+        classes_ = device_classes(standing, scenario_, timings, nodes_ * per_node_);
+        const Result<StepEvents> events = step_events(scenario_, *fabric, Time{}, classes_);
+        if (!events) {
+            return unexpected<Error>(events.error());
+        }
+        for (const CapacityChange& change : events->capacities) {
+            const Bandwidth now = fabric->links()[index(change.link)].capacity;
+            fabric->set_capacity(change.link, std::min(now, change.capacity));
+        }
+        for (const LinkId link : events->outage.links) {
+            fabric->set_capacity(link, Bandwidth{});
+        }
+        changes_ = events->devices;
+        network_ = std::make_unique<NcclNetwork>(
+            std::move(*fabric),
+            NcclNetworkOptions{.compute_capability = scenario_.device.compute_capability,
+                               .num_sms = scenario_.device.num_sms});
+        return {};
+    }
+
+    const Fabric& fabric() const { return network_->fabric(); }
+    std::string gpu_name(std::size_t g) const {
+        return fmt::format("node {} gpu {}", g / per_node_, g % per_node_);
+    }
+    std::string nic_name(std::size_t n) const {
+        return fmt::format("node {} nic {}", n / nics_, n % nics_);
+    }
+    bool node_lost(std::size_t node) const {
+        return std::all_of(lost_.begin() + static_cast<std::ptrdiff_t>(node * per_node_),
+                           lost_.begin() + static_cast<std::ptrdiff_t>((node + 1) * per_node_),
+                           [](bool lost) { return lost; });
+    }
+
+    // One test on everything; a failed one is kLost. `bad` hears of those far from the median.
+    void add(const std::string& test,
+             const std::string& unit,
+             bool more_is_better,
+             const std::vector<double>& values,
+             const std::function<std::string(std::size_t)>& name,
+             const std::function<void(std::size_t, double)>& bad) {
+        const double middle = median(values);
+        ModelledCheck check{.test = test,
+                            .unit = unit,
+                            .median = middle,
+                            .worst = middle,
+                            .worst_at = {},
+                            .failed = 0,
+                            .count = static_cast<std::uint32_t>(values.size())};
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const bool failed = values[i] == kLost;
+            check.failed += failed ? 1 : 0;
+            const double share = failed           ? 0
+                                 : more_is_better ? values[i] / middle
+                                                  : middle / values[i];
+            const double worst = more_is_better ? check.worst / middle : middle / check.worst;
+            if (!failed && share < worst) {
+                check.worst = values[i];
+                check.worst_at = name(i);
+            }
+            if (failed || share < 1 - kFar) {
+                bad(i, share);
+            }
+        }
+        out_.tests.push_back(std::move(check));
+    }
+
+    bool same_on_node(const std::vector<double>& values, std::size_t node) const {
+        const auto first = values.begin() + static_cast<std::ptrdiff_t>(node * per_node_);
+        return per_node_ > 1 && std::all_of(first,
+                                            first + static_cast<std::ptrdiff_t>(per_node_),
+                                            [&](double value) { return value == *first; });
+    }
+
+    void kernels() {
+        std::vector<double> times;
+        for (std::size_t g = 0; g < lost_.size(); ++g) {
+            const std::uint16_t own = classes_.of_rank.empty() ? 0 : classes_.of_rank[g];
+            double time = classes_.devices[own].kernels[0].duration.seconds();
+            for (const DeviceChange& change : changes_) {
+                if (change.device == own && change.becomes == kLostDevice) {
+                    lost_[g] = true;
+                } else if (change.device == own) {
+                    const Time then = classes_.devices[change.becomes].kernels[0].duration;
+                    time = std::max(time, then.seconds());
+                }
+            }
+            times.push_back(lost_[g] ? kLost : time);
+        }
+        add(
+            "a kernel of 1 ms on every GPU",
+            "s",
+            false,
+            times,
+            [&](std::size_t g) { return gpu_name(g); },
+            [&](std::size_t g, double share) {
+                const std::size_t node = g / per_node_;
+                const bool all = share > 0 && same_on_node(times, node);
+                if (all && g % per_node_ == 0) {
+                    out_.suspects.push_back(
+                        fmt::format("node {}: all its GPUs are {:.2f} times slower than the median",
+                                    node,
+                                    1 / share));
+                } else if (!all && !node_lost(node)) {
+                    out_.suspects.push_back(
+                        share == 0 ? gpu_name(g) + ": does not answer"
+                                   : fmt::format("{}: {:.2f} times slower than the median",
+                                                 gpu_name(g),
+                                                 1 / share));
+                }
+            });
+        for (std::size_t node = 0; node < nodes_; ++node) {
+            if (node_lost(node)) {
+                out_.suspects.push_back(fmt::format("node {}: does not answer", node));
+            }
+        }
+    }
+
+    double rate(const std::vector<LinkId>& links) const {
+        double least = 1e18;
+        for (const LinkId link : links) {
+            const Bandwidth capacity = fabric().links()[index(link)].capacity;
+            least = std::min(least, static_cast<double>(capacity.bits_per_second()) / 8e9);
+        }
+        return least > 0 ? least : kLost;
+    }
+
+    void count_nic(std::size_t nic, double share) {
+        ++bad_tests_[nic];
+        worst_share_[nic] = std::min(worst_share_.try_emplace(nic, 1.0).first->second, share);
+    }
+
+    void loopback() {
+        std::vector<double> rates;
+        for (std::uint32_t n = 0; n < nodes_ * nics_; ++n) {
+            const NicPort port{.node = n / nics_, .nic = n % nics_};
+            rates.push_back(node_lost(port.node)
+                                ? kLost
+                                : rate({fabric().nic_out(port), fabric().nic_in(port)}));
+        }
+        add(
+            "loopback through every NIC and its cable",
+            "GB/s",
+            true,
+            rates,
+            [&](std::size_t n) { return nic_name(n); },
+            [&](std::size_t n, double share) { count_nic(n, share); });
+    }
+
+    void rails() {
+        std::vector<double> rates;
+        for (std::uint32_t n = 0; n < nodes_ * nics_; ++n) {
+            const NicPort from{.node = n / nics_, .nic = n % nics_};
+            const NicPort to{.node = (from.node + 1) % nodes_, .nic = from.nic};
+            Path path;
+            const bool lost = node_lost(from.node) || node_lost(to.node);
+            const bool found = !lost && fabric().route_nics(from, to, 0, path);
+            rates.push_back(found ? rate(path.links) : kLost);
+        }
+        add(
+            "NIC to NIC of the next node, same rail",
+            "GB/s",
+            true,
+            rates,
+            [&](std::size_t n) { return fmt::format("{} to the next", nic_name(n)); },
+            [&](std::size_t n, double share) {
+                count_nic(n, share);
+                count_nic((n + nics_) % (nodes_ * nics_), share);
+            });
+    }
+
+    // Nothing else moves: latency, then the bytes at the slowest link's rate.
+    double time_of(CollectiveKind kind, const std::vector<RankId>& ranks) const {
+        const TransferPlan plan =
+            network_->plan_collective({.kind = kind, .bytes = kBytes, .wire = Dtype::bf16}, ranks);
+        double seconds = 0;
+        for (const TransferPhase& phase : plan.phases) {
+            double longest = 0;
+            for (const TransferPart& part : phase.parts) {
+                double bits = static_cast<double>(part.rate_max.bits_per_second());
+                bits = bits > 0 ? bits : 1e18;
+                for (const LinkShare& share : part.footprint) {
+                    const Bandwidth capacity = fabric().links()[index(share.link)].capacity;
+                    bits = std::min(bits,
+                                    static_cast<double>(capacity.bits_per_second()) / share.count);
+                }
+                if (bits <= 0) {
+                    return kLost;
+                }
+                longest = std::max(longest, static_cast<double>(part.bytes.count()) * 8 / bits);
+            }
+            seconds += phase.latency.seconds() + longest;
+        }
+        return seconds;
+    }
+
+    std::vector<RankId> ranks_of(std::uint32_t node) const {
+        std::vector<RankId> ranks;
+        for (std::uint32_t r = 0; r < fabric().num_ranks(); ++r) {
+            if (fabric().node_of(to_id<RankId>(r)) == node) {
+                ranks.push_back(to_id<RankId>(r));
+            }
+        }
+        return ranks;
+    }
+
+    void inside_nodes() {
+        std::vector<double> times;
+        for (std::uint32_t node = 0; node < nodes_; ++node) {
+            times.push_back(node_lost(node) ? kLost
+                                            : time_of(CollectiveKind::all_to_all, ranks_of(node)));
+        }
+        add(
+            "all-to-all inside every node, 64 MiB",
+            "s",
+            false,
+            times,
+            [](std::size_t node) { return fmt::format("node {}", node); },
+            [&](std::size_t node, double share) {
+                if (!node_lost(node)) {
+                    out_.suspects.push_back(fmt::format(
+                        "node {}: its all-to-all has {:.2f} of the median's speed", node, share));
+                }
+            });
+    }
+
+    void neighbours() {
+        std::vector<double> times;
+        for (std::uint32_t node = 0; node < nodes_; ++node) {
+            const std::uint32_t next = (node + 1) % nodes_;
+            std::vector<RankId> both = ranks_of(node);
+            const std::vector<RankId> theirs = ranks_of(next);
+            both.insert(both.end(), theirs.begin(), theirs.end());
+            std::sort(both.begin(), both.end());
+            times.push_back(node_lost(node) || node_lost(next)
+                                ? kLost
+                                : time_of(CollectiveKind::all_reduce, both));
+        }
+        add(
+            "all-reduce with the next node, 64 MiB",
+            "s",
+            false,
+            times,
+            [](std::size_t node) { return fmt::format("node {} and the next", node); },
+            [](std::size_t, double) {});
+    }
+
+    // Who is bad in its loopback and in both its pairs; the other side of a bad pair is not.
+    void name_suspects() {
+        for (const auto& [nic, bad] : bad_tests_) {
+            if (bad >= 3 && !node_lost(nic / nics_)) {
+                out_.suspects.push_back(
+                    fmt::format("{}: {:.2f} of the median bandwidth, in each of its 3 tests",
+                                nic_name(nic),
+                                worst_share_[nic]));
+            }
+        }
+    }
+
+    const Scenario& scenario_;
+    std::uint32_t nodes_ = 1;
+    std::uint32_t per_node_ = 1;
+    std::uint32_t nics_ = 1;
+    std::vector<bool> lost_;  // by GPU
+    DeviceClasses classes_;
+    std::vector<DeviceChange> changes_;
+    std::unique_ptr<NcclNetwork> network_;
+    std::map<std::size_t, int> bad_tests_;  // by NIC
+    std::map<std::size_t, double> worst_share_;
+    ModelledChecks out_;
+};
+
+}  // namespace
+
+Result<ModelledChecks> modelled_checks(const Scenario& scenario) {
+    return Checks{scenario}.run();
+}
+
+}  // namespace orrery

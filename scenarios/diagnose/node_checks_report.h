@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the pre-flight checks between real processes found (runtime/measure/node_checks.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/measure/node_checks.h"
+
+namespace orrery {
+
+std::string node_checks_text(const NodeChecks& checks, const std::vector<Suspect>& suspects);
+std::string node_checks_json(const NodeChecks& checks, const std::vector<Suspect>& suspects);
+
+}  // namespace orrery

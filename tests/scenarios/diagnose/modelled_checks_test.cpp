@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/diagnose/modelled_checks.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/small_scenarios.h"
+
+namespace orrery {
+namespace {
+
+Scenario cluster(const std::vector<FaultProcess>& standing, const std::vector<StepFault>& in_step) {
+    Scenario scenario = small_scenario("checked", {"cluster.nodes=4", "plan.global_batch_size=32"});
+    scenario.faults.processes = standing;
+    scenario.faults.in_step = in_step;
+    return scenario;
+}
+
+std::vector<std::string> suspects_of(const Scenario& scenario) {
+    const auto checks = modelled_checks(scenario);
+    EXPECT_TRUE(checks) << checks.error().to_string();
+    return checks ? checks->suspects : std::vector<std::string>{};
+}
+
+FaultProcess standing(FaultKind kind, Component at, double factor = 0) {
+    return {.name = "fault", .kind = kind, .at = at, .once = WallTime{}, .factor = factor};
+}
+
+TEST(ModelledChecks, NobodyIsSuspectedOfAHealthyCluster) {
+    EXPECT_TRUE(suspects_of(cluster({}, {})).empty());
+}
+
+TEST(ModelledChecks, ASlowNicIsFoundAndItsPartnersAreNot) {
+    const auto found =
+        suspects_of(cluster({standing(FaultKind::slow_nic, {Scope::nic, 1}, 4)}, {}));
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_TRUE(found[0].find("0.25 of the median") != std::string::npos) << found[0];
+}
+
+TEST(ModelledChecks, ASlowGpuAndADeadNodeAreFound) {
+    const auto found = suspects_of(cluster({standing(FaultKind::slow_gpu, {Scope::gpu, 5}, 1.5),
+                                            standing(FaultKind::node_crash, {Scope::node, 3})},
+                                           {}));
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0], "node 1 gpu 1: 1.50 times slower than the median");
+    EXPECT_EQ(found[1], "node 3: does not answer");
+}
+
+TEST(ModelledChecks, WhatComesInTheStepIsThereToo) {
+    const auto found = suspects_of(cluster({},
+                                           {{.kind = FaultKind::nic_down, .at = {Scope::nic, 2}},
+                                            {.kind = FaultKind::gpu_lost, .at = {Scope::gpu, 0}}}));
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0], "node 0 gpu 0: does not answer");
+    EXPECT_NE(found[1].find("0.00 of the median"), std::string::npos) << found[1];
+}
+
+}  // namespace
+}  // namespace orrery
