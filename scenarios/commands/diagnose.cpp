@@ -12,7 +12,7 @@
 #include "scenarios/commands/page_file.h"
 #include "scenarios/diagnose/heat_map.h"
 #include "scenarios/diagnose/modelled_checks.h"
-#include "scenarios/diagnose/node_checks_report.h"
+#include "scenarios/report/node_checks_report.h"
 #include "scenarios/reader.h"
 
 namespace orrery {

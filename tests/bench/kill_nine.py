@@ -29,7 +29,8 @@ RANKS = 4
 
 def command(folder: pathlib.Path, supervised: bool, resume: bool) -> list[str]:
     settings = ["faults=[]", f"job.steps={STEPS}", "job.checkpoint_interval=3",
-                f"job.checkpoint_folder={folder}/run", f"job.dataset={ROOT}/LICENSE", "campaign.repair.time={mean: 0.3 s}",
+                f"job.checkpoint_folder={folder}/run", f"job.dataset={ROOT}/LICENSE",
+                "campaign.repair.time={mean: 0.3 s}",
                 "recovery.attempts=20", "job.distributed_timeout=20 s"]
     words = [os.environ.get("ORRERY", str(ROOT / "orrery")), "train",
              "scenarios/drill-cpu-4.yaml", "--quiet"]
@@ -147,7 +148,8 @@ def main() -> int:
             folder = pathlib.Path(name) / f"run-{done}"
             folder.mkdir()
             supervised = done % 2 == 0
-            kills = sorted((dice.uniform(0.05, 0.85 * length[supervised]), dice.choice([1, 1, 2, 5]))
+            latest = 0.85 * length[supervised]
+            kills = sorted((dice.uniform(0.05, latest), dice.choice([1, 1, 2, 5]))
                            for _ in range(dice.choice([1, 1, 2])))
             wrong = trial(folder, supervised, kills, done % 3 == 2, dice, strikes)
             equal = not wrong and weights(folder) == expected
@@ -156,9 +158,9 @@ def main() -> int:
                 print(f"run {done} (seed {arguments.seed}), kills {kills}: "
                       f"{wrong or 'other weights'}")
             done += 1
-        print(f"{same} of {done} runs ended with the undisturbed run's weights; {strikes.interrupted}"
-              f" were stopped by the kills ({strikes.kills} in all, {strikes.in_write} of them while"
-              " a checkpoint was being written)")
+        print(f"{same} of {done} runs ended with the undisturbed run's weights; "
+              f"{strikes.interrupted} were stopped by the kills ({strikes.kills} in all, "
+              f"{strikes.in_write} of them while a checkpoint was being written)")
         return 0 if same == done and done > 0 else 1
 
 

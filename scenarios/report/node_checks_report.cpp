@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/diagnose/node_checks_report.h"
+#include "scenarios/report/node_checks_report.h"
 
 #include <fmt/format.h>
 

@@ -166,7 +166,7 @@ bool agree(const Disturbed& disturbed, const std::string& name) {
     return !testing::Test::HasFailure();
 }
 
-TEST(StepEvents, AreTheSameFoldedAndUnfolded) {
+TEST(ExecutionEvents, AreTheSameFoldedAndUnfolded) {
     const char* only = std::getenv("ORRERY_AGREE_SEED");
     std::uint32_t hung = 0;
     std::uint32_t longer = 0;
@@ -208,7 +208,7 @@ TEST(StepEvents, AreTheSameFoldedAndUnfolded) {
     }
 }
 
-TEST(StepEvents, ThatChangeNothingChangeNothing) {
+TEST(ExecutionEvents, ThatChangeNothingChangeNothing) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         const RandomCase random = random_case({.seed = seed, .num_ranks = 16});
         Disturbed d{random, *random.network, random.devices, random.device_class, {}};

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/commands/diagnose.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/commands/command_run.h"
+
+namespace orrery {
+namespace {
+
+constexpr const char* kScenario = ORRERY_SOURCE_DIR "/scenarios/llama3-8b-h100.yaml";
+
+CommandRun diagnose(const std::vector<std::string>& overrides, bool json = false) {
+    return run_command([&] {
+        return diagnose_command({.what = kScenario, .overrides = overrides, .json = json});
+    });
+}
+
+TEST(DiagnoseCommand, FindsNobodyWhereNobodyIsSick) {
+    const CommandRun run = diagnose({});
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_NE(run.out.find("nobody is suspected"), std::string::npos);
+    EXPECT_NE(run.out.find("nobody is slow"), std::string::npos);
+}
+
+TEST(DiagnoseCommand, NamesTheSlowHostAndSaysSoByItsStatus) {
+    const CommandRun run = diagnose({"faults=[{kind: slow_host, at: \"node:1\", factor: 1.3}]"});
+    EXPECT_EQ(run.status, 1) << run.err;
+    EXPECT_NE(run.out.find("node 1"), std::string::npos) << run.out;
+    const CommandRun json =
+        diagnose({"faults=[{kind: slow_host, at: \"node:1\", factor: 1.3}]"}, true);
+    EXPECT_EQ(json.status, 1);
+    EXPECT_TRUE(json.out.starts_with("{")) << json.out;
+}
+
+TEST(DiagnoseCommand, WhatIsNotThereIsAnError) {
+    EXPECT_EQ(run_command([] { return diagnose_command({.what = "/no/such/file"}); }).status, 2);
+}
+
+}  // namespace
+}  // namespace orrery

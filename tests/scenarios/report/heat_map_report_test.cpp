@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "scenarios/diagnose/heat_map.h"
+
+namespace orrery {
+namespace {
+
+TEST(HeatMapReport, OfManyNodesTheHottestAreShown) {
+    std::vector<double> times(200, 1.0);
+    times[2 * 77] = times[2 * 77 + 1] = 1.2;
+    const HeatMap map = heat_map("many", times, std::vector<std::uint32_t>(200, 0), {}, 2);
+    const std::string text = heat_map_text(map);
+    EXPECT_NE(text.find("node 77"), std::string::npos) << text;
+    EXPECT_NE(text.find("██ 1.20"), std::string::npos) << text;
+    EXPECT_NE(text.find("and 84 nodes more"), std::string::npos) << text;
+    EXPECT_NE(text.find("node 77: 1.20 times its peers, all 2 devices"), std::string::npos);
+}
+
+TEST(HeatMapReport, PageAndJsonNameTheSlowToo) {
+    const HeatMap map = heat_map("few", {1, 1, 1.5}, {0, 0, 0}, {}, 1);
+    EXPECT_NE(heat_map_json(map).find("node 2: 1.50 times its peers"), std::string::npos);
+    EXPECT_NE(heat_map_page(map).find("1.50 times its peers"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery

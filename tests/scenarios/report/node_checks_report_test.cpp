@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/node_checks_report.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery {
+namespace {
+
+TEST(NodeChecksReport, IsAMatrixOfPairs) {
+    NodeChecks checks;
+    checks.num_ranks = 2;
+    checks.compute_s = {1e-3, 2e-3};
+    checks.memory_rate = {1e10, 1e10};
+    checks.pair_rate = {0, 1.5e9, 1.25e9, 0};
+    checks.neighbours_s = {4e-3, 4e-3};
+    checks.all_to_all_s = 6e-3;
+    const std::string text = node_checks_text(checks, {{1, "it is slow"}});
+    for (const char* part : {"1.50", "1.25", "2.00", "6.00 ms", "rank 1: it is slow"}) {
+        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    }
+    EXPECT_NE(node_checks_text(checks, {}).find("nobody is suspected"), std::string::npos);
+    EXPECT_NE(node_checks_json(checks, {{1, "it is slow"}}).find("\"rank\": 1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery
