@@ -10,7 +10,9 @@ namespace {
 
 constexpr const char* kScenario = ORRERY_SOURCE_DIR "/scenarios/llama3-8b-h100.yaml";
 
-CommandRun diagnose(const std::vector<std::string>& overrides, bool json = false) {
+// On three servers.
+CommandRun diagnose(std::vector<std::string> overrides, bool json = false) {
+    overrides.insert(overrides.end(), {"cluster.nodes=3", "plan.global_batch_size=192"});
     return run_command([&] {
         return diagnose_command({.what = kScenario, .overrides = overrides, .json = json});
     });
