@@ -83,8 +83,10 @@ public:
 
 private:
     Result<void> unreachable(const Message& message) const {
+        // As a node's own agent sees it, whose adapter has no link.
         return fail(fmt::format("rank {}", rank()),
-                    fmt::format("{} rank {} failed: the connection is cut",
+                    fmt::format("rank {} is cut off: {} rank {} failed",
+                                rank(),
                                 message.is_send ? "sending to" : "receiving from",
                                 message.peer));
     }

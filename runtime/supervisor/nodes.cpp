@@ -293,6 +293,35 @@ bool Nodes::somebody_failed(Milliseconds heartbeat, Clock::time_point now) const
     });
 }
 
+// Who says so of itself.
+std::optional<NodeNumber> Nodes::cut_off() const {
+    for (std::uint32_t rank = 0; rank < active_.size(); ++rank) {
+        const Node& node = nodes_[active_[rank]];
+        if (node.state == State::failed && node.accused == rank) {
+            return active_[rank];
+        }
+    }
+    return {};
+}
+
+bool Nodes::verdict_is_open() const {
+    bool accuses = false;
+    bool silent = false;
+    if (cut_off()) {
+        return false;
+    }
+    for (const NodeNumber number : active_) {
+        const Node& node = nodes_[number];
+        const bool failed = node.state == State::failed;
+        if (!node.process || (failed && (node.accused == -1 || node.accused == -3))) {
+            return false;  // the cause is known
+        }
+        accuses = accuses || (failed && node.accused >= 0);
+        silent = silent || !failed;
+    }
+    return accuses && silent;
+}
+
 Failures Nodes::failures(Milliseconds heartbeat, Clock::time_point now) {
     Failures found;
     std::map<std::int64_t, int> accusations;
@@ -314,7 +343,10 @@ Failures Nodes::failures(Milliseconds heartbeat, Clock::time_point now) {
         std::max_element(accusations.begin(), accusations.end(), [](const auto& a, const auto& b) {
             return a.second < b.second;
         });
-    if (most != accusations.end() && most->first < static_cast<std::int64_t>(active_.size())) {
+    if (const auto own = cut_off(); own && found.lost.empty()) {
+        found.unreachable.push_back(*own);
+    } else if (most != accusations.end() &&
+               most->first < static_cast<std::int64_t>(active_.size())) {
         found.unreachable.push_back(active_[static_cast<std::size_t>(most->first)]);
     }
     std::sort(found.lost.begin(), found.lost.end());

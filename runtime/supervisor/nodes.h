@@ -53,6 +53,8 @@ public:
 
     void note_deaths(Clock::time_point now);
     bool somebody_failed(Milliseconds heartbeat, Clock::time_point now) const;
+    // Somebody accuses another one, and not all have spoken: who is cut off accuses others, too.
+    bool verdict_is_open() const;
     Failures failures(Milliseconds heartbeat, Clock::time_point now);
     // Of those who take part, who computes while somebody waits for him.
     std::vector<NodeNumber> not_waiting() const;
@@ -87,6 +89,7 @@ private:
     };
 
     Result<void> start(NodeNumber node);
+    std::optional<NodeNumber> cut_off() const;
     bool silent(const Node& node, Milliseconds heartbeat, Clock::time_point now) const;
     template <class Is>
     bool all_active(Is is) const;

@@ -25,6 +25,7 @@ using Milliseconds = std::chrono::milliseconds;
 constexpr Milliseconds kTurn{20};
 // Failures that come together are one: a member that dies takes its neighbours' exchanges along.
 constexpr Milliseconds kSettle{150};
+constexpr Milliseconds kHearing{3000};  // of all, where it is not clear who is cut off
 
 // A node is slow that computes so much longer than the median, over so many steps.
 constexpr std::int64_t kSlowSteps = 10;
@@ -79,6 +80,7 @@ private:
     void look();
     void trouble(Clock::time_point since);
     void settle();
+    bool hearing() const { return nodes_.verdict_is_open() && Clock::now() < trouble_ + kHearing; }
     void repaired();
     void watch_progress();
     void watch_slowness();
@@ -333,7 +335,7 @@ void Supervisor::turn() {
         case Phase::leaving:
             return nodes_.all_left() || Clock::now() >= deadline_ ? begin_now() : void();
         case Phase::settling:
-            return Clock::now() >= deadline_ ? settle() : void();
+            return Clock::now() >= deadline_ && !hearing() ? settle() : void();
         default:
             return;
     }

@@ -12,7 +12,9 @@ constexpr const char* kScenario = ORRERY_SOURCE_DIR "/scenarios/llama3-8b-h100.y
 
 // On three servers.
 CommandRun diagnose(std::vector<std::string> overrides, bool json = false) {
-    overrides.insert(overrides.end(), {"cluster.nodes=3", "plan.global_batch_size=192"});
+    overrides.insert(
+        overrides.end(),
+        {"cluster.nodes=3", "cluster.fabric=ndr400-rail", "plan.global_batch_size=192"});
     return run_command([&] {
         return diagnose_command({.what = kScenario, .overrides = overrides, .json = json});
     });
