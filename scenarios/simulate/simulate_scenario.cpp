@@ -52,7 +52,6 @@ private:
     void use_measured_network(Time per_op);
     SimulationOutcome execute(std::vector<RankId> traced);
     Result<void> disturb();
-    void tell_of_hang(const SimulationResult& result, Answer& answer) const;
     bool traced() const { return !options_.trace_file.empty() || options_.timeline != nullptr; }
     std::vector<RankId> traced_ranks() const;
     Result<void> write_trace(const SimulationResult& first);
@@ -217,7 +216,8 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
         faults_, scenario_, timings_, static_cast<std::uint32_t>(program_.num_ranks()));
     input.every_step = !scenario_.faults.in_step.empty();  // one origin of all times
     if (undisturbed_) {
-        Result<StepEvents> events = step_events(scenario_, step_network_.nccl->fabric(), begin_, classes);
+        Result<StepEvents> events =
+            step_events(scenario_, step_network_.nccl->fabric(), begin_, classes);
         if (!events) {
             return tl::unexpected(events.error());
         }
@@ -387,8 +387,7 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
     for (std::size_t l = 0; l < step_network_.nccl->fabric().links().size(); ++l) {
         bytes.push_back(result.link_bytes[l].count());
     }
-    answer.heat =
-        heat_by_class(step_network_.nccl->fabric(), bytes, result.iteration, kHeatCells);
+    answer.heat = heat_by_class(step_network_.nccl->fabric(), bytes, result.iteration, kHeatCells);
     answer.cost_sources = kernels_.sources;
     answer.simulated_ops = result.simulated_ops;
     answer.fold_classes = result.fold_classes;
@@ -416,23 +415,6 @@ Result<void> ScenarioRun::compare_with_healthy(Answer& answer) const {
     }
     answer.healthy_iteration = other->iteration;
     return {};
-}
-
-void ScenarioRun::tell_of_hang(const SimulationResult& result, Answer& answer) const {
-    const DetectionSpec& detection = scenario_.campaign.detection;
-    StepHang hang{.lost = result.hang->lost,
-                  .timeout = Time::seconds(detection.collective_timeout.seconds())};
-    for (const StuckOperation& stuck : result.hang->operations) {
-        const StuckGroup group{.operation = stuck.operation,
-                               .group = stuck.group,
-                               .since = stuck.since - begin_,
-                               .waiting = stuck.waiting,
-                               .missing = stuck.missing};
-        if (hang.groups.empty() || !(hang.groups.back() == group)) {  // of several messages
-            hang.groups.push_back(group);
-        }
-    }
-    answer.hang = std::move(hang);
 }
 
 Result<Answer> ScenarioRun::run() {
@@ -467,7 +449,7 @@ Result<Answer> ScenarioRun::run() {
     std::vector<TracedOp> trace = result->trace;
     std::erase_if(trace, [&](const TracedOp& op) { return op.step + 1 < scenario_.job.steps; });
     if (result->hang) {
-        tell_of_hang(*result, answer);
+        answer.hang = hang_of(*result->hang, begin_, scenario_);
         *result = *undisturbed_;
     }
     result->iteration += host_step_;

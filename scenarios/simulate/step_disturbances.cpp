@@ -258,6 +258,24 @@ private:
 
 }  // namespace
 
+StepHang hang_of(const Hang& hang, Time begin, const Scenario& scenario) {
+    StepHang told{
+        .lost = hang.lost,
+        .timeout = Time::seconds(scenario.campaign.detection.collective_timeout.seconds()),
+        .groups = {}};
+    for (const StuckOperation& stuck : hang.operations) {
+        const StuckGroup group{.operation = stuck.operation,
+                               .group = stuck.group,
+                               .since = stuck.since - begin,
+                               .waiting = stuck.waiting,
+                               .missing = stuck.missing};
+        if (told.groups.empty() || !(told.groups.back() == group)) {  // of several messages
+            told.groups.push_back(group);
+        }
+    }
+    return told;
+}
+
 std::vector<FaultEvent> places_of(const std::vector<StepFault>& faults, const Scenario& scenario) {
     std::vector<FaultEvent> places;
     for (const StepFault& fault : faults) {

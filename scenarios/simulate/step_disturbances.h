@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "engine/result.h"
+#include "engine/simulation.h"
 #include "engine/step_events.h"
 #include "network/fabric.h"
+#include "scenarios/answer.h"
 #include "scenarios/scenario.h"
 #include "scenarios/simulate/step_faults.h"
 
@@ -20,6 +22,9 @@ Result<StepEvents> step_events(const Scenario& scenario,
                                const Fabric& fabric,
                                Time begin,
                                DeviceClasses& classes);
+
+// Who waits for whom since the step's begin.
+StepHang hang_of(const Hang& hang, Time begin, const Scenario& scenario);
 
 // As events of a campaign, for reports: where they stand.
 std::vector<FaultEvent> places_of(const std::vector<StepFault>& faults, const Scenario& scenario);
