@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/measure/run_comparison.h"
+#include "scenarios/report/hang_json.h"
 
 namespace orrery {
 namespace {
@@ -92,27 +93,6 @@ Json rank_waits_json(const Answer& answer) {
                         {"waits_s", waits}});
     }
     return list;
-}
-
-Json ranks_json(const std::vector<RankId>& ranks) {
-    Json list = Json::array();
-    for (const RankId rank : ranks) {
-        list.push_back(index(rank));
-    }
-    return list;
-}
-
-Json hang_json(const StepHang& hang) {
-    Json groups = Json::array();
-    for (const StuckGroup& group : hang.groups) {
-        groups.push_back({{"operation", group.operation},
-                          {"group", group.group},
-                          {"since_s", group.since.seconds()},
-                          {"waiting", ranks_json(group.waiting)},
-                          {"missing", ranks_json(group.missing)}});
-    }
-    return {
-        {"lost", ranks_json(hang.lost)}, {"timeout_s", hang.timeout.seconds()}, {"groups", groups}};
 }
 
 Json collectives_json(const Answer& answer) {
@@ -310,7 +290,7 @@ std::string json_report(const Answer& a) {
         json["healthy_iteration_s"] = a.healthy_iteration.seconds();
         json["rank_waits"] = rank_waits_json(a);
         if (a.hang) {
-            json["hang"] = hang_json(*a.hang);
+            json["hang"] = Json::parse(hang_json(*a.hang));
         }
     }
     json["network_model"] = a.network_model;

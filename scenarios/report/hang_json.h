@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who waits for whom in a step that a loss stopped, as a JSON object.
+#pragma once
+
+#include <string>
+
+#include "scenarios/answer.h"
+
+namespace orrery {
+
+std::string hang_json(const StepHang& hang);
+
+}  // namespace orrery
