@@ -47,6 +47,11 @@ void add_option(CLI::App& app, const CommandOption& option) {
     if (option.most > option.least) {
         added->check(CLI::Range(option.least, option.most));
     }
+    if (option.type_name == "FILE" || option.type_name == "FOLDER") {
+        added->check([](const std::string& name) {
+            return std::string{name.empty() ? "the name is empty" : ""};
+        });
+    }
     added->required(option.required);
 }
 
@@ -69,7 +74,7 @@ int run(int argc, char** argv) {
         if (error.get_exit_code() == 0) {
             return app.exit(error);  // --help and --version
         }
-        return report_error({"command line", error.what(), "see orrery --help"});
+        return report_error(command_line_error(commands, {argv + 1, argv + argc}, error.what()));
     }
     for (const Command& command : commands) {
         if (app.got_subcommand(command.name)) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,34 @@ Result<void> replace_file(FileSystem& files, const std::filesystem::path& path, 
         const Result<void> ignored = files.remove(temporary);  // the first error is the one to tell
     }
     return done;
+}
+
+// Neither a device nor a file of somebody else's is replaced by exported weights.
+Result<void> check_replaceable(const std::filesystem::path& file, const Transformer& model) {
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    const fs::path config = file.parent_path() / "config.json";
+    for (const fs::path& path : {file, config}) {
+        if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {
+            return fail(path.string(), "is there and is not a file", "choose another name");
+        }
+    }
+    if (file.filename() == "config.json") {
+        return fail(file.string(), "is the name of the configuration beside", "another name");
+    }
+    if (!fs::exists(config, ignored)) {
+        return {};
+    }
+    std::ifstream in{config, std::ios::binary};
+    const std::string text{std::istreambuf_iterator<char>{in}, {}};
+    for (const char* type : {"F32", "BF16", "F16"}) {
+        if (text == hugging_face_config(model, type)) {
+            return {};
+        }
+    }
+    return fail(config.string(),
+                "is there and describes another model, or comes from elsewhere",
+                "export into another folder, or move it away");
 }
 
 }  // namespace
@@ -111,6 +141,9 @@ Result<ExportedWeights> export_weights(const std::filesystem::path& checkpoint,
     const auto weights = hugging_face_weights(model);
     if (!weights) {
         return fail(folder->string(), weights.error().what, weights.error().hint);
+    }
+    if (const Result<void> replaceable = check_replaceable(file, model); !replaceable) {
+        return unexpected<Error>(replaceable.error());
     }
     std::vector<std::vector<std::byte>> bytes;
     std::vector<float> parameter;

@@ -39,7 +39,8 @@ struct ExportedWeights {
     std::int64_t parameters = 0;
 };
 // Writes the weights of a checkpoint as a safetensors file with elements of this type, and a
-// config.json beside it. Files of these names are replaced, each as a whole.
+// config.json beside it. Files of these names are replaced, each as a whole; a config.json that
+// such an export did not write is left alone, and that is an error.
 Result<ExportedWeights> export_weights(const std::filesystem::path& checkpoint,
                                        const std::filesystem::path& file,
                                        std::string_view type,

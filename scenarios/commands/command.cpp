@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/commands/command.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
 #include "scenarios/commands/calibrate.h"
-#include "scenarios/commands/compare.h"
-#include "scenarios/commands/diagnose.h"
-#include "scenarios/commands/discover.h"
 #include "scenarios/commands/campaign.h"
 #include "scenarios/commands/catalogue.h"
+#include "scenarios/commands/compare.h"
 #include "scenarios/commands/completion.h"
+#include "scenarios/commands/diagnose.h"
+#include "scenarios/commands/discover.h"
 #include "scenarios/commands/explain.h"
 #include "scenarios/commands/explain_error.h"
 #include "scenarios/commands/export.h"
@@ -16,14 +21,15 @@
 #include "scenarios/commands/gpu_bench.h"
 #include "scenarios/commands/import.h"
 #include "scenarios/commands/network.h"
-#include "scenarios/commands/search.h"
 #include "scenarios/commands/profile.h"
 #include "scenarios/commands/replay.h"
+#include "scenarios/commands/search.h"
 #include "scenarios/commands/simulate.h"
 #include "scenarios/commands/sweep.h"
 #include "scenarios/commands/tokenize.h"
 #include "scenarios/commands/train.h"
 #include "scenarios/commands/validate.h"
+#include "scenarios/read/nearest.h"
 
 namespace orrery {
 
@@ -54,6 +60,60 @@ std::vector<Command> all_commands() {
         describe_catalogue(),
         describe_completion(),
     };
+}
+
+namespace {
+
+// "-o,--output" as two names, "!--no-x" as --no-x; none of a word in its place.
+void add_flags(const std::string& names, std::vector<std::string>& flags) {
+    for (std::size_t begin = 0; begin < names.size();) {
+        const std::size_t comma = std::min(names.find(',', begin), names.size());
+        std::string name = names.substr(begin, comma - begin);
+        name.erase(0, name.starts_with('!') ? 1 : 0);
+        if (name.starts_with('-')) {
+            flags.push_back(std::move(name));
+        }
+        begin = comma + 1;
+    }
+}
+
+}  // namespace
+
+Error command_line_error(const std::vector<Command>& commands,
+                         const std::vector<std::string>& words,
+                         const std::string& what) {
+    const std::string general = "see orrery --help";
+    if (words.empty()) {
+        return {"command line", "which command?", general};
+    }
+    const auto command = std::ranges::find(commands, words[0], &Command::name);
+    if (command == commands.end()) {
+        if (words[0].starts_with('-')) {
+            return {"command line", what, general};
+        }
+        std::vector<std::string> names;
+        for (const Command& known : commands) {
+            names.push_back(known.name);
+        }
+        const bool near = !nearest_names(words[0], names, 1).empty();
+        return {"",
+                fmt::format("unknown command '{}'", words[0]),
+                near ? nearest_hint(words[0], names) : general};
+    }
+    const std::string own = fmt::format("see orrery {} --help", command->name);
+    std::vector<std::string> flags{"--help"};
+    for (const CommandOption& option : command->options) {
+        add_flags(option.names, flags);
+    }
+    for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+        const std::string flag = words[i].substr(0, words[i].find('='));
+        if (flag.starts_with("--") && std::ranges::find(flags, flag) == flags.end()) {
+            const bool near = !nearest_names(flag, flags, 1).empty();
+            const std::string hint = near ? nearest_hint(flag, flags) + " " + own : own;
+            return {"command line", fmt::format("unknown option '{}'", flag), hint};
+        }
+    }
+    return {"command line", what, own};
 }
 
 CommandOption override_option(std::vector<std::string>& overrides) {

@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "engine/result.h"
+
 namespace orrery {
 
 struct CommandOption {
@@ -40,6 +42,12 @@ struct Command {
 
 // In the order of `orrery --help`. Each call gives commands with variables of their own.
 std::vector<Command> all_commands();
+
+// What is wrong with words that the command line does not take: an unknown command or option with
+// the nearest that is known, else `what`.
+Error command_line_error(const std::vector<Command>& commands,
+                         const std::vector<std::string>& words,
+                         const std::string& what);
 
 // The option --set of every command that reads a scenario.
 CommandOption override_option(std::vector<std::string>& overrides);

@@ -2,13 +2,16 @@
 #include "scenarios/commands/tokenize.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "runtime/data/tokenize.h"
 #include "runtime/data/tokenizer.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/output_file.h"
 
 namespace orrery {
 namespace {
@@ -28,14 +31,61 @@ Result<BytePairEncoding> encoding_of(const TokenizeArguments& arguments, std::st
                : BytePairEncoding::open(arguments.tokenizer);
 }
 
+Result<Tokens> no_text(const TokenizeArguments& arguments) {
+    return fail(fmt::format("{}", fmt::join(arguments.texts, ", ")),
+                "holds no text to make tokens of",
+                "name a text that is not empty");
+}
+
+// What is written may be none of the texts, by whatever path they are named.
+Result<void> check_outputs(const TokenizeArguments& arguments) {
+    const std::filesystem::path output = arguments.output;
+    std::vector<std::filesystem::path> outputs{output};
+    if (arguments.vocabulary > 0 || !arguments.tokenizer.empty()) {
+        outputs.push_back(output.parent_path() / "vocab.json");
+        outputs.push_back(output.parent_path() / "merges.txt");
+    }
+    for (const std::string& text : arguments.texts) {
+        for (const std::filesystem::path& written : outputs) {
+            std::error_code ignored;
+            if (std::filesystem::equivalent(text, written, ignored)) {
+                return fail(written.string(),
+                            "would replace the text that it is made of",
+                            "choose another name with -o");
+            }
+        }
+    }
+    return {};
+}
+
+// With an encoding the folder is the encoding's, and is made; else it is one that is there.
+Result<void> prepare_output(const TokenizeArguments& arguments) {
+    const std::filesystem::path output = arguments.output;
+    if (const Result<void> others = check_outputs(arguments); !others) {
+        return others;
+    }
+    const bool encodes = arguments.vocabulary > 0 || !arguments.tokenizer.empty();
+    if (encodes && output.has_parent_path()) {
+        if (const Result<void> made = disk().create_folder(output.parent_path()); !made) {
+            return made;
+        }
+    }
+    const auto writable = OutputFile::open(output);
+    return writable ? Result<void>{} : unexpected<Error>(writable.error());
+}
+
 Result<Tokens> make_tokens(const TokenizeArguments& arguments) {
     const std::vector<std::filesystem::path> texts(arguments.texts.begin(), arguments.texts.end());
     if (arguments.vocabulary == 0 && arguments.tokenizer.empty()) {
-        return load_tokens(texts);
+        Result<Tokens> tokens = load_tokens(texts);
+        return tokens && tokens->size() == 0 ? no_text(arguments) : std::move(tokens);
     }
     const Result<std::string> text = read_texts(texts);
     if (!text) {
         return unexpected<Error>(text.error());
+    }
+    if (text->empty()) {
+        return no_text(arguments);
     }
     const Result<BytePairEncoding> encoding = encoding_of(arguments, *text);
     if (!encoding) {
@@ -56,10 +106,8 @@ int tokenize_command(const TokenizeArguments& arguments) {
                              "learns an encoding, and --tokenizer names one that is there",
                              "one of the two"});
     }
-    const std::filesystem::path folder = std::filesystem::path{arguments.output}.parent_path();
-    const Result<void> created = folder.empty() ? Result<void>{} : disk().create_folder(folder);
-    if (!created) {
-        return report_error(created.error());
+    if (const Result<void> ready = prepare_output(arguments); !ready) {
+        return report_error(ready.error());
     }
     const Result<Tokens> tokens = make_tokens(arguments);
     if (!tokens) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "runtime/state/safetensors.h"
 #include "scenarios/commands/exit_status.h"
@@ -104,6 +105,19 @@ TEST(ExportCommand, WhatCannotBeExportedIsAnError) {
     ASSERT_EQ(train(folder, std::string{kJob} + kGpt2).status, kExitOk);
     EXPECT_NE(export_to(folder, "m", "fp8").err.find("--dtype: error: 'fp8'"), std::string::npos);
     EXPECT_NE(export_to(folder, "none/m").err.find("can't be created"), std::string::npos);
+    EXPECT_NE(export_to(folder, "run").err.find("is not a file"), std::string::npos);
+    const auto pipe = folder / "pipe";
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    EXPECT_NE(export_to(folder, "pipe").err.find("is not a file"), std::string::npos);
+    EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+    // A configuration of somebody else's stays; the export's own is replaced.
+    folder.write("config.json", "{}");
+    EXPECT_NE(export_to(folder, "m").err.find("comes from elsewhere"), std::string::npos);
+    EXPECT_EQ(folder.text("config.json"), "{}");
+    EXPECT_FALSE(std::filesystem::exists(folder / "m"));
+    std::filesystem::remove(folder / "config.json");
+    EXPECT_EQ(export_to(folder, "m").status, kExitOk);
+    EXPECT_EQ(export_to(folder, "m", "bf16").status, kExitOk);
 }
 
 TEST(TrainCommand, ResumesToTheSameLosses) {

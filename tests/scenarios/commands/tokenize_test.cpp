@@ -60,5 +60,33 @@ TEST(TokenizeCommand, LearnsAnEncodingOfTheTexts) {
     expect_error(run_command([&] { return tokenize_command(arguments); }), "another vocabulary");
 }
 
+TEST(TokenizeCommand, ReplacesNoTextOfItsOwn) {
+    const TestFolder folder;
+    const auto run = [&](const std::string& text, const std::filesystem::path& output) {
+        TokenizeArguments arguments;
+        arguments.texts = {text};
+        arguments.output = output.string();
+        return run_command([&] { return tokenize_command(arguments); });
+    };
+    const std::string name = folder.write("a.txt", text());
+    std::filesystem::create_directory(folder / "sub");
+    std::filesystem::create_hard_link(name, folder / "same");
+    for (const char* output : {"a.txt", "sub/../a.txt", "same"}) {
+        expect_error(run(name, folder / output), "would replace the text");
+    }
+    TokenizeArguments learn;
+    learn.texts = {folder.write("merges.txt", text())};
+    learn.output = (folder / "t").string();
+    learn.vocabulary = 300;
+    expect_error(run_command([&] { return tokenize_command(learn); }), "would replace the text");
+    EXPECT_EQ(folder.text("a.txt"), text());
+    EXPECT_EQ(folder.text("merges.txt"), text());
+    // Neither a folder nor an empty file of tokens comes of a mistake.
+    expect_error(run(name, folder / "none/x"), "does the folder exist");
+    EXPECT_FALSE(std::filesystem::exists(folder / "none"));
+    expect_error(run(folder.write("empty", ""), folder / "x"), "holds no text");
+    EXPECT_FALSE(std::filesystem::exists(folder / "x"));
+}
+
 }  // namespace
 }  // namespace orrery
