@@ -40,6 +40,11 @@ std::string results_name(const SweepArguments& arguments, const Shard& shard) {
                          : fmt::format("{}.{}-of-{}.sqlite", stem, shard.number, shard.of);
 }
 
+bool no_answers(const SweepOutcome& outcome) {
+    const auto failed = [](const PointResult& point) { return !point.error.empty(); };
+    return !outcome.results.empty() && std::ranges::all_of(outcome.results, failed);
+}
+
 // Every point without an answer is the study's mistake, and told as one.
 int tell_no_answers(const SweepOutcome& outcome) {
     Errors errors;
@@ -65,9 +70,7 @@ int print_outcome(const SweepArguments& arguments,
             return report_error(written.error());
         }
     }
-    const bool none = std::ranges::all_of(
-        outcome.results, [](const PointResult& point) { return !point.error.empty(); });
-    if (none && !outcome.results.empty()) {
+    if (no_answers(outcome)) {
         return tell_no_answers(outcome);
     }
     const int printed = print_output(arguments.json ? sweep_json(study.name, outcome)
@@ -109,10 +112,16 @@ int sweep_command(const SweepArguments& arguments) {
     if (leader) {
         options.progress = [&bar](double share) { bar.show(share); };
     }
+    std::error_code ignored;
+    const bool was_there = std::filesystem::exists(options.results, ignored);
     const auto outcome = sweep(*study, options, mpi->get());
     bar.finish();
     if (!outcome) {
         return report_error(outcome.error());
+    }
+    // Nothing is kept of a mistaken study; the parts of a divided one are for orrery merge.
+    if (*outcome && !was_there && shard->of == 1 && no_answers(**outcome)) {
+        remove_results(options.results);
     }
     return *outcome ? print_outcome(arguments, *study, **outcome, csv->get(), *page) : kExitOk;
 }

@@ -12,7 +12,8 @@ namespace orrery {
 namespace {
 
 std::string as_text(const Error& error) {
-    return error.where.empty() ? error.what : error.where + ": " + error.what;
+    const std::string text = error.where.empty() ? error.what : error.where + ": " + error.what;
+    return error.hint.empty() ? text : text + " (hint: " + error.hint + ")";
 }
 
 void fill(const Answer& answer, PointResult& result) {

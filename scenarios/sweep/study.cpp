@@ -64,7 +64,8 @@ void read_settings(const DocumentNode& node,
 void read_points(const DocumentNode& node, Study& study, Errors& errors) {
     if (!node.is_sequence() || node.items.empty()) {
         errors.push_back({node.where(),
-                          "'points' must be a list of maps of keys, not " + node.describe(),
+                          "'points' must be a list of maps of keys, not " +
+                              (node.is_sequence() ? "an empty one" : node.describe()),
                           "write it like [{plan.tensor_model_parallel_size: 2}]"});
         return;
     }
@@ -84,11 +85,11 @@ void read_grid(const DocumentNode& node, Study& study, Errors& errors) {
         const DocumentNode& list = node.items[i];
         Axis axis{.key = node.keys[i].text, .values = {}};
         if (!list.is_sequence() || list.items.empty()) {
-            errors.push_back(
-                {list.where(),
-                 fmt::format(
-                     "the axis '{}' must be a list of values, not {}", axis.key, list.describe()),
-                 "write it like [1, 2, 4]"});
+            errors.push_back({list.where(),
+                              fmt::format("the axis '{}' must be a list of values, not {}",
+                                          axis.key,
+                                          list.is_sequence() ? "an empty one" : list.describe()),
+                              "write it like [1, 2, 4]"});
             continue;
         }
         for (const DocumentNode& item : list.items) {
@@ -104,7 +105,10 @@ void read_grid(const DocumentNode& node, Study& study, Errors& errors) {
     }
 }
 
-void read_names(MapReader& reader, const std::filesystem::path& folder, Study& study) {
+void read_names(MapReader& reader,
+                const std::filesystem::path& folder,
+                Study& study,
+                Errors& errors) {
     const DocumentNode* names = reader.find("scenario", Presence::required);
     if (names == nullptr) {
         return;
@@ -113,12 +117,13 @@ void read_names(MapReader& reader, const std::filesystem::path& folder, Study& s
     for (const DocumentNode& name : names->is_sequence() ? names->items : one) {
         std::error_code ignored;
         if (!name.is_scalar()) {
-            reader.complain("scenario",
-                            "'scenario' must be the name of a file, or a list of names");
+            errors.push_back({name.where(),
+                              "'scenario' must be the name of a file, or a list of names",
+                              "names are relative to the study's folder"});
         } else if (!std::filesystem::is_regular_file(folder / name.text, ignored)) {
-            reader.complain("scenario",
-                            fmt::format("there is no file '{}'", name.text),
-                            "names are relative to the study's folder");
+            errors.push_back({name.where(),
+                              fmt::format("there is no file '{}'", name.text),
+                              "names are relative to the study's folder"});
         } else {
             study.scenarios.push_back(folder / name.text);
         }
@@ -162,7 +167,7 @@ ResultOrErrors<Study> study_of(const DocumentNode& root,
     study.name = std::filesystem::path{source}.stem().string();
     MapReader reader{root, "", errors};
     reader.word("name", study.name);
-    read_names(reader, folder, study);
+    read_names(reader, folder, study, errors);
     if (const DocumentNode* common = reader.find("set")) {
         read_settings(*common, "set", study.common, errors);
     }

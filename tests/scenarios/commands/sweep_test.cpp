@@ -61,13 +61,21 @@ TEST_F(SweepCommand, MistakesEndWithStatusTwoAndSayWhere) {
     study("scenario: none.yaml\n");
     CommandRun ran = run();
     EXPECT_EQ(ran.status, kExitUserError);
-    EXPECT_NE(ran.err.find("study.yaml:1:1: error: there is no file"), std::string::npos)
+    EXPECT_NE(ran.err.find("study.yaml:1:11: error: there is no file"), std::string::npos)
         << ran.err;
     study("scenario: s.yaml\ngrid: {plan.micro_batchsize: [1, 2]}\n");
     ran = run();
     EXPECT_EQ(ran.status, kExitUserError);
     EXPECT_NE(ran.err.find("unknown key 'micro_batchsize'"), std::string::npos) << ran.err;
+    EXPECT_NE(ran.err.find("(hint: did you mean 'micro_batch_size'"), std::string::npos) << ran.err;
     EXPECT_NE(ran.err.find("no point of the study has an answer"), std::string::npos) << ran.err;
+    EXPECT_FALSE(std::filesystem::exists(arguments_.results));
+    // What was there before stays.
+    study("scenario: s.yaml\n");
+    EXPECT_EQ(run().status, kExitOk);
+    study("scenario: s.yaml\ngrid: {plan.micro_batchsize: [1, 2]}\n");
+    EXPECT_EQ(run().status, kExitUserError);
+    EXPECT_TRUE(std::filesystem::exists(arguments_.results));
     arguments_.shard = "4/3";
     EXPECT_NE(run().err.find("--shard: error: "), std::string::npos);
 }

@@ -81,6 +81,8 @@ TEST_F(StudyFile, MistakesAreToldTogetherWithTheirPlaces) {
     EXPECT_NE(all.find("'1' is in the axis 'y' twice"), std::string::npos) << all;
     EXPECT_NE(errors("[1]").find("must be a map"), std::string::npos);
     EXPECT_NE(errors("grid: {x: [1]}\n").find("scenario"), std::string::npos);
+    EXPECT_NE(errors("scenario: a.yaml\ngrid: {x: []}\n").find("of values, not an empty one"),
+              std::string::npos);
     EXPECT_NE(errors("scenario: a.yaml\npoints: 3\n").find("list of maps"), std::string::npos);
 }
 
