@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <iterator>
 
+#include "kernels/attention/attention.h"
 #include "models/divisors.h"
 #include "models/pipeline_split.h"
 
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kSizeMax = 1'000'000'000;  // of any count: products of two stay in range
+constexpr std::int64_t kSizeMax = 1'000'000'000;    // of any count: products of two stay in range
+constexpr std::int64_t kMicroBatchesMax = 100'000;  // each is simulated: beyond, for minutes
 
 std::string list(const std::vector<std::int64_t>& values) {
     return fmt::format("{}", fmt::join(values, ", "));
@@ -72,7 +74,7 @@ void Rules::ranges() {
     require_range("model.ffn_hidden_size", model.ffn_hidden_size, 1, kSizeMax);
     require_range("model.num_attention_heads", model.num_attention_heads, 1, kSizeMax);
     require_range("model.num_query_groups", model.num_query_groups, 1, kSizeMax);
-    require_range("model.kv_channels", model.kv_channels, 1, kSizeMax);
+    require_range("model.kv_channels", model.kv_channels, 1, kHeadDimMax);
     require_range("model.seq_length", model.seq_length, 1, kSizeMax);
     require_range("model.vocab_size", model.vocab_size, 1, kSizeMax);
     require_range("model.sliding_window", model.sliding_window, 0, kSizeMax);
@@ -249,6 +251,12 @@ void Rules::batch() {
                            plan.micro_batch_size,
                            dp),
                nearest_multiples(plan.global_batch_size, plan.micro_batch_size * dp));
+    } else if (dp > 0 && plan.global_batch_size / (plan.micro_batch_size * dp) > kMicroBatchesMax) {
+        reject("plan.global_batch_size",
+               fmt::format("makes {} micro-batches a step: more than {} are not simulated",
+                           plan.global_batch_size / (plan.micro_batch_size * dp),
+                           kMicroBatchesMax),
+               "a larger micro_batch_size, or a smaller batch");
     }
 }
 

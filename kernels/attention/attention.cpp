@@ -10,7 +10,7 @@ namespace orrery {
 
 namespace {
 
-constexpr std::int64_t kWindowUnit = 1 << 16;
+constexpr std::int64_t kWindowUnit = kHeadDimMax + 1;
 constexpr std::int64_t kStatisticsSize = 4;  // log-sum-exp and row sums are fp32
 
 KernelCall attention(const AttentionShape& shape, Dtype dtype) {

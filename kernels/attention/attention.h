@@ -13,6 +13,8 @@ namespace orrery {
 
 enum class AttentionGeneration : std::uint8_t { flash_1, flash_2, flash_3_or_cudnn };
 
+inline constexpr std::int64_t kHeadDimMax = 65'535;  // a KernelCall keeps it in 16 bits
+
 struct AttentionShape {
     std::int64_t batch = 1;
     std::int64_t seq_q = 0;  // tokens of one sequence on this device

@@ -130,9 +130,10 @@ Errors prepare(const Scenario& scenario,
             }
         }
     }
-    if (keeps && !job.checkpoint_folder.empty() && !found->by_bytes()) {
+    // A folder that can't be is told before the first step, not at the first checkpoint.
+    if (keeps && !job.checkpoint_folder.empty()) {
         Result<void> kept = disk().create_folder(job.checkpoint_folder);
-        kept = kept ? found->save(job.checkpoint_folder) : kept;
+        kept = kept && !found->by_bytes() ? found->save(job.checkpoint_folder) : kept;
         if (!kept) {
             return {kept.error()};
         }

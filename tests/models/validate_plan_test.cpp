@@ -127,6 +127,8 @@ const std::vector<std::pair<std::string, std::function<void(Case&)>>> kBrokenRul
          c.plan.pipeline_layout = {16, 15};
      }},
     {"plan.global_batch_size", [](Case& c) { c.plan.global_batch_size = 130; }},
+    {"plan.global_batch_size", [](Case& c) { c.plan.global_batch_size = 4'000'000; }},
+    {"model.kv_channels", [](Case& c) { c.model.kv_channels = 65'536; }},
     {"plan.micro_batch_size", [](Case& c) { c.plan.micro_batch_size = 0; }},
     {"plan.hsdp_shard_size", [](Case& c) { c.plan.hsdp_shard_size = 2; }},
     {"plan.hsdp_shard_size",

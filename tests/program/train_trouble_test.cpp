@@ -66,6 +66,13 @@ TEST_F(TrainTrouble, AWrongNumberOfProcessesIsOneErrorInItsPlace) {
     }
 }
 
+TEST_F(TrainTrouble, ACheckpointFolderThatCannotBeIsToldBeforeTheFirstStep) {
+    const Ran ran = run("$orrery train s.yaml --nproc 4 --set job.checkpoint_folder=/proc/none");
+    EXPECT_EQ(ran.status, kUserError);
+    EXPECT_EQ(ran.out.find("iteration "), std::string::npos) << ran.out;
+    EXPECT_NE(ran.err.find("/proc/none: error: can't be created"), std::string::npos) << ran.err;
+}
+
 TEST_F(TrainTrouble, APortInUseIsAnErrorOfRankZero) {
     const int taken = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
