@@ -75,10 +75,8 @@ double pipeline_fill_us(const NcclChoice& choice, const PipelinedCall& call, dou
             return us / (call.passes * (call.num_ranks - 1));
         case NcclAlgorithm::nvls:
             return 2 * us;
-        case NcclAlgorithm::nvls_tree: {
-            const int levels = std::bit_width(call.num_nodes) - 1;
-            return 2 * us * (1 + (levels - 1) / static_cast<double>(choice.channels));
-        }
+        case NcclAlgorithm::nvls_tree:
+            return 2 * us * (std::bit_width(call.num_nodes) - 1);
         default:
             return 0;
     }

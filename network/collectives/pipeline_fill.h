@@ -3,10 +3,7 @@
 // way while part of the pipeline is idle, at its start and its end.
 //   ring:     the last chunk is received after the last one was sent: one chunk a channel.
 //   NVLS:     a chunk of every head goes up (sum) and down (result): two.
-//   NVLSTree: the same over the NICs to the next node. Every further level of the tree begins with
-//   a
-//             channel's first chunk: it adds one channel's chunks, for a NIC sends them one after
-//             the other.
+//   NVLSTree: up and down every level of the tree over nodes: two a level.
 // Chunk sizes are NCCL 2.28's (src/enqueue.cc). The tree's own fill is in NCCL's correction of its
 // bandwidth by size, PAT's in its latency; the counts of chunks are ours, checked against published
 // all_reduce times (tests/network/collectives_published_test.cpp).

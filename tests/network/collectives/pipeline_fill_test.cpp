@@ -32,14 +32,13 @@ TEST(PipelineFill, NvlsTakesSmallerChunksForSmallerCalls) {
     EXPECT_EQ(chunk(1 * kMiB), 8 * kKiB);  // there is no more
 }
 
-// The chunks of 16 channels follow each other through a NIC: a further level delays by one of 16.
-TEST(PipelineFill, NvlsTreeFillsItsLevels) {
+TEST(PipelineFill, NvlsTreeFillsEveryLevel) {
     const NcclChoice tree{.algorithm = NcclAlgorithm::nvls_tree, .channels = 16};
     PipelinedCall call{.bytes = 4096 * kMiB, .num_nodes = 4, .num_ranks = 32, .heads = 8};
     const double four = pipeline_fill_us(tree, call, 200.0);
-    EXPECT_NEAR(four, 2 * (8 + 0.5) * kMiB / 200e3, 1e-9);  // 128 chunks of 64 KiB
+    EXPECT_NEAR(four, 2 * 2 * 8 * kMiB / 200e3, 1e-9);  // 128 chunks of 64 KiB
     call.num_nodes = 64;
-    EXPECT_NEAR(pipeline_fill_us(tree, call, 200.0), 2 * (8 + 5 * 0.5) * kMiB / 200e3, 1e-9);
+    EXPECT_NEAR(pipeline_fill_us(tree, call, 200.0), 3 * four, 1e-9);
     call.num_nodes = 2;  // 512 KiB chunks
     EXPECT_NEAR(pipeline_fill_us(tree, call, 200.0), 2 * 64 * kMiB / 200e3, 1e-9);
 }
