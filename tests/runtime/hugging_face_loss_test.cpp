@@ -238,8 +238,8 @@ std::vector<std::int32_t> sample_of(TensorView tokens, std::int64_t batch, std::
 }
 
 TEST(HuggingFaceLoss, OfAnExportedFileIsTheExecutorsLoss) {
-    const TemporaryFolder folder;
     for (const Transformer& model : {tiny_gpt(), tiny_llama()}) {
+        const TemporaryFolder folder;
         const ParallelPlan plan = tiny_plan();
         TinyRun run{model, plan};
         ASSERT_TRUE(run.executor().run_forward());

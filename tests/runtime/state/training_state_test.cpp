@@ -75,9 +75,9 @@ TEST(ResumeTraining, GoesOnAsIfItHadNeverStopped) {
 }
 
 TEST(ExportWeights, AreImportedAsTheyWere) {
-    const TemporaryFolder folder;
     for (const Transformer& model : {tiny_gpt(), tiny_llama()}) {
         for (const ParallelPlan& plan : {tiny_plan(), bf16_plan()}) {
+            const TemporaryFolder folder;
             TinyRun run{model, plan};
             ASSERT_TRUE(save_training(run.executor(), state_of(model, plan, 1), folder.path()));
             const auto file = folder / "model.safetensors";

@@ -78,8 +78,8 @@ TEST(TrainCommand, ErrorsNameTheirPlaceInTheScenario) {
     expect_error(train(folder, kScenario, {"cluster.nodes=2", "cluster.fabric=single-switch-100"}),
                  "--set cluster.nodes: error: the cluster has 2 devices, and 1 process trains "
                  "(hint: orrery train --nproc 2");
-    expect_error(train(folder, kScenario, {"plan.fused_cross_entropy=false"}),
-                 "--set plan.fused_cross_entropy: error: ");
+    expect_error(train(folder, kScenario, {"plan.precision=fp16"}),
+                 "--set plan.precision: error: ");
     expect_error(train(folder, kScenario, {"job.stepps=4"}),
                  "error: unknown key 'stepps' in 'job'");
     std::string without = kScenario;
