@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <latch>
 #include <thread>
 
 #include "runtime/communication/gloo_transport.h"
@@ -32,6 +33,8 @@ inline void run_as_ranks(std::uint32_t num_ranks,
                          const std::function<void(std::unique_ptr<Transport>)>& body,
                          std::chrono::milliseconds timeout = std::chrono::seconds{20}) {
     const StoreFolder store;
+    // Nobody hangs up while others still connect: a rank's work may be shorter than that.
+    std::latch connected{num_ranks};
     std::vector<std::thread> threads;
     for (std::uint32_t rank = 0; rank < num_ranks; ++rank) {
         threads.emplace_back([&, rank] {
@@ -39,6 +42,7 @@ inline void run_as_ranks(std::uint32_t num_ranks,
                                            .num_ranks = num_ranks,
                                            .store_folder = store.path(),
                                            .timeout = timeout});
+            connected.arrive_and_wait();
             ASSERT_TRUE(transport) << transport.error().to_string();
             body(std::move(*transport));
         });
