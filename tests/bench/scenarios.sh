@@ -10,7 +10,7 @@ printf '| scenario | GPUs | step s | MFU | ops | flows | wall s | peak MiB |\n'
 printf '|---|---:|---:|---:|---:|---:|---:|---:|\n'
 for file; do
     [[ $file != */network-* ]] || continue  # no training step
-    ! grep -q "^campaign:" "$file" || continue  # weeks of steps
+    ! grep -Eq "^(campaign|scenario):" "$file" || continue  # weeks of steps, or a study
     ./orrery simulate "$file" --json | python3 -c '
 import json, sys
 a = json.load(sys.stdin)
