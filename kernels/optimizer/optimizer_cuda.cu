@@ -14,9 +14,14 @@ template void adamw(CudaQueue&,
                     ConstTensorView,
                     const ParameterRounding&,
                     std::span<const OptimizerTensor>);
-template void lamb(CudaQueue&,
-                   ConstTensorView,
-                   const ParameterRounding&,
-                   std::span<const OptimizerTensor>);
+template void lamb_update(CudaQueue&,
+                          ConstTensorView,
+                          std::span<const OptimizerTensor>,
+                          TensorView);
+template void lamb_apply(CudaQueue&,
+                         ConstTensorView,
+                         ConstTensorView,
+                         const ParameterRounding&,
+                         std::span<const OptimizerTensor>);
 
 }  // namespace orrery::device

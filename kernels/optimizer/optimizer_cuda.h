@@ -31,6 +31,7 @@ struct OptimizerTensor {
     bool decays = true;              // vectors (norms, biases) do not
     std::uint32_t stream = 0;        // of its random numbers
     std::int64_t first_element = 0;  // of this shard in the tensor
+    bool counts = true;              // in the norms over ranks
 };
 // Of bf16 parameters: the key's round is the step of the scalars.
 struct ParameterRounding {
@@ -44,11 +45,20 @@ void adamw(Queue& queue,
            const ParameterRounding& rounding,
            std::span<const OptimizerTensor> tensors);
 
-// Norms of weight and update by tensor; a tensor must be whole on this rank.
+// LAMB in two kernels, as kernels/optimizer/optimizer_cpu.h has it. The update takes the gradient's
+// place, in its type; norms[2 i] and norms[2 i + 1] are the squared norms of weight and update of
+// the i-th tensor, summed in double in a fixed order, or 0 where another rank counts them. Ranks
+// that share a tensor add their norms in between.
 template <class Queue>
-void lamb(Queue& queue,
-          ConstTensorView scalars,
-          const ParameterRounding& rounding,
-          std::span<const OptimizerTensor> tensors);
+void lamb_update(Queue& queue,
+                 ConstTensorView scalars,
+                 std::span<const OptimizerTensor> tensors,
+                 TensorView norms);
+template <class Queue>
+void lamb_apply(Queue& queue,
+                ConstTensorView scalars,
+                ConstTensorView norms,
+                const ParameterRounding& rounding,
+                std::span<const OptimizerTensor> tensors);
 
 }  // namespace orrery::device

@@ -16,6 +16,7 @@ struct OptimizerEntry {
     std::int64_t first_element;
     std::uint32_t stream;
     bool decays;
+    bool counts;
     bool vector;
 };
 
@@ -141,31 +142,32 @@ struct AdamwKernel {
     }
 };
 
-// Of one tensor, its update and the squares of weights and update of each block.
+// The update takes the gradient's place; the squares of weights and update of each block.
 template <class G>
 struct LambUpdateKernel {
     static constexpr int kThreadsMax = kStepEndThreads;
     TensorList<OptimizerEntry> list;
     const float* scalars;
-    float* update;
     double* squares;  // [blocks, 2]
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
         const AdamStep a = shared_step(block, scalars);
-        const OptimizerEntry entry = list.entry[0];
-        const ListRange range = list.range_of(0, block.x());
+        const int tensor = list.tensor_of(block.x());
+        const OptimizerEntry entry = list.entry[tensor];
+        const ListRange range = list.range_of(tensor, block.x());
         double sums[2] = {0.0, 0.0};
         for_range(block, range, entry.vector, [&]<int kWidth>(std::int64_t i) {
             float weights[kWidth];
             float direction[kWidth];
             load(entry.master + i, weights);
             adam_direction<kWidth, G>(a, entry, i, weights, direction);
-            store(update + i, direction);
+            store(reinterpret_cast<G*>(entry.gradient) + i, direction);
             ORRERY_UNROLL
             for (int j = 0; j < kWidth; ++j) {
+                const auto update = static_cast<double>(rounded<G>(direction[j]));
                 sums[0] += static_cast<double>(weights[j]) * static_cast<double>(weights[j]);
-                sums[1] += static_cast<double>(direction[j]) * static_cast<double>(direction[j]);
+                sums[1] += update * update;
             }
         });
         reduce_block(block, block.shared(), sums);
@@ -174,36 +176,68 @@ struct LambUpdateKernel {
             squares[2 * block.x() + 1] = sums[1];
         }
     }
+    Geometry geometry() const {
+        static_assert(sizeof(AdamStep) <= kReduceBytes<double, 2>);
+        return {.blocks_x = list.blocks(),
+                .threads = kThreadsMax,
+                .shared_bytes = kReduceBytes<double, 2>};
+    }
 };
 
-template <class P>
+// A block sums the squares of a tensor's blocks.
+struct LambNormsKernel {
+    static constexpr int kThreadsMax = 128;
+    TensorList<OptimizerEntry> list;
+    const double* squares;  // [blocks, 2]
+    float* norms;           // [tensors, 2]
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        const auto tensor = static_cast<int>(block.x());
+        const int first = tensor == 0 ? 0 : list.end_block[tensor - 1];
+        double sums[2] = {0.0, 0.0};
+        for (int i = first + block.thread(); i < list.end_block[tensor]; i += kThreadsMax) {
+            sums[0] += squares[2 * i];
+            sums[1] += squares[2 * i + 1];
+        }
+        reduce_block(block, block.shared(), sums);
+        if (block.thread() == 0) {
+            const bool counts = list.entry[tensor].counts;
+            norms[2 * tensor] = counts ? static_cast<float>(sums[0]) : 0.0f;
+            norms[2 * tensor + 1] = counts ? static_cast<float>(sums[1]) : 0.0f;
+        }
+    }
+    Geometry geometry() const {
+        return {.blocks_x = list.count,
+                .threads = kThreadsMax,
+                .shared_bytes = kReduceBytes<double, 2>};
+    }
+};
+
+template <class G, class P>
 struct LambApplyKernel {
     static constexpr int kThreadsMax = kStepEndThreads;
     TensorList<OptimizerEntry> list;
     const float* scalars;
+    const float* norms;  // [tensors, 2]
     ParameterRounding rounding;
-    const float* update;
-    const double* squares;
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
         const float learning_rate = scalars[static_cast<int>(DeviceScalar::learning_rate)];
         const auto step = static_cast<std::uint32_t>(scalars[static_cast<int>(DeviceScalar::step)]);
-        double sums[2] = {0.0, 0.0};  // every block sums all, in one order
-        for (std::int64_t i = block.thread(); i < block.blocks_x(); i += block.threads()) {
-            sums[0] += squares[2 * i];
-            sums[1] += squares[2 * i + 1];
-        }
-        reduce_block(block, block.shared(), sums);
-        const bool trusted = sums[0] > 0 && sums[1] > 0;
-        const float ratio = trusted ? static_cast<float>(sqrt(sums[0] / sums[1])) : 1.0f;
-        const OptimizerEntry entry = list.entry[0];
-        const ListRange range = list.range_of(0, block.x());
+        const int tensor = list.tensor_of(block.x());
+        const auto weight = static_cast<double>(norms[2 * tensor]);
+        const auto update = static_cast<double>(norms[2 * tensor + 1]);
+        const bool trusted = weight > 0 && update > 0;
+        const float ratio = trusted ? static_cast<float>(sqrt(weight / update)) : 1.0f;
+        const OptimizerEntry entry = list.entry[tensor];
+        const ListRange range = list.range_of(tensor, block.x());
         for_range(block, range, entry.vector, [&]<int kWidth>(std::int64_t i) {
             float weights[kWidth];
             float direction[kWidth];
             load(entry.master + i, weights);
-            load(update + i, direction);
+            load(reinterpret_cast<const G*>(entry.gradient) + i, direction);
             ORRERY_UNROLL
             for (int j = 0; j < kWidth; ++j) {
                 weights[j] -= learning_rate * ratio * direction[j];
@@ -231,6 +265,7 @@ inline std::vector<OptimizerEntry> optimizer_entries(std::span<const OptimizerTe
                            .first_element = own.first_element,
                            .stream = own.stream,
                            .decays = own.decays,
+                           .counts = own.counts,
                            .vector = aligned(t.gradient) && aligned(t.m) && aligned(t.v) &&
                                      aligned(master) && aligned(t.parameter)});
     }
@@ -263,38 +298,45 @@ void adamw(Queue& queue,
 }
 
 template <class Queue>
-void lamb(Queue& queue,
-          ConstTensorView scalars,
-          const ParameterRounding& rounding,
-          std::span<const OptimizerTensor> tensors) {
-    std::int64_t largest = 0;
-    for (const OptimizerTensor& tensor : tensors) {
-        largest = std::max(largest, tensor.tensors.parameter.size);
+void lamb_update(Queue& queue,
+                 ConstTensorView scalars,
+                 std::span<const OptimizerTensor> tensors,
+                 TensorView norms) {
+    const auto lists = lists_of(optimizer_entries(tensors));
+    std::int64_t most = 0;
+    for (const auto& list : lists) {
+        most = std::max(most, list.blocks());
     }
-    const std::int64_t update_bytes = (largest * 4 + 15) / 16 * 16;
-    const std::int64_t blocks_max = (largest + kChunk - 1) / kChunk;
-    std::byte* scratch = queue.scratch(update_bytes + blocks_max * 16);
-    auto* update = reinterpret_cast<float*>(scratch);
-    auto* squares = reinterpret_cast<double*>(scratch + update_bytes);
-    for (const OptimizerEntry& entry : optimizer_entries(tensors)) {
-        for (const auto& list : lists_of(std::vector<OptimizerEntry>{entry})) {
-            const Geometry geometry{.blocks_x = list.blocks(),
-                                    .threads = kStepEndThreads,
-                                    .shared_bytes = kReduceBytes<double, 2>};
-            for_optimizer_types(tensors, [&]<class G, class P>(G*, P*) {
-                queue.launch(LambUpdateKernel<G>{.list = list,
-                                                 .scalars = elements<float>(scalars),
-                                                 .update = update,
-                                                 .squares = squares},
-                             geometry);
-                queue.launch(LambApplyKernel<P>{.list = list,
-                                                .scalars = elements<float>(scalars),
-                                                .rounding = rounding,
-                                                .update = update,
-                                                .squares = squares},
-                             geometry);
-            });
-        }
+    auto* squares = reinterpret_cast<double*>(queue.scratch(most * 16));  // of a list at a time
+    float* own = elements<float>(norms);
+    for (const auto& list : lists) {
+        for_dtype(tensors[0].tensors.gradient.dtype, [&]<class G>(G*) {
+            const LambUpdateKernel<G> update{
+                .list = list, .scalars = elements<float>(scalars), .squares = squares};
+            queue.launch(update, update.geometry());
+        });
+        const LambNormsKernel sum{.list = list, .squares = squares, .norms = own};
+        queue.launch(sum, sum.geometry());
+        own += 2 * list.count;
+    }
+}
+
+template <class Queue>
+void lamb_apply(Queue& queue,
+                ConstTensorView scalars,
+                ConstTensorView norms,
+                const ParameterRounding& rounding,
+                std::span<const OptimizerTensor> tensors) {
+    const float* own = elements<float>(norms);
+    for (const auto& list : lists_of(optimizer_entries(tensors))) {
+        for_optimizer_types(tensors, [&]<class G, class P>(G*, P*) {
+            queue.launch(LambApplyKernel<G, P>{.list = list,
+                                               .scalars = elements<float>(scalars),
+                                               .norms = own,
+                                               .rounding = rounding},
+                         {.blocks_x = list.blocks(), .threads = kStepEndThreads});
+        });
+        own += 2 * list.count;
     }
 }
 

@@ -40,14 +40,11 @@ struct TensorList {
     }
 };
 
-// Cuts entries into lists; empty tensors are left out.
+// Cuts entries into lists. An empty tensor has no block.
 template <class Entry>
 std::vector<TensorList<Entry>> lists_of(const std::vector<Entry>& entries) {
     std::vector<TensorList<Entry>> lists;
     for (const Entry& entry : entries) {
-        if (entry.size == 0) {
-            continue;
-        }
         if (lists.empty() || lists.back().count == kListMax) {
             lists.emplace_back();
         }

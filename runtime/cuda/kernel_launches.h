@@ -288,34 +288,67 @@ void launch_gradient_scale(Queue& queue, const BoundOp& op) {
         queue, op.reads[0].view, op.reads[1].view, std::span<const TensorView>{gradients});
 }
 
-// The state is m of all tensors, v of all and, unless weights are fp32, their masters.
-template <class Queue>
-void launch_adamw(Queue& queue, const BoundOp& op) {
+// The tensors of an optimizer kernel. `state` is m of all of them, v of all and, unless weights are
+// fp32, their masters.
+inline std::vector<device::OptimizerTensor> optimizer_tensors(
+    const BoundOp& op,
+    std::span<const BoundOperand> gradients,
+    std::span<const BoundOperand> weights,
+    TensorView state) {
     const std::int64_t elements = op.call.dims[0];
-    const TensorView state = op.accumulates[0].view;
     const bool has_master = op.call.dtype != Dtype::fp32;
     std::vector<device::OptimizerTensor> tensors;
     std::int64_t first = 0;
-    for (std::size_t i = 0; i < op.writes.size(); ++i) {
-        const BoundOperand& weight = op.writes[i];
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        const BoundOperand& weight = weights[i];
         const std::int64_t size = weight.view.size;
         const auto part = [&](std::int64_t section) {
             return slice(state, section * elements + first, size);
         };
-        tensors.push_back({.tensors = {.gradient = op.reads[i].view,
+        tensors.push_back({.tensors = {.gradient = gradients[i].view,
                                        .m = part(0),
                                        .v = part(1),
                                        .master = has_master ? part(2) : TensorView{},
                                        .parameter = weight.view},
                            .decays = !is_vector(*weight.tensor),
-                           .stream = static_cast<std::uint32_t>(i)});
+                           .stream = static_cast<std::uint32_t>(i),
+                           .counts = weight.counts});
         first += size;
     }
     ORRERY_CHECK(first <= elements);  // shards may be padded
+    return tensors;
+}
+
+// reads gradient ... scalars, writes weight ..., accumulates state.
+template <class Queue>
+void launch_adamw(Queue& queue, const BoundOp& op) {
+    const auto tensors = optimizer_tensors(op, op.reads, op.writes, op.accumulates[0].view);
     device::adamw(queue,
                   op.reads.back().view,
                   device::ParameterRounding{},
                   std::span<const device::OptimizerTensor>{tensors});
+}
+
+// reads weight ... scalars, writes norms, accumulates gradient ... (becomes the update) state.
+template <class Queue>
+void launch_lamb_update(Queue& queue, const BoundOp& op) {
+    const std::span weights = std::span{op.reads}.first(op.reads.size() - 1);
+    const auto tensors = optimizer_tensors(op, op.accumulates, weights, op.accumulates.back().view);
+    device::lamb_update(queue,
+                        op.reads.back().view,
+                        std::span<const device::OptimizerTensor>{tensors},
+                        op.writes[0].view);
+}
+
+// reads update ... scalars norms, writes weight ..., accumulates state.
+template <class Queue>
+void launch_lamb(Queue& queue, const BoundOp& op) {
+    const auto tensors = optimizer_tensors(op, op.reads, op.writes, op.accumulates[0].view);
+    device::lamb_apply(queue,
+                       op.reads[op.reads.size() - 2].view,
+                       op.reads.back().view,
+                       device::ParameterRounding{},
+                       std::span<const device::OptimizerTensor>{tensors});
 }
 
 template <class Queue>
@@ -367,6 +400,10 @@ KernelLauncher<Queue> launcher_of(KernelKind kind) {
             return launch_gradient_scale<Queue>;
         case KernelKind::adamw:
             return launch_adamw<Queue>;
+        case KernelKind::lamb_update:
+            return launch_lamb_update<Queue>;
+        case KernelKind::lamb:
+            return launch_lamb<Queue>;
         case KernelKind::cast:
             return [](Queue& queue, const BoundOp& op) {
                 device::cast(queue, op.reads[0].view, op.writes[0].view);

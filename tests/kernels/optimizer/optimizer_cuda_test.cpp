@@ -103,28 +103,70 @@ TEST(AdamwCuda, HasTheBitsOfTheCpuStochasticRoundingIncluded) {
     }
 }
 
+// Norms of whole tensors, and bits that do not depend on the order of the threads.
 TEST(LambCuda, IsTheCpus) {
     const std::vector<float> block = scalars();
     for (const Dtype parameters : {Dtype::fp32, Dtype::bf16}) {
-        Draw draw{9};
-        Model model{draw, 3, parameters, Dtype::fp32};
-        Model expected = model;
-        EmulatedQueue queue{ThreadOrder::descending};
-        const auto views = model.views();
-        lamb(queue, const_view_of(block), {true, 5}, views);
-        for (const OptimizerTensor& tensor : expected.views()) {
-            Tensor update{tensor.tensors.parameter.size, Dtype::fp32};
-            const cpu::OptimizerArguments a = arguments_of(tensor, true);
-            const cpu::LambNorms norms = cpu::lamb_update(a, tensor.tensors, update.view());
-            cpu::lamb_apply(a, norms, update.view(), tensor.tensors);
-        }
-        for (std::size_t i = 0; i < 3; ++i) {
-            EXPECT_TRUE(model.m[i] == expected.m[i] && model.v[i] == expected.v[i]);
-            const double allowed = parameters == Dtype::fp32 ? 1e-6 : 1e-3;
-            EXPECT_LT(numeric::relative_error(model.parameter[i], expected.parameter[i].doubles()),
-                      allowed);
+        for (const Dtype gradients : {Dtype::fp32, Dtype::bf16}) {
+            Draw draw{9};
+            constexpr int kTensors = 50;
+            Model model{draw, kTensors, parameters, gradients};
+            Model expected = model;
+            Model again = model;
+            Tensor norms[2] = {Tensor{2 * kTensors, Dtype::fp32},
+                               Tensor{2 * kTensors, Dtype::fp32}};
+            const auto run = [&](Model& own, ThreadOrder order, Tensor& result) {
+                EmulatedQueue queue{order};
+                const auto views = own.views();
+                lamb_update(queue, const_view_of(block), views, result.view());
+                lamb_apply(queue, const_view_of(block), result.view(), {true, 5}, views);
+            };
+            run(model, ThreadOrder::descending, norms[0]);
+            run(again, ThreadOrder::shuffled, norms[1]);
+            EXPECT_TRUE(model == again && norms[0] == norms[1]);
+            const auto views = expected.views();
+            for (std::size_t i = 0; i < views.size(); ++i) {
+                const cpu::OptimizerArguments a = arguments_of(views[i], true);
+                const TensorView update = expected.gradient[i].view();
+                const cpu::LambNorms own = cpu::lamb_update(a, views[i].tensors, update);
+                const auto n = static_cast<std::int64_t>(2 * i);
+                EXPECT_NEAR(norms[0].at(n), own.weight, 1e-6 * own.weight);
+                EXPECT_NEAR(norms[0].at(n + 1), own.update, 1e-6 * own.update);
+                cpu::lamb_apply(a, own, update, views[i].tensors);
+                EXPECT_TRUE(model.m[i] == expected.m[i] && model.v[i] == expected.v[i]);
+                EXPECT_TRUE(model.gradient[i] == expected.gradient[i]);
+                const double allowed = parameters == Dtype::fp32 ? 1e-6 : 1e-3;
+                EXPECT_LT(
+                    numeric::relative_error(model.parameter[i], expected.parameter[i].doubles()),
+                    allowed);
+            }
         }
     }
+}
+
+// A rank that has none of a tensor, and one whose copy another rank counts, add nothing.
+TEST(LambCuda, NormsOfShardsAreThoseThatCountHere) {
+    const std::vector<float> block = scalars();
+    Draw draw{11};
+    Model model{draw, 3, Dtype::fp32, Dtype::fp32};
+    auto views = model.views();
+    views[0].counts = false;
+    cpu::OptimizerTensors& empty = views[2].tensors;
+    for (TensorView* view : {&empty.m, &empty.v, &empty.parameter}) {
+        *view = slice(*view, 0, 0);
+    }
+    empty.gradient = slice(empty.gradient, 0, 0);
+    Tensor norms{6, Dtype::fp32};
+    EmulatedQueue queue;
+    lamb_update(queue, const_view_of(block), views, norms.view());
+    EXPECT_GT(norms.at(2), 0);
+    EXPECT_GT(norms.at(3), 0);
+    for (const int nothing : {0, 1, 4, 5}) {
+        EXPECT_EQ(norms.at(nothing), 0);
+    }
+    RecordingQueue record;
+    lamb_update(record, const_view_of(block), views, norms.view());
+    EXPECT_EQ(record.scratch_bytes(), queue.scratch_bytes());
 }
 
 TEST(GradientNormCuda, IsTheNormOfAllAndScalesToIt) {

@@ -31,6 +31,19 @@ TEST(CudaExecutor, RanksTrainToTheBitsOfProcessesOnTheCpu) {
     }
 }
 
+TEST(CudaExecutor, TrainsByLambToTheBitsOfTheCpu) {
+    for (const ShardingStrategy strategy :
+         {ShardingStrategy::no_shard, ShardingStrategy::optim_grads_params}) {
+        ParallelPlan plan = tiny_plan();
+        plan.optimizer = Optimizer::lamb;
+        plan.precision = Dtype::bf16;
+        plan.data_parallel_size = 2;
+        plan.data_parallel_sharding_strategy = strategy;
+        EXPECT_EQ(train_ranks(plan, DeviceChoice::cuda, 1),
+                  train_ranks(plan, DeviceChoice::cpu, 0));
+    }
+}
+
 TEST(CudaExecutor, TooLittleMemorySaysHowMuchIsMissing) {
     simulated::begin_device(1);
     simulated::limit_memory(1000);

@@ -10,7 +10,9 @@ namespace orrery {
 namespace {
 
 TEST(CudaKernels, SayWhichKernelsTheyDoNotHave) {
-    EXPECT_NE(why_not_on_cuda({.kind = KernelKind::lamb}), "");
+    EXPECT_NE(why_not_on_cuda({.kind = KernelKind::reduce_local}), "");
+    EXPECT_EQ(why_not_on_cuda({.kind = KernelKind::lamb_update}), "");
+    EXPECT_EQ(why_not_on_cuda({.kind = KernelKind::lamb}), "");
     EXPECT_EQ(why_not_on_cuda({.kind = KernelKind::residual_add, .variant = 1}), "");
     EXPECT_NE(why_not_on_cuda({.kind = KernelKind::adamw, .dtype = Dtype::fp8}), "");
     EXPECT_EQ(why_not_on_cuda({.kind = KernelKind::adamw}), "");

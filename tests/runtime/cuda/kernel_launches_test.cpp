@@ -81,6 +81,17 @@ TEST(KernelLaunches, TrainWithUnfusedKernelsAndParallelBlocks) {
     expect_same_training(model, plan);
 }
 
+TEST(KernelLaunches, TrainByLambAsTheCpuKernelsDo) {
+    for (const Dtype precision : {Dtype::fp32, Dtype::bf16}) {
+        ParallelPlan plan = tiny_plan();
+        plan.precision = precision;
+        plan.optimizer = Optimizer::lamb;
+        const auto ops = expect_same_training(tiny_gpt(), plan);
+        EXPECT_EQ(ops.count(KernelKind::lamb_update), 1u);
+        EXPECT_EQ(ops.count(KernelKind::lamb), 1u);
+    }
+}
+
 // Head size 64 in bf16 takes the tensor-core kernels.
 TEST(KernelLaunches, TrainOnTensorCores) {
     Transformer model = tiny_llama();

@@ -97,5 +97,20 @@ TEST(ParallelLaunches, DropoutOfTheEmbeddingTheAttentionAndTheBranchesIsTheCpus)
     }
 }
 
+// Tensors in shards, and tensors whose norms another rank counts.
+TEST(ParallelLaunches, LambOfShardsIsTheCpus) {
+    for (const Dtype precision : {Dtype::fp32, Dtype::bf16}) {
+        ParallelPlan plan = plan_of(1, 3, ShardingStrategy::optim);
+        plan.tensor_model_parallel_size = 2;
+        plan.global_batch_size = 6;
+        plan.optimizer = Optimizer::lamb;
+        plan.precision = precision;
+        Transformer model = tiny_gpt();
+        model.num_layers = 1;
+        const auto ops = expect_same_training(model, plan);
+        EXPECT_EQ(ops.count(KernelKind::lamb), 1u);
+    }
+}
+
 }  // namespace
 }  // namespace orrery
