@@ -5,6 +5,8 @@
 #include <optional>
 #include <span>
 
+#include "runtime/kernel_shapes.h"
+
 namespace orrery {
 namespace {
 
@@ -17,7 +19,7 @@ public:
         std::vector<FusedProduct> found;
         for (std::uint32_t i = 0; i < plan_.launches.size(); ++i) {
             if (is_plain_product(i)) {
-                if (const auto fused = with_activation(i)) {
+                if (const auto fused = with_partner(i)) {
                     found.push_back(*fused);
                 }
             }
@@ -37,19 +39,16 @@ private:
         return op(launch).kind == OpKind::kernel &&
                program_.kernels[op(launch).payload].kind == kind;
     }
-    // Of whole tensors, into one that is written as it lies.
+    // Of whole tensors.
     bool is_plain_product(std::uint32_t launch) const {
-        const auto own = operands(launch);
         return is_kernel(launch, KernelKind::gemm) &&
-               plan_.launches[launch].begin_at_zero.empty() && own.back().access == Access::write &&
-               !own.back().transposed && std::ranges::all_of(own, [](const Operand& o) {
-                   return o.part < 0 && o.pieces == 1;
-               });
+               plan_.launches[launch].begin_at_zero.empty() &&
+               std::ranges::all_of(operands(launch),
+                                   [](const Operand& o) { return o.part < 0 && o.pieces == 1; });
     }
 
-    std::optional<FusedProduct> with_activation(std::uint32_t product) const {
+    std::optional<FusedProduct> with_partner(std::uint32_t product) const {
         const Launch& first = plan_.launches[product];
-        const TensorId result = operands(product).back().tensor;
         for (std::uint32_t i = product + 1; i < plan_.launches.size(); ++i) {
             const Launch& launch = plan_.launches[i];
             if (launch.slot != first.slot) {
@@ -61,7 +60,7 @@ private:
             if (!launch.waits.empty()) {
                 return std::nullopt;
             }
-            if (const auto epilogue = epilogue_of(product, i, result)) {
+            if (const auto epilogue = epilogue_of(product, i)) {
                 const bool free = launch.begin_at_zero.empty() && can_move(product, i);
                 return free ? std::optional{FusedProduct{product, i, *epilogue}} : std::nullopt;
             }
@@ -69,25 +68,45 @@ private:
         return std::nullopt;
     }
 
-    std::optional<GemmEpilogue> epilogue_of(std::uint32_t product,
-                                            std::uint32_t activation,
-                                            TensorId result) const {
-        const bool reads_it = operands(activation).front().tensor == result;
-        const bool gelu = op(activation).kind == OpKind::kernel &&
-                          program_.kernels[op(activation).payload].variant == 0;
-        if (!reads_it || !gelu) {
+    std::optional<GemmEpilogue> epilogue_of(std::uint32_t product, std::uint32_t partner) const {
+        if (is_bias_gradient_of(product, partner)) {
+            return GemmEpilogue::bias_gradient;
+        }
+        const Operand& result = operands(product).back();
+        const bool reads_it = operands(partner).front().tensor == result.tensor;
+        const bool as_it_lies = result.access == Access::write && !result.transposed;
+        const bool gelu = op(partner).kind == OpKind::kernel &&
+                          program_.kernels[op(partner).payload].variant == 0;
+        if (!reads_it || !as_it_lies || !gelu) {
             return std::nullopt;
         }
         const bool biased = operands(product).size() == 4;  // A B bias C
-        if (is_kernel(activation, KernelKind::gelu_forward) && biased) {
+        if (is_kernel(partner, KernelKind::gelu_forward) && biased) {
             return GemmEpilogue::gelu;
         }
         // The gradient of the GELU's result is made for its backward pass alone, and then not at
         // all.
-        const bool alone = uses_in_slot(product, result) == 2;
-        return is_kernel(activation, KernelKind::gelu_backward) && !biased && alone
+        const bool alone = uses_in_slot(product, result.tensor) == 2;
+        return is_kernel(partner, KernelKind::gelu_backward) && !biased && alone
                    ? std::optional{GemmEpilogue::dgelu}
                    : std::nullopt;
+    }
+
+    // The sums of the columns of the product's B, whose rows are its inner dimension, in the type
+    // of its C.
+    bool is_bias_gradient_of(std::uint32_t product, std::uint32_t partner) const {
+        if (!is_kernel(partner, KernelKind::bias_gradient)) {
+            return false;
+        }
+        const Operand& b = operands(product)[1];
+        const Operand& dy = operands(partner).front();
+        const Tensor& gradient = program_.tensors[index(operands(partner).back().tensor)];
+        const Tensor& c = program_.tensors[index(operands(product).back().tensor)];
+        const KernelCall& call = program_.kernels[op(product).payload];
+        const KernelCall& sums = program_.kernels[op(partner).payload];
+        return b.tensor == dy.tensor && !b.transposed && dy.pieces == 1 && is_vector(gradient) &&
+               gradient.dtype == c.dtype && call.dims[2] == sums.dims[0] &&
+               call.dims[1] == sums.dims[1];
     }
 
     std::int64_t uses_in_slot(std::uint32_t product, TensorId tensor) const {
@@ -103,12 +122,12 @@ private:
         return uses;
     }
 
-    bool can_move(std::uint32_t product, std::uint32_t activation) const {
+    bool can_move(std::uint32_t product, std::uint32_t partner) const {
         const auto uses = [&](std::uint32_t launch) {
             return arena_uses(rank_, plan_.launches[launch].slot, op(launch));
         };
-        const std::vector<ArenaUse> own = uses(activation);
-        // The product still reads its operands while the activation's result is written.
+        const std::vector<ArenaUse> own = uses(partner);
+        // The product still reads its operands while the partner's result is written.
         for (const ArenaUse& read : uses(product)) {
             for (const ArenaUse& use : own) {
                 if (!read.writes && use.writes && use.begin < read.end && read.begin < use.end) {
@@ -116,7 +135,7 @@ private:
                 }
             }
         }
-        for (std::uint32_t i = product + 1; i < activation; ++i) {
+        for (std::uint32_t i = product + 1; i < partner; ++i) {
             for (const ArenaUse& other : uses(i)) {
                 for (const ArenaUse& use : own) {
                     const bool meet = use.begin < other.end && other.begin < use.end;

@@ -14,6 +14,7 @@ enum class GemmEpilogue : std::uint8_t {
     gelu,             // also stores the pre-activation for the backward pass (GELU_AUX_BIAS)
     dgelu,            // C = AB * gelu'(pre-activation)
     accumulate_fp32,  // C += AB with C in fp32: gradient accumulation fusion
+    bias_gradient,  // C += AB, and the sums of B's columns beside it (BGRADA, BGRADB); no op's own
 };
 
 inline GemmEpilogue gemm_epilogue(const KernelCall& call) {
@@ -50,6 +51,9 @@ inline KernelCall gemm(std::int64_t m,
             break;
         case GemmEpilogue::accumulate_fp32:
             bytes += 2 * m * n * out_size;
+            break;
+        case GemmEpilogue::bias_gradient:
+            bytes += (2 * m * n + n) * out_size;
             break;
     }
     return {.kind = KernelKind::gemm,

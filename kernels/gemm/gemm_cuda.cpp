@@ -61,17 +61,27 @@ cudaDataType_t type_of(Dtype dtype) {
     return dtype == Dtype::bf16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-cublasLtEpilogue_t epilogue_of(GemmEpilogue epilogue) {
-    switch (epilogue) {
+cublasLtEpilogue_t epilogue_of(const LtGemm& gemm) {
+    switch (gemm.epilogue) {
         case GemmEpilogue::bias:
             return CUBLASLT_EPILOGUE_BIAS;
         case GemmEpilogue::gelu:
             return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
         case GemmEpilogue::dgelu:
             return CUBLASLT_EPILOGUE_DGELU;
+        case GemmEpilogue::bias_gradient:
+            return gemm.first_is_b ? CUBLASLT_EPILOGUE_BGRADA : CUBLASLT_EPILOGUE_BGRADB;
         default:
             return CUBLASLT_EPILOGUE_DEFAULT;
     }
+}
+
+bool has_bias(GemmEpilogue epilogue) {
+    return epilogue == GemmEpilogue::bias || epilogue == GemmEpilogue::gelu ||
+           epilogue == GemmEpilogue::bias_gradient;
+}
+bool has_aux(GemmEpilogue epilogue) {
+    return epilogue == GemmEpilogue::gelu || epilogue == GemmEpilogue::dgelu;
 }
 
 // A product with its descriptors, and the algorithm once that is chosen.
@@ -210,13 +220,11 @@ private:
             lt_.create_desc(&p.desc, CUBLAS_COMPUTE_32F, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS &&
             set(p, CUBLASLT_MATMUL_DESC_TRANSA, first) &&
             set(p, CUBLASLT_MATMUL_DESC_TRANSB, second) &&
-            set(p, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(g.epilogue));
-        const bool biased = g.epilogue == GemmEpilogue::bias || g.epilogue == GemmEpilogue::gelu;
-        const bool aux = g.epilogue == GemmEpilogue::gelu || g.epilogue == GemmEpilogue::dgelu;
-        if (biased) {
+            set(p, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(g));
+        if (has_bias(g.epilogue)) {
             done = done && set(p, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type_of(g.c.dtype));
         }
-        if (aux) {
+        if (has_aux(g.epilogue)) {
             done = done && set(p, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, g.aux_stride) &&
                    set(p, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE, type_of(g.c.dtype));
         }
@@ -359,10 +367,10 @@ private:
                           CUstream_st* stream) const {
         const LtGemm& g = p.gemm;
         bool ready = true;
-        if (g.epilogue == GemmEpilogue::bias || g.epilogue == GemmEpilogue::gelu) {
+        if (has_bias(g.epilogue)) {
             ready = set(p, CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointers.bias);
         }
-        if (g.epilogue == GemmEpilogue::gelu || g.epilogue == GemmEpilogue::dgelu) {
+        if (has_aux(g.epilogue)) {
             ready = ready && set(p, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, pointers.aux);
         }
         if (!ready) {

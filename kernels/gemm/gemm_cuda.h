@@ -23,7 +23,7 @@ struct GemmPointers {
     const void* a = nullptr;
     const void* b = nullptr;
     void* c = nullptr;
-    const void* bias = nullptr;  // of epilogues bias and gelu
+    const void* bias = nullptr;  // of epilogues bias and gelu; written by bias_gradient
     void* aux = nullptr;         // pre-activations: written by gelu, read by dgelu
 };
 

@@ -66,8 +66,12 @@ std::string why_not_cublaslt(const GemmRequest& r) {
         return "products of " + std::string{name(r.in)} + " into " + std::string{name(r.out)} +
                " are not connected to cuBLASLt yet";
     }
-    const bool plain =
-        r.epilogue == GemmEpilogue::none || r.epilogue == GemmEpilogue::accumulate_fp32;
+    if (r.epilogue == GemmEpilogue::bias_gradient && (r.batch != 1 || r.transpose_b)) {
+        return "cuBLASLt sums the columns of one matrix, along the inner dimension";
+    }
+    const bool plain = r.epilogue == GemmEpilogue::none ||
+                       r.epilogue == GemmEpilogue::accumulate_fp32 ||
+                       r.epilogue == GemmEpilogue::bias_gradient;
     if (!plain && (r.transpose_c || r.accumulate)) {
         return "a product with an epilogue can neither be added nor stored transposed";
     }

@@ -3,8 +3,9 @@
 // a row-major matrix is the column-major transpose of itself: C = op(A) op(B) becomes
 // C^T = op(B)^T op(A)^T, so its "A" is our B, its "B" our A, its m our n, and nothing is moved. The
 // bias of its epilogue has an element for each of its rows: for each of our columns. A product
-// whose C is stored transposed is turned round first: C^T = B^T A^T. Plain numbers, without CUDA's
-// headers: chosen and tested on any machine.
+// whose C is stored transposed is turned round first: C^T = B^T A^T. The sums of a bias gradient
+// run along the inner dimension of our B, which is its "A" (BGRADA) or, turned round, its "B".
+// Plain numbers, without CUDA's headers: chosen and tested on any machine.
 #pragma once
 
 #include <cstdint>

@@ -261,10 +261,10 @@ std::vector<std::string> CudaExecutor::notes() const {
     if (!fused_shares_.empty()) {
         const auto used = std::ranges::count_if(
             fused_shares_, [](const auto& choice) { return choice.second > 0; });
-        lines.push_back(
-            fmt::format("{} of {} kinds of products do a GELU too: right, and faster so",
-                        used,
-                        fused_shares_.size()));
+        lines.push_back(fmt::format(
+            "{} of {} kinds of products do a GELU or a bias gradient too: right, and faster so",
+            used,
+            fused_shares_.size()));
     }
     const auto step = prepared_.find(Walk::step);
     if (step != prepared_.end() && !step->second.instances.empty()) {

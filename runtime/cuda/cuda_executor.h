@@ -56,9 +56,9 @@ public:
     std::vector<std::string> notes() const override;
 
 private:
-    // A product that does an activation too (runtime/fused_products.h).
+    // A product that does another op's work too (runtime/fused_products.h).
     struct FusedLaunch {
-        Launch activation;
+        Launch partner;
         GemmEpilogue epilogue = GemmEpilogue::gelu;
         double share = 1;  // of the time, that is the product's where each is done by itself
     };
@@ -95,6 +95,7 @@ private:
     std::string why_not(const Op& op) const;
     Result<void> choose_fused_products(const LaunchPlan& plan);
     Result<std::int64_t> try_fused(const Launch& product, const FusedLaunch& fused);
+    GemmPointers fused_pointers(const Launch& product, const FusedLaunch& fused) const;
     template <class Work>
     Result<double> time_of(cudaStream_t stream, const Work& work);
     Result<void> run_fused(const Launch& product, const FusedLaunch& fused);

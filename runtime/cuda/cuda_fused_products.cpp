@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which products of a CudaExecutor take an activation with them. Each kind is tried once on the
+// Which products of a CudaExecutor take another op's work with them. Each kind is tried once on the
 // device itself: on drawn numbers it must leave what the product and the kernel leave one after the
-// other, and take less time than both; else, or where the library has no such product, it is not
-// used. The choice is kept with the algorithms, so that later runs have the same bits.
+// other, the same bits twice, and take less time than both; else, or where the library has no such
+// product, it is not used. The choice is kept with the algorithms, so that later runs have the same
+// bits. The library's bias gradient is put down, not added: it goes into scratch memory, and a
+// small kernel adds it.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "engine/check.h"
 #include "runtime/cuda/cuda_executor.h"
+#include "runtime/cuda/cuda_kernels.h"
 #include "runtime/cuda/cuda_result.h"
 #include "runtime/gemm_request.h"
 
@@ -101,23 +105,48 @@ bool alike(const Samples& actual, const Samples& expected, Dtype dtype) {
     return true;
 }
 
-// What both ways read, and what they leave.
+// What both ways read, what they leave, and what they add to.
 struct Tried {
     std::vector<TensorView> inputs;
     std::vector<TensorView> results;
+    bool adds = false;
 };
 
-Tried tried_tensors(const BoundOp& product, const BoundOp& activation, GemmEpilogue epilogue) {
-    Tried tried{.inputs = {}, .results = {activation.writes[0].view}};
+Tried tried_tensors(const BoundOp& product, const BoundOp& partner, GemmEpilogue epilogue) {
+    Tried tried;
     for (const BoundOperand& read : product.reads) {
         tried.inputs.push_back(read.view);
     }
-    if (epilogue == GemmEpilogue::gelu) {
-        tried.results.push_back(product.writes[0].view);
-    } else {
-        tried.inputs.push_back(activation.reads[1].view);
+    switch (epilogue) {
+        case GemmEpilogue::gelu:
+            tried.results = {partner.writes[0].view, product.writes[0].view};
+            break;
+        case GemmEpilogue::dgelu:
+            tried.inputs.push_back(partner.reads[1].view);
+            tried.results = {partner.writes[0].view};
+            break;
+        default:
+            tried.adds = true;
+            tried.results = {product.output().view, partner.accumulates[0].view};
+            break;
     }
     return tried;
+}
+
+// Numbers to add to, or numbers that must not stay.
+Result<void> begin_results(const Tried& tried, cudaStream_t stream) {
+    Result<void> done;
+    for (const TensorView& result : tried.results) {
+        done = done ? (tried.adds ? fill(result, stream) : make_void(result, stream)) : done;
+    }
+    return done;
+}
+
+template <class Work>
+Result<Samples> results_of(const Tried& tried, cudaStream_t stream, const Work& work) {
+    Result<void> done = begin_results(tried, stream);
+    done = done ? work() : done;
+    return done ? samples(tried.results, stream) : unexpected<Error>(done.error());
 }
 
 GemmRequest fused_request(const BoundOp& product, const Launch& launch, GemmEpilogue epilogue) {
@@ -126,18 +155,31 @@ GemmRequest fused_request(const BoundOp& product, const Launch& launch, GemmEpil
     return request;
 }
 
-GemmPointers fused_pointers(const BoundOp& product,
-                            const BoundOp& activation,
-                            GemmEpilogue epilogue) {
-    const bool forward = epilogue == GemmEpilogue::gelu;
-    return {.a = product.reads[0].view.data,
-            .b = product.reads[1].view.data,
-            .c = activation.writes[0].view.data,
-            .bias = forward ? product.reads[2].view.data : nullptr,
-            .aux = forward ? product.writes[0].view.data : activation.reads[1].view.data};
-}
-
 }  // namespace
+
+GemmPointers CudaExecutor::fused_pointers(const Launch& launch, const FusedLaunch& fused) const {
+    const Launch& with = fused.partner;
+    const BoundOp product = rank_.bind_kernel(launch.slot, rank_.op(launch.slot, launch.op));
+    const BoundOp partner = rank_.bind_kernel(with.slot, rank_.op(with.slot, with.op));
+    GemmPointers pointers{.a = product.reads[0].view.data,
+                          .b = product.reads[1].view.data,
+                          .c = product.output().view.data};
+    switch (fused.epilogue) {
+        case GemmEpilogue::gelu:
+            pointers.c = partner.writes[0].view.data;
+            pointers.bias = product.reads[2].view.data;
+            pointers.aux = product.writes[0].view.data;
+            break;
+        case GemmEpilogue::dgelu:
+            pointers.c = partner.writes[0].view.data;
+            pointers.aux = partner.reads[1].view.data;
+            break;
+        default:
+            pointers.bias = memory_[index(launch.stream)].scratch;
+            break;
+    }
+    return pointers;
+}
 
 std::string CudaExecutor::fused_key(const Launch& product, GemmEpilogue epilogue) const {
     const Op& op = rank_.op(product.slot, product.op);
@@ -156,7 +198,7 @@ Result<void> CudaExecutor::choose_fused_products(const LaunchPlan& plan) {
         std::optional<std::int64_t> share = gemm_->remembered(key);
         if (!share) {
             const Result<std::int64_t> tried = try_fused(
-                product, {.activation = plan.launches[pair.activation], .epilogue = pair.epilogue});
+                product, {.partner = plan.launches[pair.partner], .epilogue = pair.epilogue});
             if (!tried) {
                 return at(product, unexpected<Error>(tried.error()));
             }
@@ -171,25 +213,35 @@ Result<void> CudaExecutor::choose_fused_products(const LaunchPlan& plan) {
 void CudaExecutor::use_fused_products(Prepared& prepared, const LaunchPlan& plan) const {
     for (const FusedProduct& pair : fused_products(rank_, plan)) {
         const Launch& product = plan.launches[pair.product];
-        const Launch& activation = plan.launches[pair.activation];
+        const Launch& partner = plan.launches[pair.partner];
         const auto share = fused_shares_.find(fused_key(product, pair.epilogue));
         if (share != fused_shares_.end() && share->second > 0) {
             prepared.fused[{product.slot, product.op}] = {
-                .activation = activation,
+                .partner = partner,
                 .epilogue = pair.epilogue,
                 .share = 1e-3 * static_cast<double>(share->second)};
-            prepared.absorbed.insert({activation.slot, activation.op});
+            prepared.absorbed.insert({partner.slot, partner.op});
         }
     }
 }
 
 Result<void> CudaExecutor::run_fused(const Launch& product, const FusedLaunch& fused) {
+    const cudaStream_t stream = device_->stream(product.stream);
     const BoundOp op = rank_.bind_kernel(product.slot, rank_.op(product.slot, product.op));
-    const Launch& with = fused.activation;
-    const BoundOp activation = rank_.bind_kernel(with.slot, rank_.op(with.slot, with.op));
-    return gemm_->run(fused_request(op, product, fused.epilogue),
-                      fused_pointers(op, activation, fused.epilogue),
-                      device_->stream(product.stream));
+    const GemmPointers pointers = fused_pointers(product, fused);
+    const Result<void> done =
+        gemm_->run(fused_request(op, product, fused.epilogue), pointers, stream);
+    if (!done || fused.epilogue != GemmEpilogue::bias_gradient) {
+        return done;
+    }
+    const Launch& with = fused.partner;
+    const BoundOp partner = rank_.bind_kernel(with.slot, rank_.op(with.slot, with.op));
+    const TensorView gradient = partner.accumulates[0].view;
+    const StreamMemory& memory = memory_[index(product.stream)];
+    ORRERY_CHECK(memory.scratch_bytes >= gradient.size * size_bytes(gradient.dtype));
+    device::CudaQueue queue{stream, memory.scratch, memory.scratch_bytes};
+    add_on_cuda(queue, {memory.scratch, gradient.dtype, gradient.size}, gradient);
+    return cuda_result(static_cast<cudaError_t>(queue.error()), "adding a bias gradient");
 }
 
 // The median of a few runs of `work`, the first of which warms up.
@@ -215,42 +267,47 @@ Result<double> CudaExecutor::time_of(cudaStream_t stream, const Work& work) {
 
 // The product's share of the time of both, in thousandths; 0 if the fused one is wrong or slower.
 Result<std::int64_t> CudaExecutor::try_fused(const Launch& product, const FusedLaunch& fused) {
-    const Launch& with = fused.activation;
+    const Launch& with = fused.partner;
     const cudaStream_t stream = device_->stream(product.stream);
     const Op& other = rank_.op(with.slot, with.op);
     const BoundOp op = rank_.bind_kernel(product.slot, rank_.op(product.slot, product.op));
-    const BoundOp activation = rank_.bind_kernel(with.slot, other);
-    const Tried tried = tried_tensors(op, activation, fused.epilogue);
+    const Tried tried = tried_tensors(op, rank_.bind_kernel(with.slot, other), fused.epilogue);
+    if (!gemm_->prepare(
+            fused_request(op, product, fused.epilogue), fused_pointers(product, fused), stream)) {
+        return 0;  // the library has no such product
+    }
     for (const TensorView& input : tried.inputs) {
         if (const Result<void> done = fill(input, stream); !done) {
             return unexpected<Error>(done.error());
         }
     }
-    const auto alone_s = time_of(stream, [&] { return run_gemm(product, op); });
-    const auto after_s = time_of(stream, [&] { return run_kernel(with, other); });
-    const auto expected = samples(tried.results, stream);
-    if (!alone_s || !after_s || !expected) {
-        return unexpected<Error>(!alone_s ? alone_s.error()
-                                          : (after_s ? expected.error() : after_s.error()));
-    }
-    for (const TensorView& result : tried.results) {
-        if (const Result<void> done = make_void(result, stream); !done) {
-            return unexpected<Error>(done.error());
+    const auto alone = [&] { return run_gemm(product, op); };
+    const auto after = [&] { return run_kernel(with, other); };
+    const auto together = [&] { return run_fused(product, fused); };
+    const auto expected = results_of(tried, stream, [&] {
+        const Result<void> done = alone();
+        return done ? after() : done;
+    });
+    const auto actual = results_of(tried, stream, together);
+    const auto again = results_of(tried, stream, together);
+    for (const auto* result : {&expected, &actual, &again}) {
+        if (!*result) {
+            return unexpected<Error>(result->error());
         }
     }
-    if (!gemm_->prepare(fused_request(op, product, fused.epilogue),
-                        fused_pointers(op, activation, fused.epilogue),
-                        stream)) {
-        return 0;  // the library has no such product
+    if (*actual != *again || !alike(*actual, *expected, tried.results.front().dtype)) {
+        return 0;
     }
-    const auto fused_s = time_of(stream, [&] { return run_fused(product, fused); });
-    const auto actual = samples(tried.results, stream);
-    if (!fused_s || !actual) {
-        return unexpected<Error>(fused_s ? actual.error() : fused_s.error());
+    const auto alone_s = time_of(stream, alone);
+    const auto after_s = time_of(stream, after);
+    const auto together_s = time_of(stream, together);
+    for (const auto* time : {&alone_s, &after_s, &together_s}) {
+        if (!*time) {
+            return unexpected<Error>(time->error());
+        }
     }
     const double both_s = *alone_s + *after_s;
-    const bool right = alike(*actual, *expected, tried.results.front().dtype);
-    return right && *fused_s < both_s
+    return *together_s < both_s
                ? std::clamp<std::int64_t>(std::llround(1e3 * *alone_s / both_s), 1, 999)
                : 0;
 }

@@ -396,7 +396,7 @@ Result<void> CudaExecutor::take_times() {
         }
         times_->add(op.payload, *seconds * (timing.with ? timing.with->share : 1.0));
         if (timing.with != nullptr) {
-            const Launch& with = timing.with->activation;
+            const Launch& with = timing.with->partner;
             times_->add(rank_.op(with.slot, with.op).payload,
                         *seconds * (1.0 - timing.with->share));
         }
@@ -443,7 +443,7 @@ Result<void> CudaExecutor::record_times() {
         };
         add(timing.slot, timing.op, *begin, *begin + own);
         if (timing.with != nullptr) {
-            const Launch& with = timing.with->activation;
+            const Launch& with = timing.with->partner;
             add(with.slot, with.op, *begin + own, *begin + *took);
         }
     }

@@ -153,6 +153,25 @@ TEST(LtGemm, ColumnMajorProductIsTheRowMajorOne) {
     }
 }
 
+// D's rows or columns are our n, and the library sums op(A) or op(B) over k: our B's columns.
+TEST(LtGemm, ABiasGradientIsTheSumsOfTheColumnsOfB) {
+    GemmRequest r{.m = 5,
+                  .n = 7,
+                  .k = 9,
+                  .transpose_a = true,
+                  .epilogue = GemmEpilogue::bias_gradient,
+                  .accumulate = true};
+    ASSERT_EQ(why_not_cublaslt(r), "");
+    EXPECT_TRUE(lt_gemm(r).first_is_b);  // BGRADA
+    EXPECT_EQ(lt_gemm(r).m, r.n);
+    r.transpose_c = true;
+    ASSERT_EQ(why_not_cublaslt(r), "");
+    EXPECT_FALSE(lt_gemm(r).first_is_b);  // BGRADB
+    EXPECT_EQ(lt_gemm(r).n, r.n);
+    r.transpose_b = true;
+    EXPECT_NE(why_not_cublaslt(r), "");
+}
+
 // Rows of an activation that a forward product reads and writes are never copied or turned.
 TEST(LtGemm, DescribesTheStoredMatrices) {
     const LtGemm g = lt_gemm({.m = 512, .n = 2304, .k = 768, .epilogue = GemmEpilogue::bias});

@@ -110,8 +110,8 @@ void break_epilogues(bool broken) {
 bool broken_epilogues() {
     return device().broken_epilogues;
 }
-void count_fused_product() {
-    ++device().counts.fused_products;
+void count_fused_product(GemmEpilogue epilogue) {
+    ++device().counts.fused_products[epilogue];
 }
 
 void limit_memory(std::int64_t bytes) {

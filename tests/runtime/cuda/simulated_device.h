@@ -8,6 +8,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+
+#include "kernels/gemm/gemm.h"
 
 struct CUstream_st;
 
@@ -24,18 +27,19 @@ struct Counts {
     std::int64_t commands = 0;  // that ran
     std::int64_t graph_launches = 0;
     std::int64_t waits = 0;  // between streams, that had to wait
-    std::int64_t fused_products = 0;
+    std::map<GemmEpilogue, std::int64_t> fused_products{};
     std::int64_t streams_at_once = 0;  // most queues with work when one was drawn
 };
 const Counts& counts();
 
-// Whether products take activations with them: as they are found to be right and fast, or always.
+// Whether products take other ops' work with them: as they are found to be right and fast, or
+// always.
 void fuse_always(bool always);
 // Whether what the library's epilogues leave is wrong.
 void break_epilogues(bool broken);
 bool fuses_always();
 bool broken_epilogues();
-void count_fused_product();
+void count_fused_product(GemmEpilogue epilogue);
 
 // Bytes that the device still has; allocations beyond are refused.
 void limit_memory(std::int64_t bytes);

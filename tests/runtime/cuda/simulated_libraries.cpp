@@ -11,6 +11,7 @@
 #include "kernels/activation/activation_cpu.h"
 #include "kernels/gemm/gemm_cpu.h"
 #include "kernels/gemm/gemm_cuda.h"
+#include "kernels/residual/residual_cpu.h"
 #include "runtime/cpu/cpu_kernels.h"
 #include "runtime/cuda/cuda_kernels.h"
 #include "runtime/cuda/nccl_library.h"
@@ -47,8 +48,8 @@ void add_on_cuda(device::CudaQueue& queue, ConstTensorView from, TensorView sum)
     }};
     queue.launch(kernel, {});
 }
-std::int64_t scratch_bytes_on_cuda(const BoundOp&) {
-    return 64;
+std::int64_t scratch_bytes_on_cuda(const BoundOp& op) {
+    return op.call.kind == KernelKind::bias_gradient ? 4 * op.call.dims[1] : 64;
 }
 
 namespace {
@@ -65,8 +66,8 @@ public:
             }
             return true;
         });
-        if (r.epilogue == GemmEpilogue::gelu || r.epilogue == GemmEpilogue::dgelu) {
-            simulated::count_fused_product();
+        if (is_fused(r.epilogue)) {
+            simulated::count_fused_product(r.epilogue);
         }
         return {};
     }
@@ -79,6 +80,10 @@ public:
     std::size_t measured() const override { return 0; }
 
 private:
+    static bool is_fused(GemmEpilogue epilogue) {
+        return epilogue == GemmEpilogue::gelu || epilogue == GemmEpilogue::dgelu ||
+               epilogue == GemmEpilogue::bias_gradient;
+    }
     static ConstTensorView view(const void* data, Dtype dtype, std::int64_t size) {
         return {static_cast<const std::byte*>(data), dtype, size};
     }
@@ -111,9 +116,22 @@ private:
             cpu::gelu_backward(shape, curve, dy, aux, {}, c);
         }
     }
+    // The sums of B's columns, and the product.
+    static void multiply_and_sum(const GemmRequest& r, const GemmPointers& p) {
+        auto* out = static_cast<std::byte*>(const_cast<void*>(p.bias));
+        const TensorView sums{out, r.out, r.n};
+        for (std::int64_t i = 0; i < r.n; ++i) {
+            store(sums, i, simulated::broken_epilogues() ? 1.0f : 0.0f);
+        }
+        cpu::bias_gradient(r.k, r.n, view(p.b, r.in, r.k * r.n), sums);
+        GemmRequest plain = r;
+        plain.epilogue = GemmEpilogue::none;
+        multiply(plain, p);
+    }
     static void multiply(const GemmRequest& r, const GemmPointers& p) {
-        if (r.epilogue == GemmEpilogue::gelu || r.epilogue == GemmEpilogue::dgelu) {
-            multiply_fused(r, p);
+        if (is_fused(r.epilogue)) {
+            r.epilogue == GemmEpilogue::bias_gradient ? multiply_and_sum(r, p)
+                                                      : multiply_fused(r, p);
             return;
         }
         const ConstTensorView a = view(p.a, r.in, r.m * r.k);
