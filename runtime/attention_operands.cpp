@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/attention_operands.h"
 
+#include <algorithm>
 #include <span>
 
 #include "runtime/dropout_operands.h"
@@ -116,6 +117,67 @@ AttentionCall<cpu::AttentionBackward> attention_backward_call(const BoundOp& op)
 TensorView begun_packed_gradient(const BoundOp& op) {
     const bool first = is_ring_backward(op) && op.accumulates.empty();
     return first ? op.writes[1].view : TensorView{};
+}
+
+namespace {
+
+// The shape of one rank's attention that a product of all heads belongs to, from the packed tensor.
+AttentionShape head_shape(const BoundOp& op, const BoundOperand& packed) {
+    const LocalShape local = op.shape_of(packed);
+    const Tensor& tensor = *packed.tensor;
+    ORRERY_CHECK(tensor.column_parts.size() == 3 && local.batch > 0);
+    const std::int64_t heads = op.call.dims[3] / local.batch;
+    const std::int64_t query_columns =
+        local_extent(tensor.column_parts[0], kWidth, tensor.layout, op.program.mesh);
+    const std::int64_t key_columns =
+        local_extent(tensor.column_parts[1], kWidth, tensor.layout, op.program.mesh);
+    const std::int64_t head_dim = query_columns / heads;
+    return {.batch = local.batch,
+            .seq_q = local.sequence,
+            .seq_kv = local.sequence,
+            .heads = heads,
+            .kv_heads = key_columns / head_dim,
+            .head_dim = head_dim};
+}
+
+}  // namespace
+
+bool is_head_product(const BoundOp& op) {
+    const auto is_part = [](const BoundOperand& operand) { return operand.part >= 0; };
+    return std::ranges::any_of(op.reads, is_part) || std::ranges::any_of(op.writes, is_part);
+}
+
+HeadProduct head_product(const BoundOp& op) {
+    const BoundOperand& x = op.reads[0];
+    const BoundOperand& y = op.reads[1];
+    const BoundOperand& result = op.writes[0];
+    constexpr int kWhole = -1;
+    const AttentionShape shape =
+        head_shape(op, result.part != kWhole ? result : (x.part != kWhole ? x : y));
+    if (x.part == 0 && y.part == 1) {
+        return attention_scores(
+            shape, cpu::packed_query(shape, x.view), cpu::packed_key(shape, y.view), result.view);
+    }
+    switch (result.part) {
+        case 0:
+            return attention_query_gradient(shape,
+                                            x.view,
+                                            cpu::packed_key(shape, y.view),
+                                            cpu::packed_query(shape, result.view));
+        case 1:
+            return attention_key_gradient(shape,
+                                          x.view,
+                                          cpu::packed_query(shape, y.view),
+                                          cpu::packed_key(shape, result.view));
+        case 2:
+            return attention_value_gradient(
+                shape, x.view, y.view, cpu::packed_value(shape, result.view));
+        default:
+            break;
+    }
+    const cpu::ConstTokenColumns values = cpu::packed_value(shape, y.view);
+    return y.transposed ? attention_probability_gradient(shape, x.view, values, result.view)
+                        : attention_context(shape, x.view, values, result.view);
 }
 
 AttentionShape packed_shape(const BoundOp& op, const BoundOperand& packed, std::int64_t kv_width) {

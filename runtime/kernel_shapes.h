@@ -2,11 +2,14 @@
 // The shapes that kernels want, from a kernel op with its operands: the same on every device.
 #pragma once
 
+#include <cmath>
+
 #include "kernels/activation/activation_cpu.h"
 #include "kernels/cross_entropy/cross_entropy_cpu.h"
 #include "kernels/embedding/embedding_cpu.h"
 #include "kernels/norm_operands.h"
 #include "kernels/rope/rope_cpu.h"
+#include "kernels/softmax/softmax_cpu.h"
 #include "models/layout.h"
 #include "runtime/bound_op.h"
 #include "runtime/state/redistribute.h"
@@ -25,6 +28,21 @@ inline cpu::Ungated ungated_function(const KernelCall& call) {
 }
 inline cpu::Gated gated_function(const KernelCall& call) {
     return call.variant == 1 ? cpu::Gated::geglu : cpu::Gated::swiglu;
+}
+
+inline SoftmaxShape softmax_shape(const KernelCall& call) {
+    return {.batch = call.dims[0],
+            .heads = call.dims[1],
+            .seq_q = call.dims[2],
+            .seq_kv = call.dims[3],
+            .causal = (call.variant & 1) != 0,
+            .dropout = (call.variant & 2) != 0,
+            .head_dim = call.dims[4],
+            .window = call.dims[5],
+            .unfused_steps = (call.variant & 4) != 0};
+}
+inline cpu::SoftmaxArguments softmax_arguments(const SoftmaxShape& shape) {
+    return {.scale = 1.0f / std::sqrt(static_cast<float>(shape.head_dim)), .window = shape.window};
 }
 
 inline cpu::RopeShape rope_shape(const BoundOp& op, const BoundOperand& qkv) {

@@ -16,7 +16,6 @@ namespace {
 
 constexpr int kCandidates = 16;
 constexpr int kRepeats = 7;
-constexpr std::uint32_t kAlignment = 64;  // of tensors in the arena
 
 // The functions of the library that are used.
 struct LtFunctions {
@@ -280,13 +279,14 @@ private:
                                         CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                         &workspace,
                                         sizeof workspace) == CUBLAS_STATUS_SUCCESS;
+        const auto alignment = static_cast<std::uint32_t>(p.gemm.alignment);
         for (const auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
                                      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                                      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
                                      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-            ready = ready &&
-                    lt_.set_preference(preference, attribute, &kAlignment, sizeof kAlignment) ==
-                        CUBLAS_STATUS_SUCCESS;
+            ready =
+                ready && lt_.set_preference(preference, attribute, &alignment, sizeof alignment) ==
+                             CUBLAS_STATUS_SUCCESS;
         }
         Candidates found(kCandidates);
         int count = 0;

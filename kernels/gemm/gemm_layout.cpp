@@ -9,12 +9,24 @@ namespace orrery {
 namespace {
 
 // A row-major `rows` x `columns` matrix, seen column-major.
-LtMatrix seen(std::int64_t rows, std::int64_t columns, Dtype dtype) {
+LtMatrix seen(std::int64_t rows, std::int64_t columns, const GemmSteps& steps, Dtype dtype) {
     return {.rows = columns,
             .columns = rows,
-            .stride = columns,
-            .batch_stride = rows * columns,
+            .stride = steps.row > 0 ? steps.row : columns,
+            .batch_stride = steps.batch,
             .dtype = dtype};
+}
+
+// Whether no element belongs to two matrices of the batch.
+bool lie_apart(const LtMatrix& m, std::int64_t batch) {
+    const bool behind = m.batch_stride >= (m.columns - 1) * m.stride + m.rows;
+    const bool beside =
+        m.batch_stride >= m.rows && m.stride >= (batch - 1) * m.batch_stride + m.rows;
+    return m.stride >= m.rows && (batch == 1 || behind || beside);
+}
+
+LtMatrix result_of(const GemmRequest& r) {
+    return r.transpose_c ? seen(r.n, r.m, r.steps_c, r.out) : seen(r.m, r.n, r.steps_c, r.out);
 }
 
 bool has_kernels(Dtype dtype) {
@@ -25,18 +37,18 @@ bool has_kernels(Dtype dtype) {
 
 LtGemm lt_gemm(const GemmRequest& r) {
     ORRERY_CHECK(why_not_cublaslt(r).empty());
-    LtMatrix a = r.transpose_a ? seen(r.k, r.m, r.in) : seen(r.m, r.k, r.in);
-    LtMatrix b = r.transpose_b ? seen(r.n, r.k, r.in) : seen(r.k, r.n, r.in);
-    if (r.block_rows > 0) {
-        a.batch_stride = r.block_rows * r.k;
-        b.batch_stride = 0;
-    }
+    const LtMatrix a =
+        r.transpose_a ? seen(r.k, r.m, r.steps_a, r.in) : seen(r.m, r.k, r.steps_a, r.in);
+    const LtMatrix b =
+        r.transpose_b ? seen(r.n, r.k, r.steps_b, r.in) : seen(r.k, r.n, r.steps_b, r.in);
     LtGemm gemm{
         .k = r.k,
         .batch = r.batch,
         .beta = r.accumulate ? 1.0f : 0.0f,
         .epilogue = r.epilogue == GemmEpilogue::accumulate_fp32 ? GemmEpilogue::none : r.epilogue,
+        .alignment = r.alignment,
         .reserved_sms = r.reserved_sms};
+    gemm.c = result_of(r);
     if (r.transpose_c) {
         // The column-major view of a C that is stored transposed is C itself: nothing is turned.
         gemm.m = r.m;
@@ -46,7 +58,6 @@ LtGemm lt_gemm(const GemmRequest& r) {
         gemm.transpose_b = !r.transpose_b;
         gemm.a = a;
         gemm.b = b;
-        gemm.c = seen(r.n, r.m, r.out);
         return gemm;
     }
     gemm.m = r.n;
@@ -55,8 +66,6 @@ LtGemm lt_gemm(const GemmRequest& r) {
     gemm.transpose_b = r.transpose_a;
     gemm.a = b;
     gemm.b = a;
-    gemm.c = seen(r.m, r.n, r.out);
-    gemm.c.batch_stride = r.block_rows > 0 ? r.block_rows * r.n : gemm.c.batch_stride;
     gemm.aux_stride = gemm.c.stride;
     return gemm;
 }
@@ -78,10 +87,10 @@ std::string why_not_cublaslt(const GemmRequest& r) {
     if (r.epilogue == GemmEpilogue::dgelu && r.batch != 1) {
         return "cuBLASLt has no batches of products with a GELU gradient";
     }
-    if (r.block_rows > 0 && (r.transpose_a || r.transpose_c || r.block_rows < r.m)) {
-        return "blocks of rows must be rows, and apart";
+    if (!(r.m > 0 && r.n > 0 && r.k > 0 && r.batch > 0)) {
+        return "an empty product";
     }
-    return r.m > 0 && r.n > 0 && r.k > 0 && r.batch > 0 ? "" : "an empty product";
+    return lie_apart(result_of(r), r.batch) ? "" : "the results of a batch must lie apart";
 }
 
 std::string key_of(const LtGemm& g) {
@@ -103,9 +112,17 @@ std::string key_of(const LtGemm& g) {
     word("_e");
     number(static_cast<std::int64_t>(g.epilogue));
     word(g.beta != 0 ? "_add" : "_set");
-    if (g.b.batch_stride == 0 || g.a.batch_stride == 0) {
-        word("_rows");
-        number(g.c.batch_stride / g.c.stride);
+    for (const LtMatrix* matrix : {&g.a, &g.b, &g.c}) {
+        if (g.batch > 1 || matrix->stride != matrix->rows) {
+            word("_");
+            number(matrix->stride);
+            word("+");
+            number(g.batch > 1 ? matrix->batch_stride : 0);
+        }
+    }
+    if (g.alignment != 64) {
+        word("_al");
+        number(g.alignment);
     }
     word("_sm");
     number(g.reserved_sms);

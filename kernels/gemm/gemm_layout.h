@@ -16,7 +16,15 @@
 
 namespace orrery {
 
-// The product that a gemm call and its operands stand for; every stored matrix is dense.
+// Where the stored matrices of a product lie: elements from one row to the next (0: rows follow
+// each other), and from one matrix of a batch to the next.
+struct GemmSteps {
+    std::int64_t row = 0;
+    std::int64_t batch = 0;
+    bool operator==(const GemmSteps&) const = default;
+};
+
+// The product that a gemm call and its operands stand for.
 struct GemmRequest {
     std::int64_t m = 0;
     std::int64_t n = 0;
@@ -29,9 +37,10 @@ struct GemmRequest {
     bool transpose_c = false;  // C is stored [n, m]; without epilogue
     GemmEpilogue epilogue = GemmEpilogue::none;
     bool accumulate = false;  // C += AB
-    // Not 0: the batch is so many blocks of rows of A and C, which begin so many rows apart, all
-    // times the same B.
-    std::int64_t block_rows = 0;
+    GemmSteps steps_a{};
+    GemmSteps steps_b{};
+    GemmSteps steps_c{};
+    std::int32_t alignment = 64;  // of A, B and C in bytes: a power of two
     // SMs to leave to what communicates at the same time.
     std::int32_t reserved_sms = 0;
     bool operator==(const GemmRequest&) const = default;
@@ -61,6 +70,7 @@ struct LtGemm {
     float beta = 0;
     GemmEpilogue epilogue = GemmEpilogue::none;
     std::int64_t aux_stride = 0;  // pre-activations of gelu and dgelu lie as C does
+    std::int32_t alignment = 64;
     std::int32_t reserved_sms = 0;
     bool operator==(const LtGemm&) const = default;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu/cpu_attention.h"
 
-#include <cmath>
 #include <cstring>
 
 #include "engine/check.h"
@@ -11,7 +10,7 @@
 #include "kernels/softmax/softmax_cpu.h"
 #include "runtime/attention_operands.h"
 #include "runtime/cpu/cpu_dropout.h"
-#include "runtime/state/redistribute.h"
+#include "runtime/kernel_shapes.h"
 
 namespace orrery {
 namespace {
@@ -42,85 +41,9 @@ void run_attention_backward(const BoundOp& op) {
     cpu::attention_backward(call.shape, call.positions, call.operands);
 }
 
-namespace {
-
-// The shape of one rank's attention that a product of all heads belongs to, from the packed tensor.
-AttentionShape head_shape(const BoundOp& op, const BoundOperand& packed) {
-    const LocalShape local = op.shape_of(packed);
-    const Tensor& tensor = *packed.tensor;
-    ORRERY_CHECK(tensor.column_parts.size() == 3 && local.batch > 0);
-    const std::int64_t heads = op.call.dims[3] / local.batch;
-    const std::int64_t query_columns =
-        local_extent(tensor.column_parts[0], kWidth, tensor.layout, op.program.mesh);
-    const std::int64_t key_columns =
-        local_extent(tensor.column_parts[1], kWidth, tensor.layout, op.program.mesh);
-    const std::int64_t head_dim = query_columns / heads;
-    return {.batch = local.batch,
-            .seq_q = local.sequence,
-            .seq_kv = local.sequence,
-            .heads = heads,
-            .kv_heads = key_columns / head_dim,
-            .head_dim = head_dim};
-}
-
-}  // namespace
-
-// Which of attention's six products it is, by the parts that it reads and writes.
 void run_head_product(const BoundOp& op) {
-    const BoundOperand& x = op.reads[0];
-    const BoundOperand& y = op.reads[1];
-    const BoundOperand& result = op.writes[0];
-    constexpr int kWhole = -1;
-    const AttentionShape shape =
-        head_shape(op, result.part != kWhole ? result : (x.part != kWhole ? x : y));
-    if (x.part == 0 && y.part == 1) {
-        return cpu::attention_scores(
-            shape, cpu::packed_query(shape, x.view), cpu::packed_key(shape, y.view), result.view);
-    }
-    switch (result.part) {
-        case 0:
-            return cpu::attention_query_gradient(shape,
-                                                 x.view,
-                                                 cpu::packed_key(shape, y.view),
-                                                 cpu::packed_query(shape, result.view));
-        case 1:
-            return cpu::attention_key_gradient(shape,
-                                               x.view,
-                                               cpu::packed_query(shape, y.view),
-                                               cpu::packed_key(shape, result.view));
-        case 2:
-            return cpu::attention_value_gradient(
-                shape, x.view, y.view, cpu::packed_value(shape, result.view));
-        default:
-            break;
-    }
-    const cpu::ConstTokenColumns values = cpu::packed_value(shape, y.view);
-    if (y.transposed) {
-        cpu::attention_probability_gradient(shape, x.view, values, result.view);
-    } else {
-        cpu::attention_context(shape, x.view, values, result.view);
-    }
+    cpu::multiply_heads(head_product(op));
 }
-
-namespace {
-
-SoftmaxShape softmax_shape(const KernelCall& call) {
-    return {.batch = call.dims[0],
-            .heads = call.dims[1],
-            .seq_q = call.dims[2],
-            .seq_kv = call.dims[3],
-            .causal = (call.variant & 1) != 0,
-            .dropout = (call.variant & 2) != 0,
-            .head_dim = call.dims[4],
-            .window = call.dims[5],
-            .unfused_steps = (call.variant & 4) != 0};
-}
-
-cpu::SoftmaxArguments softmax_arguments(const SoftmaxShape& shape) {
-    return {.scale = 1.0f / std::sqrt(static_cast<float>(shape.head_dim)), .window = shape.window};
-}
-
-}  // namespace
 
 void run_softmax_forward(const BoundOp& op) {
     const SoftmaxShape shape = softmax_shape(op.call);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu/cpu_kernels.h"
 
-#include <algorithm>
-
 #include "engine/check.h"
 #include "engine/device_scalars.h"
 #include "kernels/activation/activation_cpu.h"
@@ -14,6 +12,7 @@
 #include "kernels/residual/residual_cpu.h"
 #include "kernels/rmsnorm/rmsnorm_cpu.h"
 #include "kernels/rope/rope_cpu.h"
+#include "runtime/attention_operands.h"
 #include "runtime/cpu/cpu_attention.h"
 #include "runtime/cpu/cpu_dropout.h"
 #include "runtime/cpu/cpu_step_end.h"
@@ -23,8 +22,7 @@ namespace orrery {
 namespace {
 
 void run_gemm(const BoundOp& op) {
-    const auto is_part = [](const BoundOperand& operand) { return operand.part >= 0; };
-    if (std::ranges::any_of(op.reads, is_part) || std::ranges::any_of(op.writes, is_part)) {
+    if (is_head_product(op)) {
         return run_head_product(op);
     }
     const auto [m, n, k] = std::array{op.call.dims[0], op.call.dims[1], op.call.dims[2]};

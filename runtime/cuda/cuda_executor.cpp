@@ -72,28 +72,12 @@ CudaExecutor::~CudaExecutor() {
     }
 }
 
-namespace {
-
-// What the CPU's kernels do with these operands, and a GPU's do not yet.
-std::string no_kernel_for_operands(const Program& program, const Op& op) {
-    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-        if (program.kernels[op.payload].kind == KernelKind::gemm &&
-            program.operands[op.first_operand + i].part >= 0) {
-            return "unfused attention is not connected to the CUDA kernels yet";
-        }
-    }
-    return {};
-}
-
-}  // namespace
-
 std::string CudaExecutor::why_not(const Op& op) const {
     if (op.kind != OpKind::kernel) {
         return world_ ? why_not_nccl(program(), rank(), op)
                       : "communication needs a transport between the ranks";
     }
-    std::string wrong = check_kernel_operands(program(), op);
-    wrong = wrong.empty() ? no_kernel_for_operands(program(), op) : wrong;
+    const std::string wrong = check_kernel_operands(program(), op);
     return !wrong.empty() || is_gemm(program(), op)
                ? wrong
                : why_not_on_cuda(program().kernels[op.payload]);
@@ -200,15 +184,12 @@ Result<void> CudaExecutor::choose_gemm_algorithms() {
     const LaunchPlan launches = plan_launches(rank_, Walk::step);
     for (const Launch& launch : launches.launches) {
         const Op& op = rank_.op(launch.slot, launch.op);
-        if (done && is_gemm(program(), op)) {
-            const BoundOp bound = rank_.bind_kernel(launch.slot, op);
-            done = at(launch,
-                      gemm_->prepare(gemm_request(bound, launch.reserved_sms),
-                                     {.a = bound.reads[0].view.data,
-                                      .b = bound.reads[1].view.data,
-                                      .c = bound.output().view.data,
-                                      .bias = bound.reads.back().view.data},
-                                     stream));
+        if (!is_gemm(program(), op)) {
+            continue;
+        }
+        for (const GemmCall& call :
+             gemm_calls(rank_.bind_kernel(launch.slot, op), launch.reserved_sms)) {
+            done = done ? at(launch, gemm_->prepare(call.request, call.pointers, stream)) : done;
         }
     }
     done = done ? choose_fused_products(launches) : done;

@@ -28,6 +28,7 @@
 #include "runtime/cuda/nccl_communicators.h"
 #include "runtime/executor.h"
 #include "runtime/fused_products.h"
+#include "runtime/gemm_request.h"
 #include "runtime/graph_plan.h"
 
 namespace orrery {
@@ -95,12 +96,12 @@ private:
     std::string why_not(const Op& op) const;
     Result<void> choose_fused_products(const LaunchPlan& plan);
     Result<std::int64_t> try_fused(const Launch& product, const FusedLaunch& fused);
-    GemmPointers fused_pointers(const Launch& product, const FusedLaunch& fused) const;
+    GemmCall fused_call(const Launch& product, const FusedLaunch& fused) const;
     template <class Work>
     Result<double> time_of(cudaStream_t stream, const Work& work);
     Result<void> run_fused(const Launch& product, const FusedLaunch& fused);
     void use_fused_products(Prepared& prepared, const LaunchPlan& plan) const;
-    std::string fused_key(const Launch& product, GemmEpilogue epilogue) const;
+    std::string fused_key(const Launch& product, const FusedLaunch& fused) const;
 
     Result<void> run_launches(Walk walk, const LaunchPlan& plan) override;
     Result<void> prepare(Prepared& prepared, const LaunchPlan& plan);

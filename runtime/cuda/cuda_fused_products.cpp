@@ -149,15 +149,9 @@ Result<Samples> results_of(const Tried& tried, cudaStream_t stream, const Work& 
     return done ? samples(tried.results, stream) : unexpected<Error>(done.error());
 }
 
-GemmRequest fused_request(const BoundOp& product, const Launch& launch, GemmEpilogue epilogue) {
-    GemmRequest request = gemm_request(product, launch.reserved_sms);
-    request.epilogue = epilogue;
-    return request;
-}
-
 }  // namespace
 
-GemmPointers CudaExecutor::fused_pointers(const Launch& launch, const FusedLaunch& fused) const {
+GemmCall CudaExecutor::fused_call(const Launch& launch, const FusedLaunch& fused) const {
     const Launch& with = fused.partner;
     const BoundOp product = rank_.bind_kernel(launch.slot, rank_.op(launch.slot, launch.op));
     const BoundOp partner = rank_.bind_kernel(with.slot, rank_.op(with.slot, with.op));
@@ -178,27 +172,27 @@ GemmPointers CudaExecutor::fused_pointers(const Launch& launch, const FusedLaunc
             pointers.bias = memory_[index(launch.stream)].scratch;
             break;
     }
-    return pointers;
+    GemmRequest request = gemm_request(product, launch.reserved_sms);
+    request.epilogue = fused.epilogue;
+    return aligned_call({request, pointers});
 }
 
-std::string CudaExecutor::fused_key(const Launch& product, GemmEpilogue epilogue) const {
-    const Op& op = rank_.op(product.slot, product.op);
-    const GemmRequest request =
-        fused_request(rank_.bind_kernel(product.slot, op), product, epilogue);
+std::string CudaExecutor::fused_key(const Launch& product, const FusedLaunch& fused) const {
+    const GemmRequest request = fused_call(product, fused).request;
     return why_not_cublaslt(request).empty() ? "fused_" + key_of(lt_gemm(request)) : "";
 }
 
 Result<void> CudaExecutor::choose_fused_products(const LaunchPlan& plan) {
     for (const FusedProduct& pair : fused_products(rank_, plan)) {
         const Launch& product = plan.launches[pair.product];
-        const std::string key = fused_key(product, pair.epilogue);
+        const FusedLaunch fused{.partner = plan.launches[pair.partner], .epilogue = pair.epilogue};
+        const std::string key = fused_key(product, fused);
         if (key.empty() || fused_shares_.contains(key)) {
             continue;
         }
         std::optional<std::int64_t> share = gemm_->remembered(key);
         if (!share) {
-            const Result<std::int64_t> tried = try_fused(
-                product, {.partner = plan.launches[pair.partner], .epilogue = pair.epilogue});
+            const Result<std::int64_t> tried = try_fused(product, fused);
             if (!tried) {
                 return at(product, unexpected<Error>(tried.error()));
             }
@@ -213,24 +207,20 @@ Result<void> CudaExecutor::choose_fused_products(const LaunchPlan& plan) {
 void CudaExecutor::use_fused_products(Prepared& prepared, const LaunchPlan& plan) const {
     for (const FusedProduct& pair : fused_products(rank_, plan)) {
         const Launch& product = plan.launches[pair.product];
-        const Launch& partner = plan.launches[pair.partner];
-        const auto share = fused_shares_.find(fused_key(product, pair.epilogue));
+        FusedLaunch fused{.partner = plan.launches[pair.partner], .epilogue = pair.epilogue};
+        const auto share = fused_shares_.find(fused_key(product, fused));
         if (share != fused_shares_.end() && share->second > 0) {
-            prepared.fused[{product.slot, product.op}] = {
-                .partner = partner,
-                .epilogue = pair.epilogue,
-                .share = 1e-3 * static_cast<double>(share->second)};
-            prepared.absorbed.insert({partner.slot, partner.op});
+            fused.share = 1e-3 * static_cast<double>(share->second);
+            prepared.absorbed.insert({fused.partner.slot, fused.partner.op});
+            prepared.fused[{product.slot, product.op}] = std::move(fused);
         }
     }
 }
 
 Result<void> CudaExecutor::run_fused(const Launch& product, const FusedLaunch& fused) {
     const cudaStream_t stream = device_->stream(product.stream);
-    const BoundOp op = rank_.bind_kernel(product.slot, rank_.op(product.slot, product.op));
-    const GemmPointers pointers = fused_pointers(product, fused);
-    const Result<void> done =
-        gemm_->run(fused_request(op, product, fused.epilogue), pointers, stream);
+    const GemmCall call = fused_call(product, fused);
+    const Result<void> done = gemm_->run(call.request, call.pointers, stream);
     if (!done || fused.epilogue != GemmEpilogue::bias_gradient) {
         return done;
     }
@@ -272,8 +262,8 @@ Result<std::int64_t> CudaExecutor::try_fused(const Launch& product, const FusedL
     const Op& other = rank_.op(with.slot, with.op);
     const BoundOp op = rank_.bind_kernel(product.slot, rank_.op(product.slot, product.op));
     const Tried tried = tried_tensors(op, rank_.bind_kernel(with.slot, other), fused.epilogue);
-    if (!gemm_->prepare(
-            fused_request(op, product, fused.epilogue), fused_pointers(product, fused), stream)) {
+    const GemmCall call = fused_call(product, fused);
+    if (!gemm_->prepare(call.request, call.pointers, stream)) {
         return 0;  // the library has no such product
     }
     for (const TensorView& input : tried.inputs) {

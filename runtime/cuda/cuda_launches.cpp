@@ -296,12 +296,12 @@ Result<void> CudaExecutor::run_kernel(const Launch& launch, const Op& op) {
 }
 
 Result<void> CudaExecutor::run_gemm(const Launch& launch, const BoundOp& op) {
-    return gemm_->run(gemm_request(op, launch.reserved_sms),
-                      {.a = op.reads[0].view.data,
-                       .b = op.reads[1].view.data,
-                       .c = op.output().view.data,
-                       .bias = op.reads.back().view.data},
-                      device_->stream(launch.stream));
+    Result<void> done;
+    for (const GemmCall& call : gemm_calls(op, launch.reserved_sms)) {
+        done =
+            done ? gemm_->run(call.request, call.pointers, device_->stream(launch.stream)) : done;
+    }
+    return done;
 }
 
 Result<void> CudaExecutor::run_transfer(const Launch& launch, const Op& op) {

@@ -14,3 +14,4 @@
 #include "kernels/residual/residual_device.h"
 #include "kernels/rmsnorm/rmsnorm_device.h"
 #include "kernels/rope/rope_device.h"
+#include "kernels/softmax/softmax_device.h"

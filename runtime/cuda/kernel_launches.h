@@ -16,6 +16,7 @@
 #include "kernels/residual/residual_cuda.h"
 #include "kernels/rmsnorm/rmsnorm_cuda.h"
 #include "kernels/rope/rope_cuda.h"
+#include "kernels/softmax/softmax_cuda.h"
 #include "runtime/attention_operands.h"
 #include "runtime/dropout_operands.h"
 #include "runtime/kernel_shapes.h"
@@ -44,6 +45,39 @@ void launch_attention_backward(Queue& queue, const BoundOp& op) {
     }
     device::attention_backward(
         queue, call.shape, call.positions, call.operands, scalars_on_device(call.scalars));
+}
+
+// reads scores [scalars], writes p [mask dropped].
+template <class Queue>
+void launch_softmax_forward(Queue& queue, const BoundOp& op) {
+    const SoftmaxShape shape = softmax_shape(op.call);
+    const TensorView p = op.writes[0].view;
+    device::softmax_forward(queue, shape, softmax_arguments(shape), op.reads[0].view, p);
+    if (shape.dropout) {
+        const BoundOperand& mask = op.writes[1];
+        device::dropout_forward(
+            queue,
+            value_shard(op, mask),
+            {dropout_place(op, *mask.tensor), scalars_on_device(op.reads[1].view)},
+            p,
+            op.writes[2].view,
+            mask.view);
+    }
+}
+
+// reads p [mask scalars], accumulates gradient.
+template <class Queue>
+void launch_softmax_backward(Queue& queue, const BoundOp& op) {
+    const SoftmaxShape shape = softmax_shape(op.call);
+    const TensorView gradient = op.accumulates[0].view;
+    if (shape.dropout) {
+        device::masked_gradient(queue,
+                                {RandomKey{}, scalars_on_device(op.reads[2].view)},
+                                op.reads[1].view,
+                                gradient,
+                                gradient);
+    }
+    device::softmax_backward(queue, shape, softmax_arguments(shape), op.reads[0].view, gradient);
 }
 
 template <class Queue>
@@ -362,6 +396,10 @@ KernelLauncher<Queue> launcher_of(KernelKind kind) {
             return launch_attention_forward<Queue>;
         case KernelKind::attention_backward:
             return launch_attention_backward<Queue>;
+        case KernelKind::softmax_forward:
+            return launch_softmax_forward<Queue>;
+        case KernelKind::softmax_backward:
+            return launch_softmax_backward<Queue>;
         case KernelKind::transpose:
             return launch_key_value_block<Queue>;
         case KernelKind::dropout:

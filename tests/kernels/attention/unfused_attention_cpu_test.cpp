@@ -47,14 +47,15 @@ TEST(UnfusedAttentionCpu, IsAttentionAndItsGradient) {
         Tensor dq{q.size(), Dtype::fp32};
         Tensor dkv{kv.size(), Dtype::fp32};
 
-        attention_scores(s, query, key, p.view());
+        multiply_heads(attention_scores(s, query, key, p.view()));
         softmax_forward(softmax, arguments, p.view(), p.view());
-        attention_context(s, p.view(), value, context.view());
-        attention_value_gradient(s, p.view(), dout.view(), block_value(s, dkv.view()));
-        attention_probability_gradient(s, dout.view(), value, dp.view());
+        multiply_heads(attention_context(s, p.view(), value, context.view()));
+        multiply_heads(
+            attention_value_gradient(s, p.view(), dout.view(), block_value(s, dkv.view())));
+        multiply_heads(attention_probability_gradient(s, dout.view(), value, dp.view()));
         softmax_backward(softmax, arguments, p.view(), dp.view());
-        attention_query_gradient(s, dp.view(), key, {dq.view(), width, 0});
-        attention_key_gradient(s, dp.view(), query, block_key(s, dkv.view()));
+        multiply_heads(attention_query_gradient(s, dp.view(), key, {dq.view(), width, 0}));
+        multiply_heads(attention_key_gradient(s, dp.view(), query, block_key(s, dkv.view())));
 
         const SlowAttention slow = slow_attention(s, q.doubles(), kv.doubles());
         const SlowGradients gradients =

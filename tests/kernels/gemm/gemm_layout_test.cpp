@@ -64,6 +64,9 @@ GemmRequest draw_request(Draw& draw) {
                   .transpose_a = draw.coin(),
                   .transpose_b = draw.coin(),
                   .transpose_c = draw.coin()};
+    r.steps_a.batch = r.m * r.k;
+    r.steps_b.batch = r.k * r.n;
+    r.steps_c.batch = r.m * r.n;
     r.accumulate = draw.coin();
     if (!r.accumulate && !r.transpose_c && draw.coin()) {
         r.epilogue = GemmEpilogue::bias;
@@ -109,19 +112,22 @@ TEST(LtGemm, BlocksOfRowsAreAProductOfEach) {
         Draw draw{seed};
         GemmRequest r = draw_request(draw);
         r.transpose_a = r.transpose_c = false;
-        r.block_rows = r.m + draw.between(0, 3);
+        const std::int64_t block_rows = r.m + draw.between(0, 3);
+        r.steps_a.batch = block_rows * r.k;
+        r.steps_b.batch = 0;
+        r.steps_c.batch = block_rows * r.n;
         ASSERT_EQ(why_not_cublaslt(r), "");
-        const auto a = draw_values(draw, r.block_rows * r.k * r.batch);
+        const auto a = draw_values(draw, block_rows * r.k * r.batch);
         const auto b = draw_values(draw, r.k * r.n);
         const auto bias =
             draw_values(draw, r.epilogue == GemmEpilogue::bias ? r.n : std::int64_t{0});
-        std::vector<float> expected = draw_values(draw, r.block_rows * r.n * r.batch);
+        std::vector<float> expected = draw_values(draw, block_rows * r.n * r.batch);
         std::vector<float> actual = expected;
         GemmRequest one = r;
         one.batch = 1;
         for (std::int64_t i = 0; i < r.batch; ++i) {
             const auto part = [&](auto& x, std::int64_t width) {
-                return x.begin() + i * r.block_rows * width;
+                return x.begin() + i * block_rows * width;
             };
             std::vector<float> rows(part(expected, r.n), part(expected, r.n) + r.m * r.n);
             cpu_product(one, {part(a, r.k), part(a, r.k) + r.m * r.k}, b, bias, rows);
@@ -130,8 +136,47 @@ TEST(LtGemm, BlocksOfRowsAreAProductOfEach) {
         slow_lt(lt_gemm(r), b, a, bias, actual);
         EXPECT_EQ(actual, expected) << "seed " << seed;
         EXPECT_EQ(key_of(lt_gemm(r)) == key_of(lt_gemm(one)), r.batch == 1);
-        r.transpose_a = true;
-        EXPECT_NE(why_not_cublaslt(r), "");
+    }
+}
+
+// Columns of wider rows, as the heads of attention are: each is a product, what lies beside stays.
+TEST(LtGemm, NeighbouringColumnsAreAProductOfEach) {
+    for (std::uint32_t seed = 0; seed < 100; ++seed) {
+        Draw draw{seed};
+        GemmRequest r = draw_request(draw);
+        r.epilogue = GemmEpilogue::none;
+        r.transpose_c = false;
+        const std::int64_t width_a = r.transpose_a ? r.m : r.k;
+        const std::int64_t width_b = r.transpose_b ? r.k : r.n;
+        r.steps_a = {r.batch * width_a + draw.between(0, 3), width_a};
+        r.steps_b = {r.batch * width_b + draw.between(0, 3), width_b};
+        r.steps_c = {r.batch * r.n + draw.between(0, 3), r.n};
+        ASSERT_EQ(why_not_cublaslt(r), "");
+        const auto a = draw_values(draw, (r.m + r.k - width_a) * r.steps_a.row);
+        const auto b = draw_values(draw, (r.k + r.n - width_b) * r.steps_b.row);
+        std::vector<float> expected = draw_values(draw, r.m * r.steps_c.row);
+        std::vector<float> actual = expected;
+        cpu::gemm({.m = r.m,
+                   .n = r.n,
+                   .k = r.k,
+                   .batch = r.batch,
+                   .transpose_a = r.transpose_a,
+                   .transpose_b = r.transpose_b,
+                   .row_stride_a = r.steps_a.row,
+                   .row_stride_b = r.steps_b.row,
+                   .row_stride_c = r.steps_c.row,
+                   .batch_stride_a = r.steps_a.batch,
+                   .batch_stride_b = r.steps_b.batch,
+                   .batch_stride_c = r.steps_c.batch},
+                  const_view_of(a),
+                  const_view_of(b),
+                  view_of(expected),
+                  {.accumulate = r.accumulate});
+        slow_lt(lt_gemm(r), b, a, {}, actual);
+        EXPECT_EQ(actual, expected) << "seed " << seed;
+        r.batch = 2;
+        r.steps_c = {2 * r.n - 1, r.n};
+        EXPECT_EQ(why_not_cublaslt(r).empty(), r.m == 1) << "two results share elements";
     }
 }
 
@@ -215,6 +260,11 @@ TEST(LtGemm, KeysDifferWhereTheProductsDo) {
     r.reserved_sms = 16;
     EXPECT_TRUE(add());
     r.batch = 2;
+    r.steps_c.batch = r.m * r.n;
+    EXPECT_TRUE(add());
+    r.steps_a.row = 128;
+    EXPECT_TRUE(add());
+    r.alignment = 16;
     EXPECT_TRUE(add());
     r.accumulate = false;
     r.epilogue = GemmEpilogue::bias;

@@ -44,6 +44,30 @@ TEST(CudaExecutor, TrainsByLambToTheBitsOfTheCpu) {
     }
 }
 
+// Heads of their own, shared keys and values, several sequences; the groups of a rank.
+TEST(CudaExecutor, TrainsUnfusedAttentionToTheBitsOfTheCpu) {
+    for (const Dtype precision : {Dtype::fp32, Dtype::bf16}) {
+        for (Transformer model : {tiny_gpt(), tiny_llama()}) {
+            model.num_attention_heads = 4;
+            model.kv_channels = 4;
+            model.dropout = 0.1;
+            ParallelPlan plan = tiny_plan();
+            plan.precision = precision;
+            plan.attention_kernel = AttentionKernel::unfused;
+            for (const std::int64_t groups : {1, 2, 4}) {
+                model.num_query_groups = groups;
+                simulated::begin_device(8);
+                EXPECT_EQ(train_rank(model, plan, DeviceChoice::cuda, nullptr),
+                          train_rank(model, plan, DeviceChoice::cpu, nullptr));
+            }
+        }
+    }
+    ParallelPlan plan = tiny_plan();
+    plan.attention_kernel = AttentionKernel::unfused;
+    plan.tensor_model_parallel_size = 2;
+    EXPECT_EQ(train_ranks(plan, DeviceChoice::cuda, 1), train_ranks(plan, DeviceChoice::cpu, 0));
+}
+
 TEST(CudaExecutor, TooLittleMemorySaysHowMuchIsMissing) {
     simulated::begin_device(1);
     simulated::limit_memory(1000);

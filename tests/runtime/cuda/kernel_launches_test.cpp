@@ -92,6 +92,21 @@ TEST(KernelLaunches, TrainByLambAsTheCpuKernelsDo) {
     }
 }
 
+TEST(KernelLaunches, TrainUnfusedAttentionAsTheCpuKernelsDo) {
+    for (const Dtype precision : {Dtype::fp32, Dtype::bf16}) {
+        for (const double dropout : {0.0, 0.2}) {
+            ParallelPlan plan = tiny_plan();
+            plan.precision = precision;
+            plan.attention_kernel = AttentionKernel::unfused;
+            Transformer model = tiny_llama();
+            model.dropout = dropout;
+            const auto ops = expect_same_training(model, plan);
+            EXPECT_EQ(ops.count(KernelKind::softmax_forward), 1u);
+            EXPECT_EQ(ops.count(KernelKind::softmax_backward), 1u);
+        }
+    }
+}
+
 // Head size 64 in bf16 takes the tensor-core kernels.
 TEST(KernelLaunches, TrainOnTensorCores) {
     Transformer model = tiny_llama();

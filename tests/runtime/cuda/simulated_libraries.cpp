@@ -60,10 +60,13 @@ public:
         return {};
     }
     Result<void> run(const GemmRequest& r, const GemmPointers& p, CUstream_st* stream) override {
+        for (const void* operand : {p.a, p.b, static_cast<const void*>(p.c)}) {
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(operand) %
+                          static_cast<std::uintptr_t>(r.alignment),
+                      0u);
+        }
         simulated::enqueue(stream, [r, p] {
-            for (std::int64_t i = 0; i < r.batch; ++i) {
-                multiply(r, block(r, p, i));
-            }
+            multiply(r, p);
             return true;
         });
         if (is_fused(r.epilogue)) {
@@ -86,14 +89,6 @@ private:
     }
     static ConstTensorView view(const void* data, Dtype dtype, std::int64_t size) {
         return {static_cast<const std::byte*>(data), dtype, size};
-    }
-    // Of the products that share B, one: there are no other batches yet.
-    static GemmPointers block(const GemmRequest& r, GemmPointers p, std::int64_t i) {
-        EXPECT_TRUE(r.batch == 1 || r.block_rows > 0);
-        const std::int64_t row = i * r.block_rows;
-        p.a = static_cast<const std::byte*>(p.a) + row * r.k * size_bytes(r.in);
-        p.c = static_cast<std::byte*>(p.c) + row * r.n * size_bytes(r.out);
-        return p;
     }
     // The product, then the GELU of what the product would have left.
     static void multiply_fused(const GemmRequest& r, const GemmPointers& p) {
@@ -134,14 +129,21 @@ private:
                                                       : multiply_fused(r, p);
             return;
         }
-        const ConstTensorView a = view(p.a, r.in, r.m * r.k);
-        const ConstTensorView b = view(p.b, r.in, r.k * r.n);
-        const TensorView c{static_cast<std::byte*>(p.c), r.out, r.m * r.n};
+        const auto size = [&](std::int64_t rows, std::int64_t columns, const GemmSteps& steps) {
+            const std::int64_t row = steps.row > 0 ? steps.row : columns;
+            return (r.batch - 1) * steps.batch + (rows - 1) * row + columns;
+        };
+        const ConstTensorView a =
+            view(p.a, r.in, r.transpose_a ? size(r.k, r.m, r.steps_a) : size(r.m, r.k, r.steps_a));
+        const ConstTensorView b =
+            view(p.b, r.in, r.transpose_b ? size(r.n, r.k, r.steps_b) : size(r.k, r.n, r.steps_b));
+        const TensorView c{static_cast<std::byte*>(p.c), r.out, size(r.m, r.n, r.steps_c)};
         const cpu::GemmEpilogueArguments epilogue{.accumulate = r.accumulate,
                                                   .bias = r.epilogue == GemmEpilogue::bias
                                                               ? view(p.bias, r.out, r.n)
                                                               : ConstTensorView{}};
         if (r.transpose_c) {
+            EXPECT_EQ(r.batch, 1);
             cpu::gemm({.m = r.n,
                        .n = r.m,
                        .k = r.k,
@@ -156,8 +158,15 @@ private:
         cpu::gemm({.m = r.m,
                    .n = r.n,
                    .k = r.k,
+                   .batch = r.batch,
                    .transpose_a = r.transpose_a,
-                   .transpose_b = r.transpose_b},
+                   .transpose_b = r.transpose_b,
+                   .row_stride_a = r.steps_a.row,
+                   .row_stride_b = r.steps_b.row,
+                   .row_stride_c = r.steps_c.row,
+                   .batch_stride_a = r.steps_a.batch,
+                   .batch_stride_b = r.steps_b.batch,
+                   .batch_stride_c = r.steps_c.batch},
                   a,
                   b,
                   c,
