@@ -29,6 +29,7 @@ Execution::Execution(const SimulationInput& input,
       streams_(quotient.ranks.size() << stream_bits_),
       ranks_(quotient.ranks.size()),
       teams_(find_teams(input, tapes, transfers, quotient)),
+      own_time_(input, tapes, transfers, quotient, teams_, run_times_),
       step_ends_(input.steps),
       traced_(quotient.ranks.size()) {
     for (const RankId rank : input.traced_ranks) {
@@ -99,12 +100,14 @@ bool Execution::run() {
         const Time event = std::min(queue_.next_time(), next_step_event());
         const Time now = std::min(event, rates_.run_until(event));
         if (now == Time::max()) {
+            end_all_own_time(Time::max());
             leave_leaders();
             return false;
         }
         instant_ = now;
         work_off(now);
     }
+    end_all_own_time(instant_);
     leave_leaders();
     return true;
 }
@@ -129,7 +132,12 @@ void Execution::handle(const Event& event, Time now) {
     if (!queue_.empty()) {
         prefetch(queue_.next());
     }
-    if (event.target < num_streams) {
+    if ((event.target & kOwnTime) != 0) {
+        const std::uint32_t r = event.target & ~kOwnTime;
+        if (ranks_[r].own_time && ranks_[r].wake_generation == event.generation) {
+            wake(r, now);
+        }
+    } else if (event.target < num_streams) {
         if (streams_[event.target].generation == event.generation) {
             stream_event(event.target, now);
         }
@@ -142,6 +150,10 @@ void Execution::handle(const Event& event, Time now) {
 // The event that will be handled next.
 void Execution::prefetch(const Event& event) const {
     const auto num_streams = static_cast<std::uint32_t>(streams_.size());
+    if ((event.target & kOwnTime) != 0) {
+        prefetch_all(&ranks_[event.target & ~kOwnTime]);
+        return;
+    }
     if (event.target >= num_streams) {
         prefetch_all(&pool_[event.target - num_streams]);
         return;
@@ -219,11 +231,15 @@ void Execution::end_step(std::uint32_t r, Time now) {
     begin_step(r, now);
 }
 
-void Execution::drain(Time now) {
-    for (std::size_t i = 0; i < ready_.size(); ++i) {
+// What is ready from the `first` on, and what that makes ready.
+void Execution::drain(Time now, std::size_t first) {
+    for (std::size_t i = first; i < ready_.size(); ++i) {
         look_at(ready_[i], now);
     }
-    ready_.clear();
+    ready_.resize(first);
+    if (first == 0 && now == instant_) {
+        plan_wakes();
+    }
 }
 
 bool Execution::conditions_hold(std::uint32_t id, const TapeItem& item, Time now) {
@@ -241,15 +257,20 @@ bool Execution::conditions_hold(std::uint32_t id, const TapeItem& item, Time now
         }
     }
     if (stream.ended != now) {
-        std::uint32_t w = 0;
-        const auto ended = [&] {
-            return streams_[stream_of(r, tape.conditions[item.first_wait + w].stream)].ended;
-        };
-        while (ended() != now) {
-            ++w;
-            ORRERY_CHECK(w < item.num_waits);
+        // Of two that end now, one may have ended earlier what is waited for, and more by now: then
+        // the other one was last, in whatever order the two are worked off.
+        const StreamState* last = nullptr;
+        for (std::uint32_t w = 0; w < item.num_waits; ++w) {
+            const ItemCondition& condition = tape.conditions[item.first_wait + w];
+            const StreamState& other = streams_[stream_of(r, condition.stream)];
+            if (other.ended == now && other.item == condition.items) {
+                last = &other;
+                break;
+            }
+            last = last == nullptr && other.ended == now ? &other : last;
         }
-        stream.path = streams_[stream_of(r, tape.conditions[item.first_wait + w].stream)].path;
+        ORRERY_CHECK(last != nullptr);
+        stream.path = last->path;
     }
     return true;
 }
@@ -267,7 +288,6 @@ void Execution::look_at(std::uint32_t id, Time now) {
     const std::uint32_t r = rank_of(id);
     const Time launch = ranks_[r].host_start + item.launch;
     if (launch > now) {
-        stream.path = launch_path(r, item);
         stream.phase = StreamPhase::launching;
         schedule(id, launch);
         return;
@@ -284,12 +304,21 @@ CauseTimes Execution::launch_path(std::uint32_t r, const TapeItem& item) const {
 void Execution::schedule(std::uint32_t id, Time due) {
     StreamState& stream = streams_[id];
     stream.due = due;
-    queue_.schedule(due, id, ++stream.generation);
+    if (ranks_[stream.rank].own_time) {
+        ranks_[stream.rank].pending |= std::uint64_t{1} << stream.stream;
+    } else {
+        queue_.schedule(due, id, ++stream.generation);
+    }
 }
 
 void Execution::stream_event(std::uint32_t id, Time now) {
-    if (streams_[id].phase == StreamPhase::launching) {
+    const StreamPhase phase = streams_[id].phase;
+    if (phase == StreamPhase::launching) {
+        // Not before: who waits for what has ended asks for the path to that.
+        streams_[id].path = launch_path(rank_of(id), item_of(id));
         arrive(id, item_of(id), now);
+    } else if (phase == StreamPhase::meeting) {
+        end_meeting(id, now);
     } else {
         end_run(id, now);
     }

@@ -19,6 +19,7 @@
 #include "engine/event_state.h"
 #include "engine/folding.h"
 #include "engine/kernel_runs.h"
+#include "engine/own_time.h"
 #include "engine/rank_state.h"
 #include "engine/role_tape.h"
 #include "engine/simulation.h"
@@ -80,7 +81,7 @@ private:
     void stream_event(std::uint32_t stream, Time now);
     void handle(const Event& event, Time now);
     void work_off(Time now);
-    void drain(Time now);
+    void drain(Time now, std::size_t first = 0);
     void report_progress(const TapeItem& item, std::uint32_t size);
 
     // Calls f with each stream of a rank that has a run under way.
@@ -99,6 +100,11 @@ private:
 
     // Transfers (execution_transfers.cpp)
     void arrive(std::uint32_t stream, const TapeItem& item, Time now);
+    // Over all steps: of the channel's messages.
+    std::uint32_t sequence_of(std::uint32_t r, const TapePart& part) const {
+        return ranks_[r].step * tape_of(r).channels[part.channel].messages_per_step +
+               part.sequence;
+    }
     void join(std::uint32_t stream, const TapePart& part, Time now);
     std::uint32_t open_transfer(std::uint32_t channel,
                                 std::uint32_t sequence,
@@ -171,6 +177,24 @@ private:
         }
     }
 
+    // Teams by their own clocks (execution_own_time.cpp)
+    const ChannelMessage& meeting_message(std::uint32_t r, const TapeItem& item) const;
+    Time next_due(std::uint32_t r) const;
+    void catch_up(std::uint32_t r, Time until);
+    void touch(std::uint32_t r, Time now);
+    void wake(std::uint32_t r, Time now);
+    void meet(std::uint32_t stream, const TapeItem& item, Time now);
+    void end_meeting(std::uint32_t stream, Time now);
+    Time earliest_start(std::uint32_t stream) const;
+    Time earliest_end(std::uint32_t stream, std::uint32_t items) const;
+    void plan_wake(std::uint32_t r);
+    void plan_wakes();
+    bool may_keep_own_time(std::uint32_t r) const;
+    void begin_own_time(std::uint32_t r);
+    void end_own_time(std::uint32_t r);
+    void disturb_own_time(std::uint32_t channel, Time now);
+    void end_all_own_time(Time until);
+
     std::uint32_t rank_of(std::uint32_t stream) const { return streams_[stream].rank; }
     std::uint32_t stream_of(std::uint32_t r, std::uint32_t s) const {
         return (r << stream_bits_) + s;
@@ -230,7 +254,10 @@ private:
     Teams teams_;
     std::vector<std::uint32_t> leader_;  // by rank class: whose state counts for it
     std::vector<LoneEnd> lone_ends_;
-    std::vector<std::uint32_t> meetings_;  // teams that are apart and have just met
+    std::vector<std::uint32_t> meetings_;  // teams with events that have just met
+    static constexpr std::uint32_t kOwnTime = std::uint32_t{1} << 31;  // target: a team, by leader
+    OwnTime own_time_;
+    std::vector<std::uint32_t> touched_;  // leaders to whom something happened that has own time
 
     std::vector<StepEnd> step_ends_;
     CauseTimes busy_;

@@ -8,11 +8,15 @@ namespace orrery {
 
 // Starts the transfer if it is alone; else everything that shares links with it, and it, are flows.
 bool Execution::begin_alone(std::uint32_t t, Time now) {
-    OpenTransfer& transfer = pool_[t];
-    ChannelState& channel = channels_[transfer.channel];
-    if (channel.num_disturbed == 0) {
+    const std::uint32_t own = pool_[t].channel;
+    if (channels_[own].num_disturbed == 0) {
         return false;
     }
+    for (const std::uint32_t c : disturbed_by(own)) {
+        disturb_own_time(c, now);
+    }
+    OpenTransfer& transfer = pool_[t];
+    ChannelState& channel = channels_[own];
     bool alone = channel.mostly_alone && channel.busy == 0;
     for (const std::uint32_t c : disturbed_by(transfer.channel)) {
         if (channels_[c].lone != kNoTransfer) {
@@ -74,6 +78,9 @@ void Execution::end_alone_or_not(std::uint32_t t) {
 void Execution::disturb(std::uint32_t channel, std::int32_t change) {
     for (const std::uint32_t c : disturbed_by(channel)) {
         channels_[c].busy += change;
+        if (channels_[c].busy == 0 && channels_[c].meets != kNoTeam) {
+            meetings_.push_back(channels_[c].meets);
+        }
     }
 }
 

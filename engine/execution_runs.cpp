@@ -23,7 +23,7 @@ void Execution::begin_run(std::uint32_t id, const TapeItem& item, Time now) {
         begin_walk(walks_[id], run, input_.devices[device].num_sms, now, launch);
         due = end_of_walk(walks_[id], rank.held_sms);
     }
-    if (!promise(id, item, due)) {
+    if (rank.own_time || !promise(id, item, due)) {
         schedule(id, due);
     }
 }

@@ -32,10 +32,15 @@ void Execution::set_up_teams() {
     }
     for (std::uint32_t t = 0; t < teams_.teams.size(); ++t) {
         const std::span<const std::uint32_t> members = teams_.members_of(teams_.teams[t]);
+        if (teams_.teams[t].channel != UINT32_MAX) {
+            channels_[teams_.teams[t].channel].meets = t;
+        }
         for (const std::uint32_t m : members.subspan(1)) {
             channels_[teams_.teams[t].channel].team = t;
             join(members.front(), m);
         }
+        begin_own_time(members.front());
+        touched_.push_back(members.front());
     }
 }
 
@@ -92,6 +97,7 @@ bool Execution::part_teams(Time now) {
         if (leader.leaving == 0) {
             continue;  // parted already
         }
+        touch(stream.rank, now);
         const auto count = static_cast<std::uint32_t>(std::popcount(leader.leaving));
         const std::uint64_t leaving = std::exchange(leader.leaving, 0);
         const bool alone = std::exchange(leader.leave_alone, false);
@@ -120,6 +126,7 @@ void Execution::part(std::uint32_t leader, std::uint64_t leaving) {
     const std::uint64_t old_side = std::uint64_t{1} << teams_.place[leader];
     const std::uint64_t moving =
         (leaving & old_side) != 0 ? ranks_[leader].led & ~leaving : leaving;
+    end_own_time(leader);
     const Team& team = teams_.teams[teams_.team_of[leader]];
     const std::uint32_t first =
         teams_.members_of(team)[static_cast<std::size_t>(std::countr_zero(moving))];
@@ -195,6 +202,7 @@ void Execution::join_teams(Time now) {
                 }
             }
         }
+        begin_own_time(leader_[members.front()]);
     }
     meetings_.clear();
 }
@@ -254,6 +262,8 @@ bool Execution::alike(std::uint32_t a, std::uint32_t b, Time now) const {
                 path_matters = path_matters || x.last_end >= Time{};
                 break;
             case StreamPhase::launching:
+                same = same && x.due == y.due;
+                break;
             case StreamPhase::running:
             case StreamPhase::promised:
                 same = same && x.due == y.due && x.start == y.start &&

@@ -9,6 +9,14 @@ namespace orrery {
 
 void Execution::arrive(std::uint32_t id, const TapeItem& item, Time now) {
     const std::uint32_t r = rank_of(id);
+    if (ranks_[r].own_time) {
+        if (own_time_.is_meeting(static_cast<std::uint32_t>(index(quotient_.ranks[r].role)),
+                                 item)) {
+            meet(id, item, now);
+            return;
+        }
+        ORRERY_CHECK(now == instant_);
+    }
     StreamState& stream = streams_[id];
     stream.phase = StreamPhase::arrived;
     stream.start = now;
@@ -31,8 +39,7 @@ void Execution::arrive(std::uint32_t id, const TapeItem& item, Time now) {
 
 void Execution::join(std::uint32_t id, const TapePart& part, Time now) {
     const std::uint32_t r = rank_of(id);
-    const std::uint32_t sequence =
-        ranks_[r].step * tape_of(r).channels[part.channel].messages_per_step + part.sequence;
+    const std::uint32_t sequence = sequence_of(r, part);
     if (ranks_[r].width > 1) {
         prefetch_transfers(r, part.channel);
     }
@@ -91,9 +98,7 @@ bool Execution::promise(std::uint32_t id, const TapeItem& item, Time due) {
     if (ranks_[r].width > 1 && channels_[c].team != teams_.team_of[r]) {
         return false;  // each member has a collective of its own
     }
-    const std::uint32_t sequence =
-        ranks_[r].step * tape_of(r).channels[part.channel].messages_per_step + part.sequence;
-    const std::uint32_t t = open_transfer(c, sequence, part.message);
+    const std::uint32_t t = open_transfer(c, sequence_of(r, part), part.message);
     OpenTransfer& transfer = pool_[t];
     for_each_led(
         r, [&](std::uint32_t m) { transfer.participants.push_back(stream_of(m, stream.stream)); });
@@ -341,14 +346,14 @@ void Execution::end_transfer(std::uint32_t t, Time now) {
         prefetch_all(&streams_[leading(id)]);
         prefetch_all(&ranks_[leader_[member_of(id)]]);
     }
-    const std::uint32_t team = channels_[transfer.channel].team;
+    const std::uint32_t team = channels_[transfer.channel].meets;
     if (team != kNoTeam) {
+        meetings_.push_back(team);
         const std::uint32_t leader = teams_.members[teams_.teams[team].first];
         if (ranks_[leader].width == teams_.teams[team].size) {
             end_part(leading(transfer.participants.front()), transfer, now);
             return;
         }
-        meetings_.push_back(team);
     }
     for (const std::uint32_t id : transfer.participants) {
         if (ranks_[leader_[member_of(id)]].width > 1) {
@@ -361,6 +366,7 @@ void Execution::end_transfer(std::uint32_t t, Time now) {
 
 void Execution::end_part(std::uint32_t id, const OpenTransfer& transfer, Time now) {
     const std::uint32_t r = rank_of(id);
+    touch(r, now);
     StreamState& stream = streams_[id];
     const TapeItem& item = item_of(id);
     const Time alone = transfers_.messages[transfer.message].alone;

@@ -20,6 +20,7 @@ enum class StreamPhase : std::uint8_t {
     running,    // a run
     promised,   // a run, and it has told the collective after it when it will arrive
     arrived,    // a communication op
+    meeting,    // a collective of a team that keeps time on its own
     done,       // with the step
     lost,       // with its rank
 };
@@ -66,6 +67,10 @@ struct RankState {
     std::uint64_t led = 1;      // of a leader: which, by position in the team
     std::uint64_t leaving = 0;  // of a leader: which of these go on without the others
     bool leave_alone = false;   // of a leader: those do not even go on together
+    bool own_time = false;      // of a leader: its streams have no events (engine/own_time.h)
+    std::uint64_t pending = 0;  // then: bit s: what stream s does ends when it is due
+    Time wake = Time::max();    // then: when its event comes
+    std::uint32_t wake_generation = 0;
 };
 
 inline constexpr std::uint32_t kNoTransfer = UINT32_MAX;
@@ -75,7 +80,8 @@ inline constexpr std::uint32_t kNoTeam = UINT32_MAX;
 struct ChannelState {
     std::uint32_t first_message = 0;  // Transfers::messages
     std::uint32_t num_members = 0;
-    std::uint32_t team = kNoTeam;  // the one that meets on it
+    std::uint32_t team = kNoTeam;   // the one of several that meets on it
+    std::uint32_t meets = kNoTeam;  // the same, be it of one
     std::uint32_t open = kNoTransfer;
     std::uint32_t first_disturbed = 0;  // Quotient::disturbed
     std::uint32_t num_disturbed = 0;

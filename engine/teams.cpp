@@ -52,9 +52,11 @@ public:
             if (channel != kNone && is_team(r, members_of(channel))) {
                 add(members_of(channel), channel);
             } else {
-                add({&r, 1}, kNone);
+                const bool alone = channel != kNone && members_of(channel).size() == 1;
+                add({&r, 1}, alone && !traced_[r] ? channel : kNone);
             }
         }
+        out_.meeting = meeting_;
         return std::move(out_);
     }
 

@@ -21,15 +21,16 @@ namespace orrery {
 struct Team {
     std::uint32_t first = 0;  // Teams::members
     std::uint32_t size = 0;
-    std::uint32_t channel = 0;  // class of the one whose collectives all of them meet on
+    // Class of the one whose collectives all of them meet on, and nobody else; or UINT32_MAX.
+    std::uint32_t channel = 0;
 };
 
 struct Teams {
     std::vector<Team> teams;             // of one: on its own for good
     std::vector<std::uint32_t> members;  // all rank classes, team by team, ascending in each
     std::vector<std::uint32_t> team_of;  // by rank class
-
-    std::vector<std::uint32_t> place;  // by rank class: its position in the team
+    std::vector<std::uint32_t> place;    // by rank class: its position in the team
+    std::vector<std::uint32_t> meeting;  // by role: the channel of its tape, or UINT32_MAX
 
     std::span<const std::uint32_t> members_of(const Team& team) const {
         return {members.data() + team.first, team.size};
