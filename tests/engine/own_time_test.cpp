@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a team does by itself takes no less than the bound, on any device. That nothing else
-// changes when teams keep time on their own: tests/engine/execution_teams_test.cpp.
+// changes when teams keep time on their own: tests/engine/execution_own_time_test.cpp.
 #include "engine/own_time.h"
 
 #include <gtest/gtest.h>
