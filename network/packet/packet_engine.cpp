@@ -179,7 +179,8 @@ void PacketEngine::prefetch(const WheelEvent& event) {
 void PacketEngine::run_until(std::int64_t limit, std::vector<std::uint32_t>* ended) {
     ended_ = ended;
     limit = std::min(limit, parameters_.time_max.picoseconds());
-    while (num_unfinished_ > 0 && (ended == nullptr || ended->empty())) {
+    while (num_unfinished_ > 0 && totals_.events < events_most_ &&
+           (ended == nullptr || ended->empty())) {
         if (events_.empty() || events_.next_time() > limit) {
             break;
         }
@@ -197,6 +198,14 @@ void PacketEngine::run_until(std::int64_t limit, std::vector<std::uint32_t>* end
         }
     }
     ended_ = nullptr;
+}
+
+bool PacketEngine::run_events(std::uint64_t most) {
+    events_most_ = totals_.events + most;
+    run_until(Time::max().picoseconds(), nullptr);
+    const bool more = totals_.events == events_most_;
+    events_most_ = std::numeric_limits<std::uint64_t>::max();
+    return more;
 }
 
 Totals PacketEngine::totals() const {

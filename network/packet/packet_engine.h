@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -105,6 +106,8 @@ public:
     void set_rate(std::int64_t at, std::uint32_t port, Bandwidth rate);
     void set_host_paused(std::int64_t at, std::uint32_t host, bool paused);
     void run_until(std::int64_t limit, std::vector<std::uint32_t>* ended);
+    // The same without a limit of time, but of events; false: nothing is left that can go on.
+    bool run_events(std::uint64_t most);
 
     std::int64_t now() const { return now_; }
     const std::vector<Flow>& flows() const { return flows_; }
@@ -228,6 +231,7 @@ private:
     std::vector<RateChange> changes_;
     std::uint32_t num_known_dead_ = 0;
     std::uint32_t num_unfinished_ = 0;
+    std::uint64_t events_most_ = std::numeric_limits<std::uint64_t>::max();
     std::vector<std::uint32_t>* ended_ = nullptr;
     bool has_pfc_ = false;
     bool stamps_on_ = false;

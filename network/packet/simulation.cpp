@@ -84,8 +84,17 @@ void Simulation::set_host_paused(Time at, std::uint32_t host, bool paused) {
     engine_->set_host_paused(at.picoseconds(), host, paused);
 }
 
-void Simulation::run() {
-    engine_->run_until(Time::max().picoseconds(), nullptr);
+void Simulation::run(const std::function<void(std::int64_t)>& progress) {
+    constexpr std::uint64_t kEventsBetween = 1 << 20;
+    while (engine_->run_events(kEventsBetween)) {
+        if (progress) {
+            std::int64_t received = 0;
+            for (const Flow& flow : engine_->flows()) {
+                received += flow.result.bytes_received;
+            }
+            progress(received);
+        }
+    }
 }
 
 bool Simulation::run_until(Time limit, std::vector<std::uint32_t>& ended) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -91,8 +92,9 @@ public:
     // A receiver that pauses its switch (PFC), for good or until it is called with `paused` false.
     void set_host_paused(Time at, std::uint32_t host, bool paused);
 
-    // Until no flow is left that can go on.
-    void run();
+    // Until no flow is left that can go on. `progress` hears now and then, after some seconds at
+    // most, how many bytes have been received.
+    void run(const std::function<void(std::int64_t)>& progress = {});
     // Until a flow has ended or the clock stands at `limit`. True: `ended` names those that did.
     bool run_until(Time limit, std::vector<std::uint32_t>& ended);
 

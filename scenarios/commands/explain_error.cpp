@@ -10,6 +10,7 @@
 
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/read/nearest.h"
+#include "scenarios/report/console_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/simulate/simulate_scenario.h"
 #include "scenarios/validate/assumed_inputs.h"
@@ -82,7 +83,7 @@ std::string parts(const Answer& answer) {
     };
     line("model FLOPs at the peak", answer.iteration - named);
     for (const LostMfu& lost : answer.lost_mfu) {
-        line(name(lost.cause), lost.time);
+        line(words_for(lost.cause), lost.time);
     }
     return text;
 }

@@ -16,6 +16,7 @@
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/network_report.h"
 #include "scenarios/report/perfetto_network.h"
+#include "scenarios/report/progress.h"
 #include "scenarios/report/simgrid_platform.h"
 #include "scenarios/report/study_pages.h"
 
@@ -192,11 +193,14 @@ int network_command(const NetworkArguments& arguments) {
         return report_error(page.error());
     }
     NetworkTrace trace;
+    ProgressBar bar{"simulating"};
     const NetworkRequest request{.pattern = arguments.pattern,
                                  .sizes = *sizes,
                                  .ranks = arguments.ranks,
-                                 .trace = !arguments.trace_file.empty()};
+                                 .trace = !arguments.trace_file.empty(),
+                                 .progress = [&](double share) { bar.show(share); }};
     const Result<NetworkAnswer> answer = study_network(*scenario, request, trace);
+    bar.finish();
     if (!answer) {
         Error error = answer.error();
         error.where = error.where.empty() ? arguments.file : error.where;

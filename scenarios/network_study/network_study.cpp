@@ -54,6 +54,7 @@ private:
                       std::span<const std::uint32_t> crossings,
                       Time duration,
                       Bytes size);
+    void say(Bytes size, double share) const;
     void note_changes();
     void note_waits(std::span<const std::string> names, std::span<const FlowEnd> ends);
     FlowRunnerOptions runner_options(bool last) const;
@@ -216,7 +217,9 @@ Result<void> NetworkStudy::run_packets(Bytes size, bool last) {
         pattern_.collective
             ? messages_of_collective(network_->fabric(), members_, *pattern_.collective, size)
             : messages_of_pairs(network_->fabric(), pairs(), size);
-    auto run = packets_->run(messages, last && request_.trace ? &trace_ : nullptr);
+    auto run = packets_->run(messages,
+                             last && request_.trace ? &trace_ : nullptr,
+                             [&](double share) { say(size, share); });
     if (!run) {
         return unexpected<Error>(run.error());
     }
@@ -328,6 +331,22 @@ void NetworkStudy::note_changes() {
     answer_.notes.insert(answer_.notes.end(), waits_.begin(), waits_.end());
 }
 
+// `share` of this size is done, and all of the sizes before it.
+void NetworkStudy::say(Bytes size, double share) const {
+    if (!request_.progress) {
+        return;
+    }
+    double all = 0;
+    double done = 0;
+    bool before = true;
+    for (const Bytes other : request_.sizes) {
+        before = before && other != size;
+        all += static_cast<double>(other.count());
+        done += before ? static_cast<double>(other.count()) : 0;
+    }
+    request_.progress((done + share * static_cast<double>(size.count())) / std::max(all, 1.0));
+}
+
 Result<NetworkAnswer> NetworkStudy::run() {
     const auto started = std::chrono::steady_clock::now();
     if (const auto ready = prepare(); !ready) {
@@ -346,6 +365,7 @@ Result<NetworkAnswer> NetworkStudy::run() {
     answer_.ranks = static_cast<std::uint32_t>(members_.size());
     answer_.version = ORRERY_VERSION;
     for (std::size_t i = 0; i < request_.sizes.size(); ++i) {
+        say(request_.sizes[i], 0);
         if (const auto done = run_size(request_.sizes[i], i + 1 == request_.sizes.size()); !done) {
             return unexpected<Error>(done.error());
         }

@@ -3,6 +3,7 @@
 // would run it, or plain flows between ranks, while the links change as `network.events` says.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,11 @@
 namespace orrery {
 
 struct NetworkRequest {
-    std::string pattern = "all_reduce";  // network_patterns()
-    std::vector<Bytes> sizes;            // of a collective's vector, or of each flow's message
-    std::uint32_t ranks = 0;             // the first so many; 0: all
-    bool trace = false;                  // fill the trace, of the last size
+    std::string pattern = "all_reduce";      // network_patterns()
+    std::vector<Bytes> sizes;                // of a collective's vector, or of each flow's message
+    std::uint32_t ranks = 0;                 // the first so many; 0: all
+    bool trace = false;                      // fill the trace, of the last size
+    std::function<void(double)> progress{};  // hears the share that is done, by bytes
 };
 
 const std::vector<std::string>& network_patterns();

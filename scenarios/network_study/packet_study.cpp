@@ -23,6 +23,7 @@ constexpr std::uint32_t kNoLink = ~0U;
 constexpr std::int64_t kSamples = 400;
 constexpr std::size_t kPortsTraced = 16;
 constexpr std::size_t kTracksMax = 1'024;
+constexpr std::size_t kMessagesMax = 4'000'000;  // some 5 GiB
 
 void name_all(std::vector<NicMessage>& messages) {
     for (NicMessage& m : messages) {
@@ -320,12 +321,28 @@ Result<void> PacketStudy::draw(const std::vector<NicMessage>& messages,
 }
 
 Result<PacketRun> PacketStudy::run(const std::vector<NicMessage>& messages,
-                                   NetworkTrace* trace) const {
+                                   NetworkTrace* trace,
+                                   const std::function<void(double)>& progress) const {
+    if (messages.size() > kMessagesMax) {
+        return fail(
+            "--fidelity",
+            fmt::format("{} messages at once are more than packets can follow", messages.size()),
+            fmt::format("at most {}: fewer --ranks, or --fidelity fluid", kMessagesMax));
+    }
     auto first = simulation(messages);
     if (!first) {
         return unexpected<Error>(first.error());
     }
-    first->run();
+    std::int64_t bytes = 0;
+    for (const NicMessage& message : messages) {
+        bytes += message.bytes.count();
+    }
+    const double all = static_cast<double>(std::max<std::int64_t>(bytes, 1));
+    first->run([&](std::int64_t received) {
+        if (progress) {
+            progress(static_cast<double>(received) / all);
+        }
+    });
     PacketRun run = results(*first, messages);
     if (trace != nullptr) {
         if (const auto drawn = draw(messages, *first, *trace); !drawn) {

@@ -5,6 +5,7 @@
 // nothing is a packet: NVLink and PCIe cost no time here.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,7 +58,10 @@ public:
     // The scenario's fabric, with every cable a link of its own.
     const Fabric& fabric() const { return *fabric_; }
     // All messages start at once. With a trace the run is made twice, to know what to look at.
-    Result<PacketRun> run(const std::vector<NicMessage>& messages, NetworkTrace* trace) const;
+    // `progress` hears the share of the bytes that are on their way, now and then.
+    Result<PacketRun> run(const std::vector<NicMessage>& messages,
+                          NetworkTrace* trace,
+                          const std::function<void(double)>& progress = {}) const;
 
 private:
     struct PortChange {

@@ -63,7 +63,8 @@ void read_cables(const DocumentNode& file, ClusterSpec& cluster, Errors& errors)
     const std::string name = (folder / file.text).string();
     const auto text = read_text_file(name);
     if (!text) {
-        errors.push_back({file.where(), text.error().to_string(), text.error().hint});
+        errors.push_back(
+            {file.where(), text.error().where + ": " + text.error().what, text.error().hint});
         return;
     }
     std::istringstream table(*text);

@@ -61,7 +61,8 @@ std::optional<NcclTopology> fill_from_nccl_topology(DocumentNode& node, Errors& 
         place.source ? std::filesystem::path{*place.source}.parent_path() : "";
     const auto text = read_text_file(folder / place.text);
     if (!text) {
-        errors.push_back({place.where(), text.error().to_string(), text.error().hint});
+        errors.push_back(
+            {place.where(), text.error().where + ": " + text.error().what, text.error().hint});
         return std::nullopt;
     }
     auto topology = parse_nccl_topology(*text, (folder / place.text).string());

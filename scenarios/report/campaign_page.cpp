@@ -139,17 +139,22 @@ std::string campaign_page(const CampaignAnswer& answer) {
                               answer.seeds,
                               answer.first_seed,
                               to_short_text(answer.step))};
-    const PlanAnswer& first = answer.plans.front();
-    page.cards = {{percent(first.ettr.mean), "ETTR: " + first.name},
-                  {percent(first.goodput.mean), "goodput"},
-                  {percent(first.effective_mfu.mean), "effective MFU"},
-                  {fmt::format("{:.1f}", first.interruptions.mean), "interruptions"},
-                  {fmt::format("{:.1f} h", first.lost_h.mean), "of training lost"}};
+    const PlanAnswer& best = *std::ranges::max_element(
+        answer.plans, {}, [](const PlanAnswer& plan) { return plan.goodput.mean; });
+    page.cards = {{percent(best.goodput.mean), "goodput"},
+                  {percent(best.ettr.mean), "ETTR"},
+                  {percent(best.effective_mfu.mean), "effective MFU"},
+                  {fmt::format("{:.1f}", best.interruptions.mean), "interruptions"},
+                  {fmt::format("{:.1f} h", best.lost_h.mean), "of training lost"}};
+    if (answer.plans.size() > 1) {
+        page.lines.push_back(fmt::format(
+            "The best of {} recovery plans by goodput: {}", answer.plans.size(), best.name));
+    }
     page.sections = {plans(answer), by_day(answer), timeline(answer), by_seed(answer)};
     for (const PlanAnswer& plan : answer.plans) {
         page.sections.push_back(hours(plan));
     }
-    page.sections.push_back(faults(first));
+    page.sections.push_back(faults(answer.plans.front()));
     page.footer = fmt::format("Orrery {}, seeds from {} on.", answer.version, answer.first_seed);
     return study_html(page);
 }

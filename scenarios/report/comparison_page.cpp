@@ -68,11 +68,12 @@ std::string comparison_page(const RunComparison& run) {
                               run.machine,
                               run.steps_used,
                               run.steps)};
-    page.cards = {{to_short_text(Time::seconds(run.measured_s)), "measured step"},
+    page.cards = {{error_text(run.predicted_s, run.replayed_s), "error of the prediction"},
                   {to_short_text(Time::seconds(run.predicted_s)), "predicted step"},
-                  {error_text(run.predicted_s, run.measured_s), "error"},
-                  {to_short_text(Time::seconds(run.replayed_s)), "without other processes"},
-                  {error_text(run.predicted_s, run.replayed_s), "error without them"}};
+                  {to_short_text(Time::seconds(run.replayed_s)),
+                   "measured, less what others' processes took"},
+                  {to_short_text(Time::seconds(run.measured_s)), "measured step"},
+                  {error_text(run.predicted_s, run.measured_s), "error with what others took"}};
     page.sections = {scatter(run), parts(run)};
     page.sections.push_back(
         {.title = "Memory",

@@ -22,6 +22,10 @@ std::string thousands(std::int64_t value) {
     return text;
 }
 
+std::string counted(std::int64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", thousands(count), what, count == 1 ? "" : "s");
+}
+
 namespace {
 
 constexpr std::size_t kCollectivesShown = 12;
@@ -59,14 +63,11 @@ std::string words(std::string_view name) {
     return text;
 }
 
-std::string number_of(std::int64_t count, std::string_view what) {
-    return fmt::format("{} {}{}", thousands(count), what, count == 1 ? "" : "s");
-}
-
 std::string parameters_text(std::int64_t parameters) {
     const auto count = static_cast<double>(parameters);
-    return count < 1e9 ? fmt::format("{:.4g} million parameters", count * 1e-6)
-                       : fmt::format("{:.4g} billion parameters", count * 1e-9);
+    return count < 1e9    ? fmt::format("{:.4g} million parameters", count * 1e-6)
+           : count < 1e12 ? fmt::format("{:.4g} billion parameters", count * 1e-9)
+                          : fmt::format("{:.4g} trillion parameters", count * 1e-12);
 }
 
 std::string heading(const Answer& a) {
@@ -74,12 +75,12 @@ std::string heading(const Answer& a) {
     const auto line = [&](const char* what, const std::string& value) {
         text += fmt::format("  {:<10}{}\n", what, cut(value, kReportColumns - 12));
     };
-    line("model", fmt::format("{}, {}", a.model, parameters_text(a.parameters)));
-    line("cluster", fmt::format("{} ({}): {}", number_of(a.ranks, "GPU"), a.device, a.cluster));
+    line("model", (a.model.empty() ? "" : a.model + ", ") + parameters_text(a.parameters));
+    line("cluster", fmt::format("{} ({}): {}", counted(a.ranks, "GPU"), a.device, a.cluster));
     line("plan", a.plan);
     line("batch",
          fmt::format("{}, {}",
-                     number_of(a.global_batch_size, "sequence"),
+                     counted(a.global_batch_size, "sequence"),
                      a.micro_batches == 1 ? "1 micro-batch"
                                           : thousands(a.micro_batches) + " micro-batches"));
     return text;
@@ -301,21 +302,21 @@ std::string packets(const Answer& a) {
                            : fmt::format("\nPackets from {} for {} of the step: ",
                                          p.begin == Time{} ? "its begin" : to_short_text(p.begin),
                                          to_short_text(p.lasts));
-    text += fmt::format(
-        "{} of {}.\n", number_of(p.packets, "packet"), number_of(p.transfers, "transfer"));
+    text +=
+        fmt::format("{} of {}.\n", counted(p.packets, "packet"), counted(p.transfers, "transfer"));
     text += fmt::format("  {} marked, {} repeated, {} trimmed, {} dropped; {} at most {} long.\n",
                         thousands(p.marked),
                         thousands(p.repeated),
                         thousands(p.trimmed),
                         thousands(p.dropped),
-                        number_of(p.pauses, "pause"),
+                        counted(p.pauses, "pause"),
                         to_short_text(p.paused_max));
     if (p.queue_max > Bytes{}) {
         text += fmt::format(
             "  The fullest queue held {}: {}.\n", to_short_text(p.queue_max), p.queue_at);
     }
     if (p.failed > 0) {
-        text += fmt::format("  {} gave up.\n", number_of(p.failed, "connection"));
+        text += fmt::format("  {} gave up.\n", counted(p.failed, "connection"));
     }
     text += fmt::format(
         "  Transfers take {:.2f} times as long as with fair shares, the worst {:.2f}.\n",
@@ -337,13 +338,13 @@ std::string footer(const Answer& a) {
         a.cost_sources.interpolated * 100,
         a.cost_sources.roofline * 100,
         a.network_model,
-        number_of(a.simulated_ops, "op"),
+        counted(a.simulated_ops, "op"),
         to_short_text(Time::seconds(a.wall_s)),
         to_short_text(Bytes{a.peak_rss_bytes}),
         a.fold_classes == 1 ? "1 fold class" : thousands(a.fold_classes) + " fold classes",
-        number_of(a.flows, "flow"),
-        number_of(a.distinct_paths, "path"),
-        number_of(a.rate_solves, "rate solve"),
+        counted(a.flows, "flow"),
+        counted(a.distinct_paths, "path"),
+        counted(a.rate_solves, "rate solve"),
         a.version,
         a.seed);
 }

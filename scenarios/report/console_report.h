@@ -23,4 +23,7 @@ std::string words_for(Cause cause);
 // 12345 -> "12,345"
 std::string thousands(std::int64_t value);
 
+// "1 point", "12,288 points".
+std::string counted(std::int64_t count, std::string_view what);
+
 }  // namespace orrery

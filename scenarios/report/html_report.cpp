@@ -123,8 +123,9 @@ std::string filled_page(const std::string& title,
 
 std::string html_report(const Answer& answer, const TimelineBars& timeline) {
     Json data = Json::parse(json_report(answer));
-    for (const LostMfu& part : answer.lost_mfu) {
-        data["cause_words"][std::string{name(part.cause)}] = words_for(part.cause);
+    for (std::size_t c = 0; c < kNumCauses; ++c) {
+        const auto cause = static_cast<Cause>(c);
+        data["cause_words"][std::string{name(cause)}] = words_for(cause);
     }
     data["timeline"] = timeline_json(timeline);
     data["heat"] = heat_json(answer.heat);

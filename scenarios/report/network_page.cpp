@@ -64,14 +64,15 @@ PageSection fabric(const NetworkAnswer& answer) {
     PageSection section{
         .title = fmt::format("Use of the links, {}", to_short_text(answer.links_size)),
         .note =
-            "A cell is a link; its colour the share of its capacity in use over the whole time."};
+            "A cell is a link; its colour the share of its capacity in use over the whole time. "
+            "Bars: the mean of a class's links, and its busiest link."};
     for (const LinkHeat& heat : answer.heat) {
         section.heat.push_back({heat.link_class, heat.utilisation});
     }
     for (const LinkClassUse& use : answer.classes) {
         section.bars.push_back({.name = use.link_class,
-                                .text = percent(use.mean),
-                                .more = percent(use.max),
+                                .text = "mean " + percent(use.mean),
+                                .more = "busiest " + percent(use.max),
                                 .share = use.max});
     }
     return section;

@@ -6,6 +6,7 @@
 #include "scenarios/read/plan_words.h"
 #include "scenarios/read/quantity.h"
 #include "scenarios/report/console_report.h"
+#include "scenarios/report/search_report.h"
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"
 
@@ -28,6 +29,8 @@ PageSection plans(const char* title, const std::vector<FoundPlan>& found) {
                              "sharding",
                              "recompute",
                              "schedule",
+                             "layers",
+                             "switches",
                              "time",
                              "MFU",
                              "memory",
@@ -46,6 +49,8 @@ PageSection plans(const char* title, const std::vector<FoundPlan>& found) {
         row.emplace_back(word_of(p.data_parallel_sharding_strategy, kShardingStrategies));
         row.emplace_back(word_of(p.recompute_granularity, kRecomputes));
         row.emplace_back(word_of(p.schedule, kSchedules));
+        row.push_back(split_word(p));
+        row.push_back(switch_words(p));
         row.push_back(to_short_text(one.answer.iteration));
         row.push_back(percent(one.answer.mfu));
         row.push_back(to_short_text(one.answer.memory.peak));

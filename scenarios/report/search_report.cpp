@@ -17,23 +17,6 @@ std::string_view short_word(ShardingStrategy strategy) {
     return kWords[static_cast<std::size_t>(strategy)];
 }
 
-std::string split_word(const ParallelPlan& plan) {
-    return !plan.pipeline_layout.empty()       ? "balanced"
-           : plan.embedding_and_loss_as_layers ? "emb+loss"
-                                               : "even";
-}
-
-// What a row does not say of a plan: the switches that are not as usual.
-std::string switches(const ParallelPlan& plan) {
-    const bool overlap = plan.overlap_grad_reduce || plan.overlap_p2p || plan.tp_comm_overlap;
-    const bool could = plan.model_parallel_size() * plan.data_parallel_size > 1;
-    std::string text = could && !overlap ? "without overlap" : "";
-    if (plan.rank_order == RankOrder::tp_cp_pp_dp) {
-        text += (text.empty() ? "" : ", ") + std::string{"rank order tp-cp-pp-dp"};
-    }
-    return text;
-}
-
 constexpr const char* kColumns =
     "   tp  pp vpp  cp    dp mbs zero recompute schedule         layers       time    MFU"
     "   memory\n";
@@ -70,13 +53,29 @@ std::string notes(const Scenario& scenario, const FoundPlan& found) {
                             found.goodput * 100,
                             to_short_text(Time::seconds(found.objective)));
     }
-    if (const std::string extra = switches(found.plan); !extra.empty()) {
+    if (const std::string extra = switch_words(found.plan); !extra.empty()) {
         text += "      " + extra + "\n";
     }
     return text;
 }
 
 }  // namespace
+
+std::string split_word(const ParallelPlan& plan) {
+    return !plan.pipeline_layout.empty()       ? "balanced"
+           : plan.embedding_and_loss_as_layers ? "emb+loss"
+                                               : "even";
+}
+
+std::string switch_words(const ParallelPlan& plan) {
+    const bool overlap = plan.overlap_grad_reduce || plan.overlap_p2p || plan.tp_comm_overlap;
+    const bool could = plan.model_parallel_size() * plan.data_parallel_size > 1;
+    std::string text = could && !overlap ? "without overlap" : "";
+    if (plan.rank_order == RankOrder::tp_cp_pp_dp) {
+        text += (text.empty() ? "" : ", ") + std::string{"rank order tp-cp-pp-dp"};
+    }
+    return text;
+}
 
 std::string search_report(const Scenario& scenario, const SearchResult& result) {
     std::string text = fmt::format(

@@ -11,6 +11,10 @@
 
 namespace orrery {
 
+// How the layers are split over the stages, and the switches that are not as usual, in words.
+std::string split_word(const ParallelPlan& plan);
+std::string switch_words(const ParallelPlan& plan);
+
 std::string search_report(const Scenario& scenario, const SearchResult& result);
 // `figures`: empty if nobody asked.
 std::string search_json(const Scenario& scenario,

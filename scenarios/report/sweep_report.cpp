@@ -141,8 +141,10 @@ std::string sweep_report(const std::string& name, const SweepOutcome& outcome) {
     std::ranges::stable_sort(answers, [](const PointResult* a, const PointResult* b) {
         return std::pair{!a->fits, -a->tokens_per_s} < std::pair{!b->fits, -b->tokens_per_s};
     });
-    std::string text = fmt::format(
-        "{}: {} points, {} of them finished before\n\n", name, outcome.points, outcome.known);
+    std::string text = fmt::format("{}: {}, {} of them finished before\n\n",
+                                   name,
+                                   counted(outcome.points, "point"),
+                                   outcome.known);
     if (!answers.empty()) {
         const std::size_t shown = std::min(answers.size(), kShownMax);
         const std::vector<const PointResult*> first{
@@ -154,7 +156,8 @@ std::string sweep_report(const std::string& name, const SweepOutcome& outcome) {
         }
     }
     if (!errors.empty()) {
-        text += fmt::format("\nNo answer: {} points\n\n", errors.size());
+        text += fmt::format("\nNo answer: {}\n\n",
+                            counted(static_cast<std::int64_t>(errors.size()), "point"));
         for (std::size_t i = 0; i < std::min<std::size_t>(errors.size(), 5); ++i) {
             std::string settings;
             for (const auto& [key, value] : errors[i]->settings) {

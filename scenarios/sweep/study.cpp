@@ -23,6 +23,10 @@ std::string quoted(const std::string& text) {
     return out + "\"";
 }
 
+std::string assignment(const std::string& key, const std::string& value) {
+    return key + "=" + value;
+}
+
 // On one line, as --set reads it back.
 std::string flow_text(const DocumentNode& node) {
     if (node.is_sequence()) {
@@ -48,6 +52,7 @@ std::string flow_text(const DocumentNode& node) {
 
 void read_settings(const DocumentNode& node,
                    const std::string& path,
+                   Study& study,
                    Settings& settings,
                    Errors& errors) {
     if (!node.is_map()) {
@@ -57,7 +62,9 @@ void read_settings(const DocumentNode& node,
         return;
     }
     for (std::size_t i = 0; i < node.keys.size(); ++i) {
-        settings.emplace_back(node.keys[i].text, flow_text(node.items[i]));
+        const auto& [key, value] =
+            settings.emplace_back(node.keys[i].text, flow_text(node.items[i]));
+        study.places.emplace(assignment(key, value), node.items[i].where());
     }
 }
 
@@ -70,7 +77,7 @@ void read_points(const DocumentNode& node, Study& study, Errors& errors) {
         return;
     }
     for (const DocumentNode& item : node.items) {
-        read_settings(item, "points", study.points.emplace_back(), errors);
+        read_settings(item, "points", study, study.points.emplace_back(), errors);
     }
 }
 
@@ -100,6 +107,7 @@ void read_grid(const DocumentNode& node, Study& study, Errors& errors) {
                                   "leave one out"});
             }
             axis.values.push_back(value);
+            study.places.emplace(assignment(axis.key, value), item.where());
         }
         study.grid.push_back(std::move(axis));
     }
@@ -169,7 +177,7 @@ ResultOrErrors<Study> study_of(const DocumentNode& root,
     reader.word("name", study.name);
     read_names(reader, folder, study, errors);
     if (const DocumentNode* common = reader.find("set")) {
-        read_settings(*common, "set", study.common, errors);
+        read_settings(*common, "set", study, study.common, errors);
     }
     if (const DocumentNode* points = reader.find("points")) {
         read_points(*points, study, errors);
@@ -224,7 +232,7 @@ std::vector<std::string> overrides_of(const Study& study, const StudyPoint& poin
     std::vector<std::string> overrides;
     for (const Settings* settings : {&study.common, &point.settings}) {
         for (const auto& [key, value] : *settings) {
-            overrides.push_back(key + "=" + value);
+            overrides.push_back(assignment(key, value));
         }
     }
     return overrides;

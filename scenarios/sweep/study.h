@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@ struct Study {
     Settings common;
     std::vector<Settings> points;  // at least one, which may be empty
     std::vector<Axis> grid;
+    std::map<std::string, std::string> places;  // of "key=value": file:line:column
 
     std::int64_t size() const;
 };

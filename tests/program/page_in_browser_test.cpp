@@ -141,6 +141,9 @@ TEST(PageInBrowser, EveryStudyDrawsItsCharts) {
           Page{"campaign scenarios/recovery-plans.yaml --set 'campaign.step_time=\"9 s\"' "
                "--set campaign.seeds=4",
                {"charts=2", "lanes=1", "rows=true"}},
+          Page{"simulate scenarios/llama3-70b-h100.yaml --set "
+               "'faults=[{kind: slow_gpu, at: \"node:3/gpu:1\", factor: 1.1}]'",
+               {"rows=true"}},
           Page{"search scenarios/laptop-2gpu.yaml --set search.simulations=20",
                {"charts=1", "rows=true"}},
           Page{"sweep scenarios/sweep-70b-plans.yaml -r " + results, {"charts=", "rows=true"}}}) {

@@ -3,7 +3,7 @@
 // the timeline is [kind, begin ns, length ns, name, micro-batch].
 function heading() {
   page.append(element("h1", {}, data.scenario),
-    element("p", {}, `${data.model} on ${thousands(data.ranks)} GPUs: ${data.cluster}`),
+    element("p", {}, `${data.model || "a model"} on ${thousands(data.ranks)} GPUs: ${data.cluster}`),
     element("p", {}, `${data.plan}; ${thousands(data.global_batch_size)} sequences a step in ` +
       `${thousands(data.micro_batches)} micro-batches`));
   const cards = element("div", { class: "cards" });
@@ -15,6 +15,29 @@ function heading() {
   card(thousands(data.tokens_per_s), "tokens a second");
   card(bytes(data.peak_memory_bytes), data.fits ? "peak memory of a GPU" : "peak memory: does not fit", !data.fits);
   page.append(cards);
+}
+
+// What was wrong with the cluster in this step, what it cost, and who waited for whom.
+function faults() {
+  if (!data.faults) return;
+  page.append(element("h2", {}, "Faults in the step"),
+    element("ul", {}, ...data.faults.map((fault) => element("li", {}, fault))));
+  if (data.hang) {
+    page.append(element("p", {}, `The step never ends: the collective timeout stops the job after ` +
+      `${seconds(data.hang.timeout_s)}. All else on this page is of the step without the loss.`),
+    tableOf({ left: 2, head: ["operation", "group", "since", "ranks that wait", "never arrived"],
+      rows: data.hang.groups.map((g) => [g.operation, g.group, seconds(g.since_s), thousands(g.waiting.length),
+        g.missing.length ? g.missing.join(", ") : "nobody"]) }));
+    return;
+  }
+  const slower = data.iteration_s / data.healthy_iteration_s - 1;
+  page.append(element("p", {}, `Without them the step takes ${seconds(data.healthy_iteration_s)}; ` +
+    `they make it ${percent(slower, 2)} longer.`));
+  if (!data.rank_waits.length) return;
+  const causes = [...new Set(data.rank_waits.flatMap((w) => Object.keys(w.waits_s)))];
+  page.append(tableOf({ left: 2, head: ["who waits", "", "kernels", ...causes.map((c) => data.cause_words[c])],
+    rows: data.rank_waits.map((w) => [`rank ${w.rank}`, w.relation, seconds(w.kernels_s),
+      ...causes.map((c) => seconds(w.waits_s[c] || 0))]) }));
 }
 
 function waterfall() {
@@ -110,6 +133,7 @@ function memoryOverTime() {
 }
 
 heading();
+faults();
 waterfall();
 timeline();
 memory();

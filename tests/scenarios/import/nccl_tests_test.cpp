@@ -15,19 +15,19 @@ constexpr const char* kText = R"(# Collective test starting: all_reduce_perf
 #  Rank  1 Group  0 Pid  37 on  node device  1 [0x0a] NVIDIA H100 80GB HBM3
 #
 #                                                              out-of-place    )"
-R"(                   in-place
+                              R"(                   in-place
 #       size         count      type   redop    root     time   algbw   busbw)"
-R"( #wrong     time   algbw   busbw #wrong
+                              R"( #wrong     time   algbw   busbw #wrong
 #        (B)    (elements)                               (us)  (GB/s)  (GB/s)  )"
-R"(          (us)  (GB/s)  (GB/s)
+                              R"(          (us)  (GB/s)  (GB/s)
            0             0     float     sum      -1     6.91    0.00    0.00  )"
-R"(    0     6.90    0.00    0.00      0
+                              R"(    0     6.90    0.00    0.00      0
      1048576        262144     float     sum      -1    25.50   41.12   41.12  )"
-R"(    0    25.40   41.28   41.28      0
+                              R"(    0    25.40   41.28   41.28      0
    134217728      67108864      half     sum      -1   612.25  219.22  219.22  )"
-R"(    0   613.0   218.95  218.95      0
+                              R"(    0   613.0   218.95  218.95      0
        65536         65536      int8     sum      -1    12.25    5.35    5.35  )"
-R"(    0    12.0     5.46    5.46      0
+                              R"(    0    12.0     5.46    5.46      0
 # Out of bounds values : 0 OK
 # Avg bus bandwidth    : 130.01
 )";

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "scenarios/network_study/network_study.h"
 #include "tests/scenarios/network_cluster.h"
 
@@ -121,6 +123,20 @@ TEST(PacketStudy, SaysWhatCannotBe) {
     scenario.network_settings.packet.where = "s:3:4";
     scenario.network_settings.packet.parameters.ecn.kmin = Bytes(5);
     EXPECT_NE(error().find("s:3:4: error: the ECN thresholds"), std::string::npos) << error();
+}
+
+// More than a million events, so that there is something to say in between.
+TEST(PacketStudy, TellsHowFarItIs) {
+    const PacketStudy study = study_of(leaf_spine_scenario(16));
+    const auto messages = pairs(study, 16, Bytes(240'000'000));
+    std::vector<double> shares;
+    const auto run = study.run(messages, nullptr, [&](double share) { shares.push_back(share); });
+    ASSERT_TRUE(run);
+    ASSERT_GE(shares.size(), 1U);
+    EXPECT_TRUE(std::ranges::is_sorted(shares));
+    EXPECT_GT(shares.front(), 0);
+    EXPECT_LE(shares.back(), 1);
+    EXPECT_EQ(study.run(messages, nullptr)->end, run->end);
 }
 
 // Fluid and packets agree on a collective that no queue disturbs.

@@ -70,6 +70,14 @@ TEST(ConsoleReport, CountsInTheSingularAndInThousands) {
 }
 
 // The parts take the bar away from the right, each where the one before it ended.
+TEST(ConsoleReport, AModelWithoutANameHasItsSizeOnly) {
+    Answer answer = sample_answer("x");
+    answer.model.clear();
+    answer.parameters = 81'630'000'000'000;
+    EXPECT_NE(console_report(answer).find("  model     81.63 trillion parameters\n"),
+              std::string::npos);
+}
+
 TEST(ConsoleReport, BarsOfTheWaterfallTouch) {
     const std::string report = console_report(sample_answer("x"));
     std::istringstream lines{report};

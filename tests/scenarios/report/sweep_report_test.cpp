@@ -40,7 +40,7 @@ TEST(SweepReport, HasTheFastestFirstAndNamesTheErrors) {
     const std::string text = sweep_report("study", sample());
     EXPECT_NE(text.find("study: 3 points, 1 of them finished before"), std::string::npos);
     EXPECT_LT(text.find("1.00 s"), text.find("2.00 s")) << text;
-    EXPECT_NE(text.find("No answer: 1 points"), std::string::npos) << text;
+    EXPECT_NE(text.find("No answer: 1 point\n"), std::string::npos) << text;
     EXPECT_NE(text.find("3 does not divide"), std::string::npos);
 }
 

@@ -23,7 +23,9 @@ TEST(StudyPoints, RunWhatSimulateRuns) {
                             "study.yaml",
                             folder.path())
                             .value();
-    EXPECT_NE(StudyPoints{study}.run(0).error.find("unknown key 'nonsense'"), std::string::npos);
+    const std::string error = StudyPoints{study}.run(0).error;
+    EXPECT_TRUE(error.starts_with("study.yaml:3:57: ")) << error;
+    EXPECT_NE(error.find("unknown key 'nonsense'"), std::string::npos) << error;
     const Study good = read_study_text(
                            "scenario: s.yaml\nset: {plan.micro_batch_size: 2}\n"
                            "grid: {plan.global_batch_size: [8, 16]}\n",
