@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/report/json_text.h"
 #include "scenarios/report/text_table.h"
 
 namespace orrery {
@@ -72,7 +73,7 @@ std::string catalogue_json(const std::vector<CatalogueEntry>& entries) {
         }
         json[entry.section][entry.name] = {{"about", entry.about}, {"figures", figures}};
     }
-    return json.dump(2) + "\n";
+    return json_text(json);
 }
 
 }  // namespace orrery

@@ -6,6 +6,7 @@
 #include "engine/units.h"
 #include "scenarios/diagnose/modelled_checks.h"
 #include "scenarios/read/quantity.h"
+#include "scenarios/report/json_text.h"
 #include "scenarios/report/text_table.h"
 
 namespace orrery {
@@ -48,7 +49,7 @@ std::string checks_json(const ModelledChecks& checks) {
                          {"worst_at", c.worst_at}});
     }
     const nlohmann::ordered_json json{{"tests", tests}, {"suspects", checks.suspects}};
-    return json.dump(2) + "\n";
+    return json_text(json);
 }
 
 }  // namespace orrery

@@ -8,11 +8,13 @@
 #include <set>
 #include <string>
 
+#include "scenarios/report/json_text.h"
+
 namespace orrery {
 namespace {
 
-std::string json_text(std::string_view text) {
-    return nlohmann::json(text).dump();
+std::string escaped_text(std::string_view text) {
+    return json_line(nlohmann::ordered_json(text));
 }
 
 std::string us(Time time) {
@@ -57,7 +59,7 @@ private:
                             what,
                             index(rank),
                             thread,
-                            json_text(name));
+                            escaped_text(name));
     }
 
     void event(std::string_view label,
@@ -69,7 +71,7 @@ private:
         next();
         out_ << fmt::format(R"({{"ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},)"
                             R"("args":{{"step":{},"chunk":{},"micro_batch":{}}}}})",
-                            json_text(label),
+                            escaped_text(label),
                             name(op.cause),
                             index(traced.rank),
                             index(op.stream),

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/read/quantity.h"
+#include "scenarios/report/json_text.h"
 #include "scenarios/report/text_table.h"
 
 namespace orrery {
@@ -214,7 +215,7 @@ std::string explain_json(const Explanation& explanation) {
                     {"tried", explanation.tried},
                     {"refused", explanation.refused},
                     {"too_large", explanation.too_large}};
-    return json.dump(2) + "\n";
+    return json_text(json);
 }
 
 }  // namespace orrery

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "scenarios/report/json_text.h"
+
 namespace orrery {
 namespace {
 
@@ -29,7 +31,7 @@ std::string hang_json(const StepHang& hang) {
     }
     const Json json{
         {"lost", ranks_json(hang.lost)}, {"timeout_s", hang.timeout.seconds()}, {"groups", groups}};
-    return json.dump();
+    return json_line(json);
 }
 
 }  // namespace orrery

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "scenarios/diagnose/heat_map.h"
+#include "scenarios/report/json_text.h"
 #include "scenarios/report/study_page.h"
 
 namespace orrery {
@@ -87,7 +88,7 @@ std::string heat_map_json(const HeatMap& map) {
     json["kernels_s"] = map.times_s;
     json["relative"] = map.relative;
     json["slow"] = map.slow;
-    return json.dump(2) + "\n";
+    return json_text(json);
 }
 
 std::string heat_map_page(const HeatMap& map) {

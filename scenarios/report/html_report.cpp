@@ -8,6 +8,7 @@
 
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/json_report.h"
+#include "scenarios/report/json_text.h"
 
 namespace orrery {
 namespace {
@@ -130,7 +131,7 @@ std::string html_report(const Answer& answer, const TimelineBars& timeline) {
     data["timeline"] = timeline_json(timeline);
     data["heat"] = heat_json(answer.heat);
     data["memory_over_time"] = memory_json(timeline.memory);
-    return filled_page(data["scenario"].get<std::string>(), data.dump(), page_assets().step);
+    return filled_page(data["scenario"].get<std::string>(), json_line(data), page_assets().step);
 }
 
 }  // namespace orrery

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "scenarios/report/json_text.h"
 #include "scenarios/report/text_table.h"
 
 namespace orrery {
@@ -48,7 +49,7 @@ std::string node_checks_json(const NodeChecks& checks, const std::vector<Suspect
     for (const Suspect& suspect : suspects) {
         json["suspects"].push_back({{"rank", suspect.rank}, {"what", suspect.what}});
     }
-    return json.dump(2) + "\n";
+    return json_text(json);
 }
 
 }  // namespace orrery

@@ -7,6 +7,7 @@
 
 #include "scenarios/read/quantity.h"
 #include "scenarios/report/console_report.h"
+#include "scenarios/report/json_text.h"
 
 namespace orrery {
 
@@ -42,7 +43,7 @@ std::string replay_json(const std::string& name, const ReplayAnswer& answer) {
                                         {"network_contention", answer.contention.seconds()}}},
                                       {"compute_mean_s", answer.compute_mean.seconds()},
                                       {"slowest_rank", index(answer.slowest)}};
-    return json.dump(2) + "\n";
+    return json_text(json);
 }
 
 }  // namespace orrery

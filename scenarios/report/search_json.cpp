@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/read/plan_words.h"
+#include "scenarios/report/json_text.h"
 #include "scenarios/report/search_report.h"
 
 namespace orrery {
@@ -87,7 +88,7 @@ std::string search_json(const Scenario& scenario,
                        {"sensitivity", sensitive},
                        {"seed", scenario.job.seed},
                        {"version", ORRERY_VERSION}};
-    return json.dump(2) + "\n";
+    return json_text(json);
 }
 
 }  // namespace orrery

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/report/html_report.h"
+#include "scenarios/report/json_text.h"
 
 namespace orrery {
 namespace {
@@ -84,7 +85,7 @@ std::string study_html(const StudyPage& page) {
                     {"cards", cards},
                     {"sections", sections},
                     {"footer", page.footer}};
-    return filled_page(page.title, data.dump(), page_assets().study);
+    return filled_page(page.title, json_line(data), page_assets().study);
 }
 
 }  // namespace orrery

@@ -10,6 +10,7 @@
 
 #include "scenarios/read/quantity.h"
 #include "scenarios/report/console_report.h"
+#include "scenarios/report/json_text.h"
 #include "scenarios/report/text_table.h"
 
 namespace orrery {
@@ -193,7 +194,7 @@ std::string sweep_json(const std::string& name, const SweepOutcome& outcome) {
                     {"known", outcome.known},
                     {"crashed", outcome.crashed},
                     {"results", points}};
-    return json.dump(2) + "\n";
+    return json_text(json);
 }
 
 std::string sweep_csv(const std::vector<PointResult>& results) {

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "scenarios/report/json_report.h"
+#include "scenarios/report/json_text.h"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json statistic_json(const Statistic& s) {
+    return {{"mean", s.mean},
+            {"low", s.low},
+            {"high", s.high},
+            {"deviation", s.deviation},
+            {"p5", s.p5},
+            {"p50", s.p50},
+            {"p95", s.p95}};
+}
+
+Json gpu_hours_json(const PlanAnswer& plan) {
+    Json json = Json::object();
+    for (std::size_t u = 0; u < kNumNodeUses; ++u) {
+        json[std::string{name(static_cast<NodeUse>(u))}] = plan.gpu_hours[u];
+    }
+    return json;
+}
+
+// The numbers that one plan is judged by; the same keys stand at the top for the first plan.
+void add_plan_numbers(Json& json, const PlanAnswer& plan) {
+    json["interruptions_mean"] = plan.interruptions.mean;
+    json["interruptions_interval"] = {plan.interruptions.low, plan.interruptions.high};
+    json["ettr_mean"] = plan.ettr.mean;
+    json["ettr_interval"] = {plan.ettr.low, plan.ettr.high};
+    json["goodput_mean"] = plan.goodput.mean;
+    json["goodput_interval"] = {plan.goodput.low, plan.goodput.high};
+    json["effective_mfu_mean"] = plan.effective_mfu.mean;
+    json["effective_mfu_interval"] = {plan.effective_mfu.low, plan.effective_mfu.high};
+    json["gpu_hours"] = gpu_hours_json(plan);
+}
+
+Json plan_json(const PlanAnswer& plan) {
+    Json json;
+    json["name"] = plan.name;
+    json["policies"] = plan.policies;
+    Json uncovered = Json::object();
+    for (const auto& [policy, what] : plan.not_covered) {
+        uncovered[policy] = what;
+    }
+    json["not_covered"] = uncovered;
+    json["spares"] = plan.spares;
+    json["checkpoint_interval_s"] = plan.interval.seconds();
+    json["checkpoint_stall_s"] = plan.checkpoint.stall.seconds();
+    json["checkpoint_copy_s"] = plan.checkpoint.copy.seconds();
+    json["load_s"] = plan.costs.load_remote.seconds();
+    json["restart_s"] = plan.costs.restart_full.seconds();
+    add_plan_numbers(json, plan);
+    json["ettr"] = statistic_json(plan.ettr);
+    json["ettr_over_first"] = statistic_json(plan.ettr_over_first);
+    json["ettr_sliding_hour"] = {
+        {"least", plan.sliding.least}, {"p5", plan.sliding.p5}, {"p50", plan.sliding.p50}};
+    json["restarts_mean"] = plan.restarts.mean;
+    json["evictions_mean"] = plan.evictions.mean;
+    json["false_evictions_mean"] = plan.false_evictions.mean;
+    json["operator_calls_mean"] = plan.operator_calls.mean;
+    json["undetected_corruption_share"] = plan.undetected.mean;
+    json["mttf_h_mean"] = plan.mttf_h.mean;
+    json["mttr_s"] = plan.mttr_s;
+    Json parts = Json::object();
+    for (std::size_t u = 0; u < kNumNodeUses; ++u) {
+        if (plan.per_interruption_s[u] > 0) {
+            parts[std::string{name(static_cast<NodeUse>(u))}] = plan.per_interruption_s[u];
+        }
+    }
+    json["mttr_parts_s"] = parts;
+    json["recovery_s"] = {
+        {"p50", plan.recovery_p50_s}, {"p95", plan.recovery_p95_s}, {"max", plan.recovery_max_s}};
+    json["lost_hours_mean"] = plan.lost_h.mean;
+    json["lost_s_of_a_restart"] = {{"p50", plan.loss_p50_s}, {"p95", plan.loss_p95_s}};
+    json["nodes_in_repair_max"] = plan.down_most;
+    json["finish_days"] = statistic_json(plan.finish_days);
+    Json faults = Json::array();
+    for (const auto& [of, mean] : plan.faults) {
+        faults.push_back({{"class", of}, {"mean", mean}});
+    }
+    json["faults"] = faults;
+    json["ettr_by_part"] = plan.ettr_by_day;
+    return json;
+}
+
+}  // namespace
+
+std::string json_report(const CampaignAnswer& a) {
+    Json json;
+    json["scenario"] = a.scenario;
+    json["cluster"] = a.cluster;
+    json["gpus"] = a.gpus;
+    json["days"] = a.length.days();
+    json["seeds"] = a.seeds;
+    json["seed"] = a.first_seed;
+    json["step_s"] = a.step.seconds();
+    json["step_simulated"] = a.step_simulated;
+    json["mfu"] = a.mfu;
+    json["slow_slope"] = a.slow_slope;
+    json["shrunk_rate"] = a.shrunk;
+    json["expected_mtbf_h"] = a.mtbf_h;
+    json["tokens_per_day"] = a.tokens_per_day;
+    if (!a.plans.empty()) {
+        add_plan_numbers(json, a.plans.front());
+    }
+    Json plans = Json::array();
+    for (const PlanAnswer& plan : a.plans) {
+        plans.push_back(plan_json(plan));
+    }
+    json["policies"] = plans;
+    json["wall_s"] = a.wall_s;
+    json["version"] = a.version;
+    return json_text(json);
+}
+
+}  // namespace orrery
