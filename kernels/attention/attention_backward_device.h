@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flash attention backward on tensor cores, bf16, head sizes 64 and 128, without atomics: every
-// gradient is summed by one warp in a fixed order. Two passes over the score tiles (P =
-// exp(S - log-sum-exp), D = rowsum(dO O) computed before, dS = P (dO V^T - D)):
+// Flash attention backward on tensor cores (attention_cores.h), bf16, head sizes 64 and 128,
+// without atomics: every gradient is summed by one warp in a fixed order. Two passes over the score
+// tiles (P = exp(S - log-sum-exp), D = rowsum(dO O) computed before, dS = P (dO V^T - D)):
 //   keys:    a block has 128 keys, queries pass by; S^T = K Q^T, dV = P^T dO, dK = dS^T Q scale;
 //   queries: a block has 128 queries, keys pass by; S = Q K^T, dQ = dS K scale.
 // S is computed in both, seven products instead of the five of an atomic dQ. In both passes a warp
@@ -98,13 +98,15 @@ ORRERY_DEVICE int first_with(int count, const Property& property) {
     return low;
 }
 
-template <int kDim, bool kDropout>
+template <int kDim, bool kDropout, class Cores>
 struct AttentionKeyGradientKernel {
     static constexpr int kThreadsMax = 256;
     static constexpr int kKeys = 128;
     static constexpr int kQueries = 64;
-    static constexpr int kOwnBytes = kKeys * kRowBytes<kDim>;
-    static constexpr int kTileBytes = kQueries * kRowBytes<kDim>;
+    using OwnTile = typename Cores::template Tile<kDim, kKeys>;
+    using PassingTile = typename Cores::template Tile<kDim, kQueries>;
+    static constexpr int kOwnBytes = OwnTile::kBytes;
+    static constexpr int kTileBytes = PassingTile::kBytes;
     // K, V; two stages of Q, dO; two of the queries' statistics.
     struct Statistics {
         float exponent[kQueries];
@@ -117,8 +119,8 @@ struct AttentionKeyGradientKernel {
     AttentionBackwardArguments a;
 
     struct Sums {
-        float dk[kDim / 8][4] = {};
-        float dv[kDim / 8][4] = {};
+        float dk[1][kDim / 8][4] = {};
+        float dv[1][kDim / 8][4] = {};
     };
     struct QueryTile {
         std::int64_t sequence;
@@ -137,9 +139,9 @@ struct AttentionKeyGradientKernel {
         const int first = tile * kQueries;
         std::byte* to = tiles + stage * 2 * kTileBytes;
         const int queries = a.mask.queries();
-        load_tile<kDim, kQueries, kThreadsMax>(
+        load_tile<PassingTile, kThreadsMax>(
             block, to, a.q.head(sequence, head, kDim), first, queries);
-        load_tile<kDim, kQueries, kThreadsMax>(
+        load_tile<PassingTile, kThreadsMax>(
             block, to + kTileBytes, a.doutput.head(sequence, head, kDim), first, queries);
         if (block.thread() < kQueries) {
             Statistics& statistics = statistics_of(tiles, stage);
@@ -164,9 +166,9 @@ struct AttentionKeyGradientKernel {
         std::byte* keys = block.shared();
         std::byte* values = keys + kOwnBytes;
         std::byte* tiles = values + kOwnBytes;
-        load_tile<kDim, kKeys, kThreadsMax>(
+        load_tile<OwnTile, kThreadsMax>(
             block, keys, a.k.head(sequence, kv_head, kDim), first, a.mask.keys());
-        load_tile<kDim, kKeys, kThreadsMax>(
+        load_tile<OwnTile, kThreadsMax>(
             block, values, a.v.head(sequence, kv_head, kDim), first, a.mask.keys());
 
         // The tiles of queries of which some sees a key of the block.
@@ -193,6 +195,7 @@ struct AttentionKeyGradientKernel {
         Sums sums;
         for (int step = 0; step < count; ++step) {
             block.template wait<0>();
+            Cores::publish(block);
             block.sync();
             if (step + 1 < count) {
                 begin_step(step + 1);
@@ -207,12 +210,12 @@ struct AttentionKeyGradientKernel {
         block.template wait<0>();
         block.sync();
         const int row = 16 * block.warp();
-        sums_to_tile<kDim>(block, sums.dk, a.scale, a.scale, keys, row);
-        sums_to_tile<kDim>(block, sums.dv, 1.0f, 1.0f, values, row);
+        sums_to_tile<OwnTile>(block, sums.dk[0], a.scale, a.scale, keys, row);
+        sums_to_tile<OwnTile>(block, sums.dv[0], 1.0f, 1.0f, values, row);
         const HeadRows<Bf16> dk = a.dk.head(sequence, kv_head, kDim);
         const HeadRows<Bf16> dv = a.dv.head(sequence, kv_head, kDim);
-        tile_to_rows<kDim, 16>(block, keys, row, dk, first, a.mask.keys(), a.add_dkv);
-        tile_to_rows<kDim, 16>(block, values, row, dv, first, a.mask.keys(), a.add_dkv);
+        tile_to_rows<OwnTile, 16>(block, keys, row, dk, first, a.mask.keys(), a.add_dkv);
+        tile_to_rows<OwnTile, 16>(block, values, row, dv, first, a.mask.keys(), a.add_dkv);
     }
 
     template <class Block>
@@ -230,10 +233,12 @@ struct AttentionKeyGradientKernel {
         const KeyRange whole = a.mask.seen_by_all(first_query, first_query + kQueries);
         const int key = first_key + row;
         const bool masked = key < whole.first || key + 16 > whole.end;
-        float p[kQueries / 8][4];
-        float ds[kQueries / 8][4];
-        multiply_transposed<kDim, kQueries>(block, keys, row, queries, p);
-        multiply_transposed<kDim, kQueries>(block, keys + kOwnBytes, row, doutput, ds);
+        float p[1][kQueries / 8][4];
+        float ds[1][kQueries / 8][4];
+        Cores::template multiply_transposed<OwnTile, PassingTile>(block, keys, row, queries, p);
+        Cores::template multiply_transposed<OwnTile, PassingTile>(
+            block, keys + kOwnBytes, row, doutput, ds);
+        Cores::finish(block);
         ProbabilityFactors factor{a.dropout, a.mask, a.q.batch, tile.sequence, tile.head};
         ORRERY_UNROLL
         for (int n = 0; n < kQueries / 8; ++n) {
@@ -242,23 +247,23 @@ struct AttentionKeyGradientKernel {
                 const int query = 8 * n + block.lane() % 4 * 2 + i % 2;
                 const int own = key + block.lane() / 4 + 8 * (i / 2);
                 const float exponent =
-                    fused(p[n][i], a.scale * kLog2e, -statistics.exponent[query]);
-                p[n][i] = block.exp2_approx(exponent);
+                    fused(p[0][n][i], a.scale * kLog2e, -statistics.exponent[query]);
+                p[0][n][i] = block.exp2_approx(exponent);
                 if (masked) {
                     const KeyRange seen = statistics.seen[query];
-                    p[n][i] = own >= seen.first && own < seen.end ? p[n][i] : 0.0f;
+                    p[0][n][i] = own >= seen.first && own < seen.end ? p[0][n][i] : 0.0f;
                 }
                 if constexpr (kDropout) {
                     const float f = factor(first_query + query, own);
-                    ds[n][i] = p[n][i] * (f * ds[n][i] - statistics.row_sum[query]);
-                    p[n][i] *= f;
+                    ds[0][n][i] = p[0][n][i] * (f * ds[0][n][i] - statistics.row_sum[query]);
+                    p[0][n][i] *= f;
                 } else {
-                    ds[n][i] = p[n][i] * (ds[n][i] - statistics.row_sum[query]);
+                    ds[0][n][i] = p[0][n][i] * (ds[0][n][i] - statistics.row_sum[query]);
                 }
             }
         }
-        add_product<kDim, kQueries>(block, p, doutput, sums.dv);
-        add_product<kDim, kQueries>(block, ds, queries, sums.dk);
+        Cores::template add_products<PassingTile>(block, p, doutput, sums.dv, ds, queries, sums.dk);
+        Cores::finish(block);
     }
 
     Geometry geometry() const {
@@ -269,13 +274,15 @@ struct AttentionKeyGradientKernel {
     }
 };
 
-template <int kDim, bool kDropout>
+template <int kDim, bool kDropout, class Cores>
 struct AttentionQueryGradientKernel {
     static constexpr int kThreadsMax = 256;
     static constexpr int kQueries = 128;
     static constexpr int kKeys = 64;
-    static constexpr int kOwnBytes = kQueries * kRowBytes<kDim>;
-    static constexpr int kTileBytes = kKeys * kRowBytes<kDim>;
+    using OwnTile = typename Cores::template Tile<kDim, kQueries>;
+    using PassingTile = typename Cores::template Tile<kDim, kKeys>;
+    static constexpr int kOwnBytes = OwnTile::kBytes;
+    static constexpr int kTileBytes = PassingTile::kBytes;
     static constexpr int kSharedBytes = 2 * kOwnBytes + 4 * kTileBytes;  // Q, dO; K, V twice
 
     AttentionBackwardArguments a;
@@ -288,7 +295,7 @@ struct AttentionQueryGradientKernel {
         float exponent[2];
         float row_sum[2];
         KeyRange seen[2];
-        float dq[kDim / 8][4] = {};
+        float dq[1][kDim / 8][4] = {};
     };
 
     template <class Block>
@@ -299,19 +306,19 @@ struct AttentionQueryGradientKernel {
         const std::int64_t kv_head = head / (a.heads / a.kv_heads);
         std::byte* queries = block.shared();
         std::byte* tiles = queries + 2 * kOwnBytes;
-        load_tile<kDim, kQueries, kThreadsMax>(
+        load_tile<OwnTile, kThreadsMax>(
             block, queries, a.q.head(sequence, head, kDim), first, a.mask.queries());
-        load_tile<kDim, kQueries, kThreadsMax>(block,
-                                               queries + kOwnBytes,
-                                               a.doutput.head(sequence, head, kDim),
-                                               first,
-                                               a.mask.queries());
+        load_tile<OwnTile, kThreadsMax>(block,
+                                        queries + kOwnBytes,
+                                        a.doutput.head(sequence, head, kDim),
+                                        first,
+                                        a.mask.queries());
         const auto begin_tile = [&](int tile) {
             std::byte* to = tiles + tile % 2 * 2 * kTileBytes;
             const HeadRows<const Bf16> keys = a.k.head(sequence, kv_head, kDim);
             const HeadRows<const Bf16> values = a.v.head(sequence, kv_head, kDim);
-            load_tile<kDim, kKeys, kThreadsMax>(block, to, keys, tile * kKeys, a.mask.keys());
-            load_tile<kDim, kKeys, kThreadsMax>(
+            load_tile<PassingTile, kThreadsMax>(block, to, keys, tile * kKeys, a.mask.keys());
+            load_tile<PassingTile, kThreadsMax>(
                 block, to + kTileBytes, values, tile * kKeys, a.mask.keys());
         };
         const KeyRange seen = a.mask.seen_by_some(first, first + kQueries);
@@ -326,6 +333,7 @@ struct AttentionQueryGradientKernel {
         begin_rows(block, first + own_row, sequence, head, rows);
         for (int tile = begin; tile < end; ++tile) {
             block.template wait<0>();
+            Cores::publish(block);
             block.sync();
             if (tile + 1 < end) {
                 begin_tile(tile + 1);
@@ -335,14 +343,14 @@ struct AttentionQueryGradientKernel {
         }
         block.template wait<0>();
         block.sync();
-        sums_to_tile<kDim>(block, rows.dq, a.scale, a.scale, queries, own_row);
-        tile_to_rows<kDim, 16>(block,
-                               queries,
-                               own_row,
-                               a.dq.head(sequence, head, kDim),
-                               first,
-                               a.mask.queries(),
-                               a.add_dq);
+        sums_to_tile<OwnTile>(block, rows.dq[0], a.scale, a.scale, queries, own_row);
+        tile_to_rows<OwnTile, 16>(block,
+                                  queries,
+                                  own_row,
+                                  a.dq.head(sequence, head, kDim),
+                                  first,
+                                  a.mask.queries(),
+                                  a.add_dq);
     }
 
     template <class Block>
@@ -369,11 +377,12 @@ struct AttentionQueryGradientKernel {
                                 int first_key,
                                 Rows& rows) const {
         const int own_row = 16 * block.warp();
-        float p[kKeys / 8][4];
-        float ds[kKeys / 8][4];
-        multiply_transposed<kDim, kKeys>(block, queries, own_row, keys, p);
-        multiply_transposed<kDim, kKeys>(
+        float p[1][kKeys / 8][4];
+        float ds[1][kKeys / 8][4];
+        Cores::template multiply_transposed<OwnTile, PassingTile>(block, queries, own_row, keys, p);
+        Cores::template multiply_transposed<OwnTile, PassingTile>(
             block, queries + kOwnBytes, own_row, keys + kTileBytes, ds);
+        Cores::finish(block);
         ProbabilityFactors factor{a.dropout, a.mask, a.q.batch, rows.sequence, rows.head};
         ORRERY_UNROLL
         for (int n = 0; n < kKeys / 8; ++n) {
@@ -381,16 +390,17 @@ struct AttentionQueryGradientKernel {
             for (int i = 0; i < 4; ++i) {
                 const int key = first_key + 8 * n + block.lane() % 4 * 2 + i % 2;
                 const KeyRange seen = rows.seen[i / 2];
-                const float exponent = fused(p[n][i], a.scale * kLog2e, -rows.exponent[i / 2]);
+                const float exponent = fused(p[0][n][i], a.scale * kLog2e, -rows.exponent[i / 2]);
                 const bool visible = key >= seen.first && key < seen.end;
-                p[n][i] = visible ? block.exp2_approx(exponent) : 0.0f;
+                p[0][n][i] = visible ? block.exp2_approx(exponent) : 0.0f;
                 if constexpr (kDropout) {
-                    ds[n][i] *= factor(rows.first + 8 * (i / 2), key);
+                    ds[0][n][i] *= factor(rows.first + 8 * (i / 2), key);
                 }
-                ds[n][i] = p[n][i] * (ds[n][i] - rows.row_sum[i / 2]);
+                ds[0][n][i] = p[0][n][i] * (ds[0][n][i] - rows.row_sum[i / 2]);
             }
         }
-        add_product<kDim, kKeys>(block, ds, keys, rows.dq);
+        Cores::template add_product<PassingTile>(block, ds, keys, rows.dq);
+        Cores::finish(block);
     }
 
     Geometry geometry() const {

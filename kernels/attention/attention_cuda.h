@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention on a GPU: the functions of kernels/attention/attention_cpu.h, whose operands they take.
-// bf16 with head sizes 64 and 128 runs on tensor cores, everything else (fp32; head sizes up to
-// 256; columns that are not 16-byte aligned) a row at a time. The tensors of a call have one type.
-// `scalars`, where they are given, are device scalars from which the kernels read the seed, the
-// first round and the rate of operands.dropout, whose key has then neither.
+// bf16 with head sizes 64 and 128 runs on the tensor cores that the queue says, everything else
+// (fp32; head sizes up to 256; columns that are not 16-byte aligned) a row at a time. The tensors
+// of a call have one type. `scalars`, where they are given, are device scalars from which the
+// kernels read the seed, the first round and the rate of operands.dropout, whose key has then
+// neither.
 #pragma once
 
 #include <string>
@@ -27,6 +28,12 @@ inline std::string why_no_attention(const AttentionShape& shape, Dtype dtype) {
     return large || shape.seq_q > kTokensMax || shape.seq_kv > kTokensMax
                ? "attention takes up to 65535 heads of all sequences and 2^30 tokens"
                : "";
+}
+
+// Whether there are kernels of tensor cores for a call (its columns may still not be aligned).
+inline bool has_tensor_core_attention(const KernelCall& call) {
+    const std::int64_t head_dim = attention_shape(call).head_dim;
+    return call.dtype == Dtype::bf16 && (head_dim == 64 || head_dim == 128);
 }
 
 template <class Queue>

@@ -56,23 +56,30 @@ inline bool drops(const ProbabilityDropout& dropout) {
     return dropout.source.rate > 0.0f || dropout.source.scalars != nullptr;
 }
 
-// Calls with_size<kDim, kDropout>() where tensor cores take the head size, else otherwise().
+// Calls with_size<kDim, kDropout, Cores>() where tensor cores take the head size, else otherwise().
 template <class WithSize, class Otherwise>
-void for_head_size(bool tensor_cores,
+void for_head_size(TensorCores tensor_cores,
                    std::int64_t head_dim,
                    bool dropout,
                    const WithSize& with_size,
                    const Otherwise& otherwise) {
-    if (!tensor_cores || (head_dim != 64 && head_dim != 128)) {
+    const auto on = [&]<int kDim, bool kDropout>() {
+        if (tensor_cores == TensorCores::warpgroups) {
+            with_size.template operator()<kDim, kDropout, WarpgroupCores>();
+        } else {
+            with_size.template operator()<kDim, kDropout, WarpCores>();
+        }
+    };
+    if (tensor_cores == TensorCores::none || (head_dim != 64 && head_dim != 128)) {
         otherwise();
     } else if (head_dim == 64 && dropout) {
-        with_size.template operator()<64, true>();
+        on.template operator()<64, true>();
     } else if (head_dim == 64) {
-        with_size.template operator()<64, false>();
+        on.template operator()<64, false>();
     } else if (dropout) {
-        with_size.template operator()<128, true>();
+        on.template operator()<128, true>();
     } else {
-        with_size.template operator()<128, false>();
+        on.template operator()<128, false>();
     }
 }
 
@@ -108,11 +115,12 @@ void attention_forward(Queue& queue,
     const AttentionMask mask = attention_mask(shape, positions);
     const auto output = query_rows(shape, x.output);
     auto* log_sum_exp = elements<float>(x.log_sum_exp);
-    const bool tensor_cores = dtype == Dtype::bf16 && aligned_columns(x.q) &&
-                              aligned_columns(x.k) && aligned_columns(x.v) && aligned(x.output);
+    const bool fits = dtype == Dtype::bf16 && aligned_columns(x.q) && aligned_columns(x.k) &&
+                      aligned_columns(x.v) && aligned(x.output);
+    const TensorCores tensor_cores = fits ? queue.tensor_cores() : TensorCores::none;
     const ProbabilityDropout dropout = probability_dropout(x.dropout, scalars);
-    const auto on_tensor_cores = [&]<int kDim, bool kDropout>() {
-        const AttentionForwardKernel<kDim, kDropout> kernel{
+    const auto on_tensor_cores = [&]<int kDim, bool kDropout, class Cores>() {
+        const AttentionForwardKernel<kDim, kDropout, Cores> kernel{
             .mask = mask,
             .heads = shape.heads,
             .group = shape.heads / shape.kv_heads,
@@ -139,7 +147,7 @@ void attention_forward(Queue& queue,
     });
 }
 
-template <int kDim, bool kDropout, class Queue>
+template <int kDim, bool kDropout, class Cores, class Queue>
 void attention_backward_on_tensor_cores(Queue& queue,
                                         const AttentionShape& shape,
                                         const AttentionMask& mask,
@@ -169,9 +177,9 @@ void attention_backward_on_tensor_cores(Queue& queue,
         .add_dq = x.accumulate_dq,
         .add_dkv = x.accumulate_dkv,
         .dropout = dropout};
-    const AttentionKeyGradientKernel<kDim, kDropout> keys{arguments};
+    const AttentionKeyGradientKernel<kDim, kDropout, Cores> keys{arguments};
     queue.launch(keys, keys.geometry());
-    const AttentionQueryGradientKernel<kDim, kDropout> queries{arguments};
+    const AttentionQueryGradientKernel<kDim, kDropout, Cores> queries{arguments};
     queue.launch(queries, queries.geometry());
 }
 
@@ -214,19 +222,20 @@ void attention_backward(Queue& queue,
                               x.dv.tensor.dtype}) {
         ORRERY_CHECK(other == dtype);
     }
-    bool tensor_cores = dtype == Dtype::bf16 && aligned(x.output) && aligned(x.doutput);
+    bool fits = dtype == Dtype::bf16 && aligned(x.output) && aligned(x.doutput);
     for (const cpu::ConstTokenColumns& columns :
          std::initializer_list<cpu::ConstTokenColumns>{x.q, x.k, x.v, x.dq, x.dk, x.dv}) {
-        tensor_cores = tensor_cores && aligned_columns(columns);
+        fits = fits && aligned_columns(columns);
     }
     const AttentionMask mask = attention_mask(shape, positions);
     const ProbabilityDropout dropout = probability_dropout(x.dropout, scalars);
     for_head_size(
-        tensor_cores,
+        fits ? queue.tensor_cores() : TensorCores::none,
         shape.head_dim,
         drops(dropout),
-        [&]<int kDim, bool kDropout>() {
-            attention_backward_on_tensor_cores<kDim, kDropout>(queue, shape, mask, dropout, x);
+        [&]<int kDim, bool kDropout, class Cores>() {
+            attention_backward_on_tensor_cores<kDim, kDropout, Cores>(
+                queue, shape, mask, dropout, x);
         },
         [&] {
             for_dtype(dtype, [&]<class T>(T*) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flash attention forward on tensor cores (mma.sync, asynchronous copies), bf16, head sizes 64 and
-// 128: a block has 128 queries of a head, a warp 32 of them; keys and values pass by in tiles of
-// 64, the next tile being copied while one is worked on. Softmax online, as in FlashAttention-2
+// Flash attention forward on tensor cores (attention_cores.h), bf16, head sizes 64 and 128: a block
+// has 128 queries of a head, a warp 32 or 16 of them; keys and values pass by in tiles of 64 or
+// 128, the next tile being copied while one is worked on. Softmax online, as in FlashAttention-2
 // (Dao, arXiv 2307.08691, algorithm 1), with powers of two. A step of a ring merges its rows with
 // those that the steps before it left. Dropout (kDropout) leaves the row sums alone.
 #pragma once
 
+#include "kernels/attention/attention_cores.h"
 #include "kernels/attention/attention_dropout_device.h"
-#include "kernels/attention/attention_tiles.h"
 #include "kernels/cuda/queue.h"
 
 namespace orrery::device {
@@ -33,16 +33,18 @@ ORRERY_HOST_DEVICE MergedRow merged_row(float before, float now) {
     return {old_share / total, new_share / total, larger + logf(total)};
 }
 
-template <int kDim, bool kDropout>
+template <int kDim, bool kDropout, class Cores>
 struct AttentionForwardKernel {
-    static constexpr int kThreadsMax = 128;
+    static constexpr int kThreadsMax = Cores::kForwardThreads;
     static constexpr int kQueries = 128;
-    static constexpr int kKeys = 64;
-    static constexpr int kHalves = 2;  // groups of 16 rows of a warp
+    static constexpr int kKeys = Cores::kForwardKeys;
+    static constexpr int kHalves = Cores::kForwardHalves;  // groups of 16 rows of a warp
     static constexpr int kWarpRows = 16 * kHalves;
-    static constexpr int kQueryBytes = kQueries * kRowBytes<kDim>;
-    static constexpr int kTileBytes = kKeys * kRowBytes<kDim>;
-    static constexpr int kSharedBytes = kQueryBytes + 4 * kTileBytes;  // K and V, two of each
+    static_assert(kThreadsMax / kWarp * kWarpRows == kQueries);
+    using QueryTile = typename Cores::template Tile<kDim, kQueries>;
+    using KeyTile = typename Cores::template Tile<kDim, kKeys>;
+    static constexpr int kSharedBytes =
+        QueryTile::kBytes + 4 * KeyTile::kBytes;  // K and V, two of each
 
     AttentionMask mask;
     std::int64_t heads;
@@ -73,17 +75,17 @@ struct AttentionForwardKernel {
         const HeadRows<const Bf16> keys = k.head(sequence, head / group, kDim);
         const HeadRows<const Bf16> values = v.head(sequence, head / group, kDim);
         std::byte* queries = block.shared();
-        std::byte* tiles = queries + kQueryBytes;
+        std::byte* tiles = queries + QueryTile::kBytes;
         const auto begin_tile = [&](int tile) {
-            std::byte* to = tiles + tile % 2 * 2 * kTileBytes;
-            load_tile<kDim, kKeys, kThreadsMax>(block, to, keys, tile * kKeys, mask.keys());
-            load_tile<kDim, kKeys, kThreadsMax>(
-                block, to + kTileBytes, values, tile * kKeys, mask.keys());
+            std::byte* to = tiles + tile % 2 * 2 * KeyTile::kBytes;
+            load_tile<KeyTile, kThreadsMax>(block, to, keys, tile * kKeys, mask.keys());
+            load_tile<KeyTile, kThreadsMax>(
+                block, to + KeyTile::kBytes, values, tile * kKeys, mask.keys());
         };
         const KeyRange seen = mask.seen_by_some(first, first + kQueries);
         const int begin = seen.first / kKeys;
         const int end = (seen.end + kKeys - 1) / kKeys;
-        load_tile<kDim, kQueries, kThreadsMax>(
+        load_tile<QueryTile, kThreadsMax>(
             block, queries, q.head(sequence, head, kDim), first, mask.queries());
         if (begin < end) {
             begin_tile(begin);
@@ -100,15 +102,18 @@ struct AttentionForwardKernel {
                                     : KeyRange{0, mask.keys()};
         for (int tile = begin; tile < end; ++tile) {
             block.template wait<0>();
+            Cores::publish(block);
             block.sync();
             if (tile + 1 < end) {
                 begin_tile(tile + 1);
                 block.commit();
             }
-            const std::byte* key_tile = tiles + tile % 2 * 2 * kTileBytes;
+            const std::byte* key_tile = tiles + tile % 2 * 2 * KeyTile::kBytes;
             const int key = tile * kKeys;
-            Scores scores = {};
-            multiply(block, queries, own_row, key_tile, scores);
+            Scores scores;
+            Cores::template multiply_transposed<QueryTile, KeyTile>(
+                block, queries, own_row, key_tile, scores);
+            Cores::finish(block);
             if (key < whole.first || key + kKeys > whole.end) {
                 hide(block, first + own_row, key, scores);
             }
@@ -119,35 +124,13 @@ struct AttentionForwardKernel {
             if constexpr (kDropout) {
                 drop(block, sequence, head, first + own_row, key, scores);
             }
-            add_values(block, key_tile + kTileBytes, scores, rows);
+            Cores::template add_product<KeyTile>(
+                block, scores, key_tile + KeyTile::kBytes, rows.output);
+            Cores::finish(block);
         }
         block.template wait<0>();
         block.sync();  // without a tile, others' copies of the queries may have been in flight
         finish_rows(block, queries, own_row, first, sequence, head, rows);
-    }
-
-    template <class Block>
-    ORRERY_DEVICE void multiply(Block& block,
-                                const std::byte* queries,
-                                int own_row,
-                                const std::byte* keys,
-                                Scores& scores) const {
-        ORRERY_UNROLL
-        for (int step = 0; step < kDim / 16; ++step) {
-            std::uint32_t a[kHalves][4];
-            load_a<kDim>(block, queries, own_row, step, a[0]);
-            load_a<kDim>(block, queries, own_row + 16, step, a[1]);
-            ORRERY_UNROLL
-            for (int n = 0; n < kKeys / 16; ++n) {
-                std::uint32_t b[4];
-                load_b<kDim>(block, keys, 16 * n, step, b);
-                ORRERY_UNROLL
-                for (int half = 0; half < kHalves; ++half) {
-                    block.mma(scores[half][2 * n], a[half], b[0], b[1]);
-                    block.mma(scores[half][2 * n + 1], a[half], b[2], b[3]);
-                }
-            }
-        }
     }
 
     // Hides what the warp's queries from `first` on do not see of the keys from `key` on.
@@ -225,29 +208,6 @@ struct AttentionForwardKernel {
         }
     }
 
-    template <class Block>
-    ORRERY_DEVICE void add_values(Block& block,
-                                  const std::byte* values,
-                                  const Scores& scores,
-                                  Rows& rows) const {
-        ORRERY_UNROLL
-        for (int step = 0; step < kKeys / 16; ++step) {
-            std::uint32_t a[kHalves][4];
-            a_of_sums(scores[0], step, a[0]);
-            a_of_sums(scores[1], step, a[1]);
-            ORRERY_UNROLL
-            for (int n = 0; n < kDim / 16; ++n) {
-                std::uint32_t b[4];
-                load_b_straight<kDim>(block, values, 16 * step, n, b);
-                ORRERY_UNROLL
-                for (int half = 0; half < kHalves; ++half) {
-                    block.mma(rows.output[half][2 * n], a[half], b[0], b[1]);
-                    block.mma(rows.output[half][2 * n + 1], a[half], b[2], b[3]);
-                }
-            }
-        }
-    }
-
     // The warp's rows of the query tile, which nobody reads any more, stage its output; those that
     // the steps before left come the same way.
     template <class Block>
@@ -261,7 +221,7 @@ struct AttentionForwardKernel {
         const HeadRows<Bf16> out = output.head(sequence, head, kDim);
         block.sync_warp();
         if (merge) {
-            rows_to_tile<kDim, kWarpRows>(block, out, first, mask.queries(), queries, own_row);
+            rows_to_tile<QueryTile, kWarpRows>(block, out, first, mask.queries(), queries, own_row);
             block.sync_warp();
         }
         ORRERY_UNROLL
@@ -287,10 +247,11 @@ struct AttentionForwardKernel {
             if (merge) {
                 merge_tile(block, queries, row, before, now, rows.output[half]);
             } else {
-                sums_to_tile<kDim>(block, rows.output[half], now[0], now[1], queries, row);
+                sums_to_tile<QueryTile>(block, rows.output[half], now[0], now[1], queries, row);
             }
         }
-        tile_to_rows<kDim, kWarpRows>(block, queries, own_row, out, first, mask.queries(), false);
+        tile_to_rows<QueryTile, kWarpRows>(
+            block, queries, own_row, out, first, mask.queries(), false);
     }
 
     // Of a row that the four lanes of a quad share.
@@ -320,7 +281,7 @@ struct AttentionForwardKernel {
             ORRERY_UNROLL
             for (int i = 0; i < 2; ++i) {
                 const int row = first + block.lane() / 4 + 8 * i;
-                auto* pair = reinterpret_cast<std::uint32_t*>(tile + tile_offset<kDim>(row, n) +
+                auto* pair = reinterpret_cast<std::uint32_t*>(tile + QueryTile::offset(row, n) +
                                                               4 * (block.lane() % 4));
                 const bool weighs = before[i] > 0.0f;
                 const float low = weighs ? before[i] * low_of(*pair) : 0.0f;

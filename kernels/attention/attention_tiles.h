@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the tensor-core attention kernels: which keys a query sees, tiles of bf16 rows in shared
-// memory, and fragments of them. A tile is kDim columns wide; its 16-byte chunks are permuted
-// within a row (chunk XOR row mod 8), so that eight rows of one column of chunks lie in different
-// banks.
+// Parts of the tensor-core attention kernels: which keys a query sees, and tiles of bf16 rows in
+// shared memory. The 16-byte chunks of a tile are permuted within a row (chunk XOR row mod 8), so
+// that eight rows of one column of chunks lie in different banks.
 #pragma once
 
 #include "kernels/cuda/elements.h"
@@ -62,133 +61,54 @@ struct HeadTensor {
     }
 };
 
-template <int kDim>
-inline constexpr int kChunks = kDim / 8;
-template <int kDim>
-inline constexpr int kRowBytes = 2 * kDim;
+// A tile of bf16 rows, one behind the other.
+template <int kColumns, int kTileRows>
+struct RowTile {
+    static constexpr int kDim = kColumns;
+    static constexpr int kRows = kTileRows;
+    static constexpr int kChunks = kDim / 8;    // of a row, 16 bytes each
+    static constexpr int kRowBytes = 2 * kDim;  // from a row to the next
+    static constexpr int kBytes = kRows * kRowBytes;
 
-template <int kDim>
-ORRERY_HOST_DEVICE int tile_offset(int row, int chunk) {
-    return (row * kChunks<kDim> + (chunk ^ (row & 7))) * 16;
-}
+    ORRERY_HOST_DEVICE static constexpr int offset(int row, int chunk) {
+        return (row * kChunks + (chunk ^ (row & 7))) * 16;
+    }
+};
 
-// Begins to copy rows first ... first + kRows - 1; those from `end` on are zeros.
-template <int kDim, int kRows, int kThreads, class Block>
+// Begins to copy rows first ...; those from `end` on are zeros.
+template <class Tile, int kThreads, class Block>
 ORRERY_DEVICE void load_tile(
     Block& block, std::byte* tile, HeadRows<const Bf16> rows, int first, int end) {
-    constexpr int kRowsAtOnce = kThreads / kChunks<kDim>;
-    static_assert(kRowsAtOnce % 8 == 0 && kRows % kRowsAtOnce == 0);  // one permutation a thread
-    const int own = block.thread() / kChunks<kDim>;
-    const int chunk = block.thread() % kChunks<kDim>;
-    std::byte* to = tile + tile_offset<kDim>(own, chunk);
+    constexpr int kRowsAtOnce = kThreads / Tile::kChunks;
+    // One permutation a thread.
+    static_assert(kRowsAtOnce % 8 == 0 && Tile::kRows % kRowsAtOnce == 0);
+    const int own = block.thread() / Tile::kChunks;
+    const int chunk = block.thread() % Tile::kChunks;
+    std::byte* to = tile + Tile::offset(own, chunk);
     const Bf16* from = rows.data + (first + own) * rows.stride + chunk * 8;
     ORRERY_UNROLL
-    for (int row = 0; row < kRows; row += kRowsAtOnce) {
+    for (int row = 0; row < Tile::kRows; row += kRowsAtOnce) {
         const bool valid = first + own + row < end;
-        block.copy_async(to + row * kRowBytes<kDim>, valid ? from : rows.data, valid);
+        block.copy_async(to + row * Tile::kRowBytes, valid ? from : rows.data, valid);
         from += kRowsAtOnce * rows.stride;
     }
 }
 
-// A (16 rows from `row` on, columns 16 step ...).
-template <int kDim, class Block>
-ORRERY_DEVICE void load_a(
-    Block& block, const std::byte* tile, int row, int step, std::uint32_t (&a)[4]) {
-    const int lane = block.lane();
-    block.load_matrices(tile + tile_offset<kDim>(row + lane % 16, 2 * step + lane / 16), a);
-}
-
-// B of a product with the transpose of the tile: columns of B are the 16 rows from `row` on, rows
-// of B the tile's columns 16 step ...; {b[0], b[1]} and {b[2], b[3]} are eight columns each.
-template <int kDim, class Block>
-ORRERY_DEVICE void load_b(
-    Block& block, const std::byte* tile, int row, int step, std::uint32_t (&b)[4]) {
-    const int lane = block.lane();
-    const int chunk = 2 * step + lane / 8 % 2;
-    block.load_matrices(tile + tile_offset<kDim>(row + lane % 8 + lane / 16 * 8, chunk), b);
-}
-
-// B of a product with the tile itself: its rows row ..., columns 16 step ....
-template <int kDim, class Block>
-ORRERY_DEVICE void load_b_straight(
-    Block& block, const std::byte* tile, int row, int step, std::uint32_t (&b)[4]) {
-    const int lane = block.lane();
-    const int chunk = 2 * step + lane / 16;
-    block.load_matrices_transposed(tile + tile_offset<kDim>(row + lane % 16, chunk), b);
-}
-
-// sums [16, kColumns] = rows row_x ... of x times the transpose of the kColumns rows of y.
-template <int kDim, int kColumns, class Block>
-ORRERY_DEVICE void multiply_transposed(Block& block,
-                                       const std::byte* x,
-                                       int row_x,
-                                       const std::byte* y,
-                                       float (&sums)[kColumns / 8][4]) {
-    ORRERY_UNROLL
-    for (int n = 0; n < kColumns / 8; ++n) {
-        ORRERY_UNROLL
-        for (int i = 0; i < 4; ++i) {
-            sums[n][i] = 0.0f;
-        }
-    }
-    ORRERY_UNROLL
-    for (int step = 0; step < kDim / 16; ++step) {
-        std::uint32_t a[4];
-        load_a<kDim>(block, x, row_x, step, a);
-        ORRERY_UNROLL
-        for (int n = 0; n < kColumns / 16; ++n) {
-            std::uint32_t b[4];
-            load_b<kDim>(block, y, 16 * n, step, b);
-            block.mma(sums[2 * n], a, b[0], b[1]);
-            block.mma(sums[2 * n + 1], a, b[2], b[3]);
-        }
-    }
-}
-
-// Columns 16 step ... of the [16, kColumns] values that a warp holds as sums, rounded, as an A.
-template <int kTiles>
-ORRERY_DEVICE void a_of_sums(const float (&sums)[kTiles][4], int step, std::uint32_t (&a)[4]) {
-    a[0] = pack_bf16(sums[2 * step][0], sums[2 * step][1]);
-    a[1] = pack_bf16(sums[2 * step][2], sums[2 * step][3]);
-    a[2] = pack_bf16(sums[2 * step + 1][0], sums[2 * step + 1][1]);
-    a[3] = pack_bf16(sums[2 * step + 1][2], sums[2 * step + 1][3]);
-}
-
-// sums [16, kDim] += x [16, kRows], rounded, times the kRows rows of y.
-template <int kDim, int kRows, class Block>
-ORRERY_DEVICE void add_product(Block& block,
-                               const float (&x)[kRows / 8][4],
-                               const std::byte* y,
-                               float (&sums)[kDim / 8][4]) {
-    ORRERY_UNROLL
-    for (int step = 0; step < kRows / 16; ++step) {
-        std::uint32_t a[4];
-        a_of_sums(x, step, a);
-        ORRERY_UNROLL
-        for (int n = 0; n < kDim / 16; ++n) {
-            std::uint32_t b[4];
-            load_b_straight<kDim>(block, y, 16 * step, n, b);
-            block.mma(sums[2 * n], a, b[0], b[1]);
-            block.mma(sums[2 * n + 1], a, b[2], b[3]);
-        }
-    }
-}
-
-// Writes [16, kDim] sums of a warp, times a factor for each half of its rows, to rows row ... of a
-// tile, as bf16. The warp owns these rows.
-template <int kDim, class Block>
+// Writes [16, Tile::kDim] sums of a warp, times a factor for each half of its rows, to rows row ...
+// of a tile, as bf16. The warp owns these rows.
+template <class Tile, class Block>
 ORRERY_DEVICE void sums_to_tile(Block& block,
-                                const float (&sums)[kDim / 8][4],
+                                const float (&sums)[Tile::kChunks][4],
                                 float upper,
                                 float lower,
                                 std::byte* tile,
                                 int row) {
     const int lane = block.lane();
     ORRERY_UNROLL
-    for (int n = 0; n < kDim / 8; ++n) {
+    for (int n = 0; n < Tile::kChunks; ++n) {
         const int column_bytes = 4 * (lane % 4);
-        std::byte* up = tile + tile_offset<kDim>(row + lane / 4, n) + column_bytes;
-        std::byte* low = tile + tile_offset<kDim>(row + lane / 4 + 8, n) + column_bytes;
+        std::byte* up = tile + Tile::offset(row + lane / 4, n) + column_bytes;
+        std::byte* low = tile + Tile::offset(row + lane / 4 + 8, n) + column_bytes;
         *reinterpret_cast<std::uint32_t*>(up) = pack_bf16(sums[n][0] * upper, sums[n][1] * upper);
         *reinterpret_cast<std::uint32_t*>(low) = pack_bf16(sums[n][2] * lower, sums[n][3] * lower);
     }
@@ -196,21 +116,21 @@ ORRERY_DEVICE void sums_to_tile(Block& block,
 
 // A warp reads rows first + row ... < end of a tensor into rows row ... row + kRows - 1 of a tile;
 // those from `end` on are zeros.
-template <int kDim, int kRows, class Block>
+template <class Tile, int kRows, class Block>
 ORRERY_DEVICE void rows_to_tile(
     Block& block, HeadRows<Bf16> rows, int first, int end, std::byte* tile, int row) {
-    for (int i = block.lane(); i < kRows * kChunks<kDim>; i += kWarp) {
-        const int own = row + i / kChunks<kDim>;
-        const int chunk = i % kChunks<kDim>;
+    for (int i = block.lane(); i < kRows * Tile::kChunks; i += kWarp) {
+        const int own = row + i / Tile::kChunks;
+        const int chunk = i % Tile::kChunks;
         const Bf16* from = rows.data + (first + own) * rows.stride + 8 * chunk;
-        *reinterpret_cast<Words*>(tile + tile_offset<kDim>(own, chunk)) =
+        *reinterpret_cast<Words*>(tile + Tile::offset(own, chunk)) =
             first + own < end ? *reinterpret_cast<const Words*>(from) : Words{};
     }
 }
 
 // A warp writes rows row ... row + kRows - 1 of a tile to rows first + row ... < end of a tensor,
 // or adds them.
-template <int kDim, int kRows, class Block>
+template <class Tile, int kRows, class Block>
 ORRERY_DEVICE void tile_to_rows(Block& block,
                                 const std::byte* tile,
                                 int row,
@@ -219,11 +139,11 @@ ORRERY_DEVICE void tile_to_rows(Block& block,
                                 int end,
                                 bool add) {
     block.sync_warp();
-    for (int i = block.lane(); i < kRows * kChunks<kDim>; i += kWarp) {
-        const int own = row + i / kChunks<kDim>;
-        const int chunk = i % kChunks<kDim>;
+    for (int i = block.lane(); i < kRows * Tile::kChunks; i += kWarp) {
+        const int own = row + i / Tile::kChunks;
+        const int chunk = i % Tile::kChunks;
         if (first + own < end) {
-            Words value = *reinterpret_cast<const Words*>(tile + tile_offset<kDim>(own, chunk));
+            Words value = *reinterpret_cast<const Words*>(tile + Tile::offset(own, chunk));
             Bf16* to = rows.data + (first + own) * rows.stride + 8 * chunk;
             if (add) {
                 float before[8];

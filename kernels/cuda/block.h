@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #ifdef __CUDACC__
+#include "kernels/cuda/warpgroup_products.h"
 #define ORRERY_DEVICE __device__ __forceinline__
 #define ORRERY_HOST_DEVICE __host__ __device__ __forceinline__
 #define ORRERY_UNROLL _Pragma("unroll")
@@ -38,7 +39,7 @@ struct alignas(16) Words {
 };
 
 #ifdef __CUDACC__
-extern __shared__ Words orrery_shared_memory[];
+extern __shared__ __align__(1024) Words orrery_shared_memory[];
 
 class CudaBlock {
 public:
@@ -122,6 +123,21 @@ public:
             : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
     }
+
+    // Products of a warpgroup (kernels/cuda/warpgroup.h): asynchronous, begun together by its 128
+    // threads. C belongs to them from begin_products() to wait_for_products(). What this thread
+    // copied or wrote into shared memory they read after publish_to_products() and a sync().
+    __device__ std::uint32_t shared_address(const void* shared) const {
+        return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+    }
+    __device__ void publish_to_products() { wgmma::publish(); }
+    __device__ void begin_products() { wgmma::begin(); }
+    template <class Sums, class A>
+    __device__ void multiply(Sums& c, const A& a, std::uint64_t b) {
+        wgmma::multiply(c, a, b);
+    }
+    __device__ void end_products() { wgmma::commit(); }
+    __device__ void wait_for_products() { wgmma::wait(); }
 };
 #endif
 

@@ -19,11 +19,21 @@ namespace orrery::device {
 // has 227 KiB). CUDA C++ Programming Guide, table of compute capabilities.
 inline constexpr int kSharedBytesMax = 163 * 1024;
 
+// Which tensor-core instructions a kernel may use that has a choice: none; those of warps
+// (mma.sync); those of warpgroups (wgmma: devices of compute capability 9.0 alone).
+enum class TensorCores : std::uint8_t { none, warps, warpgroups };
+
 class CudaQueue {
 public:
     // `scratch` is device memory, 16-byte aligned, as long as RecordingQueue says.
-    CudaQueue(CUstream_st* stream, std::byte* scratch, std::int64_t scratch_bytes)
-        : stream_(stream), scratch_(scratch), scratch_bytes_(scratch_bytes) {}
+    CudaQueue(CUstream_st* stream,
+              std::byte* scratch,
+              std::int64_t scratch_bytes,
+              TensorCores tensor_cores = TensorCores::warps)
+        : stream_(stream),
+          scratch_(scratch),
+          scratch_bytes_(scratch_bytes),
+          tensor_cores_(tensor_cores) {}
 
     template <class Kernel>
     void launch(const Kernel& kernel, const Geometry& geometry);  // kernels/cuda/launch.cuh
@@ -33,6 +43,7 @@ public:
         ORRERY_CHECK(bytes <= scratch_bytes_);
         return scratch_;
     }
+    TensorCores tensor_cores() const { return tensor_cores_; }
     // The cudaError_t of the first launch that was refused, or 0.
     int error() const { return error_; }
 
@@ -40,6 +51,7 @@ private:
     CUstream_st* stream_;
     std::byte* scratch_;
     std::int64_t scratch_bytes_;
+    TensorCores tensor_cores_;
     int error_ = 0;
 };
 
@@ -53,6 +65,8 @@ public:
         scratch_bytes_ = std::max(scratch_bytes_, bytes);
         return nullptr;
     }
+    // With any, as much scratch memory as with any others, or more.
+    TensorCores tensor_cores() const { return TensorCores::warps; }
     const std::vector<Geometry>& launches() const { return launches_; }
     std::int64_t scratch_bytes() const { return scratch_bytes_; }
 

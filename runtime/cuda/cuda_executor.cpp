@@ -192,6 +192,7 @@ Result<void> CudaExecutor::choose_gemm_algorithms() {
             done = done ? at(launch, gemm_->prepare(call.request, call.pointers, stream)) : done;
         }
     }
+    done = done ? choose_tensor_cores(launches) : done;
     done = done ? choose_fused_products(launches) : done;
     done = done ? gemm_->save() : done;
     done = done ? cuda_result(cudaMemsetAsync(arena, 0, bytes, stream), "the arena") : done;
@@ -246,6 +247,16 @@ std::vector<std::string> CudaExecutor::notes() const {
             "{} of {} kinds of products do a GELU or a bias gradient too: right, and faster so",
             used,
             fused_shares_.size()));
+    }
+    if (!tensor_cores_.empty()) {
+        const auto on = [&](device::TensorCores cores) {
+            return std::ranges::count(tensor_cores_, cores, [](const auto& c) { return c.second; });
+        };
+        lines.push_back(fmt::format(
+            "{} of {} kinds of attention on tensor cores, {} of them on those of warpgroups",
+            on(device::TensorCores::warps) + on(device::TensorCores::warpgroups),
+            tensor_cores_.size(),
+            on(device::TensorCores::warpgroups)));
     }
     const auto step = prepared_.find(Walk::step);
     if (step != prepared_.end() && !step->second.instances.empty()) {

@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/cuda/queue.h"
 #include "kernels/gemm/gemm_cuda.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/host_mirrors.h"
@@ -94,11 +95,12 @@ private:
     Result<void> join_ranks(Transport& transport);
     Result<void> choose_gemm_algorithms();
     std::string why_not(const Op& op) const;
+    Result<void> choose_tensor_cores(const LaunchPlan& plan);
+    Result<device::TensorCores> try_tensor_cores(const Launch& launch);
+    device::TensorCores tensor_cores_of(const BoundOp& op) const;
     Result<void> choose_fused_products(const LaunchPlan& plan);
     Result<std::int64_t> try_fused(const Launch& product, const FusedLaunch& fused);
     GemmCall fused_call(const Launch& product, const FusedLaunch& fused) const;
-    template <class Work>
-    Result<double> time_of(cudaStream_t stream, const Work& work);
     Result<void> run_fused(const Launch& product, const FusedLaunch& fused);
     void use_fused_products(Prepared& prepared, const LaunchPlan& plan) const;
     std::string fused_key(const Launch& product, const FusedLaunch& fused) const;
@@ -143,6 +145,8 @@ private:
     std::map<Walk, Prepared> prepared_;
     const Prepared* running_ = nullptr;
     std::map<std::string, std::int64_t> fused_shares_;  // by key, in thousandths; 0: not to be used
+    std::map<std::string, device::TensorCores> tensor_cores_;  // of attention, by key
+    std::optional<device::TensorCores> tried_cores_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, NcclTransfer> transfers_;  // by slot and op
     cudaEvent_t start_ = nullptr;
     cudaEvent_t end_ = nullptr;

@@ -14,139 +14,30 @@
 #include "runtime/cuda/cuda_executor.h"
 #include "runtime/cuda/cuda_kernels.h"
 #include "runtime/cuda/cuda_result.h"
+#include "runtime/cuda/device_trial.h"
 #include "runtime/gemm_request.h"
 
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kSampled = 1 << 16;  // elements of a result, at its begin and at its end
-constexpr std::int64_t kDrawn = 1 << 18;    // elements, repeated
-constexpr int kRepeats = 7;
-
-// Of ||fused - separate|| / ||separate||: the values before the GELU are not rounded in between.
-double tolerance(Dtype dtype) {
-    return dtype == Dtype::bf16 ? 1e-2 : 1e-4;
-}
-
-// In [-0.25, 0.25): sums of products of a thousand such numbers are where a GELU bends.
-std::vector<std::byte> drawn_numbers(Dtype dtype) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(kDrawn * size_bytes(dtype)));
-    const TensorView view{bytes.data(), dtype, kDrawn};
-    std::uint32_t state = 12345;
-    for (std::int64_t i = 0; i < kDrawn; ++i) {
-        state = state * 1664525u + 1013904223u;
-        store(view, i, static_cast<float>(state >> 8) * 0x1p-25f - 0.25f);
-    }
-    return bytes;
-}
-
-Result<void> fill(const TensorView& view, cudaStream_t stream) {
-    const std::vector<std::byte> numbers = drawn_numbers(view.dtype);
-    const auto all = static_cast<std::size_t>(view.size * size_bytes(view.dtype));
-    Result<void> done;
-    for (std::size_t at = 0; done && at < all; at += numbers.size()) {
-        done = cuda_result(cudaMemcpyAsync(view.data + at,
-                                           numbers.data(),
-                                           std::min(numbers.size(), all - at),
-                                           cudaMemcpyHostToDevice,
-                                           stream),
-                           "numbers to try a product on");
-    }
-    return done ? cuda_result(cudaStreamSynchronize(stream), "trying a product") : done;
-}
-
-using Samples = std::vector<std::vector<float>>;  // by tensor
-
-Result<Samples> samples(const std::vector<TensorView>& views, cudaStream_t stream) {
-    Samples all;
-    for (const TensorView& view : views) {
-        const std::int64_t count = std::min(kSampled, view.size);
-        std::vector<float>& values = all.emplace_back();
-        for (const std::int64_t first : {std::int64_t{0}, view.size - count}) {
-            std::vector<std::byte> bytes(static_cast<std::size_t>(count * size_bytes(view.dtype)));
-            Result<void> done = cuda_result(cudaMemcpyAsync(bytes.data(),
-                                                            slice(view, first, count).data,
-                                                            bytes.size(),
-                                                            cudaMemcpyDeviceToHost,
-                                                            stream),
-                                            "the result of a product");
-            done = done ? cuda_result(cudaStreamSynchronize(stream), "trying a product") : done;
-            if (!done) {
-                return unexpected<Error>(done.error());
-            }
-            for (std::int64_t i = 0; i < count; ++i) {
-                values.push_back(load(ConstTensorView{bytes.data(), view.dtype, count}, i));
-            }
-        }
-    }
-    return all;
-}
-
-// NaNs.
-Result<void> make_void(const TensorView& view, cudaStream_t stream) {
-    const auto bytes = static_cast<std::size_t>(view.size * size_bytes(view.dtype));
-    return cuda_result(cudaMemsetAsync(view.data, 0xFF, bytes, stream), "trying a product");
-}
-
-// False for NaNs.
-bool alike(const Samples& actual, const Samples& expected, Dtype dtype) {
-    for (std::size_t t = 0; t < actual.size(); ++t) {
-        double difference = 0;
-        double size = 0;
-        for (std::size_t i = 0; i < actual[t].size(); ++i) {
-            const auto value = static_cast<double>(expected[t][i]);
-            difference += std::pow(static_cast<double>(actual[t][i]) - value, 2);
-            size += value * value;
-        }
-        if (!(size > 0 && std::sqrt(difference) <= tolerance(dtype) * std::sqrt(size))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// What both ways read, what they leave, and what they add to.
-struct Tried {
-    std::vector<TensorView> inputs;
-    std::vector<TensorView> results;
-    bool adds = false;
-};
-
-Tried tried_tensors(const BoundOp& product, const BoundOp& partner, GemmEpilogue epilogue) {
-    Tried tried;
+TriedTensors tried_tensors(const BoundOp& product, const BoundOp& partner, GemmEpilogue epilogue) {
+    TriedTensors tried;
     for (const BoundOperand& read : product.reads) {
-        tried.inputs.push_back(read.view);
+        tried.read.push_back(read.view);
     }
     switch (epilogue) {
         case GemmEpilogue::gelu:
-            tried.results = {partner.writes[0].view, product.writes[0].view};
+            tried.written = {partner.writes[0].view, product.writes[0].view};
             break;
         case GemmEpilogue::dgelu:
-            tried.inputs.push_back(partner.reads[1].view);
-            tried.results = {partner.writes[0].view};
+            tried.read.push_back(partner.reads[1].view);
+            tried.written = {partner.writes[0].view};
             break;
         default:
-            tried.adds = true;
-            tried.results = {product.output().view, partner.accumulates[0].view};
+            tried.added = {product.output().view, partner.accumulates[0].view};
             break;
     }
     return tried;
-}
-
-// Numbers to add to, or numbers that must not stay.
-Result<void> begin_results(const Tried& tried, cudaStream_t stream) {
-    Result<void> done;
-    for (const TensorView& result : tried.results) {
-        done = done ? (tried.adds ? fill(result, stream) : make_void(result, stream)) : done;
-    }
-    return done;
-}
-
-template <class Work>
-Result<Samples> results_of(const Tried& tried, cudaStream_t stream, const Work& work) {
-    Result<void> done = begin_results(tried, stream);
-    done = done ? work() : done;
-    return done ? samples(tried.results, stream) : unexpected<Error>(done.error());
 }
 
 }  // namespace
@@ -234,63 +125,41 @@ Result<void> CudaExecutor::run_fused(const Launch& product, const FusedLaunch& f
     return cuda_result(static_cast<cudaError_t>(queue.error()), "adding a bias gradient");
 }
 
-// The median of a few runs of `work`, the first of which warms up.
-template <class Work>
-Result<double> CudaExecutor::time_of(cudaStream_t stream, const Work& work) {
-    std::vector<double> seconds;
-    for (int i = 0; i <= kRepeats; ++i) {
-        float milliseconds = 0;
-        Result<void> done = cuda_result(cudaEventRecord(start_, stream), "trying a product");
-        done = done ? work() : done;
-        done = done ? cuda_result(cudaEventRecord(end_, stream), "trying a product") : done;
-        done = done ? cuda_result(cudaEventSynchronize(end_), "trying a product") : done;
-        done =
-            done ? cuda_result(cudaEventElapsedTime(&milliseconds, start_, end_), "a time") : done;
-        if (!done) {
-            return unexpected<Error>(done.error());
-        }
-        seconds.push_back(1e-3 * static_cast<double>(milliseconds));
-    }
-    std::sort(seconds.begin() + 1, seconds.end());
-    return seconds[1 + kRepeats / 2];
-}
-
 // The product's share of the time of both, in thousandths; 0 if the fused one is wrong or slower.
 Result<std::int64_t> CudaExecutor::try_fused(const Launch& product, const FusedLaunch& fused) {
     const Launch& with = fused.partner;
     const cudaStream_t stream = device_->stream(product.stream);
     const Op& other = rank_.op(with.slot, with.op);
     const BoundOp op = rank_.bind_kernel(product.slot, rank_.op(product.slot, product.op));
-    const Tried tried = tried_tensors(op, rank_.bind_kernel(with.slot, other), fused.epilogue);
+    const BoundOp partner = rank_.bind_kernel(with.slot, other);
     const GemmCall call = fused_call(product, fused);
     if (!gemm_->prepare(call.request, call.pointers, stream)) {
         return 0;  // the library has no such product
     }
-    for (const TensorView& input : tried.inputs) {
-        if (const Result<void> done = fill(input, stream); !done) {
-            return unexpected<Error>(done.error());
-        }
+    const DeviceTrial trial{tried_tensors(op, partner, fused.epilogue), stream, start_, end_};
+    if (const Result<void> drawn = trial.draw(); !drawn) {
+        return unexpected<Error>(drawn.error());
     }
     const auto alone = [&] { return run_gemm(product, op); };
     const auto after = [&] { return run_kernel(with, other); };
     const auto together = [&] { return run_fused(product, fused); };
-    const auto expected = results_of(tried, stream, [&] {
+    const auto expected = trial.results_of([&] {
         const Result<void> done = alone();
         return done ? after() : done;
     });
-    const auto actual = results_of(tried, stream, together);
-    const auto again = results_of(tried, stream, together);
+    const auto actual = trial.results_of(together);
+    const auto again = trial.results_of(together);
     for (const auto* result : {&expected, &actual, &again}) {
         if (!*result) {
             return unexpected<Error>(result->error());
         }
     }
-    if (*actual != *again || !alike(*actual, *expected, tried.results.front().dtype)) {
+    if (*actual != *again || !alike(*actual, *expected, op.output().view.dtype)) {
         return 0;
     }
-    const auto alone_s = time_of(stream, alone);
-    const auto after_s = time_of(stream, after);
-    const auto together_s = time_of(stream, together);
+    const auto alone_s = trial.time_of(alone);
+    const auto after_s = trial.time_of(after);
+    const auto together_s = trial.time_of(together);
     for (const auto* time : {&alone_s, &after_s, &together_s}) {
         if (!*time) {
             return unexpected<Error>(time->error());

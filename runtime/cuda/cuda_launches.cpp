@@ -290,7 +290,10 @@ Result<void> CudaExecutor::run_kernel(const Launch& launch, const Op& op) {
                         : run_gemm(launch, bound);
     }
     const StreamMemory& memory = memory_[index(launch.stream)];
-    device::CudaQueue queue{device_->stream(launch.stream), memory.scratch, memory.scratch_bytes};
+    device::CudaQueue queue{device_->stream(launch.stream),
+                            memory.scratch,
+                            memory.scratch_bytes,
+                            tensor_cores_of(bound)};
     run_on_cuda(queue, bound);
     return cuda_result(static_cast<cudaError_t>(queue.error()), "a kernel");
 }

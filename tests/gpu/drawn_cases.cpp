@@ -91,7 +91,10 @@ DrawnRing drawn_ring(Draw& draw, const AttentionShape& s) {
     return ring;
 }
 
-KernelCase attention_case(Draw& draw, Dtype dtype, bool backward) {
+KernelCase attention_case(Draw& draw,
+                          Dtype dtype,
+                          bool backward,
+                          device::TensorCores tensor_cores) {
     const AttentionShape s = drawn_attention(draw);
     const std::int64_t queries = s.seq_q * s.batch * s.heads;
     const std::int64_t block = 2 * s.seq_kv * s.batch * s.kv_heads * s.head_dim;
@@ -99,7 +102,9 @@ KernelCase attention_case(Draw& draw, Dtype dtype, bool backward) {
     KernelCase c{.kernel = backward ? "attention_backward" : "attention_forward",
                  .shape = text_of(s),
                  .dtype = dtype,
-                 .allowed = allowed(dtype)};
+                 .allowed = allowed(dtype),
+                 .tensor_cores = tensor_cores};
+    c.shape += tensor_cores == device::TensorCores::warpgroups ? " wgmma" : "";
     c.operands = {draw.tensor(queries * s.head_dim, dtype, -2, 2),
                   draw.tensor(block, dtype, -2, 2),
                   Tensor{queries * s.head_dim, dtype},
@@ -405,7 +410,8 @@ std::vector<KernelCase> drawn_cases(Draw& draw, int round) {
     const Dtype dtype = round % 2 == 0 ? Dtype::bf16 : Dtype::fp32;
     std::vector<KernelCase> cases;
     for (const bool backward : {false, true}) {
-        cases.push_back(attention_case(draw, dtype, backward));
+        cases.push_back(attention_case(draw, dtype, backward, device::TensorCores::warps));
+        cases.push_back(attention_case(draw, dtype, backward, device::TensorCores::warpgroups));
         cases.push_back(norm_case(draw, dtype, true, backward));
         cases.push_back(norm_case(draw, dtype, false, backward));
         cases.push_back(activation_case(draw, dtype, false, backward));

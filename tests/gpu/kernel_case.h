@@ -21,6 +21,7 @@ struct KernelCase {
     double allowed = 0;  // relative error of any operand; 0: the same bits
     double bytes = 0;    // of memory traffic, for the rate
     double flop = 0;     // if not 0, the rate is this
+    device::TensorCores tensor_cores = device::TensorCores::warps;
     std::vector<numeric::Tensor> operands{};
     std::function<void(device::CudaQueue&, const Views&)> on_gpu{};
     std::function<void(const Views&)> on_cpu{};  // empty: only timed

@@ -36,7 +36,9 @@ KernelCase timed(std::string kernel, std::string shape, const KernelCall& call) 
             .bytes = static_cast<double>(call.bytes)};
 }
 
-KernelCase attention_case(const AttentionShape& s, bool backward) {
+KernelCase attention_case(const AttentionShape& s,
+                          bool backward,
+                          device::TensorCores tensor_cores) {
     const KernelCall call =
         backward ? attention_backward(s, Dtype::bf16) : attention_forward(s, Dtype::bf16);
     KernelCase c = timed(backward ? "attention_backward" : "attention_forward",
@@ -49,6 +51,8 @@ KernelCase attention_case(const AttentionShape& s, bool backward) {
                                      s.causal ? "causal" : "full"),
                          call);
     c.flop = call.flop;
+    c.tensor_cores = tensor_cores;
+    c.kernel += tensor_cores == device::TensorCores::warpgroups ? " (wgmma)" : "";
     const std::int64_t tokens = s.batch * s.seq_q;
     const std::int64_t width = (s.heads + 2 * s.kv_heads) * s.head_dim;
     c.operands = {repeated(tokens * width, Dtype::bf16),
@@ -277,7 +281,10 @@ std::vector<std::function<KernelCase()>> timed_cases() {
                                        .heads = 2048 / head_dim,
                                        .kv_heads = 2048 / head_dim,
                                        .head_dim = head_dim};
-                cases.push_back([=] { return attention_case(s, backward); });
+                for (const auto cores :
+                     {device::TensorCores::warps, device::TensorCores::warpgroups}) {
+                    cases.push_back([=] { return attention_case(s, backward, cores); });
+                }
             }
         }
         cases.push_back([=] { return norm_case(16'384, 768, true, backward); });

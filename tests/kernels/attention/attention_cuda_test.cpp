@@ -17,8 +17,10 @@ using numeric::Tensor;
 
 struct Case : AttentionTensors {
     using AttentionTensors::AttentionTensors;
-    void run(ThreadOrder order, bool accumulate = false) {
-        EmulatedQueue queue{order};
+    void run(ThreadOrder order,
+             bool accumulate = false,
+             TensorCores tensor_cores = TensorCores::warps) {
+        EmulatedQueue queue{order, tensor_cores};
         const auto query = query_rows(shape, q.view());
         const auto key = cpu::block_key(shape, kv.view());
         const auto value = cpu::block_value(shape, kv.view());
@@ -58,15 +60,23 @@ struct Case : AttentionTensors {
 
 class AttentionOnTensorCores : public testing::TestWithParam<AttentionShape> {};
 
-TEST_P(AttentionOnTensorCores, IsTheDefinitionAndItsDerivativeInEveryThreadOrder) {
+void expect_the_definition(const AttentionShape& shape, TensorCores cores) {
     Draw draw{7};
-    Case c{draw, GetParam(), Dtype::bf16};
+    Case c{draw, shape, Dtype::bf16};
     Case shuffled = c;
-    c.run(ThreadOrder::ascending);
+    c.run(ThreadOrder::ascending, false, cores);
     c.check(Dtype::bf16);
-    shuffled.run(ThreadOrder::descending);
+    shuffled.run(ThreadOrder::descending, false, cores);
     EXPECT_TRUE(c.out == shuffled.out && c.lse == shuffled.lse);
     EXPECT_TRUE(c.dq == shuffled.dq && c.dkv == shuffled.dkv);
+}
+
+TEST_P(AttentionOnTensorCores, IsTheDefinitionAndItsDerivativeInEveryThreadOrder) {
+    expect_the_definition(GetParam(), TensorCores::warps);
+}
+
+TEST_P(AttentionOnTensorCores, OfWarpgroupsIsTheDefinitionAndItsDerivativeInEveryThreadOrder) {
+    expect_the_definition(GetParam(), TensorCores::warpgroups);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -136,6 +136,7 @@ void EmulatedBlock::copy_async(void* shared, const void* global, bool valid) {
     ORRERY_CHECK(offset >= 0 && offset + 16 <= state_.geometry.shared_bytes && offset % 16 == 0);
     ORRERY_CHECK(!valid || reinterpret_cast<std::uintptr_t>(global) % 16 == 0);
     std::memset(shared, 0xFF, 16);
+    std::memset(&state_.published[static_cast<std::size_t>(offset / 16)], 0xFF, 16);
     groups_.back().push_back({shared, valid ? global : nullptr});
 }
 
@@ -147,6 +148,7 @@ void EmulatedBlock::wait_for_groups(int in_flight) {
             } else {
                 std::memset(copy.to, 0, 16);
             }
+            landed_.push_back(copy.to);
         }
         groups_.erase(groups_.begin());
     }
@@ -155,12 +157,16 @@ void EmulatedBlock::wait_for_groups(int in_flight) {
 void EmulatedBlock::finish() {
     wait_for_groups(0);
     ORRERY_CHECK(groups_.front().empty());  // a copy without commit()
+    ORRERY_CHECK(products_ == Products::none && pending_.empty());
 }
 
 void run_block(BlockState& state, ThreadOrder order, const ThreadCode& code) {
     const auto words = static_cast<std::size_t>((state.geometry.shared_bytes + 15) / 16);
     constexpr device::Words kNothing{{kNotANumber, kNotANumber, kNotANumber, kNotANumber}};
     state.shared.assign(words, kNothing);
+    state.published.assign(words, kNothing);
+    state.warpgroups.assign(static_cast<std::size_t>(state.geometry.threads / device::kWarpgroup),
+                            {});
     state.warps.assign(static_cast<std::size_t>(state.geometry.threads / kWarp), {});
     run_fibers(state.geometry.threads, order, [&](int thread) {
         EmulatedBlock block{state, thread};

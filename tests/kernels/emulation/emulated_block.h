@@ -3,17 +3,21 @@
 // until it has to wait for others, warps exchange values at the points where they would on a GPU,
 // and tensor-core fragments follow the layouts of the PTX manual. What would be undefined on a GPU
 // is made visible: shared memory starts as NaNs, the target of an asynchronous copy is NaNs until
-// the copy is waited for, the order in which threads run is a parameter (a result that depends on
-// it is a race), and threads that wait for each other for ever stop the test.
+// the copy is waited for, a warpgroup's products see of shared memory what was published to them
+// alone and their sums are NaNs until they are waited for, the order in which threads run is a
+// parameter (a result that depends on it is a race), and threads that wait for each other for ever
+// stop the test.
 #pragma once
 
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "kernels/cuda/elements.h"
 #include "kernels/cuda/queue.h"
+#include "kernels/cuda/warpgroup.h"
 
 namespace orrery::emulation {
 
@@ -37,12 +41,27 @@ struct Warp {
     std::uint64_t generation = 0;
 };
 
+// What the 128 threads of a warpgroup begin together: sums [64, columns] += A B.
+struct WarpgroupLane {
+    std::uint64_t a_descriptor = 0;
+    std::uint64_t b_descriptor = 0;
+    std::uint32_t a[4] = {};
+    float* sums = nullptr;
+};
+struct Warpgroup {
+    WarpgroupLane lanes[device::kWarpgroup];
+    int arrived = 0;
+    std::uint64_t generation = 0;
+};
+
 struct BlockState {
     std::int64_t x = 0;
     std::int64_t y = 0;
     device::Geometry geometry;
     std::vector<device::Words> shared;
     std::vector<Warp> warps;
+    std::vector<device::Words> published{};  // shared memory as products see it
+    std::vector<Warpgroup> warpgroups{};
     int arrived = 0;
     std::uint64_t generation = 0;
 };
@@ -93,7 +112,27 @@ public:
         load_matrices(Exchange::matrices_transposed, row, m);
     }
     void mma(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1);
-    // At the end of the thread: no copy may be in flight.
+
+    // Products of a warpgroup (emulated_warpgroup.cpp).
+    std::uint32_t shared_address(const void* shared) {
+        return static_cast<std::uint32_t>(static_cast<const std::byte*>(shared) - this->shared());
+    }
+    void publish_to_products();
+    void begin_products();
+    template <int kTiles>
+    void multiply(float (&c)[kTiles][4], std::uint64_t a, std::uint64_t b) {
+        multiply(&c[0][0], kTiles, {.a_descriptor = a, .b_descriptor = b});
+    }
+    template <int kTiles>
+    void multiply(float (&c)[kTiles][4], const std::uint32_t (&a)[4], std::uint64_t b) {
+        WarpgroupLane lane{.b_descriptor = b};
+        std::memcpy(lane.a, a, sizeof a);
+        multiply(&c[0][0], kTiles, lane);
+    }
+    void end_products();
+    void wait_for_products();
+
+    // At the end of the thread: no copy and no product may be in flight.
     void finish();
 
 private:
@@ -101,6 +140,12 @@ private:
         void* to;
         const void* from;
     };
+    struct PendingSums {
+        float* to;
+        std::vector<float> values;
+    };
+    enum class Products : std::uint8_t { none, begun, ended };
+    void multiply(float* c, int tiles, const WarpgroupLane& operands);
     Warp& own_warp() { return state_.warps[static_cast<std::size_t>(warp())]; }
     Lane& own_lane() { return own_warp().lanes[lane()]; }
     void exchange(Exchange kind);
@@ -110,6 +155,9 @@ private:
     BlockState& state_;
     int thread_;
     std::vector<std::vector<Copy>> groups_{1};  // the last is open
+    std::vector<void*> landed_;                 // copies that are not published yet
+    Products products_ = Products::none;
+    std::vector<std::unique_ptr<PendingSums>> pending_;
 };
 
 using ThreadCode = std::function<void(EmulatedBlock&)>;
@@ -118,7 +166,10 @@ void run_block(BlockState& state, ThreadOrder order, const ThreadCode& code);
 // Runs the blocks of every launch at once, in the order of the threads or (descending) backwards.
 class EmulatedQueue {
 public:
-    explicit EmulatedQueue(ThreadOrder order = ThreadOrder::ascending) : order_(order) {}
+    explicit EmulatedQueue(ThreadOrder order = ThreadOrder::ascending,
+                           device::TensorCores tensor_cores = device::TensorCores::warps)
+        : order_(order), tensor_cores_(tensor_cores) {}
+    device::TensorCores tensor_cores() const { return tensor_cores_; }
 
     template <class Kernel>
     void launch(const Kernel& kernel, const device::Geometry& geometry) {
@@ -142,6 +193,7 @@ public:
 private:
     static void check(const device::Geometry& geometry, int threads_max);
     ThreadOrder order_;
+    device::TensorCores tensor_cores_;
     std::vector<device::Words> scratch_;
     std::int64_t scratch_bytes_ = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the kernel ops of a Program, all but matrix products, by the device code of the CUDA kernels
-// under emulation. Each op is also run by the CPU kernels on the same operands, and compared.
+// under emulation, attention on both kinds of tensor cores. Each op is also run by the CPU kernels
+// on the same operands, and compared.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -59,10 +60,29 @@ public:
         const Results before{op};
         run_on_cpu(op);
         const Results expected{op};
-        before.restore(op);
-        emulation::EmulatedQueue queue{emulation::ThreadOrder::descending};
-        launch_kernel(queue, op);
-        const Results actual{op};
+        const bool attention = (op.call.kind == KernelKind::attention_forward ||
+                                op.call.kind == KernelKind::attention_backward) &&
+                               device::has_tensor_core_attention(op.call);
+        std::int64_t scratch_bytes = 0;
+        for (const auto cores : {device::TensorCores::warpgroups, device::TensorCores::warps}) {
+            if (!attention && cores == device::TensorCores::warpgroups) {
+                continue;
+            }
+            before.restore(op);
+            emulation::EmulatedQueue queue{emulation::ThreadOrder::descending, cores};
+            launch_kernel(queue, op);
+            expect_alike(op, Results{op}, expected);
+            scratch_bytes = queue.scratch_bytes();
+        }
+        device::RecordingQueue record;
+        launch_kernel(record, op);
+        EXPECT_EQ(record.scratch_bytes(), scratch_bytes) << name(op.call.kind);
+    }
+
+    std::map<KernelKind, int> ops;
+
+private:
+    void expect_alike(const BoundOp& op, const Results& actual, const Results& expected) const {
         for (std::size_t i = 0; i < expected.values.size(); ++i) {
             const double size =
                 std::sqrt(numeric::inner_product(expected.values[i], expected.values[i]));
@@ -75,14 +95,8 @@ public:
                       allowed * size + 1e-9)
                 << name(op.call.kind) << " result " << i;
         }
-        device::RecordingQueue record;
-        launch_kernel(record, op);
-        EXPECT_EQ(record.scratch_bytes(), queue.scratch_bytes()) << name(op.call.kind);
     }
 
-    std::map<KernelKind, int> ops;
-
-private:
     Dtype precision_;
 };
 

@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <set>
 #include <vector>
 
 namespace orrery::simulated {
@@ -38,6 +39,7 @@ struct Device {
     Counts counts;
     bool fuses_always = false;
     bool broken_epilogues = false;
+    std::set<orrery::device::TensorCores> broken_attention;
     std::int64_t memory_left = std::numeric_limits<std::int64_t>::max();
 
     // One command of a queue; false if none could go on.
@@ -112,6 +114,16 @@ bool broken_epilogues() {
 }
 void count_fused_product(GemmEpilogue epilogue) {
     ++device().counts.fused_products[epilogue];
+}
+
+void break_attention(orrery::device::TensorCores cores) {
+    device().broken_attention.insert(cores);
+}
+bool broken_attention(orrery::device::TensorCores cores) {
+    return device().broken_attention.contains(cores);
+}
+void count_attention(orrery::device::TensorCores cores) {
+    ++device().counts.attention[cores];
 }
 
 void limit_memory(std::int64_t bytes) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 
+#include "kernels/cuda/queue.h"
 #include "kernels/gemm/gemm.h"
 
 struct CUstream_st;
@@ -28,6 +29,7 @@ struct Counts {
     std::int64_t graph_launches = 0;
     std::int64_t waits = 0;  // between streams, that had to wait
     std::map<GemmEpilogue, std::int64_t> fused_products{};
+    std::map<device::TensorCores, std::int64_t> attention{};
     std::int64_t streams_at_once = 0;  // most queues with work when one was drawn
 };
 const Counts& counts();
@@ -39,6 +41,10 @@ void fuse_always(bool always);
 void break_epilogues(bool broken);
 bool fuses_always();
 bool broken_epilogues();
+// Whether attention on these tensor cores is wrong.
+void break_attention(device::TensorCores cores);
+void count_attention(device::TensorCores cores);
+bool broken_attention(device::TensorCores cores);
 void count_fused_product(GemmEpilogue epilogue);
 
 // Bytes that the device still has; allocations beyond are refused.

@@ -33,8 +33,18 @@ std::string why_not_on_cuda(const KernelCall& call) {
     return why_not_on_cpu(call);
 }
 void run_on_cuda(device::CudaQueue& queue, const BoundOp& op) {
-    const HostKernel kernel{[op] {
+    const bool attention = op.call.kind == KernelKind::attention_forward ||
+                           op.call.kind == KernelKind::attention_backward;
+    const bool broken = attention && simulated::broken_attention(queue.tensor_cores());
+    if (attention) {
+        simulated::count_attention(queue.tensor_cores());
+    }
+    const HostKernel kernel{[op, broken] {
         run_on_cpu(op);
+        if (broken) {
+            const TensorView& result = op.output().view;
+            store(result, result.size / 2, 1e3f);
+        }
         return true;
     }};
     queue.launch(kernel, {});

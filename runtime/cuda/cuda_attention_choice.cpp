@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tensor cores the attention of a CudaExecutor runs on. Those of warps and, on Hopper, those
+// of warpgroups are tried once for each kind of op on the device itself: on drawn numbers they must
+// leave what the kernels without tensor cores leave, and the same bits twice. The fastest of those
+// that do is taken; where none does, the kernels without. The choice is kept with the algorithms of
+// matrix products, so that later runs have the same bits.
+#include <fmt/format.h>
+
+#include "engine/device_scalars.h"
+#include "kernels/attention/attention_cuda.h"
+#include "runtime/cuda/cuda_executor.h"
+#include "runtime/cuda/cuda_kernels.h"
+#include "runtime/cuda/cuda_result.h"
+#include "runtime/cuda/device_trial.h"
+
+namespace orrery {
+namespace {
+
+using device::TensorCores;
+
+constexpr int kHopper = 90;
+
+bool is_attention(const KernelCall& call) {
+    return call.kind == KernelKind::attention_forward ||
+           call.kind == KernelKind::attention_backward;
+}
+
+// A step of a ring reads and adds to other operands than a whole attention does.
+std::string key_of(const BoundOp& op) {
+    std::string key = fmt::format("{}_{}_v{}_{}x{}x{}",
+                                  name(op.call.kind),
+                                  name(op.call.dtype),
+                                  op.call.variant,
+                                  op.reads.size(),
+                                  op.writes.size(),
+                                  op.accumulates.size());
+    for (const std::int64_t dim : op.call.dims) {
+        key += fmt::format("_{}", dim);
+    }
+    return key;
+}
+
+// The scalars of dropout stay as they are.
+TriedTensors tried_tensors(const BoundOp& op) {
+    TriedTensors tried;
+    for (const BoundOperand& read : op.reads) {
+        if (read.view.size != kNumDeviceScalars) {
+            tried.read.push_back(read.view);
+        }
+    }
+    for (const BoundOperand& write : op.writes) {
+        tried.written.push_back(write.view);
+    }
+    for (const BoundOperand& sum : op.accumulates) {
+        tried.added.push_back(sum.view);
+    }
+    return tried;
+}
+
+}  // namespace
+
+TensorCores CudaExecutor::tensor_cores_of(const BoundOp& op) const {
+    if (!is_attention(op.call) || tried_cores_) {
+        return tried_cores_.value_or(TensorCores::none);
+    }
+    const auto chosen = tensor_cores_.find(key_of(op));
+    return chosen == tensor_cores_.end() ? TensorCores::none : chosen->second;
+}
+
+Result<void> CudaExecutor::choose_tensor_cores(const LaunchPlan& plan) {
+    for (const Launch& launch : plan.launches) {
+        const Op& op = rank_.op(launch.slot, launch.op);
+        if (op.kind != OpKind::kernel || !is_attention(program().kernels[op.payload]) ||
+            !device::has_tensor_core_attention(program().kernels[op.payload])) {
+            continue;
+        }
+        const std::string key = key_of(rank_.bind_kernel(launch.slot, op));
+        if (tensor_cores_.contains(key)) {
+            continue;
+        }
+        std::optional<std::int64_t> choice = gemm_->remembered(key);
+        if (!choice) {
+            const Result<TensorCores> tried = try_tensor_cores(launch);
+            if (!tried) {
+                return at(launch, unexpected<Error>(tried.error()));
+            }
+            choice = static_cast<std::int64_t>(*tried);
+            gemm_->remember(key, *choice);
+        }
+        const bool hopper = device_->info().compute_capability == kHopper;
+        const auto most = hopper ? TensorCores::warpgroups : TensorCores::warps;
+        const bool known = *choice >= 0 && *choice <= static_cast<std::int64_t>(most);
+        tensor_cores_[key] = known ? static_cast<TensorCores>(*choice) : TensorCores::none;
+    }
+    return {};
+}
+
+Result<TensorCores> CudaExecutor::try_tensor_cores(const Launch& launch) {
+    const Op& op = rank_.op(launch.slot, launch.op);
+    const cudaStream_t stream = device_->stream(launch.stream);
+    const DeviceTrial trial{
+        tried_tensors(rank_.bind_kernel(launch.slot, op)), stream, start_, end_};
+    const auto on = [&](TensorCores cores) {
+        return [this, &launch, &op, cores] {
+            tried_cores_ = cores;
+            const Result<void> done = run_kernel(launch, op);
+            tried_cores_.reset();
+            return done;
+        };
+    };
+    const Result<void> drawn = trial.draw();
+    const auto expected =
+        drawn ? trial.results_of(on(TensorCores::none)) : unexpected<Error>(drawn.error());
+    if (!expected) {
+        return unexpected<Error>(expected.error());
+    }
+    std::vector<TensorCores> candidates{TensorCores::warps};
+    if (device_->info().compute_capability == kHopper) {
+        candidates.push_back(TensorCores::warpgroups);
+    }
+    TensorCores best = TensorCores::none;
+    double best_s = 0;
+    for (const TensorCores cores : candidates) {
+        const auto actual = trial.results_of(on(cores));
+        const auto again = trial.results_of(on(cores));
+        const auto seconds = trial.time_of(on(cores));
+        if (!actual || !again || !seconds) {
+            return unexpected<Error>(!actual ? actual.error()
+                                             : (again ? seconds.error() : again.error()));
+        }
+        const bool right = *actual == *again && alike(*actual, *expected, Dtype::bf16);
+        if (right && (best == TensorCores::none || *seconds < best_s)) {
+            best = cores;
+            best_s = *seconds;
+        }
+    }
+    return best;
+}
+
+}  // namespace orrery

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tensor cores attention takes on the simulated device, whose kernels are the CPU's on all of
+// them, and wrong where the test says so.
+#include <gtest/gtest.h>
+
+#include "tests/runtime/cuda/simulated_training.h"
+
+namespace orrery {
+namespace {
+
+using device::TensorCores;
+
+// Heads of 64 in bf16.
+Transformer model_for_tensor_cores() {
+    Transformer model = tiny_llama();
+    model.hidden_size = 64;
+    model.ffn_hidden_size = 32;
+    model.num_attention_heads = 2;
+    model.kv_channels = 64;
+    model.num_layers = 1;
+    return model;
+}
+
+ParallelPlan half_precision() {
+    ParallelPlan plan = tiny_plan();
+    plan.precision = Dtype::bf16;
+    return plan;
+}
+
+std::map<TensorCores, std::int64_t> attention_of(const Transformer& model,
+                                                 const ParallelPlan& plan) {
+    const TrainedRank gpu = train_rank(model, plan, DeviceChoice::cuda, nullptr);
+    auto counts = simulated::counts().attention;
+    EXPECT_EQ(gpu, train_rank(model, plan, DeviceChoice::cpu, nullptr));
+    return counts;
+}
+
+// One layer, one kind of each pass: a trial is two runs for the results and eight for the time, and
+// one without tensor cores.
+TEST(CudaAttentionChoice, TriesBothAndTakesOne) {
+    simulated::begin_device(1);
+    auto runs = attention_of(model_for_tensor_cores(), half_precision());
+    EXPECT_EQ(runs[TensorCores::none], 2);
+    EXPECT_GE(runs[TensorCores::warps], 20);
+    EXPECT_GE(runs[TensorCores::warpgroups], 20);
+    EXPECT_GT(runs[TensorCores::warps] + runs[TensorCores::warpgroups], 40);
+}
+
+TEST(CudaAttentionChoice, TakesNothingThatIsWrong) {
+    simulated::begin_device(1);
+    simulated::break_attention(TensorCores::warpgroups);
+    auto runs = attention_of(model_for_tensor_cores(), half_precision());
+    EXPECT_EQ(runs[TensorCores::none], 2);
+    EXPECT_EQ(runs[TensorCores::warpgroups], 20);
+    EXPECT_GT(runs[TensorCores::warps], 20);
+
+    simulated::begin_device(1);
+    simulated::break_attention(TensorCores::warpgroups);
+    simulated::break_attention(TensorCores::warps);
+    runs = attention_of(model_for_tensor_cores(), half_precision());
+    EXPECT_EQ(runs[TensorCores::warps], 20);
+    EXPECT_EQ(runs[TensorCores::warpgroups], 20);
+    EXPECT_GT(runs[TensorCores::none], 2);
+}
+
+TEST(CudaAttentionChoice, IsNoneWhereThereAreNoSuchKernels) {
+    simulated::begin_device(1);
+    ParallelPlan plan = half_precision();
+    plan.precision = Dtype::fp32;
+    const auto runs = attention_of(model_for_tensor_cores(), plan);
+    EXPECT_EQ(runs.size(), 1u);
+    EXPECT_TRUE(runs.contains(TensorCores::none));
+}
+
+// A ring's steps are kinds of their own, with and without what they add to.
+TEST(CudaAttentionChoice, IsMadeForTheStepsOfARing) {
+    ParallelPlan plan = half_precision();
+    plan.context_parallel_size = 2;
+    plan.context_parallel_comm = ContextParallelComm::ring;
+    std::vector<TrainedRank> gpu(2);
+    run_as_ranks(2, [&](std::unique_ptr<Transport> transport) {
+        simulated::begin_device(3 + transport->rank());
+        const std::uint32_t rank = transport->rank();
+        gpu[rank] = train_rank(model_for_tensor_cores(), plan, DeviceChoice::cuda, transport.get());
+        EXPECT_EQ(simulated::counts().attention.at(TensorCores::none), 4);
+    });
+    std::vector<TrainedRank> cpu(2);
+    run_as_ranks(2, [&](std::unique_ptr<Transport> transport) {
+        const std::uint32_t rank = transport->rank();
+        cpu[rank] = train_rank(model_for_tensor_cores(), plan, DeviceChoice::cpu, transport.get());
+    });
+    EXPECT_EQ(gpu, cpu);
+}
+
+}  // namespace
+}  // namespace orrery
