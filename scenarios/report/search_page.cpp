@@ -25,8 +25,8 @@ PageSection plans(const char* title, const std::vector<FoundPlan>& found) {
                              "vpp",
                              "cp",
                              "dp",
-                             "micro-batch",
-                             "sharding",
+                             "mbs",
+                             "zero",
                              "recompute",
                              "schedule",
                              "layers",
@@ -46,7 +46,7 @@ PageSection plans(const char* title, const std::vector<FoundPlan>& found) {
                                         p.micro_batch_size}) {
             row.push_back(fmt::format("{}", size));
         }
-        row.emplace_back(word_of(p.data_parallel_sharding_strategy, kShardingStrategies));
+        row.emplace_back(zero_stage(p.data_parallel_sharding_strategy));
         row.emplace_back(word_of(p.recompute_granularity, kRecomputes));
         row.emplace_back(word_of(p.schedule, kSchedules));
         row.push_back(split_word(p));

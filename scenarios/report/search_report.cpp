@@ -12,11 +12,6 @@
 namespace orrery {
 namespace {
 
-std::string_view short_word(ShardingStrategy strategy) {
-    constexpr std::string_view kWords[] = {"0", "1", "2", "3"};
-    return kWords[static_cast<std::size_t>(strategy)];
-}
-
 constexpr const char* kColumns =
     "   tp  pp vpp  cp    dp mbs zero recompute schedule         layers       time    MFU"
     "   memory\n";
@@ -33,7 +28,7 @@ std::string row(std::size_t number, const FoundPlan& found) {
         p.context_parallel_size,
         p.data_parallel_size,
         p.micro_batch_size,
-        short_word(p.data_parallel_sharding_strategy),
+        zero_stage(p.data_parallel_sharding_strategy),
         word_of(p.recompute_granularity, kRecomputes),
         word_of(p.schedule, kSchedules),
         split_word(p),
@@ -60,6 +55,11 @@ std::string notes(const Scenario& scenario, const FoundPlan& found) {
 }
 
 }  // namespace
+
+std::string_view zero_stage(ShardingStrategy strategy) {
+    constexpr std::string_view kWords[] = {"0", "1", "2", "3"};
+    return kWords[static_cast<std::size_t>(strategy)];
+}
 
 std::string split_word(const ParallelPlan& plan) {
     return !plan.pipeline_layout.empty()       ? "balanced"

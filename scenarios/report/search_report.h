@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "scenarios/scenario.h"
 #include "scenarios/search/search.h"
@@ -11,6 +12,8 @@
 
 namespace orrery {
 
+// "0" … "3": what is sharded, as ZeRO counts it.
+std::string_view zero_stage(ShardingStrategy strategy);
 // How the layers are split over the stages, and the switches that are not as usual, in words.
 std::string split_word(const ParallelPlan& plan);
 std::string switch_words(const ParallelPlan& plan);
