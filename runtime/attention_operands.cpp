@@ -10,11 +10,6 @@
 namespace orrery {
 namespace {
 
-// A tensor that stands after the activations of an op: the scalars that dropout needs, or nothing.
-ConstTensorView scalars_after(const BoundOp& op, std::size_t reads) {
-    return op.reads.size() > reads ? op.reads[reads].view : TensorView{};
-}
-
 // Which heads of the model's a rank has, and the place of the mask.
 cpu::AttentionDropout dropout_of(const BoundOp& op,
                                  const AttentionShape& shape,
@@ -30,22 +25,6 @@ cpu::AttentionDropout dropout_of(const BoundOp& op,
             .sequence = tensor.global_shape[kSequence]};
 }
 
-// What a ring's op says of the work, it works on: the tokens that are there, masked by where they
-// stand.
-template <class Operands>
-AttentionCall<Operands> call_of(const BoundOp& op,
-                                const BoundOperand& query,
-                                const BoundOperand& key) {
-    AttentionCall<Operands> call{
-        .shape = attention_shape(op.call), .positions = {}, .operands = {}};
-    call.positions.query = op.shape_of(query).positions;
-    call.positions.key = op.shape_of(key).positions;
-    call.shape.seq_q = call.positions.query.length;
-    call.shape.seq_kv = call.positions.key.length;
-    call.shape.causal = true;
-    return call;
-}
-
 // Keys and values of a ring's block, or of what a whole layer's product has beside its queries.
 template <class View>
 auto keys_in(const AttentionShape& shape, View view, bool block) {
@@ -57,6 +36,40 @@ auto values_in(const AttentionShape& shape, View view, bool block) {
     return block ? cpu::block_value(shape, view) : cpu::packed_value(shape, view);
 }
 
+// What both passes read: packed Q, K and V, or those queries and a ring's block of keys and values.
+// What a ring's op says of the work, it works on: the tokens that are there, masked by where they
+// stand.
+template <class Operands>
+AttentionCall<Operands> call_of(const BoundOp& op, bool ring) {
+    const BoundOperand& query = op.reads[0];
+    const BoundOperand& key = op.reads[ring ? 1 : 0];
+    AttentionCall<Operands> call{
+        .shape = attention_shape(op.call), .positions = {}, .operands = {}};
+    AttentionShape& shape = call.shape;
+    call.positions.query = op.shape_of(query).positions;
+    call.positions.key = op.shape_of(key).positions;
+    shape.seq_q = call.positions.query.length;
+    shape.seq_kv = call.positions.key.length;
+    shape.causal = true;
+    call.operands.q = cpu::packed_query(shape, ConstTensorView(query.view));
+    call.operands.k = keys_in(shape, ConstTensorView(key.view), ring);
+    call.operands.v = values_in(shape, ConstTensorView(key.view), ring);
+    return call;
+}
+
+// Dropout, where scalars stand after so many activations.
+template <class Operands>
+void set_dropout(const BoundOp& op,
+                 std::size_t reads,
+                 const BoundOperand& context,
+                 const BoundOperand& statistics,
+                 AttentionCall<Operands>& call) {
+    if (op.reads.size() > reads) {
+        call.scalars = op.reads[reads].view;
+        call.operands.dropout = dropout_of(op, call.shape, context, statistics);
+    }
+}
+
 // Only a ring's step has a result beside dqkv.
 bool is_ring_backward(const BoundOp& op) {
     return op.writes.size() + op.accumulates.size() > 1;
@@ -65,22 +78,13 @@ bool is_ring_backward(const BoundOp& op) {
 }  // namespace
 
 AttentionCall<cpu::AttentionForward> attention_forward_call(const BoundOp& op) {
-    const BoundOperand& qkv = op.reads[0];
     const bool ring = op.writes.empty();  // a block that is not the first
-    const BoundOperand& keys = ring ? op.reads[1] : qkv;
     const std::vector<BoundOperand>& results = ring ? op.accumulates : op.writes;
-    auto call = call_of<cpu::AttentionForward>(op, qkv, keys);
-    const AttentionShape& shape = call.shape;
-    call.scalars = scalars_after(op, ring ? 2 : 1);
-    call.operands = {.q = cpu::packed_query(shape, ConstTensorView(qkv.view)),
-                     .k = keys_in(shape, ConstTensorView(keys.view), ring),
-                     .v = values_in(shape, ConstTensorView(keys.view), ring),
-                     .output = results[0].view,
-                     .log_sum_exp = results[1].view,
-                     .merge = ring};
-    if (!call.scalars.empty()) {
-        call.operands.dropout = dropout_of(op, shape, results[0], results[1]);
-    }
+    auto call = call_of<cpu::AttentionForward>(op, ring);
+    call.operands.output = results[0].view;
+    call.operands.log_sum_exp = results[1].view;
+    call.operands.merge = ring;
+    set_dropout(op, ring ? 2 : 1, results[0], results[1], call);
     return call;
 }
 
@@ -89,28 +93,19 @@ AttentionCall<cpu::AttentionForward> attention_forward_call(const BoundOp& op) {
 // queries.
 AttentionCall<cpu::AttentionBackward> attention_backward_call(const BoundOp& op) {
     const bool ring = is_ring_backward(op);
-    const BoundOperand& qkv = op.reads[0];
-    const BoundOperand& keys = ring ? op.reads[1] : qkv;
     const std::span rest = std::span{op.reads}.subspan(ring ? 2 : 1);
     const TensorView dkeys = op.writes[0].view;
     const TensorView begun = begun_packed_gradient(op);
     const TensorView dqkv = !begun.empty() ? begun : ring ? op.accumulates[0].view : dkeys;
-    auto call = call_of<cpu::AttentionBackward>(op, qkv, keys);
-    const AttentionShape& shape = call.shape;
-    call.scalars = scalars_after(op, ring ? 5 : 4);
-    call.operands = {.q = cpu::packed_query(shape, ConstTensorView(qkv.view)),
-                     .k = keys_in(shape, ConstTensorView(keys.view), ring),
-                     .v = values_in(shape, ConstTensorView(keys.view), ring),
-                     .output = rest[0].view,
-                     .log_sum_exp = rest[1].view,
-                     .doutput = rest[2].view,
-                     .dq = cpu::packed_query(shape, dqkv),
-                     .dk = keys_in(shape, dkeys, ring),
-                     .dv = values_in(shape, dkeys, ring),
-                     .accumulate_dq = ring && begun.empty()};
-    if (!call.scalars.empty()) {
-        call.operands.dropout = dropout_of(op, shape, rest[0], rest[1]);
-    }
+    auto call = call_of<cpu::AttentionBackward>(op, ring);
+    call.operands.output = rest[0].view;
+    call.operands.log_sum_exp = rest[1].view;
+    call.operands.doutput = rest[2].view;
+    call.operands.dq = cpu::packed_query(call.shape, dqkv);
+    call.operands.dk = keys_in(call.shape, dkeys, ring);
+    call.operands.dv = values_in(call.shape, dkeys, ring);
+    call.operands.accumulate_dq = ring && begun.empty();
+    set_dropout(op, ring ? 5 : 4, rest[0], rest[1], call);
     return call;
 }
 

@@ -4,36 +4,12 @@
 
 #include "kernels/cuda/column_sum.h"
 #include "kernels/cuda/dropout_source.h"
+#include "kernels/cuda/flat_sum.h"
 #include "kernels/cuda/random_words.h"
 #include "kernels/cuda/row_pass.h"
 #include "kernels/residual/residual_cuda.h"
 
 namespace orrery::device {
-
-template <class A, class B, class Sum>
-struct AddKernel {
-    static constexpr int kThreadsMax = kFlatThreads;
-    const A* a;
-    const B* b;
-    Sum* sum;
-    std::int64_t size;
-    bool vector;
-
-    template <class Block>
-    ORRERY_DEVICE void operator()(Block& block) const {
-        for_flat(block, size, vector, [this]<int kCount>(std::int64_t i) {
-            float left[kCount];
-            float right[kCount];
-            load(a + i, left);
-            load(b + i, right);
-            ORRERY_UNROLL
-            for (int j = 0; j < kCount; ++j) {
-                left[j] += right[j];
-            }
-            store(sum + i, left);
-        });
-    }
-};
 
 // sum = [residual +] dropout(branch + biases)
 template <class T>
@@ -173,19 +149,7 @@ struct BiasPartialKernel {
 
 template <class Queue>
 void residual_add(Queue& queue, ConstTensorView a, ConstTensorView b, TensorView sum) {
-    for_dtype(a.dtype, [&]<class A>(A*) {
-        for_dtype(b.dtype, [&]<class B>(B*) {
-            for_dtype(sum.dtype, [&]<class Sum>(Sum*) {
-                queue.launch(
-                    AddKernel<A, B, Sum>{.a = elements<A>(a),
-                                         .b = elements<B>(b),
-                                         .sum = elements<Sum>(sum),
-                                         .size = sum.size,
-                                         .vector = aligned(a) && aligned(b) && aligned(sum)},
-                    flat_geometry(sum.size));
-            });
-        });
-    });
+    flat_sum(queue, a, b, sum);
 }
 
 template <class Queue>

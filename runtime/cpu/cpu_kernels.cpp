@@ -16,7 +16,7 @@
 #include "runtime/cpu/cpu_attention.h"
 #include "runtime/cpu/cpu_dropout.h"
 #include "runtime/cpu/cpu_step_end.h"
-#include "runtime/kernel_shapes.h"
+#include "runtime/kernel_choices.h"
 
 namespace orrery {
 namespace {
@@ -94,47 +94,16 @@ void run_norm_forward(const BoundOp& op) {
 }
 
 void run_norm_backward(const BoundOp& op) {
-    const bool fused = op.call.variant == 1;
-    const cpu::NormBackward operands{.dy = op.reads[0].view,
-                                     .x = op.reads[1].view,
-                                     .weight = op.reads.back().view,
-                                     .dresidual = fused ? op.reads[2].view : TensorView{},
-                                     .dx = op.writes[0].view,
-                                     .dweight = op.accumulates[0].view};
-    if (op.call.kind == KernelKind::layernorm_backward) {
-        cpu::layernorm_backward(norm_shape(op.call), operands);
-    } else {
-        cpu::rmsnorm_backward(norm_shape(op.call), operands);
-    }
+    choose_norm_backward(op, cpu::layernorm_backward, cpu::rmsnorm_backward);
 }
 
 void run_rope(const BoundOp& op) {
-    const BoundOperand& qkv = op.accumulates[0];
-    const cpu::RopeShape shape = rope_shape(op, qkv);
-    if (qkv.transposed) {
-        cpu::rope_backward(shape, qkv.view);
-    } else {
-        cpu::rope_forward(shape, qkv.view);
-    }
+    choose_rope(op, cpu::rope_forward, cpu::rope_backward);
 }
 
 void run_activation(const BoundOp& op) {
-    const cpu::ActivationShape shape = activation_shape(op.call);
-    const cpu::Ungated ungated = ungated_function(op.call);
-    const cpu::Gated gated = gated_function(op.call);
-    const TensorView first = op.reads[0].view;
-    const TensorView result = op.writes[0].view;
-    switch (op.call.kind) {
-        case KernelKind::gelu_forward:
-            return cpu::gelu_forward(shape, ungated, first, {}, result);
-        case KernelKind::gelu_backward:
-            return cpu::gelu_backward(shape, ungated, first, op.reads[1].view, {}, result);
-        case KernelKind::swiglu_forward:
-            return cpu::swiglu_forward(shape, gated, first, {}, result, !is_gate(op.reads[0]));
-        default:
-            return cpu::swiglu_backward(
-                shape, gated, first, op.reads[1].view, {}, result, !is_gate(op.reads[1]));
-    }
+    choose_activation(
+        op, cpu::gelu_forward, cpu::gelu_backward, cpu::swiglu_forward, cpu::swiglu_backward);
 }
 
 void run_residual_add(const BoundOp& op) {
@@ -157,26 +126,11 @@ void run_residual_add(const BoundOp& op) {
 }
 
 void run_bias_gradient(const BoundOp& op) {
-    const std::int64_t columns = op.call.dims[1];
-    const BoundOperand& dy = op.reads[0];
-    const TensorView gradient = op.accumulates[0].view;
-    if (gradient.size == columns) {
-        cpu::bias_gradient(op.call.dims[0], columns, dy.view, gradient);
-    } else {
-        cpu::position_backward(position_shape(op, dy), dy.view, gradient);
-    }
+    choose_bias_gradient(op, cpu::bias_gradient, cpu::position_backward);
 }
 
-void run_embedding_forward(const BoundOp& op) {
-    cpu::embedding_forward(
-        embedding_shape(op, op.reads[1]), op.reads[0].view, op.reads[1].view, op.writes[0].view);
-}
-
-void run_embedding_backward(const BoundOp& op) {
-    cpu::embedding_backward(embedding_shape(op, op.accumulates[0]),
-                            op.reads[0].view,
-                            op.reads[1].view,
-                            op.accumulates[0].view);
+void run_embedding(const BoundOp& op) {
+    choose_embedding(op, cpu::embedding_forward, cpu::embedding_backward);
 }
 
 void run_cross_entropy_forward(const BoundOp& op) {
@@ -249,9 +203,8 @@ Runner runner_of(KernelKind kind) {
         case KernelKind::bias_gradient:
             return run_bias_gradient;
         case KernelKind::embedding_forward:
-            return run_embedding_forward;
         case KernelKind::embedding_backward:
-            return run_embedding_backward;
+            return run_embedding;
         case KernelKind::cross_entropy_forward:
             return run_cross_entropy_forward;
         case KernelKind::cross_entropy_backward:

@@ -19,7 +19,7 @@
 #include "kernels/softmax/softmax_cuda.h"
 #include "runtime/attention_operands.h"
 #include "runtime/dropout_operands.h"
-#include "runtime/kernel_shapes.h"
+#include "runtime/kernel_choices.h"
 
 namespace orrery {
 
@@ -121,50 +121,28 @@ void launch_norm_forward(Queue& queue, const BoundOp& op) {
 
 template <class Queue>
 void launch_norm_backward(Queue& queue, const BoundOp& op) {
-    const cpu::NormBackward operands{
-        .dy = op.reads[0].view,
-        .x = op.reads[1].view,
-        .weight = op.reads.back().view,
-        .dresidual = op.call.variant == 1 ? op.reads[2].view : TensorView{},
-        .dx = op.writes[0].view,
-        .dweight = op.accumulates[0].view};
-    if (op.call.kind == KernelKind::layernorm_backward) {
-        device::layernorm_backward(queue, norm_shape(op.call), operands);
-    } else {
-        device::rmsnorm_backward(queue, norm_shape(op.call), operands);
-    }
+    choose_norm_backward(
+        op,
+        [&](const auto&... of) { device::layernorm_backward(queue, of...); },
+        [&](const auto&... of) { device::rmsnorm_backward(queue, of...); });
 }
 
 template <class Queue>
 void launch_rope(Queue& queue, const BoundOp& op) {
-    const BoundOperand& qkv = op.accumulates[0];
-    if (qkv.transposed) {
-        device::rope_backward(queue, rope_shape(op, qkv), qkv.view);
-    } else {
-        device::rope_forward(queue, rope_shape(op, qkv), qkv.view);
-    }
+    choose_rope(
+        op,
+        [&](const auto&... of) { device::rope_forward(queue, of...); },
+        [&](const auto&... of) { device::rope_backward(queue, of...); });
 }
 
 template <class Queue>
 void launch_activation(Queue& queue, const BoundOp& op) {
-    const cpu::ActivationShape shape = activation_shape(op.call);
-    const cpu::Ungated ungated = ungated_function(op.call);
-    const cpu::Gated gated = gated_function(op.call);
-    const TensorView first = op.reads[0].view;
-    const TensorView result = op.writes[0].view;
-    switch (op.call.kind) {
-        case KernelKind::gelu_forward:
-            return device::gelu_forward(queue, shape, ungated, first, {}, result);
-        case KernelKind::gelu_backward:
-            return device::gelu_backward(
-                queue, shape, ungated, first, op.reads[1].view, {}, result);
-        case KernelKind::swiglu_forward:
-            return device::swiglu_forward(
-                queue, shape, gated, first, {}, result, !is_gate(op.reads[0]));
-        default:
-            return device::swiglu_backward(
-                queue, shape, gated, first, op.reads[1].view, {}, result, !is_gate(op.reads[1]));
-    }
+    choose_activation(
+        op,
+        [&](const auto&... of) { device::gelu_forward(queue, of...); },
+        [&](const auto&... of) { device::gelu_backward(queue, of...); },
+        [&](const auto&... of) { device::swiglu_forward(queue, of...); },
+        [&](const auto&... of) { device::swiglu_backward(queue, of...); });
 }
 
 // reads residual branch [bias ...] scalars, writes sum mask.
@@ -237,30 +215,18 @@ void launch_residual_add(Queue& queue, const BoundOp& op) {
 
 template <class Queue>
 void launch_bias_gradient(Queue& queue, const BoundOp& op) {
-    const BoundOperand& dy = op.reads[0];
-    const TensorView gradient = op.accumulates[0].view;
-    if (gradient.size == op.call.dims[1]) {
-        device::bias_gradient(queue, op.call.dims[0], op.call.dims[1], dy.view, gradient);
-    } else {
-        device::position_backward(queue, position_shape(op, dy), dy.view, gradient);
-    }
+    choose_bias_gradient(
+        op,
+        [&](const auto&... of) { device::bias_gradient(queue, of...); },
+        [&](const auto&... of) { device::position_backward(queue, of...); });
 }
 
 template <class Queue>
 void launch_embedding(Queue& queue, const BoundOp& op) {
-    if (op.call.kind == KernelKind::embedding_forward) {
-        device::embedding_forward(queue,
-                                  embedding_shape(op, op.reads[1]),
-                                  op.reads[0].view,
-                                  op.reads[1].view,
-                                  op.writes[0].view);
-    } else {
-        device::embedding_backward(queue,
-                                   embedding_shape(op, op.accumulates[0]),
-                                   op.reads[0].view,
-                                   op.reads[1].view,
-                                   op.accumulates[0].view);
-    }
+    choose_embedding(
+        op,
+        [&](const auto&... of) { device::embedding_forward(queue, of...); },
+        [&](const auto&... of) { device::embedding_backward(queue, of...); });
 }
 
 inline ConstTensorView scalar_view(ConstTensorView scalars, DeviceScalar scalar) {

@@ -9,54 +9,11 @@
 namespace orrery {
 namespace {
 
-// Ids: of groups by their number and communicator, then of lines of the mesh for messages.
-constexpr std::uint32_t kPerGroup = 64;
-constexpr std::uint32_t kFirstLine = 1u << 24;
-
-std::vector<std::uint32_t> numbers(const std::vector<RankId>& ranks) {
-    std::vector<std::uint32_t> result;
-    for (const RankId rank : ranks) {
-        result.push_back(static_cast<std::uint32_t>(index(rank)));
-    }
-    return result;
-}
-
 bool whole_in_memory(const Program& program, const Tensor& tensor) {
     return !tensor.global_shape.empty() &&
            local_elements(tensor.global_shape, tensor.layout, program.mesh) *
                    size_bytes(tensor.dtype) ==
                tensor.bytes.count();
-}
-
-NcclMembers members(std::uint32_t id,
-                    std::vector<std::uint32_t> ranks,
-                    RankId rank,
-                    std::uint16_t sm_limit) {
-    const auto self = std::ranges::find(ranks, static_cast<std::uint32_t>(index(rank)));
-    ORRERY_CHECK(self != ranks.end());
-    const auto position = static_cast<std::uint32_t>(self - ranks.begin());
-    return {id, std::move(ranks), position, sm_limit};
-}
-
-NcclMembers members_of(const Program& program, RankId rank, const CollectiveCall& call) {
-    const auto group = static_cast<std::uint32_t>(index(call.group));
-    return members(group * kPerGroup + call.communicator,
-                   numbers(program.mesh.members(program.groups[group], rank)),
-                   rank,
-                   call.sm_limit);
-}
-
-// The ranks that differ from this one along the message's axis only.
-NcclMembers members_of(const Program& program, RankId rank, const SendRecvPart& part) {
-    std::vector<std::uint32_t> line;
-    const std::uint32_t stride = program.mesh.stride(part.axis);
-    const std::uint32_t first =
-        static_cast<std::uint32_t>(index(rank)) - program.mesh.coordinate(rank, part.axis) * stride;
-    for (std::uint32_t c = 0; c < program.mesh.size(part.axis); ++c) {
-        line.push_back(first + c * stride);
-    }
-    return members(
-        kFirstLine + part.axis * kPerGroup + part.communicator, std::move(line), rank, 0);
 }
 
 class NcclTransferPlanner {
@@ -66,7 +23,7 @@ public:
 
     NcclTransfer collective(const CollectiveCall& call, const BoundTransfer& operands) {
         const Group& group = program_.groups[index(call.group)];
-        join(members_of(program_, rank_, call));
+        join(nccl_members(program_, rank_, call));
         if (!operands.reads.empty()) {
             const bool parameters = !operands.reads[0].tensor->parameter.empty();
             if (!parameters) {
@@ -98,7 +55,7 @@ public:
         for (const SendRecvPart& part : call.parts) {
             const TensorView whole = part.is_send ? (read++)->view : (write++)->view;
             const TensorView view = message_part(program_.mesh, rank_, whole, part.slice_axes);
-            join(members_of(program_, rank_, part));
+            join(nccl_members(program_, rank_, part));
             const RankId peer = program_.mesh.shifted(rank_, part.axis, part.delta);
             add({.function = part.is_send ? NcclCallKind::send : NcclCallKind::recv,
                  .in = part.is_send ? view.data : nullptr,
@@ -430,22 +387,6 @@ std::string why_not_messages(const Program& program, RankId rank, const Op& op) 
 }
 
 }  // namespace
-
-std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, const Op& op) {
-    std::vector<NcclMembers> all;
-    if (op.kind == OpKind::send_recv) {
-        for (const SendRecvPart& part : program.send_recvs[op.payload].parts) {
-            all.push_back(members_of(program, rank, part));
-        }
-        return all;
-    }
-    ORRERY_CHECK(op.kind == OpKind::collective);
-    const CollectiveCall& call = program.collectives[op.payload];
-    if (!program.mesh.members(program.groups[index(call.group)], rank).empty()) {
-        all.push_back(members_of(program, rank, call));
-    }
-    return all;
-}
 
 std::string why_not_nccl(const Program& program, RankId rank, const Op& op) {
     if (op.kind == OpKind::send_recv) {

@@ -14,6 +14,7 @@
 
 #include "engine/program.h"
 #include "runtime/bound_op.h"
+#include "runtime/cuda/nccl_members.h"
 #include "runtime/cuda/strided_copy.h"
 
 namespace orrery {
@@ -53,16 +54,6 @@ struct DeviceSum {  // to += from
     TensorView to;
 };
 
-// A communicator: its members are ranks of the Program in ascending order. Equal ids are the same
-// communicator, in the same order of creation on every rank.
-struct NcclMembers {
-    std::uint32_t id = 0;
-    std::vector<std::uint32_t> ranks;
-    std::uint32_t position = 0;  // of this rank
-    std::uint16_t sm_limit = 0;  // 0: as the library likes
-    bool operator==(const NcclMembers&) const = default;
-};
-
 struct NcclTransfer {
     std::vector<DeviceCopy> before;
     std::vector<NcclCall> calls;  // one group
@@ -74,9 +65,6 @@ struct NcclTransfer {
 
 // Why NCCL can't be asked for it, or empty.
 std::string why_not_nccl(const Program& program, RankId rank, const Op& op);
-
-// The communicators of an op, without its memory; empty if `rank` takes no part.
-std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, const Op& op);
 
 // `staging` has room for staging_bytes; with none only that number is of use.
 NcclTransfer nccl_transfer(const Program& program,

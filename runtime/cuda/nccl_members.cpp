@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/nccl_members.h"
+
+#include <algorithm>
+
+#include "engine/check.h"
+
+namespace orrery {
+namespace {
+
+// Ids: of groups by their number and communicator, then of lines of the mesh for messages.
+constexpr std::uint32_t kPerGroup = 64;
+constexpr std::uint32_t kFirstLine = 1u << 24;
+
+std::vector<std::uint32_t> numbers(const std::vector<RankId>& ranks) {
+    std::vector<std::uint32_t> result;
+    for (const RankId rank : ranks) {
+        result.push_back(static_cast<std::uint32_t>(index(rank)));
+    }
+    return result;
+}
+
+NcclMembers members(std::uint32_t id,
+                    std::vector<std::uint32_t> ranks,
+                    RankId rank,
+                    std::uint16_t sm_limit) {
+    const auto self = std::ranges::find(ranks, static_cast<std::uint32_t>(index(rank)));
+    ORRERY_CHECK(self != ranks.end());
+    const auto position = static_cast<std::uint32_t>(self - ranks.begin());
+    return {id, std::move(ranks), position, sm_limit};
+}
+
+}  // namespace
+
+NcclMembers nccl_members(const Program& program, RankId rank, const CollectiveCall& call) {
+    const auto group = static_cast<std::uint32_t>(index(call.group));
+    return members(group * kPerGroup + call.communicator,
+                   numbers(program.mesh.members(program.groups[group], rank)),
+                   rank,
+                   call.sm_limit);
+}
+
+NcclMembers nccl_members(const Program& program, RankId rank, const SendRecvPart& part) {
+    std::vector<std::uint32_t> line;
+    const std::uint32_t stride = program.mesh.stride(part.axis);
+    const std::uint32_t first =
+        static_cast<std::uint32_t>(index(rank)) - program.mesh.coordinate(rank, part.axis) * stride;
+    for (std::uint32_t c = 0; c < program.mesh.size(part.axis); ++c) {
+        line.push_back(first + c * stride);
+    }
+    return members(
+        kFirstLine + part.axis * kPerGroup + part.communicator, std::move(line), rank, 0);
+}
+
+std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, const Op& op) {
+    std::vector<NcclMembers> all;
+    if (op.kind == OpKind::send_recv) {
+        for (const SendRecvPart& part : program.send_recvs[op.payload].parts) {
+            all.push_back(nccl_members(program, rank, part));
+        }
+        return all;
+    }
+    ORRERY_CHECK(op.kind == OpKind::collective);
+    const CollectiveCall& call = program.collectives[op.payload];
+    if (!program.mesh.members(program.groups[index(call.group)], rank).empty()) {
+        all.push_back(nccl_members(program, rank, call));
+    }
+    return all;
+}
+
+}  // namespace orrery
