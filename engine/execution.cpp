@@ -26,6 +26,7 @@ Execution::Execution(const SimulationInput& input,
       num_streams_(std::max(1u, tapes.num_streams)),
       stream_bits_(static_cast<std::uint32_t>(std::bit_width(num_streams_ - 1))),
       run_times_(time_runs(input, tapes)),
+      times_run_(run_times_.size(), 0),
       streams_(quotient.ranks.size() << stream_bits_),
       ranks_(quotient.ranks.size()),
       teams_(find_teams(input, tapes, transfers, quotient)),
@@ -109,6 +110,7 @@ bool Execution::run() {
     }
     end_all_own_time(instant_);
     leave_leaders();
+    add_all_work();
     return true;
 }
 

@@ -77,6 +77,8 @@ private:
     void begin_run(std::uint32_t stream, const TapeItem& item, Time now);
     void end_run(std::uint32_t stream, Time now);
     void finish_run(std::uint32_t stream, const TapeItem& item, Time end);
+    void add_work(const RunTimes& run, std::int64_t times);
+    void add_all_work();
     void end_item(std::uint32_t stream, const TapeItem& item, Time now);
     void stream_event(std::uint32_t stream, Time now);
     void handle(const Event& event, Time now);
@@ -234,6 +236,7 @@ private:
     std::optional<std::vector<RoleBarrier>> barriers_;  // by role
 
     std::vector<RunTimes> run_times_;
+    std::vector<std::int64_t> times_run_;  // in the last step, on all ranks
     std::vector<StreamState> streams_;  // rank class by rank class
     std::vector<RankState> ranks_;
     std::vector<RunWalk> walks_;          // by stream; empty if no run is ever walked

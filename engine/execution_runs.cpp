@@ -62,9 +62,23 @@ void Execution::finish_run(std::uint32_t id, const TapeItem& item, Time now) {
     if (last_step(r)) {
         ranks_[r].kernel_time += kernel_time;
         busy_[Cause::interference] += stretch * size;
-        for (std::size_t c = 0; c < kNumCauses; ++c) {
-            busy_.of[c] += run.work.of[c] * size;
+        if (events_ == nullptr) {
+            times_run_[static_cast<std::size_t>(&run - run_times_.data())] += size;
+        } else {
+            add_work(run, size);
         }
+    }
+}
+
+void Execution::add_work(const RunTimes& run, std::int64_t times) {
+    for (std::size_t c = 0; c < kNumCauses; ++c) {
+        busy_.of[c] += run.work.of[c] * times;
+    }
+}
+
+void Execution::add_all_work() {
+    for (std::size_t run = 0; run < run_times_.size(); ++run) {
+        add_work(run_times_[run], times_run_[run]);
     }
 }
 

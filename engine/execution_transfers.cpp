@@ -252,6 +252,14 @@ void Execution::start_parts(std::uint32_t t, Time now) {
     OpenTransfer& transfer = pool_[t];
     const ChannelMessage& message = transfers_.messages[transfer.message];
     const Phase& phase = transfers_.phases[message.first_phase + transfer.phase];
+    if (phase.num_parts > 1 && quotient_.joined[phase.first_part] != kNoLinks && !transfer.lost) {
+        const Part& part = transfers_.parts[phase.first_part];
+        ++transfer.pending;
+        own_flow(t,
+                 phase.first_part,
+                 rates_.start(now, quotient_.joined[phase.first_part], part.bytes, part.rate_max));
+        return;
+    }
     for (std::uint32_t p = phase.first_part; p < phase.first_part + phase.num_parts; ++p) {
         const Part& part = transfers_.parts[p];
         if (part.bytes == Bytes{}) {

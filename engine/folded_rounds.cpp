@@ -6,6 +6,7 @@
 // repeats for R more such rounds, these end as it did, each as much later as it took: they need not
 // be simulated, and the result is the same to the picosecond.
 #include <bit>
+#include <optional>
 
 #include "engine/folded_simulation.h"
 
@@ -114,43 +115,36 @@ std::uint32_t rounds_before(std::uint32_t end, const FoldedPlace& to, std::uint3
     return end < to.pass + 2 ? 0 : (end - to.pass - 2) / passes + 1;
 }
 
-// Of the messages of a line: what a round looks at ends with the first one after a later pass.
-std::uint32_t rounds_of_line(const std::vector<LineMessage>& messages,
-                             std::uint32_t first,
-                             std::uint32_t period,
-                             const FoldedPlace& to,
-                             const Growth& by) {
-    std::uint32_t m = first;
-    if (period == 0) {
-        return m == messages.size() ? UINT32_MAX
-               : messages[m].after_pass < 0
-                   ? 0
-                   : rounds_before(
-                         static_cast<std::uint32_t>(messages[m].after_pass), to, by.passes);
-    }
-    while (m + period < messages.size() && message_repeats(messages[m], messages[m + period], by)) {
-        ++m;
-    }
-    return m == first ? 0
-                      : rounds_before(
-                            static_cast<std::uint32_t>(messages[m - 1].after_pass), to, by.passes);
+std::optional<std::uint32_t> pass_before(const LineMessage& message) {
+    return message.after_pass < 0 ? std::nullopt
+                                  : std::optional{static_cast<std::uint32_t>(message.after_pass)};
 }
 
-std::uint32_t rounds_of_early(const FoldedStage& plan,
-                              const std::vector<EarlyOp>& early,
-                              std::uint32_t first,
-                              std::uint32_t period,
-                              const FoldedPlace& to,
-                              const Growth& by) {
-    std::uint32_t e = first;
+std::optional<std::uint32_t> pass_before(const EarlyOp& op) {
+    return op.num_after == 0 ? std::nullopt : std::optional{op.after[0].pass};
+}
+
+// Of the messages of a line, or of early ops, of which a round has `period`: what it looks at ends
+// with the first one after a later pass.
+template <class Entry, class Repeats>
+std::uint32_t rounds_of(const std::vector<Entry>& entries,
+                        std::uint32_t first,
+                        std::uint32_t period,
+                        const FoldedPlace& to,
+                        const Growth& by,
+                        Repeats repeats) {
     if (period == 0) {
-        return e == early.size()         ? UINT32_MAX
-               : early[e].num_after == 0 ? 0
-                                         : rounds_before(early[e].after[0].pass, to, by.passes);
+        if (first == entries.size()) {
+            return UINT32_MAX;
+        }
+        const std::optional<std::uint32_t> pass = pass_before(entries[first]);
+        return pass ? rounds_before(*pass, to, by.passes) : 0;
     }
     std::uint32_t end = 0;
-    for (; e + period < early.size() && early_repeats(plan, early[e], early[e + period], by); ++e) {
-        end = early[e].num_after > 0 ? early[e].after[0].pass : end;
+    for (std::uint32_t e = first;
+         e + period < entries.size() && repeats(entries[e], entries[e + period]);
+         ++e) {
+        end = pass_before(entries[e]).value_or(end);
     }
     return rounds_before(end, to, by.passes);
 }
@@ -259,12 +253,18 @@ std::uint32_t FoldedSimulation::rounds_alike(const FoldedRound& from, const Fold
         }
         rounds = std::min(rounds, rounds_before(pass, b, by.passes));
         for (std::size_t l = 0; l < kNumLines; ++l) {
-            rounds =
-                std::min(rounds, rounds_of_line(plan(s).lines[l], a.lines[l], by.lines[l], b, by));
+            const auto repeats = [&](const LineMessage& x, const LineMessage& y) {
+                return message_repeats(x, y, by);
+            };
+            rounds = std::min(rounds,
+                              rounds_of(plan(s).lines[l], a.lines[l], by.lines[l], b, by, repeats));
         }
         for (std::size_t e = 0; e < kEarlyStreams; ++e) {
-            rounds = std::min(
-                rounds, rounds_of_early(plan(s), plan(s).early[e], a.early[e], by.early[e], b, by));
+            const auto repeats = [&](const EarlyOp& x, const EarlyOp& y) {
+                return early_repeats(plan(s), x, y, by);
+            };
+            rounds = std::min(rounds,
+                              rounds_of(plan(s).early[e], a.early[e], by.early[e], b, by, repeats));
         }
         const auto& data = plan(s).data;
         const std::uint32_t next = stages_[s].data_next;

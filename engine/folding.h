@@ -67,6 +67,8 @@ struct Quotient {
     std::vector<std::uint32_t> channel_of;  // [RankClass::first_channel + channel of the role tape]
     // By position in Transfers::parts; of representatives' parts only. Known to the solver.
     std::vector<FootprintId> footprints;
+    // By the first part of a phase: all of its parts as one flow; kNoLinks: each is one.
+    std::vector<FootprintId> joined;
     // The same around an outage (engine/step_events.h), of those that meet it; kNoLinks: no way.
     std::map<std::uint32_t, FootprintId> around;
     std::int64_t distinct_footprints = 0;

@@ -167,7 +167,10 @@ CauseTimes path_of_walk(const RunWalk& walk, const CauseTimes& path, const Cause
         to_end = host_path;
         to_end[Cause::launch] += walk.run->ops[walk.first_op].launch;
     }
-    for (std::size_t i = walk.first_op; i < walk.run->ops.size(); ++i) {
+    if (walk.first_op == 0) {
+        to_end += walk.run->work;
+    }
+    for (std::size_t i = walk.first_op; i > 0 && i < walk.run->ops.size(); ++i) {
         walk.run->ops[i].add_to(to_end);
     }
     to_end[Cause::interference] += walk.path_stretch;

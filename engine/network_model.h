@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -101,6 +102,13 @@ public:
 
     // A footprint can be used by any number of flows. Counts per link, ascending link ids.
     virtual FootprintId add_footprint(std::span<const LinkShare> footprint) = 0;
+    // Of equal parts that start together, as one flow: `bytes` and `rate_max` are those of each,
+    // and it ends with the last of them. Not for stop() or start_under_way(). None if parts have to
+    // be flows of their own.
+    virtual std::optional<FootprintId> join_footprints(std::span<const FootprintId> parts) {
+        static_cast<void>(parts);
+        return std::nullopt;
+    }
     // Bytes > 0. The flow has no rate until settle().
     virtual FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) = 0;
     // Of one that has gone at `rate_max` since `since`, when nobody shared its links. Its work is

@@ -229,8 +229,50 @@ private:
         for (const auto& [part, n] : number_around) {
             out_.around[part] = n == kNone ? kNoLinks : ids[n];
         }
+        join_parts(rates);
         out_.distinct_footprints = static_cast<std::int64_t>(distinct.size());
         find_lone_channels(transfers_, input_.network->links(), solved, out_);
+    }
+
+    // Channels of a message that move equally much start together, and mostly end together.
+    void join_parts(SharedRates& rates) {
+        out_.joined.assign(transfers_.parts.size(), kNoLinks);
+        if (!input_.events.empty()) {
+            return;  // parts go around links that are down one by one
+        }
+        std::map<std::vector<FootprintId>, FootprintId> known;
+        for (const std::uint32_t c : channel_lowest_) {
+            const Channel& channel = transfers_.channels[c];
+            for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
+                const ChannelMessage& message = transfers_.messages[channel.first_message + m];
+                for (std::uint32_t i = 0; i < message.num_phases && !message.fixed; ++i) {
+                    const Phase& phase = transfers_.phases[message.first_phase + i];
+                    const std::vector<FootprintId> parts = equal_parts(phase);
+                    if (parts.size() < 2) {
+                        continue;
+                    }
+                    const auto [found, added] = known.try_emplace(parts, kNoLinks);
+                    if (added) {
+                        found->second = rates.join_footprints(parts).value_or(kNoLinks);
+                    }
+                    out_.joined[phase.first_part] = found->second;
+                }
+            }
+        }
+    }
+
+    std::vector<FootprintId> equal_parts(const Phase& phase) const {
+        std::vector<FootprintId> footprints;
+        for (std::uint32_t p = phase.first_part; p < phase.first_part + phase.num_parts; ++p) {
+            const Part& first = transfers_.parts[phase.first_part];
+            const Part& part = transfers_.parts[p];
+            if (part.bytes == Bytes{} || part.bytes != first.bytes ||
+                part.rate_max != first.rate_max || out_.footprints[p] == kNoLinks) {
+                return {};
+            }
+            footprints.push_back(out_.footprints[p]);
+        }
+        return footprints;
     }
 
     // Links that carry the same of every footprint bind together, and then the narrowest of them
@@ -258,8 +300,7 @@ private:
             needed[link] = true;
         }
         for (std::size_t l = 0; l < links.size(); ++l) {
-            needed[l] =
-                needed[l] || links[l].watched || transfers_.watches(to_id<LinkId>(l));
+            needed[l] = needed[l] || links[l].watched || transfers_.watches(to_id<LinkId>(l));
         }
         return needed;
     }

@@ -32,6 +32,10 @@ std::int64_t end_of(__int128 remaining, std::int64_t since, std::int64_t rate) {
 
 FlowId FlowProgress::add(Bytes bytes) {
     ORRERY_CHECK(bytes.count() > 0);
+    return add_work(static_cast<__int128>(bytes.count()) * 8 * kPicosecondsPerSecond);
+}
+
+FlowId FlowProgress::add_work(__int128 work) {
     std::uint32_t flow = 0;
     if (free_ids_.empty()) {
         flow = static_cast<std::uint32_t>(flows_.size());
@@ -40,8 +44,7 @@ FlowId FlowProgress::add(Bytes bytes) {
         flow = free_ids_.back();
         free_ids_.pop_back();
     }
-    flows_[flow] =
-        Flow{.remaining = static_cast<__int128>(bytes.count()) * 8 * kPicosecondsPerSecond};
+    flows_[flow] = Flow{.remaining = work};
     return FlowId{flow};
 }
 
@@ -87,7 +90,7 @@ void FlowProgress::pop_ended(Time now, std::vector<FlowId>& ended) {
     }
 }
 
-Bytes FlowProgress::remove(Time now, FlowId id) {
+__int128 FlowProgress::take_work(Time now, FlowId id) {
     const auto number = static_cast<std::uint32_t>(index(id));
     Flow& flow = flows_[number];
     const std::int64_t elapsed = now.picoseconds() - flow.since;
@@ -97,7 +100,12 @@ Bytes FlowProgress::remove(Time now, FlowId id) {
         unqueue(number);
     }
     flow.rate = 0;
-    free_ids_.push_back(number);
+    return left;
+}
+
+Bytes FlowProgress::remove(Time now, FlowId id) {
+    const __int128 left = take_work(now, id);
+    free(id);
     constexpr __int128 kPerByte = static_cast<__int128>(8) * kPicosecondsPerSecond;
     return Bytes(static_cast<std::int64_t>((left + kPerByte - 1) / kPerByte));
 }

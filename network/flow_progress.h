@@ -34,6 +34,10 @@ public:
     // Removes a transfer whose end lies ahead, frees its id, and returns the bytes left, rounded
     // up.
     Bytes remove(Time now, FlowId flow);
+    // Removes a transfer whose end lies ahead, but keeps its id until free(). Returns its work.
+    __int128 take_work(Time now, FlowId flow);
+    FlowId add_work(__int128 work);
+    void free(FlowId flow) { free_ids_.push_back(static_cast<std::uint32_t>(index(flow))); }
     // Ids are below this.
     std::size_t num_ids() const { return flows_.size(); }
 

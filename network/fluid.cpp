@@ -26,6 +26,7 @@ FluidRates::FluidRates(std::span<const LinkInfo> links) : links_(links.size()) {
 FootprintId FluidRates::add_footprint(std::span<const LinkShare> footprint) {
     footprint_bounds_.push_back(0);
     bound_versions_.push_back(0);
+    joined_of_.push_back(kNone);
     return footprints_.add(footprint, links_.size());
 }
 
@@ -55,32 +56,54 @@ FlowId FluidRates::start_under_way(
     return id;
 }
 
+// On its links only when the rates are settled: by then those are in the cache.
 void FluidRates::enter(Time now, FlowId id, FootprintId footprint, Bandwidth rate_max) {
     ORRERY_CHECK(now >= now_);
     now_ = now;
-    const std::uint32_t f = number(id);
+    describe(number(id), footprint, rate_max == Bandwidth{} ? kNever : rate_max.bits_per_second());
+    const std::uint32_t joined = joined_of_[index(footprint)];
+    num_flows_started_ +=
+        joined == kNone ? 1 : static_cast<std::int64_t>(joined_[joined].parts.size());
+    changed_ = true;
+    entering_.push_back(number(id));
+    prefetch_links(footprints_[footprint]);
+}
+
+void FluidRates::describe(std::uint32_t f, FootprintId footprint, Level rate_max) {
     if (f == flows_.size()) {
         flows_.emplace_back();
         rates_.emplace_back();
     }
-    const auto shares = footprints_[footprint];
-    const Level cap = rate_max == Bandwidth{} ? kNever : rate_max.bits_per_second();
-    const Flow flow{
-        .bound = std::min(cap, bound_of(footprint)), .rate_max = cap, .footprint = footprint};
-    ORRERY_CHECK(flow.bound < kNever);
-    flows_[f] = flow;
+    flows_[f] = {
+        .rate_max = rate_max, .footprint = footprint, .joined = joined_of_[index(footprint)]};
     rates_[f] = kNever;
-    prefetch_crossings(shares);
-    for (const LinkShare& share : shares) {
+}
+
+void FluidRates::enter_links() {
+    for (std::size_t i = 0; i < entering_.size(); ++i) {
+        if (i + 1 < entering_.size()) {
+            prefetch_crossings(footprints_[flows_[entering_[i + 1]].footprint]);
+        }
+        add_to_links(entering_[i]);
+    }
+    entering_.clear();
+}
+
+void FluidRates::add_to_links(std::uint32_t f) {
+    Flow& flow = flows_[f];
+    flow.bound = std::min(flow.rate_max, bound_of(flow.footprint));
+    ORRERY_CHECK(flow.bound < kNever);
+    for (const LinkShare& share : footprints_[flow.footprint]) {
         Link& link = links_[index(share.link)];
         crossings_.add(link.crossings, {.flow = f, .count = share.count});
         link.bound_max = std::max(link.bound_max, flow.bound);
         link.bound_sum += share.count * flow.bound;
         link.count_sum += share.count;
-        touch(number(share.link));
+        if (!link.slack || !has_room(link)) {
+            touch(number(share.link));
+        }
     }
     new_flows_.push_back(f);
-    ++num_flows_started_;
 }
 
 void FluidRates::pop_completed(Time now, std::vector<FlowId>& ended) {
@@ -88,12 +111,30 @@ void FluidRates::pop_completed(Time now, std::vector<FlowId>& ended) {
     now_ = now;
     progress_.pop_ended(now, ended);
     for (const FlowId flow : ended) {
-        for (const LinkShare& share : footprints_[flows_[index(flow)].footprint]) {
-            __builtin_prefetch(&links_[index(share.link)], 1);
+        prefetch_links(footprints_[flows_[index(flow)].footprint]);
+    }
+    bool apart = false;
+    for (std::size_t i = 0; i < ended.size(); ++i) {
+        if (i + 1 < ended.size()) {
+            prefetch_crossings(footprints_[flows_[index(ended[i + 1])].footprint]);
+        }
+        FlowId& flow = ended[i];
+        remove(number(flow));
+        const std::uint32_t whole = flows_[index(flow)].whole;
+        if (whole != kNone) {
+            const bool last = --flows_[whole].parts_left == 0;
+            flow = FlowId{last ? whole : kNone};
+            apart = true;
         }
     }
-    for (const FlowId flow : ended) {
-        remove(number(flow));
+    if (apart) {  // what comes apart ends with its last part
+        std::erase(ended, FlowId{kNone});
+        std::ranges::sort(ended);
+        for (const FlowId flow : ended) {
+            if (rates_[index(flow)] == kNever) {
+                progress_.free(flow);
+            }
+        }
     }
 }
 
@@ -101,17 +142,18 @@ Bytes FluidRates::stop(Time now, FlowId id) {
     ORRERY_CHECK(now >= now_);
     now_ = now;
     const std::uint32_t f = number(id);
-    std::erase(new_flows_, f);
-    std::erase(rebound_flows_, f);
-    remove(f);
+    if (std::erase(entering_, f) == 0) {
+        std::erase(new_flows_, f);
+        std::erase(rebound_flows_, f);
+        remove(f);
+    }
     return progress_.remove(now, id);
 }
 
 void FluidRates::remove(std::uint32_t f) {
+    changed_ = true;
     const Flow& flow = flows_[f];
-    const auto shares = footprints_[flow.footprint];
-    prefetch_crossings(shares);
-    for (const LinkShare& share : shares) {
+    for (const LinkShare& share : footprints_[flow.footprint]) {
         Link& link = links_[index(share.link)];
         crossings_.remove(link.crossings, f);
         link.bound_sum -= share.count * flow.bound;
@@ -119,15 +161,20 @@ void FluidRates::remove(std::uint32_t f) {
         if (link.crossings.size == 0) {
             link.bound_max = 0;
         }
-        touch(number(share.link));
+        if (!link.slack) {  // else it stays so
+            touch(number(share.link));
+        }
     }
 }
 
 // Links lie far apart: what all of them need is asked for at once.
-void FluidRates::prefetch_crossings(std::span<const LinkShare> shares) const {
+void FluidRates::prefetch_links(std::span<const LinkShare> shares) const {
     for (const LinkShare& share : shares) {
         __builtin_prefetch(&links_[index(share.link)], 1);
     }
+}
+
+void FluidRates::prefetch_crossings(std::span<const LinkShare> shares) const {
     for (const LinkShare& share : shares) {
         crossings_.prefetch(links_[index(share.link)].crossings);
     }
@@ -172,18 +219,24 @@ void FluidRates::touch(std::uint32_t link) {
 void FluidRates::settle(Time now) {
     ORRERY_CHECK(now >= now_);
     now_ = now;
-    if (touched_links_.empty() && new_flows_.empty()) {
+    if (!changed_ && touched_links_.empty()) {
         return;
     }
     ++num_solves_;
-    seed();
-    for (Level level = next_level(); level != kNever; level = next_level()) {
-        sweep_level(level);
-        find_stale_keys(level);
-    }
-    new_flows_.clear();
+    enter_links();
+    do {
+        seed();
+        for (Level level = next_level(); level != kNever; level = next_level()) {
+            sweep_level(level);
+            find_stale_keys(level);
+        }
+        new_flows_.clear();
+    } while (part_flows());
+    changed_ = false;
     for (const std::uint32_t f : frozen_flows_) {
-        progress_.set_rate(now, FlowId{f}, Bandwidth::bits_per_second(rates_[f]));
+        if (flows_[f].parts_left == 0) {
+            progress_.set_rate(now, FlowId{f}, Bandwidth::bits_per_second(rates_[f]));
+        }
     }
     frozen_flows_.clear();
 }
@@ -222,10 +275,12 @@ void FluidRates::seed() {
 // With each x <= bound, t_l >= bound_max if all flows at bound_max fit. If they fit at their own
 // bounds, the mean bound of any set of flows fits; one more bit/s each covers the rounding of t_l.
 bool FluidRates::is_slack(const Link& link) {
-    if (link.crossings.size <= 1 || link.bound_sum + link.count_sum <= link.capacity) {
-        return true;
-    }
-    return static_cast<__int128>(link.bound_max) * link.count_sum <= link.capacity;
+    return has_room(link) ||
+           static_cast<__int128>(link.bound_max) * link.count_sum <= link.capacity;
+}
+
+bool FluidRates::has_room(const Link& link) {
+    return link.crossings.size <= 1 || link.bound_sum + link.count_sum <= link.capacity;
 }
 
 FluidRates::Level FluidRates::next_level() {
@@ -334,16 +389,6 @@ FluidRates::Level FluidRates::saturation(const Link& link, Level from) const {
         }
         level = share;
     }
-}
-
-bool FluidRates::is_held(std::uint32_t f, Level level) const {
-    if (flows_[f].bound == level) {
-        return true;
-    }
-    const auto shares = footprints_[flows_[f].footprint];
-    return std::any_of(shares.begin(), shares.end(), [&](const LinkShare& share) {
-        return links_[index(share.link)].level == level;
-    });
 }
 
 // A flow that had a higher rate before leaves room on its links: those that were saturated must be

@@ -40,6 +40,10 @@ public:
     explicit FluidRates(std::span<const LinkInfo> links);
 
     FootprintId add_footprint(std::span<const LinkShare> footprint) override;
+    // Parts that are joined are one flow as long as links that all of them cross alike hold them
+    // at their rate: then each has the same rate as if it were alone. As soon as a link holds the
+    // flow that only some of the parts cross, they are flows of their own.
+    std::optional<FootprintId> join_footprints(std::span<const FootprintId> parts) override;
     // A footprint without links needs a rate_max.
     FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) override;
     FlowId start_under_way(
@@ -74,14 +78,30 @@ private:
         Level bound = 0;
         Level rate_max = 0;  // never, if there is no cap
         FootprintId footprint{};
+        std::uint32_t joined = kNone;  // joined_: it stands for several parts
+        std::uint32_t whole = kNone;   // a part of this flow, which has come apart
+        std::uint32_t parts_left = 0;  // of one that has come apart
+    };
+    // Parts that are one flow.
+    struct Joined {
+        std::vector<FootprintId> parts;
+        FootprintId holders{};  // the links that all parts cross alike
     };
     struct Event {
         Level level;
         std::uint32_t id;  // a link or a flow
     };
 
+    static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
     void enter(Time now, FlowId id, FootprintId footprint, Bandwidth rate_max);
+    void describe(std::uint32_t flow, FootprintId footprint, Level rate_max);
+    void enter_links();
+    void add_to_links(std::uint32_t flow);
+    bool part_flows();
+    void part(std::uint32_t flow);
     Level bound_of(FootprintId footprint);
+    void prefetch_links(std::span<const LinkShare> shares) const;
     void prefetch_crossings(std::span<const LinkShare> shares) const;
     void touch(std::uint32_t link);
     void remove(std::uint32_t flow);
@@ -94,7 +114,8 @@ private:
     void look_at_flow(Level level, std::uint32_t flow);
     Level saturation(const Link& link, Level from) const;
     static bool is_slack(const Link& link);
-    bool is_held(std::uint32_t flow, Level level) const;
+    static bool has_room(const Link& link);
+    bool is_held(std::uint32_t flow, Level level);
     void freeze(std::uint32_t flow, Level level);
     void release(std::uint32_t flow);
     void mark_stale(std::uint32_t link);
@@ -107,6 +128,9 @@ private:
     std::vector<std::uint64_t> bound_versions_;  // of capacities_version_; older ones are wrong
     std::uint64_t capacities_version_ = 1;
 
+    std::vector<Joined> joined_;
+    std::vector<std::uint32_t> joined_of_;  // by footprint, or kNone
+
     std::vector<Flow> flows_;
     std::vector<Level> rates_;  // by flow; never = free: no rate yet in this sweep
     FlowProgress progress_;
@@ -114,6 +138,7 @@ private:
 
     // What the next settle starts from.
     std::vector<std::uint32_t> touched_links_;
+    std::vector<std::uint32_t> entering_;  // flows that are not on their links yet
     std::vector<std::uint32_t> new_flows_;
     std::vector<std::uint32_t> rebound_flows_;  // whose bound a capacity changed
 
@@ -123,6 +148,7 @@ private:
     std::size_t num_new_seen_ = 0;  // of new_flows_, which are in the order of their bounds
     std::vector<std::uint32_t> stale_links_;
     std::vector<std::uint32_t> frozen_flows_;
+    bool changed_ = false;  // since the last settle
 
     Time now_;
     std::int64_t num_solves_ = 0;
