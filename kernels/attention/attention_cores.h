@@ -167,10 +167,10 @@ public:
         const std::uint32_t a = block.shared_address(x);
         const std::uint32_t b = block.shared_address(y);
         const int first = row / kWarpgroupRows * kWarpgroupRows;
-        clear(sums);
         block.begin_products();
+        block.multiply_first(sums[0], X::rows_by_columns(a, first, 0), Y::rows_by_columns(b, 0, 0));
         ORRERY_UNROLL
-        for (int step = 0; step < X::kDim / kProductDepth; ++step) {
+        for (int step = 1; step < X::kDim / kProductDepth; ++step) {
             block.multiply(
                 sums[0], X::rows_by_columns(a, first, step), Y::rows_by_columns(b, 0, step));
         }

@@ -132,6 +132,11 @@ public:
     }
     __device__ void publish_to_products() { wgmma::publish(); }
     __device__ void begin_products() { wgmma::begin(); }
+    // c = a b, whatever c holds; c += a b.
+    template <class Sums>
+    __device__ void multiply_first(Sums& c, std::uint64_t a, std::uint64_t b) {
+        wgmma::multiply_first(c, a, b);
+    }
     template <class Sums, class A>
     __device__ void multiply(Sums& c, const A& a, std::uint64_t b) {
         wgmma::multiply(c, a, b);

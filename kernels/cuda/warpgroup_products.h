@@ -6,12 +6,14 @@
 
 #include <cstdint>
 
-// What a thread holds of so many columns, from the n-th eight on.
-#define ORRERY_SUMS_8(n) "+f"(c[n][0]), "+f"(c[n][1]), "+f"(c[n][2]), "+f"(c[n][3])
-#define ORRERY_SUMS_32(n) \
-    ORRERY_SUMS_8(n), ORRERY_SUMS_8((n) + 1), ORRERY_SUMS_8((n) + 2), ORRERY_SUMS_8((n) + 3)
-#define ORRERY_SUMS_64 ORRERY_SUMS_32(0), ORRERY_SUMS_32(4)
-#define ORRERY_SUMS_128 ORRERY_SUMS_64, ORRERY_SUMS_32(8), ORRERY_SUMS_32(12)
+// What a thread holds of so many columns, from the n-th eight on; `io` is how the instruction uses
+// it.
+#define ORRERY_SUMS_8(io, n) io "f"(c[n][0]), io "f"(c[n][1]), io "f"(c[n][2]), io "f"(c[n][3])
+#define ORRERY_SUMS_32(io, n)                                                     \
+    ORRERY_SUMS_8(io, n), ORRERY_SUMS_8(io, (n) + 1), ORRERY_SUMS_8(io, (n) + 2), \
+        ORRERY_SUMS_8(io, (n) + 3)
+#define ORRERY_SUMS_64(io) ORRERY_SUMS_32(io, 0), ORRERY_SUMS_32(io, 4)
+#define ORRERY_SUMS_128(io) ORRERY_SUMS_64(io), ORRERY_SUMS_32(io, 8), ORRERY_SUMS_32(io, 12)
 
 #define ORRERY_OPERANDS_32                                                                       \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, " \
@@ -21,8 +23,8 @@
     ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, " \
     "%49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 
-#define ORRERY_WGMMA(shape, operands)                                              \
-    "{ .reg .pred add; setp.ne.b32 add, 1, 0; wgmma.mma_async.sync.aligned." shape \
+#define ORRERY_WGMMA(add, shape, operands)                                               \
+    "{ .reg .pred add; setp.ne.b32 add, " add ", 0; wgmma.mma_async.sync.aligned." shape \
     ".f32.bf16.bf16 {" operands "}, "
 
 namespace orrery::device::wgmma {
@@ -42,15 +44,28 @@ __device__ __forceinline__ void wait() {
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
-// A and B in shared memory, both with the inner dimension contiguous.
+// A and B in shared memory, both with the inner dimension contiguous. The first product of a sum
+// does not read C: zeros that two sums share would have to be waited for.
+__device__ __forceinline__ void multiply_first(float (&c)[8][4], std::uint64_t a, std::uint64_t b) {
+    asm volatile(ORRERY_WGMMA("0", "m64n64k16", ORRERY_OPERANDS_32) "%32, %33, add, 1, 1, 0, 0; }"
+                 : ORRERY_SUMS_64("=")
+                 : "l"(a), "l"(b));
+}
+__device__ __forceinline__ void multiply_first(float (&c)[16][4],
+                                               std::uint64_t a,
+                                               std::uint64_t b) {
+    asm volatile(ORRERY_WGMMA("0", "m64n128k16", ORRERY_OPERANDS_64) "%64, %65, add, 1, 1, 0, 0; }"
+                 : ORRERY_SUMS_128("=")
+                 : "l"(a), "l"(b));
+}
 __device__ __forceinline__ void multiply(float (&c)[8][4], std::uint64_t a, std::uint64_t b) {
-    asm volatile(ORRERY_WGMMA("m64n64k16", ORRERY_OPERANDS_32) "%32, %33, add, 1, 1, 0, 0; }"
-                 : ORRERY_SUMS_64
+    asm volatile(ORRERY_WGMMA("1", "m64n64k16", ORRERY_OPERANDS_32) "%32, %33, add, 1, 1, 0, 0; }"
+                 : ORRERY_SUMS_64("+")
                  : "l"(a), "l"(b));
 }
 __device__ __forceinline__ void multiply(float (&c)[16][4], std::uint64_t a, std::uint64_t b) {
-    asm volatile(ORRERY_WGMMA("m64n128k16", ORRERY_OPERANDS_64) "%64, %65, add, 1, 1, 0, 0; }"
-                 : ORRERY_SUMS_128
+    asm volatile(ORRERY_WGMMA("1", "m64n128k16", ORRERY_OPERANDS_64) "%64, %65, add, 1, 1, 0, 0; }"
+                 : ORRERY_SUMS_128("+")
                  : "l"(a), "l"(b));
 }
 // A in registers; B in shared memory with its columns contiguous.
@@ -58,16 +73,18 @@ __device__ __forceinline__ void multiply(float (&c)[8][4],
                                          const std::uint32_t (&a)[4],
                                          std::uint64_t b) {
     asm volatile(
-        ORRERY_WGMMA("m64n64k16", ORRERY_OPERANDS_32) "{%32, %33, %34, %35}, %36, add, 1, 1, 1; }"
-        : ORRERY_SUMS_64
+        ORRERY_WGMMA(
+            "1", "m64n64k16", ORRERY_OPERANDS_32) "{%32, %33, %34, %35}, %36, add, 1, 1, 1; }"
+        : ORRERY_SUMS_64("+")
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 __device__ __forceinline__ void multiply(float (&c)[16][4],
                                          const std::uint32_t (&a)[4],
                                          std::uint64_t b) {
     asm volatile(
-        ORRERY_WGMMA("m64n128k16", ORRERY_OPERANDS_64) "{%64, %65, %66, %67}, %68, add, 1, 1, 1; }"
-        : ORRERY_SUMS_128
+        ORRERY_WGMMA(
+            "1", "m64n128k16", ORRERY_OPERANDS_64) "{%64, %65, %66, %67}, %68, add, 1, 1, 1; }"
+        : ORRERY_SUMS_128("+")
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
@@ -79,6 +96,14 @@ __device__ __forceinline__ void begin() {
 }
 __device__ __forceinline__ void commit() {}
 __device__ __forceinline__ void wait() {}
+template <class Sums>
+__device__ __forceinline__ void multiply_first(Sums& c, std::uint64_t, std::uint64_t) {
+    for (auto& columns : c) {
+        for (float& sum : columns) {
+            sum = 0.0f;
+        }
+    }
+}
 template <class Sums, class A>
 __device__ __forceinline__ void multiply(Sums&, const A&, std::uint64_t) {}
 

@@ -120,6 +120,11 @@ public:
     void publish_to_products();
     void begin_products();
     template <int kTiles>
+    void multiply_first(float (&c)[kTiles][4], std::uint64_t a, std::uint64_t b) {
+        std::memset(c, 0, sizeof c);
+        multiply(c, a, b);
+    }
+    template <int kTiles>
     void multiply(float (&c)[kTiles][4], std::uint64_t a, std::uint64_t b) {
         multiply(&c[0][0], kTiles, {.a_descriptor = a, .b_descriptor = b});
     }
