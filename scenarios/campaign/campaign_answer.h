@@ -12,6 +12,17 @@
 
 namespace orrery {
 
+// What a full restart and the loading after it are made of (start_up.h, state_times.h).
+struct StartUpAnswer {
+    bool given = false;  // by the scenario, as one figure: the parts are what the model says
+    WallTime processes;
+    WallTime communicators;  // with the rendezvous
+    std::int64_t groups = 0;
+    std::int64_t store_operations = 0;
+    WallTime read;  // of the store; none: loading is given, too
+    WallTime broadcast;
+};
+
 // One recovery plan over all seeds.
 struct PlanAnswer {
     std::string name;
@@ -21,6 +32,7 @@ struct PlanAnswer {
     WallTime interval;  // between checkpoints, at the start
     CheckpointTiming checkpoint;
     RecoveryCosts costs;
+    StartUpAnswer start_up;
     Statistic interruptions;
     Statistic ettr;
     Statistic goodput;        // kept work over wall time, in the healthy job's pace

@@ -65,8 +65,17 @@ struct StoragePlan {
     bool operator==(const StoragePlan&) const = default;
 };
 
+// Where processes meet, and how often all wait for all (start_up.h).
+enum class StoreKind : std::uint8_t { blocking, asynchronous };
+enum class BarrierRule : std::uint8_t { every_group, every_kind };
+
 struct StartUpPlan {
-    std::optional<WallTime> full{};  // instead of the published table (start_up.h)
+    StoreKind store = StoreKind::asynchronous;
+    BarrierRule barriers = BarrierRule::every_kind;
+    std::optional<WallTime> store_operation{};  // instead of the store's published one
+    std::optional<WallTime> processes{};        // instead of the published table
+    std::optional<WallTime> full{};             // instead of processes and communicators
+    // Of processes, to which communicators come.
     WallTime in_place = WallTime::seconds(60);
     WallTime reconfigure = WallTime::seconds(60);
     WallTime swap = WallTime::seconds(30);

@@ -12,6 +12,7 @@
 #include "models/flops.h"
 #include "models/transformer.h"
 #include "scenarios/campaign/start_up.h"
+#include "scenarios/campaign/state_times.h"
 
 namespace orrery {
 namespace {
@@ -26,60 +27,26 @@ const T* find_policy(const RecoveryPlan& plan) {
     return nullptr;
 }
 
-WallTime seconds_of(double bytes, Bandwidth bandwidth) {
-    return WallTime::seconds(bytes * 8 / static_cast<double>(bandwidth.bits_per_second()));
+WallTime processes_of(const Scenario& scenario) {
+    return scenario.campaign.start_up.processes.value_or(
+        process_start(scenario.cluster.num_gpus()));
 }
 
-// What moving the state takes (DESIGN: one copy per data-parallel group is written and read).
-struct StateTimes {
-    WallTime to_host;        // device to host memory, and all agree that it is the same step
-    WallTime write;          // host to store
-    WallTime read;           // store to the groups, and the broadcast
-    WallTime from_peer;      // another host's memory to the device
-    double store_share = 0;  // of the nodes' network that writing takes
-};
-
-StateTimes state_times(const Scenario& scenario) {
-    const StoragePlan& storage = scenario.campaign.storage;
-    const NodeSpec& node = scenario.cluster.node;
-    const auto parameters = static_cast<double>(num_parameters(scenario.model));
-    const double gpus = std::max(1U, scenario.cluster.num_gpus());
-    const double nodes = std::max(1U, scenario.cluster.num_nodes);
-    const double bytes = parameters * storage.bytes_per_parameter;
-    const auto parts = static_cast<double>(scenario.plan.model_parallel_size());
-    const bool sharded = job_shape(scenario).state_sharded;
-    // Unsharded, the replicas share the writing among them but each needs all of its part.
-    const double own = bytes / (sharded ? gpus : parts);
-    const double weights = 2 * parameters / parts;
-    // What a GPU has, which goes to its host as it is (MegaScale, section 4.4).
-    const bool all_sharded =
-        scenario.plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
-    const double resident =
-        sharded && !all_sharded ? weights + (bytes - 2 * parameters) / gpus : own;
-    const Bandwidth to_host = Bandwidth::bits_per_second(static_cast<std::int64_t>(
-        static_cast<double>(node.pcie_bandwidth.bits_per_second()) * node.pcie_efficiency));
-    const Bandwidth nics = Bandwidth::bits_per_second(
-        scenario.cluster.num_nodes > 1 ? scenario.cluster.fabric.nic_bandwidth.bits_per_second() *
-                                             std::max(1U, scenario.cluster.fabric.nics_per_node)
-                                       : std::numeric_limits<std::int64_t>::max() / 64);
-    const double all_nics = nodes * static_cast<double>(nics.bits_per_second());
-    const auto limited = [&](Bandwidth store) {
-        return Bandwidth::bits_per_second(static_cast<std::int64_t>(
-            std::min(static_cast<double>(store.bits_per_second()), all_nics)));
-    };
-    const Bandwidth per_gpu = Bandwidth::bits_per_second(
-        std::max<std::int64_t>(1, nics.bits_per_second() / std::max(1U, node.gpus_per_node)));
-    StateTimes times;
-    times.to_host =
-        seconds_of(resident, to_host) + checkpoint_agreement(scenario.cluster.num_gpus());
-    times.write = seconds_of(bytes, limited(storage.write));
-    times.read = seconds_of(bytes, limited(storage.read));
-    if (scenario.plan.data_parallel_size > 1) {
-        times.read += seconds_of(sharded ? weights : own, per_gpu);
+// What a restart is made of, for reports.
+StartUpAnswer start_up_answer(const Scenario& scenario, const RecoveryPlan& plan) {
+    const StartUpPlan& start_up = scenario.campaign.start_up;
+    const Meeting meeting = meeting_of(scenario.plan, start_up);
+    StartUpAnswer answer{.given = start_up.full.has_value(),
+                         .processes = processes_of(scenario),
+                         .communicators = meeting.time,
+                         .groups = meeting.groups,
+                         .store_operations = meeting.operations};
+    if (!plan.checkpoint.load) {
+        const StateTimes times = state_times(scenario);
+        answer.read = times.read;
+        answer.broadcast = times.broadcast;
     }
-    times.from_peer = seconds_of(own, per_gpu) + seconds_of(own, to_host);
-    times.store_share = static_cast<double>(limited(storage.write).bits_per_second()) / all_nics;
-    return times;
+    return answer;
 }
 
 CheckpointTiming checkpoint_timing(const Scenario& scenario,
@@ -267,6 +234,7 @@ PlanAnswer run_plan(const Scenario& scenario,
     answer.spares = spec.cluster.nodes - spec.job.slots;
     answer.checkpoint = spec.checkpoint;
     answer.costs = spec.costs;
+    answer.start_up = start_up_answer(scenario, plan);
     answer.interval = spec.checkpoint.interval;
     for (const auto& policy : make_ladder(spec.policies)) {
         answer.policies.emplace_back(policy->name());
@@ -345,14 +313,15 @@ CampaignSpec campaign_spec(const Scenario& scenario,
     spec.checkpoint = checkpoint_timing(scenario, plan, steps, times);
     const CheckpointInterval rule = interval_rule(plan, steps, spec.checkpoint, rate);
     spec.checkpoint.interval = interval_of(rule, rule.mtbf);
-    const std::int64_t gpus = scenario.cluster.num_gpus();
-    spec.costs = {.swap = campaign.start_up.swap,
-                  .restart_full = campaign.start_up.full.value_or(cold_start(gpus)),
-                  .restart_in_place = campaign.start_up.in_place,
-                  .reconfigure = campaign.start_up.reconfigure + communicator_creation(gpus),
-                  .load_remote = plan.checkpoint.load.value_or(times.read),
+    const StartUpPlan& start_up = campaign.start_up;
+    const WallTime meeting = meeting_of(scenario.plan, start_up).time;
+    spec.costs = {.swap = start_up.swap,
+                  .restart_full = start_up.full.value_or(processes_of(scenario) + meeting),
+                  .restart_in_place = start_up.in_place + meeting,
+                  .reconfigure = start_up.reconfigure + meeting,
+                  .load_remote = plan.checkpoint.load.value_or(times.read + times.broadcast),
                   .load_memory = times.from_peer,
-                  .call_operator = campaign.start_up.call_operator};
+                  .call_operator = start_up.call_operator};
     spec.limits.attempts_max = plan.attempts_max;
     spec.speed = steps.speed;
     spec.flap_timeout = campaign.flap_timeout;

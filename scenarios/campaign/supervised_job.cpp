@@ -169,7 +169,8 @@ std::string predicted_log(const Scenario& scenario, const SupervisedJob& job, do
     spec.detection = job.detection;
     spec.repair.time = {.kind = DistributionKind::fixed,
                         .scale = WallTime::microseconds(job.repair.count() * 1000)};
-    spec.costs.reconfigure = scenario.campaign.start_up.reconfigure;  // of processes, not GPUs
+    spec.costs.restart_in_place = scenario.campaign.start_up.in_place;  // of processes, not GPUs
+    spec.costs.reconfigure = scenario.campaign.start_up.reconfigure;
     // From outside, a process that is stopped or cut off is a node that is silent.
     for (FaultProcess& process : spec.faults) {
         if (process.kind == FaultKind::host_fault || process.kind == FaultKind::nic_down) {

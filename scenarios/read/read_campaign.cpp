@@ -46,6 +46,19 @@ void read_storage(const DocumentNode& map, StoragePlan& storage, Errors& errors)
 
 void read_start_up(const DocumentNode& map, StartUpPlan& start_up, Errors& errors) {
     MapReader reader{map, "campaign.start_up", errors};
+    static constexpr Choice<StoreKind> kStores[] = {{"blocking", StoreKind::blocking},
+                                                    {"asynchronous", StoreKind::asynchronous}};
+    static constexpr Choice<BarrierRule> kBarriers[] = {{"every_group", BarrierRule::every_group},
+                                                        {"every_kind", BarrierRule::every_kind}};
+    reader.choice("store", start_up.store, kStores);
+    reader.choice("barriers", start_up.barriers, kBarriers);
+    read_wall_time(reader, "store_operation", start_up.store_operation);
+    read_wall_time(reader, "processes", start_up.processes);
+    if (start_up.processes && reader.find("full") != nullptr) {
+        reader.complain("full",
+                        "campaign.start_up.full is processes and communicators together",
+                        "full or processes");
+    }
     read_wall_time(reader, "full", start_up.full);
     read_wall_time(reader, "in_place", start_up.in_place);
     read_wall_time(reader, "reconfigure", start_up.reconfigure);

@@ -40,6 +40,19 @@ void add_plan_numbers(Json& json, const PlanAnswer& plan) {
     json["gpu_hours"] = gpu_hours_json(plan);
 }
 
+Json start_up_json(const StartUpAnswer& start_up) {
+    Json json{{"processes_s", start_up.processes.seconds()},
+              {"communicators_s", start_up.communicators.seconds()},
+              {"groups", start_up.groups},
+              {"store_operations", start_up.store_operations},
+              {"given", start_up.given}};
+    if (start_up.read > WallTime{}) {
+        json["read_s"] = start_up.read.seconds();
+        json["broadcast_s"] = start_up.broadcast.seconds();
+    }
+    return json;
+}
+
 Json plan_json(const PlanAnswer& plan) {
     Json json;
     json["name"] = plan.name;
@@ -55,6 +68,7 @@ Json plan_json(const PlanAnswer& plan) {
     json["checkpoint_copy_s"] = plan.checkpoint.copy.seconds();
     json["load_s"] = plan.costs.load_remote.seconds();
     json["restart_s"] = plan.costs.restart_full.seconds();
+    json["start_up"] = start_up_json(plan.start_up);
     add_plan_numbers(json, plan);
     json["ettr"] = statistic_json(plan.ettr);
     json["ettr_over_first"] = statistic_json(plan.ettr_over_first);

@@ -42,6 +42,28 @@ PageSection plans(const CampaignAnswer& answer) {
     return section;
 }
 
+PageSection restarts(const CampaignAnswer& answer) {
+    PageSection section{.title = "What a full restart takes"};
+    section.table.push_back({"plan",
+                             "processes and communicators",
+                             "of these, rendezvous and communicators",
+                             "groups",
+                             "loading",
+                             "of this, the read",
+                             "the broadcast"});
+    for (const PlanAnswer& plan : answer.plans) {
+        const StartUpAnswer& s = plan.start_up;
+        section.table.push_back({plan.name,
+                                 to_short_text(plan.costs.restart_full),
+                                 s.given ? "given together" : to_short_text(s.communicators),
+                                 thousands(s.groups),
+                                 to_short_text(plan.costs.load_remote),
+                                 s.read > WallTime{} ? to_short_text(s.read) : "given together",
+                                 to_short_text(s.broadcast)});
+    }
+    return section;
+}
+
 PageSection by_day(const CampaignAnswer& answer) {
     PageChart chart{.x = {"day", "days"}, .y = {"ETTR of the first seed", "share"}};
     std::size_t most = 0;
@@ -150,7 +172,8 @@ std::string campaign_page(const CampaignAnswer& answer) {
         page.lines.push_back(fmt::format(
             "The best of {} recovery plans by goodput: {}", answer.plans.size(), best.name));
     }
-    page.sections = {plans(answer), by_day(answer), timeline(answer), by_seed(answer)};
+    page.sections = {
+        plans(answer), by_day(answer), restarts(answer), timeline(answer), by_seed(answer)};
     for (const PlanAnswer& plan : answer.plans) {
         page.sections.push_back(hours(plan));
     }

@@ -100,6 +100,20 @@ std::string comparison(const CampaignAnswer& a) {
            "the\n  same faults.\n";
 }
 
+std::string restart_text(const PlanAnswer& p) {
+    const StartUpAnswer& s = p.start_up;
+    std::string text = s.given ? to_short_text(p.costs.restart_full)
+                               : fmt::format("{} processes, {} rendezvous and {} communicators",
+                                             to_short_text(s.processes),
+                                             to_short_text(s.communicators),
+                                             thousands(s.groups));
+    if (s.read > WallTime{}) {
+        text += fmt::format(
+            ", {} read, {} broadcast", to_short_text(s.read), to_short_text(s.broadcast));
+    }
+    return text;
+}
+
 std::string results(const PlanAnswer& p, const CampaignAnswer& a) {
     std::string text = fmt::format("\n{}\n\n", cut(p.name, kColumns));
     const auto line = [&](const char* what, const std::string& value) {
@@ -139,6 +153,7 @@ std::string results(const PlanAnswer& p, const CampaignAnswer& a) {
                      part(NodeUse::replacing),
                      part(NodeUse::restart),
                      part(NodeUse::restore)));
+    line("a full restart", restart_text(p));
     line("recovery time",
          fmt::format("median {}, p95 {}, longest {}",
                      seconds_text(p.recovery_p50_s),

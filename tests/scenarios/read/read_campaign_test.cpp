@@ -22,8 +22,9 @@ TEST(ReadCampaign, FillsEveryKey) {
             "nodes_per_pod: 64}, repair: {time: {mean: 2 d}, test: 2 h, crews: 3, worse_most: 4, "
             "worse_repairs: 10, infant: 2, infancy: 5 d}, forecast: {recall: 0.4, precision: 0.7, "
             "lead: 5 min}, storage: {write_bandwidth: 50 GB/s, read_bandwidth: 70 GB/s, "
-            "shared_network: true, bytes_per_parameter: 12}, start_up: {full: 100 s, in_place: "
-            "20 s, reconfigure: 30 s, swap: 40 s, operator: 1 h}, detection: {node_agent: false, "
+            "shared_network: true, bytes_per_parameter: 12}, start_up: {store: blocking, "
+            "barriers: every_group, store_operation: 50 us, full: 100 s, in_place: 20 s, "
+            "reconfigure: 30 s, swap: 40 s, operator: 1 h}, detection: {node_agent: false, "
             "heartbeat: 9 s, progress_watchdog: 18 s, collective_timeout: 300 s, step_outlier: "
             "1 min, anomaly: 3 h, confirmation: 2 s, diagnosis: 4 min, localisation: 0.9, "
             "false_positive: 0.1}}",
@@ -39,6 +40,9 @@ TEST(ReadCampaign, FillsEveryKey) {
     EXPECT_EQ(plan.forecast.precision, 0.7);
     EXPECT_TRUE(plan.storage.shared);
     EXPECT_EQ(plan.start_up.full, WallTime::seconds(100));
+    EXPECT_EQ(plan.start_up.store, StoreKind::blocking);
+    EXPECT_EQ(plan.start_up.barriers, BarrierRule::every_group);
+    EXPECT_EQ(plan.start_up.store_operation, WallTime::microseconds(50));
     EXPECT_EQ(plan.start_up.call_operator, WallTime::hours(1));
     EXPECT_EQ(plan.detection.localisation, 0.9);
     EXPECT_EQ(plan.detection.diagnosis, WallTime::seconds(240));
@@ -53,6 +57,8 @@ TEST(ReadCampaign, EveryMistakeIsTold) {
           std::pair{"detection: {localisation: 1.1}", "out of range (hint: 0 to 1)"},
           std::pair{"forecast: {recall: -0.1}", "out of range (hint: 0 to 1)"},
           std::pair{"repair: {crews: -1}", "out of range"},
+          std::pair{"start_up: {full: 1 s, processes: 1 s}", "full or processes"},
+          std::pair{"start_up: {store: redis}", "can't be 'redis'"},
           std::pair{"repair: 5", "campaign.repair must be a map"},
           std::pair{"storage: {write_bandwidth: 0 GB/s}", "no bandwidth"},
           std::pair{"dayz: 5", "did you mean 'days'"},
