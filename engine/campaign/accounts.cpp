@@ -16,6 +16,7 @@ std::string_view name(NodeUse use) {
                                                                           "stall",
                                                                           "detection",
                                                                           "diagnosis",
+                                                                          "checking",
                                                                           "waiting",
                                                                           "replacing",
                                                                           "restart",

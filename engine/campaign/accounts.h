@@ -20,7 +20,8 @@ enum class NodeUse : std::uint8_t {
     stall,       // a link flap or a storm, without a restart
     detection,   // nobody knows yet
     diagnosis,
-    waiting,  // for nodes
+    checking,  // all members are tested before they start
+    waiting,   // for nodes
     replacing,
     restart,  // processes and communicators
     restore,  // reading the state
@@ -28,7 +29,7 @@ enum class NodeUse : std::uint8_t {
     spare,    // healthy and ready
     repair,   // out of service
 };
-inline constexpr std::size_t kNumNodeUses = 14;
+inline constexpr std::size_t kNumNodeUses = 15;
 std::string_view name(NodeUse use);
 
 class Accounts {

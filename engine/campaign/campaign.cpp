@@ -42,6 +42,9 @@ CampaignWorld::CampaignWorld(const CampaignSpec& spec,
     result_.seed = seed;
     result_.faults_of.resize(spec.faults.size());
     replay_ = find_policy<ReplayCheck>(spec.policies);
+    check_ = find_policy<PreflightCheck>(spec.policies);
+    redundant_ = find_policy<RedundantComputation>(spec.policies);
+    rails_ = find_policy<RailFailover>(spec.policies);
     if (const auto peers = find_policy<PeerCheckpoint>(spec.policies)) {
         peers_ = peers->placement;
     }
@@ -138,6 +141,15 @@ void CampaignWorld::refresh_rate() {
         const double m = spec_.speed.micro_batches;
         work *= (m + job.shape.stages - 1) / (m * (1 + most) + job.shape.stages - 1);
     }
+    if (redundant_) {
+        work /= 1 + redundant_->overhead;
+    }
+    if (job.vacant(Vacancy::taken_over) > 0) {
+        // Who stands for two stages takes twice as long for each micro-batch (a flow shop).
+        const double m = spec_.speed.micro_batches;
+        const double stages = job.shape.stages;
+        work *= (m + stages - 1) / (2 * (m - 1) + stages);
+    }
     double slow = slow_job_;
     for (const NodeNumber node : slow_) {
         if (pool_[node].place == NodePlace::job) {
@@ -168,6 +180,7 @@ void CampaignWorld::happen(const Pending& p) {
                 slow_job_ = p.generation == slow_job_generation_ ? 1 : slow_job_;
             } else if (pool_[p.index].generation == p.generation) {
                 pool_[p.index].slow = 1;
+                pool_[p.index].rail_lost = false;
                 std::erase(slow_, p.index);
             }
             return refresh_rate();
@@ -189,6 +202,8 @@ void CampaignWorld::happen(const Pending& p) {
             return;
         case Happening::diagnosed:
             return current ? on_diagnosed(false) : void();
+        case Happening::checked:
+            return current ? on_checked() : void();
         case Happening::operator_done:
             return current ? on_diagnosed(true) : void();
         case Happening::phase_ends:

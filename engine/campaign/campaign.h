@@ -24,6 +24,7 @@ struct RecoveryCosts {
     WallTime restart_full;      // all processes, rendezvous and communicators
     WallTime restart_in_place;  // the same on the same nodes
     WallTime reconfigure;       // communicators with other members; the step is done again
+    WallTime failover;          // to who computes the lost work already
     WallTime load_remote;       // read one copy per data-parallel group, and broadcast it
     WallTime load_memory;
     WallTime call_operator = WallTime::seconds(1800);

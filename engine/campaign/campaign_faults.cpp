@@ -12,7 +12,6 @@ namespace orrery {
 namespace {
 
 constexpr WallTime kSpikeSeen = WallTime::seconds(60);  // a window of losses (assumed)
-constexpr WallTime kFlap = WallTime::seconds(3);        // MegaScale: "several seconds"
 
 }  // namespace
 
@@ -130,6 +129,9 @@ void CampaignWorld::strike(const FaultEvent& event) {
     }
     switch (kind.effect) {
         case FaultEffect::stop:
+            if (fail_over(event)) {
+                return;
+            }
             return event.nodes.count > 0 ? stop_nodes(event) : stop_job(event);
         case FaultEffect::slow:
             return slow_down(event);
@@ -348,27 +350,6 @@ void CampaignWorld::on_slow_seen(NodeNumber node, std::uint32_t generation) {
     o.fault = FaultKind::slow_host;
     o.nodes = {node};
     tell(o);
-}
-
-// A flap stalls until the next retransmission, or kills the queue pairs (detection.h).
-void CampaignWorld::stall(const FaultEvent& event) {
-    if (event.nodes.count > 0 && !takes_part(event.nodes.first)) {
-        return;
-    }
-    const WallTime down = event.duration > WallTime{} ? event.duration : kFlap;
-    const FlapOutcome outcome = flap_outcome(down, spec_.flap_timeout, spec_.flap_retries);
-    if (outcome.dies) {
-        FaultEvent deadly = event;
-        deadly.duration = WallTime{};
-        deadly.nodes = {};
-        return stop_job(deadly);
-    }
-    count(event);
-    if (progress_.training()) {
-        progress_.pause(result_.nodes);
-        enter(NodeUse::stall);
-        schedule(now_ + outcome.stall, Happening::stall_ends, 0, generation_);
-    }
 }
 
 void CampaignWorld::alarm(const FaultEvent& event) {

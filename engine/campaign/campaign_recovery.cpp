@@ -42,6 +42,9 @@ void CampaignWorld::obey(const std::vector<Action>& actions) {
                          generation_);
                 break;
             }
+            case ActionKind::check:
+                begin_check();
+                break;
             case ActionKind::evict:
                 evict(action.node);
                 break;
@@ -88,14 +91,8 @@ void CampaignWorld::on_diagnosed(bool by_operator) {
             o.nodes.push_back(n);
         }
     }
-    const JobState& job = machine_.state();
-    if (!by_operator &&
-        uniform(diagnoses_, Chance::diagnosis, 1) < spec_.detection.false_positive) {
-        const double where = uniform(diagnoses_, Chance::diagnosis, 2);
-        const auto slot = static_cast<std::size_t>(where * static_cast<double>(job.slots.size()));
-        if (job.slots[slot].node != kNobody) {
-            o.nodes.push_back(job.slots[slot].node);
-        }
+    if (!by_operator) {
+        accuse_somebody(Chance::diagnosis, diagnoses_, spec_.detection.false_positive, o.nodes);
     }
     if (by_operator && corrupt_from_ >= 0) {
         o.verified_step = corrupt_from_ / spec_.speed.step.microseconds();
@@ -106,6 +103,62 @@ void CampaignWorld::on_diagnosed(bool by_operator) {
     job_fault_.curable = job_fault_.curable || by_operator;
     std::sort(o.nodes.begin(), o.nodes.end());
     o.nodes.erase(std::unique(o.nodes.begin(), o.nodes.end()), o.nodes.end());
+    tell(o);
+}
+
+// With probability p, whoever it is.
+void CampaignWorld::accuse_somebody(Chance chance,
+                                    std::uint32_t id,
+                                    double p,
+                                    std::vector<NodeNumber>& out) {
+    const JobState& job = machine_.state();
+    if (uniform(id, chance, 1) < p) {
+        const double where = uniform(id, chance, 2);
+        const auto slot = static_cast<std::size_t>(where * static_cast<double>(job.slots.size()));
+        if (job.slots[slot].node != kNobody) {
+            out.push_back(job.slots[slot].node);
+        }
+    }
+}
+
+void CampaignWorld::begin_check() {
+    if (progress_.training()) {  // a healthy node was accused
+        interrupted();
+    }
+    ++generation_;
+    enter(NodeUse::checking);
+    schedule(now_ + check_->duration, Happening::checked, 0, generation_);
+}
+
+// Tests see who is sick or slow, not who computes wrong numbers; of a bad pair they may name the
+// other side.
+void CampaignWorld::on_checked() {
+    Observation o = observation(ObservationKind::checked);
+    const JobState& job = machine_.state();
+    ++checks_;
+    const auto look = [&](const std::vector<NodeNumber>& nodes, std::vector<NodeNumber>& out) {
+        for (const NodeNumber n : nodes) {
+            const std::uint64_t id = pool_[n].fault_id;
+            if (pool_[n].place != NodePlace::job ||
+                uniform(id, Chance::check, 2 * checks_ + 1) >= check_->finds) {
+                continue;
+            }
+            const bool named = uniform(id, Chance::check, 2 * checks_ + 2) < check_->localises;
+            const std::uint32_t next = (job.slot_of_node[n] + 1) % job.shape.slots;
+            const NodeNumber who = named ? n : job.slots[next].node;
+            if (who != kNobody) {
+                out.push_back(who);
+            }
+        }
+        std::sort(out.begin(), out.end());
+        out.erase(std::unique(out.begin(), out.end()), out.end());
+    };
+    accuse_somebody(Chance::check, checks_, check_->false_positive, o.nodes);
+    look(sick_, o.nodes);
+    look(slow_, o.slow);
+    std::erase_if(o.slow, [&](NodeNumber n) {
+        return std::binary_search(o.nodes.begin(), o.nodes.end(), n);
+    });
     tell(o);
 }
 
@@ -185,7 +238,11 @@ void CampaignWorld::begin_restart(const Action& action) {
     const bool full = action.extent == RestartExtent::full;
     const bool in_place = action.extent == RestartExtent::in_place;
     phases_[0] = replaced_ > 0 ? costs.swap : WallTime{};
-    phases_[1] = full ? costs.restart_full : in_place ? costs.restart_in_place : costs.reconfigure;
+    const bool failover = action.extent == RestartExtent::failover;
+    phases_[1] = full       ? costs.restart_full
+                 : in_place ? costs.restart_in_place
+                 : failover ? costs.failover
+                            : costs.reconfigure;
     phases_[2] = WallTime{};
     if (source == RestoreSource::memory) {
         phases_[2] = costs.load_memory;

@@ -28,6 +28,7 @@ private:
         corruption_seen,
         stall_ends,
         diagnosed,
+        checked,
         operator_done,
         phase_ends,
         drain_begins,
@@ -56,6 +57,7 @@ private:
         warning,
         replay,
         duration,
+        check,
     };
     struct JobFault {  // that stands at no node
         bool present = false;
@@ -85,6 +87,8 @@ private:
     void stop_job(const FaultEvent& event);
     void slow_down(const FaultEvent& event);
     void stall(const FaultEvent& event);
+    bool fail_over(const FaultEvent& event);
+    void pause_for(WallTime stall);
     void corrupt(const FaultEvent& event);
     void alarm(const FaultEvent& event);
     std::int64_t work_of(const FaultEvent& event) const;
@@ -109,6 +113,9 @@ private:
     Observation observation(ObservationKind kind) const;
     void obey(const std::vector<Action>& actions);
     void on_diagnosed(bool by_operator);
+    void on_checked();
+    void begin_check();
+    void accuse_somebody(Chance chance, std::uint32_t id, double p, std::vector<NodeNumber>& out);
     void evict(NodeNumber node);
     void begin_restart(const Action& action);
     void next_phase();
@@ -166,7 +173,11 @@ private:
     std::int64_t target_ = 0;
     std::optional<ReplayCheck> replay_;
     std::optional<PeerPlacement> peers_;
+    std::optional<PreflightCheck> check_;
+    std::optional<RedundantComputation> redundant_;
+    std::optional<RailFailover> rails_;
     std::uint32_t diagnoses_ = 0;
+    std::uint32_t checks_ = 0;
 };
 
 }  // namespace orrery

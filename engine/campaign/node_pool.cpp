@@ -11,6 +11,7 @@ void PooledNode::heal() {
     corrupt = false;
     detecting = false;
     slow = 1;
+    rail_lost = false;
     repair = WallTime{};
     ++generation;
 }

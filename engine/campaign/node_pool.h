@@ -25,6 +25,7 @@ struct PooledNode {
     WallTime since;   // of the fault
     WallTime repair;  // that a trace knows; 0: to be drawn
     double slow = 1;
+    bool rail_lost = false;  // one of its ways out
     std::uint32_t repairs = 0;
     WallTime new_since;  // last time it came from repair
     std::uint32_t generation = 0;

@@ -29,12 +29,19 @@ struct JobShape {
                                                : slot / (units * nodes_per_place);
         return place * stages / places;
     }
+    // The place before a slot's own in its unit, of the first the last: who may compute its work
+    // redundantly. Itself if there is only one.
+    std::uint32_t shadow_of(std::uint32_t slot) const {
+        const std::uint32_t around = unit_major ? slots / units : slots;
+        const std::uint32_t back = unit_major ? nodes_per_place : units * nodes_per_place;
+        return slot / around * around + (slot % around + around - back) % around;
+    }
     bool operator==(const JobShape&) const = default;
 };
 
 inline constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
 
-enum class Vacancy : std::uint8_t { none, open, dropped, rerouted };
+enum class Vacancy : std::uint8_t { none, open, dropped, rerouted, taken_over };
 
 struct JobSlot {
     NodeNumber node = kNobody;
@@ -48,6 +55,7 @@ struct JobState {
     std::vector<std::uint32_t> slot_of_node;
     std::vector<NodeNumber> spares;      // ready, the longest ready first
     std::vector<std::uint32_t> evicted;  // slots that lost their node in this incident
+    std::vector<std::uint32_t> without;  // slots that had none when the training began
     std::uint32_t attempt = 0;           // failures in a row without much training between them
     std::uint32_t incidents = 0;
     WallTime trained;  // between training_started and the fault, over all incidents

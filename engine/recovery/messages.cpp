@@ -14,7 +14,8 @@ std::string_view name(ObservationKind kind) {
                                                   "warning",
                                                   "notice",
                                                   "drained",
-                                                  "node_ready"};
+                                                  "node_ready",
+                                                  "checked"};
     return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -24,11 +25,13 @@ std::string_view name(ActionKind kind) {
                                                   "replace",
                                                   "drop",
                                                   "reroute",
+                                                  "take_over",
                                                   "wait",
                                                   "drain",
                                                   "restart",
                                                   "call_operator",
-                                                  "set_interval"};
+                                                  "set_interval",
+                                                  "check"};
     return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -38,7 +41,7 @@ std::string_view name(RestoreSource source) {
 }
 
 std::string_view name(RestartExtent extent) {
-    static constexpr std::string_view kNames[] = {"in_place", "members", "full"};
+    static constexpr std::string_view kNames[] = {"failover", "in_place", "members", "full"};
     return kNames[static_cast<std::size_t>(extent)];
 }
 
@@ -58,6 +61,9 @@ std::string to_line(const Observation& o) {
     for (const NodeNumber node : o.nodes) {
         line += fmt::format(" node:{}", node);
     }
+    for (const NodeNumber node : o.slow) {
+        line += fmt::format(" slow node:{}", node);
+    }
     return line;
 }
 
@@ -69,6 +75,7 @@ std::string to_line(const Action& a) {
             return fmt::format("replace slot {} by node:{}", a.slot, a.node);
         case ActionKind::drop:
         case ActionKind::reroute:
+        case ActionKind::take_over:
             return fmt::format("{} slot {}", name(a.kind), a.slot);
         case ActionKind::drain:
             return a.node == kNobody

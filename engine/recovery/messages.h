@@ -29,6 +29,7 @@ enum class ObservationKind : std::uint8_t {
     notice,            // `nodes` will be taken away; none: somebody wants to change the job
     drained,           // stopped after a checkpoint, as ordered: `nodes` can go
     node_ready,        // `nodes` are healthy and not in the job
+    checked,           // as ordered: `nodes` fail their tests, `slow` ones are far from the median
 };
 
 struct Observation {
@@ -37,6 +38,7 @@ struct Observation {
     Detector detector = Detector::exit_code;
     FaultKind fault = FaultKind::node_crash;  // as the symptom says
     std::vector<NodeNumber> nodes{};
+    std::vector<NodeNumber> slow{};
     std::int64_t step = 0;           // reached
     std::int64_t durable_step = 0;   // of the last checkpoint in the store
     std::int64_t memory_step = -1;   // of a complete copy in memories that live; -1: none
@@ -45,16 +47,18 @@ struct Observation {
 };
 
 enum class ActionKind : std::uint8_t {
-    diagnose,  // look for the sick node
-    evict,     // `node` out of the job, to be repaired
-    replace,   // `node` takes the place `slot`
-    drop,      // go on without `slot`: its data-parallel unit idles
-    reroute,   // go on without `slot`: its peers take over its micro-batches
-    wait,      // for a node to become ready
-    drain,     // stop for `node` (kNobody: all stay) at the next checkpoint, or now if `urgent`
-    restart,   // all processes, from `source`, at most at `step_max`
+    diagnose,   // look for the sick node
+    evict,      // `node` out of the job, to be repaired
+    replace,    // `node` takes the place `slot`
+    drop,       // go on without `slot`: its data-parallel unit idles
+    reroute,    // go on without `slot`: its peers take over its micro-batches
+    take_over,  // go on without `slot`: who computes its work redundantly does so alone
+    wait,       // for a node to become ready
+    drain,      // stop for `node` (kNobody: all stay) at the next checkpoint, or now if `urgent`
+    restart,    // all processes, from `source`, at most at `step_max`
     call_operator,  // a human finds what is sick
     set_interval,   // between checkpoints: `interval` of training time
+    check,          // test all members before they start, and tell who fails
 };
 
 // What a restart begins with.
@@ -66,6 +70,7 @@ enum class RestoreSource : std::uint8_t {
 
 // How much of the job starts anew.
 enum class RestartExtent : std::uint8_t {
+    failover,  // nothing: somebody has the lost state and goes on
     in_place,  // the processes, on the same nodes
     members,   // the communicators, with other members
     full,      // everything

@@ -185,6 +185,67 @@ public:
     }
 };
 
+class PreflightPolicy final : public RecoveryPolicy {
+public:
+    explicit PreflightPolicy(const PreflightCheck& spec) : spec_(spec) {}
+    std::string_view name() const override { return "preflight"; }
+    std::string_view does_not_cover() const override {
+        return "wrong numbers; what only a long training shows";
+    }
+    std::uint32_t checks(const Observation& incident) const override {
+        // Nobody is suspected where a node comes back, or somebody wanted the stop.
+        switch (incident.kind) {
+            case ObservationKind::fault_detected:
+            case ObservationKind::corruption_found:
+                return spec_.rounds;
+            case ObservationKind::drained:
+                return incident.nodes.empty() ? 0 : spec_.rounds;
+            default:
+                return 0;
+        }
+    }
+
+private:
+    PreflightCheck spec_;
+};
+
+class RedundantPolicy final : public RecoveryPolicy {
+public:
+    std::string_view name() const override { return "redundant"; }
+    std::string_view does_not_cover() const override { return "two adjacent stages of a unit"; }
+    std::optional<Action> fill(const JobState& state, std::uint32_t) const override {
+        return covered(state) ? std::optional{Action{.kind = ActionKind::take_over}} : std::nullopt;
+    }
+    std::optional<RestoreSource> restore(const Observation&,
+                                         const JobState& state,
+                                         RestartExtent extent) const override {
+        const bool stays = extent == RestartExtent::failover || extent == RestartExtent::members;
+        return stays && covered(state) ? std::optional{RestoreSource::live} : std::nullopt;
+    }
+    bool regrows(const JobState&) const override { return true; }
+
+private:
+    // Somebody who was there has the state of each slot that is gone.
+    static bool covered(const JobState& state) {
+        const auto gone = [&](std::uint32_t slot) {
+            const auto in = [&](const std::vector<std::uint32_t>& slots) {
+                return std::find(slots.begin(), slots.end(), slot) != slots.end();
+            };
+            return in(state.evicted) || in(state.without);
+        };
+        const auto alone = [&](std::uint32_t slot) { return gone(state.shape.shadow_of(slot)); };
+        return std::none_of(state.evicted.begin(), state.evicted.end(), alone) &&
+               std::none_of(state.without.begin(), state.without.end(), alone);
+    }
+};
+
+// The network goes around the loss: a supervisor hears of a slow node, if at all.
+class RailPolicy final : public RecoveryPolicy {
+public:
+    std::string_view name() const override { return "rail_failover"; }
+    std::string_view does_not_cover() const override { return "both of a node's ways out"; }
+};
+
 class IntervalPolicy final : public RecoveryPolicy {
 public:
     explicit IntervalPolicy(const CheckpointInterval& spec) : spec_(spec) {}
@@ -221,6 +282,11 @@ struct Maker {
     Made operator()(const OverEviction& s) const { return std::make_unique<OverEvictionPolicy>(s); }
     Made operator()(const RollbackAndSkip& s) const { return std::make_unique<RollbackPolicy>(s); }
     Made operator()(const ReplayCheck&) const { return std::make_unique<ReplayPolicy>(); }
+    Made operator()(const PreflightCheck& s) const { return std::make_unique<PreflightPolicy>(s); }
+    Made operator()(const RedundantComputation&) const {
+        return std::make_unique<RedundantPolicy>();
+    }
+    Made operator()(const RailFailover&) const { return std::make_unique<RailPolicy>(); }
     Made operator()(const CheckpointInterval& s) const {
         return std::make_unique<IntervalPolicy>(s);
     }

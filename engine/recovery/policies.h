@@ -58,6 +58,34 @@ struct ReplayCheck {
     bool operator==(const ReplayCheck&) const = default;
 };
 
+// All members are tested before a restart after an incident: a kernel on each, loopback, pairs,
+// all-to-all, all-reduce with neighbours (MegaScale's self-check, NSDI 2024, section 4.3). Who
+// fails is replaced, and the new ones are tested, too.
+struct PreflightCheck {
+    std::uint32_t rounds = 2;
+    // Of a campaign, which has no real nodes to test. All assumed.
+    WallTime duration = WallTime::seconds(60);
+    double finds = 0.95;        // a node that is sick or slow
+    double localises = 1;       // … and names it, not the other side of a pair
+    double false_positive = 0;  // a check accuses a healthy one besides
+    bool operator==(const PreflightCheck&) const = default;
+};
+// Each node also computes what the next stage's node does, and goes on for it when that is lost
+// (Bamboo, NSDI 2023), until a node is there again.
+struct RedundantComputation {
+    WallTime failover = WallTime::seconds(10);  // assumed
+    double overhead = 0;                        // of every step, always: 1 + overhead as long
+    bool operator==(const RedundantComputation&) const = default;
+};
+// A node whose adapter, cable or leaf switch is lost goes on through the other one (dual ToR, or
+// another rail), and the job at the lower bandwidth's pace, until it is repaired or drained.
+struct RailFailover {
+    WallTime stall = WallTime::seconds(1);  // until traffic has moved (assumed)
+    double bandwidth = 0.5;                 // that is left
+    double slowdown = 1;                    // of the job's step with it
+    bool operator==(const RailFailover&) const = default;
+};
+
 enum class IntervalRule : std::uint8_t { fixed, young, daly, exact, adaptive };
 struct CheckpointInterval {
     IntervalRule rule = IntervalRule::fixed;
@@ -78,6 +106,9 @@ using PolicySpec = std::variant<InPlaceRestart,
                                 OverEviction,
                                 RollbackAndSkip,
                                 ReplayCheck,
+                                PreflightCheck,
+                                RedundantComputation,
+                                RailFailover,
                                 CheckpointInterval>;
 
 PolicyLadder make_ladder(const std::vector<PolicySpec>& specs);

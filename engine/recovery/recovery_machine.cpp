@@ -46,6 +46,9 @@ std::vector<Action> RecoveryMachine::observe(const Observation& o) {
         case ObservationKind::node_ready:
             on_ready(o);
             break;
+        case ObservationKind::checked:
+            on_checked(o);
+            break;
         default:
             on_foresight(o);
             break;
@@ -65,6 +68,7 @@ void RecoveryMachine::on_training(const Observation& o) {
     trained_ = true;
     members_changed_ = false;
     state_.evicted.clear();
+    state_.without = state_.vacancies;
     set_interval();
     regrow(o);  // with what became ready during the restart
 }
@@ -100,9 +104,15 @@ bool RecoveryMachine::restarts_in_place(const Observation& o) const {
            });
 }
 
+void RecoveryMachine::begin_incident(const Observation& o) {
+    incident_ = o;
+    filled_ = false;
+    checks_ = 0;
+}
+
 void RecoveryMachine::on_fault(const Observation& o) {
     count_attempt(o);
-    incident_ = o;
+    begin_incident(o);
     restart_ = Action{};
     if (state_.attempt > limits_.attempts_max) {
         state_.attempt = 0;
@@ -127,7 +137,7 @@ void RecoveryMachine::on_fault(const Observation& o) {
 
 void RecoveryMachine::on_corruption(const Observation& o) {
     count_attempt(o);
-    incident_ = o;
+    begin_incident(o);
     restart_ = Action{};
     for (const auto& policy : ladder_) {
         if (const std::optional<Action> back = policy->roll_back(o, state_)) {
@@ -185,7 +195,7 @@ void RecoveryMachine::on_drained(const Observation& o) {
     state_.attempt = 1;
     state_.trained += o.time - started_;
     trained_ = false;
-    incident_ = o;
+    begin_incident(o);
     Action restart;
     if (o.nodes.empty() && restarts_in_place(o)) {
         restart.extent = RestartExtent::in_place;
@@ -237,7 +247,7 @@ void RecoveryMachine::regrow(const Observation& o) {
         state_.trained += o.time - started_;
         trained_ = false;
         state_.attempt = 0;
-        incident_ = o;
+        begin_incident(o);
         Action restart{.extent = RestartExtent::members};
         members_changed_ = true;
         finish(o, restart);
@@ -281,13 +291,17 @@ bool RecoveryMachine::fill_slots() {
         }
         filled->slot = i;
         members_changed_ = true;
-        if (filled->kind == ActionKind::replace) {
+        const bool replaces = filled->kind == ActionKind::replace;
+        if (!replaces && vacancy != Vacancy::open) {
+            continue;  // somebody does without it already
+        }
+        filled_ = filled_ || filled->kind != ActionKind::take_over;
+        if (replaces) {
             state_.place(i, filled->node);
-        } else if (vacancy != Vacancy::open) {
-            continue;  // it is dropped or rerouted already
         } else {
-            state_.slots[i].vacancy =
-                filled->kind == ActionKind::drop ? Vacancy::dropped : Vacancy::rerouted;
+            state_.slots[i].vacancy = filled->kind == ActionKind::drop      ? Vacancy::dropped
+                                      : filled->kind == ActionKind::reroute ? Vacancy::rerouted
+                                                                            : Vacancy::taken_over;
         }
         actions_.push_back(*filled);
     }
@@ -305,10 +319,52 @@ void RecoveryMachine::replace_and_restart(const Observation& o, Action restart) 
     finish(o, restart_);
 }
 
-void RecoveryMachine::finish(const Observation& o, Action restart) {
-    const bool shrunk = state_.vacant(Vacancy::dropped) + state_.vacant(Vacancy::rerouted) > 0;
+bool RecoveryMachine::has_to_check() const {
+    return std::any_of(ladder_.begin(), ladder_.end(), [&](const auto& policy) {
+        return policy->checks(incident_) > checks_;
+    });
+}
+
+// All places are filled: whoever has to is tested, and then it goes on.
+void RecoveryMachine::finish(const Observation& o, const Action& restart) {
+    if (!has_to_check()) {
+        return restart_now(o, restart);
+    }
+    ++checks_;
+    restart_ = restart;
+    phase_ = Phase::checking;
+    actions_.push_back({.kind = ActionKind::check});
+}
+
+// Who fails has to go; who is slow only if somebody can take the place.
+void RecoveryMachine::on_checked(const Observation& o) {
+    if (phase_ != Phase::checking) {
+        return;
+    }
+    Observation found = o;
+    std::erase_if(found.nodes, [&](NodeNumber n) { return state_.slot_of_node[n] == kNoSlot; });
+    const std::size_t spares = state_.spares.size();
+    for (const NodeNumber node : o.slow) {
+        if (state_.slot_of_node[node] != kNoSlot && found.nodes.size() < spares) {
+            found.nodes.push_back(node);
+        }
+    }
+    if (found.nodes.empty()) {
+        return restart_now(found, restart_);
+    }
+    if (restart_.extent == RestartExtent::in_place) {
+        restart_.extent = RestartExtent::full;
+    }
+    replace_and_restart(found, restart_);
+}
+
+void RecoveryMachine::restart_now(const Observation& o, Action restart) {
+    const std::uint32_t taken_over = state_.vacant(Vacancy::taken_over);
+    const bool shrunk =
+        state_.vacant(Vacancy::dropped) + state_.vacant(Vacancy::rerouted) + taken_over > 0;
     if (restart.extent == RestartExtent::full && shrunk) {
-        restart.extent = RestartExtent::members;
+        const bool others = filled_ || taken_over == 0;
+        restart.extent = others ? RestartExtent::members : RestartExtent::failover;
     }
     // Wrong numbers are in every copy that is younger than they are.
     if (incident_.kind == ObservationKind::corruption_found) {
@@ -326,6 +382,9 @@ void RecoveryMachine::finish(const Observation& o, Action restart) {
         if (regrown && restart.source == RestoreSource::remote) {
             restart.source = RestoreSource::live;
         }
+    }
+    if (restart.extent == RestartExtent::failover && restart.source != RestoreSource::live) {
+        restart.extent = RestartExtent::members;
     }
     phase_ = Phase::restarting;
     actions_.push_back(restart);

@@ -3,11 +3,12 @@
 // no clock, draws no random numbers and knows nothing of simulations, so a campaign and the
 // supervisor of a real job drive the same object, and a recorded log replays to the same actions.
 //
-//   training ── fault ──▶ (diagnosing) ──▶ (waiting for nodes) ──▶ restarting ──▶ training
+//   training ── fault ──▶ (diagnosing) ──▶ (waiting for nodes) ──▶ (checking) ──▶ restarting ──▶
+//   training
 //      │  └─ slow, warning, notice ──▶ draining ──▶ drained ──────────▲
 //
 // An incident goes down the ladder of policies; who fails `attempts_max` times in a row calls a
-// human, so that no job restarts for ever.
+// human, so that no job restarts for ever. Before a restart a policy may have all members tested.
 #pragma once
 
 #include <string>
@@ -44,7 +45,14 @@ public:
     const std::string& log() const { return log_; }
 
 private:
-    enum class Phase : std::uint8_t { training, diagnosing, waiting, restarting, draining };
+    enum class Phase : std::uint8_t {
+        training,
+        diagnosing,
+        waiting,
+        checking,
+        restarting,
+        draining
+    };
 
     void on_training(const Observation& o);
     void on_fault(const Observation& o);
@@ -52,13 +60,17 @@ private:
     void on_foresight(const Observation& o);
     void on_drained(const Observation& o);
     void on_ready(const Observation& o);
+    void on_checked(const Observation& o);
+    void begin_incident(const Observation& o);
     void regrow(const Observation& o);
     void count_attempt(const Observation& o);
     void replace_and_restart(const Observation& o, Action restart);
     void evict(std::vector<NodeNumber> nodes);
     bool restarts_in_place(const Observation& o) const;
     bool fill_slots();  // false: somebody has to wait
-    void finish(const Observation& o, Action restart);
+    void finish(const Observation& o, const Action& restart);
+    bool has_to_check() const;
+    void restart_now(const Observation& o, Action restart);
     void set_interval();
 
     JobState state_;
@@ -70,8 +82,10 @@ private:
     WallTime started_;      // of the present or last training
     bool trained_ = false;  // since the last incident
     bool members_changed_ = false;
-    Action restart_;        // what to do when all places are filled
-    Observation incident_;  // the one under way
+    bool filled_ = false;       // by other nodes or peers, since the incident began
+    std::uint32_t checks_ = 0;  // since the incident began
+    Action restart_;            // what to do when all places are filled
+    Observation incident_;      // the one under way
     WallTime interval_;
     std::vector<Action> actions_;
     bool keeps_log_ = false;

@@ -28,7 +28,7 @@ public:
     virtual bool restarts_in_place(const Observation&, const JobState&) const { return false; }
     // Who else has to go with these nodes.
     virtual void widen(const JobState&, std::vector<NodeNumber>&) const {}
-    // What becomes of an open slot: replace, drop or reroute.
+    // What becomes of an open slot: replace, drop, reroute or take_over.
     virtual std::optional<Action> fill(const JobState&, std::uint32_t) const { return {}; }
     // Where the state comes from after a change of this extent.
     virtual std::optional<RestoreSource> restore(const Observation&,
@@ -42,6 +42,8 @@ public:
     virtual std::optional<Action> roll_back(const Observation&, const JobState&) const {
         return {};
     }
+    // How often, at most, all members are tested before the restart after this incident.
+    virtual std::uint32_t checks(const Observation&) const { return 0; }
     // Give a node back to a job that goes on without one?
     virtual bool regrows(const JobState&) const { return false; }
     // Time of training between checkpoints.

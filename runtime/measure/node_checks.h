@@ -6,7 +6,9 @@
 // time. What is bad is bad in comparison: nobody needs to know how fast a healthy one is.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,8 @@ struct NodeChecks {
 struct NodeCheckOptions {
     std::int64_t bytes = 1 << 20;  // of a message
     int repeats = 5;               // the best one counts
+    // Called at the end of each piece of work, with what it has taken: a drill makes it longer.
+    std::function<void(std::chrono::microseconds)> after_work{};
 };
 
 // All ranks call it; all get the result.

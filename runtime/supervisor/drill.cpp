@@ -163,7 +163,8 @@ private:
 Drill::Drill(Member& member,
              std::vector<FaultEvent> faults,
              std::uint32_t rank,
-             const std::vector<std::uint32_t>& struck)
+             const std::vector<std::uint32_t>& struck,
+             const std::vector<std::uint32_t>& lasting)
     : member_(member),
       faults_(std::move(faults)),
       rank_(rank),
@@ -173,6 +174,21 @@ Drill::Drill(Member& member,
         if (index < struck_.size()) {
             struck_[index] = true;
         }
+    }
+    for (const std::uint32_t index : lasting) {
+        if (index < faults_.size()) {
+            slow_down(faults_[index]);
+        }
+    }
+}
+
+// What a new process does not cure.
+void Drill::slow_down(const FaultEvent& fault) {
+    const double factor = fault.factor > 0 ? fault.factor : info(fault.kind).slowdown;
+    if (fault.kind == FaultKind::slow_nic) {
+        harm_.slow_messages = factor;
+    } else if (fault.kind == FaultKind::slow_gpu || fault.kind == FaultKind::slow_host) {
+        slow_ = factor;
     }
 }
 
@@ -215,9 +231,6 @@ Result<void> Drill::strike(const FaultEvent& fault, std::int64_t step, std::uint
         case FaultKind::nic_down:
             harm_.cut = true;
             return {};
-        case FaultKind::slow_nic:
-            harm_.slow_messages = factor;
-            return {};
         case FaultKind::silent_corruption:
             harm_.flip = true;
             return {};
@@ -235,7 +248,7 @@ Result<void> Drill::strike(const FaultEvent& fault, std::int64_t step, std::uint
             harm_.tear = true;
             return {};
         default:
-            slow_ = factor;
+            slow_down(fault);
             return {};
     }
 }

@@ -35,11 +35,13 @@ Result<void> check_injectable(const FaultEvent& event);
 class Drill {
 public:
     // `faults`: of the whole job; those at `member`'s node, or, where they stand at no node, at the
-    // first rank, are its own. `struck` have been before.
+    // first rank, are its own. `struck` have been before; `lasting` ones that slow the node still
+    // do.
     Drill(Member& member,
           std::vector<FaultEvent> faults,
           std::uint32_t rank,
-          const std::vector<std::uint32_t>& struck);
+          const std::vector<std::uint32_t>& struck,
+          const std::vector<std::uint32_t>& lasting = {});
 
     std::unique_ptr<Transport> harm(std::unique_ptr<Transport> transport);
     FileSystem& store() { return *store_; }
@@ -61,6 +63,7 @@ private:
         double slow_store = 1;
         bool tear = false;
     };
+    void slow_down(const FaultEvent& fault);
     Result<void> strike(const FaultEvent& fault, std::int64_t step, std::uint32_t index);
 
     Member& member_;

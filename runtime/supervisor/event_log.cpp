@@ -40,13 +40,14 @@ public:
     void exchange(const Observation& o, const std::vector<Action>& actions) override {
         const std::int64_t time = o.time.microseconds();
         write(fmt::format(R"({{"t_us":{},"observation":{{"kind":"{}","detector":"{}",)"
-                          R"("fault":"{}","nodes":[{}],"step":{},"durable_step":{},)"
+                          R"("fault":"{}","nodes":[{}],"slow":[{}],"step":{},"durable_step":{},)"
                           R"("memory_step":{},"verified_step":{}}}}})",
                           time,
                           name(o.kind),
                           name(o.detector),
                           name(o.fault),
                           fmt::join(o.nodes, ","),
+                          fmt::join(o.slow, ","),
                           o.step,
                           o.durable_step,
                           o.memory_step,

@@ -10,9 +10,18 @@
 namespace orrery {
 namespace {
 
-constexpr std::array<std::string_view, 3> kOrders{"go", "leave", "quit"};
-constexpr std::array<std::string_view, 10> kReports{
-    "ready", "beat", "training", "fault", "step", "saved", "unsaved", "left", "failed", "done"};
+constexpr std::array<std::string_view, 4> kOrders{"go", "leave", "quit", "check"};
+constexpr std::array<std::string_view, 11> kReports{"ready",
+                                                    "beat",
+                                                    "training",
+                                                    "fault",
+                                                    "step",
+                                                    "saved",
+                                                    "unsaved",
+                                                    "left",
+                                                    "failed",
+                                                    "done",
+                                                    "checked"};
 constexpr std::size_t kTextMost = 1000;  // a line goes into a pipe as a whole
 
 std::string clean(std::string_view text) {
@@ -68,14 +77,15 @@ bool numbers(std::string_view text, std::vector<std::uint32_t>& values) {
 }  // namespace
 
 std::string to_line(const Order& order) {
-    return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}",
+    return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
                        kOrders[static_cast<std::size_t>(order.kind)],
                        order.generation,
                        order.rank,
                        order.num_ranks,
                        clean(order.store),
                        clean(order.checkpoint),
-                       fmt::join(order.struck, ","));
+                       fmt::join(order.struck, ","),
+                       fmt::join(order.lasting, ","));
 }
 
 std::string to_line(const MemberReport& report) {
@@ -90,9 +100,10 @@ std::string to_line(const MemberReport& report) {
 std::optional<Order> parse_order(std::string_view line) {
     const std::vector<std::string_view> fields = fields_of(line);
     Order order;
-    const bool good = fields.size() == 7 && kind_of(fields[0], kOrders, order.kind) &&
+    const bool good = fields.size() == 8 && kind_of(fields[0], kOrders, order.kind) &&
                       number(fields[1], order.generation) && number(fields[2], order.rank) &&
-                      number(fields[3], order.num_ranks) && numbers(fields[6], order.struck);
+                      number(fields[3], order.num_ranks) && numbers(fields[6], order.struck) &&
+                      numbers(fields[7], order.lasting);
     if (!good) {
         return std::nullopt;
     }

@@ -17,6 +17,7 @@ enum class OrderKind : std::uint8_t {
     go,     // train as `rank` of `num_ranks`
     leave,  // save a checkpoint before the next step, and stop
     quit,
+    check,  // test yourself and the connections with the others, and tell
 };
 
 struct Order {
@@ -27,6 +28,7 @@ struct Order {
     std::string store{};                  // folder where the ranks meet
     std::string checkpoint{};             // folder of the step to go on from; empty: from the start
     std::vector<std::uint32_t> struck{};  // faults of the drill that have been injected
+    std::vector<std::uint32_t> lasting{};  // of these, those at nodes that nobody has repaired
     bool operator==(const Order&) const = default;
 };
 
@@ -34,7 +36,7 @@ enum class ReportKind : std::uint8_t {
     ready,     // waits for an order
     beat,      // is alive; `number` 1: inside an exchange, 0: computing; `text`: the message's tag,
                // its peers as bits, what it is in words
-    training,  // has the state after `step`
+    training,  // has the state after `step`, and met the others in `number` microseconds
     fault,     // is about to inject fault `number` into itself
     step,      // has done `step`, computing for `number` microseconds and sending `text` bytes
     saved,     // a checkpoint of `step`
@@ -43,6 +45,7 @@ enum class ReportKind : std::uint8_t {
     failed,    // has stopped; `number`: the rank that did not answer, -1: its own error `text`,
                // -2: because of another rank's, or -3: the loss or the gradient is not a number
     done,      // all steps
+    checked,   // as ordered; `text`: the ranks that are far from the median, and why
 };
 
 struct MemberReport {

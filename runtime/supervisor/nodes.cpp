@@ -2,13 +2,11 @@
 #include "runtime/supervisor/nodes.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <poll.h>
 #include <stdlib.h>
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <thread>
 
 namespace orrery {
@@ -17,16 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint32_t kStartsMost = 5;  // of a process that never trains
-
-std::vector<std::uint32_t> bits_of(std::uint64_t mask) {
-    std::vector<std::uint32_t> bits;
-    for (std::uint32_t i = 0; i < 64; ++i) {
-        if ((mask >> i & 1) != 0) {
-            bits.push_back(i);
-        }
-    }
-    return bits;
-}
 
 // "TAG PEERS WORDS".
 void read_beat(const std::string& text,
@@ -140,6 +128,10 @@ bool Nodes::hear(NodeNumber number, const MemberReport& report, Clock::time_poin
         case ReportKind::done:
             node.state = State::done;
             break;
+        case ReportKind::checked:
+            node.state = State::checked;
+            node.error = report.text;
+            break;
         default:
             break;
     }
@@ -187,7 +179,7 @@ bool Nodes::all_ready() const {
     return all_active([](const Node& node) { return node.idle; });
 }
 
-Result<void> Nodes::go(const std::string& checkpoint, const std::vector<std::uint32_t>& struck) {
+Result<void> Nodes::go(const Start& start) {
     ++generation_;
     const fs::path store = folder_ / std::to_string(generation_);
     std::error_code error;
@@ -205,13 +197,20 @@ Result<void> Nodes::go(const std::string& checkpoint, const std::vector<std::uin
         node.computed_us = 0;
         node.computed_steps = 0;
         node.seen = Clock::now();
-        node.process->send({.kind = OrderKind::go,
+        std::vector<std::uint32_t> lasting;
+        for (const auto& [fault, where] : start.lasting) {
+            if (where == active_[rank]) {
+                lasting.push_back(fault);
+            }
+        }
+        node.process->send({.kind = start.kind,
                             .generation = generation_,
                             .rank = rank,
                             .num_ranks = static_cast<std::uint32_t>(active_.size()),
                             .store = store.string(),
-                            .checkpoint = checkpoint,
-                            .struck = struck});
+                            .checkpoint = start.checkpoint,
+                            .struck = start.struck,
+                            .lasting = lasting});
     }
     return {};
 }
@@ -278,130 +277,6 @@ void Nodes::note_deaths(Clock::time_point now) {
             node.idle = false;
         }
     }
-}
-
-bool Nodes::silent(const Node& node, Milliseconds heartbeat, Clock::time_point now) const {
-    return heartbeat > Milliseconds{0} && now - node.seen > heartbeat;
-}
-
-bool Nodes::somebody_failed(Milliseconds heartbeat, Clock::time_point now) const {
-    return std::any_of(active_.begin(), active_.end(), [&](NodeNumber number) {
-        const Node& node = nodes_[number];
-        const bool finished = node.state == State::done || node.state == State::left;
-        return (!node.process && !finished) || node.state == State::failed ||
-               (node.process && silent(node, heartbeat, now));
-    });
-}
-
-// Who says so of itself.
-std::optional<NodeNumber> Nodes::cut_off() const {
-    for (std::uint32_t rank = 0; rank < active_.size(); ++rank) {
-        const Node& node = nodes_[active_[rank]];
-        if (node.state == State::failed && node.accused == rank) {
-            return active_[rank];
-        }
-    }
-    return {};
-}
-
-bool Nodes::verdict_is_open() const {
-    bool accuses = false;
-    bool silent = false;
-    if (cut_off()) {
-        return false;
-    }
-    for (const NodeNumber number : active_) {
-        const Node& node = nodes_[number];
-        const bool failed = node.state == State::failed;
-        if (!node.process || (failed && (node.accused == -1 || node.accused == -3))) {
-            return false;  // the cause is known
-        }
-        accuses = accuses || (failed && node.accused >= 0);
-        silent = silent || !failed;
-    }
-    return accuses && silent;
-}
-
-Failures Nodes::failures(Milliseconds heartbeat, Clock::time_point now) {
-    Failures found;
-    std::map<std::int64_t, int> accusations;
-    for (const NodeNumber number : active_) {
-        Node& node = nodes_[number];
-        if (node.process && silent(node, heartbeat, now)) {
-            node.process.reset();
-        }
-        if (!node.process) {
-            found.lost.push_back(number);
-        } else if (node.state == State::failed && node.accused >= 0) {
-            ++accusations[node.accused];
-        } else if (node.state == State::failed && (node.accused == -1 || node.accused == -3)) {
-            found.wrong_numbers = found.wrong_numbers || node.accused == -3;
-            found.errors.push_back(fmt::format("node {}: {}", number, node.error));
-        }
-    }
-    const auto most =
-        std::max_element(accusations.begin(), accusations.end(), [](const auto& a, const auto& b) {
-            return a.second < b.second;
-        });
-    if (const auto own = cut_off(); own && found.lost.empty()) {
-        found.unreachable.push_back(*own);
-    } else if (most != accusations.end() &&
-               most->first < static_cast<std::int64_t>(active_.size())) {
-        found.unreachable.push_back(active_[static_cast<std::size_t>(most->first)]);
-    }
-    std::sort(found.lost.begin(), found.lost.end());
-    return found;
-}
-
-std::vector<NodeNumber> Nodes::not_waiting() const {
-    std::vector<NodeNumber> nodes;
-    for (const NodeNumber number : active_) {
-        if (!nodes_[number].process || !nodes_[number].waiting) {
-            nodes.push_back(number);
-        }
-    }
-    std::sort(nodes.begin(), nodes.end());
-    return nodes.size() == active_.size() ? std::vector<NodeNumber>{} : nodes;
-}
-
-std::vector<std::string> Nodes::where_all_are() const {
-    std::vector<std::string> lines;
-    for (std::uint32_t rank = 0; rank < active_.size(); ++rank) {
-        const Node& node = nodes_[active_[rank]];
-        const std::string in = node.doing.empty() ? "" : " in " + node.doing;
-        lines.push_back(
-            node.waiting
-                ? fmt::format("rank {} (node {}) waits after step {}{} for rank {}",
-                              rank,
-                              active_[rank],
-                              node.step,
-                              in,
-                              fmt::join(bits_of(node.waits_for), ", "))
-                : fmt::format("rank {} (node {}) never arrived: it computes after step {}{}",
-                              rank,
-                              active_[rank],
-                              node.step,
-                              in.empty() ? "" : ", last seen" + in));
-    }
-    return lines;
-}
-
-std::optional<NodeNumber> Nodes::slow_one(std::int64_t steps, double factor) const {
-    std::vector<std::pair<std::int64_t, NodeNumber>> times;
-    for (const NodeNumber number : active_) {
-        if (nodes_[number].computed_steps < steps) {
-            return std::nullopt;
-        }
-        times.emplace_back(nodes_[number].computed_us / nodes_[number].computed_steps, number);
-    }
-    if (times.size() < 3) {
-        return std::nullopt;
-    }
-    std::sort(times.begin(), times.end());
-    const auto median = static_cast<double>(times[(times.size() - 1) / 2].first);
-    return static_cast<double>(times.back().first) > factor * median
-               ? std::optional{times.back().second}
-               : std::nullopt;
 }
 
 void Nodes::evict(NodeNumber number, Clock::time_point back) {

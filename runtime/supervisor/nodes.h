@@ -18,6 +18,13 @@
 
 namespace orrery {
 
+// What the tests before a start have shown.
+struct CheckVerdict {
+    std::vector<NodeNumber> failed;  // did not finish them
+    std::vector<NodeNumber> slow;
+    std::vector<std::string> lines;  // for people
+};
+
 class Nodes {
 public:
     using Clock = std::chrono::steady_clock;
@@ -42,7 +49,17 @@ public:
     // Starts processes that are missing; with `kill_late` those that are not ready start anew.
     Result<void> make_ready(bool kill_late);
     bool all_ready() const;
-    Result<void> go(const std::string& checkpoint, const std::vector<std::uint32_t>& struck);
+    struct Start {
+        OrderKind kind = OrderKind::go;  // or check
+        std::string checkpoint{};
+        std::vector<std::uint32_t> struck{};
+        std::vector<std::pair<std::uint32_t, NodeNumber>> lasting{};  // faults, and where
+    };
+    Result<void> go(const Start& start);
+    std::uint32_t size() const { return static_cast<std::uint32_t>(active_.size()); }
+    // Each has told what its tests show, or will not any more.
+    bool all_checked() const;
+    CheckVerdict verdict(Milliseconds heartbeat, Clock::time_point now);
     bool all_started() const;
     bool all_done() const;
     bool all_left() const;
@@ -69,7 +86,16 @@ public:
     std::vector<NodeNumber> repaired(Clock::time_point now);  // each once
 
 private:
-    enum class State : std::uint8_t { absent, present, ordered, training, left, failed, done };
+    enum class State : std::uint8_t {
+        absent,
+        present,
+        ordered,
+        training,
+        left,
+        failed,
+        done,
+        checked
+    };
     struct Node {
         std::unique_ptr<MemberProcess> process;
         State state = State::absent;

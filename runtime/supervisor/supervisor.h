@@ -7,7 +7,9 @@
 //   a member's own error      at once: a bug
 //   no step from anybody      after the watchdog: a hang; who computes instead of waiting is sick
 //   a member that computes longer than the others: a slow node
-// Every wait has an end: a member that does not do as told in `patience` is killed.
+// Where a policy wants it, all members are tested before they train
+// (runtime/measure/node_checks.h). Every wait has an end: a member that does not do as told in
+// `patience` is killed.
 #pragma once
 
 #include <chrono>
@@ -38,6 +40,8 @@ struct SupervisedJob {
     std::filesystem::path event_file;  // empty: none
     bool resume = false;               // from what is in the folder, else anew
     std::function<void(const std::string&)> line;
+    // What so many processes need to meet and connect; none: nobody knows.
+    std::function<double(std::uint32_t)> predicted_meeting_s{};
 
     // Null if there is none.
     template <class Policy>
@@ -61,9 +65,17 @@ struct Interruption {
     double restart_s = 0;           // until training
 };
 
+// Rendezvous and connections of a start.
+struct MeasuredMeeting {
+    std::uint32_t ranks = 0;
+    double measured_s = 0;
+    double predicted_s = 0;
+};
+
 struct SupervisedRun {
     int status = 0;
     std::vector<Interruption> interruptions;
+    std::vector<MeasuredMeeting> meetings;
     std::string log;    // of the recovery machine
     double step_s = 0;  // mean of the steps
     double ettr = 0;    // time in steps that were kept, of the time since the first start

@@ -70,14 +70,18 @@ void read_observation(MapReader& line, RecordedEvents& events, Errors& errors) {
         return;
     }
     MapReader reader{*map, "observation", errors};
-    kind_of(reader, "kind", 9, o.kind);
+    kind_of(reader, "kind", 10, o.kind);
     kind_of(reader, "detector", 8, o.detector);
     kind_of(reader, "fault", kNumFaultKinds, o.fault);
-    std::vector<std::int64_t> nodes;
-    reader.integers("nodes", nodes, {0, std::max<std::int64_t>(1, events.nodes) - 1});
-    for (const std::int64_t node : nodes) {
-        o.nodes.push_back(static_cast<NodeNumber>(node));
-    }
+    const auto nodes_of = [&](const char* key, std::vector<NodeNumber>& nodes) {
+        std::vector<std::int64_t> numbers;
+        reader.integers(key, numbers, {0, std::max<std::int64_t>(1, events.nodes) - 1});
+        for (const std::int64_t node : numbers) {
+            nodes.push_back(static_cast<NodeNumber>(node));
+        }
+    };
+    nodes_of("nodes", o.nodes);
+    nodes_of("slow", o.slow);
     reader.integer("step", o.step, {0, kMost});
     reader.integer("durable_step", o.durable_step, {0, kMost});
     reader.integer("memory_step", o.memory_step, {-1, kMost});
@@ -104,6 +108,11 @@ void read_line(const DocumentNode& node, RecordedEvents& events, Errors& errors)
 }  // namespace
 
 ResultOrErrors<RecordedEvents> read_events(const std::filesystem::path& path) {
+    std::error_code none;
+    if (std::filesystem::is_directory(path, none)) {
+        return unexpected<Errors>(
+            Errors{{path.string(), "is a folder", "a file that --events has written"}});
+    }
     std::ifstream file{path};
     if (!file) {
         return unexpected<Errors>(
@@ -112,14 +121,16 @@ ResultOrErrors<RecordedEvents> read_events(const std::filesystem::path& path) {
     RecordedEvents events;
     Errors errors;
     std::string text;
-    for (int number = 1; errors.empty() && std::getline(file, text); ++number) {
-        const auto line = parse_json(text, fmt::format("{}:{}", path.string(), number));
+    for (std::uint32_t number = 1; errors.empty() && std::getline(file, text); ++number) {
+        const auto line = parse_json(text, path.string(), number);
         if (!line) {
             return unexpected<Errors>(line.error());
         }
         read_line(*line, events, errors);
         if (errors.empty() && events.nodes == 0) {
-            errors.push_back({path.string(), "does not begin with its job", {}});
+            errors.push_back({fmt::format("{}:{}:1", path.string(), number),
+                              "does not begin with its job",
+                              "a file that --events has written"});
         }
     }
     if (errors.empty() && events.nodes == 0) {

@@ -270,6 +270,38 @@ Result<void> check_size(const CampaignSpec& spec) {
     return {};
 }
 
+// A stage computes the next one's forward pass as well, a third of its own work, in its bubble as
+// far as that goes.
+double redundant_overhead(const Scenario& scenario) {
+    const auto m =
+        static_cast<double>(std::max<std::int64_t>(1, scenario.plan.num_micro_batches()));
+    const double bubble = static_cast<double>(scenario.plan.pipeline_model_parallel_size - 1) /
+                          static_cast<double>(std::max<std::int64_t>(
+                              1, scenario.plan.virtual_pipeline_model_parallel_size));
+    return std::max(0.0, m / 3 - bubble) / (m + bubble);
+}
+
+// What the scenario knows better than the policy's words.
+void complete(PolicySpec& policy,
+              const Scenario& scenario,
+              const RecoveryPlan& plan,
+              const DegradedSteps& steps,
+              CampaignSpec& spec) {
+    if (OverEviction* over_eviction = std::get_if<OverEviction>(&policy)) {
+        over_eviction->cluster = spec.cluster;
+    } else if (auto* redundant = std::get_if<RedundantComputation>(&policy)) {
+        if (!plan.redundant_overhead_given) {
+            redundant->overhead = redundant_overhead(scenario);
+        }
+        spec.costs.failover = redundant->failover;
+    } else if (auto* rails = std::get_if<RailFailover>(&policy);
+               rails != nullptr && !plan.rail_slowdown_given) {
+        // Of a step that was not simulated nothing is known: all of it waits for the network.
+        const double exposed = steps.simulated ? steps.exposed : 1;
+        rails->slowdown = 1 + exposed * (1 / rails->bandwidth - 1);
+    }
+}
+
 }  // namespace
 
 double expected_rate(const Scenario& scenario) {
@@ -328,9 +360,7 @@ CampaignSpec campaign_spec(const Scenario& scenario,
     spec.flap_retries = campaign.flap_retries;
     spec.policies = plan.policies;
     for (PolicySpec& policy : spec.policies) {
-        if (OverEviction* over_eviction = std::get_if<OverEviction>(&policy)) {
-            over_eviction->cluster = spec.cluster;
-        }
+        complete(policy, scenario, plan, steps, spec);
     }
     spec.policies.emplace_back(rule);
     return spec;

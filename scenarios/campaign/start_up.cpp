@@ -24,6 +24,12 @@ std::int64_t operations_of(std::int64_t n,
 // MegaScale's 2,048 GPUs (tensor 8, pipeline 8, data 32): 1,120 groups of 6 kinds.
 constexpr double kPublishedOperations = 2048.0 * (2 + 6 + 2 * 1120);
 
+WallTime time_of(std::int64_t operations, const StartUpPlan& start_up) {
+    const double each = start_up.store_operation ? start_up.store_operation->seconds()
+                                                 : store_operation_s(start_up.store);
+    return WallTime::seconds(static_cast<double>(operations) * each);
+}
+
 struct Published {
     double gpus;
     double all_s;
@@ -71,10 +77,13 @@ Meeting meeting_of(const ParallelPlan& plan, const StartUpPlan& start_up) {
     }
     meeting.operations = operations_of(
         ranks_of(plan), meeting.groups, static_cast<std::int64_t>(kinds.size()), start_up.barriers);
-    const double each = start_up.store_operation ? start_up.store_operation->seconds()
-                                                 : store_operation_s(start_up.store);
-    meeting.time = WallTime::seconds(static_cast<double>(meeting.operations) * each);
+    meeting.time = time_of(meeting.operations, start_up);
     return meeting;
+}
+
+Meeting mesh_meeting(std::int64_t processes, const StartUpPlan& start_up) {
+    const std::int64_t operations = processes * processes;
+    return {.groups = 1, .operations = operations, .time = time_of(operations, start_up)};
 }
 
 // Linear between the points and beyond the last, constant before the first.

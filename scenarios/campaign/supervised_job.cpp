@@ -9,6 +9,7 @@
 
 #include "runtime/supervisor/drill.h"
 #include "scenarios/campaign/run_campaign.h"
+#include "scenarios/campaign/start_up.h"
 #include "scenarios/simulate/degraded_steps.h"
 
 namespace orrery {
@@ -31,14 +32,17 @@ RecoveryPlan plan_of(const Scenario& scenario) {
 void check_policies(const RecoveryPlan& plan, Errors& errors) {
     const auto refuse = [&](bool is, const char* name) {
         if (is) {
-            errors.push_back({"recovery.policies",
-                              fmt::format("a real run has no {}", name),
-                              "in_place, spares, elastic, peer_checkpoint, drain or rollback"});
+            errors.push_back(
+                {"recovery.policies",
+                 fmt::format("a real run has no {}", name),
+                 "in_place, spares, elastic, peer_checkpoint, drain, preflight or rollback"});
         }
     };
     for (const PolicySpec& policy : plan.policies) {
         refuse(std::holds_alternative<PipelineRerouting>(policy), "reroute");
         refuse(std::holds_alternative<ReplayCheck>(policy), "replay");
+        refuse(std::holds_alternative<RedundantComputation>(policy), "redundant");
+        refuse(std::holds_alternative<RailFailover>(policy), "rail_failover");
     }
 }
 
@@ -150,6 +154,9 @@ ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
     job.detection = plan.detection.value_or(scenario.campaign.detection);
     job.repair = std::chrono::milliseconds{
         static_cast<std::int64_t>(1e3 * scenario.campaign.repair.time.mean_s())};
+    job.predicted_meeting_s = [start_up = scenario.campaign.start_up](std::uint32_t processes) {
+        return mesh_meeting(processes, start_up).time.seconds();
+    };
     job.steps = training.steps;
     job.keeps_copies = memory_placement(scenario).has_value();
     job.checkpoint_folder = training.checkpoint_folder;
@@ -179,6 +186,12 @@ std::string predicted_log(const Scenario& scenario, const SupervisedJob& job, do
         if (process.kind == FaultKind::silent_corruption) {  // one bit, which the next loss shows
             process.duration = {.kind = DistributionKind::fixed, .scale = kInstant};
             spec.detection.anomaly = kInstant;
+        }
+    }
+    for (PolicySpec& policy : spec.policies) {
+        if (auto* check = std::get_if<PreflightCheck>(&policy)) {  // nothing is left to chance
+            check->finds = check->localises = 1;
+            check->false_positive = 0;
         }
     }
     const std::int64_t every = scenario.job.training.checkpoint_interval;

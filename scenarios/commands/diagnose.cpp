@@ -12,8 +12,8 @@
 #include "scenarios/commands/page_file.h"
 #include "scenarios/diagnose/heat_map.h"
 #include "scenarios/diagnose/modelled_checks.h"
-#include "scenarios/report/node_checks_report.h"
 #include "scenarios/reader.h"
+#include "scenarios/report/node_checks_report.h"
 
 namespace orrery {
 namespace {
@@ -120,6 +120,9 @@ int diagnose_command(const DiagnoseArguments& arguments) {
     const auto scenario = read_scenario(arguments.what, {.overrides = arguments.overrides});
     if (!scenario) {
         return report_errors(scenario.error());
+    }
+    if (arguments.num_processes == 1) {
+        return report_error({"--nproc", "one process has nobody to talk to", "--nproc 4"});
     }
     return arguments.num_processes > 0 ? start_ranks(arguments)
                                        : diagnose_model(arguments, *scenario, *page);

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/measure/node_checks.h"
 #include "runtime/state/training_state.h"
 #include "runtime/supervisor/doing.h"
 #include "runtime/supervisor/drill.h"
@@ -53,11 +54,14 @@ public:
           scenario_(scenario),
           tokens_(tokens),
           order_(order),
-          drill_(member, drill_schedule(scenario), order.rank, order.struck) {}
+          drill_(member, drill_schedule(scenario), order.rank, order.struck, order.lasting) {}
 
     Result<void> train(const TrainArguments& arguments);
+    // Which ranks are far from the median, and why.
+    Result<std::string> check();
 
 private:
+    Result<void> meet(const Scenario& present);
     Result<std::unique_ptr<Trainer>> prepare(const Scenario& present);
     Result<void> before_step(Trainer& trainer);
     Result<void> keep_copy(Trainer& trainer);
@@ -72,6 +76,7 @@ private:
     Drill drill_;
     World world_;
     std::optional<MemoryCopies> copies_;
+    std::chrono::microseconds meeting_{0};
     bool stepped_ = false;
     std::chrono::steady_clock::time_point step_begin_;
     std::chrono::microseconds waited_{0};
@@ -92,11 +97,40 @@ Result<void> join(World& world, const Order& order, const Scenario& scenario) {
     return {};
 }
 
-Result<std::unique_ptr<Trainer>> Shift::prepare(const Scenario& present) {
-    if (Result<void> joined = join(world_, order_, present); !joined) {
-        return unexpected<Error>(joined.error());
-    }
+Result<void> Shift::meet(const Scenario& present) {
+    const auto begin = std::chrono::steady_clock::now();
+    Result<void> joined = join(world_, order_, present);
+    meeting_ = std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::steady_clock::now() - begin);
     world_.transport = member_.watch(drill_.harm(std::move(world_.transport)));
+    return joined;
+}
+
+// Processes of one machine share its cores: only what is far off is told.
+Result<std::string> Shift::check() {
+    constexpr SuspectLimits kLimits{.compute = 3, .bandwidth = 0.2};
+    if (Result<void> met = meet(scenario_); !met) {
+        return unexpected<Error>(met.error());
+    }
+    std::string text;
+    if (world_.transport == nullptr) {
+        return text;
+    }
+    const NodeCheckOptions options{.after_work = [this](auto took) { drill_.after_step(took); }};
+    const Result<NodeChecks> checks = check_nodes(*world_.transport, options);
+    if (!checks) {
+        return unexpected<Error>(checks.error());
+    }
+    for (const Suspect& suspect : suspects(*checks, kLimits)) {
+        text += fmt::format("{} {};", suspect.rank, suspect.what);
+    }
+    return text;
+}
+
+Result<std::unique_ptr<Trainer>> Shift::prepare(const Scenario& present) {
+    if (Result<void> met = meet(present); !met) {
+        return unexpected<Error>(met.error());
+    }
     const TrainingJob& job = present.job.training;
     auto trainer =
         Trainer::create(present.model, present.plan, job, tokens_, world_.transport.get());
@@ -229,7 +263,7 @@ Result<void> Shift::train(const TrainArguments& arguments) {
     if (Result<void> kept = keep_copy(**trainer); !kept) {
         return kept;
     }
-    member_.tell(ReportKind::training, (*trainer)->steps_done());
+    member_.tell(ReportKind::training, (*trainer)->steps_done(), meeting_.count());
     const Executor& executor = (*trainer)->executor();
     member_.describe_by([&executor] { return doing(executor); });
     Result<void> done = orrery::train(**trainer, present->plan, job, reports);
@@ -262,7 +296,17 @@ int train_member(const TrainArguments& arguments) {
         if (order.kind == OrderKind::quit) {
             return kExitOk;
         }
-        const Result<void> done = Shift{**member, *scenario, *tokens, order}.train(arguments);
+        Shift shift{**member, *scenario, *tokens, order};
+        if (order.kind == OrderKind::check) {
+            const Result<std::string> found = shift.check();
+            const std::int64_t whom = found ? 0 : accused(found.error());
+            (*member)->tell(found ? ReportKind::checked : ReportKind::failed,
+                            0,
+                            whom,
+                            found ? *found : found.error().to_string());
+            continue;
+        }
+        const Result<void> done = shift.train(arguments);
         const std::int64_t steps = scenario->job.training.steps;
         if (done) {
             (*member)->tell(ReportKind::done, steps);

@@ -160,18 +160,20 @@ private:
 
 }  // namespace
 
-ResultOrErrors<DocumentNode> parse_json(const std::string& text, const std::string& source) {
+ResultOrErrors<DocumentNode> parse_json(const std::string& text,
+                                        const std::string& source,
+                                        std::uint32_t first_line) {
     if (Error fault = check_text(text, source); !fault.what.empty()) {
         return unexpected<Errors>(Errors{std::move(fault)});
     }
     Errors errors;
-    Cursor cursor;
+    Cursor cursor{.line = first_line};
     JsonTreeBuilder builder{std::make_shared<const std::string>(source), cursor, errors};
     const char* begin = text.data();
     const bool good = nlohmann::json::sax_parse(
         CountingIterator{begin, &cursor}, CountingIterator{begin + text.size(), &cursor}, &builder);
     if (!good && errors.empty()) {
-        errors.push_back({source + ":1:1", "not valid JSON", {}});
+        errors.push_back({fmt::format("{}:{}:1", source, first_line), "not valid JSON", {}});
     }
     if (!errors.empty()) {
         return unexpected<Errors>(std::move(errors));

@@ -11,7 +11,10 @@
 
 namespace orrery {
 
-ResultOrErrors<DocumentNode> parse_json(const std::string& text, const std::string& source);
+// `first_line`: where the text stands in its source.
+ResultOrErrors<DocumentNode> parse_json(const std::string& text,
+                                        const std::string& source,
+                                        std::uint32_t first_line = 1);
 ResultOrErrors<DocumentNode> read_json_file(const std::filesystem::path& path);
 
 }  // namespace orrery

@@ -23,7 +23,10 @@ const std::vector<std::string>& known_policies() {
                                                 "drain",
                                                 "over_eviction",
                                                 "rollback",
-                                                "replay"};
+                                                "replay",
+                                                "preflight",
+                                                "redundant",
+                                                "rail_failover"};
     return known;
 }
 
@@ -143,6 +146,19 @@ private:
             ReplayCheck policy;
             reader.real("share", policy.share, 1e-9, 1);
             plan_.policies.emplace_back(policy);
+        } else if (name == "preflight") {
+            preflight(reader);
+        } else if (name == "redundant") {
+            RedundantComputation policy;
+            read_wall_time(reader, "failover", policy.failover);
+            plan_.redundant_overhead_given = reader.real("overhead", policy.overhead, 0, 10);
+            plan_.policies.emplace_back(policy);
+        } else if (name == "rail_failover") {
+            RailFailover policy;
+            read_wall_time(reader, "stall", policy.stall);
+            reader.real("bandwidth", policy.bandwidth, 0.01, 1);
+            plan_.rail_slowdown_given = reader.real("slowdown", policy.slowdown, 1, 1000);
+            plan_.policies.emplace_back(policy);
         } else {
             errors_.push_back({word.where(),
                                fmt::format("{} can't have {}", path, word.describe()),
@@ -166,6 +182,16 @@ private:
             plan_.spares_quantile = 0.99;  // ByteRobust
         }
         plan_.policies.emplace_back(HotSpares{});
+    }
+
+    void preflight(MapReader& reader) {
+        PreflightCheck policy;
+        reader.integer("rounds", policy.rounds, {1, 100});
+        read_wall_time(reader, "duration", policy.duration);
+        reader.real("finds", policy.finds, 0, 1);
+        reader.real("localises", policy.localises, 0, 1);
+        reader.real("false_positive", policy.false_positive, 0, 1);
+        plan_.policies.emplace_back(policy);
     }
 
     void peers(MapReader& reader) {

@@ -102,16 +102,19 @@ std::string comparison(const CampaignAnswer& a) {
 
 std::string restart_text(const PlanAnswer& p) {
     const StartUpAnswer& s = p.start_up;
-    std::string text = s.given ? to_short_text(p.costs.restart_full)
-                               : fmt::format("{} processes, {} rendezvous and {} communicators",
-                                             to_short_text(s.processes),
-                                             to_short_text(s.communicators),
-                                             thousands(s.groups));
-    if (s.read > WallTime{}) {
-        text += fmt::format(
-            ", {} read, {} broadcast", to_short_text(s.read), to_short_text(s.broadcast));
-    }
-    return text;
+    return s.given ? to_short_text(p.costs.restart_full)
+                   : fmt::format("{} processes, {} rendezvous and {} communicators",
+                                 to_short_text(s.processes),
+                                 to_short_text(s.communicators),
+                                 thousands(s.groups));
+}
+
+std::string loading_text(const PlanAnswer& p) {
+    const StartUpAnswer& s = p.start_up;
+    return s.read > WallTime{} ? fmt::format("{} one copy from the store, {} its broadcast",
+                                             to_short_text(s.read),
+                                             to_short_text(s.broadcast))
+                               : to_short_text(p.costs.load_remote);
 }
 
 std::string results(const PlanAnswer& p, const CampaignAnswer& a) {
@@ -145,15 +148,19 @@ std::string results(const PlanAnswer& p, const CampaignAnswer& a) {
         return seconds_text(p.per_interruption_s[static_cast<std::size_t>(use)]);
     };
     line("MTTR",
-         fmt::format("{}: detect {}, diagnose {}, wait {}, swap {}, restart {}, load {}",
+         fmt::format("{}: detect {}, diagnose {}, {}wait {}, swap {}, restart {}, load {}",
                      seconds_text(p.mttr_s),
                      part(NodeUse::detection),
                      part(NodeUse::diagnosis),
+                     p.per_interruption_s[static_cast<std::size_t>(NodeUse::checking)] > 0
+                         ? fmt::format("check {}, ", part(NodeUse::checking))
+                         : "",
                      part(NodeUse::waiting),
                      part(NodeUse::replacing),
                      part(NodeUse::restart),
                      part(NodeUse::restore)));
     line("a full restart", restart_text(p));
+    line("loading", loading_text(p));
     line("recovery time",
          fmt::format("median {}, p95 {}, longest {}",
                      seconds_text(p.recovery_p50_s),

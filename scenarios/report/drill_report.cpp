@@ -63,6 +63,14 @@ std::string drill_report(const Scenario& scenario,
             text += fmt::format("  foretold   {}\n", fmt::join(predicted[i].actions, "; "));
         }
     }
+    for (std::size_t i = 0; i < run.meetings.size(); ++i) {
+        const MeasuredMeeting& m = run.meetings[i];
+        text += fmt::format("{}{} processes met and connected in {:.1f} ms, predicted {:.1f} ms\n",
+                            i == 0 ? "\n" : "",
+                            m.ranks,
+                            1e3 * m.measured_s,
+                            1e3 * m.predicted_s);
+    }
     if (drill) {
         text += fmt::format("\n{} of {} stops as predicted: steps and actions\n", same, all);
     }

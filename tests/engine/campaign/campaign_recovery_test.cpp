@@ -2,6 +2,8 @@
 // What the policies make of the same faults.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/campaign/campaign.h"
 
 namespace orrery {
@@ -110,6 +112,96 @@ TEST(CampaignRecovery, OverEvictionTakesTheRack) {
     const CampaignResult run = run_campaign(spec, 1);
     EXPECT_EQ(run.evictions, 2);
     EXPECT_EQ(run.false_evictions, 1);
+}
+
+// P6: failover instead of a restart; until the node is back its neighbour does the work of two
+// stages: 3 micro-batches through 2 stages take 2 (3 - 1) + 2 slots instead of 3 + 2 - 1.
+TEST(CampaignRecovery, RedundantComputationGoesOnAtTheSlowStagesPace) {
+    CampaignSpec spec = crash_of_one(FaultKind::node_crash, 8);
+    spec.costs.failover = s(7);
+    spec.speed.micro_batches = 3;
+    spec.policies = {RedundantComputation{}};
+    const CampaignResult run = run_campaign(spec, 1);
+    EXPECT_EQ(run.losses, (std::vector<WallTime>{WallTime{}, WallTime{}}));
+    EXPECT_EQ(run.recoveries, (std::vector<WallTime>{s(30 + 7), s(10 + 30)}));
+    const double alone = 15530 - (10530 + 7);
+    EXPECT_NEAR(
+        static_cast<double>(run.work_us) * 1e-6, 50000 - 37 - 40 - alone * (1 - 4.0 / 6.0), 0.1);
+}
+
+// … and its cost is paid in every step, also without a fault.
+TEST(CampaignRecovery, RedundantComputationIsAlwaysPaidFor) {
+    CampaignSpec spec = crash_of_one();
+    spec.faults.clear();
+    spec.policies = {RedundantComputation{.overhead = 0.25}};
+    const CampaignResult run = run_campaign(spec, 1);
+    EXPECT_NEAR(run.goodput(), 0.8, 1e-3);
+    EXPECT_EQ(run.nodes[NodeUse::lost], 0);
+}
+
+TEST(CampaignRecovery, TheNeighboursLossCostsTheWorkSinceTheCheckpoint) {
+    CampaignSpec spec = crash_of_one(FaultKind::node_crash, 8);
+    spec.faults[0].events.push_back(
+        {.time = s(12500), .nodes = {2, 1}, .kind = FaultKind::node_crash, .id = 1});
+    spec.policies = {RedundantComputation{}};
+    const CampaignResult run = run_campaign(spec, 1);
+    EXPECT_EQ(run.interruptions, 2);
+    EXPECT_GT(*std::max_element(run.losses.begin(), run.losses.end()), s(100));
+    EXPECT_GT(run.nodes[NodeUse::waiting], 0);
+}
+
+// P10: an adapter less costs a moment and then the pace of half the bandwidth, until it is
+// repaired; the second one of the same node stops the job.
+TEST(CampaignRecovery, ARailLessIsSlowerAndTwoAreALoss) {
+    CampaignSpec spec = crash_of_one(FaultKind::nic_down, 9);
+    spec.faults[0].events[0].duration = s(4000);
+    spec.detection.step_outlier = WallTime{};
+    const RailFailover rails{.stall = s(2), .slowdown = 1.25};
+    spec.policies = {rails, HotSpares{}};
+    const CampaignResult one = run_campaign(spec, 1);
+    EXPECT_EQ(one.interruptions, 0);
+    EXPECT_EQ(one.slowdowns, 1);
+    EXPECT_EQ(one.use_us[static_cast<std::size_t>(NodeUse::stall)], s(2).microseconds());
+    EXPECT_NEAR(static_cast<double>(one.work_us) * 1e-6, 50000 - 2 - 3998 * (1 - 1 / 1.25), 0.1);
+
+    spec.faults[0].events.push_back(
+        {.time = s(12500), .nodes = {3, 1}, .kind = FaultKind::nic_down, .id = 1});
+    const CampaignResult both = run_campaign(spec, 1);
+    EXPECT_EQ(both.interruptions, 1);
+    EXPECT_EQ(both.evictions, 1);
+    spec.faults[0].events[1].nodes = {4, 1};  // of another node
+    EXPECT_EQ(run_campaign(spec, 1).interruptions, 0);
+    spec.policies = {HotSpares{}};
+    EXPECT_EQ(run_campaign(spec, 1).interruptions, 2);
+}
+
+// The collective timeout says that something hangs and a diagnosis does not find it: the job would
+// start with the sick node and hang again. Tests before the restart find it.
+TEST(CampaignRecovery, ChecksFindWhoWouldFailAgain) {
+    CampaignSpec spec = crash_of_one(FaultKind::host_fault);
+    spec.detection.node_agent = false;
+    spec.detection.localisation = 0;
+    spec.policies = {HotSpares{}};
+    const CampaignResult without = run_campaign(spec, 1);
+    spec.policies = {PreflightCheck{.duration = s(40), .finds = 1}, HotSpares{}};
+    const CampaignResult with = run_campaign(spec, 1);
+    EXPECT_EQ(without.operator_calls, 1);
+    EXPECT_EQ(with.operator_calls, 0);
+    EXPECT_EQ(with.restarts, 1);
+    EXPECT_EQ(with.evictions, 1);
+    // Detection, a check that finds it, one of the new members, swap, restart, loading.
+    EXPECT_EQ(with.recoveries, std::vector<WallTime>{s(600 + 40 + 40 + 10 + 100 + 50)});
+    EXPECT_EQ(with.use_us[static_cast<std::size_t>(NodeUse::checking)], s(80).microseconds());
+}
+
+// A pair of nodes is slow, and the test names the wrong side: a healthy node goes.
+TEST(CampaignRecovery, ACheckThatNamesTheWrongSideCostsAHealthyNode) {
+    CampaignSpec spec = crash_of_one(FaultKind::host_fault, 12);
+    spec.detection.node_agent = false;
+    spec.detection.localisation = 0;
+    spec.policies = {PreflightCheck{.rounds = 1, .finds = 1, .localises = 0}, HotSpares{}};
+    const CampaignResult run = run_campaign(spec, 1);
+    EXPECT_GE(run.false_evictions, 1);
 }
 
 // V7: FT-HSDP's cycle of 18 minutes: synchronous 10 min lost, elastic 3 min and 7 min at 11/12.

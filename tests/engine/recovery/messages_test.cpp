@@ -31,10 +31,10 @@ TEST(Messages, ALineSaysAllThatCounts) {
 }
 
 TEST(Messages, EveryKindHasAName) {
-    for (int i = 0; i <= static_cast<int>(ObservationKind::node_ready); ++i) {
+    for (int i = 0; i <= static_cast<int>(ObservationKind::checked); ++i) {
         EXPECT_FALSE(name(static_cast<ObservationKind>(i)).empty());
     }
-    for (int i = 0; i <= static_cast<int>(ActionKind::set_interval); ++i) {
+    for (int i = 0; i <= static_cast<int>(ActionKind::check); ++i) {
         EXPECT_FALSE(name(static_cast<ActionKind>(i)).empty());
     }
 }

@@ -16,6 +16,9 @@ TEST(Policies, EachSaysWhatItDoesNotCover) {
                                              OverEviction{},
                                              RollbackAndSkip{},
                                              ReplayCheck{},
+                                             PreflightCheck{},
+                                             RedundantComputation{},
+                                             RailFailover{},
                                              CheckpointInterval{}});
     ASSERT_EQ(ladder.size(), std::variant_size_v<PolicySpec>);
     for (const auto& policy : ladder) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/recovery/policies.h"
 
 namespace orrery {
@@ -87,6 +89,74 @@ TEST(RecoveryMachine, ReroutingNeedsAPeerOfTheStage) {
               (Lines{"evict node:0", "reroute slot 0", "restart members from live"}));
     drill.hear({.kind = ObservationKind::training_started});
     EXPECT_EQ(drill.loses({2}), (Lines{"evict node:2", "wait"}));
+}
+
+// P6: the place before a slot's own has its state, unless it is gone as well.
+TEST(RecoveryMachine, ANeighbourTakesOverUnlessItIsLostToo) {
+    Drill drill{kShape, 8, {RedundantComputation{}}};
+    EXPECT_EQ(drill.loses({3}),
+              (Lines{"evict node:3", "take_over slot 3", "restart failover from live"}));
+    drill.hear({.kind = ObservationKind::training_started});
+    EXPECT_EQ(drill.loses({5}),
+              (Lines{"evict node:5", "take_over slot 5", "restart failover from live"}));
+    drill.hear({.kind = ObservationKind::training_started});
+    EXPECT_EQ(drill.hear({.kind = ObservationKind::node_ready, .nodes = {3}}),
+              (Lines{"replace slot 3 by node:3", "restart members from live"}));
+    drill.hear({.kind = ObservationKind::training_started});
+    EXPECT_EQ(drill.loses({4}), (Lines{"evict node:4", "wait"}));  // who stood for slot 5
+    // Both places are filled before it goes on, and the state that both had is in the store only.
+    EXPECT_EQ(
+        drill.hear({.kind = ObservationKind::node_ready, .nodes = {4, 5}}),
+        (Lines{
+            "replace slot 4 by node:4", "replace slot 5 by node:5", "restart full from remote"}));
+}
+
+TEST(RecoveryMachine, TwoNeighboursAtOnceAreNotCovered) {
+    Drill drill{kShape, 10, {HotSpares{}, RedundantComputation{}}};
+    EXPECT_EQ(drill.loses({2, 3}),
+              (Lines{"evict node:2",
+                     "evict node:3",
+                     "replace slot 2 by node:8",
+                     "replace slot 3 by node:9",
+                     "restart full from remote"}));
+}
+
+// MegaScale's self-check: who fails is replaced, and who came in is tested, too, but not for ever.
+TEST(RecoveryMachine, MembersAreTestedBeforeTheyStart) {
+    Drill drill{kShape, 11, {PreflightCheck{.rounds = 2}, HotSpares{}}};
+    EXPECT_EQ(drill.loses({3}), (Lines{"evict node:3", "replace slot 3 by node:8", "check"}));
+    EXPECT_EQ(drill.hear({.kind = ObservationKind::checked, .nodes = {8}}),
+              (Lines{"evict node:8", "replace slot 3 by node:9", "check"}));
+    EXPECT_EQ(drill.hear({.kind = ObservationKind::checked, .slow = {1}}),
+              (Lines{"evict node:1", "replace slot 1 by node:10", "restart full from remote"}));
+    drill.hear({.kind = ObservationKind::training_started});
+    // No spare is left: a slow node is better than none.
+    EXPECT_EQ(drill.hear({.kind = ObservationKind::fault_detected,
+                          .detector = Detector::exit_code,
+                          .fault = FaultKind::software_bug}),
+              (Lines{"check"}));
+    EXPECT_EQ(drill.hear({.kind = ObservationKind::checked, .slow = {1, 2}}),
+              (Lines{"restart full from remote"}));
+}
+
+TEST(RecoveryMachine, WhoFailsInPlaceIsNotStartedThere) {
+    Drill drill{kShape, 9, {InPlaceRestart{}, PreflightCheck{}, HotSpares{}}};
+    EXPECT_EQ(drill.hear({.kind = ObservationKind::fault_detected,
+                          .detector = Detector::exit_code,
+                          .fault = FaultKind::software_bug,
+                          .nodes = {}}),
+              (Lines{"check"}));
+    EXPECT_EQ(drill.hear({.kind = ObservationKind::checked, .nodes = {2}}),
+              (Lines{"evict node:2", "replace slot 2 by node:8", "check"}));
+    EXPECT_EQ(drill.hear({.kind = ObservationKind::checked}), (Lines{"restart full from remote"}));
+}
+
+// A planned stop, and a node that comes back, are no reason for suspicion.
+TEST(RecoveryMachine, NobodyIsTestedWhereNothingBroke) {
+    Drill drill{kShape, 8, {PreflightCheck{}, ElasticDataParallel{}}};
+    EXPECT_EQ(drill.hear({.kind = ObservationKind::notice}), (Lines{"drain"}));
+    const Lines planned = drill.hear({.kind = ObservationKind::drained});
+    EXPECT_EQ(std::count(planned.begin(), planned.end(), "check"), 0);
 }
 
 TEST(RecoveryMachine, InPlaceComesFirstAndOnce) {

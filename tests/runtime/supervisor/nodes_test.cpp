@@ -38,7 +38,7 @@ TEST(Nodes, TrainTogetherAndEnd) {
     ASSERT_TRUE(nodes.start_all());
     nodes.assign(JobState{{.slots = 2, .units = 2}, 3});
     ASSERT_TRUE(until(nodes, 3, [&] { return nodes.all_ready(); }));
-    ASSERT_TRUE(nodes.go("", {}));
+    ASSERT_TRUE(nodes.go({}));
     EXPECT_FALSE(nodes.all_ready());
     EXPECT_TRUE(until(nodes, 3, [&] { return nodes.all_done(); }));
     EXPECT_FALSE(nodes.somebody_failed(kHeartbeat, Nodes::Clock::now()));
@@ -54,7 +54,7 @@ TEST(Nodes, TheDeadAreLostAndTheAccusedAreUnreachable) {
     ASSERT_TRUE(nodes.start_all());
     nodes.assign(JobState{{.slots = 4, .units = 4}, 4});
     ASSERT_TRUE(until(nodes, 4, [&] { return nodes.all_ready(); }));
-    ASSERT_TRUE(nodes.go("", {}));
+    ASSERT_TRUE(nodes.go({}));
     ASSERT_TRUE(until(nodes, 4, [&] { return nodes.pid(1) == 0; }));
     until(nodes, 4, [&] {
         return nodes.failures(kHeartbeat, Nodes::Clock::now()).unreachable.size() == 1;
@@ -79,7 +79,7 @@ TEST(Nodes, TheSilentAreLost) {
     ASSERT_TRUE(nodes.start_all());
     nodes.assign(JobState{{.slots = 1}, 1});
     ASSERT_TRUE(until(nodes, 1, [&] { return nodes.all_ready(); }));
-    ASSERT_TRUE(nodes.go("", {}));
+    ASSERT_TRUE(nodes.go({}));
     EXPECT_TRUE(until(
         nodes, 1, [&] { return nodes.somebody_failed(Milliseconds{300}, Nodes::Clock::now()); }));
     EXPECT_EQ(nodes.failures(Milliseconds{300}, Nodes::Clock::now()).lost,
@@ -107,7 +107,7 @@ TEST(Nodes, TheOneWhoDoesNotWaitNeverArrived) {
     ASSERT_TRUE(nodes.start_all());
     nodes.assign(JobState{{.slots = 3, .units = 3}, 3});
     ASSERT_TRUE(until(nodes, 3, [&] { return nodes.all_ready(); }));
-    ASSERT_TRUE(nodes.go("", {}));
+    ASSERT_TRUE(nodes.go({}));
     // What rank 2 said may come after what the others say.
     EXPECT_TRUE(until(nodes, 3, [&] {
         return nodes.not_waiting() == std::vector<NodeNumber>{2} &&

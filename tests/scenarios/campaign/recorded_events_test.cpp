@@ -43,6 +43,7 @@ std::string recorded(const std::filesystem::path& path) {
          5);
     hear({.kind = ObservationKind::diagnosis_done, .nodes = {0}}, 6);
     hear({.kind = ObservationKind::node_ready, .nodes = {1}}, 7);
+    hear({.kind = ObservationKind::checked, .nodes = {1}, .slow = {0}}, 8);
     return actions;
 }
 
@@ -52,7 +53,8 @@ TEST(RecordedEvents, ReplayedTheyOrderTheSameByteForByte) {
     const auto events = read_events(folder / "events");
     ASSERT_TRUE(events) << events.error().front().to_string();
     EXPECT_EQ(events->nodes, 3u);
-    EXPECT_EQ(events->observations.size(), 6u);
+    EXPECT_EQ(events->observations.size(), 7u);
+    EXPECT_EQ(events->observations.back().slow, std::vector<NodeNumber>{0});
     EXPECT_EQ(events->actions, actions);
     EXPECT_NE(actions.find("wait"), std::string::npos);
     EXPECT_EQ(replay_events(*events, make_ladder(kPolicies), {}), actions);
@@ -79,6 +81,17 @@ TEST(RecordedEvents, NonsenseIsAnError) {
     EXPECT_TRUE(refused(
         R"({"job":{"nodes":1,"slots":2,"units":2,"stages":1,"nodes_per_place":1},"policies":[]})"));
     EXPECT_FALSE(read_events(folder / "nowhere"));
+    const auto error_of = [&](const std::string& text) {
+        folder.write("events", text);
+        return read_events(folder / "events").error().front().to_string();
+    };
+    const std::string file = (folder / "events").string();
+    EXPECT_TRUE(error_of("# no log\n").starts_with(file + ":1:1: error: not valid JSON"))
+        << error_of("# no log\n");
+    EXPECT_TRUE(error_of(job + "\n{\"t_us\": x}\n").starts_with(file + ":2:1: error"));
+    EXPECT_TRUE(error_of(job + "{\"t_us\": x}\n").starts_with(file + ":2:10: error: not valid"));
+    EXPECT_NE(read_events(folder.path()).error().front().to_string().find("is a folder"),
+              std::string::npos);
 }
 
 }  // namespace

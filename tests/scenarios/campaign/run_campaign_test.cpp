@@ -65,6 +65,58 @@ TEST(RunCampaign, Llama3IsInThePublishedBands) {
     EXPECT_LT(faults, 459);
 }
 
+// S3: MegaScale's weeks: over 100 restarts, detection and diagnosis under 10 minutes on average, at
+// most 15 minutes to catch up, over 90 % effective; communicators in under 30 s.
+TEST(RunCampaign, MegaScalesWeeksAreAsPublished) {
+    const CampaignAnswer answer = answer_of(shipped("megascale-weeks.yaml", {"campaign.seeds=20"}));
+    const PlanAnswer& plan = answer.plans.front();
+    EXPECT_GT(plan.restarts.mean, 100);
+    EXPECT_GT(plan.ettr.mean, 0.90);
+    const auto part = [&](NodeUse use) {
+        return plan.per_interruption_s[static_cast<std::size_t>(use)];
+    };
+    EXPECT_LT(part(NodeUse::detection) + part(NodeUse::diagnosis), 600);
+    EXPECT_LT(plan.loss_p50_s + part(NodeUse::restart) + part(NodeUse::restore), 1.5 * 900);
+    EXPECT_LT(plan.start_up.communicators, WallTime::seconds(30));
+    EXPECT_EQ(plan.start_up.groups, 192 + 64 + 4 * 1536);
+    EXPECT_EQ(plan.costs.restart_full, plan.start_up.processes + plan.start_up.communicators);
+}
+
+// What a store and its barriers cost shows in what the job makes of its time.
+TEST(RunCampaign, ABlockingStoreCostsTrainingTime) {
+    const auto ettr = [](const std::string& store, const std::string& barriers) {
+        return answer_of(shipped("megascale-weeks.yaml",
+                                 {"campaign.seeds=4",
+                                  "campaign.start_up.store=" + store,
+                                  "campaign.start_up.barriers=" + barriers}))
+            .plans.front()
+            .ettr.mean;
+    };
+    const double good = ettr("asynchronous", "every_kind");
+    EXPECT_GT(good, ettr("blocking", "every_kind"));
+    EXPECT_GT(good, ettr("asynchronous", "every_group") + 0.3);  // 3.6 hours, each time
+}
+
+// P6 and P10 follow from the scenario where their words are silent.
+TEST(RunCampaign, RedundancyAndRailsTakeTheirCostsFromThePlan) {
+    Scenario scenario =
+        shipped("megascale-weeks.yaml", {"recovery.policies=[redundant, rail_failover, spares]"});
+    DegradedSteps steps = *degraded_steps(scenario, {});
+    const auto policies = [&] {
+        return campaign_spec(scenario, scenario.recovery[0], steps).policies;
+    };
+    // 32 micro-batches, 8 stages of 6 chunks: a third of 32, less a bubble of 7/6, over 32 + 7/6.
+    EXPECT_NEAR(std::get<RedundantComputation>(policies()[0]).overhead,
+                (32.0 / 3 - 7.0 / 6) / (32 + 7.0 / 6),
+                1e-9);
+    EXPECT_DOUBLE_EQ(std::get<RailFailover>(policies()[1]).slowdown, 2);
+    steps.simulated = true;
+    steps.exposed = 0.1;
+    EXPECT_DOUBLE_EQ(std::get<RailFailover>(policies()[1]).slowdown, 1.1);
+    EXPECT_EQ(campaign_spec(scenario, scenario.recovery[0], steps).costs.failover,
+              WallTime::seconds(10));
+}
+
 // S4: ByteRobust's 9,600 GPUs: copies in peers' memories every step, P99 standbys, node agents.
 TEST(RunCampaign, ByteRobustsPoliciesKeepTheTrainingTimeAndNeedTheirAgents) {
     Scenario scenario = shipped("llama3-405b-54-days.yaml",

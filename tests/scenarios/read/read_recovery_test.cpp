@@ -20,7 +20,10 @@ TEST(ReadRecovery, ReadsALadderInItsOrder) {
                   "policies: [{in_place: {attempts: 2}}, {spares: {count: 16}}, elastic,\n"
                   "  {peer_checkpoint: {copies: 3, placement: ring}}, {drain: {slow: false}},\n"
                   "  {over_eviction: {domain: pdu}}, {rollback: {checkpoints: 2}},\n"
-                  "  {replay: {share: 0.01}}]\n"
+                  "  {replay: {share: 0.01}}, {preflight: {duration: 2 min, finds: 0.8,\n"
+                  "  localises: 0.7, false_positive: 0.1, rounds: 3}},\n"
+                  "  {redundant: {failover: 5 s, overhead: 0.2}},\n"
+                  "  {rail_failover: {stall: 2 s, bandwidth: 0.25, slowdown: 1.3}}]\n"
                   "checkpoint: {interval: 10 min, mode: blocking, stall: 1 s, write: 50 s, "
                   "load: 2 min}\n"
                   "detection: {heartbeat: 5 s}\n"
@@ -29,13 +32,25 @@ TEST(ReadRecovery, ReadsALadderInItsOrder) {
         "");
     ASSERT_EQ(plans.size(), 1u);
     const RecoveryPlan& plan = plans[0];
-    ASSERT_EQ(plan.policies.size(), 8u);
+    ASSERT_EQ(plan.policies.size(), 11u);
     EXPECT_EQ(std::get<InPlaceRestart>(plan.policies[0]).attempts, 2u);
     EXPECT_EQ(plan.spares, 16u);
     EXPECT_TRUE(std::holds_alternative<ElasticDataParallel>(plan.policies[2]));
     EXPECT_EQ(std::get<PeerCheckpoint>(plan.policies[3]).placement.kind, PeerPlacementKind::ring);
     EXPECT_FALSE(std::get<PreemptiveDrain>(plan.policies[4]).slow);
     EXPECT_EQ(std::get<OverEviction>(plan.policies[5]).scope, Scope::pdu);
+    EXPECT_EQ(std::get<PreflightCheck>(plan.policies[8]),
+              (PreflightCheck{.rounds = 3,
+                              .duration = WallTime::seconds(120),
+                              .finds = 0.8,
+                              .localises = 0.7,
+                              .false_positive = 0.1}));
+    EXPECT_EQ(std::get<RedundantComputation>(plan.policies[9]),
+              (RedundantComputation{.failover = WallTime::seconds(5), .overhead = 0.2}));
+    EXPECT_EQ(std::get<RailFailover>(plan.policies[10]),
+              (RailFailover{.stall = WallTime::seconds(2), .bandwidth = 0.25, .slowdown = 1.3}));
+    EXPECT_TRUE(plan.redundant_overhead_given);
+    EXPECT_TRUE(plan.rail_slowdown_given);
     EXPECT_EQ(plan.checkpoint.rule, IntervalRule::fixed);
     EXPECT_EQ(plan.checkpoint.interval, WallTime::seconds(600));
     EXPECT_EQ(plan.checkpoint.mode, CheckpointMode::blocking);

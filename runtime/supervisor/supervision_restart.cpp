@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the supervisor carries out what the recovery machine orders.
+#include <fmt/format.h>
+
+#include "runtime/state/checkpoint_choice.h"
+#include "runtime/supervisor/supervision.h"
+
+namespace orrery {
+
+void Supervisor::obey(const std::vector<Action>& actions) {
+    for (const Action& action : actions) {
+        if (job_.line) {
+            job_.line(" recovery: " + to_line(action));
+        }
+        switch (action.kind) {
+            case ActionKind::evict:
+                nodes_.evict(action.node, Clock::now() + job_.repair);
+                memories_.lose(action.node);
+                std::erase_if(lasting_, [&](const auto& f) { return f.second == action.node; });
+                break;
+            case ActionKind::check:
+                begin_check();
+                break;
+            case ActionKind::diagnose:
+                diagnose();
+                break;
+            case ActionKind::call_operator:
+                operator_ = "the job failed again and again, and somebody has to look at it";
+                phase_ = Phase::ended;
+                return;
+            case ActionKind::wait:
+                phase_ = Phase::idle;
+                break;
+            case ActionKind::drain:
+                draining_ = true;
+                drained_.push_back(action.node);
+                nodes_.order_leave();
+                break;
+            case ActionKind::restart:
+                begin(action);
+                break;
+            default:
+                break;
+        }
+    }
+}
+
+// Who never arrived: all others wait in an exchange for somebody.
+void Supervisor::diagnose() {
+    Observation o = observation(ObservationKind::diagnosis_done);
+    o.nodes = nodes_.not_waiting();
+    for (const std::string& line : nodes_.where_all_are()) {
+        say(line);
+    }
+    o.verified_step = step_;
+    heard_.push_back(o);
+}
+
+// The healthy stop first, all after the same step.
+void Supervisor::begin(const Action& restart) {
+    restart_ = restart;
+    ordered_ = Clock::now();
+    if (phase_ != Phase::training) {
+        return begin_now();
+    }
+    nodes_.order_leave();
+    phase_ = Phase::leaving;
+    deadline_ = Clock::now() + job_.patience;
+}
+
+void Supervisor::choose_state(const Action& restart) {
+    if (restart.source != RestoreSource::remote) {
+        if (const auto kept = memories_.gather(kept_shape_)) {
+            checkpoint_ = kept->folder.string();
+            from_step_ = kept->step;
+            return;
+        }
+        say("no complete state is left in memories: from the store");
+    }
+    const auto stored = newest_intact(
+        job_.checkpoint_folder,
+        restart.step_max,
+        restart.checkpoints_back,
+        [&](const Error& e) { say(fmt::format("passes over a checkpoint: {}", e.to_string())); },
+        since_);
+    checkpoint_ = stored ? stored->folder.string() : "";
+    from_step_ = stored ? stored->step : 0;
+}
+
+void Supervisor::begin_now() {
+    choose_state(restart_);
+    if (from_step_ >= job_.steps) {
+        phase_ = Phase::ended;  // all is done and saved
+        return;
+    }
+    memories_.forget();
+    nodes_.assign(machine_.state());
+    if (restart_.extent == RestartExtent::full && !fresh_) {
+        nodes_.kill_active();
+    }
+    phase_ = Phase::gathering;
+    deadline_ = Clock::now() + job_.patience / 4;
+    gather();
+}
+
+// Everybody who takes part has to be ready: who does not stop in time is killed and started again.
+void Supervisor::gather() {
+    const bool late = Clock::now() >= deadline_;
+    if (const Result<void> started = nodes_.make_ready(late); !started) {
+        operator_ = started.error().to_string();
+        phase_ = Phase::ended;
+        return;
+    }
+    if (late) {
+        deadline_ = Clock::now() + job_.patience;
+    }
+    if (nodes_.all_ready()) {
+        const Nodes::Start start{.kind = checks_ ? OrderKind::check : OrderKind::go,
+                                 .checkpoint = checkpoint_,
+                                 .struck = faults_,
+                                 .lasting = lasting_};
+        if (const Result<void> gone = nodes_.go(start); !gone) {
+            operator_ = gone.error().to_string();
+            phase_ = Phase::ended;
+            return;
+        }
+        if (checks_) {
+            phase_ = Phase::checking;
+            deadline_ = Clock::now() + job_.patience;
+            return;
+        }
+        fresh_ = false;
+        meeting_s_ = 0;
+        kept_shape_ = nodes_.shape();
+        told_slow_.reset();
+        draining_ = false;
+        drained_.clear();
+        phase_ = Phase::starting;
+        deadline_ = Clock::now() + job_.patience;
+    }
+}
+
+// All members in processes of their own that will train afterwards: nothing is left of the old
+// ones.
+void Supervisor::begin_check() {
+    nodes_.assign(machine_.state());
+    nodes_.kill_active();
+    fresh_ = true;
+    checks_ = true;
+    phase_ = Phase::gathering;
+    deadline_ = Clock::now() + job_.patience / 4;
+    gather();
+}
+
+// Until all have told what the tests show, or somebody can't.
+void Supervisor::watch_check() {
+    const bool late = Clock::now() >= deadline_;
+    if (!nodes_.all_checked() && !late) {
+        return;
+    }
+    checks_ = false;
+    Observation o = observation(ObservationKind::checked);
+    o.detector = Detector::node_agent;
+    const CheckVerdict verdict =
+        nodes_.verdict(milliseconds(job_.detection.heartbeat), Clock::now());
+    o.nodes = verdict.failed;
+    o.slow = verdict.slow;
+    for (const std::string& line : verdict.lines) {
+        say(line);
+    }
+    for (const NodeNumber node : verdict.failed) {
+        memories_.lose(node);
+    }
+    phase_ = Phase::idle;
+    tell(o);
+}
+
+void Supervisor::check_started() {
+    if (nodes_.all_started()) {
+        step_ = from_step_;
+        say_meeting();
+        phase_ = Phase::training;
+        progress_ = Clock::now();
+        traffic_.restart();
+        if (!run_.interruptions.empty() && run_.interruptions.back().restart_s == 0) {
+            Interruption& last = run_.interruptions.back();
+            last.resumed_step = from_step_;
+            last.restart_s = seconds(Clock::now() - ordered_);
+        }
+        return tell(observation(ObservationKind::training_started));
+    }
+    if (Clock::now() >= deadline_) {
+        nodes_.kill_not_started();
+    }
+}
+
+void Supervisor::note_meeting(const MemberReport& report) {
+    meeting_s_ = std::max(meeting_s_, static_cast<double>(report.number) * 1e-6);
+}
+
+void Supervisor::say_meeting() {
+    if (meeting_s_ <= 0) {
+        return;
+    }
+    const std::uint32_t ranks = nodes_.size();
+    run_.meetings.push_back({.ranks = ranks, .measured_s = meeting_s_});
+    std::string text = fmt::format("{} processes met in {:.1f} ms", ranks, 1e3 * meeting_s_);
+    if (job_.predicted_meeting_s) {
+        run_.meetings.back().predicted_s = job_.predicted_meeting_s(ranks);
+        text += fmt::format(", predicted {:.1f} ms", 1e3 * run_.meetings.back().predicted_s);
+    }
+    log_.event(now(), text);
+}
+
+}  // namespace orrery

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the supervisor sees by itself: who died or is silent, that no step is made, who is slow.
+#include <fmt/format.h>
+
+#include "runtime/supervisor/supervision.h"
+
+namespace orrery {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
+
+// Failures that come together are one: a member that dies takes its neighbours' exchanges along.
+constexpr Milliseconds kSettle{150};
+constexpr Milliseconds kHearing{3000};  // of all, where it is not clear who is cut off
+
+// A node is slow that computes so much longer than the median, over so many steps.
+constexpr std::int64_t kSlowSteps = 10;
+constexpr double kSlowFactor = 2;
+
+}  // namespace
+
+bool Supervisor::hearing() const {
+    return nodes_.verdict_is_open() && Clock::now() < trouble_ + kHearing;
+}
+
+// Does everybody who takes part still live?
+void Supervisor::look() {
+    const bool running = phase_ == Phase::training || phase_ == Phase::starting ||
+                         (phase_ == Phase::leaving && !nodes_.all_left());
+    nodes_.note_deaths(Clock::now());
+    if (running && nodes_.somebody_failed(milliseconds(job_.detection.heartbeat), Clock::now())) {
+        trouble(Clock::now());
+    }
+}
+
+void Supervisor::trouble(Clock::time_point since) {
+    trouble_ = since;
+    phase_ = Phase::settling;
+    deadline_ = since + kSettle;
+}
+
+void Supervisor::settle() {
+    const Failures failures = nodes_.failures(milliseconds(job_.detection.heartbeat), Clock::now());
+    for (const NodeNumber node : failures.lost) {
+        memories_.lose(node);
+    }
+    Observation o = observation(ObservationKind::fault_detected);
+    tell_what(failures, o);
+    for (const std::string& error : failures.errors) {
+        say(error);
+    }
+    for (const NodeNumber node : failures.lost) {
+        say(fmt::format("node {} is lost", node));
+    }
+    const auto from = struck_.value_or(trouble_);
+    run_.interruptions.push_back({.what = std::string{name(o.fault)},
+                                  .step = step_,
+                                  .detect_s = seconds(Clock::now() - from)});
+    struck_.reset();
+    phase_ = Phase::idle;
+    tell(o);
+}
+
+void Supervisor::repaired() {
+    for (const NodeNumber node : nodes_.repaired(Clock::now())) {
+        Observation o = observation(ObservationKind::node_ready);
+        o.nodes = {node};
+        heard_.push_back(o);
+    }
+}
+
+void Supervisor::watch_progress() {
+    if (phase_ != Phase::training) {
+        return;
+    }
+    if (draining_ && nodes_.all_left()) {
+        draining_ = false;
+        phase_ = Phase::idle;
+        Observation o = observation(ObservationKind::drained);
+        o.nodes.swap(drained_);
+        return tell(o);
+    }
+    const DetectionSpec& d = job_.detection;
+    const bool dog = d.progress_watchdog > WallTime{} && d.progress_watchdog < d.collective_timeout;
+    const Milliseconds limit = milliseconds(dog ? d.progress_watchdog : d.collective_timeout);
+    if (Clock::now() - progress_ < limit) {
+        return;
+    }
+    Observation o = observation(ObservationKind::fault_detected);
+    o.detector = dog ? Detector::progress_watchdog : Detector::collective_timeout;
+    o.fault = FaultKind::job_hang;
+    say(fmt::format(
+        "no step for {:.1f} s after step {}", seconds(Clock::now() - progress_), step_));
+    run_.interruptions.push_back({.what = std::string{name(o.fault)},
+                                  .step = step_,
+                                  .detect_s = seconds(Clock::now() - struck_.value_or(progress_))});
+    struck_.reset();
+    phase_ = Phase::idle;
+    tell(o);
+}
+
+void Supervisor::watch_slowness() {
+    const auto* drain = job_.policy<PreemptiveDrain>();
+    if (phase_ != Phase::training || draining_ || drain == nullptr || !drain->slow) {
+        return;
+    }
+    const auto node = nodes_.slow_one(kSlowSteps, kSlowFactor);
+    if (node && node != told_slow_) {
+        told_slow_ = node;
+        Observation o = observation(ObservationKind::node_slow);
+        o.detector = Detector::step_outlier;
+        o.fault = FaultKind::slow_host;
+        o.nodes = {*node};
+        tell(o);
+    }
+}
+
+}  // namespace orrery
