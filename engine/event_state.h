@@ -20,7 +20,7 @@ struct WaitingPart {
     std::uint32_t transfer = 0;
     std::uint32_t part = 0;
     Bytes bytes;
-    bool around = false;
+    std::uint32_t path = kOwnPath;
 };
 
 class EventState {
@@ -29,6 +29,7 @@ public:
         std::uint32_t transfer = 0;
         std::uint32_t part = 0;
         bool moves = false;
+        std::uint32_t path = kOwnPath;
     };
 
     std::deque<RunTimes> mixed{};  // runs during which their device changed
@@ -40,13 +41,9 @@ public:
         for (const CapacityChange& change : events.capacities) {
             times_.push_back(change.at);
         }
-        if (!events.outage.links.empty()) {
-            const LinkOutage& outage = events.outage;
-            times_.push_back(outage.at);
-            if (outage.end < Time::max() - outage.convergence) {
-                times_.push_back(outage.end + outage.convergence);
-            }
-        }
+        path_times_ = change_times(events.outages);
+        avoided_ = avoided_sets(events.outages);
+        times_.insert(times_.end(), path_times_.begin(), path_times_.end());
         std::sort(times_.begin(), times_.end());
     }
 
@@ -66,11 +63,16 @@ public:
         return any;
     }
 
-    void begins(FlowId flow, std::uint32_t transfer, std::uint32_t part) {
+    bool paths_change(Time now) const {
+        return std::binary_search(path_times_.begin(), path_times_.end(), now);
+    }
+    const std::vector<OutageSet>& avoided() const { return avoided_; }
+
+    void begins(FlowId flow, std::uint32_t transfer, std::uint32_t part, std::uint32_t path) {
         if (index(flow) >= flows_.size()) {
             flows_.resize(index(flow) + 1);
         }
-        flows_[index(flow)] = {transfer, part, true};
+        flows_[index(flow)] = {transfer, part, true, path};
     }
     void ends(FlowId flow) { flows_[index(flow)].moves = false; }
     const std::vector<Flow>& flows() const { return flows_; }  // by FlowId
@@ -93,6 +95,8 @@ public:
 
 private:
     std::vector<Time> times_;
+    std::vector<Time> path_times_;
+    std::vector<OutageSet> avoided_;
     std::size_t next_ = 0;
     std::vector<Flow> flows_;
     std::vector<WaitingPart> waiting_;

@@ -118,7 +118,7 @@ private:
     void begin_transfer(std::uint32_t id, Time now);
     void continue_transfer(std::uint32_t id, Time now);
     void start_parts(std::uint32_t id, Time now);
-    void own_flow(std::uint32_t id, std::uint32_t part, FlowId flow);
+    void own_flow(std::uint32_t id, std::uint32_t part, FlowId flow, std::uint32_t path = kOwnPath);
     void end_transfer(std::uint32_t id, Time now);
     void end_part(std::uint32_t stream, const OpenTransfer& transfer, Time now);
     void transfer_event(std::uint32_t id, Time now);

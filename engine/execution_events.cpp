@@ -36,11 +36,7 @@ bool Execution::happen(Time now) {
             rates_changed_ = true;
         }
     }
-    const LinkOutage& outage = events.outage;
-    const bool begins = !outage.links.empty() && outage.at == now;
-    const bool ends = !outage.links.empty() && outage.end < Time::max() - outage.convergence &&
-                      outage.end + outage.convergence == now;
-    if (begins || ends) {
+    if (events_->paths_change(now)) {
         leave_paths(now);
     }
     return true;
@@ -130,12 +126,12 @@ void Execution::lose_transfer(std::uint32_t t) {
 
 // --- links ---
 
-// A part that meets the outage some time moves when it finds a path.
+// A part that meets an outage some time moves when it finds a path.
 void Execution::await_path(std::uint32_t t, std::uint32_t part, Bytes bytes, Time now) {
-    const FootprintId around = quotient_.around.at(part);
-    const OutageWait wait = wait_of(input_.events.outage, now, around != kNoLinks);
+    const OutageWait wait =
+        wait_of(input_.events.outages, events_->avoided(), transfers_.around.at(part).ways, now);
     const WaitingPart waiting{
-        .resume = wait.resume, .transfer = t, .part = part, .bytes = bytes, .around = wait.around};
+        .resume = wait.resume, .transfer = t, .part = part, .bytes = bytes, .path = wait.path};
     if (wait.resume == now) {
         take_path(waiting, now);
     } else if (wait.resume < Time::max()) {
@@ -146,19 +142,29 @@ void Execution::await_path(std::uint32_t t, std::uint32_t part, Bytes bytes, Tim
 }
 
 void Execution::take_path(const WaitingPart& waiting, Time now) {
-    const FootprintId footprint =
-        waiting.around ? quotient_.around.at(waiting.part) : quotient_.footprints[waiting.part];
+    const FootprintId footprint = waiting.path == kOwnPath
+                                      ? quotient_.footprints[waiting.part]
+                                      : quotient_.around.at(waiting.part)[waiting.path];
     const Part& part = transfers_.parts[waiting.part];
-    own_flow(
-        waiting.transfer, waiting.part, rates_.start(now, footprint, waiting.bytes, part.rate_max));
+    own_flow(waiting.transfer,
+             waiting.part,
+             rates_.start(now, footprint, waiting.bytes, part.rate_max),
+             waiting.path);
 }
 
-// The links are gone, or switches take them again: what moves over them or around them looks anew.
+// Links are gone, or switches take others: what moves where it no longer can looks anew.
 void Execution::leave_paths(Time now) {
     std::vector<WaitingPart> left;
     const std::vector<EventState::Flow>& flows = events_->flows();
     for (std::uint32_t f = 0; f < flows.size(); ++f) {
-        if (flows[f].moves && quotient_.around.contains(flows[f].part)) {
+        if (!flows[f].moves || !quotient_.around.contains(flows[f].part)) {
+            continue;
+        }
+        const OutageWait wait = wait_of(input_.events.outages,
+                                        events_->avoided(),
+                                        transfers_.around.at(flows[f].part).ways,
+                                        now);
+        if (wait.resume != now || wait.path != flows[f].path) {
             left.push_back({.resume = now,
                             .transfer = flows[f].transfer,
                             .part = flows[f].part,

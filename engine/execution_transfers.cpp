@@ -286,13 +286,13 @@ void Execution::start_parts(std::uint32_t t, Time now) {
     }
 }
 
-void Execution::own_flow(std::uint32_t t, std::uint32_t part, FlowId flow) {
+void Execution::own_flow(std::uint32_t t, std::uint32_t part, FlowId flow, std::uint32_t path) {
     if (index(flow) >= flow_owner_.size()) {
         flow_owner_.resize(index(flow) + 1);
     }
     flow_owner_[index(flow)] = t;
     if (events_ != nullptr) {
-        events_->begins(flow, t, part);
+        events_->begins(flow, t, part, path);
     }
     rates_changed_ = true;
 }

@@ -135,8 +135,10 @@ private:
         const auto tell_apart = [&](LinkId link) {
             links_[index(link)] = mix(links_[index(link)], mix(Colour{2}, ++number));
         };
-        for (const LinkId link : events.outage.links) {
-            tell_apart(link);
+        for (const LinkOutage& outage : events.outages.list) {
+            for (const LinkId link : outage.links) {
+                tell_apart(link);
+            }
         }
         for (const CapacityChange& change : events.capacities) {
             tell_apart(change.link);
@@ -156,7 +158,10 @@ private:
         };
         add(transfers_.shares_of(transfers_.parts[part]), 0);
         if (const auto around = transfers_.around.find(part); around != transfers_.around.end()) {
-            add(around->second, 1);
+            Colour way = 0;
+            for (const std::vector<LinkShare>& shares : around->second.shares) {
+                add(shares, ++way);
+            }
         }
     }
 

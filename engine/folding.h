@@ -69,8 +69,9 @@ struct Quotient {
     std::vector<FootprintId> footprints;
     // By the first part of a phase: all of its parts as one flow; kNoLinks: each is one.
     std::vector<FootprintId> joined;
-    // The same around an outage (engine/step_events.h), of those that meet it; kNoLinks: no way.
-    std::map<std::uint32_t, FootprintId> around;
+    // The same around outages (engine/step_events.h), of those that meet one, for each set of them
+    // that switches go around; kNoLinks: no way.
+    std::map<std::uint32_t, std::vector<FootprintId>> around;
     std::int64_t distinct_footprints = 0;
 };
 

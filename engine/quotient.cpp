@@ -179,13 +179,15 @@ private:
         }
         SharesOfParts shares = fold(
             ranges, [&](std::uint32_t p) { return transfers_.shares_of(transfers_.parts[p]); });
-        SharesOfParts around;
-        if (!transfers_.around.empty()) {
-            around = fold(ranges, [&](std::uint32_t p) {
+        std::vector<SharesOfParts> around;  // by set of outages
+        const std::size_t sets =
+            transfers_.around.empty() ? 0 : transfers_.around.begin()->second.shares.size();
+        for (std::size_t set = 0; set < sets; ++set) {
+            around.push_back(fold(ranges, [&](std::uint32_t p) -> std::span<const LinkShare> {
                 const auto found = transfers_.around.find(p);
                 return found == transfers_.around.end() ? std::span<const LinkShare>{}
-                                                        : std::span<const LinkShare>{found->second};
-            });
+                                                        : found->second.shares[set];
+            }));
         }
         std::map<std::vector<LinkShare>, std::uint32_t, SharesLess> known;
         PartFootprints solved{.footprint_of_part = {}, .footprints = {}};
@@ -204,12 +206,15 @@ private:
         };
         std::vector<std::uint32_t>& number = solved.footprint_of_part;
         number.assign(transfers_.parts.size(), kNone);
-        std::map<std::uint32_t, std::uint32_t> number_around;
+        std::map<std::uint32_t, std::vector<std::uint32_t>> number_around;
         for (const PartRange& range : ranges) {
             for (std::uint32_t p = range.first; p < range.last; ++p) {
                 number[p] = number_of(shares[p]);
                 if (transfers_.around.contains(p)) {
-                    number_around[p] = number_of(around[p]);
+                    std::vector<std::uint32_t>& numbers = number_around[p];
+                    for (SharesOfParts& way : around) {
+                        numbers.push_back(number_of(way[p]));
+                    }
                 }
             }
         }
@@ -226,8 +231,11 @@ private:
         for (const std::uint32_t n : number) {
             out_.footprints.push_back(n == kNone ? kNoLinks : ids[n]);
         }
-        for (const auto& [part, n] : number_around) {
-            out_.around[part] = n == kNone ? kNoLinks : ids[n];
+        for (const auto& [part, numbers] : number_around) {
+            std::vector<FootprintId>& ways = out_.around[part];
+            for (const std::uint32_t n : numbers) {
+                ways.push_back(n == kNone ? kNoLinks : ids[n]);
+            }
         }
         join_parts(rates);
         out_.distinct_footprints = static_cast<std::int64_t>(distinct.size());

@@ -10,33 +10,100 @@ Time later(Time at, Time by) {
     return at > Time::max() - by ? Time::max() : at + by;
 }
 
+// Switches know of an outage from then on, and until `last`; never if the links are back before.
+struct Known {
+    Time first = Time::max();
+    Time last = Time::max();
+};
+
+Known known(const LinkOutages& outages, const LinkOutage& outage) {
+    const Time first = later(outage.at, outages.convergence);
+    return outage.end > first ? Known{first, later(outage.end, outages.convergence)} : Known{};
+}
+
+template <class Is>
+OutageSet set_of(const LinkOutages& outages, Is is) {
+    OutageSet set = 0;
+    for (std::size_t i = 0; i < outages.list.size(); ++i) {
+        set |= is(outages.list[i]) ? OutageSet{1} << i : 0;
+    }
+    return set;
+}
+
+std::uint32_t path_at(const LinkOutages& outages,
+                      const std::vector<OutageSet>& avoided,
+                      const OutageWays& ways,
+                      Time now) {
+    const OutageSet set = avoided_at(outages, now);
+    if ((set & ways.meets) == 0) {
+        return kOwnPath;
+    }
+    const auto at = static_cast<std::size_t>(std::lower_bound(avoided.begin(), avoided.end(), set) -
+                                             avoided.begin());
+    return at < ways.around.size() && ways.around[at].exists ? static_cast<std::uint32_t>(at)
+                                                             : kOwnPath;
+}
+
 }  // namespace
 
-OutageWait wait_of(const LinkOutage& outage, Time now, bool has_other_path) {
-    const Time moved = later(outage.at, outage.convergence);
-    const Time back = has_other_path ? later(outage.end, outage.convergence) : outage.end;
-    const bool before = now < outage.at;
-    if (before || now >= back) {
-        return {.resume = now};
+OutageSet down_at(const LinkOutages& outages, Time now) {
+    return set_of(outages, [&](const LinkOutage& o) { return o.at <= now && now < o.end; });
+}
+
+OutageSet avoided_at(const LinkOutages& outages, Time now) {
+    return set_of(outages, [&](const LinkOutage& o) {
+        const Known times = known(outages, o);
+        return times.first <= now && now < times.last;
+    });
+}
+
+std::vector<OutageSet> avoided_sets(const LinkOutages& outages) {
+    std::vector<OutageSet> sets;
+    for (const Time time : change_times(outages)) {
+        sets.push_back(avoided_at(outages, time));
     }
-    if (has_other_path && now >= moved) {
-        return {.resume = now, .around = true};
+    std::sort(sets.begin(), sets.end());
+    sets.erase(std::unique(sets.begin(), sets.end()), sets.end());
+    std::erase(sets, OutageSet{0});
+    return sets;
+}
+
+std::vector<Time> change_times(const LinkOutages& outages) {
+    std::vector<Time> times;
+    for (const LinkOutage& outage : outages.list) {
+        const Known switches = known(outages, outage);
+        times.insert(times.end(), {outage.at, switches.first, switches.last});
     }
-    const Time open = has_other_path ? std::min(moved, outage.end) : outage.end;
-    if (now >= open) {
-        return {.resume = now};
+    std::sort(times.begin(), times.end());
+    times.erase(std::unique(times.begin(), times.end()), times.end());
+    std::erase(times, Time::max());
+    return times;
+}
+
+OutageWait wait_of(const LinkOutages& outages,
+                   const std::vector<OutageSet>& avoided,
+                   const OutageWays& ways,
+                   Time now) {
+    const auto meets = [&](std::uint32_t path) {
+        return path == kOwnPath ? ways.meets : ways.around[path].meets;
+    };
+    const auto open = [&](Time time) {
+        return (meets(path_at(outages, avoided, ways, time)) & down_at(outages, time)) == 0;
+    };
+    if (open(now)) {
+        return {.resume = now, .path = path_at(outages, avoided, ways, now)};
     }
-    if (open == Time::max()) {
-        return {.resume = Time::max()};
+    const Time timer = std::max(outages.timer, Time::picoseconds(1));
+    Time time = now;
+    for (std::uint32_t tries = 1; tries <= outages.retries; ++tries) {
+        time = later(time, timer);
+        // The last try comes when the budget ends: too late for what ends just then.
+        const bool in_time = tries < outages.retries || open(time - Time::picoseconds(1));
+        if (time < Time::max() && in_time && open(time)) {
+            return {.resume = time, .path = path_at(outages, avoided, ways, time)};
+        }
     }
-    const std::int64_t timer = std::max<std::int64_t>(1, outage.timer.picoseconds());
-    const std::int64_t wait = (open - now).picoseconds();
-    if (wait / timer >= outage.retries) {
-        return {.resume = Time::max()};
-    }
-    const std::int64_t tries = (wait + timer - 1) / timer;
-    const Time resume = now + Time::picoseconds(timer * tries);
-    return {.resume = resume, .around = has_other_path && resume >= moved && resume < back};
+    return {.resume = Time::max()};
 }
 
 }  // namespace orrery

@@ -18,20 +18,27 @@ public:
             const NetworkModel& network,
             const StepEvents& events)
         : program_(program), tapes_(tapes), network_(network) {
-        if (events.outage.links.empty() && events.capacities.empty()) {
+        if (events.outages.list.empty() && events.capacities.empty()) {
             return;
         }
+        ORRERY_CHECK(events.outages.list.size() <= kOutagesMost);
         const std::size_t links = network.links().size();
         out_.watched.resize(links);
         for (const CapacityChange& change : events.capacities) {
             out_.watched[index(change.link)] = true;
         }
-        if (!events.outage.links.empty()) {
-            down_.resize(links);
+        if (events.outages.list.empty()) {
+            return;
         }
-        for (const LinkId link : events.outage.links) {
-            out_.watched[index(link)] = true;
-            down_[index(link)] = 1;
+        outages_of_.resize(links);
+        for (std::size_t i = 0; i < events.outages.list.size(); ++i) {
+            for (const LinkId link : events.outages.list[i].links) {
+                out_.watched[index(link)] = true;
+                outages_of_[index(link)] |= OutageSet{1} << i;
+            }
+        }
+        for (const OutageSet set : avoided_sets(events.outages)) {
+            avoided_.push_back(links_of(set));
         }
     }
 
@@ -139,25 +146,18 @@ private:
                      std::uint32_t m) {
         const std::span<const RankId> members = out_.members_of(channel);
         TransferPlan plan;
-        std::vector<OtherPath> paths;  // around an outage that the plan meets
+        std::vector<std::vector<OtherPath>> paths;  // around outages that the plan meets
         if (channel.is_collective && members.size() > 1) {
             const CollectiveCall& call = program_.collectives[index(first.collectives[m])];
             plan = network_.plan_collective(call, members);
-            if (meets_outage(plan)) {
-                paths = network_.paths_around(call, members, down_);
-            }
+            paths = paths_around(plan, [&](const std::vector<std::uint8_t>& down) {
+                return network_.paths_around(call, members, down);
+            });
         } else if (!channel.is_collective && members[0] != members[1]) {
             plan = network_.plan_send(members[0], members[1], first.bytes[m]);
-            if (meets_outage(plan)) {
-                paths = network_.paths_around(members[0], members[1], first.bytes[m], down_);
-            }
-        }
-        if (!paths.empty()) {
-            ORRERY_CHECK(plan.phases.size() == 1);
-            plan.phases[0].parts.clear();
-            for (const OtherPath& path : paths) {
-                plan.phases[0].parts.push_back(path.part);
-            }
+            paths = paths_around(plan, [&](const std::vector<std::uint8_t>& down) {
+                return network_.paths_around(members[0], members[1], first.bytes[m], down);
+            });
         }
         out_.messages.push_back(
             ChannelMessage{.first_phase = static_cast<std::uint32_t>(out_.phases.size()),
@@ -171,35 +171,71 @@ private:
                                    .first_part = static_cast<std::uint32_t>(out_.parts.size()),
                                    .num_parts = static_cast<std::uint32_t>(phase.parts.size())});
             for (std::size_t p = 0; p < phase.parts.size(); ++p) {
-                if (meets_outage(phase.parts[p])) {
-                    add_way_around(paths.empty() ? std::vector<LinkShare>{} : paths[p].around);
+                if (const OutageSet meets = outages_on(phase.parts[p].footprint); meets != 0) {
+                    add_ways_around(meets, paths, p);
                 }
                 add_part(phase.parts[p]);
             }
         }
     }
 
-    bool meets_outage(const TransferPart& part) const {
-        return !down_.empty() && std::any_of(part.footprint.begin(),
-                                             part.footprint.end(),
-                                             [&](const LinkShare& share) {
-                                                 return index(share.link) < down_.size() &&
-                                                        down_[index(share.link)] != 0;
-                                             });
+    std::vector<std::uint8_t> links_of(OutageSet set) const {
+        std::vector<std::uint8_t> down(outages_of_.size());
+        for (std::size_t l = 0; l < down.size(); ++l) {
+            down[l] = (outages_of_[l] & set) != 0 ? 1 : 0;
+        }
+        return down;
+    }
+    OutageSet outages_on(std::span<const LinkShare> footprint) const {
+        OutageSet met = 0;
+        for (const LinkShare& share : footprint) {
+            met |= index(share.link) < outages_of_.size() ? outages_of_[index(share.link)] : 0;
+        }
+        return met;
     }
     bool meets_outage(const TransferPlan& plan) const {
         return std::any_of(plan.phases.begin(), plan.phases.end(), [&](const TransferPhase& phase) {
-            return std::any_of(phase.parts.begin(),
-                               phase.parts.end(),
-                               [&](const TransferPart& part) { return meets_outage(part); });
+            return std::any_of(phase.parts.begin(), phase.parts.end(), [&](const auto& part) {
+                return outages_on(part.footprint) != 0;
+            });
         });
     }
 
-    // Of the part that comes next.
-    void add_way_around(const std::vector<LinkShare>& around) {
-        out_.around[static_cast<std::uint32_t>(out_.parts.size())] = around;
-        for (const LinkShare& share : around) {
-            out_.watched[index(share.link)] = true;
+    // For each set that switches go around. The plan gets a part for each connection: those that
+    // meet no outage go on.
+    template <class Ask>
+    std::vector<std::vector<OtherPath>> paths_around(TransferPlan& plan, Ask ask) const {
+        std::vector<std::vector<OtherPath>> paths;
+        if (!meets_outage(plan)) {
+            return paths;
+        }
+        for (const std::vector<std::uint8_t>& down : avoided_) {
+            paths.push_back(ask(down));
+        }
+        const std::vector<OtherPath> any = paths.empty() ? ask(links_of(~OutageSet{0})) : paths[0];
+        if (!any.empty()) {
+            ORRERY_CHECK(plan.phases.size() == 1);
+            plan.phases[0].parts.clear();
+            for (const OtherPath& path : any) {
+                plan.phases[0].parts.push_back(path.part);
+            }
+        }
+        return paths;
+    }
+
+    // Of the part that comes next, the p-th of its plan.
+    void add_ways_around(OutageSet meets,
+                         const std::vector<std::vector<OtherPath>>& paths,
+                         std::size_t p) {
+        Transfers::Around& part = out_.around[static_cast<std::uint32_t>(out_.parts.size())];
+        part.ways.meets = meets;
+        for (const std::vector<OtherPath>& way : paths) {
+            part.shares.push_back(way.empty() ? std::vector<LinkShare>{} : way[p].around);
+            part.ways.around.push_back(
+                {.exists = !part.shares.back().empty(), .meets = outages_on(part.shares.back())});
+            for (const LinkShare& share : part.shares.back()) {
+                out_.watched[index(share.link)] = true;
+            }
         }
     }
 
@@ -223,7 +259,8 @@ private:
     const Program& program_;
     const Tapes& tapes_;
     const NetworkModel& network_;
-    std::vector<std::uint8_t> down_;  // by LinkId; empty: none ever is
+    std::vector<OutageSet> outages_of_;               // by LinkId; empty: there are none
+    std::vector<std::vector<std::uint8_t>> avoided_;  // by avoided_sets() and LinkId
     Transfers out_;
 };
 

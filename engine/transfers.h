@@ -61,13 +61,16 @@ struct Transfers {
     // The channel behind RoleTape::channels[c] of a rank: channel_of[first_channel[rank] + c].
     std::vector<std::uint32_t> first_channel;
     std::vector<std::uint32_t> channel_of;
-    // Of events in the step: parts that cross links that go out of order, and their other paths
-    // (none: empty); links that change, or that another path leads over, by LinkId (or empty).
-    std::map<std::uint32_t, std::vector<LinkShare>> around;
+    // Of events in the step: parts that cross links that go out of order, and their other paths,
+    // one for each set of outages that switches go around (none: empty); links that change, or that
+    // another path leads over, by LinkId (or empty).
+    struct Around {
+        OutageWays ways;
+        std::vector<std::vector<LinkShare>> shares;  // by position in ways.around
+    };
+    std::map<std::uint32_t, Around> around;
     std::vector<bool> watched;
-    bool watches(LinkId link) const {
-        return index(link) < watched.size() && watched[index(link)];
-    }
+    bool watches(LinkId link) const { return index(link) < watched.size() && watched[index(link)]; }
 
     std::span<const RankId> members_of(const Channel& channel) const {
         return {members.data() + channel.first_member, channel.num_members};

@@ -92,8 +92,10 @@ private:
             const Bandwidth now = fabric->links()[index(change.link)].capacity;
             fabric->set_capacity(change.link, std::min(now, change.capacity));
         }
-        for (const LinkId link : events->outage.links) {
-            fabric->set_capacity(link, Bandwidth{});
+        for (const LinkOutage& outage : events->outages.list) {
+            for (const LinkId link : outage.links) {
+                fabric->set_capacity(link, Bandwidth{});
+            }
         }
         changes_ = events->devices;
         network_ = std::make_unique<NcclNetwork>(

@@ -212,7 +212,7 @@ private:
                                     name(fault.kind)),
                         "network: fluid");
         }
-        const auto links = links_of(f);
+        auto links = links_of(f);
         if (!links) {
             return unexpected<Error>(links.error());
         }
@@ -231,20 +231,18 @@ private:
             }
             return {};
         }
-        LinkOutage& outage = events_.outage;
-        if (!outage.links.empty() &&
-            (outage.at != start_of(fault) || outage.end != end_of(fault))) {
+        LinkOutages& outages = events_.outages;
+        if (outages.list.size() == kOutagesMost) {
             return fail("faults",
-                        "links are out of order at several times in one step",
-                        "one link_flap or nic_down, or several of the same time and duration");
+                        fmt::format("links are out of order {} times in one step", kOutagesMost),
+                        "fewer of link_flap and nic_down");
         }
-        outage.links.insert(outage.links.end(), links->begin(), links->end());
-        outage.at = start_of(fault);
-        outage.end = end_of(fault);
-        outage.convergence = scenario_.network_settings.convergence;
-        outage.timer = Time::seconds(
+        outages.list.push_back(
+            {.at = start_of(fault), .end = end_of(fault), .links = std::move(*links)});
+        outages.convergence = scenario_.network_settings.convergence;
+        outages.timer = Time::seconds(
             4.096e-6 * std::ldexp(1.0, static_cast<int>(scenario_.campaign.flap_timeout)));
-        outage.retries = scenario_.campaign.flap_retries;
+        outages.retries = scenario_.campaign.flap_retries;
         return {};
     }
 

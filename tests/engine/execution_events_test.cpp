@@ -138,12 +138,18 @@ void draw(Disturbed& d, Time begin, Time iteration, Dice& dice) {
     if (what / 4 % 2 == 1) {
         const Time begins = at();
         const Time lasts = part_of(iteration, 1 + below(dice, 200));
-        d.events.outage = {.at = begins,
-                           .end = below(dice, 3) == 0 ? Time::max() : begins + lasts,
-                           .links = {some_link(d.random, dice)},
-                           .convergence = part_of(iteration, 1 + below(dice, 100)),
-                           .timer = Time::picoseconds(1) + part_of(iteration, below(dice, 60)),
-                           .retries = 7};
+        LinkOutages& outages = d.events.outages;
+        outages.list = {{.at = begins,
+                         .end = below(dice, 3) == 0 ? Time::max() : begins + lasts,
+                         .links = {some_link(d.random, dice)}}};
+        outages.convergence = part_of(iteration, 1 + below(dice, 100));
+        outages.timer = Time::picoseconds(1) + part_of(iteration, below(dice, 60));
+        for (std::uint32_t more = below(dice, 3); more > 0; --more) {
+            const Time again = at();
+            outages.list.push_back({.at = again,
+                                    .end = again + part_of(iteration, 1 + below(dice, 200)),
+                                    .links = {some_link(d.random, dice)}});
+        }
     }
 }
 

@@ -29,9 +29,9 @@ public:
     TransferPlan plan_send(RankId, RankId, Bytes) const override { return {}; }
     std::vector<OtherPath> paths_around(const CollectiveCall&,
                                         std::span<const RankId>,
-                                        std::span<const std::uint8_t>) const override {
+                                        std::span<const std::uint8_t> down) const override {
         OtherPath path{.part = own_.collective.phases[0].parts[0], .around = {}};
-        if (around_) {
+        if (around_ && down[1] == 0) {
             path.around = {{to_id<LinkId>(1), 1}};
         }
         return {path};
@@ -107,38 +107,72 @@ TEST(StepEvents, ALinkThatLosesCapacitySlowsWhatMoves) {
               100_ns + 125_ns + 200_ns);
 }
 
-LinkOutage outage(Time at, Time until, Time timer) {
-    return {.at = at,
-            .end = until,
-            .links = {to_id<LinkId>(0)},
-            .convergence = 30_ns,
-            .timer = timer,
-            .retries = 7};
+LinkOutages outages(std::vector<LinkOutage> list, Time timer) {
+    return {.list = std::move(list), .convergence = 30_ns, .timer = timer, .retries = 7};
+}
+
+LinkOutage out(std::uint32_t link, Time at, Time until) {
+    return {.at = at, .end = until, .links = {to_id<LinkId>(link)}};
+}
+
+LinkOutages outage(Time at, Time until, Time timer) {
+    return outages({out(0, at, until)}, timer);
 }
 
 TEST(StepEvents, AFlapLastsUntilTheNextRetransmission) {
     // Down for 25 ns: three tries of 10 ns, or one of 40.
-    EXPECT_EQ(end({.outage = outage(150_ns, 175_ns, 10_ns)}), 430_ns);
-    EXPECT_EQ(end({.outage = outage(150_ns, 175_ns, 40_ns)}), 440_ns);
+    EXPECT_EQ(end({.outages = outage(150_ns, 175_ns, 10_ns)}), 430_ns);
+    EXPECT_EQ(end({.outages = outage(150_ns, 175_ns, 40_ns)}), 440_ns);
     // What sets out while the link is down counts from then on: at 200 ns, the link is back at 215.
-    EXPECT_EQ(end({.outage = outage(80_ns, 115_ns, 10_ns)}), 420_ns);
+    EXPECT_EQ(end({.outages = outage(80_ns, 115_ns, 10_ns)}), 420_ns);
     // Between two collectives nobody notices.
-    EXPECT_EQ(end({.outage = outage(220_ns, 290_ns, 10_ns)}), 400_ns);
+    EXPECT_EQ(end({.outages = outage(220_ns, 290_ns, 10_ns)}), 400_ns);
 }
 
 TEST(StepEvents, SwitchesGoAroundADeadLinkWhenTheyHaveConverged) {
     // Half is left at 150 ns, and takes 100 ns from 180 on; the second one takes 200.
-    EXPECT_EQ(end({.outage = outage(150_ns, Time::max(), 10_ns)}, true), 280_ns + 100_ns + 200_ns);
+    EXPECT_EQ(end({.outages = outage(150_ns, Time::max(), 10_ns)}, true), 280_ns + 100_ns + 200_ns);
     // The link is back at 400 ns, and taken again at 430: 25 bytes are around it then.
-    EXPECT_EQ(end({.outage = outage(150_ns, 400_ns, 10_ns)}, true),
+    EXPECT_EQ(end({.outages = outage(150_ns, 400_ns, 10_ns)}, true),
               280_ns + 100_ns + 150_ns - 25_ns);
     // Shorter than the convergence: the old path.
-    EXPECT_EQ(end({.outage = outage(150_ns, 160_ns, 10_ns)}, true), 410_ns);
+    EXPECT_EQ(end({.outages = outage(150_ns, 160_ns, 10_ns)}, true), 410_ns);
+}
+
+// A step with several faults at different times.
+TEST(StepEvents, EveryFlapOfALinkCosts) {
+    // 30 ns in the first collective, 20 in the second, which begins at 330.
+    const auto two = [](Time at, Time until) {
+        return outages({out(0, 150_ns, 175_ns), out(0, at, until)}, 10_ns);
+    };
+    EXPECT_EQ(end({.outages = two(350_ns, 365_ns)}), 450_ns);
+    EXPECT_EQ(end({.outages = two(240_ns, 320_ns)}), 430_ns);  // while nobody sends
+    // The link goes again before the retransmission: it is heard at 190.
+    EXPECT_EQ(end({.outages = two(178_ns, 185_ns)}), 440_ns);
+    // Which is which does not matter.
+    EXPECT_EQ(end({.outages = outages({out(0, 350_ns, 365_ns), out(0, 150_ns, 175_ns)}, 10_ns)}),
+              450_ns);
+}
+
+TEST(StepEvents, TheWayAroundBreaksToo) {
+    const Time never = Time::max();
+    // Around from 180 on, with half the capacity; 10 bytes later that is down for 20 ns.
+    EXPECT_EQ(
+        end({.outages = outages({out(0, 150_ns, never), out(1, 200_ns, 220_ns)}, 10_ns)}, true),
+        300_ns + 100_ns + 200_ns);
+    // Down for longer than switches need: from 230 to 330 there is no path. Tried at 240, 280, 320.
+    EXPECT_EQ(
+        end({.outages = outages({out(0, 150_ns, never), out(1, 200_ns, 300_ns)}, 40_ns)}, true),
+        360_ns + 80_ns + 100_ns + 200_ns);
+    // The first is back meanwhile: its own path again, at once.
+    EXPECT_EQ(
+        end({.outages = outages({out(0, 150_ns, 230_ns), out(1, 240_ns, never)}, 10_ns)}, true),
+        260_ns + 20_ns + 100_ns + 100_ns);
 }
 
 TEST(StepEvents, ARetransmissionThatFindsNoPathGivesUp) {
     for (const bool fold : {true, false}) {
-        const SimulationOutcome hung = run({.outage = outage(150_ns, 300_ns, 20_ns)}, false, fold);
+        const SimulationOutcome hung = run({.outages = outage(150_ns, 300_ns, 20_ns)}, false, fold);
         ASSERT_TRUE(hung && hung->hang);
         EXPECT_TRUE(hung->hang->lost.empty());
         ASSERT_EQ(hung->hang->operations.size(), 1u);
@@ -175,11 +209,9 @@ TEST(StepEvents, WhoIsLostInACollectiveBreaksIt) {
 // faults.md V11: ceil(d / T) T below the budget of 7 T.
 TEST(StepEvents, TheStallIsTheNextMultipleOfTheTimer) {
     const auto stall_ms = [](double down_s, int timeout) {
-        LinkOutage link;
-        link.at = kSecond;
-        link.end = kSecond + Time::seconds(down_s);
-        link.timer = Time::seconds(4.096e-6 * (1 << timeout));
-        const OutageWait wait = wait_of(link, kSecond, false);
+        const LinkOutages links{.list = {out(0, kSecond, kSecond + Time::seconds(down_s))},
+                                .timer = Time::seconds(4.096e-6 * (1 << timeout))};
+        const OutageWait wait = wait_of(links, avoided_sets(links), {.meets = 1}, kSecond);
         return wait.resume == Time::max() ? -1.0 : (wait.resume - kSecond).seconds() * 1e3;
     };
     EXPECT_NEAR(stall_ms(0.3, 14), 335.544, 1e-3);
