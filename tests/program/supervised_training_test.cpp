@@ -183,6 +183,34 @@ TEST(SupervisedTraining, ASlowNodeIsDrained) {
     EXPECT_NE(ran.out.find(" 0 lost"), std::string::npos) << ran.out;
 }
 
+// A host that became slow, which nobody asked for, is found when another one dies: the tests run in
+// the new processes, over their connections, and the simulated policy orders the same.
+TEST(SupervisedTraining, TestsBeforeARestartFindTheSlowHost) {
+    expect_same_weights(
+        "{step: 8, at: \"node:1\", kind: slow_host, factor: 20}, "
+        "{step: 12, at: \"node:2\", kind: node_crash}",
+        "--set 'recovery.policies=[{preflight: {duration: 1 s}}, {spares: {count: 2}}]'",
+        "did        evict node:2; replace slot 2 by node:4; check; evict node:1; "
+        "replace slot 1 by node:5; check; restart full from remote");
+}
+
+// A process that gets half of its core's time: its ops are recorded, and the heat map names it.
+TEST(SupervisedTraining, TheHeatMapOfARunNamesTheRankThatIsHeldUp) {
+    const TemporaryFolder folder;
+    const Ran ran = run_shell(
+        "ORRERY=" ORRERY_PROGRAM " tests/program/held_up_rank.sh 2 " + folder.path().string(),
+        ORRERY_SOURCE_DIR);
+    EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
+    const Ran found = run_orrery("diagnose " + (folder.path() / "run").string());
+    EXPECT_EQ(found.status, 1) << found.out;
+    EXPECT_NE(found.out.find("  slow:\n"), std::string::npos) << found.out;
+    std::smatch factor;
+    ASSERT_TRUE(
+        std::regex_search(found.out, factor, std::regex{"node 2: ([0-9.]+) times its peers"}))
+        << found.out;
+    EXPECT_GT(std::stod(factor[1]), 1.3) << found.out;
+}
+
 TEST(SupervisedTraining, FaultsAreRefusedWhereItIsNoDrill) {
     const TemporaryFolder folder;
     const Ran ran = run_orrery(supervised(folder.path(), "--set job.drill=false"));

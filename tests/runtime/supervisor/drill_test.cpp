@@ -95,6 +95,20 @@ TEST_F(DrillTest, NothingGetsThroughACutConnection) {
     EXPECT_FALSE(transport->post_send(message));
 }
 
+// A new process does not heal its host.
+TEST_F(DrillTest, WhatSlowsANodeLastsUntilItIsRepaired) {
+    const auto took = [&](const std::vector<std::uint32_t>& lasting) {
+        FaultEvent slow = fault(FaultKind::slow_host, 0, 1);
+        slow.factor = 101;
+        const Drill drill{*member_, {slow}, 0, {0}, lasting};
+        const auto begin = std::chrono::steady_clock::now();
+        drill.after_step(std::chrono::microseconds{500});
+        return std::chrono::steady_clock::now() - begin;
+    };
+    EXPECT_GE(took({0}), std::chrono::milliseconds{50});
+    EXPECT_LT(took({}), std::chrono::milliseconds{50});
+}
+
 TEST_F(DrillTest, TheStoreComesBack) {
     const TemporaryFolder folder;
     FaultEvent outage = fault(FaultKind::store_outage, 0, 1);

@@ -13,14 +13,17 @@ TEST(MemberMessages, OrdersArriveAsTheyWereGiven) {
                    .num_ranks = 8,
                    .store = "a store/b",
                    .checkpoint = "/c/step-000010",
-                   .struck = {0, 4}};
+                   .struck = {0, 4},
+                   .lasting = {4}};
     EXPECT_EQ(parse_order(to_line(go)), go);
+    const Order check{.kind = OrderKind::check, .generation = 8, .num_ranks = 2, .store = "s"};
+    EXPECT_EQ(parse_order(to_line(check)), check);
     const Order quit{.kind = OrderKind::quit};
     EXPECT_EQ(parse_order(to_line(quit)), quit);
 }
 
 TEST(MemberMessages, ReportsArriveOnOneLine) {
-    for (int kind = 0; kind < 10; ++kind) {
+    for (int kind = 0; kind < 11; ++kind) {
         const MemberReport report{.kind = static_cast<ReportKind>(kind),
                                   .generation = 2,
                                   .step = 12,
@@ -34,8 +37,13 @@ TEST(MemberMessages, ReportsArriveOnOneLine) {
 }
 
 TEST(MemberMessages, NonsenseIsNothing) {
-    for (const char* line :
-         {"", "go", "go\t1\t2\t3\t\t\tx", "fly\t1\t2\t3\t\t\t", "go\t-1\t2\t3\t\t\t"}) {
+    for (const char* line : {"",
+                             "go",
+                             "go\t1\t2\t3\t\t\tx\t",
+                             "go\t1\t2\t3\t\t\t\tx",
+                             "go\t1\t2\t3\t\t\t",
+                             "fly\t1\t2\t3\t\t\t\t",
+                             "go\t-1\t2\t3\t\t\t\t"}) {
         EXPECT_FALSE(parse_order(line)) << line;
     }
     for (const char* line : {"", "beat", "beat\tx\t0\t0\t", "beat\t1\t2\t3", "hum\t1\t2\t3\t"}) {

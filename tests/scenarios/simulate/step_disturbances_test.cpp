@@ -67,10 +67,38 @@ TEST(StepDisturbances, FoldedOrNotTheyAreTheSame) {
                                                        {{.kind = FaultKind::link_flap,
                                                          .at = {Scope::nic, 1},
                                                          .time = seconds(0.5 * healthy),
-                                                         .duration = seconds(0.1 * healthy)}}};
+                                                         .duration = seconds(0.1 * healthy)}},
+                                                       {{.kind = FaultKind::link_flap,
+                                                         .at = {Scope::nic, 1},
+                                                         .time = seconds(0.2 * healthy),
+                                                         .duration = seconds(0.1 * healthy)},
+                                                        {.kind = FaultKind::link_flap,
+                                                         .at = {Scope::nic, 2},
+                                                         .time = seconds(0.6 * healthy),
+                                                         .duration = seconds(0.1 * healthy)},
+                                                        {.kind = FaultKind::slow_gpu,
+                                                         .at = {Scope::gpu, 3},
+                                                         .time = seconds(0.5 * healthy),
+                                                         .factor = 2}}};
     for (const auto& faults : cases) {
         EXPECT_EQ(answer_of(faults, true).iteration, answer_of(faults, false).iteration);
     }
+}
+
+// Every fault of a step counts, whenever it comes.
+TEST(StepDisturbances, SeveralFlapsAtDifferentTimesAllCost) {
+    const double healthy = step_s();
+    const auto flap = [&](std::uint32_t nic, double at) {
+        return StepFault{.kind = FaultKind::link_flap,
+                         .at = {Scope::nic, nic},
+                         .time = seconds(at * healthy),
+                         .duration = seconds(0.3 * healthy)};
+    };
+    const double first = answer_of({flap(1, 0.1)}).iteration.seconds();
+    const double second = answer_of({flap(1, 0.6)}).iteration.seconds();
+    const double both = answer_of({flap(1, 0.1), flap(1, 0.6)}).iteration.seconds();
+    EXPECT_GE(both, std::max(first, second));
+    EXPECT_DOUBLE_EQ(answer_of({flap(1, 0.6), flap(1, 0.1)}).iteration.seconds(), both);
 }
 
 TEST(StepDisturbances, ALostNodeHangsTheStepAndTheReportSaysWhoWaits) {
