@@ -28,7 +28,8 @@ Ran run_shell(const std::string& command, const fs::path& folder, int limit_s) {
     const TemporaryFolder files;
     write_file(files.path() / "command", command);
     const auto file = [&](const char* name) { return quoted(files.path() / name); };
-    const std::string line = "cd " + quoted(folder) + " && exec timeout " +
+    const std::string line = "cd " + quoted(folder) +
+                             " && export ORRERY=" + quoted(ORRERY_PROGRAM) + " && exec timeout " +
                              std::to_string(limit_s) + " bash -euo pipefail " + file("command") +
                              " >" + file("out") + " 2>" + file("err") + " </dev/null";
     const int status = std::system(line.c_str());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a shell command, such as the built `orrery`, and returns all that it did. Each has no
-// standard input and a time limit, after which its status is 124 (timeout(1)).
+// standard input, and a time limit, after which its status is 124 (timeout(1)); $ORRERY is the
+// program.
 #pragma once
 
 #include <filesystem>

@@ -197,9 +197,8 @@ TEST(SupervisedTraining, TestsBeforeARestartFindTheSlowHost) {
 // A process that gets half of its core's time: its ops are recorded, and the heat map names it.
 TEST(SupervisedTraining, TheHeatMapOfARunNamesTheRankThatIsHeldUp) {
     const TemporaryFolder folder;
-    const Ran ran = run_shell(
-        "ORRERY=" ORRERY_PROGRAM " tests/program/held_up_rank.sh 2 " + folder.path().string(),
-        ORRERY_SOURCE_DIR);
+    const Ran ran =
+        run_shell("tests/program/held_up_rank.sh 2 " + folder.path().string(), ORRERY_SOURCE_DIR);
     EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
     const Ran found = run_orrery("diagnose " + (folder.path() / "run").string());
     EXPECT_EQ(found.status, 1) << found.out;

@@ -28,7 +28,7 @@ TEST(EventLog, IsAnObjectALine) {
         "\"nodes_per_place\":1,\"state_sharded\":false},\"policies\":[\"spares\"]}\n"
         "{\"t_us\":1000000,\"event\":\"a \\\"quoted\\\" word\"}\n"
         "{\"t_us\":2000000,\"observation\":{\"kind\":\"fault_detected\",\"detector\":\"heartbeat\","
-        "\"fault\":\"node_crash\",\"nodes\":[0,1],\"step\":17,\"durable_step\":10,"
+        "\"fault\":\"node_crash\",\"nodes\":[0,1],\"slow\":[],\"step\":17,\"durable_step\":10,"
         "\"memory_step\":-1,\"verified_step\":0}}\n"
         "{\"t_us\":2000000,\"action\":\"evict node:1\"}\n");
 }

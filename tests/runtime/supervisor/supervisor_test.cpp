@@ -79,10 +79,10 @@ TEST(Supervisor, HasAllMembersTestedBeforeTheyTrainAgain) {
     EXPECT_NE(run->log.find("  check\n"), std::string::npos) << run->log;
     EXPECT_EQ(run->log.find("evict"), std::string::npos) << run->log;
     // What the members say of their meeting stands beside what was expected.
-    ASSERT_EQ(run->meetings.size(), 2u);
-    EXPECT_EQ(run->meetings[1].ranks, 2u);
-    EXPECT_DOUBLE_EQ(run->meetings[1].measured_s, 1.5e-3);
-    EXPECT_DOUBLE_EQ(run->meetings[1].predicted_s, 2e-3);
+    ASSERT_FALSE(run->meetings.empty());
+    EXPECT_EQ(run->meetings.back().ranks, 2u);
+    EXPECT_DOUBLE_EQ(run->meetings.back().measured_s, 1.5e-3);
+    EXPECT_DOUBLE_EQ(run->meetings.back().predicted_s, 2e-3);
 }
 
 TEST(Supervisor, WhoIsSlowInTheTestsIsReplacedAndTheNewOneTested) {
