@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Trains with four processes, one of which gets only a part of its core's time: it is stopped for
-# 20 ms of every 30, as by a scheduler that gives the core to somebody else. Every op is recorded.
+# 40 ms of every 50, as by a scheduler that gives the core to somebody else. Every op is recorded.
 #   tests/program/held_up_rank.sh RANK FOLDER        the record is FOLDER/run
 # ORRERY is the program (./orrery by default).
 set -euo pipefail
@@ -20,7 +20,7 @@ for rank in 0 1 2 3; do
 done
 pid=$(pgrep -P "${pids[$held]}")  # timeout's child
 while kill -STOP "$pid" 2>/dev/null; do
-    sleep 0.02
+    sleep 0.04
     kill -CONT "$pid" 2>/dev/null || break
     sleep 0.01
 done

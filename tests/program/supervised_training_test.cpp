@@ -203,11 +203,18 @@ TEST(SupervisedTraining, TheHeatMapOfARunNamesTheRankThatIsHeldUp) {
     const Ran found = run_orrery("diagnose " + (folder.path() / "run").string());
     EXPECT_EQ(found.status, 1) << found.out;
     EXPECT_NE(found.out.find("  slow:\n"), std::string::npos) << found.out;
-    std::smatch factor;
-    ASSERT_TRUE(
-        std::regex_search(found.out, factor, std::regex{"node 2: ([0-9.]+) times its peers"}))
-        << found.out;
-    EXPECT_GT(std::stod(factor[1]), 1.3) << found.out;
+    // Whoever else the noise of a busy machine names, it is less.
+    std::string worst;
+    double most = 0;
+    const std::regex named{"node ([0-9]): ([0-9.]+) times its peers"};
+    for (std::sregex_iterator one{found.out.begin(), found.out.end(), named}, end; one != end;
+         ++one) {
+        if (std::stod((*one)[2]) > most) {
+            most = std::stod((*one)[2]);
+            worst = (*one)[1];
+        }
+    }
+    EXPECT_EQ(worst, "2") << found.out;
 }
 
 TEST(SupervisedTraining, FaultsAreRefusedWhereItIsNoDrill) {
