@@ -117,6 +117,23 @@ std::string loading_text(const PlanAnswer& p) {
                                : to_short_text(p.costs.load_remote);
 }
 
+std::string mttr_text(const PlanAnswer& p) {
+    const auto part = [&](NodeUse use) {
+        return seconds_text(p.per_interruption_s[static_cast<std::size_t>(use)]);
+    };
+    return fmt::format("{}: detect {}, diagnose {}, {}wait {}, swap {}, restart {}, load {}",
+                       seconds_text(p.mttr_s),
+                       part(NodeUse::detection),
+                       part(NodeUse::diagnosis),
+                       p.per_interruption_s[static_cast<std::size_t>(NodeUse::checking)] > 0
+                           ? fmt::format("check {}, ", part(NodeUse::checking))
+                           : "",
+                       part(NodeUse::waiting),
+                       part(NodeUse::replacing),
+                       part(NodeUse::restart),
+                       part(NodeUse::restore));
+}
+
 std::string results(const PlanAnswer& p, const CampaignAnswer& a) {
     std::string text = fmt::format("\n{}\n\n", cut(p.name, kColumns));
     const auto line = [&](const char* what, const std::string& value) {
@@ -144,21 +161,7 @@ std::string results(const PlanAnswer& p, const CampaignAnswer& a) {
                      seconds_text(p.mttf_h.mean * 3600),
                      fmt::format("{:.1f}", p.restarts.mean),
                      fmt::format("{:.1f}", p.operator_calls.mean)));
-    const auto part = [&](NodeUse use) {
-        return seconds_text(p.per_interruption_s[static_cast<std::size_t>(use)]);
-    };
-    line("MTTR",
-         fmt::format("{}: detect {}, diagnose {}, {}wait {}, swap {}, restart {}, load {}",
-                     seconds_text(p.mttr_s),
-                     part(NodeUse::detection),
-                     part(NodeUse::diagnosis),
-                     p.per_interruption_s[static_cast<std::size_t>(NodeUse::checking)] > 0
-                         ? fmt::format("check {}, ", part(NodeUse::checking))
-                         : "",
-                     part(NodeUse::waiting),
-                     part(NodeUse::replacing),
-                     part(NodeUse::restart),
-                     part(NodeUse::restore)));
+    line("MTTR", mttr_text(p));
     line("a full restart", restart_text(p));
     line("loading", loading_text(p));
     line("recovery time",

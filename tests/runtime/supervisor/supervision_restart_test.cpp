@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is ordered before a restart: all members are tested, and say how long they took to meet.
+#include <gtest/gtest.h>
+
+#include "runtime/supervisor/supervision.h"
+#include "tests/runtime/supervisor/shell_job.h"
+
+namespace orrery {
+namespace {
+
+SupervisedJob checked_job_of(const TemporaryFolder& folder, const std::string& on_check) {
+    SupervisedJob job = job_of(folder, "");
+    job.command = shell_member(
+        "tell training 0 1500; if [ $generation = 1 ]; then tell failed 0 -1 'a bug';"
+        "else tell step 1; tell step 2; tell done 2; fi;",
+        on_check);
+    job.policies = {PreflightCheck{}, HotSpares{}};
+    job.patience = std::chrono::milliseconds{2000};
+    return job;
+}
+
+TEST(Supervisor, HasAllMembersTestedBeforeTheyTrainAgain) {
+    const TemporaryFolder folder;
+    SupervisedJob job = checked_job_of(folder, "tell checked;");
+    job.predicted_meeting_s = [](std::uint32_t processes) { return 1e-3 * processes; };
+    const auto run = supervise(job);
+    ASSERT_TRUE(run) << run.error().to_string();
+    EXPECT_NE(run->log.find("  check\n"), std::string::npos) << run->log;
+    EXPECT_EQ(run->log.find("evict"), std::string::npos) << run->log;
+    // What the members say of their meeting stands beside what was expected.
+    ASSERT_FALSE(run->meetings.empty());
+    EXPECT_EQ(run->meetings.back().ranks, 2u);
+    EXPECT_DOUBLE_EQ(run->meetings.back().measured_s, 1.5e-3);
+    EXPECT_DOUBLE_EQ(run->meetings.back().predicted_s, 2e-3);
+}
+
+TEST(Supervisor, WhoIsSlowInTheTestsIsReplacedAndTheNewOneTested) {
+    const TemporaryFolder folder;
+    const auto run = supervise(
+        checked_job_of(folder,
+                       "if [ $generation = 2 ]; then tell checked 0 0 '1 it is slow;'; else tell "
+                       "checked; fi;"));
+    ASSERT_TRUE(run) << run.error().to_string();
+    EXPECT_NE(run->log.find("slow node:1\n  evict node:1\n  replace slot 1 by node:2\n  check\n"),
+              std::string::npos)
+        << run->log;
+}
+
+TEST(Supervisor, WhoDiesInTheTestsIsReplaced) {
+    const TemporaryFolder folder;
+    const auto run = supervise(checked_job_of(
+        folder,
+        "if [ $generation = 2 ] && [ $node = 0 ]; then kill -9 $$; fi;"
+        "if [ $generation = 2 ]; then tell failed 0 0 'rank 0 is gone'; else tell checked; fi;"));
+    ASSERT_TRUE(run) << run.error().to_string();
+    EXPECT_NE(run->log.find("evict node:0\n  replace slot 0 by node:2\n  check\n"),
+              std::string::npos)
+        << run->log;
+}
+
+// It computes for ever, and the other one waits for it.
+TEST(Supervisor, WhoHangsInTheTestsIsReplaced) {
+    const TemporaryFolder folder;
+    const auto run = supervise(checked_job_of(
+        folder,
+        "if [ $generation = 2 ]; then if [ $rank = 0 ]; then tell beat 0 1 '9 2'; fi;"
+        "exec sleep 100; fi; tell checked;"));
+    ASSERT_TRUE(run) << run.error().to_string();
+    EXPECT_NE(run->log.find("evict node:1\n  replace slot 1 by node:2\n  check\n"),
+              std::string::npos)
+        << run->log;
+}
+
+}  // namespace
+}  // namespace orrery
