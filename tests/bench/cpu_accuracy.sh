@@ -6,13 +6,17 @@
 # whether that was quiet. No test: it takes minutes, but no more than LIMIT_S; what does not fit
 # into that is left out (of a round that did not end, the scenarios that did count).
 #
-#   [LIMIT_S=600] tests/bench/cpu_accuracy.sh [ROUNDS [FOLDER]]    2 rounds if not given
+#   [LIMIT_S=600] tests/bench/cpu_accuracy.sh [ROUNDS [FOLDER]]    3 rounds if not given
 #
 # "measured" is the step without what other processes took from it
-# (runtime/measure/step_replay.h); on a machine of its own that is the step as it went, "wall".
+# (runtime/measure/step_replay.h), "wall" the step as it went. A spread is half the range over the
+# rounds; "steps" is that of the steps within a run. "kernels" is the error of the kernels alone.
+# "machine" is how much processor time a fixed piece of work took just before the runs, against the
+# least of the table: a virtual machine's processors may be slower for a while (1.2 and more), and
+# a profile of another moment is then one of another machine.
 set -euo pipefail
 
-rounds=${1:-2}
+rounds=${1:-3}
 limit_s=${LIMIT_S:-600}
 load_before=$(cut -d' ' -f1 /proc/loadavg)
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -47,10 +51,40 @@ left() { echo $((limit_s - SECONDS)); }
 # Ends a command with the limit; fails at once where nothing is left.
 within_limit() { (($(left) > 5)) && timeout --kill-after=5 "$(left)" "$@"; }
 
+# Processor time of a fixed piece of work, done by so many processes at once.
+probe() {
+    python3 - "$1" <<'PYTHON'
+import os
+import statistics
+import sys
+import time
+
+
+def seconds():
+    begin = time.process_time()
+    total = 0
+    for i in range(300_000):
+        total += i & 3
+    return time.process_time() - begin
+
+
+ends = []
+for _ in range(int(sys.argv[1])):
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.write(write, f"{statistics.median(seconds() for _ in range(15))}".encode())
+        os._exit(0)
+    os.close(write)
+    ends.append(read)
+print(max(float(os.read(end, 64)) for end in ends))
+PYTHON
+}
+
 run() { # name, model, plan, ranks, round
     local settings=() key
     for key in $2; do settings+=(--set "model.$key"); done
     for key in $3; do settings+=(--set "plan.$key"); done
+    probe "$4" >"$folder/$1-$5.probe"
     within_limit "$orrery" train "$root/scenarios/train-tiny-cpu.yaml" --nproc "$4" --quiet \
         --record "$folder/$1-$5" --set "cluster.node={base: cpu-core, gpus_per_node: $4}" \
         --set job.steps=25 --set job.eval_steps=0 --set job.learning_rate=1e-4 \
@@ -86,24 +120,45 @@ def spread(values):
     return 100 * (max(values) - min(values)) / (2 * middle(values))
 
 
-print("| scenario | ranks | measured ms | ± | predicted ms | ± | error | wall ms | undisturbed |")
-print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+def kernels_error(run):
+    parts = [part for part in run["parts"] if part["kind"] == "kernel"]
+    return sum(p["predicted_s"] for p in parts) / sum(p["measured_s"] for p in parts) - 1
+
+
+def probes(name):
+    return [float(open(f).read()) for f in glob.glob(f"{folder}/{name}-[0-9]*.probe")]
+
+
+fastest = min((p for name in names for p in probes(name)), default=1)
+
+
+def machine(name):
+    slower = [p / fastest for p in probes(name)]
+    return f"{min(slower):.2f}-{max(slower):.2f}" if slower else ""
+
+
+print(
+    "| scenario | ranks | measured ms | rounds | steps | predicted ms | rounds | error "
+    "| kernels | wall ms | machine |"
+)
+print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 errors = {}
 for name in names:
     runs = [json.load(open(f)) for f in sorted(glob.glob(f"{folder}/{name}-[0-9]*.json"))]
     if not runs:
-        print(f"| {name} | - | did not fit into the time | | | | | | |")
+        print(f"| {name} | - | did not fit into the time | | | | | | | | |")
         continue
     measured = [r["undisturbed_s"] for r in runs]
     predicted = [r["predicted_s"] for r in runs]
     wall = [r["measured_median_s"] for r in runs]
-    quiet = sum(r["steps_undisturbed"] for r in runs) / sum(r["steps"] for r in runs)
     error = 100 * (middle(predicted) / middle(measured) - 1)
     errors.setdefault(runs[0]["ranks"], []).append(abs(error))
     print(
-        f"| {name} | {runs[0]['ranks']} | {1e3 * middle(measured):.1f} | {spread(measured):.0f}% "
-        f"| {1e3 * middle(predicted):.1f} | {spread(predicted):.0f}% | {error:+.1f}% "
-        f"| {1e3 * middle(wall):.1f} | {100 * quiet:.0f}% |"
+        f"| {name} | {runs[0]['ranks']} | {1e3 * middle(measured):.1f} | ±{spread(measured):.0f}% "
+        f"| ±{100 * middle([r['undisturbed_spread'] for r in runs]):.0f}% "
+        f"| {1e3 * middle(predicted):.1f} | ±{spread(predicted):.0f}% | {error:+.1f}% "
+        f"| {100 * middle([kernels_error(r) for r in runs]):+.1f}% "
+        f"| {1e3 * middle(wall):.1f} | {machine(name)} |"
     )
 print(f"\n{seconds} s; load {load_before:.1f} before and {load_after:.1f} after.")
 # Two ranks alone are a load of two.
