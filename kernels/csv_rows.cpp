@@ -13,7 +13,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
+
+#include "engine/input_file.h"
 
 namespace orrery {
 
@@ -137,11 +138,11 @@ ResultOrErrors<std::vector<CsvRow>> read_csv(std::istream& text,
 ResultOrErrors<std::vector<CsvRow>> read_csv(const std::string& path,
                                              const std::vector<std::string>& columns,
                                              bool other_columns) {
-    std::ifstream file(path, std::ios::binary);
+    auto file = open_input(path);
     if (!file) {
-        return unexpected<Errors>(Errors{{path, "cannot open the file", ""}});
+        return unexpected<Errors>(Errors{file.error()});
     }
-    return read_csv(file, path, columns, other_columns);
+    return read_csv(*file, path, columns, other_columns);
 }
 
 std::optional<double> parse_number(std::string_view field) {

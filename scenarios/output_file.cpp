@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/state/file_system.h"
+
 namespace orrery {
 namespace fs = std::filesystem;
 
@@ -14,20 +16,6 @@ OutputFile::OutputFile(fs::path path, fs::path temporary)
     : path_(std::move(path)),
       temporary_(std::move(temporary)),
       stream_(temporary_.empty() ? path_ : temporary_, std::ios::binary | std::ios::trunc) {}
-
-namespace {
-
-// What links lead to: renaming over a link would replace the link.
-fs::path behind_links(fs::path path) {
-    constexpr int kLinksMax = 40;
-    std::error_code error;
-    for (int i = 0; i < kLinksMax && fs::is_symlink(path, error); ++i) {
-        path = path.parent_path() / fs::read_symlink(path, error);
-    }
-    return path;
-}
-
-}  // namespace
 
 Result<std::unique_ptr<OutputFile>> OutputFile::open(const fs::path& name) {
     const fs::path path = behind_links(name);

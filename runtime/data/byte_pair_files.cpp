@@ -8,6 +8,7 @@
 #include <optional>
 #include <sstream>
 
+#include "engine/input_file.h"
 #include "runtime/data/byte_pair_encoding.h"
 
 namespace orrery {
@@ -84,14 +85,14 @@ std::optional<std::string> contents(const fs::path& path) {
 
 Result<BytePairEncoding> BytePairEncoding::open(const fs::path& folder) {
     const fs::path path = folder / kMerges;
-    std::ifstream file{path};
+    auto file = open_input(path, "orrery tokenize --bpe makes one");
     if (!file) {
-        return fail(path.string(), "can't be read", "orrery tokenize --bpe makes one");
+        return unexpected<Error>(file.error());
     }
     std::map<std::string, std::int32_t> ids = printable_bytes();
     std::vector<Merge> merges;
     std::string line;
-    for (std::int64_t number = 1; std::getline(file, line); ++number) {
+    for (std::int64_t number = 1; std::getline(*file, line); ++number) {
         if (line.empty() || (number == 1 && line.starts_with("#version"))) {
             continue;
         }

@@ -2,26 +2,24 @@
 #include "runtime/data/tokenize.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
+
+#include "engine/input_file.h"
 
 namespace orrery {
 namespace {
 
 Result<std::string> read_bytes(const std::filesystem::path& path) {
     std::error_code error;
-    if (!std::filesystem::exists(path, error)) {
-        return fail(path.string(), "there is no such file");
-    }
-    if (std::filesystem::is_directory(path, error)) {
-        return fail(path.string(), "is a folder, not a file");
-    }
-    if (!std::filesystem::is_regular_file(path, error)) {
+    if (std::filesystem::is_other(path, error)) {
         return fail(path.string(), "is a pipe or a device, which may never end", "a file");
     }
-    std::ifstream file{path, std::ios::binary};
-    std::string text{std::istreambuf_iterator<char>{file}, {}};
-    if (!file.is_open() || file.bad()) {
+    auto file = open_input(path);
+    if (!file) {
+        return unexpected<Error>(file.error());
+    }
+    std::string text{std::istreambuf_iterator<char>{*file}, {}};
+    if (file->bad()) {
         return fail(path.string(), "can't be read");
     }
     return text;

@@ -92,6 +92,15 @@ public:
 
 }  // namespace
 
+std::filesystem::path behind_links(std::filesystem::path path) {
+    constexpr int kLinksMax = 40;
+    std::error_code error;
+    for (int i = 0; i < kLinksMax && std::filesystem::is_symlink(path, error); ++i) {
+        path = path.parent_path() / std::filesystem::read_symlink(path, error);
+    }
+    return path;
+}
+
 FileSystem& disk() {
     static Disk the_disk;
     return the_disk;

@@ -32,4 +32,7 @@ public:
 // The one of this machine.
 FileSystem& disk();
 
+// What links lead to: renaming over a link would replace the link.
+std::filesystem::path behind_links(std::filesystem::path path);
+
 }  // namespace orrery

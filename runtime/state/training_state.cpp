@@ -31,7 +31,8 @@ Result<void> agree(Executor& executor, Result<void> own) {
 
 // A file that appears whole or not at all.
 template <class Write>
-Result<void> replace_file(FileSystem& files, const std::filesystem::path& path, Write write) {
+Result<void> replace_file(FileSystem& files, const std::filesystem::path& name, Write write) {
+    const std::filesystem::path path = behind_links(name);
     std::filesystem::path temporary = path;
     temporary += ".tmp";
     Result<void> done = write(temporary);

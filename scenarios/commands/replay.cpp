@@ -2,10 +2,10 @@
 #include "scenarios/commands/replay.h"
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 
+#include "engine/input_file.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/reader.h"
 #include "scenarios/replay/chakra_reader.h"
@@ -20,12 +20,11 @@ ResultOrErrors<ForeignStep> read_step(const std::string& trace) {
     if (std::filesystem::is_directory(trace, ignored) || trace.ends_with(".et")) {
         return read_chakra(trace);
     }
-    std::ifstream in{trace, std::ios::binary};
+    auto in = open_input(trace, "a folder of Chakra traces, or a workload of SimAI");
     if (!in) {
-        return unexpected<Errors>(
-            {{trace, "can't be read", "a folder of Chakra traces, or a workload of SimAI"}});
+        return unexpected<Errors>({in.error()});
     }
-    return parse_simai(std::string{std::istreambuf_iterator<char>{in}, {}}, trace);
+    return parse_simai(std::string{std::istreambuf_iterator<char>{*in}, {}}, trace);
 }
 
 }  // namespace

@@ -10,10 +10,10 @@
 
 #include <algorithm>
 #include <exception>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
+#include "engine/input_file.h"
 #include "scenarios/read/utf8.h"
 
 namespace orrery {
@@ -204,21 +204,14 @@ DocumentNode parse_events(const std::string& text, const std::string& source, Er
 }  // namespace
 
 Result<std::string> read_text_file(const std::filesystem::path& path) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) {
-        return fail(path.string(), "no such file", "check the path");
-    }
-    if (std::filesystem::is_directory(path, ignored)) {
-        return fail(path.string(), "is a directory, not a file", {});
-    }
-    std::ifstream stream{path, std::ios::binary};
-    std::string text(kDocumentBytesMax + 1, '\0');
+    auto stream = open_input(path);
     if (!stream) {
-        return fail(path.string(), "can't be read", "check its permissions");
+        return unexpected<Error>(stream.error());
     }
-    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(stream.gcount()));
-    if (stream.bad()) {
+    std::string text(kDocumentBytesMax + 1, '\0');
+    stream->read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(stream->gcount()));
+    if (stream->bad()) {
         return fail(path.string(), "can't be read", {});
     }
     if (text.size() > kDocumentBytesMax) {

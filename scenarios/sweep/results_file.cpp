@@ -122,7 +122,7 @@ ResultsFile::~ResultsFile() {
 tl::unexpected<Error> ResultsFile::trouble(const char* doing) const {
     const int code = sqlite3_errcode(database_);
     std::string hint = code == SQLITE_BUSY     ? "another program has it open: wait for its end"
-                       : code == SQLITE_NOTADB ? "choose another name with --results"
+                       : code == SQLITE_NOTADB ? "name another file"
                        : code == SQLITE_FULL   ? "the disk is full"
                                                : "";
     return fail(path_.string(),
@@ -182,7 +182,7 @@ Result<void> ResultsFile::check_or_make(Access access) {
     if (application != kApplicationId) {
         return fail(path_.string(),
                     "is not a file of results of orrery sweep",
-                    "it was left as it is; choose another name with --results");
+                    "it was left as it is; name another file");
     }
     if (format != kResultsFormat) {
         return fail(
@@ -190,7 +190,7 @@ Result<void> ResultsFile::check_or_make(Access access) {
             fmt::format("holds results in format {}; this program reads and writes format {}",
                         format,
                         kResultsFormat),
-            "it was left as it is; choose another name with --results");
+            "it was left as it is; name another file");
     }
     return {};
 }

@@ -100,6 +100,18 @@ TEST(ExportWeights, AreImportedAsTheyWere) {
     }
 }
 
+TEST(ExportWeights, GoWhereALinkLeadsAndKeepTheLink) {
+    const TemporaryFolder folder;
+    TinyRun run{tiny_gpt(), tiny_plan()};
+    const RunState state = state_of(tiny_gpt(), tiny_plan(), 1);
+    ASSERT_TRUE(save_training(run.executor(), state, folder.path()));
+    std::filesystem::create_directory(folder / "elsewhere");
+    std::filesystem::create_symlink("elsewhere/real", folder / "link");
+    ASSERT_TRUE(export_weights(folder.path(), folder / "link", "F32"));
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+    EXPECT_TRUE(Safetensors::open(folder / "elsewhere" / "real"));
+}
+
 TEST(ExportWeights, RoundsToTheTypeAskedFor) {
     const TemporaryFolder folder;
     TinyRun run{tiny_gpt(), tiny_plan()};

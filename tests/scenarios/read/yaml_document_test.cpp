@@ -103,8 +103,8 @@ TEST(YamlDocument, EveryPrefixOfAScenarioIsReadOrRefusedWithAPlace) {
 }
 
 TEST(ReadTextFile, TellsWhyAFileCannotBeRead) {
-    EXPECT_EQ(read_text_file("/nowhere/x.yaml").error().what, "no such file");
-    EXPECT_EQ(read_text_file("/").error().what, "is a directory, not a file");
+    EXPECT_EQ(read_text_file("/nowhere/x.yaml").error().what, "there is no such file");
+    EXPECT_EQ(read_text_file("/").error().what, "is a folder, not a file");
     EXPECT_EQ(read_text_file("/dev/zero").error().what, "larger than 1024 KiB");
     EXPECT_EQ(read_text_file("/dev/null").value(), "");
 }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that a user has named, opened for reading. A folder can be opened on Linux, and then reads
+// as an empty file: it is an error here.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "engine/result.h"
+
+namespace orrery {
+
+// `hint` says what the file should be.
+Result<std::ifstream> open_input(const std::filesystem::path& path, const std::string& hint = {});
+
+}  // namespace orrery

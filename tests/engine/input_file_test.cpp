@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/input_file.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace orrery {
+namespace {
+
+TEST(InputFile, ReadsAFile) {
+    auto file = open_input(std::string{ORRERY_SOURCE_DIR} + "/LICENSE");
+    ASSERT_TRUE(file);
+    std::string word;
+    *file >> word;
+    EXPECT_FALSE(word.empty());
+}
+
+TEST(InputFile, SaysThatAFolderIsOne) {
+    const auto folder = open_input(ORRERY_SOURCE_DIR);
+    ASSERT_FALSE(folder);
+    EXPECT_EQ(folder.error().where, ORRERY_SOURCE_DIR);
+    EXPECT_EQ(folder.error().what, "is a folder, not a file");
+    EXPECT_EQ(folder.error().hint, "name a file in it");
+    EXPECT_EQ(open_input(ORRERY_SOURCE_DIR, "a profile").error().hint, "a profile");
+}
+
+TEST(InputFile, SaysThatNothingIsThere) {
+    const auto nothing = open_input("/nowhere/at/all");
+    ASSERT_FALSE(nothing);
+    EXPECT_EQ(nothing.error().what, "there is no such file");
+    EXPECT_FALSE(nothing.error().hint.empty());
+}
+
+}  // namespace
+}  // namespace orrery
