@@ -51,7 +51,11 @@ public:
         : program_(program),
           rank_(rank),
           role_(program.roles[index(program.role_of(rank))]),
-          groups_(groups) {}
+          groups_(groups) {
+        for (const CollectiveCall& call : program.collectives) {
+            communicators_ = std::max(communicators_, call.communicator + std::uint64_t{1});
+        }
+    }
 
     std::string trace(std::span<const TracedOp> ops) {
         Message metadata;
@@ -113,7 +117,8 @@ private:
             add_attribute(node, "comm_type", chakra::kInt64, number_of(call.kind));
             add_attribute(
                 node, "comm_size", chakra::kInt64, static_cast<std::uint64_t>(call.bytes.count()));
-            add_attribute(node, "pg_name", group_name(call));
+            add_attribute(node, "pg_name", group_number(call));
+            add_attribute(node, "orrery_group", program_.groups[index(call.group)].name);
         } else {
             const Time duration = duration_of(position);
             const auto ps = static_cast<std::uint64_t>(duration.picoseconds());
@@ -173,14 +178,16 @@ private:
         return found == times_.end() ? Time{} : found->second->end - found->second->data_start;
     }
 
-    // Communicators of one group run beside each other: each is a group of its own to others.
-    std::string group_name(const CollectiveCall& call) {
+    // Communicators of one group run beside each other: each is a group of its own to others. A
+    // group's name has to be a whole number, and 0 is that of all ranks (ASTRA-sim's
+    // Workload::extract_comm_group), so these begin with 1; all members count alike.
+    std::string group_number(const CollectiveCall& call) {
         const Group& group = program_.groups[index(call.group)];
         const std::vector<RankId> members = program_.mesh.members(group, rank_);
-        std::string name = fmt::format("{} of rank {}", group.name, index(members.front()));
-        if (call.communicator > 0) {
-            name += fmt::format(", communicator {}", call.communicator);
-        }
+        const std::uint64_t of_group =
+            std::uint64_t{index(call.group)} * program_.num_ranks() + index(members.front());
+        const std::string name =
+            fmt::format("{}", 1 + of_group * communicators_ + call.communicator);
         if (members.front() == rank_ && own_groups_.insert(name).second) {
             groups_.emplace_back(name, members);
         }
@@ -196,6 +203,7 @@ private:
     std::map<Position, std::vector<std::uint64_t>> ids_;
     std::map<StreamId, std::vector<std::uint64_t>> last_on_stream_;
     std::set<std::string> own_groups_;
+    std::uint64_t communicators_ = 1;  // of a group, at most
     std::uint64_t next_id_ = 1;
 };
 

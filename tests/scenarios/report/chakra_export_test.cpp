@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "models/lowering.h"
 #include "scenarios/measure/predicted_run.h"
 #include "scenarios/replay/chakra_reader.h"
@@ -37,6 +40,33 @@ INSTANTIATE_TEST_SUITE_P(SmallScenarios,
                          ChakraExport,
                          ::testing::ValuesIn(small_scenarios()),
                          [](const auto& param) { return test_name(param.param); });
+
+// What ASTRA-sim asks of a group's name; 0 is that of all ranks there.
+TEST_P(ChakraExport, GroupsAreNumbersFromOneOnThatMeanOneGroup) {
+    const Scenario& scenario = GetParam();
+    const Program program = lower(scenario.model, scenario.plan);
+    ChakraGroups groups;
+    std::map<std::string, std::set<std::uint32_t>> users;
+    for (std::uint32_t rank = 0; rank < program.num_ranks(); ++rank) {
+        const auto ops = parse_chakra(chakra_trace(program, RankId{rank}, {}, groups), "t");
+        ASSERT_TRUE(ops) << ops.error().front().to_string();
+        for (const ForeignOp& op : *ops) {
+            if (!op.group.empty()) {
+                users[op.group].insert(rank);
+            }
+        }
+    }
+    ASSERT_EQ(groups.size(), users.size());
+    for (const auto& [name, members] : groups) {
+        EXPECT_GE(std::stoi(name), 1);
+        EXPECT_EQ(std::to_string(std::stoi(name)), name);
+        std::set<std::uint32_t> all;
+        for (const RankId member : members) {
+            all.insert(static_cast<std::uint32_t>(index(member)));
+        }
+        EXPECT_EQ(users.at(name), all) << name;
+    }
+}
 
 TEST(ChakraTrace, KeepsKernelTimesToThePicosecond) {
     const Scenario scenario = small_scenario("dp", {});
