@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every report writes as JSON: an object as lines of text. Names of files may hold bytes that
-// are not UTF-8; they are replaced, never a failure.
+// What every report writes as JSON: an object as text. Names of files may hold bytes that are not
+// UTF-8; they are replaced, never a failure. Templates, so that nlohmann-json stays in sources.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace orrery {
 
 // Indented by two, with a line's end.
-std::string json_text(const nlohmann::ordered_json& json);
+template <class Json>
+std::string json_text(const Json& json) {
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 // On one line.
-std::string json_line(const nlohmann::ordered_json& json);
+template <class Json>
+std::string json_line(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace orrery

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs a command beside a Slurm of its own, of one node, this machine: controller, node and keys in a
-# new folder, on ports of their own, gone afterwards. Status 77: this machine has or allows none.
+# Runs a command beside a Slurm of its own, of one node, this machine: controller, node and keys in
+# a new folder, on ports of their own, gone afterwards. Status 77: this machine has or allows none.
 #   with_slurm.sh COMMAND [ARGUMENT …]
 set -uo pipefail
 PATH=$PATH:/usr/sbin

@@ -3,12 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "scenarios/read/utf8.h"
 #include "scenarios/report/console_report.h"
-#include "scenarios/report/json_report.h"
 
 namespace orrery {
 namespace {
@@ -18,14 +16,10 @@ TEST(ValidationReport, HasEveryRowAndEveryReason) {
     v.rows = {{.name = "A", .family = "f", .measured_s = 10, .predicted_s = 11, .control_s = 12}};
     v.skipped = {{"B", "g", "mixture-of-experts models are not expressible yet"}};
     summarise_families(v);
-    const auto json = nlohmann::json::parse(json_report(v));
-    EXPECT_EQ(json["rows"][0]["case"], "A");
-    EXPECT_DOUBLE_EQ(json["rows"][0]["measured_s"], 10);
-    EXPECT_DOUBLE_EQ(json["rows"][0]["predicted_s"], 11);
-    EXPECT_EQ(json["skipped"][0]["reason"], v.skipped[0].reason);
-    EXPECT_NEAR(json["families"]["f"]["predicted"]["median"].get<double>(), 0.1, 1e-12);
-    EXPECT_NEAR(json["overall"]["control_balanced_error"].get<double>(), 0.2, 1e-12);
-    std::istringstream lines{validation_report(v)};
+    const std::string report = validation_report(v);
+    EXPECT_NE(report.find("\nA   "), std::string::npos) << report;
+    EXPECT_NE(report.find(v.skipped[0].reason), std::string::npos) << report;
+    std::istringstream lines{report};
     for (std::string line; std::getline(lines, line);) {
         EXPECT_LE(num_characters(line), kReportColumns) << line;
     }
@@ -59,9 +53,6 @@ TEST(ValidationReport, SaysSoWhereNoCaseCanBeSimulated) {
     EXPECT_EQ(report.substr(0, 25), "No case can be simulated.");
     EXPECT_NE(report.find("no such gpu"), std::string::npos);
     EXPECT_EQ(report.find("Balanced error"), std::string::npos);
-    const auto json = nlohmann::json::parse(json_report(v));
-    EXPECT_TRUE(json["overall"]["balanced_error"].is_null());
-    EXPECT_EQ(json["overall"]["skipped"], 1);
 }
 
 TEST(ValidationReport, MarksCasesThatDoNotFit) {
