@@ -23,10 +23,10 @@ TEST(CampaignJson, HasTheFirstPlansNumbersAtTheTopAndEveryPlans) {
     EXPECT_DOUBLE_EQ(json["interruptions_mean"], 464);
     EXPECT_DOUBLE_EQ(json["gpu_hours"][std::string{name(static_cast<NodeUse>(0))}], 1234.5);
     EXPECT_EQ(json["gpu_hours"].size(), kNumNodeUses);
-    ASSERT_EQ(json["plans"].size(), 2U);
-    EXPECT_EQ(json["plans"][0]["policies"], nlohmann::json::parse(R"(["spares"])"));
-    EXPECT_EQ(json["plans"][1]["name"], "second");
-    EXPECT_DOUBLE_EQ(json["plans"][0]["ettr_mean"], json["ettr_mean"]);
+    ASSERT_EQ(json["policies"].size(), 2U);
+    EXPECT_EQ(json["policies"][0]["policies"], nlohmann::json::parse(R"(["spares"])"));
+    EXPECT_EQ(json["policies"][1]["name"], "second");
+    EXPECT_DOUBLE_EQ(json["policies"][0]["ettr_mean"], json["ettr_mean"]);
 }
 
 }  // namespace
