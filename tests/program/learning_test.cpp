@@ -72,7 +72,7 @@ TEST(Learning, ProcessesInAnyLayoutLearnMoreThanWhichByteFollowsWhich) {
                "        vocab_size: 256}\n"
                "plan: {micro_batch_size: 8, global_batch_size: 16, precision: fp32,\n"
                "       tensor_model_parallel_size: 2, sequence_parallel: true}\n"
-               "job: {steps: 200, dataset: text, seed: 1, learning_rate: 7.0e-3,\n"
+               "job: {steps: 240, eval_steps: 40, dataset: text, seed: 1, learning_rate: 7.0e-3,\n"
                "      min_learning_rate: 5.0e-4, warmup_steps: 40, log_interval: 200}\n");
     const auto held_out_loss = [&](const std::string& arguments) {
         const Ran ran =

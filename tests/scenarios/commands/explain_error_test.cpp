@@ -20,7 +20,7 @@ TEST(ExplainErrorCommand, SaysWhereTheStepGoesAndWhatWouldMoveIt) {
                              "measured              13.75 s",
                              "90 % interval",
                              "model FLOPs at the peak",
-                             "exposed_tensor",
+                             "exposed tensor-parallel",
                              "overlap_p2p false"}) {
         EXPECT_NE(run.out.find(text), std::string::npos) << text << "\n" << run.out;
     }

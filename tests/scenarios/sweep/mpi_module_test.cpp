@@ -56,7 +56,7 @@ TEST_F(UnderMpi, NoPointOfAThousandIsLostWhenARankIsKilled) {
     EXPECT_EQ(killed.out.find(" 0\n"), std::string::npos) << killed.out << killed.err;
     const Ran after = run_shell(mpirun("sweep study.yaml --csv points.csv"), folder_.path());
     ASSERT_EQ(after.status, 0) << after.err;
-    EXPECT_NE(after.out.find("study: 1000 points, "), std::string::npos) << after.out;
+    EXPECT_NE(after.out.find("study: 1,000 points, "), std::string::npos) << after.out;
     EXPECT_EQ(after.out.find(" 0 of them finished before"), std::string::npos) << after.out;
     EXPECT_EQ(run_shell("tail -n +2 points.csv | sort -u | wc -l", folder_.path()).out, "1000\n");
     EXPECT_EQ(run_shell("ls study.sqlite.part-* 2>/dev/null", folder_.path()).out, "");
