@@ -8,7 +8,7 @@ PATH=$PATH:/usr/sbin
 for tool in munged slurmctld slurmd sbatch; do
     command -v "$tool" >/dev/null || { echo "no $tool here" >&2; exit 77; }
 done
-folder=$(mktemp -d /tmp/orrery-slurm.XXXXXX)
+folder=$(mktemp -d -t orrery-slurm.XXXXXX)
 started=()
 stop() {
     [[ ${#started[@]} == 0 ]] || { kill -TERM "${started[@]}"; wait "${started[@]}"; } 2>/dev/null
