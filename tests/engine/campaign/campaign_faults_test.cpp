@@ -2,33 +2,18 @@
 // One scripted fault at a time: what each effect costs, to the microsecond where it is exact.
 #include <gtest/gtest.h>
 
-#include "engine/campaign/campaign.h"
+#include "tests/engine/campaign/small_campaign.h"
 
 namespace orrery {
 namespace {
-
-WallTime s(double seconds) {
-    return WallTime::seconds(seconds);
-}
 
 FaultEvent event(double at, FaultKind kind, std::uint32_t node = 0, std::uint32_t count = 1) {
     return {.time = s(at), .nodes = {node, count}, .kind = kind};
 }
 
 CampaignSpec scripted(std::vector<FaultEvent> events) {
-    CampaignSpec spec;
-    spec.cluster.nodes = 10;
-    spec.job = {.slots = 8, .units = 4, .stages = 2};
+    CampaignSpec spec = small_campaign(10, std::move(events));
     spec.horizon = s(100000);
-    spec.faults = {{.name = "script", .kind = events.front().kind, .events = std::move(events)}};
-    spec.checkpoint = {.interval = s(1000)};
-    spec.costs = {.swap = s(10),
-                  .restart_full = s(100),
-                  .restart_in_place = s(20),
-                  .reconfigure = s(30),
-                  .load_remote = s(50),
-                  .load_memory = s(5)};
-    spec.repair.time = {DistributionKind::fixed, s(5000)};
     spec.policies = {HotSpares{}};
     return spec;
 }

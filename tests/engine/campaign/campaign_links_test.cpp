@@ -2,34 +2,10 @@
 // Adapters and links that are lost, and who goes on through another way out.
 #include <gtest/gtest.h>
 
-#include "engine/campaign/campaign.h"
+#include "tests/engine/campaign/small_campaign.h"
 
 namespace orrery {
 namespace {
-
-WallTime s(double seconds) {
-    return WallTime::seconds(seconds);
-}
-
-CampaignSpec one_fault(FaultKind kind, std::uint32_t nodes) {
-    CampaignSpec spec;
-    spec.cluster.nodes = nodes;
-    spec.job = {.slots = 8, .units = 4, .stages = 2};
-    spec.horizon = s(50000);
-    spec.faults = {{.name = "script",
-                    .kind = kind,
-                    .events = {{.time = s(10500), .nodes = {3, 1}, .kind = kind}}}};
-    spec.checkpoint = {.interval = s(1000)};
-    spec.costs = {.swap = s(10),
-                  .restart_full = s(100),
-                  .restart_in_place = s(20),
-                  .reconfigure = s(30),
-                  .load_remote = s(50),
-                  .load_memory = s(5)};
-    spec.repair.time = {DistributionKind::fixed, s(5000)};
-    spec.speed.shrunk = {1.0, 0.75};
-    return spec;
-}
 
 // P10: an adapter less costs a moment and then the pace of half the bandwidth, until it is
 // repaired; the second one of the same node stops the job.

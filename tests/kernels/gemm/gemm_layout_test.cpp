@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/gemm/gemm_cpu.h"
+#include "tests/kernels/gemm/gemm_of_request.h"
 #include "tests/kernels/numeric.h"
 
 namespace orrery {
@@ -156,18 +157,7 @@ TEST(LtGemm, NeighbouringColumnsAreAProductOfEach) {
         const auto b = draw_values(draw, (r.k + r.n - width_b) * r.steps_b.row);
         std::vector<float> expected = draw_values(draw, r.m * r.steps_c.row);
         std::vector<float> actual = expected;
-        cpu::gemm({.m = r.m,
-                   .n = r.n,
-                   .k = r.k,
-                   .batch = r.batch,
-                   .transpose_a = r.transpose_a,
-                   .transpose_b = r.transpose_b,
-                   .row_stride_a = r.steps_a.row,
-                   .row_stride_b = r.steps_b.row,
-                   .row_stride_c = r.steps_c.row,
-                   .batch_stride_a = r.steps_a.batch,
-                   .batch_stride_b = r.steps_b.batch,
-                   .batch_stride_c = r.steps_c.batch},
+        cpu::gemm(shape_of(r),
                   const_view_of(a),
                   const_view_of(b),
                   view_of(expected),

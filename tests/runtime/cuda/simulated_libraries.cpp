@@ -15,6 +15,7 @@
 #include "runtime/cpu/cpu_kernels.h"
 #include "runtime/cuda/cuda_kernels.h"
 #include "runtime/cuda/nccl_library.h"
+#include "tests/kernels/gemm/gemm_of_request.h"
 #include "tests/runtime/cuda/nccl_in_one_process.h"
 #include "tests/runtime/cuda/simulated_device.h"
 
@@ -165,22 +166,7 @@ private:
                       epilogue);
             return;
         }
-        cpu::gemm({.m = r.m,
-                   .n = r.n,
-                   .k = r.k,
-                   .batch = r.batch,
-                   .transpose_a = r.transpose_a,
-                   .transpose_b = r.transpose_b,
-                   .row_stride_a = r.steps_a.row,
-                   .row_stride_b = r.steps_b.row,
-                   .row_stride_c = r.steps_c.row,
-                   .batch_stride_a = r.steps_a.batch,
-                   .batch_stride_b = r.steps_b.batch,
-                   .batch_stride_c = r.steps_c.batch},
-                  a,
-                  b,
-                  c,
-                  epilogue);
+        cpu::gemm(shape_of(r), a, b, c, epilogue);
     }
 };
 
