@@ -90,6 +90,8 @@ int megatron(const ImportArguments& arguments) {
         return report_errors(imported.error());
     }
     tell("not known, and left out", imported->unknown);
+    tell("left out, as the step does not depend on them", imported->without_effect);
+    tell("not in the command line", imported->assumed);
     return write_scenario(arguments, imported->yaml);
 }
 

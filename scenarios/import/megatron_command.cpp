@@ -7,6 +7,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include "scenarios/import/megatron_flags.h"
@@ -71,6 +72,9 @@ public:
         const std::int64_t nodes = errors_.empty() ? number_of_nodes() : 0;
         if (!errors_.empty()) {
             return unexpected<Errors>(std::move(errors_));
+        }
+        if (guessed_nodes_) {
+            result_.assumed.push_back(fmt::format("cluster.nodes: {}", nodes));
         }
         result_.yaml = text(nodes);
         return std::move(result_);
@@ -190,6 +194,12 @@ private:
         return kSpecial.contains(name);
     }
 
+    // A value that no flag gives: Megatron-LM's, or this program's for the cluster.
+    void assume(const std::string& key, const std::string& value) {
+        keys_[key] = value;
+        result_.assumed.push_back(key + ": " + value);
+    }
+
     void activation() {
         if (find("--swiglu") != nullptr) {
             keys_["model.activation"] = "swiglu";
@@ -204,11 +214,11 @@ private:
     }
 
     void precision() {
-        keys_["plan.precision"] = find("--bf16") != nullptr   ? "bf16"
-                                  : find("--fp16") != nullptr ? "fp16"
-                                                              : "fp32";
-        if (find("--fp8-format") != nullptr || find("--fp8-hybrid") != nullptr) {
-            keys_["plan.precision"] = "fp8";
+        const bool fp8 = find("--fp8-format") != nullptr || find("--fp8-hybrid") != nullptr;
+        if (fp8 || find("--bf16") != nullptr || find("--fp16") != nullptr) {
+            keys_["plan.precision"] = fp8 ? "fp8" : find("--bf16") != nullptr ? "bf16" : "fp16";
+        } else {
+            assume("plan.precision", "fp32");
         }
         if (find("--grad-reduce-in-bf16") != nullptr) {
             keys_["plan.gradient_dtype"] = "bf16";
@@ -222,12 +232,14 @@ private:
     // Padded to a multiple of (128 by default) times the tensor-parallel size.
     void vocabulary() {
         std::int64_t size = 0;
+        bool vocabulary_assumed = false;
         const Flag* tokenizer = find("--tokenizer-type");
         if (const Flag* given = find("--vocab-size")) {
             size = number_of(*given);
         } else if (tokenizer == nullptr || (!tokenizer->values.empty() &&
                                             tokenizer->values[0].text == "GPT2BPETokenizer")) {
             size = 50257;  // GPT-2's
+            vocabulary_assumed = true;
         } else {
             complain(tokenizer->where,
                      "the size of this tokenizer's vocabulary is not in the command line",
@@ -237,7 +249,11 @@ private:
         const Flag* divisible = find("--make-vocab-size-divisible-by");
         const std::int64_t multiple = std::max<std::int64_t>(
             1, (divisible == nullptr ? 128 : number_of(*divisible)) * tensor_parallel());
-        keys_["model.vocab_size"] = fmt::format("{}", rounded_up(size, multiple));
+        const std::string padded = fmt::format("{}", rounded_up(size, multiple));
+        keys_["model.vocab_size"] = padded;
+        if (vocabulary_assumed) {
+            assume("model.vocab_size", padded);
+        }
     }
 
     std::int64_t number_at(const std::string& key, std::int64_t otherwise) const {
@@ -274,7 +290,7 @@ private:
         if (chunks > 1) {
             keys_["plan.virtual_pipeline_model_parallel_size"] = fmt::format("{}", chunks);
             if (find("--no-overlap-p2p-communication") == nullptr) {
-                keys_["plan.overlap_p2p"] = "true";
+                assume("plan.overlap_p2p", "true");
             }
         }
         if (find("--account-for-embedding-in-pipeline-split") != nullptr &&
@@ -358,6 +374,12 @@ private:
         for (const std::string& flag : result_.unknown) {
             text += "# not known, and left out: " + flag + "\n";
         }
+        for (const std::string& flag : result_.without_effect) {
+            text += "# left out, as the step does not depend on it: " + flag + "\n";
+        }
+        for (const std::string& value : result_.assumed) {
+            text += "# not in the command line: " + value + "\n";
+        }
         text += fmt::format("name: {}\ncluster:\n", options_.name);
         if (guessed_nodes_) {
             text += "  # The command line does not say: as few as the plan needs.\n";
@@ -366,12 +388,15 @@ private:
         if (nodes > 1) {
             text += fmt::format("  fabric: {}\n", options_.fabric);
         }
-        for (const std::string& section : {std::string{"model"}, std::string{"plan"}}) {
-            text += section + ":\n";
-            for (const auto& [key, value] : keys_) {
-                if (key.starts_with(section + ".")) {
-                    text += fmt::format("  {}: {}\n", key.substr(section.size() + 1), value);
-                }
+        for (const std::string section : {"model", "plan", "job"}) {
+            const auto in_section = [&](const auto& entry) {
+                return entry.first.starts_with(section + ".");
+            };
+            if (std::ranges::any_of(keys_, in_section)) {
+                text += section + ":\n";
+            }
+            for (const auto& [key, value] : keys_ | std::views::filter(in_section)) {
+                text += fmt::format("  {}: {}\n", key.substr(section.size() + 1), value);
             }
         }
         return text;

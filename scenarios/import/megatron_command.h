@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pasted Megatron-LM command line as a scenario. Flags are those of Megatron-LM's arguments.py
 // (core 0.8 to 0.15) and torchrun's --nnodes and --nproc-per-node. Every flag ends in one of four
-// places: a key of the scenario; the list of flags that change nothing about time or memory; the
-// list of unknown ones, which is told; or an error, for what would change the step and can't be
-// said (experts).
+// places: a key of the scenario; the list of flags that the step does not depend on; the list of
+// unknown ones; or an error, for what would change the step and can't be said (experts). What no
+// flag says and the scenario has all the same is a list too. All lists stand in the scenario as
+// comments.
 #pragma once
 
 #include <string>
@@ -26,6 +27,7 @@ struct ImportedScenario {
     std::string yaml;
     std::vector<std::string> unknown;         // with their values
     std::vector<std::string> without_effect;  // names
+    std::vector<std::string> assumed;         // "plan.precision: fp32": what no flag says
 };
 
 struct MegatronImport {

@@ -52,6 +52,18 @@ constexpr std::array kCopied{
     MegatronFlag{"--cross-entropy-loss-fusion", "plan.fused_cross_entropy", turn_on},
     MegatronFlag{"--enable-cuda-graph", "plan.cuda_graphs", turn_on},
     MegatronFlag{"--external-cuda-graph", "plan.cuda_graphs", turn_on},
+    MegatronFlag{"--seed", "job.seed"},
+    MegatronFlag{"--lr", "job.learning_rate", real},
+    MegatronFlag{"--min-lr", "job.min_learning_rate", real},
+    MegatronFlag{"--lr-warmup-iters", "job.warmup_steps"},
+    MegatronFlag{"--weight-decay", "job.weight_decay", real},
+    MegatronFlag{"--clip-grad", "job.clip_grad", real},
+    MegatronFlag{"--adam-beta1", "job.adam_beta1", real},
+    MegatronFlag{"--adam-beta2", "job.adam_beta2", real},
+    MegatronFlag{"--adam-eps", "job.adam_epsilon", real},
+    MegatronFlag{"--log-interval", "job.log_interval"},
+    MegatronFlag{"--eval-interval", "job.eval_interval"},
+    MegatronFlag{"--eval-iters", "job.eval_steps"},
 };
 
 constexpr std::array<std::string_view, 22> kNoEffectBeginnings{
@@ -61,16 +73,14 @@ constexpr std::array<std::string_view, 22> kNoEffectBeginnings{
     "--wandb-",     "--rdzv",       "--use-rot",      "--use-checkpoint", "--dist-ckpt",
     "--start-weig", "--end-weight",
 };
-constexpr std::array<std::string_view, 44> kNoEffect{
+constexpr std::array<std::string_view, 42> kNoEffect{
     "--split",
     "--vocab-file",
     "--merge-file",
-    "--seed",
     "--num-workers",
     "--use-mcore-models",
     "--transformer-impl",
     "--attention-dropout",
-    "--clip-grad",
     "--master-addr",
     "--master-port",
     "--node-rank",

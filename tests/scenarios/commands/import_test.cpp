@@ -37,7 +37,10 @@ TEST(ImportCommand, WritesAScenarioOfACommandLine) {
     arguments.output = (folder / "s.yaml").string();
     const CommandRun ran = run(arguments);
     EXPECT_EQ(ran.status, kExitOk) << ran.err;
-    EXPECT_EQ(ran.err, "not known, and left out: --odd 1\n");
+    EXPECT_EQ(ran.err,
+              "not known, and left out: --odd 1\n"
+              "not in the command line: model.vocab_size: 50304\n"
+              "not in the command line: cluster.nodes: 1\n");
     EXPECT_TRUE(read_scenario(folder / "s.yaml"));
     arguments.words = {folder.write("run.sh", "train --num-layers 4 \\\n --hidden-size x\n")};
     const CommandRun bad = run(arguments);

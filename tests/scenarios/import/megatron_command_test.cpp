@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "scenarios/reader.h"
 
 namespace orrery {
@@ -54,9 +56,52 @@ TEST(ImportMegatron, UnknownFlagsAreListedWithTheirValues) {
     EXPECT_EQ(imported->unknown, std::vector<std::string>{"--invented-flag 3 4"});
     EXPECT_NE(imported->yaml.find("# not known, and left out: --invented-flag 3 4"),
               std::string::npos);
-    EXPECT_EQ(imported->without_effect,
+    EXPECT_EQ(
+        imported->without_effect,
+        (std::vector<std::string>{"--max-position-embeddings", "--train-samples", "--data-path"}));
+    EXPECT_NE(imported->yaml.find("depend on it: --train-samples"), std::string::npos);
+}
+
+TEST(ImportMegatron, TrainingOptionsBecomeTheJob) {
+    const auto imported =
+        import(std::string{k175B}.substr(0, std::string{k175B}.size() - 1) +
+               " --min-lr 6e-6 --lr-warmup-iters 100 --train-iters 5000 --weight-decay 0.01 "
+               "--clip-grad 0.5 --adam-beta1 0.8 --adam-beta2 0.98 --adam-eps 1e-7 --seed 7 "
+               "--log-interval 5 --eval-interval 50 --eval-iters 3\n");
+    ASSERT_TRUE(imported) << imported.error().front().to_string();
+    const auto scenario = read_scenario_text(imported->yaml, "imported", ".", {});
+    ASSERT_TRUE(scenario) << scenario.error().front().to_string() << imported->yaml;
+    const TrainingJob& job = scenario->job.training;
+    EXPECT_EQ(job.learning_rate, 6e-5);
+    EXPECT_EQ(job.min_learning_rate, 6e-6);
+    EXPECT_EQ(job.warmup_steps, 100);
+    EXPECT_EQ(job.weight_decay, 0.01);
+    EXPECT_EQ(job.clip_grad, 0.5);
+    EXPECT_EQ(job.adam_beta1, 0.8);
+    EXPECT_EQ(job.adam_beta2, 0.98);
+    EXPECT_EQ(job.adam_epsilon, 1e-7);
+    EXPECT_EQ(job.seed, 7u);
+    EXPECT_EQ(job.log_interval, 5);
+    EXPECT_EQ(job.eval_interval, 50);
+    EXPECT_EQ(job.eval_steps, 3);
+    // How many steps a run without a dataset simulates is another matter than a training's length.
+    EXPECT_EQ(scenario->job.steps, Job{}.steps);
+    EXPECT_NE(std::ranges::find(imported->without_effect, "--train-iters"),
+              imported->without_effect.end());
+}
+
+TEST(ImportMegatron, WhatNoFlagSaysIsListed) {
+    const auto imported = import(
+        "pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 32 "
+        "--micro-batch-size 1 --global-batch-size 8");
+    ASSERT_TRUE(imported) << imported.error().front().to_string();
+    EXPECT_EQ(imported->assumed,
               (std::vector<std::string>{
-                  "--max-position-embeddings", "--train-samples", "--lr", "--data-path"}));
+                  "plan.precision: fp32", "model.vocab_size: 50304", "cluster.nodes: 1"}));
+    EXPECT_NE(imported->yaml.find("# not in the command line: plan.precision: fp32"),
+              std::string::npos);
+    EXPECT_EQ(import(k175B)->assumed,
+              (std::vector<std::string>{"model.vocab_size: 51200", "plan.overlap_p2p: true"}));
 }
 
 TEST(ImportMegatron, LlamaFlagsMakeALlama) {

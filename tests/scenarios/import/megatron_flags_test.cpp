@@ -9,8 +9,9 @@ namespace {
 TEST(MegatronFlags, AreCopiedRefusedOrWithoutEffect) {
     ASSERT_NE(copied_flag("--num-layers"), nullptr);
     EXPECT_EQ(copied_flag("--num-layers")->key, "model.num_layers");
-    EXPECT_EQ(copied_flag("--lr"), nullptr);
-    EXPECT_TRUE(has_no_effect("--lr"));
+    ASSERT_NE(copied_flag("--lr"), nullptr);
+    EXPECT_EQ(copied_flag("--lr")->key, "job.learning_rate");
+    EXPECT_EQ(copied_flag("--lr-decay-style"), nullptr);
     EXPECT_TRUE(has_no_effect("--lr-decay-style"));
     EXPECT_FALSE(has_no_effect("--num-layers"));
     EXPECT_FALSE(has_no_effect("--invented"));
