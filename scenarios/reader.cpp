@@ -142,7 +142,7 @@ Scenario read_root(DocumentNode& root,
     MapReader reader{root, "", errors};
     reader.word("name", scenario.name);
     const auto cluster_of = [&](DocumentNode& section) {
-        read_cluster(section, catalogue, scenario.cluster, scenario.device, errors);
+        read_cluster(section, catalogue, folder, scenario.cluster, scenario.device, errors);
     };
     const bool cluster =
         read_section(root, reader, "cluster", Presence::required, errors, cluster_of);
@@ -175,7 +175,7 @@ Scenario read_root(DocumentNode& root,
                           "the path of a text, or of a file made by orrery tokenize"});
     }
     if (const DocumentNode* section = reader.find("search")) {
-        read_search(*section, *scenario.document, catalogue, scenario.search, errors);
+        read_search(*section, *scenario.document, catalogue, folder, scenario.search, errors);
     }
     read_weeks(root, reader, catalogue, folder, scenario, errors);
     reader.finish();

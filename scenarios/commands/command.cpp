@@ -119,7 +119,8 @@ Error command_line_error(const std::vector<Command>& commands,
 CommandOption override_option(std::vector<std::string>& overrides) {
     return {"--set",
             &overrides,
-            "Change one key, e.g. --set plan.micro_batch_size=2; can be repeated",
+            "Change one key, e.g. --set plan.micro_batch_size=2; can be repeated; a path in it is "
+            "relative to the scenario's folder, as in the scenario",
             "KEY=VALUE"};
 }
 

@@ -15,6 +15,10 @@ std::string DocumentNode::where() const {
     return line == 0 ? name : fmt::format("{}:{}:{}", name, line, column);
 }
 
+std::filesystem::path DocumentNode::folder(const std::filesystem::path& of_scenario) const {
+    return line == 0 || !source ? of_scenario : std::filesystem::path{*source}.parent_path();
+}
+
 std::size_t key_position(const DocumentNode& map, std::string_view key) {
     for (std::size_t i = 0; i < map.keys.size(); ++i) {
         if (map.keys[i].text == key) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,6 +34,9 @@ struct DocumentNode {
 
     // "scenario.yaml:12:5"
     std::string where() const;
+    // What a path in this node is relative to: the folder of its file, or of the scenario if the
+    // node is an override, which means what it would mean in the scenario.
+    std::filesystem::path folder(const std::filesystem::path& of_scenario) const;
     // The value of a key of a map, or null.
     const DocumentNode* find(std::string_view key) const;
     DocumentNode* find(std::string_view key);

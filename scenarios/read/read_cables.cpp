@@ -51,16 +51,17 @@ void read_row(const CsvRow& row, Time latency, std::vector<NamedCable>& cables, 
 
 }  // namespace
 
-void read_cables(const DocumentNode& file, ClusterSpec& cluster, Errors& errors) {
+void read_cables(const DocumentNode& file,
+                 const std::filesystem::path& folder,
+                 ClusterSpec& cluster,
+                 Errors& errors) {
     if (!file.is_scalar() || file.text.empty()) {
         errors.push_back({file.where(),
                           "cluster.fabric.file must be a file's name",
                           "a table with the columns from, to, bandwidth"});
         return;
     }
-    const std::filesystem::path folder =
-        file.source ? std::filesystem::path{*file.source}.parent_path() : "";
-    const std::string name = (folder / file.text).string();
+    const std::string name = (file.folder(folder) / file.text).string();
     const auto text = read_text_file(name);
     if (!text) {
         errors.push_back(

@@ -185,6 +185,7 @@ void read_fabric(const DocumentNode& map,
 
 void read_cluster(DocumentNode& section,
                   const Catalogue& catalogue,
+                  const std::filesystem::path& folder,
                   ClusterSpec& cluster,
                   DeviceSpec& device,
                   Errors& errors) {
@@ -201,7 +202,7 @@ void read_cluster(DocumentNode& section,
     DocumentNode* node = section.find("node");
     if (node != nullptr &&
         resolved(section, "node", "nodes", "cluster.node", catalogue, errors) != nullptr) {
-        topology = fill_from_nccl_topology(*node, errors);
+        topology = fill_from_nccl_topology(*node, folder, errors);
         const std::string path = "cluster.node.device";
         cluster.node.device = word_of(*node, "device", "");
         if (const auto* map = resolved(*node, "device", "devices", path, catalogue, errors)) {
@@ -222,7 +223,7 @@ void read_cluster(DocumentNode& section,
         const DocumentNode* file = map->find("file");
         if (cluster.fabric.kind == FabricKind::file && file != nullptr &&
             errors.size() == errors_before) {
-            read_cables(*file, cluster, errors);
+            read_cables(*file, folder, cluster, errors);
         }
     } else if (!needs_fabric) {
         cluster.fabric.name = "none";

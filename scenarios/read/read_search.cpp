@@ -135,6 +135,7 @@ struct Prices {
 void add_cluster(const DocumentNode& root,
                  const std::vector<std::pair<std::string, std::string>>& values,
                  const Catalogue& catalogue,
+                 const std::filesystem::path& folder,
                  const Prices& prices,
                  SearchSpec& spec,
                  Errors& errors) {
@@ -148,7 +149,7 @@ void add_cluster(const DocumentNode& root,
     if (section == nullptr || !errors.empty()) {
         return;
     }
-    read_cluster(*section, catalogue, variant.cluster, variant.device, errors);
+    read_cluster(*section, catalogue, folder, variant.cluster, variant.device, errors);
     variant.price_per_gpu_hour = of_device(prices.per_hour, variant.device.name);
     variant.busy_watts = of_device(prices.busy, variant.device.name);
     variant.idle_watts = of_device(prices.idle, variant.device.name);
@@ -158,6 +159,7 @@ void add_cluster(const DocumentNode& root,
 void read_clusters(const DocumentNode* section,
                    const DocumentNode& root,
                    const Catalogue& catalogue,
+                   const std::filesystem::path& folder,
                    const Prices& prices,
                    SearchSpec& spec,
                    Errors& errors) {
@@ -195,7 +197,7 @@ void read_clusters(const DocumentNode* section,
         }
     }
     for (const auto& values : all) {
-        add_cluster(root, values, catalogue, prices, spec, errors);
+        add_cluster(root, values, catalogue, folder, prices, spec, errors);
         if (!errors.empty()) {
             return;
         }
@@ -229,6 +231,7 @@ void check_objective(MapReader& reader, const SearchSpec& spec) {
 void read_search(const DocumentNode& section,
                  const DocumentNode& root,
                  const Catalogue& catalogue,
+                 const std::filesystem::path& folder,
                  SearchSpec& spec,
                  Errors& errors) {
     if (!section.is_map()) {
@@ -255,7 +258,7 @@ void read_search(const DocumentNode& section,
     reader.finish();
     if (errors.size() == before) {
         Errors of_clusters;
-        read_clusters(clusters, root, catalogue, prices, spec, of_clusters);
+        read_clusters(clusters, root, catalogue, folder, prices, spec, of_clusters);
         if (of_clusters.empty()) {
             check_objective(reader, spec);
         }

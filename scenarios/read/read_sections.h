@@ -16,6 +16,7 @@ namespace orrery {
 
 void read_cluster(DocumentNode& section,
                   const Catalogue& catalogue,
+                  const std::filesystem::path& folder,
                   ClusterSpec& cluster,
                   DeviceSpec& device,
                   Errors& errors);
@@ -39,7 +40,10 @@ void read_network(const DocumentNode& section,
                   NetworkSettings& settings,
                   Errors& errors);
 // cluster.fabric.file, the cables of a fabric of kind file (its other keys are read already).
-void read_cables(const DocumentNode& file, ClusterSpec& cluster, Errors& errors);
+void read_cables(const DocumentNode& file,
+                 const std::filesystem::path& folder,
+                 ClusterSpec& cluster,
+                 Errors& errors);
 // network.congestion: an entry of the catalogue's congestion_controls, a file like one (beside the
 // scenario), or a map.
 void read_congestion(const DocumentNode& value,
@@ -57,6 +61,7 @@ void read_job(const DocumentNode& section,
 void read_search(const DocumentNode& section,
                  const DocumentNode& root,
                  const Catalogue& catalogue,
+                 const std::filesystem::path& folder,
                  SearchSpec& search,
                  Errors& errors);
 // `shape` is that of the cluster: what faults may stand at.

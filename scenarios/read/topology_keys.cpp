@@ -45,7 +45,9 @@ std::string_view word(IntraNodeKind kind) {
 
 }  // namespace
 
-std::optional<NcclTopology> fill_from_nccl_topology(DocumentNode& node, Errors& errors) {
+std::optional<NcclTopology> fill_from_nccl_topology(DocumentNode& node,
+                                                    const std::filesystem::path& folder,
+                                                    Errors& errors) {
     const DocumentNode* value = node.find(kKey);
     if (value == nullptr) {
         return std::nullopt;
@@ -57,15 +59,14 @@ std::optional<NcclTopology> fill_from_nccl_topology(DocumentNode& node, Errors& 
                           "a file that NCCL_TOPO_DUMP_FILE wrote"});
         return std::nullopt;
     }
-    const std::filesystem::path folder =
-        place.source ? std::filesystem::path{*place.source}.parent_path() : "";
-    const auto text = read_text_file(folder / place.text);
+    const std::filesystem::path file = place.folder(folder) / place.text;
+    const auto text = read_text_file(file);
     if (!text) {
         errors.push_back(
             {place.where(), text.error().where + ": " + text.error().what, text.error().hint});
         return std::nullopt;
     }
-    auto topology = parse_nccl_topology(*text, (folder / place.text).string());
+    auto topology = parse_nccl_topology(*text, file.string());
     if (!topology) {
         errors.insert(errors.end(), topology.error().begin(), topology.error().end());
         return std::nullopt;

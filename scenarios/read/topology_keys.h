@@ -3,6 +3,7 @@
 // become keys of the node and of the fabric, as if they had been written there, unless they are.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 
 #include "engine/result.h"
@@ -11,8 +12,11 @@
 
 namespace orrery {
 
-// The file's place is relative to the file that names it. Nothing without that key or on errors.
-std::optional<NcclTopology> fill_from_nccl_topology(DocumentNode& node, Errors& errors);
+// The file's place is relative to the file that names it (`folder`: the scenario's). Nothing
+// without that key or on errors.
+std::optional<NcclTopology> fill_from_nccl_topology(DocumentNode& node,
+                                                    const std::filesystem::path& folder,
+                                                    Errors& errors);
 // NICs and their bandwidth; places are those of the node's key.
 void fill_fabric_from(const NcclTopology& topology, const DocumentNode& node, DocumentNode& fabric);
 

@@ -241,7 +241,7 @@ Result<void> read_entries(std::string_view node,
     section.set(word_node("node"), word_node(node));
     section.set(word_node("fabric"), word_node(fabric));
     Errors errors;
-    read_cluster(section, catalogue, cluster, device, errors);
+    read_cluster(section, catalogue, {}, cluster, device, errors);
     if (!errors.empty()) {
         return fail(errors[0].where, errors[0].what, errors[0].hint);
     }

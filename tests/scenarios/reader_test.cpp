@@ -7,6 +7,9 @@
 #include <fstream>
 #include <string>
 
+#include "network/cable_list.h"
+#include "tests/scenarios/test_folder.h"
+
 namespace orrery {
 namespace {
 
@@ -391,6 +394,19 @@ TEST(Reader, HuggingFaceConfigsAreReadBesideTheScenario) {
     Transformer expected = read(kGood, {"model=llama-3-8b"})->model;
     expected.name = s->model.name;
     EXPECT_EQ(s->model, expected);
+}
+
+TEST(Reader, TablesNamedByAnOverrideLieBesideTheScenario) {
+    const TestFolder folder;
+    folder.write("cables.csv", "from,to,bandwidth\nnode 0 nic 0,a,1 Gbps\nnode 1 nic 0,a,1 Gbps\n");
+    const std::string text =
+        "cluster: {nodes: 2, node: {base: dgx-h100, gpus_per_node: 1}, fabric: {kind: file, "
+        "file: absent.csv, nics_per_node: 1, link_latency: 1 us}}\n";
+    ReadOptions options = with_overrides({"cluster.fabric.file=cables.csv"});
+    options.network_only = true;
+    const auto s = read_scenario(folder.write("s.yaml", text), options);
+    ASSERT_TRUE(s) << s.error().front().to_string();
+    EXPECT_EQ(s->cluster.fabric.cables->nic_cables().size(), 2U);
 }
 
 TEST(Reader, KeysOfLaterVersionsAreRefusedByName) {

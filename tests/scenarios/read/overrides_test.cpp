@@ -42,6 +42,14 @@ TEST(Overrides, ValuesAreYaml) {
     EXPECT_EQ(root.find("plan")->find("a")->find("x")->where(), "--set plan.a");
 }
 
+TEST(Overrides, APathInAnOverrideIsRelativeToTheScenario) {
+    auto root = parse_yaml("cluster: {file: own.csv}\n", "catalogue/s.yaml");
+    Errors errors;
+    EXPECT_EQ(root->find("cluster")->find("file")->folder("of/scenario"), "catalogue");
+    apply_override(*root, "cluster.file=a.csv", errors);
+    EXPECT_EQ(root->find("cluster")->find("file")->folder("of/scenario"), "of/scenario");
+}
+
 TEST(Overrides, MakeMapsThatAreNotThere) {
     const DocumentNode root = overridden("job.deep.steps=3");
     EXPECT_EQ(root.find("job")->find("deep")->find("steps")->text, "3");

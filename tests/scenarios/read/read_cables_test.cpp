@@ -31,7 +31,7 @@ Read read(const std::string& table, const std::string& fabric = "") {
     Read out;
     DeviceSpec device;
     Errors errors;
-    read_cluster(section, shipped_catalogue(), out.cluster, device, errors);
+    read_cluster(section, shipped_catalogue(), {}, out.cluster, device, errors);
     out.errors = lines_of(errors);
     return out;
 }
@@ -76,7 +76,7 @@ TEST(ReadCables, KeysOfOtherKindsAndMissingFilesAreErrors) {
     const auto errors_of = [&](const std::string& fabric) {
         DocumentNode section = section_of("nodes: 2\nnode: dgx-h100\nfabric: " + fabric + "\n");
         Errors errors;
-        read_cluster(section, shipped_catalogue(), cluster, device, errors);
+        read_cluster(section, shipped_catalogue(), {}, cluster, device, errors);
         return lines_of(errors);
     };
     EXPECT_NE(errors_of("{kind: file}").find("lacks the key 'file'"), std::string::npos);

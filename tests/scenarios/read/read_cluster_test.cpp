@@ -18,7 +18,7 @@ Read read(const std::string& text) {
     Read r;
     DocumentNode section = section_of(text);
     Errors errors;
-    read_cluster(section, shipped_catalogue(), r.cluster, r.device, errors);
+    read_cluster(section, shipped_catalogue(), {}, r.cluster, r.device, errors);
     r.errors = lines_of(errors);
     return r;
 }

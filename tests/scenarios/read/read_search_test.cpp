@@ -22,7 +22,7 @@ Read read(const std::string& section) {
     const DocumentNode root = section_of(kRoot);
     Read result;
     Errors errors;
-    read_search(section_of(section), root, shipped_catalogue(), result.spec, errors);
+    read_search(section_of(section), root, shipped_catalogue(), {}, result.spec, errors);
     result.errors = lines_of(errors);
     return result;
 }
