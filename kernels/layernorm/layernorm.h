@@ -1,40 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerNorm over the hidden dimension. Forward reads x and writes y and the row statistics (fp32);
-// with the residual fused it also reads the other summand and writes the sum. Backward reads dy and
-// x and writes dx; fused, it adds the gradient that came along the residual.
-//   dims = {tokens, hidden}; dtype = of x and y; variant = fused_residual.
+// LayerNorm over the hidden dimension (kernels/norm_call.h).
 #pragma once
 
-#include "kernels/memory_bound.h"
+#include "kernels/norm_call.h"
 
 namespace orrery {
+
+inline constexpr NormWork kLayerNorm{.forward = KernelKind::layernorm_forward,
+                                     .backward = KernelKind::layernorm_backward,
+                                     .vectors = 2,
+                                     .forward_flops = 8.0,
+                                     .backward_flops = 14.0};
 
 inline KernelCall layernorm_forward(std::int64_t tokens,
                                     std::int64_t hidden,
                                     Dtype dtype,
                                     bool fused_residual = false) {
-    const std::int64_t size = size_bytes(dtype);
-    return memory_bound_call(
-        KernelKind::layernorm_forward,
-        dtype,
-        fused_residual ? 1 : 0,
-        {tokens, hidden},
-        8.0 * element_count(tokens, hidden),
-        tokens * hidden * size * (fused_residual ? 4 : 2) + 2 * hidden * size + tokens * 8);
+    return norm_forward(kLayerNorm, tokens, hidden, dtype, fused_residual);
 }
 
 inline KernelCall layernorm_backward(std::int64_t tokens,
                                      std::int64_t hidden,
                                      Dtype dtype,
                                      bool fused_residual = false) {
-    const std::int64_t size = size_bytes(dtype);
-    return memory_bound_call(
-        KernelKind::layernorm_backward,
-        dtype,
-        fused_residual ? 1 : 0,
-        {tokens, hidden},
-        14.0 * element_count(tokens, hidden),
-        tokens * hidden * size * (fused_residual ? 4 : 3) + 2 * 2 * hidden * size + tokens * 8);
+    return norm_backward(kLayerNorm, tokens, hidden, dtype, fused_residual);
 }
 
 }  // namespace orrery

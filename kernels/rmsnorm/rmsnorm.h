@@ -1,40 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// RMSNorm over the hidden dimension. Forward reads x and writes y and the row statistics (fp32);
-// with the residual fused it also reads the other summand and writes the sum. Backward reads dy and
-// x and writes dx; fused, it adds the gradient that came along the residual.
-//   dims = {tokens, hidden}; dtype = of x and y; variant = fused_residual.
+// RMSNorm over the hidden dimension (kernels/norm_call.h).
 #pragma once
 
-#include "kernels/memory_bound.h"
+#include "kernels/norm_call.h"
 
 namespace orrery {
+
+inline constexpr NormWork kRmsNorm{.forward = KernelKind::rmsnorm_forward,
+                                   .backward = KernelKind::rmsnorm_backward,
+                                   .vectors = 1,
+                                   .forward_flops = 5.0,
+                                   .backward_flops = 10.0};
 
 inline KernelCall rmsnorm_forward(std::int64_t tokens,
                                   std::int64_t hidden,
                                   Dtype dtype,
                                   bool fused_residual = false) {
-    const std::int64_t size = size_bytes(dtype);
-    return memory_bound_call(
-        KernelKind::rmsnorm_forward,
-        dtype,
-        fused_residual ? 1 : 0,
-        {tokens, hidden},
-        5.0 * element_count(tokens, hidden),
-        tokens * hidden * size * (fused_residual ? 4 : 2) + 1 * hidden * size + tokens * 4);
+    return norm_forward(kRmsNorm, tokens, hidden, dtype, fused_residual);
 }
 
 inline KernelCall rmsnorm_backward(std::int64_t tokens,
                                    std::int64_t hidden,
                                    Dtype dtype,
                                    bool fused_residual = false) {
-    const std::int64_t size = size_bytes(dtype);
-    return memory_bound_call(
-        KernelKind::rmsnorm_backward,
-        dtype,
-        fused_residual ? 1 : 0,
-        {tokens, hidden},
-        10.0 * element_count(tokens, hidden),
-        tokens * hidden * size * (fused_residual ? 4 : 3) + 2 * 1 * hidden * size + tokens * 4);
+    return norm_backward(kRmsNorm, tokens, hidden, dtype, fused_residual);
 }
 
 }  // namespace orrery

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What normalising the rows of a [tokens, hidden] matrix takes, LayerNorm or RMSNorm. Forward reads
+// x and writes y and the row statistics (fp32); with the residual fused it also reads the other
+// summand and writes the sum. Backward reads dy and x and writes dx; fused, it adds the gradient
+// that came along the residual.
+//   dims = {tokens, hidden}; dtype = of x and y; variant = fused_residual.
+#pragma once
+
+#include "kernels/memory_bound.h"
+
+namespace orrery {
+
+struct NormWork {
+    KernelKind forward;
+    KernelKind backward;
+    std::int64_t vectors;  // learnt, a value a column; as many statistics a row
+    double forward_flops;  // an element
+    double backward_flops;
+};
+
+inline KernelCall norm_forward(const NormWork& norm,
+                               std::int64_t tokens,
+                               std::int64_t hidden,
+                               Dtype dtype,
+                               bool fused_residual) {
+    const std::int64_t size = size_bytes(dtype);
+    return memory_bound_call(norm.forward,
+                             dtype,
+                             fused_residual ? 1 : 0,
+                             {tokens, hidden},
+                             norm.forward_flops * element_count(tokens, hidden),
+                             tokens * hidden * size * (fused_residual ? 4 : 2) +
+                                 norm.vectors * (hidden * size + tokens * 4));
+}
+
+inline KernelCall norm_backward(const NormWork& norm,
+                                std::int64_t tokens,
+                                std::int64_t hidden,
+                                Dtype dtype,
+                                bool fused_residual) {
+    const std::int64_t size = size_bytes(dtype);
+    return memory_bound_call(norm.backward,
+                             dtype,
+                             fused_residual ? 1 : 0,
+                             {tokens, hidden},
+                             norm.backward_flops * element_count(tokens, hidden),
+                             tokens * hidden * size * (fused_residual ? 4 : 3) +
+                                 norm.vectors * (2 * hidden * size + tokens * 4));
+}
+
+}  // namespace orrery
