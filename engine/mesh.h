@@ -16,12 +16,15 @@ namespace orrery {
 struct MeshAxis {
     std::string name;
     std::uint32_t size = 1;
+    // With the next axis it makes up one, of which it is the less significant digit: wherever both
+    // cut something, the next axis cuts first.
+    bool low_digit = false;
 };
 
 // Which ranks communicate, seen from any of them.
 struct Group {
-    std::string name;             // "tp", "dp-cp", "pp{first,last}"
-    std::uint32_t axes = 0;       // bit i: members range over mesh axis i
+    std::string name;        // "tp", "dp-cp", "pp{first,last}"
+    std::uint32_t axes = 0;  // bit i: members range over mesh axis i
     // If not empty: along `subset_axis` (one of `axes`) only these coordinates take part.
     std::uint32_t subset_axis = 0;
     std::vector<std::uint32_t> subset;

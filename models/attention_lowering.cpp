@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention between the QKV product and the projection: rotary embedding, the context-parallel
-// exchange (head exchange as in DeepSpeed-Ulysses, arXiv 2309.14509, or a ring of K and V blocks as
-// in Ring Attention, arXiv 2310.01889, with Megatron-LM's balanced halves), and the kernels.
+// Attention between the QKV product and the projection: rotary embedding, whole key-value heads for
+// ranks that share one (as Megatron-LM gathers the product's output where num_query_groups is less
+// than the tensor-parallel size), the context-parallel exchange (head exchange as in
+// DeepSpeed-Ulysses, arXiv 2309.14509, or a ring of K and V blocks as in Ring Attention, arXiv
+// 2310.01889, with Megatron-LM's balanced halves), and the kernels.
 #include <algorithm>
 
 #include "kernels/attention/attention.h"
@@ -42,7 +44,7 @@ AttentionShape local_shape(const BlockBuilder& b, std::int64_t layer, const Layo
             .seq_q = seq,
             .seq_kv = seq,
             .heads = heads,
-            .kv_heads = std::min(heads, b.local_extent(m.num_query_groups, kWidth, query)),
+            .kv_heads = b.local_extent(b.key_value_heads(), kWidth, query),
             .head_dim = m.kv_channels,
             .causal = true,
             .window = m.layer_has_window(layer) ? m.sliding_window : 0,
@@ -64,7 +66,7 @@ void rotate(BlockBuilder& b, std::string_view name, const Value& qkv, bool back)
         return;
     }
     const std::int64_t heads = b.local_extent(b.model.num_attention_heads, kWidth, qkv.layout) +
-                               b.local_extent(b.model.num_query_groups, kWidth, qkv.layout);
+                               b.local_extent(b.key_value_heads(), kWidth, qkv.layout);
     b.ops.kernel(rope(b.local_tokens(qkv), heads, b.model.kv_channels, qkv.dtype),
                  {.name = std::string{name},
                   .stream = kComputeStream,
@@ -75,15 +77,11 @@ void rotate(BlockBuilder& b, std::string_view name, const Value& qkv, bool back)
                   .transposed = back ? std::vector{qkv.tensor} : std::vector<TensorId>{}});
 }
 
-// Own K and V side by side, as they travel.
-Value pack_key_value(BlockBuilder& b, const Value& qkv) {
-    const std::int64_t kv = b.model.kv_size();
-    Value block = b.value("key value block",
-                          2 * kv,
-                          qkv.layout,
-                          Lifetime::slot,
-                          qkv.dtype,
-                          TensorKind::communication);
+// The K and V of packed Q, K and V side by side, as they travel. In `layout` all ranks together
+// have `kv` columns of each.
+Value pack_key_value(BlockBuilder& b, const Value& qkv, const Layout& layout, std::int64_t kv) {
+    Value block = b.value(
+        "key value block", 2 * kv, layout, Lifetime::slot, qkv.dtype, TensorKind::communication);
     b.set_column_parts(block, {kv, kv});
     b.kernel("key value block",
              transpose(b.local_tokens(block), b.local_width(block), qkv.dtype),
@@ -91,6 +89,57 @@ Value pack_key_value(BlockBuilder& b, const Value& qkv) {
              {&qkv},
              {&block});
     return block;
+}
+
+// The queries of one packed value with the K and V of a block.
+Value join_key_value(BlockBuilder& b,
+                     std::string_view name,
+                     const Value& queries,
+                     const Value& block,
+                     std::int64_t kv,
+                     Lifetime lifetime) {
+    const std::int64_t q = b.model.query_size();
+    Value qkv =
+        b.value(name, q + 2 * kv, queries.layout, lifetime, queries.dtype, TensorKind::activations);
+    b.set_column_parts(qkv, {q, kv, kv});
+    b.kernel(name,
+             transpose(b.local_tokens(qkv), b.local_width(qkv), qkv.dtype),
+             Cause::memory_bound_kernels,
+             {&queries, &block},
+             {&qkv});
+    return qkv;
+}
+
+// The ranks that share a key-value head along these axes have a slice of its columns from the
+// product: their layout once each has all of it, or its share of all of its gradient.
+Layout of_shared_heads(const BlockBuilder& b, Layout layout, AxisPlacement placement) {
+    for (std::uint32_t axis = 0; axis < layout.size(); ++axis) {
+        const bool shared = layout[axis] == sharded(kWidth) &&
+                            b.layouts.key_value[axis] == replicated() &&
+                            axis != b.layouts.context_axis;
+        layout[axis] = shared ? placement : layout[axis];
+    }
+    return layout;
+}
+
+bool shares_heads(const BlockBuilder& b) {
+    return b.layouts.ranks_of_head > 1;
+}
+
+// Every rank gets the whole head that it shares.
+Value with_whole_heads(BlockBuilder& b, const Value& qkv, Lifetime lifetime) {
+    const Value slices = pack_key_value(b, qkv, qkv.layout, b.model.kv_size());
+    const Value heads =
+        b.relayout("key value gather", slices, of_shared_heads(b, qkv.layout, replicated()));
+    return join_key_value(b, "whole key value heads", qkv, heads, b.key_value_size(), lifetime);
+}
+
+// What each rank's queries say of the gradient of the head that it shares, added up.
+Value with_summed_heads(BlockBuilder& b, const Value& dqkv, Lifetime lifetime) {
+    const std::int64_t kv = b.model.kv_size();
+    const Value shares = pack_key_value(b, dqkv, of_shared_heads(b, dqkv.layout, partial()), kv);
+    const Value sums = b.relayout("key value gradient reduce", shares, dqkv.layout);
+    return join_key_value(b, "key value gradient slices", dqkv, sums, kv, lifetime);
 }
 
 // One hop of the ring: passes `block` on to the rank `delta` further and receives one from the
@@ -140,7 +189,7 @@ void flash_forward(BlockBuilder& b,
     constexpr auto cause = Cause::attention_inefficiency;
     const bool keep = b.plan.recompute_granularity == Recompute::none;
     const std::int64_t steps = ring_steps(b);
-    Value block = steps > 1 ? pack_key_value(b, qkv) : Value{};
+    Value block = steps > 1 ? pack_key_value(b, qkv, qkv.layout, b.key_value_size()) : Value{};
     for (std::int64_t step = 0; step < steps; ++step) {
         Value next;
         if (step + 1 < steps) {
@@ -271,10 +320,13 @@ Value exchanged_context(BlockBuilder& b, const Layout& layout) {
 }  // namespace
 
 void attention_forward_ops(BlockBuilder& b, std::int64_t layer, LayerActivations& a) {
-    rotate(b, "rotary embedding", a.qkv, false);
-    const Layout before = a.qkv.layout;
     const bool full = b.plan.recompute_granularity == Recompute::full;
     const Lifetime saved = full ? Lifetime::slot : Lifetime::micro_batch;
+    if (shares_heads(b)) {
+        a.qkv = with_whole_heads(b, a.qkv, saved);
+    }
+    rotate(b, "rotary embedding", a.qkv, false);
+    const Layout before = a.qkv.layout;
     const Value exchanged = b.relayout("qkv head exchange", a.qkv, b.layouts.query, saved);
     a.exchanged_qkv = exchanged;
     a.context = b.value("attention output", b.model.query_size(), exchanged.layout, saved);
@@ -317,7 +369,7 @@ Value attention_backward_ops(BlockBuilder& b,
                            : flash_backward(b, shape, exchanged, again, d, lifetime);
     const Value back = b.relayout("qkv head exchange backward", dqkv, before, lifetime);
     rotate(b, "rotary embedding backward", back, true);
-    return back;
+    return shares_heads(b) ? with_summed_heads(b, back, lifetime) : back;
 }
 
 }  // namespace orrery

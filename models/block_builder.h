@@ -97,6 +97,11 @@ public:
     // Another slot of the same micro-batch reads the value too.
     void outlive_slot(const Value& v);
 
+    // Key-value heads of all tensor-parallel ranks, one that several share counted for each, and
+    // their columns in packed Q, K and V as attention reads them.
+    std::int64_t key_value_heads() const { return model.num_query_groups * layouts.ranks_of_head; }
+    std::int64_t key_value_size() const { return model.kv_size() * layouts.ranks_of_head; }
+
     // A kernel over whole values.
     void kernel(std::string_view name,
                 const KernelCall& call,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/layout.h"
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "engine/check.h"
 
@@ -26,6 +28,25 @@ Layout transposed(Layout weight) {
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> cutting_order(int dim, const Mesh& mesh) {
+    const auto axes = static_cast<std::uint32_t>(mesh.axes().size());
+    std::vector<std::uint32_t> order(axes);
+    std::iota(order.begin(), order.end(), 0u);
+    if (dim != kWidth) {
+        std::reverse(order.begin(), order.end());
+        return order;
+    }
+    for (std::uint32_t first = 0; first < axes;) {
+        std::uint32_t end = first + 1;
+        while (end < axes && mesh.axes()[end - 1].low_digit) {
+            ++end;
+        }
+        std::reverse(order.begin() + first, order.begin() + end);
+        first = end;
+    }
+    return order;
+}
 
 Layout from_neighbour(Layout layout, std::uint32_t axis, int hops, const Mesh& mesh) {
     ORRERY_CHECK(layout[axis].placement == Placement::shard);

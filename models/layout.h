@@ -43,12 +43,11 @@ struct LayoutStep {
     bool operator==(const LayoutStep&) const = default;
 };
 
-// Where several axes shard one dimension: the width is cut by the earlier axis first (the head
-// exchange splits the heads that a tensor-parallel rank has), every other dimension by the later
-// one (sequence parallelism inside context parallelism).
-constexpr bool earlier_axis_cuts_first(int dim) {
-    return dim == kWidth;
-}
+// The order in which axes cut a dimension that several of them shard: the width is cut by the
+// earlier axis first (the head exchange splits the heads that a tensor-parallel rank has), every
+// other dimension by the later one (sequence parallelism inside context parallelism). Digits of one
+// axis cut as that one would.
+std::vector<std::uint32_t> cutting_order(int dim, const Mesh& mesh);
 
 // The layout of what arrives from the rank `hops` further along `axis`, if all ranks send theirs.
 Layout from_neighbour(Layout layout, std::uint32_t axis, int hops, const Mesh& mesh);

@@ -29,11 +29,17 @@ std::int64_t LayoutAssignment::shard_ranks() const {
     return axes_size(shard_axes);
 }
 
-LayoutAssignment assign_layouts(const ParallelPlan& plan) {
+LayoutAssignment assign_layouts(const ParallelPlan& plan, std::int64_t ranks_of_head) {
     LayoutAssignment a;
-    a.mesh = rank_mesh(plan);
+    a.mesh = rank_mesh(plan, ranks_of_head);
+    a.ranks_of_head = ranks_of_head;
     const Mesh& mesh = a.mesh;
-    const std::uint32_t tp = mesh.axis("tp");
+    const auto set_tensor = [&](Layout& layout, AxisPlacement placement) {
+        set(layout, mesh, mesh.axis("tp"), placement);
+        if (ranks_of_head > 1) {
+            set(layout, mesh, mesh.axis("tpq"), placement);
+        }
+    };
     const std::uint32_t cp = mesh.axis("cp");
     const std::uint32_t dp = mesh.axis("dp");
     a.pipeline_axis = mesh.axis("pp");
@@ -57,14 +63,14 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan) {
 
     a.residual = a.tokens;
     if (plan.sequence_parallel) {
-        set(a.residual, mesh, tp, sharded(kSequence));
+        set_tensor(a.residual, sharded(kSequence));
     }
     a.pipeline = a.residual;
     if (plan.scatter_gather_tensors_in_pipeline) {
-        set(a.pipeline, mesh, tp, sharded(kSequence));
+        set_tensor(a.pipeline, sharded(kSequence));
     }
     a.query = a.tokens;
-    set(a.query, mesh, tp, sharded(kWidth));
+    set_tensor(a.query, sharded(kWidth));
     a.key_value = a.query;
     if (!ring) {
         set(a.query, mesh, cp, sharded(kWidth));
@@ -73,11 +79,14 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan) {
         set(a.key_value, mesh, cp, replicated());
         a.stream_key_value = mesh.size(cp) > 1;
     }
+    if (ranks_of_head > 1) {
+        set(a.key_value, mesh, mesh.axis("tpq"), replicated());
+    }
 
     a.column_weight = a.row_weight = a.vector_weight = a.embedding = nothing;
-    set(a.column_weight, mesh, tp, sharded(kOutput));
-    set(a.row_weight, mesh, tp, sharded(kInput));
-    set(a.embedding, mesh, tp, sharded(kInput));
+    set_tensor(a.column_weight, sharded(kOutput));
+    set_tensor(a.row_weight, sharded(kInput));
+    set_tensor(a.embedding, sharded(kInput));
 
     const auto held = [&](ShardingStrategy from) {
         const bool shards = plan.data_parallel_sharding_strategy >= from && a.shard_ranks() > 1;

@@ -19,11 +19,13 @@ struct LayoutAssignment {
     std::uint32_t context_axis = 0;
 
     // Activations (sequence, batch, width).
-    Layout residual;   // between blocks: the residual stream and its gradient
-    Layout pipeline;   // as sent from stage to stage
-    Layout query;      // Q as attention reads it, and attention's output
-    Layout key_value;  // K and V as attention reads them
-    Layout tokens;     // ids and labels, per token
+    Layout residual;  // between blocks: the residual stream and its gradient
+    Layout pipeline;  // as sent from stage to stage
+    Layout query;     // Q as attention reads it, and attention's output
+    // K and V as attention reads them: whole heads. Ranks that share one are replicas of it.
+    Layout key_value;
+    std::int64_t ranks_of_head = 1;
+    Layout tokens;  // ids and labels, per token
 
     // Weights (input width, output width), without the data axes.
     Layout column_weight;  // QKV, first MLP product, output layer: sharded along the output
@@ -45,6 +47,6 @@ struct LayoutAssignment {
     std::int64_t axes_size(std::uint32_t axes) const;
 };
 
-LayoutAssignment assign_layouts(const ParallelPlan& plan);
+LayoutAssignment assign_layouts(const ParallelPlan& plan, std::int64_t ranks_of_head = 1);
 
 }  // namespace orrery

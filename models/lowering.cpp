@@ -13,6 +13,7 @@
 #include "models/gradient_sync.h"
 #include "models/layout_assignment.h"
 #include "models/pipeline_split.h"
+#include "models/rank_mesh.h"
 #include "models/schedule/schedule.h"
 #include "models/slot_waits.h"
 
@@ -294,8 +295,8 @@ void StageLowering::add_work() {
         left[item.chunk] += item.pass == Pass::forward ? 0 : 1;
     }
     for (std::size_t i = 0; i < order.size();) {
-        const bool pair = i + 1 < order.size() && 
-            shares_exchange(plan_, stages(), layouts_.chunks, order[i], order[i + 1]);
+        const bool pair = i + 1 < order.size() &&
+                          shares_exchange(plan_, stages(), layouts_.chunks, order[i], order[i + 1]);
         const std::size_t count = pair ? 2 : 1;
         add_turn({&order[i], count});
         i += count;
@@ -370,7 +371,7 @@ bool shares_exchange(const ParallelPlan& plan,
 }
 
 Program lower(const Transformer& model, const ParallelPlan& plan) {
-    const LayoutAssignment layouts = assign_layouts(plan);
+    const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model, plan));
     Program program;
     program.mesh = layouts.mesh;
     program.role_axis = layouts.pipeline_axis;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/rank_mesh.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "engine/check.h"
@@ -15,11 +16,21 @@ MeshAxis axis(const char* name, std::int64_t size) {
 
 }  // namespace
 
-Mesh rank_mesh(const ParallelPlan& plan) {
+std::int64_t ranks_of_key_value_head(const Transformer& model, const ParallelPlan& plan) {
+    return std::max<std::int64_t>(plan.tensor_model_parallel_size / model.num_query_groups, 1);
+}
+
+Mesh rank_mesh(const ParallelPlan& plan, std::int64_t ranks_of_head) {
+    ORRERY_CHECK(plan.tensor_model_parallel_size % ranks_of_head == 0);
     const bool stages_outside = plan.rank_order == RankOrder::tp_cp_dp_pp;
     const MeshAxis stages = axis("pp", plan.pipeline_model_parallel_size);
-    std::vector<MeshAxis> axes{axis("tp", plan.tensor_model_parallel_size),
-                               axis("cp", plan.context_parallel_size)};
+    std::vector<MeshAxis> axes;
+    if (ranks_of_head > 1) {
+        axes.push_back(axis("tpq", ranks_of_head));
+        axes.back().low_digit = true;
+    }
+    axes.push_back(axis("tp", plan.tensor_model_parallel_size / ranks_of_head));
+    axes.push_back(axis("cp", plan.context_parallel_size));
     if (!stages_outside) {
         axes.push_back(stages);
     }

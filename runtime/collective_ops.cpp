@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/check.h"
+#include "runtime/operand_lists.h"
 #include "runtime/state/parameter_shards.h"
 #include "runtime/state/redistribute.h"
 
@@ -34,17 +35,6 @@ std::vector<std::uint32_t> everybody(const Program& program) {
     std::vector<std::uint32_t> ranks(program.num_ranks());
     std::iota(ranks.begin(), ranks.end(), 0u);
     return ranks;
-}
-
-std::vector<TensorId> operands_of(const Program& program, const Op& op, Access access) {
-    std::vector<TensorId> tensors;
-    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-        const Operand& operand = program.operands[op.first_operand + i];
-        if (operand.access == access) {
-            tensors.push_back(operand.tensor);
-        }
-    }
-    return tensors;
 }
 
 bool whole_in_memory(const Program& program, const Tensor& tensor) {
@@ -78,9 +68,7 @@ Communicator& CollectiveOps::communicator_of(const CollectiveCall& call) {
 }
 
 std::string CollectiveOps::why_not(const Op& op) const {
-    const auto reads = operands_of(program_, op, Access::read);
-    const auto writes = operands_of(program_, op, Access::write);
-    const auto sums = operands_of(program_, op, Access::accumulate);
+    const auto [reads, writes, sums] = operands_of(program_, op);
     if (op.kind == OpKind::send_recv) {
         const SendRecvCall& call = program_.send_recvs[op.payload];
         const auto sends = static_cast<std::size_t>(

@@ -13,6 +13,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
 #include "runtime/bound_op.h"
+#include "runtime/operand_lists.h"
 
 namespace orrery {
 namespace {
@@ -27,17 +28,11 @@ struct Sizes {
 
 Sizes sizes_of(const Program& program, const Op& op) {
     Sizes sizes;
-    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-        const Operand& operand = program.operands[op.first_operand + i];
+    add_operands(program, op, sizes, [&](const Operand& operand) {
         const Tensor& tensor = program.tensors[index(operand.tensor)];
-        const std::int64_t elements =
-            tensor.bytes.count() / size_bytes(tensor.dtype) / operand.pieces;
-        (operand.access == Access::read    ? sizes.reads
-         : operand.access == Access::write ? sizes.writes
-                                           : sizes.accumulates)
-            .push_back(elements);
         sizes.in_parts = sizes.in_parts || operand.part >= 0;
-    }
+        return tensor.bytes.count() / size_bytes(tensor.dtype) / operand.pieces;
+    });
     return sizes;
 }
 
@@ -332,6 +327,18 @@ std::string check_pieces(const Program& program, const Op& op) {
     return {};
 }
 
+// A packed tensor has more than the columns that are copied of it.
+ExpectedSizes key_value_sizes(std::int64_t written, const Sizes& sizes) {
+    ExpectedSizes expected{.reads = {}, .writes = {written}, .accumulates = {}};
+    const bool joins = sizes.reads.size() == 2;
+    const std::int64_t block = joins ? std::min(sizes.reads[1], written) : 0;
+    expected.reads = {sizes.reads.empty() ? 0 : std::max(sizes.reads[0], written - block)};
+    if (joins) {
+        expected.reads.push_back(block);
+    }
+    return expected;
+}
+
 std::optional<ExpectedSizes> expected_sizes(const KernelCall& call, const Sizes& sizes) {
     const std::int64_t x = call.dims[0] * call.dims[1];
     switch (call.kind) {
@@ -346,9 +353,7 @@ std::optional<ExpectedSizes> expected_sizes(const KernelCall& call, const Sizes&
         case KernelKind::dropout:
             return dropout_sizes(call, sizes);
         case KernelKind::transpose:
-            return ExpectedSizes{.reads = {sizes.reads.empty() ? 0 : std::max(sizes.reads[0], x)},
-                                 .writes = {x},
-                                 .accumulates = {}};
+            return key_value_sizes(x, sizes);
         case KernelKind::layernorm_forward:
         case KernelKind::layernorm_backward:
         case KernelKind::rmsnorm_forward:

@@ -14,6 +14,7 @@
 //   softmax_forward         scores [scalars]                     p [mask dropped]     -
 //   softmax_backward        p [mask scalars]                     -                    gradient
 //   transpose               qkv                                  block                -
+//     of queries            qkv block                            qkv                  -
 //   layernorm_, rmsnorm_
 //     forward               x weight                             y                    -
 //     forward, fused        residual branch weight [bias …]      y sum                -
@@ -45,7 +46,7 @@
 //   cast                    x                                    y                    -
 //
 // Activations are (sequence, batch, width), row-major; qkv is packed: query heads, key heads, value
-// heads; a block of a ring: key heads, value heads. Scores and what is made of them are (sequence,
+// heads; a block: key heads, value heads. Scores and what is made of them are (sequence,
 // batch, heads x keys). The weight of a norm is gamma, then (LayerNorm) beta. A gated activation's
 // x is gate, then up; (gate), (up): only that part. p: the logits in fp32, which the backward pass
 // makes probabilities of. max, sum, target: fp32 for each token. Masks are bytes, 1 where kept.

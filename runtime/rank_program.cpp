@@ -4,6 +4,7 @@
 #include <set>
 
 #include "models/layout.h"
+#include "runtime/operand_lists.h"
 
 namespace orrery {
 
@@ -52,18 +53,15 @@ BoundOp RankProgram::bind_kernel(std::uint32_t slot, const Op& op) const {
                   .accumulates = {}};
     const bool optimizer = role_.slots[slot].pass == Pass::optimizer;
     const bool norm = bound.call.kind == KernelKind::gradient_norm;
-    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-        const Operand& operand = program_.operands[op.first_operand + i];
-        auto& list = operand.access == Access::read    ? bound.reads
-                     : operand.access == Access::write ? bound.writes
-                                                       : bound.accumulates;
-        list.push_back(bind(slot, operand));
+    add_operands(program_, op, bound, [&](const Operand& operand) {
+        BoundOperand one = bind(slot, operand);
         if (optimizer) {
             const ElementRange own =
                 norm ? shards_.own_in_norm(operand.tensor) : shards_.own(operand.tensor);
-            list.back().view = slice(list.back().view, own.first, own.count);
+            one.view = slice(one.view, own.first, own.count);
         }
-    }
+        return one;
+    });
     if (bound.call.kind == KernelKind::lamb_update) {
         const Layout& norms = bound.writes.front().tensor->layout;
         std::uint32_t axes = 0;  // that they are summed over
@@ -79,13 +77,7 @@ BoundOp RankProgram::bind_kernel(std::uint32_t slot, const Op& op) const {
 
 BoundTransfer RankProgram::bind_transfer(std::uint32_t slot, const Op& op) const {
     BoundTransfer bound;
-    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-        const Operand& operand = program_.operands[op.first_operand + i];
-        auto& list = operand.access == Access::read    ? bound.reads
-                     : operand.access == Access::write ? bound.writes
-                                                       : bound.accumulates;
-        list.push_back(bind(slot, operand));
-    }
+    add_operands(program_, op, bound, [&](const Operand& operand) { return bind(slot, operand); });
     return bound;
 }
 

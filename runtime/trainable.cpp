@@ -21,10 +21,11 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
                         kMostRanks,
                         num_ranks),
             "a smaller cluster");
-    require(model.num_query_groups % plan.tensor_model_parallel_size == 0,
+    require(model.kv_size() % plan.tensor_model_parallel_size == 0,
             "plan.tensor_model_parallel_size",
-            "training can't share a key-value head between tensor-parallel ranks yet",
-            "a divisor of num_query_groups");
+            fmt::format("ranks that share a key-value head of {} columns make equal parts of it",
+                        model.kv_channels),
+            "a divisor of num_query_groups x kv_channels");
     const std::int64_t positions =
         plan.tensor_model_parallel_size * plan.context_parallel_size * plan.tp_comm_overlap_chunks;
     require(!plan.tp_comm_overlap || plan.tensor_model_parallel_size == 1 ||

@@ -17,6 +17,8 @@ template void attention_backward(CudaQueue&,
                                  const float*);
 template void copy_key_value(CudaQueue&, std::int64_t, ConstTensorView, TensorView);
 template void add_key_value(CudaQueue&, std::int64_t, ConstTensorView, TensorView);
+template void join_key_value(
+    CudaQueue&, std::int64_t, ConstTensorView, ConstTensorView, TensorView);
 template void clear_key_value(CudaQueue&, std::int64_t, std::int64_t, TensorView);
 
 }  // namespace orrery::device

@@ -50,12 +50,18 @@ void attention_backward(Queue& queue,
                         const cpu::AttentionBackward& operands,
                         const float* scalars = nullptr);
 
-// What a ring does with keys and values beside attention (kernels/attention/token_columns.h), of
-// rows of `packed` whose last `width` columns they are: block = their columns, += a block, = 0.
+// What is done with keys and values beside attention (kernels/attention/token_columns.h), of rows
+// of `packed` whose last `width` columns they are: block = their columns, += a block, = 0.
 template <class Queue>
 void copy_key_value(Queue& queue, std::int64_t width, ConstTensorView packed, TensorView block);
 template <class Queue>
 void add_key_value(Queue& queue, std::int64_t width, ConstTensorView block, TensorView packed);
+template <class Queue>
+void join_key_value(Queue& queue,
+                    std::int64_t tokens,
+                    ConstTensorView queries,
+                    ConstTensorView block,
+                    TensorView packed);
 template <class Queue>
 void clear_key_value(Queue& queue, std::int64_t tokens, std::int64_t width, TensorView packed);
 

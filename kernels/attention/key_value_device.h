@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The key and value columns of packed Q, K and V, which are the last ones of every row: into a
-// block that travels round a ring, the gradients of a block back onto them, and zeros.
+// block that travels, the gradients of a block back onto them, zeros, and a block in their place.
 #pragma once
 
 #include "kernels/attention/attention_cuda.h"
@@ -8,7 +8,7 @@
 
 namespace orrery::device {
 
-enum class KeyValueWork : std::uint8_t { copy, add, clear };
+enum class KeyValueWork : std::uint8_t { add, clear };
 
 template <class T>
 struct KeyValueKernel {
@@ -28,11 +28,6 @@ struct KeyValueKernel {
                 T* place = packed + row * packed_width + column;
                 T* other = block + row * width + column;
                 float values[kWidth] = {};
-                if (work == KeyValueWork::copy) {
-                    load(place, values);
-                    store(other, values);
-                    continue;
-                }
                 if (work == KeyValueWork::add) {
                     float more[kWidth];
                     load(place, values);
@@ -72,9 +67,74 @@ void launch_key_value(Queue& queue,
     });
 }
 
+// `width` columns of rows of one matrix into rows of another.
+template <class T>
+struct ColumnCopyKernel {
+    static constexpr int kThreadsMax = kPassThreads;
+    std::int64_t rows;
+    std::int64_t width;
+    std::int64_t from_width;  // of a whole row
+    std::int64_t to_width;
+    bool vector;
+    const T* from;  // of the first row's columns
+    T* to;
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& own) const {
+        for_own_columns(own, width, vector, [&]<int kWidth>(std::int64_t column) {
+            for (std::int64_t row = own.y(); row < rows; row += own.blocks_y()) {
+                float values[kWidth];
+                load(from + row * from_width + column, values);
+                store(to + row * to_width + column, values);
+            }
+        });
+    }
+};
+
+struct Columns {
+    ConstTensorView matrix;
+    std::int64_t first = 0;
+};
+
+template <class Queue>
+void copy_columns(
+    Queue& queue, std::int64_t rows, std::int64_t width, const Columns& from, const Columns& to) {
+    const std::int64_t from_width = from.matrix.size / rows;
+    const std::int64_t to_width = to.matrix.size / rows;
+    ORRERY_CHECK(from.matrix.dtype == to.matrix.dtype && width > 0);
+    ORRERY_CHECK(from.first + width <= from_width && to.first + width <= to_width);
+    bool vector = vector_rows(width, {from.matrix, to.matrix});
+    for (const std::int64_t n : {from_width, to_width, from.first, to.first}) {
+        vector = vector && n % kPassWidth == 0;
+    }
+    for_dtype(from.matrix.dtype, [&]<class T>(T*) {
+        queue.launch(ColumnCopyKernel<T>{.rows = rows,
+                                         .width = width,
+                                         .from_width = from_width,
+                                         .to_width = to_width,
+                                         .vector = vector,
+                                         .from = elements<T>(from.matrix) + from.first,
+                                         .to = const_cast<T*>(elements<T>(to.matrix)) + to.first},
+                     row_pass_geometry(rows, width, vector));
+    });
+}
+
 template <class Queue>
 void copy_key_value(Queue& queue, std::int64_t width, ConstTensorView packed, TensorView block) {
-    launch_key_value(queue, KeyValueWork::copy, block.size / width, width, packed, block);
+    const std::int64_t rows = block.size / width;
+    copy_columns(queue, rows, width, {packed, packed.size / rows - width}, {block});
+}
+
+template <class Queue>
+void join_key_value(Queue& queue,
+                    std::int64_t tokens,
+                    ConstTensorView queries,
+                    ConstTensorView block,
+                    TensorView packed) {
+    const std::int64_t width = block.size / tokens;
+    const std::int64_t rest = packed.size / tokens - width;
+    copy_columns(queue, tokens, rest, {queries}, {packed});
+    copy_columns(queue, tokens, width, {block}, {packed, rest});
 }
 
 template <class Queue>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/attention/token_columns.h"
 
+#include <cstring>
 #include <vector>
 
+#include "engine/check.h"
 #include "kernels/vector_math.h"
 
 namespace orrery::cpu {
@@ -68,6 +70,23 @@ void add_key_value(const AttentionShape& shape, ConstTensorView block, TensorVie
         load_row(qkv, first, total);
         add_to(total, row);
         store_row(qkv, first, total);
+    }
+}
+
+void join_key_value(std::int64_t tokens,
+                    ConstTensorView queries,
+                    ConstTensorView block,
+                    TensorView qkv) {
+    ORRERY_CHECK(queries.dtype == qkv.dtype && block.dtype == qkv.dtype);
+    const std::int64_t element = size_bytes(qkv.dtype);
+    const std::int64_t width = qkv.size / tokens * element;
+    const std::int64_t keys = block.size / tokens * element;
+    const std::int64_t source = queries.size / tokens * element;
+    ORRERY_CHECK(width >= keys && source >= width - keys);
+    for (std::int64_t token = 0; token < tokens; ++token) {
+        std::byte* row = qkv.data + token * width;
+        std::memcpy(row, queries.data + token * source, static_cast<std::size_t>(width - keys));
+        std::memcpy(row + width - keys, block.data + token * keys, static_cast<std::size_t>(keys));
     }
 }
 

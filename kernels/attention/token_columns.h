@@ -36,5 +36,11 @@ TokenColumns block_value(const AttentionShape& shape, TensorView block);
 // tokens.
 void copy_key_value(const AttentionShape& shape, ConstTensorView qkv, TensorView block);
 void add_key_value(const AttentionShape& shape, ConstTensorView block, TensorView qkv);
+// The queries of one packed tensor with the keys and values of a block, of which there may be more
+// or fewer columns.
+void join_key_value(std::int64_t tokens,
+                    ConstTensorView queries,
+                    ConstTensorView block,
+                    TensorView qkv);
 
 }  // namespace orrery::cpu

@@ -68,6 +68,11 @@ void run_softmax_backward(const BoundOp& op) {
 }
 
 void run_key_value_block(const BoundOp& op) {
+    if (op.reads.size() == 2) {
+        const LocalShape local = op.shape_of(op.writes[0]);
+        return cpu::join_key_value(
+            local.sequence * local.batch, op.reads[0].view, op.reads[1].view, op.writes[0].view);
+    }
     const AttentionShape shape = packed_shape(op, op.reads[0], op.shape_of(op.writes[0]).width);
     cpu::copy_key_value(shape, op.reads[0].view, op.writes[0].view);
 }

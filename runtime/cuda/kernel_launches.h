@@ -82,7 +82,16 @@ void launch_softmax_backward(Queue& queue, const BoundOp& op) {
 
 template <class Queue>
 void launch_key_value_block(Queue& queue, const BoundOp& op) {
-    const std::int64_t width = op.shape_of(op.writes[0]).width;
+    const LocalShape local = op.shape_of(op.writes[0]);
+    const std::int64_t width = local.width;
+    if (op.reads.size() == 2) {
+        device::join_key_value(queue,
+                               local.sequence * local.batch,
+                               op.reads[0].view,
+                               op.reads[1].view,
+                               op.writes[0].view);
+        return;
+    }
     device::copy_key_value(queue, width, op.reads[0].view, op.writes[0].view);
 }
 

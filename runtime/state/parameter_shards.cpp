@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/operand_lists.h"
+
 namespace orrery {
 
 ElementRange shard_range(std::int64_t elements, std::int64_t parts, std::int64_t position) {
@@ -13,12 +15,6 @@ ElementRange shard_range(std::int64_t elements, std::int64_t parts, std::int64_t
 
 namespace {
 
-struct OperandLists {
-    std::vector<TensorId> reads;
-    std::vector<TensorId> writes;
-    std::vector<TensorId> accumulates;
-};
-
 // A parameter's part that persists, to be gathered before use.
 bool is_shard(const Tensor& tensor) {
     return tensor.kind == TensorKind::weights && !tensor.parameter.empty();
@@ -26,18 +22,6 @@ bool is_shard(const Tensor& tensor) {
 
 bool is_optimizer(const KernelCall& call) {
     return call.kind == KernelKind::adamw || call.kind == KernelKind::lamb;
-}
-
-OperandLists operands_of(const Program& program, const Op& op) {
-    OperandLists lists;
-    for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-        const Operand& operand = program.operands[op.first_operand + i];
-        auto& list = operand.access == Access::read    ? lists.reads
-                     : operand.access == Access::write ? lists.writes
-                                                       : lists.accumulates;
-        list.push_back(operand.tensor);
-    }
-    return lists;
 }
 
 }  // namespace

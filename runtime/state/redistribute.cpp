@@ -199,9 +199,7 @@ Result<void> exchange(const Redistribution& r,
 DimensionRange local_range(
     std::int64_t extent, int dim, const Layout& layout, const Mesh& mesh, RankId rank) {
     DimensionRange range{0, extent};
-    const auto axes = static_cast<std::uint32_t>(layout.size());
-    for (std::uint32_t i = 0; i < axes; ++i) {
-        const std::uint32_t axis = earlier_axis_cuts_first(dim) ? i : axes - 1 - i;
+    for (const std::uint32_t axis : cutting_order(dim, mesh)) {
         if (layout[axis].placement == Placement::shard && layout[axis].dim == dim) {
             const std::int64_t size = mesh.size(axis);
             range.count = (range.count + size - 1) / size;
@@ -234,14 +232,14 @@ std::string why_not_redistribute(const Redistribution& r) {
             if (placement.mirrored || placement.shift != 0) {
                 return "a dimension in mirrored or shifted pieces does not move";
             }
-            for (std::uint32_t other = 0; other < r.from.size(); ++other) {
-                const bool finer =
-                    earlier_axis_cuts_first(placement.dim) ? other > axis : other < axis;
+            bool finer = false;
+            for (const std::uint32_t other : cutting_order(placement.dim, r.mesh)) {
                 const bool same = (*layout)[other].placement == Placement::shard &&
                                   (*layout)[other].dim == placement.dim;
                 if (finer && same && (r.step.axes >> other & 1u) == 0) {
                     return "an axis that stays cuts a dimension finer than one that moves";
                 }
+                finer = finer || other == axis;
             }
         }
     }

@@ -5,6 +5,7 @@
 
 #include "models/gradient_sync.h"
 #include "models/pipeline_split.h"
+#include "models/rank_mesh.h"
 #include "scenarios/search/stage_builder.h"
 
 namespace orrery {
@@ -147,7 +148,7 @@ const PlanTimer::StepEnd* PlanTimer::end_of(const ParallelPlan& plan,
 }
 
 tl::expected<Time, std::string_view> PlanTimer::step_of(const ParallelPlan& plan) {
-    const LayoutAssignment layouts = assign_layouts(plan);
+    const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model_, plan));
     const auto stages = static_cast<std::int32_t>(layouts.mesh.size(layouts.pipeline_axis));
     StagePrices& prices = prices_of(plan, layouts);
     const std::vector<std::int64_t> split = layers_of_stages(model_, plan);

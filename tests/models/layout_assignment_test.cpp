@@ -58,16 +58,32 @@ TEST(LayoutAssignment, PutsEachParallelismOnItsOwnDimension) {
                                                .context_parallel_size = 2,
                                                .data_parallel_size = 2,
                                                .sequence_parallel = true});
-    EXPECT_EQ(a.residual,
-              (Layout{
-                  sharded(kSequence), sharded_mirrored(kSequence), sharded(kBatch), replicated()}));
-    EXPECT_EQ(a.query,
-              (Layout{
-                  sharded(kWidth), sharded_mirrored(kSequence), sharded(kBatch), replicated()}));
+    EXPECT_EQ(
+        a.residual,
+        (Layout{sharded(kSequence), sharded_mirrored(kSequence), sharded(kBatch), replicated()}));
+    EXPECT_EQ(
+        a.query,
+        (Layout{sharded(kWidth), sharded_mirrored(kSequence), sharded(kBatch), replicated()}));
     EXPECT_EQ(a.column_weight[0], sharded(kOutput));
     EXPECT_EQ(a.row_weight[0], sharded(kInput));
     EXPECT_EQ(a.data_axes, 0b0110u);
     EXPECT_TRUE(a.stream_key_value);
+}
+
+// Both digits of the tensor-parallel axis cut what the axis would; key-value heads are whole.
+TEST(LayoutAssignment, RanksThatShareAHeadAreReplicasOfIt) {
+    const LayoutAssignment a = assign_layouts(
+        {.tensor_model_parallel_size = 4, .context_parallel_size = 2, .data_parallel_size = 2}, 2);
+    const std::uint32_t low = a.mesh.axis("tpq");
+    const std::uint32_t high = a.mesh.axis("tp");
+    for (const Layout& layout : {a.query, a.column_weight, a.row_weight, a.embedding}) {
+        EXPECT_EQ(layout[low], layout[high]);
+        EXPECT_EQ(layout[low].placement, Placement::shard);
+    }
+    EXPECT_EQ(a.key_value[low], replicated());
+    EXPECT_EQ(a.key_value[high], sharded(kWidth));
+    EXPECT_EQ(cutting_order(kWidth, a.mesh)[0], high);
+    EXPECT_EQ(cutting_order(kWidth, a.mesh)[1], low);
 }
 
 }  // namespace

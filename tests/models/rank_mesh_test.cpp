@@ -27,6 +27,18 @@ std::set<Ranks> groups_along(const Mesh& mesh, const std::vector<std::string>& a
     return groups;
 }
 
+TEST(RankMesh, NeighboursShareAKeyValueHead) {
+    const Mesh mesh = rank_mesh({.tensor_model_parallel_size = 8, .data_parallel_size = 2}, 4);
+    EXPECT_EQ(groups_along(mesh, {"tpq"}),
+              (std::set<Ranks>{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}}));
+    EXPECT_EQ(groups_along(mesh, {"tpq", "tp"}),
+              (std::set<Ranks>{{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}}));
+    const Transformer model{.num_query_groups = 2};
+    EXPECT_EQ(ranks_of_key_value_head(model, {.tensor_model_parallel_size = 8}), 4);
+    EXPECT_EQ(ranks_of_key_value_head(model, {.tensor_model_parallel_size = 2}), 1);
+    EXPECT_EQ(ranks_of_key_value_head(model, {}), 1);
+}
+
 // The example of Megatron-LM's parallel_state: 16 GPUs, tensor 2, pipeline 4, data 2.
 TEST(RankMesh, GroupsMegatronsSixteenGpusAsItDoes) {
     const Mesh mesh = rank_mesh({.tensor_model_parallel_size = 2,

@@ -71,6 +71,35 @@ TEST(ParallelSteps, TensorParallelRanksTrainWhatOneRankTrains) {
     }
 }
 
+// Fewer key-value heads than tensor-parallel ranks.
+TEST(ParallelSteps, RanksThatShareAKeyValueHeadTrainWhatOneRankTrains) {
+    Transformer model = tiny_llama();
+    model.num_attention_heads = 4;
+    model.kv_channels = 4;
+    model.add_bias_linear = true;
+    const auto check = [&](const ParallelPlan& plan) {
+        expect_near(train(model, plan_of(1, 1, ShardingStrategy::no_shard)), train(model, plan));
+    };
+    model.num_query_groups = 2;
+    ParallelPlan plan = plan_of(1, 1, ShardingStrategy::no_shard);
+    plan.tensor_model_parallel_size = 4;
+    plan.sequence_parallel = true;
+    plan.tp_comm_overlap = true;
+    plan.tp_comm_overlap_chunks = 2;
+    plan.recompute_granularity = Recompute::full;
+    check(plan);
+    model.num_query_groups = 1;
+    ParallelPlan mixed = plan_of(2, 2, ShardingStrategy::optim_grads_params);
+    mixed.tensor_model_parallel_size = 2;
+    mixed.schedule = ScheduleKind::zero_bubble;
+    mixed.attention_kernel = AttentionKernel::unfused;
+    check(mixed);
+    ParallelPlan ring = plan_of(1, 1, ShardingStrategy::no_shard);
+    ring.tensor_model_parallel_size = 2;
+    ring.context_parallel_size = 2;
+    check(ring);
+}
+
 TEST(ParallelSteps, EverythingTogetherTrainsWhatOneRankTrains) {
     Transformer model = tiny_gpt();
     model.tied_embeddings = true;

@@ -85,7 +85,11 @@ public:
         const auto s = static_cast<std::size_t>(number - 1);
         result.losses.resize(std::max(result.losses.size(), s + 1));
         result.norms.resize(result.losses.size());
-        const bool first = program_.mesh.coordinate(rank_, program_.mesh.axis("tp")) == 0;
+        bool first = true;  // of the tensor-parallel ranks
+        for (std::uint32_t axis = 0; axis < program_.mesh.axes().size(); ++axis) {
+            first = first && (!program_.mesh.axes()[axis].name.starts_with("tp") ||
+                              program_.mesh.coordinate(rank_, axis) == 0);
+        }
         if (const TensorView loss = view("loss"); first && !loss.empty()) {
             result.losses[s] += static_cast<double>(load(loss, 0));
         }

@@ -24,7 +24,11 @@ TEST(Trainable, NamesTheKeyOfWhatCannotBeTrained) {
     other = plan;
     other.tensor_model_parallel_size = 2;
     EXPECT_EQ(key(model, other, 2), "0 errors");
-    EXPECT_EQ(key(tiny_llama(), other, 2), "plan.tensor_model_parallel_size");
+    EXPECT_EQ(key(tiny_llama(), other, 2), "0 errors");  // two ranks share the key-value head
+    Transformer odd = model;
+    odd.num_query_groups = 1;
+    odd.kv_channels = 7;
+    EXPECT_EQ(key(odd, other, 2), "plan.tensor_model_parallel_size");
     other.tp_comm_overlap = true;
     EXPECT_EQ(key(model, other, 2), "0 errors");
     other.tp_comm_overlap_chunks = 3;

@@ -228,5 +228,22 @@ TEST(KeyValueCuda, CopiesAddsAndClearsTheColumnsOfTheCpus) {
     }
 }
 
+TEST(KeyValueCuda, JoinsQueriesAndABlockAsTheCpuDoes) {
+    for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+        for (const std::int64_t columns : {5, 64}) {
+            Draw draw{9};
+            constexpr std::int64_t kTokens = 70;
+            const Tensor narrow = draw.tensor(kTokens * 4 * columns, dtype);
+            const Tensor block = draw.tensor(kTokens * 2 * columns, dtype);
+            Tensor packed{kTokens * 5 * columns, dtype};
+            Tensor expected = packed;
+            EmulatedQueue queue;
+            join_key_value(queue, kTokens, narrow.view(), block.view(), packed.view());
+            cpu::join_key_value(kTokens, narrow.view(), block.view(), expected.view());
+            EXPECT_TRUE(packed == expected);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace orrery::device

@@ -49,5 +49,24 @@ TEST(TokenColumns, ABlockIsCopiedOutAndItsGradientAddedBack) {
     }
 }
 
+TEST(TokenColumns, QueriesOfOneTensorJoinTheKeysAndValuesOfABlock) {
+    for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+        numeric::Draw draw{6};
+        constexpr std::int64_t kQueries = 20;
+        constexpr std::int64_t kNarrow = kQueries + 6;  // with fewer keys and values than the block
+        const Tensor narrow = draw.tensor(kTokens * kNarrow, dtype);
+        const Tensor block = draw.tensor(kTokens * kBlockWidth, dtype);
+        Tensor qkv{kTokens * kWidth, dtype};
+        join_key_value(kTokens, narrow.view(), block.view(), qkv.view());
+        for (std::int64_t token = 0; token < kTokens; ++token) {
+            for (std::int64_t c = 0; c < kWidth; ++c) {
+                EXPECT_EQ(qkv.at(token * kWidth + c),
+                          c < kQueries ? narrow.at(token * kNarrow + c)
+                                       : block.at(token * kBlockWidth + c - kQueries));
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace orrery::cpu
