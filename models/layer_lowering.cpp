@@ -389,8 +389,7 @@ LayerActivations layer_forward(BlockBuilder& b,
     a.norm1 = norm_forward(b, "norm 1", stream, p.norm1, saved);
     a.normed_input = stream.residual;
     Value gathered = gather_input(b, "qkv", a.norm1, p.qkv);
-    const Lifetime of_product = b.layouts.ranks_of_head > 1 ? Lifetime::slot : saved;
-    a.qkv = b.product("qkv", gathered, p.qkv, of_product, 1, nullptr, &p.qkv_bias);
+    a.qkv = b.product("qkv", gathered, p.qkv, b.of_slices(saved), 1, nullptr, &p.qkv_bias);
     attention_forward_ops(b, layer, a);
     if (b.model.parallel_block) {
         // Both branches read the same gathered input, and their partial sums are added before one
