@@ -16,8 +16,8 @@ namespace orrery {
 struct MeshAxis {
     std::string name;
     std::uint32_t size = 1;
-    // With the next axis it makes up one, of which it is the less significant digit: wherever both
-    // cut something, the next axis cuts first.
+    // With the next axis it makes up one, of which it is the less significant digit and whose name
+    // the next axis has: wherever both cut something, the next axis cuts first.
     bool low_digit = false;
 };
 

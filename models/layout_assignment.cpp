@@ -34,11 +34,12 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan, std::int64_t ranks_of_
     a.mesh = rank_mesh(plan, ranks_of_head);
     a.ranks_of_head = ranks_of_head;
     const Mesh& mesh = a.mesh;
+    const std::uint32_t tp = mesh.axis("tp");
+    // The ranks of a head are a digit of the tensor-parallel axis, or, of the only head, all of it.
+    const std::uint32_t of_head = mesh.axes().front().low_digit ? tp - 1 : tp;
     const auto set_tensor = [&](Layout& layout, AxisPlacement placement) {
-        set(layout, mesh, mesh.axis("tp"), placement);
-        if (ranks_of_head > 1) {
-            set(layout, mesh, mesh.axis("tpq"), placement);
-        }
+        set(layout, mesh, tp, placement);
+        set(layout, mesh, of_head, placement);
     };
     const std::uint32_t cp = mesh.axis("cp");
     const std::uint32_t dp = mesh.axis("dp");
@@ -80,7 +81,7 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan, std::int64_t ranks_of_
         a.stream_key_value = mesh.size(cp) > 1;
     }
     if (ranks_of_head > 1) {
-        set(a.key_value, mesh, mesh.axis("tpq"), replicated());
+        set(a.key_value, mesh, of_head, replicated());
     }
 
     a.column_weight = a.row_weight = a.vector_weight = a.embedding = nothing;

@@ -25,11 +25,13 @@ Mesh rank_mesh(const ParallelPlan& plan, std::int64_t ranks_of_head) {
     const bool stages_outside = plan.rank_order == RankOrder::tp_cp_dp_pp;
     const MeshAxis stages = axis("pp", plan.pipeline_model_parallel_size);
     std::vector<MeshAxis> axes;
-    if (ranks_of_head > 1) {
+    const std::int64_t tensor = plan.tensor_model_parallel_size;
+    const bool has_digits = ranks_of_head > 1 && ranks_of_head < tensor;
+    if (has_digits) {
         axes.push_back(axis("tpq", ranks_of_head));
         axes.back().low_digit = true;
     }
-    axes.push_back(axis("tp", plan.tensor_model_parallel_size / ranks_of_head));
+    axes.push_back(axis("tp", has_digits ? tensor / ranks_of_head : tensor));
     axes.push_back(axis("cp", plan.context_parallel_size));
     if (!stages_outside) {
         axes.push_back(stages);

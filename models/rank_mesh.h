@@ -3,9 +3,9 @@
 // fastest. Megatron-LM's order tp-cp-dp-pp makes the ranks of a pipeline stage contiguous; with
 // tp-cp-pp-dp the ranks of one model replica are. Hybrid sharding (plan.hsdp_shard_size > 0) splits
 // the data-parallel ranks into "dp", the ranks that share one copy, and "dpr", the copies, right
-// after it. Where a model has fewer key-value heads than there are tensor-parallel ranks, these are
-// split into "tpq", neighbours that share a head and have other queries, and "tp", one for each
-// head.
+// after it. Where a model has several key-value heads, but fewer than there are tensor-parallel
+// ranks, these are split into "tpq", neighbours that share a head and have other queries, and "tp",
+// one for each head.
 #pragma once
 
 #include "engine/mesh.h"

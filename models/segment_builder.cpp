@@ -79,8 +79,10 @@ GroupId ProgramTables::group(std::uint32_t axes) {
     }
     Group group{.name = {}, .axes = axes, .subset_axis = 0, .subset = {}, .explicit_ranks = {}};
     for (std::uint32_t a = 0; a < program_.mesh.axes().size(); ++a) {
-        if ((axes >> a & 1u) != 0) {
-            group.name += (group.name.empty() ? "" : "-") + program_.mesh.axes()[a].name;
+        const MeshAxis& axis = program_.mesh.axes()[a];
+        const bool both_digits = axis.low_digit && (axes >> (a + 1) & 1u) != 0;
+        if ((axes >> a & 1u) != 0 && !both_digits) {
+            group.name += (group.name.empty() ? "" : "-") + axis.name;
         }
     }
     program_.groups.push_back(std::move(group));

@@ -32,6 +32,7 @@ struct DrawnPlan {
             << plan.global_batch_size << " recompute "
             << static_cast<int>(plan.recompute_granularity) << " attention "
             << static_cast<int>(plan.attention_kernel) << " layers " << model.num_layers
+            << " groups " << model.num_query_groups
             << (model.parallel_block ? " parallel block" : "")
             << (model.tied_embeddings ? " tied" : "") << (plan.overlap_p2p ? " overlap_p2p" : "")
             << (plan.tp_comm_overlap ? " tp_comm_overlap" : "")
@@ -106,8 +107,10 @@ private:
         m.hidden_size = 128;
         m.ffn_hidden_size = 256;
         m.num_attention_heads = 8;
-        const bool exchanges = p.context_parallel_comm == ContextParallelComm::all_to_all;
-        m.num_query_groups = exchanges ? 8 : pick({2, 4, 8});
+        const bool exchanges = p.context_parallel_size > 1 &&
+                               p.context_parallel_comm == ContextParallelComm::all_to_all;
+        m.num_query_groups = pick({1, 2, 4, 8});
+        m.num_query_groups = exchanges ? 8 : m.num_query_groups;
         m.kv_channels = 16;
         m.seq_length = 128;
         m.vocab_size = 512;

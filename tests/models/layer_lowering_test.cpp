@@ -111,6 +111,33 @@ TEST(SequenceParallel, SharesGathersInAParallelBlock) {
     }
 }
 
+// Forward, the ranks of a head gather its K and V for all their tokens; backward, they add up its
+// gradient. The rest of the traffic is that of a head for each rank.
+TEST(TensorParallel, RanksThatShareAKeyValueHeadGatherItAndScatterItsGradient) {
+    constexpr std::int64_t kRanks = 4;
+    Transformer model = small_model();
+    model.num_query_groups = kRanks;
+    for (const bool sequence_parallel : {false, true}) {
+        ParallelPlan plan = tensor_parallel_plan();
+        plan.sequence_parallel = sequence_parallel;
+        const TrafficTable without = traffic_of(model, plan);
+        for (const std::int64_t groups : {2, 1}) {
+            Transformer shared = model;
+            shared.num_query_groups = groups;
+            TrafficTable expected = without;
+            const std::int64_t times = kMicroBatches * kLayers;
+            const std::int64_t head =
+                kMicroBatch * kSequenceLength * 2 * shared.kv_channels * size_bytes(Dtype::bf16);
+            const std::string group = groups == 1 ? "tp" : "tpq";
+            for (const char* kind : {"all_gather", "reduce_scatter"}) {
+                Traffic& traffic = expected[{kind, group}];
+                traffic = {traffic.count + times, traffic.bytes + times * head};
+            }
+            EXPECT_EQ(traffic_of(shared, plan), expected) << groups;
+        }
+    }
+}
+
 // K and V of a rank's tokens go round once forward and once backward, their gradients once.
 TEST(ContextParallel, RingPassesKeysAndValuesRoundOnceAPass) {
     Transformer model = small_model();

@@ -84,6 +84,10 @@ TEST(LayoutAssignment, RanksThatShareAHeadAreReplicasOfIt) {
     EXPECT_EQ(a.key_value[high], sharded(kWidth));
     EXPECT_EQ(cutting_order(kWidth, a.mesh)[0], high);
     EXPECT_EQ(cutting_order(kWidth, a.mesh)[1], low);
+    const LayoutAssignment only = assign_layouts({.tensor_model_parallel_size = 4}, 4);
+    EXPECT_EQ(only.mesh.axes().size(), assign_layouts({}).mesh.axes().size());
+    EXPECT_EQ(only.query[only.mesh.axis("tp")], sharded(kWidth));
+    EXPECT_EQ(only.key_value[only.mesh.axis("tp")], replicated());
 }
 
 }  // namespace

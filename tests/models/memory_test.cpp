@@ -102,6 +102,32 @@ TEST(Memory, FlashAttentionKeepsItsLogSumExpOnly) {
     EXPECT_EQ(layer_activations(plan, 0), 32 * kSbh + 4 * kHeads * kSeq * kBatch);
 }
 
+// Ranks that share a key-value head keep all of it for attention, but only their part of what makes
+// it.
+TEST(Memory, RanksThatShareAKeyValueHeadKeepItsActivationsWholeAndItsWeightsInParts) {
+    ParallelPlan plan{.tensor_model_parallel_size = 4, .micro_batch_size = 2};
+    plan.global_batch_size = 2;
+    const auto of_a_layer = [&](std::int64_t groups, TensorKind kind) {
+        const auto with = [&](std::int64_t layers) {
+            Transformer model = small_model(layers);
+            model.num_query_groups = groups;
+            return peak(memory_of(model, plan), kind);
+        };
+        return with(9) - with(8);
+    };
+    for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
+        plan.recompute_granularity = recompute;
+        const std::int64_t a_head_each = of_a_layer(4, TensorKind::activations);
+        EXPECT_EQ(of_a_layer(2, TensorKind::activations), a_head_each);
+        EXPECT_EQ(of_a_layer(1, TensorKind::activations), a_head_each);
+    }
+    // Two times the columns of a head, with their biases, in bf16, over four ranks.
+    constexpr std::int64_t kOfHead = 2 * (kHidden / kHeads) * (kHidden + 1) * 2 / 4;
+    const std::int64_t weights = of_a_layer(4, TensorKind::weights);
+    EXPECT_EQ(of_a_layer(2, TensorKind::weights), weights - 2 * kOfHead);
+    EXPECT_EQ(of_a_layer(1, TensorKind::weights), weights - 3 * kOfHead);
+}
+
 // Micro-batches (of a chunk) in flight on a stage at most, by what they add to a step of one.
 std::int64_t in_flight(ScheduleKind schedule,
                        std::int64_t chunks,

@@ -33,6 +33,8 @@ TEST(RankMesh, NeighboursShareAKeyValueHead) {
               (std::set<Ranks>{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}}));
     EXPECT_EQ(groups_along(mesh, {"tpq", "tp"}),
               (std::set<Ranks>{{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}}));
+    EXPECT_EQ(rank_mesh({.tensor_model_parallel_size = 8}, 8).axes().size(),
+              rank_mesh({}).axes().size());
     const Transformer model{.num_query_groups = 2};
     EXPECT_EQ(ranks_of_key_value_head(model, {.tensor_model_parallel_size = 8}), 4);
     EXPECT_EQ(ranks_of_key_value_head(model, {.tensor_model_parallel_size = 2}), 1);

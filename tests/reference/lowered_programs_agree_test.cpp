@@ -202,6 +202,7 @@ std::set<std::string> features_of(const DrawnPlan& d) {
     add(p.tensor_model_parallel_size > 1 && !p.sequence_parallel, "tp");
     add(p.sequence_parallel, "sp");
     add(p.tp_comm_overlap, "tp_comm_overlap");
+    add(p.tensor_model_parallel_size > d.model.num_query_groups, "shared key-value heads");
     if (pipeline) {
         static const char* const schedules[] = {
             "gpipe", "1f1b", "interleaved", "breadth_first", "zero_bubble"};
@@ -287,6 +288,7 @@ TEST(LoweredPrograms, DrawnPlansHaveEveryFeature) {
     const std::set<std::string> expected = {"tp",
                                             "sp",
                                             "tp_comm_overlap",
+                                            "shared key-value heads",
                                             "gpipe, overlap_p2p",
                                             "gpipe, blocking p2p",
                                             "1f1b, overlap_p2p",

@@ -85,7 +85,7 @@ public:
         const auto s = static_cast<std::size_t>(number - 1);
         result.losses.resize(std::max(result.losses.size(), s + 1));
         result.norms.resize(result.losses.size());
-        bool first = true;  // of the tensor-parallel ranks
+        bool first = true;  // of the tensor-parallel ranks, along both digits of their axis
         for (std::uint32_t axis = 0; axis < program_.mesh.axes().size(); ++axis) {
             first = first && (!program_.mesh.axes()[axis].name.starts_with("tp") ||
                               program_.mesh.coordinate(rank_, axis) == 0);

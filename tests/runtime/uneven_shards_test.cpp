@@ -54,6 +54,8 @@ std::vector<Case> cases() {
     tensors.tensor_model_parallel_size = 2;
     tensors.sequence_parallel = true;
     cases.push_back({"ZeRO 3 of 3 beside tensor parallelism", tiny_gpt(), tensors});
+    tensors.precision = Dtype::bf16;
+    cases.push_back({"ZeRO 3 of 3 beside a shared key-value head", tiny_llama(), tensors});
     ParallelPlan stages = plan_of(3, optim);
     stages.pipeline_model_parallel_size = 2;
     stages.overlap_grad_reduce = true;

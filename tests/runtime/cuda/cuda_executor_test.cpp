@@ -31,6 +31,23 @@ TEST(CudaExecutor, RanksTrainToTheBitsOfProcessesOnTheCpu) {
     }
 }
 
+// Heads of an even and of an odd number of columns a rank.
+TEST(CudaExecutor, RanksThatShareAKeyValueHeadTrainToTheBitsOfTheCpu) {
+    for (const Dtype precision : {Dtype::fp32, Dtype::bf16}) {
+        for (const std::int64_t channels : {8, 6}) {
+            Transformer model = tiny_llama();
+            model.kv_channels = channels;
+            ParallelPlan plan = tiny_plan();
+            plan.precision = precision;
+            plan.tensor_model_parallel_size = 2;
+            plan.sequence_parallel = channels == 8;
+            plan.context_parallel_size = channels == 8 ? 1 : 2;
+            EXPECT_EQ(train_ranks(plan, DeviceChoice::cuda, 1, model),
+                      train_ranks(plan, DeviceChoice::cpu, 0, model));
+        }
+    }
+}
+
 TEST(CudaExecutor, TrainsByLambToTheBitsOfTheCpu) {
     for (const ShardingStrategy strategy :
          {ShardingStrategy::no_shard, ShardingStrategy::optim_grads_params}) {

@@ -61,6 +61,18 @@ TEST(ParallelLaunches, ARingTrainsOnTensorCoresWithDropout) {
     }
 }
 
+TEST(ParallelLaunches, RanksThatShareAKeyValueHeadTrainAsOnTheCpu) {
+    for (const Dtype precision : {Dtype::fp32, Dtype::bf16}) {
+        for (const std::int64_t context : {1, 2}) {
+            Transformer model = tiny_llama();
+            model.num_layers = 1;
+            ParallelPlan plan = ring_plan(context, precision);
+            plan.tensor_model_parallel_size = 2;
+            EXPECT_EQ(expect_same_training(model, plan).count(KernelKind::transpose), 1u);
+        }
+    }
+}
+
 TEST(ParallelLaunches, TheUnfusedLossAndGatedActivationAreTheCpus) {
     for (const Dtype precision : {Dtype::fp32, Dtype::bf16}) {
         for (const Activation activation : {Activation::swiglu, Activation::geglu}) {

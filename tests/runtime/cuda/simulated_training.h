@@ -144,14 +144,15 @@ inline std::vector<ParallelCase> parallel_cases() {
 
 inline std::vector<TrainedRank> train_ranks(const ParallelPlan& plan,
                                             DeviceChoice device,
-                                            std::uint64_t seed) {
+                                            std::uint64_t seed,
+                                            const Transformer& model = tiny_gpt()) {
     const auto ranks =
         static_cast<std::uint32_t>(plan.model_parallel_size() * plan.data_parallel_size);
     std::vector<TrainedRank> runs(ranks);
     run_as_ranks(ranks, [&](std::unique_ptr<Transport> transport) {
         simulated::begin_device(seed * 100 + transport->rank());
         const std::uint32_t rank = transport->rank();
-        runs[rank] = train_rank(tiny_gpt(), plan, device, transport.get());
+        runs[rank] = train_rank(model, plan, device, transport.get());
     });
     return runs;
 }

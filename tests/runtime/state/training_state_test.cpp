@@ -170,10 +170,10 @@ void as_ranks(const Program& program,
 }
 
 // One rank's weights come back after two ranks have loaded and saved them: data-parallel ones that
-// share the optimizer's state or the weights too, pipeline stages, tensor-parallel ones.
-TEST(ResumeTraining, RanksOfAnotherLayoutGoOnFromTheSameWeights) {
+// share the optimizer's state or the weights too, pipeline stages, tensor-parallel ones, which in
+// the Llama share a key-value head.
+void expect_same_weights_after_two_ranks(const Transformer& model) {
     const TemporaryFolder folder;
-    const Transformer model = tiny_gpt();
     TinyRun one{model, bf16_plan()};
     std::vector<double> losses;
     run_steps(one, 1, 3, losses);
@@ -214,6 +214,32 @@ TEST(ResumeTraining, RanksOfAnotherLayoutGoOnFromTheSameWeights) {
         run_steps(again, 4, 6, expected);
         EXPECT_EQ(now, expected);
     }
+}
+
+TEST(ResumeTraining, RanksOfAnotherLayoutGoOnFromTheSameWeights) {
+    expect_same_weights_after_two_ranks(tiny_gpt());
+    expect_same_weights_after_two_ranks(tiny_llama());
+}
+
+// Two ranks, each with half of the columns of the model's one key-value head.
+TEST(ExportWeights, OfRanksThatShareAKeyValueHeadAreThoseOfOneRank) {
+    const TemporaryFolder folder;
+    const Transformer model = tiny_llama();
+    TinyRun one{model, bf16_plan()};
+    ASSERT_TRUE(save_training(one.executor(), state_of(model, bf16_plan(), 1), folder / "one"));
+    ASSERT_TRUE(export_weights(folder / "one", folder / "model.safetensors", "F32"));
+    ParallelPlan plan = bf16_plan();
+    plan.tensor_model_parallel_size = 2;
+    const Program program = lower(model, plan);
+    as_ranks(program, 2, [&](CpuExecutor& executor) {
+        const auto imported = import_weights(executor, model, folder / "model.safetensors");
+        ASSERT_TRUE(imported) << imported.error().front().to_string();
+        ASSERT_TRUE(save_training(executor, state_of(model, plan, 1), folder / "two"));
+    });
+    std::filesystem::create_directory(folder / "back");
+    ASSERT_TRUE(export_weights(folder / "two", folder / "back" / "model.safetensors", "F32"));
+    EXPECT_EQ(read_text(folder / "back" / "model.safetensors"),
+              read_text(folder / "model.safetensors"));
 }
 
 TEST(SaveTraining, ARankWithoutAFolderFailsOnAll) {

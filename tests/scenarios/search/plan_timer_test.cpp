@@ -52,6 +52,12 @@ TEST(PlanTimer, GivesThePicosecondsOfTheSimulation) {
     expect_same_times(small_scenario("space", {}), {}, 250);
 }
 
+TEST(PlanTimer, GivesThePicosecondsOfRanksThatShareAKeyValueHead) {
+    PlanSpace space;
+    space.tensor_model_parallel_size = {4, 8};
+    expect_same_times(small_scenario("heads", {"model.num_query_groups=2"}), space, 60);
+}
+
 // Rounds that are alike are left out.
 TEST(PlanTimer, GivesThePicosecondsOfManyMicroBatches) {
     expect_same_times(small_scenario("rounds", {"plan.global_batch_size=512"}), {}, 60);
