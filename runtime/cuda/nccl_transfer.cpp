@@ -269,13 +269,26 @@ private:
         return true;
     }
 
-    void gather(const Redistribution& r, TensorView in, TensorView out) {
-        const LocalBlock mine = local_block(r, r.to, r.rank);
+    // What each member's part, under `apart`, has of this rank's, under `together`.
+    static std::vector<std::vector<StridedCopy>> common_parts(const Redistribution& r,
+                                                              const Layout& apart,
+                                                              const Layout& together) {
+        const std::vector<HeldPart> mine = held_parts(r, together, r.rank);
         std::vector<std::vector<StridedCopy>> parts;
         for (const RankId member : r.members) {
-            const LocalBlock theirs = local_block(r, r.from, member);
-            parts.push_back(strided_copies(common_block(theirs, mine), theirs, mine));
+            const std::vector<HeldPart> theirs = held_parts(r, apart, member);
+            std::vector<StridedCopy>& copies = parts.emplace_back();
+            for (std::size_t p = 0; p < mine.size(); ++p) {
+                const LocalBlock common = common_block(theirs[p].range, mine[p].range);
+                const auto more = strided_copies(common, theirs[p].memory, mine[p].memory);
+                copies.insert(copies.end(), more.begin(), more.end());
+            }
         }
+        return parts;
+    }
+
+    void gather(const Redistribution& r, TensorView in, TensorView out) {
+        const auto parts = common_parts(r, r.from, r.to);
         const bool direct = in_order(parts, in.size) && out.size == in.size * ranks();
         const TensorView all = direct ? out : stage(in.size * ranks(), in.dtype);
         add({.function = NcclCallKind::all_gather,
@@ -290,12 +303,7 @@ private:
     }
 
     void scatter(const Redistribution& r, TensorView in, TensorView out) {
-        const LocalBlock mine = local_block(r, r.from, r.rank);
-        std::vector<std::vector<StridedCopy>> parts;
-        for (const RankId member : r.members) {
-            const LocalBlock theirs = local_block(r, r.to, member);
-            parts.push_back(strided_copies(common_block(theirs, mine), theirs, mine));
-        }
+        const auto parts = common_parts(r, r.to, r.from);
         const bool direct = in_order(parts, out.size) && in.size == out.size * ranks();
         const TensorView all = direct ? in : stage(out.size * ranks(), in.dtype);
         for (std::size_t m = 0; !direct && m < parts.size(); ++m) {
@@ -418,10 +426,6 @@ std::string why_not_nccl(const Program& program, RankId rank, const Op& op) {
     const LayoutStep step{call.kind, program.groups[index(call.group)].axes};
     if (read->pieces > 1 || write->pieces > 1) {
         return why_not_move_piece(program, op, step);
-    }
-    if (!from.column_parts.empty() && call.kind != CollectiveKind::all_reduce &&
-        call.kind != CollectiveKind::all_to_all) {
-        return "packed columns are only exchanged as a whole";
     }
     return why_not_redistribute(
         {program.mesh, rank, step, {}, from.global_shape, from.layout, to.layout});

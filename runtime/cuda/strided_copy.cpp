@@ -34,8 +34,6 @@ bool extend(StridedCopy& copy, std::int64_t from, std::int64_t to) {
     return true;
 }
 
-}  // namespace
-
 LocalBlock local_block(const Redistribution& r, const Layout& layout, RankId rank) {
     LocalBlock block;
     for (std::size_t dim = 0; dim < r.shape.size(); ++dim) {
@@ -43,6 +41,8 @@ LocalBlock local_block(const Redistribution& r, const Layout& layout, RankId ran
     }
     return block;
 }
+
+}  // namespace
 
 std::vector<HeldPart> held_parts(const Redistribution& r, const Layout& layout, RankId rank) {
     const LocalBlock whole = local_block(r, layout, rank);

@@ -23,7 +23,6 @@ struct StridedCopy {
 
 // What a rank holds of a tensor: by dimension, in global indices.
 using LocalBlock = std::vector<DimensionRange>;
-LocalBlock local_block(const Redistribution& r, const Layout& layout, RankId rank);
 LocalBlock common_block(const LocalBlock& a, const LocalBlock& b);
 std::int64_t elements_of(const LocalBlock& block);
 

@@ -213,6 +213,30 @@ TEST(NcclTransfer, AHeadExchangeMovesEveryPartOfPackedColumns) {
     EXPECT_TRUE(kinds.contains(2 * static_cast<int>(CollectiveKind::all_to_all)));
 }
 
+// Of the only key-value head and of one of two; with the sequence apart, too.
+TEST(NcclTransfer, RanksThatShareAKeyValueHeadGatherItsKeysAndItsValues) {
+    for (const std::int64_t groups : {1, 2}) {
+        ParallelPlan plan = tiny_plan();
+        plan.tensor_model_parallel_size = 4;
+        plan.context_parallel_size = 2;
+        Transformer model = tiny_llama();
+        model.num_attention_heads = 4;
+        model.num_query_groups = groups;
+        const Program program = lower(model, plan);
+        int packed = 0;
+        for (const Op* op : collectives_of(program)) {
+            EXPECT_EQ(why_not_nccl(program, RankId{1}, *op), "") << program.names[op->name];
+            const TensorId first = program.operands[op->first_operand].tensor;
+            packed += program.tensors[index(first)].column_parts.empty() ? 0 : 1;
+        }
+        EXPECT_GT(packed, 0);
+        std::set<int> kinds;
+        expect_equal_results(program, "8 ranks, shared heads", kinds);
+        EXPECT_TRUE(kinds.contains(2 * static_cast<int>(CollectiveKind::all_gather)));
+        EXPECT_TRUE(kinds.contains(2 * static_cast<int>(CollectiveKind::reduce_scatter)));
+    }
+}
+
 // Sizes that the ranks divide go in one call, others in one a member, and never through staging.
 TEST(NcclTransfer, ListsAreReducedInPlace) {
     ParallelPlan plan = tiny_plan();
