@@ -13,6 +13,12 @@ void set(Layout& layout, const Mesh& mesh, std::uint32_t axis, AxisPlacement pla
     }
 }
 
+// The ranks of a key-value head are a digit of the tensor-parallel axis, or, of the only head, all
+// of it.
+std::uint32_t axis_of_head(const Mesh& mesh) {
+    return mesh.axes().front().low_digit ? 0 : mesh.axis("tp");
+}
+
 }  // namespace
 
 std::int64_t LayoutAssignment::axes_size(std::uint32_t axes) const {
@@ -35,8 +41,7 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan, std::int64_t ranks_of_
     a.ranks_of_head = ranks_of_head;
     const Mesh& mesh = a.mesh;
     const std::uint32_t tp = mesh.axis("tp");
-    // The ranks of a head are a digit of the tensor-parallel axis, or, of the only head, all of it.
-    const std::uint32_t of_head = mesh.axes().front().low_digit ? tp - 1 : tp;
+    const std::uint32_t of_head = axis_of_head(mesh);
     const auto set_tensor = [&](Layout& layout, AxisPlacement placement) {
         set(layout, mesh, tp, placement);
         set(layout, mesh, of_head, placement);
