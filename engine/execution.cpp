@@ -31,6 +31,7 @@ Execution::Execution(const SimulationInput& input,
       ranks_(quotient.ranks.size()),
       teams_(find_teams(input, tapes, transfers, quotient)),
       own_time_(input, tapes, transfers, quotient, teams_, run_times_),
+      bundles_(find_bundles(input, tapes, transfers, quotient, teams_, rates)),
       step_ends_(input.steps),
       traced_(quotient.ranks.size()) {
     for (const RankId rank : input.traced_ranks) {
@@ -69,6 +70,7 @@ Execution::Execution(const SimulationInput& input,
         }
     }
     set_up_teams();
+    set_up_bundles();
     set_up_events();
     if (input.steps > 1 && !input.every_step) {
         barriers_ = find_step_barrier(input, tapes, transfers);
@@ -97,11 +99,13 @@ bool Execution::run() {
         if (rates_changed_) {
             rates_.settle(instant_);
             rates_changed_ = false;
+            take_apart_parted();
         }
         const Time event = std::min(queue_.next_time(), next_step_event());
         const Time now = std::min(event, rates_.run_until(event));
         if (now == Time::max()) {
             end_all_own_time(Time::max());
+            take_apart_all();
             leave_leaders();
             return false;
         }

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/bundles.h"
 #include "engine/event_queue.h"
 #include "engine/event_state.h"
 #include "engine/folding.h"
@@ -104,13 +105,15 @@ private:
     void arrive(std::uint32_t stream, const TapeItem& item, Time now);
     // Over all steps: of the channel's messages.
     std::uint32_t sequence_of(std::uint32_t r, const TapePart& part) const {
-        return ranks_[r].step * tape_of(r).channels[part.channel].messages_per_step +
-               part.sequence;
+        return ranks_[r].step * tape_of(r).channels[part.channel].messages_per_step + part.sequence;
     }
     void join(std::uint32_t stream, const TapePart& part, Time now);
     std::uint32_t open_transfer(std::uint32_t channel,
                                 std::uint32_t sequence,
                                 std::uint32_t message);
+    std::uint32_t new_transfer(std::uint32_t channel,
+                               std::uint32_t sequence,
+                               std::uint32_t message);
     void close_transfer(std::uint32_t id);
     bool promise(std::uint32_t stream, const TapeItem& item, Time due);
     void expect_end(std::uint32_t id);
@@ -120,9 +123,19 @@ private:
     void start_parts(std::uint32_t id, Time now);
     void own_flow(std::uint32_t id, std::uint32_t part, FlowId flow, std::uint32_t path = kOwnPath);
     void end_transfer(std::uint32_t id, Time now);
+    void end_part_of(std::uint32_t stream, std::uint32_t transfer, Time now);
     void end_part(std::uint32_t stream, const OpenTransfer& transfer, Time now);
     void transfer_event(std::uint32_t id, Time now);
     void flows_end(Time now);
+
+    // Messages between teams (execution_bundles.cpp)
+    void set_up_bundles();
+    bool join_bundle(std::uint32_t stream, const TapePart& part, Time now);
+    bool any_apart(const Bundle& bundle, std::uint32_t sequence) const;
+    void take_apart(std::uint32_t id);
+    void take_apart_parted();
+    void take_apart_all();
+    void end_bundle(std::uint32_t id, Time now);
 
     // Transfers that nothing disturbs (execution_lone.cpp)
     bool begin_alone(std::uint32_t id, Time now);
@@ -237,7 +250,7 @@ private:
 
     std::vector<RunTimes> run_times_;
     std::vector<std::int64_t> times_run_;  // in the last step, on all ranks
-    std::vector<StreamState> streams_;  // rank class by rank class
+    std::vector<StreamState> streams_;     // rank class by rank class
     std::vector<RankState> ranks_;
     std::vector<RunWalk> walks_;          // by stream; empty if no run is ever walked
     std::vector<ChannelState> channels_;  // by channel class
@@ -261,6 +274,9 @@ private:
     static constexpr std::uint32_t kOwnTime = std::uint32_t{1} << 31;  // target: a team, by leader
     OwnTime own_time_;
     std::vector<std::uint32_t> touched_;  // leaders to whom something happened that has own time
+
+    Bundles bundles_;
+    std::vector<std::uint32_t> apart_;  // what took the place of a bundle's transfer
 
     std::vector<StepEnd> step_ends_;
     CauseTimes busy_;

@@ -38,6 +38,9 @@ void Execution::arrive(std::uint32_t id, const TapeItem& item, Time now) {
 }
 
 void Execution::join(std::uint32_t id, const TapePart& part, Time now) {
+    if (join_bundle(id, part, now)) {
+        return;
+    }
     const std::uint32_t r = rank_of(id);
     const std::uint32_t sequence = sequence_of(r, part);
     if (ranks_[r].width > 1) {
@@ -169,12 +172,22 @@ void Execution::keep_promises(std::uint32_t t, Time now) {
 std::uint32_t Execution::open_transfer(std::uint32_t c,
                                        std::uint32_t sequence,
                                        std::uint32_t message) {
-    ChannelState& channel = channels_[c];
-    for (std::uint32_t t = channel.open; t != kNoTransfer; t = pool_[t].next) {
+    for (std::uint32_t t = channels_[c].open; t != kNoTransfer; t = pool_[t].next) {
         if (pool_[t].sequence == sequence) {
             return t;
         }
     }
+    const std::uint32_t bundle = channels_[c].bundle;
+    if (bundle != kNoBundle) {
+        ++channels_[bundles_.channels[bundles_.bundles[bundle].first]].num_apart;
+    }
+    return new_transfer(c, sequence, message);
+}
+
+std::uint32_t Execution::new_transfer(std::uint32_t c,
+                                      std::uint32_t sequence,
+                                      std::uint32_t message) {
+    ChannelState& channel = channels_[c];
     if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(pool_.size()));
         pool_.emplace_back();
@@ -193,6 +206,7 @@ std::uint32_t Execution::open_transfer(std::uint32_t c,
     transfer.lone = false;
     transfer.promised = false;
     transfer.lost = false;
+    transfer.bundle = false;
     transfer.participants.clear();
     transfer.next = channel.open;
     channel.open = t;
@@ -200,9 +214,13 @@ std::uint32_t Execution::open_transfer(std::uint32_t c,
 }
 
 void Execution::close_transfer(std::uint32_t t) {
-    std::uint32_t* link = &channels_[pool_[t].channel].open;
+    ChannelState& channel = channels_[pool_[t].channel];
+    std::uint32_t* link = &channel.open;
     while (*link != t) {
         link = &pool_[*link].next;
+    }
+    if (channel.bundle != kNoBundle && !pool_[t].bundle) {
+        --channels_[bundles_.channels[bundles_.bundles[channel.bundle].first]].num_apart;
     }
     *link = pool_[t].next;
     ++pool_[t].generation;
@@ -252,6 +270,14 @@ void Execution::start_parts(std::uint32_t t, Time now) {
     OpenTransfer& transfer = pool_[t];
     const ChannelMessage& message = transfers_.messages[transfer.message];
     const Phase& phase = transfers_.phases[message.first_phase + transfer.phase];
+    const FootprintId bundle =
+        transfer.bundle ? bundles_.flows[message.first_phase + transfer.phase] : kNoLinks;
+    if (bundle != kNoLinks) {
+        const Part& part = transfers_.parts[phase.first_part];
+        ++transfer.pending;
+        own_flow(t, phase.first_part, rates_.start(now, bundle, part.bytes, part.rate_max));
+        return;
+    }
     if (phase.num_parts > 1 && quotient_.joined[phase.first_part] != kNoLinks && !transfer.lost) {
         const Part& part = transfers_.parts[phase.first_part];
         ++transfer.pending;
@@ -350,6 +376,10 @@ void Execution::end_transfer(std::uint32_t t, Time now) {
     }
     // Ends of ops only make streams ready: nothing below opens a transfer.
     const OpenTransfer& transfer = pool_[t];
+    if (transfer.bundle) {
+        end_bundle(t, now);
+        return;
+    }
     for (const std::uint32_t id : transfer.participants) {
         prefetch_all(&streams_[leading(id)]);
         prefetch_all(&ranks_[leader_[member_of(id)]]);
@@ -364,11 +394,16 @@ void Execution::end_transfer(std::uint32_t t, Time now) {
         }
     }
     for (const std::uint32_t id : transfer.participants) {
-        if (ranks_[leader_[member_of(id)]].width > 1) {
-            end_part_of_team(id, t, now);
-        } else {
-            end_part(id, transfer, now);
-        }
+        end_part_of(id, t, now);
+    }
+}
+
+// A member's, whoever leads it.
+void Execution::end_part_of(std::uint32_t id, std::uint32_t t, Time now) {
+    if (ranks_[leader_[member_of(id)]].width > 1) {
+        end_part_of_team(id, t, now);
+    } else {
+        end_part(id, pool_[t], now);
     }
 }
 

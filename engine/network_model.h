@@ -94,6 +94,11 @@ public:
 enum class FlowId : std::uint32_t {};
 enum class FootprintId : std::uint32_t {};
 
+struct PartedFlow {
+    FlowId whole{};
+    FlowId flow{};
+};
+
 // Transfers in flight and their rates. Usage: any number of start() and of pop_completed() at one
 // instant, then settle() once; time never goes back. The sharing rule is network/fluid.h's.
 class SharedRates {
@@ -109,6 +114,17 @@ public:
         static_cast<void>(parts);
         return std::nullopt;
     }
+    // Of equal flows that start together and mostly move equally fast, each of which ends for
+    // itself (some may be of join_footprints()): one flow until settle() finds that one of them is
+    // slower. Then all are flows of their own, see parted(). None if they have to be from the
+    // start.
+    virtual std::optional<FootprintId> join_flows(std::span<const FootprintId> flows) {
+        static_cast<void>(flows);
+        return std::nullopt;
+    }
+    // Of the last settle(): the flows that took the place of those that are no longer one. Those of
+    // one lie one after the other, as they were given to join_flows().
+    virtual std::span<const PartedFlow> parted() const { return {}; }
     // Bytes > 0. The flow has no rate until settle().
     virtual FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) = 0;
     // Of one that has gone at `rate_max` since `since`, when nobody shared its links. Its work is

@@ -77,7 +77,7 @@ inline constexpr std::uint32_t kNoTransfer = UINT32_MAX;
 inline constexpr std::uint32_t kNoTeam = UINT32_MAX;
 
 // One channel class, and its transfers in flight.
-struct ChannelState {
+struct alignas(64) ChannelState {
     std::uint32_t first_message = 0;  // Transfers::messages
     std::uint32_t num_members = 0;
     std::uint32_t team = kNoTeam;   // the one of several that meets on it
@@ -89,10 +89,12 @@ struct ChannelState {
     std::uint32_t lone = kNoTransfer;
     std::int32_t busy = 0;
     bool mostly_alone = false;
+    std::uint32_t bundle = UINT32_MAX;  // Bundles::bundles
+    // Of a bundle's first channel, on which those lie that stand for all: of the others.
+    std::uint32_t num_apart = 0;
 };
 
 struct OpenTransfer {
-    LatestPath arrival;
     Time data_start;
     std::uint32_t channel = 0;   // class
     std::uint32_t message = 0;   // position in Transfers::messages
@@ -103,10 +105,13 @@ struct OpenTransfer {
     std::uint32_t generation = 0;
     std::uint32_t next = kNoTransfer;  // open on the same channel
     bool in_latency = false;
-    bool lone = false;                        // no flow, and ends when it would alone
-    bool promised = false;                    // to a participant that is still under way
-    bool lost = false;                        // it never ends
-    std::vector<std::uint32_t> participants;  // streams, as positions in Execution::streams_
+    bool lone = false;      // no flow, and ends when it would alone
+    bool promised = false;  // to a participant that is still under way
+    bool lost = false;      // it never ends
+    bool bundle = false;    // it stands for those of all channels of the bundle (engine/bundles.h)
+    // Streams, as positions in Execution::streams_. Of a bundle one for each team that has joined.
+    std::vector<std::uint32_t> participants;
+    LatestPath arrival;
 };
 
 }  // namespace orrery

@@ -62,8 +62,7 @@ void FluidRates::enter(Time now, FlowId id, FootprintId footprint, Bandwidth rat
     now_ = now;
     describe(number(id), footprint, rate_max == Bandwidth{} ? kNever : rate_max.bits_per_second());
     const std::uint32_t joined = joined_of_[index(footprint)];
-    num_flows_started_ +=
-        joined == kNone ? 1 : static_cast<std::int64_t>(joined_[joined].parts.size());
+    num_flows_started_ += joined == kNone ? 1 : joined_[joined].num_flows;
     changed_ = true;
     entering_.push_back(number(id));
     prefetch_links(footprints_[footprint]);
@@ -219,6 +218,7 @@ void FluidRates::touch(std::uint32_t link) {
 void FluidRates::settle(Time now) {
     ORRERY_CHECK(now >= now_);
     now_ = now;
+    parted_.clear();
     if (!changed_ && touched_links_.empty()) {
         return;
     }
@@ -239,6 +239,11 @@ void FluidRates::settle(Time now) {
         }
     }
     frozen_flows_.clear();
+    for (std::size_t i = 0; i < parted_.size(); ++i) {
+        if (i == 0 || parted_[i].whole != parted_[i - 1].whole) {
+            progress_.free(parted_[i].whole);
+        }
+    }
 }
 
 void FluidRates::seed() {

@@ -44,6 +44,8 @@ public:
     // at their rate: then each has the same rate as if it were alone. As soon as a link holds the
     // flow that only some of the parts cross, they are flows of their own.
     std::optional<FootprintId> join_footprints(std::span<const FootprintId> parts) override;
+    std::optional<FootprintId> join_flows(std::span<const FootprintId> flows) override;
+    std::span<const PartedFlow> parted() const override { return parted_; }
     // A footprint without links needs a rate_max.
     FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) override;
     FlowId start_under_way(
@@ -80,12 +82,18 @@ private:
         FootprintId footprint{};
         std::uint32_t joined = kNone;  // joined_: it stands for several parts
         std::uint32_t whole = kNone;   // a part of this flow, which has come apart
-        std::uint32_t parts_left = 0;  // of one that has come apart
+        std::uint32_t parts_left = 0;  // of one that has come apart: not zero, its id is in use
     };
     // Parts that are one flow.
     struct Joined {
         std::vector<FootprintId> parts;
-        FootprintId holders{};  // the links that all parts cross alike
+        // The links that all parts cross alike; of flows that end for themselves those of each.
+        std::vector<FootprintId> holders;
+        std::uint32_t num_flows = 0;
+        bool flows = false;  // join_flows()
+        // What each of the holders bounds the flow to, if all do alike; else never.
+        Level bound = kNever;
+        std::uint64_t bound_version = 0;  // of capacities_version_
     };
     struct Event {
         Level level;
@@ -98,8 +106,11 @@ private:
     void describe(std::uint32_t flow, FootprintId footprint, Level rate_max);
     void enter_links();
     void add_to_links(std::uint32_t flow);
+    FootprintId add_joined(std::span<const LinkShare> shares, Joined joined);
     bool part_flows();
     void part(std::uint32_t flow);
+    bool has_level(FootprintId footprint, Level level) const;
+    Level common_bound(Joined& joined);
     Level bound_of(FootprintId footprint);
     void prefetch_links(std::span<const LinkShare> shares) const;
     void prefetch_crossings(std::span<const LinkShare> shares) const;
@@ -130,6 +141,7 @@ private:
 
     std::vector<Joined> joined_;
     std::vector<std::uint32_t> joined_of_;  // by footprint, or kNone
+    std::vector<PartedFlow> parted_;
 
     std::vector<Flow> flows_;
     std::vector<Level> rates_;  // by flow; never = free: no rate yet in this sweep

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/bundles.h"
+
+#include <algorithm>
+#include <map>
+
+namespace orrery {
+
+namespace {
+
+class BundleFinder {
+public:
+    BundleFinder(const Tapes& tapes,
+                 const Transfers& transfers,
+                 const Quotient& quotient,
+                 const Teams& teams,
+                 SharedRates& rates)
+        : tapes_(tapes), transfers_(transfers), quotient_(quotient), teams_(teams), rates_(rates) {}
+
+    Bundles find() {
+        out_.of_channel.assign(quotient_.channels.size(), kNoBundle);
+        out_.flows.assign(transfers_.phases.size(), kNoLinks);
+        for (const Team& team : teams_.teams) {
+            if (team.size < 2) {
+                continue;
+            }
+            const RankClass& first = quotient_.ranks[teams_.members_of(team).front()];
+            const std::vector<RoleChannel>& channels = tapes_.roles[index(first.role)].channels;
+            for (std::uint32_t c = 0; c < channels.size(); ++c) {
+                if (channels[c].is_send) {
+                    look_at(team, c);
+                }
+            }
+        }
+        return std::move(out_);
+    }
+
+private:
+    const Channel& planned(std::uint32_t channel) const {
+        return transfers_.channels[quotient_.channels[channel].channel];
+    }
+
+    // The channel on which all members of `team` send.
+    void look_at(const Team& team, std::uint32_t channel) {
+        std::vector<std::uint32_t> channels;
+        for (const std::uint32_t m : teams_.members_of(team)) {
+            channels.push_back(quotient_.channel_of[quotient_.ranks[m].first_channel + channel]);
+        }
+        if (!lead_to_one_team(team, channels) || !send_alike(channels)) {
+            return;
+        }
+        std::vector<FootprintId> flows;
+        if (!join_flows(channels, flows)) {
+            return;
+        }
+        const ChannelMessage& first = transfers_.messages[planned(channels[0]).first_message];
+        std::ranges::copy(flows, out_.flows.begin() + first.first_phase);
+        for (const std::uint32_t c : channels) {
+            out_.of_channel[c] = static_cast<std::uint32_t>(out_.bundles.size());
+        }
+        out_.bundles.push_back({.first = static_cast<std::uint32_t>(out_.channels.size()),
+                                .size = static_cast<std::uint32_t>(channels.size())});
+        out_.channels.insert(out_.channels.end(), channels.begin(), channels.end());
+    }
+
+    bool lead_to_one_team(const Team& team, const std::vector<std::uint32_t>& channels) const {
+        const auto receiver = [&](std::uint32_t c) {
+            return quotient_.members[quotient_.channels[c].first_member + 1];
+        };
+        const std::uint32_t other = teams_.team_of[receiver(channels[0])];
+        const std::span<const std::uint32_t> members = teams_.members_of(team);
+        for (std::uint32_t i = 0; i < channels.size(); ++i) {
+            const ChannelClass& c = quotient_.channels[channels[i]];
+            if (c.num_members != 2 || c.num_disturbed > 0 || c.mostly_alone ||
+                quotient_.members[c.first_member] != members[i] ||
+                teams_.team_of[receiver(channels[i])] != other ||
+                teams_.place[receiver(channels[i])] != i) {
+                return false;
+            }
+        }
+        return teams_.teams[other].size == team.size && other != teams_.team_of[members[0]];
+    }
+
+    bool send_alike(const std::vector<std::uint32_t>& channels) const {
+        const Channel& first = planned(channels[0]);
+        return std::ranges::all_of(channels, [&](std::uint32_t c) {
+            const Channel& channel = planned(c);
+            bool alike = channel.num_messages == first.num_messages;
+            for (std::uint32_t m = 0; alike && m < first.num_messages; ++m) {
+                alike = messages_alike(transfers_.messages[first.first_message + m],
+                                       transfers_.messages[channel.first_message + m]);
+            }
+            return alike;
+        });
+    }
+
+    bool messages_alike(const ChannelMessage& a, const ChannelMessage& b) const {
+        bool alike = a.num_phases == b.num_phases && a.sms == b.sms && a.fixed == b.fixed &&
+                     a.alone == b.alone;
+        for (std::uint32_t i = 0; alike && i < a.num_phases; ++i) {
+            const Phase& x = transfers_.phases[a.first_phase + i];
+            const Phase& y = transfers_.phases[b.first_phase + i];
+            alike = x.latency == y.latency && x.num_parts == y.num_parts;
+            for (std::uint32_t p = 0; alike && p < x.num_parts; ++p) {
+                const Part& one = transfers_.parts[x.first_part + p];
+                const Part& two = transfers_.parts[y.first_part + p];
+                alike = one.bytes == two.bytes && one.rate_max == two.rate_max;
+            }
+        }
+        return alike;
+    }
+
+    // By phase, in the order in which the first channel's lie. False if some phase is neither one
+    // flow a channel nor without flows.
+    bool join_flows(const std::vector<std::uint32_t>& channels, std::vector<FootprintId>& flows) {
+        const Channel& first = planned(channels[0]);
+        for (std::uint32_t m = 0; m < first.num_messages; ++m) {
+            const ChannelMessage& message = transfers_.messages[first.first_message + m];
+            for (std::uint32_t i = 0; i < message.num_phases; ++i) {
+                flows.push_back(kNoLinks);
+                std::vector<FootprintId> of_channels;
+                bool any = false;
+                for (const std::uint32_t c : channels) {
+                    const std::uint32_t own = planned(c).first_message + m;
+                    const Phase& phase =
+                        transfers_.phases[transfers_.messages[own].first_phase + i];
+                    of_channels.push_back(flow_of(phase));
+                    any = any || (!message.fixed && flows_at_all(phase));
+                }
+                if (!any) {
+                    continue;
+                }
+                const bool all = std::ranges::find(of_channels, kNoLinks) == of_channels.end();
+                flows.back() = all ? join(of_channels) : kNoLinks;
+                if (flows.back() == kNoLinks) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    bool flows_at_all(const Phase& phase) const {
+        for (std::uint32_t p = phase.first_part; p < phase.first_part + phase.num_parts; ++p) {
+            if (transfers_.parts[p].bytes > Bytes{} && quotient_.footprints[p] != kNoLinks) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // All that the phase moves, if that is one flow.
+    FootprintId flow_of(const Phase& phase) const {
+        if (phase.num_parts != 1) {
+            return phase.num_parts == 0 ? kNoLinks : quotient_.joined[phase.first_part];
+        }
+        return flows_at_all(phase) ? quotient_.footprints[phase.first_part] : kNoLinks;
+    }
+
+    FootprintId join(const std::vector<FootprintId>& flows) {
+        const auto [found, added] = known_.try_emplace(flows, kNoLinks);
+        if (added) {
+            found->second = rates_.join_flows(flows).value_or(kNoLinks);
+        }
+        return found->second;
+    }
+
+    const Tapes& tapes_;
+    const Transfers& transfers_;
+    const Quotient& quotient_;
+    const Teams& teams_;
+    SharedRates& rates_;
+    std::map<std::vector<FootprintId>, FootprintId> known_;
+    Bundles out_;
+};
+
+}  // namespace
+
+Bundles find_bundles(const SimulationInput& input,
+                     const Tapes& tapes,
+                     const Transfers& transfers,
+                     const Quotient& quotient,
+                     const Teams& teams,
+                     SharedRates& rates) {
+    if (!input.events.empty()) {  // links that go out of order concern one path of many
+        return {.of_channel = std::vector<std::uint32_t>(quotient.channels.size(), kNoBundle)};
+    }
+    return BundleFinder(tapes, transfers, quotient, teams, rates).find();
+}
+
+}  // namespace orrery

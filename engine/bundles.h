@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bundles: the messages that the members of a team (engine/teams.h) send at once to those of
+// another team, each to the one in its own place. They are alike in everything but their paths, and
+// while both teams are together and no path is slower than the others, the execution keeps one
+// transfer and one flow for all of them (engine/execution_bundles.cpp).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/folding.h"
+#include "engine/network_model.h"
+#include "engine/teams.h"
+#include "engine/transfers.h"
+
+namespace orrery {
+
+inline constexpr std::uint32_t kNoBundle = UINT32_MAX;
+
+struct Bundle {
+    std::uint32_t first = 0;  // Bundles::channels
+    std::uint32_t size = 0;   // of both teams
+};
+
+struct Bundles {
+    std::vector<Bundle> bundles{};
+    std::vector<std::uint32_t> channels{};    // classes, bundle by bundle, by place in the teams
+    std::vector<std::uint32_t> of_channel{};  // by channel class, or kNoBundle
+    // By position in Transfers::phases, of a bundle's first channel: its flows, as one. kNoLinks:
+    // the phase has none, and takes equally long for all.
+    std::vector<FootprintId> flows{};
+
+    std::span<const std::uint32_t> channels_of(const Bundle& bundle) const {
+        return {channels.data() + bundle.first, bundle.size};
+    }
+};
+
+// Tells `rates` which footprints go together.
+Bundles find_bundles(const SimulationInput& input,
+                     const Tapes& tapes,
+                     const Transfers& transfers,
+                     const Quotient& quotient,
+                     const Teams& teams,
+                     SharedRates& rates);
+
+}  // namespace orrery
