@@ -65,6 +65,7 @@ KernelCall rebuild_matrix(const KernelCall& key) {
 KernelCall rebuild_step(const KernelCall& key) {
     const std::int64_t n = key.dims[0];
     const auto other = static_cast<Dtype>(key.variant % 8);
+    const MasterCopy master = has_master(key) ? MasterCopy::fp32 : MasterCopy::none;
     switch (key.kind) {
         case KernelKind::gradient_accumulate:
             return gradient_accumulate(n, key.dtype, other);
@@ -73,11 +74,11 @@ KernelCall rebuild_step(const KernelCall& key) {
         case KernelKind::gradient_scale:
             return gradient_scale(n, key.dtype);
         case KernelKind::adamw:
-            return adamw(n, key.dtype, other);
+            return adamw(n, key.dtype, other, master);
         case KernelKind::lamb_update:
-            return lamb_update(n, key.dtype, other);
+            return lamb_update(n, key.dtype, other, master);
         case KernelKind::lamb:
-            return lamb(n, key.dtype, other);
+            return lamb(n, key.dtype, other, master);
         case KernelKind::cast:
             return key.variant >= 8 ? cast_transpose(n, key.dims[1], key.dtype, other)
                                     : cast(n, key.dtype, other);

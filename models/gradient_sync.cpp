@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/optimizer/optimizer.h"
+#include "kernels/random.h"
 
 namespace orrery {
 namespace {
@@ -122,6 +123,10 @@ namespace {
 
 Dtype weight_dtype_of(const ParallelPlan& plan) {
     return plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
+}
+
+MasterCopy master_copy_of(const ParallelPlan& plan) {
+    return plan.main_params_dtype == Dtype::fp32 ? MasterCopy::fp32 : MasterCopy::none;
 }
 
 OpSpec spec_of(Cause cause) {
@@ -281,6 +286,37 @@ std::uint32_t gradient_norm_axes(const LayoutAssignment& layouts) {
     return axes;
 }
 
+// The sum over the ranks along these axes of what each has in an fp32 tensor.
+void add_over_ranks(SegmentBuilder& b, std::uint32_t axes, std::string name, TensorId tensor) {
+    if (axes == 0) {
+        return;
+    }
+    b.collective({.kind = CollectiveKind::all_reduce,
+                  .group = b.tables().group(axes),
+                  .bytes = b.tables().program().tensors[index(tensor)].bytes,
+                  .wire = Dtype::fp32,
+                  .communicator = 1,
+                  .sm_limit = 0},
+                 {.name = std::move(name),
+                  .stream = kDataStream,
+                  .cause = Cause::exposed_other,
+                  .reads = {},
+                  .writes = {},
+                  .accumulates = {tensor}});
+}
+
+KernelCall update_of(const ParallelPlan& plan, std::int64_t elements) {
+    const auto update = plan.optimizer == Optimizer::lamb ? lamb : adamw;
+    return update(elements, weight_dtype_of(plan), plan.gradient_dtype, master_copy_of(plan));
+}
+
+void round_stochastically(ProgramTables& tables, const std::vector<TensorId>& weights) {
+    for (const TensorId weight : weights) {
+        tables.program().tensors[index(weight)].random_purpose =
+            static_cast<std::int32_t>(RandomPurpose::stochastic_rounding);
+    }
+}
+
 struct OptimizerOperands {
     std::int64_t elements;
     const std::vector<TensorId>& gradients;
@@ -308,21 +344,11 @@ TensorId lower_lamb_update(SegmentBuilder& b,
                 .accumulates = operands.gradients};
     spec.reads.push_back(tables.scalars());
     spec.accumulates.push_back(operands.state);
-    b.kernel(lamb_update(operands.elements, weight_dtype_of(plan), plan.gradient_dtype), spec);
-    if (axes != 0) {
-        b.collective({.kind = CollectiveKind::all_reduce,
-                      .group = tables.group(axes),
-                      .bytes = bytes,
-                      .wire = Dtype::fp32,
-                      .communicator = 1,
-                      .sm_limit = 0},
-                     {.name = "trust ratio reduce",
-                      .stream = kDataStream,
-                      .cause = Cause::exposed_other,
-                      .reads = {},
-                      .writes = {},
-                      .accumulates = {norms}});
-    }
+    b.kernel(
+        lamb_update(
+            operands.elements, weight_dtype_of(plan), plan.gradient_dtype, master_copy_of(plan)),
+        spec);
+    add_over_ranks(b, axes, "trust ratio reduce", norms);
     return norms;
 }
 
@@ -335,7 +361,6 @@ SegmentId lower_optimizer(ProgramTables& tables,
                           std::int32_t stage,
                           const std::vector<Chunk*>& chunks) {
     SegmentBuilder b{tables, fmt::format("stage {} optimizer", stage)};
-    const Dtype weight_dtype = weight_dtype_of(plan);
     const std::int64_t ranks = layouts.optimizer == Placement::shard ? layouts.shard_ranks() : 1;
     std::int64_t elements = 0;
     OpSpec spec = spec_of(Cause::optimizer);
@@ -349,34 +374,23 @@ SegmentId lower_optimizer(ProgramTables& tables,
             weights.push_back(p->stored);
         }
     }
-    // Master weights and two moments in fp32; fp32 weights are their own master copy.
-    const std::int64_t state_size = weight_dtype == Dtype::fp32 ? 8 : 12;
-    const TensorId state = fp32_tensor(tables,
-                                       layouts,
-                                       fmt::format("stage {} optimizer state", stage),
-                                       Lifetime::persistent,
-                                       TensorKind::optimizer,
-                                       Bytes{elements * state_size});
+    if (plan.bf16_stochastic_round) {
+        round_stochastically(tables, weights);
+    }
+    const KernelCall update = update_of(plan, elements);
+    const TensorId state =
+        fp32_tensor(tables,
+                    layouts,
+                    fmt::format("stage {} optimizer state", stage),
+                    Lifetime::persistent,
+                    TensorKind::optimizer,
+                    Bytes{elements * optimizer_states(update) * size_bytes(Dtype::fp32)});
     const TensorId norm = fp32_tensor(
         tables, layouts, "gradient norm", Lifetime::step, TensorKind::workspace, Bytes{4});
     spec.reads = gradients;
     spec.writes = {norm};
     b.kernel(gradient_norm(elements, plan.gradient_dtype), spec);
-    const std::uint32_t axes = gradient_norm_axes(layouts);
-    if (axes != 0) {
-        b.collective({.kind = CollectiveKind::all_reduce,
-                      .group = tables.group(axes),
-                      .bytes = Bytes{4},
-                      .wire = Dtype::fp32,
-                      .communicator = 1,
-                      .sm_limit = 0},
-                     {.name = "gradient norm reduce",
-                      .stream = kDataStream,
-                      .cause = Cause::exposed_other,
-                      .reads = {},
-                      .writes = {},
-                      .accumulates = {norm}});
-    }
+    add_over_ranks(b, gradient_norm_axes(layouts), "gradient norm reduce", norm);
     spec = {.name = "gradient clip",
             .cause = Cause::optimizer,
             .reads = {norm, tables.scalars()},
@@ -392,10 +406,8 @@ SegmentId lower_optimizer(ProgramTables& tables,
     if (plan.optimizer == Optimizer::lamb) {
         spec.reads.push_back(
             lower_lamb_update(b, plan, layouts, {elements, gradients, weights, state}));
-        b.kernel(lamb(elements, weight_dtype, plan.gradient_dtype), spec);
-    } else {
-        b.kernel(adamw(elements, weight_dtype, plan.gradient_dtype), spec);
     }
+    b.kernel(update, spec);
     return b.finish();
 }
 

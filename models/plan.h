@@ -49,6 +49,12 @@ struct ParallelPlan {
     Optimizer optimizer = Optimizer::adam;
     bool gradient_accumulation_fusion = true;  // weight-gradient GEMM adds into fp32 main_grad
     Dtype gradient_dtype = Dtype::fp32;        // of main_grad and of its reduction
+    // What the optimizer steps: an fp32 copy of the weights, or, as bf16 (which Megatron-LM's
+    // option of this name does not know), the bf16 weights themselves.
+    Dtype main_params_dtype = Dtype::fp32;
+    // The step's bf16 weights are rounded up with the probability of the discarded part (torchao's
+    // name).
+    bool bf16_stochastic_round = false;
     bool overlap_grad_reduce = false;
     bool overlap_param_gather = false;
     bool tp_comm_overlap = false;
@@ -59,17 +65,17 @@ struct ParallelPlan {
     // SC21, section 4.1). Without effect under sequence parallelism, where it is split anyway.
     bool scatter_gather_tensors_in_pipeline = true;
     std::int64_t tp_comm_overlap_chunks = 4;
-    bool fused_norm = true;          // norm kernels fused (residual + norm, bias + dropout + add)
-    bool fused_activation = true;    // bias + activation in one kernel or GEMM epilogue
-    bool fused_cross_entropy = true; // logits turned into their gradient in place
-    std::int64_t loss_metrics = 0;   // losses that are computed again, for reports, unfused
+    bool fused_norm = true;           // norm kernels fused (residual + norm, bias + dropout + add)
+    bool fused_activation = true;     // bias + activation in one kernel or GEMM epilogue
+    bool fused_cross_entropy = true;  // logits turned into their gradient in place
+    std::int64_t loss_metrics = 0;    // losses that are computed again, for reports, unfused
     bool cuda_graphs = false;
-    bool compiled = false;           // elementwise chains fused by a compiler (torch.compile, XLA)
+    bool compiled = false;  // elementwise chains fused by a compiler (torch.compile, XLA)
     bool embedding_and_loss_as_layers = false;  // two extra layer slots in the pipeline split
     // ZeRO 3: gather the next unit behind a unit's backward pass, not beside it (PyTorch FSDP's
     // BACKWARD_POST): less memory, nothing hides the gather.
     bool prefetch_behind_backward = false;
-    std::int64_t ddp_bucket_size = 0;           // elements; 0: Megatron's default
+    std::int64_t ddp_bucket_size = 0;  // elements; 0: Megatron's default
     // Layers of each (chunk, stage) if not the even split, chunk-major; empty: even.
     std::vector<std::int64_t> pipeline_layout{};
 

@@ -291,6 +291,22 @@ void Rules::number_formats() {
                fmt::format("{} can't hold gradients", name(plan.gradient_dtype)),
                "fp32, fp16 or bf16");
     }
+    if (!one_of(plan.main_params_dtype, {Dtype::fp32, Dtype::bf16})) {
+        reject("plan.main_params_dtype",
+               fmt::format("{} can't be what the optimizer steps", name(plan.main_params_dtype)),
+               "fp32 or bf16");
+    }
+    const bool bf16_weights = one_of(plan.precision, {Dtype::bf16, Dtype::fp8});
+    if (!bf16_weights && plan.main_params_dtype == Dtype::bf16) {
+        reject("plan.main_params_dtype",
+               fmt::format("with precision {} there are no bf16 weights", name(plan.precision)),
+               "fp32, or plan.precision: bf16");
+    }
+    if (!bf16_weights && plan.bf16_stochastic_round) {
+        reject("plan.bf16_stochastic_round",
+               fmt::format("with precision {} there are no bf16 weights", name(plan.precision)),
+               "false, or plan.precision: bf16");
+    }
 }
 
 }  // namespace

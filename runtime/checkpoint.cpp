@@ -101,6 +101,7 @@ ModelDescription description_of(const RunState& run) {
         description["model." + key] = value;
     }
     description["plan.precision"] = run.precision;
+    description["plan.main_params_dtype"] = run.main_params_dtype;
     description["plan.global_batch_size"] = std::to_string(run.global_batch_size);
     description["job.seed"] = std::to_string(run.seed);
     return description;

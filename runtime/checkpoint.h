@@ -25,7 +25,8 @@ namespace orrery {
 
 struct RunState {
     Transformer model;
-    std::string precision;  // "bf16": of weights
+    std::string precision;                   // "bf16": of weights
+    std::string main_params_dtype = "fp32";  // of what the optimizer steps
     std::uint64_t seed = 0;
     std::int64_t global_batch_size = 0;
     std::int64_t step = 0;  // steps done

@@ -12,6 +12,7 @@
 #include "engine/device_scalars.h"
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/optimizer/optimizer.h"
 #include "runtime/bound_op.h"
 #include "runtime/operand_lists.h"
 
@@ -291,11 +292,10 @@ std::string check_step_end(const KernelCall& call, const Sizes& sizes) {
         return fits ? "" : "two norms for each weight and its gradient are due";
     }
     const std::size_t others = call.kind == KernelKind::lamb ? 2 : 1;  // scalars, norms
-    const std::int64_t states = call.dtype == Dtype::fp32 ? 2 : 3;
     if (sizes.reads.size() != sizes.writes.size() + others) {
         return "as many gradients as weights and the scalars are due";
     }
-    if (sizes.accumulates != Expected{states * n}) {
+    if (sizes.accumulates != Expected{optimizer_states(call) * n}) {
         return "the optimizer's state has another size";
     }
     const std::string gradients = less("gradients", sum(sizes.reads, others));

@@ -51,8 +51,8 @@
 // x is gate, then up; (gate), (up): only that part. p: the logits in fp32, which the backward pass
 // makes probabilities of. max, sum, target: fp32 for each token. Masks are bytes, 1 where kept.
 // Scalars stand with attention, softmax and residual_add where the model has dropout. The
-// optimizer's state is m of all tensors, v of all tensors and, unless weights are fp32, their fp32
-// masters.
+// optimizer's state is m of all tensors, v of all tensors and, unless they are their own, their
+// fp32 masters.
 #pragma once
 
 #include <string>

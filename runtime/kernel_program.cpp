@@ -7,6 +7,7 @@
 #include "engine/device_scalars.h"
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/optimizer/optimizer.h"
 #include "models/segment_builder.h"
 #include "runtime/make_executor.h"
 
@@ -196,13 +197,10 @@ void add_step_end(KernelProgramBuilder& b, const KernelCall& call) {
             b.add(Access::accumulate, call.dtype, {n});
             return;
         default:
-            b.add(Access::read, static_cast<Dtype>(call.variant), {n});
+            b.add(Access::read, gradient_of_optimizer(call), {n});
             b.scalars();
             b.add(Access::write, call.dtype, {1, n});
-            b.add(Access::accumulate,
-                  Dtype::fp32,
-                  {(call.dtype == Dtype::fp32 ? 2 : 3) * n},
-                  Values::positive);
+            b.add(Access::accumulate, Dtype::fp32, {optimizer_states(call) * n}, Values::positive);
     }
 }
 

@@ -59,6 +59,7 @@ BoundOp RankProgram::bind_kernel(std::uint32_t slot, const Op& op) const {
             const ElementRange own =
                 norm ? shards_.own_in_norm(operand.tensor) : shards_.own(operand.tensor);
             one.view = slice(one.view, own.first, own.count);
+            one.first_element = shards_.stored(operand.tensor).first + own.first;
         }
         return one;
     });

@@ -253,6 +253,7 @@ Result<double> Trainer::evaluate() {
 RunState Trainer::state() const {
     return {.model = model_,
             .precision = std::string{name(plan_.precision)},
+            .main_params_dtype = std::string{name(plan_.main_params_dtype)},
             .seed = job_.seed,
             .global_batch_size = plan_.global_batch_size,
             .step = steps_done_,

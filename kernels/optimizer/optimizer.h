@@ -2,28 +2,56 @@
 // The end of a step over `n` parameters of this rank, all tensors in one (multi-tensor) kernel.
 // States m and v and the master copy are fp32. Bytes a parameter with bf16 parameters and fp32
 // gradients: AdamW 4 + 8 + 8 + 8 + 2 = 30 (gradient read; m, v, master read and written; parameter
-// written). fp32 parameters are their own master.
+// written). fp32 parameters are their own master, others may be.
 //   dims = {n}; dtype = of the parameters (adamw, lamb_update, lamb) or gradients; variant of those
-//   three = dtype of the gradients, of gradient_accumulate = dtype of the sum.
+//   three = dtype of the gradients (+ 8 without a master copy of parameters that are not fp32), of
+//   gradient_accumulate = dtype of the sum.
 #pragma once
 
 #include "kernels/memory_bound.h"
 
 namespace orrery {
 
-inline std::int64_t parameter_copy_size(Dtype parameter) {
-    return parameter == Dtype::fp32 ? 0 : size_bytes(parameter);
+// Whether the step ends on an fp32 copy of the parameters (the default) or on themselves.
+enum class MasterCopy : std::uint8_t { fp32, none };
+
+inline constexpr int kWithoutMaster = 8;  // more than any Dtype
+
+inline int optimizer_variant(Dtype parameter, Dtype gradient, MasterCopy master) {
+    const bool own = parameter != Dtype::fp32 && master == MasterCopy::none;
+    return static_cast<int>(gradient) + (own ? kWithoutMaster : 0);
+}
+inline Dtype gradient_of_optimizer(const KernelCall& call) {
+    return static_cast<Dtype>(call.variant % kWithoutMaster);
+}
+// Of adamw, lamb_update and lamb.
+inline bool has_master(const KernelCall& call) {
+    return call.dtype != Dtype::fp32 && call.variant < kWithoutMaster;
+}
+// fp32 values a parameter in the optimizer's state: both moments and the master.
+inline std::int64_t optimizer_states(const KernelCall& call) {
+    return has_master(call) ? 3 : 2;
+}
+
+// Of what is stepped on and, beside a master copy, of the parameters made from it.
+inline std::int64_t stepped_size(Dtype parameter, MasterCopy master) {
+    return master == MasterCopy::none ? size_bytes(parameter) : size_bytes(Dtype::fp32);
+}
+inline std::int64_t parameter_copy_size(Dtype parameter, MasterCopy master) {
+    return parameter == Dtype::fp32 || master == MasterCopy::none ? 0 : size_bytes(parameter);
 }
 
 inline KernelCall adamw(std::int64_t n,
                         Dtype parameter = Dtype::bf16,
-                        Dtype gradient = Dtype::fp32) {
+                        Dtype gradient = Dtype::fp32,
+                        MasterCopy master = MasterCopy::fp32) {
     return memory_bound_call(KernelKind::adamw,
                              parameter,
-                             static_cast<int>(gradient),
+                             optimizer_variant(parameter, gradient, master),
                              {n},
                              14.0 * static_cast<double>(n),
-                             n * (size_bytes(gradient) + 24 + parameter_copy_size(parameter)));
+                             n * (size_bytes(gradient) + 16 + 2 * stepped_size(parameter, master) +
+                                  parameter_copy_size(parameter, master)));
 }
 
 // LAMB (You et al., arXiv 1904.00962) in two kernels, with the sum of the norms over the ranks that
@@ -31,25 +59,28 @@ inline KernelCall adamw(std::int64_t n,
 // where the gradient was; the norms read master and update.
 inline KernelCall lamb_update(std::int64_t n,
                               Dtype parameter = Dtype::bf16,
-                              Dtype gradient = Dtype::fp32) {
+                              Dtype gradient = Dtype::fp32,
+                              MasterCopy master = MasterCopy::fp32) {
     return memory_bound_call(KernelKind::lamb_update,
                              parameter,
-                             static_cast<int>(gradient),
+                             optimizer_variant(parameter, gradient, master),
                              {n},
                              18.0 * static_cast<double>(n),
-                             n * (size_bytes(gradient) + 24 + 8));
+                             n * (size_bytes(gradient) + 24 + 2 * stepped_size(parameter, master)));
 }
 
 // Second: the update read, master and parameter updated.
 inline KernelCall lamb(std::int64_t n,
                        Dtype parameter = Dtype::bf16,
-                       Dtype gradient = Dtype::fp32) {
-    return memory_bound_call(KernelKind::lamb,
-                             parameter,
-                             static_cast<int>(gradient),
-                             {n},
-                             2.0 * static_cast<double>(n),
-                             n * (12 + parameter_copy_size(parameter)));
+                       Dtype gradient = Dtype::fp32,
+                       MasterCopy master = MasterCopy::fp32) {
+    return memory_bound_call(
+        KernelKind::lamb,
+        parameter,
+        optimizer_variant(parameter, gradient, master),
+        {n},
+        2.0 * static_cast<double>(n),
+        n * (4 + 2 * stepped_size(parameter, master) + parameter_copy_size(parameter, master)));
 }
 
 // sum += gradient, kept in `sum` precision.

@@ -56,32 +56,34 @@ std::vector<float> adam_direction(const OptimizerArguments& a,
     return direction;
 }
 
-// Writes a block of weights to the master copy and, rounded, to the parameter.
+// Writes a block of weights to the master copy, if there is one, and, rounded, to the parameter.
 void write_weights(const OptimizerArguments& arguments,
                    const OptimizerTensors& tensors,
                    std::int64_t first,
                    std::span<const float> weights) {
-    store_row(master_of(tensors), first, weights);
-    if (tensors.master.empty()) {
-        return;
+    if (!tensors.master.empty()) {
+        store_row(tensors.master, first, weights);
     }
     if (!arguments.stochastic_rounding || tensors.parameter.dtype != Dtype::bf16) {
         store_row(tensors.parameter, first, weights);
         return;
     }
-    RandomWords words{arguments.rounding, arguments.first_element + first};
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-        const std::uint16_t bits = bf16_stochastic(weights[i], words());
-        const std::int64_t element = first + static_cast<std::int64_t>(i);
-        std::memcpy(tensors.parameter.data + 2 * element, &bits, 2);
+    const auto size = static_cast<std::int64_t>(weights.size());
+    for (std::int64_t i = 0; i < size;) {
+        const std::int64_t end = std::min(size, i + arguments.place.run(first + i));
+        RandomWords words{arguments.rounding, arguments.place.of(first + i)};
+        for (; i < end; ++i) {
+            const std::uint16_t bits =
+                bf16_stochastic(weights[static_cast<std::size_t>(i)], words());
+            std::memcpy(tensors.parameter.data + 2 * (first + i), &bits, 2);
+        }
     }
 }
 
 void check(const OptimizerArguments& arguments, const OptimizerTensors& tensors) {
     ORRERY_CHECK(arguments.step >= 1);
     ORRERY_CHECK(tensors.m.dtype == Dtype::fp32 && tensors.v.dtype == Dtype::fp32);
-    ORRERY_CHECK(tensors.parameter.dtype == Dtype::fp32 || !tensors.master.empty());
-    ORRERY_CHECK(master_of(tensors).dtype == Dtype::fp32);
+    ORRERY_CHECK(tensors.master.empty() || tensors.master.dtype == Dtype::fp32);
 }
 
 }  // namespace

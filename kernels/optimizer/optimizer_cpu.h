@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of a step on the CPU, one tensor (or shard of one) a call. m, v and master are fp32;
-// gradients and parameters fp32 or bf16. An fp32 parameter is its own master: leave `master` empty.
+// gradients and parameters fp32 or bf16. Without `master` a parameter is its own, as fp32 ones are.
 //   AdamW (Loshchilov and Hutter, arXiv 1711.05101): m = b1 m + (1 - b1) g; v = b2 v + (1 - b2)
 //   g^2; w -= lr (m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + epsilon) + weight_decay w). LAMB (You et
 //   al., arXiv 1904.00962): the same bracket as `update`, w -= lr |w| / |update| update.
@@ -8,6 +8,7 @@
 
 #include <span>
 
+#include "kernels/optimizer/parameter_place.h"
 #include "kernels/random.h"
 #include "kernels/tensor_view.h"
 
@@ -34,15 +35,15 @@ struct OptimizerArguments {
     float gradient_factor = 1.0f;  // clipping and averaging without a pass of their own
     // Rounding of a bf16 parameter: to nearest, or up with the probability of the discarded part.
     bool stochastic_rounding = false;
-    RandomKey rounding{};            // purpose stochastic_rounding, stream = tensor, round = step
-    std::int64_t first_element = 0;  // of this shard in the tensor: indices of random numbers
+    RandomKey rounding{};    // purpose stochastic_rounding, stream = tensor, round = step
+    ParameterPlace place{};  // of this shard in the tensor: indices of random numbers
 };
 
 struct OptimizerTensors {
     ConstTensorView gradient;
     TensorView m;
     TensorView v;
-    TensorView master{};  // fp32 copy of a bf16 parameter
+    TensorView master{};  // fp32 copy of a bf16 parameter, or none
     TensorView parameter;
 };
 

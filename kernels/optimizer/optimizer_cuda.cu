@@ -12,7 +12,7 @@ template void gradient_scale(CudaQueue&,
                              std::span<const TensorView>);
 template void adamw(CudaQueue&,
                     ConstTensorView,
-                    const ParameterRounding&,
+                    ParameterRounding,
                     std::span<const OptimizerTensor>);
 template void lamb_update(CudaQueue&,
                           ConstTensorView,
@@ -21,7 +21,7 @@ template void lamb_update(CudaQueue&,
 template void lamb_apply(CudaQueue&,
                          ConstTensorView,
                          ConstTensorView,
-                         const ParameterRounding&,
+                         ParameterRounding,
                          std::span<const OptimizerTensor>);
 
 }  // namespace orrery::device

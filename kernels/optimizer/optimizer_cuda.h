@@ -28,21 +28,19 @@ void gradient_scale(Queue& queue,
 
 struct OptimizerTensor {
     cpu::OptimizerTensors tensors;
-    bool decays = true;              // vectors (norms, biases) do not
-    std::uint32_t stream = 0;        // of its random numbers
-    std::int64_t first_element = 0;  // of this shard in the tensor
-    bool counts = true;              // in the norms over ranks
+    bool decays = true;        // vectors (norms, biases) do not
+    std::uint32_t stream = 0;  // of its random numbers
+    ParameterPlace place{};    // of this shard in the tensor: their indices
+    bool counts = true;        // in the norms over ranks
 };
-// Of bf16 parameters: the key's round is the step of the scalars.
-struct ParameterRounding {
-    bool stochastic = false;
-    std::uint64_t seed = 0;
-};
+// Of bf16 parameters: to nearest or, keyed by the scalars' seed and step, up with the probability
+// of the discarded part.
+enum class ParameterRounding : std::uint8_t { nearest, stochastic };
 
 template <class Queue>
 void adamw(Queue& queue,
            ConstTensorView scalars,
-           const ParameterRounding& rounding,
+           ParameterRounding rounding,
            std::span<const OptimizerTensor> tensors);
 
 // LAMB in two kernels, as kernels/optimizer/optimizer_cpu.h has it. The update takes the gradient's
@@ -58,7 +56,7 @@ template <class Queue>
 void lamb_apply(Queue& queue,
                 ConstTensorView scalars,
                 ConstTensorView norms,
-                const ParameterRounding& rounding,
+                ParameterRounding rounding,
                 std::span<const OptimizerTensor> tensors);
 
 }  // namespace orrery::device

@@ -10,10 +10,10 @@ struct OptimizerEntry {
     std::byte* gradient;
     float* m;
     float* v;
-    float* master;  // the parameter itself if that is fp32
+    float* master;  // the parameter itself if that is fp32; null: bf16 parameters without one
     std::byte* parameter;
     std::int64_t size;
-    std::int64_t first_element;
+    ParameterPlace place;
     std::uint32_t stream;
     bool decays;
     bool counts;
@@ -29,8 +29,17 @@ struct AdamStep {
     float weight_decay;
     float m_correction;
     float v_correction;
-    std::uint32_t step;
+    RandomKey rounding;  // but for the stream
 };
+
+ORRERY_DEVICE RandomKey rounding_key(const float* scalars) {
+    const auto bits = [scalars](DeviceScalar s) -> std::uint64_t {
+        return bits_of(scalars[static_cast<int>(s)]);
+    };
+    return {.seed = bits(DeviceScalar::seed_high) << 32 | bits(DeviceScalar::seed_low),
+            .purpose = RandomPurpose::stochastic_rounding,
+            .round = static_cast<std::uint32_t>(scalars[static_cast<int>(DeviceScalar::step)])};
+}
 
 ORRERY_DEVICE AdamStep adam_step(const float* scalars) {
     const auto scalar = [scalars](DeviceScalar s) { return scalars[static_cast<int>(s)]; };
@@ -40,7 +49,7 @@ ORRERY_DEVICE AdamStep adam_step(const float* scalars) {
                .epsilon = scalar(DeviceScalar::epsilon),
                .weight_decay = scalar(DeviceScalar::weight_decay)};
     const auto step = static_cast<double>(scalar(DeviceScalar::step));
-    a.step = static_cast<std::uint32_t>(step);
+    a.rounding = rounding_key(scalars);
     a.m_correction = static_cast<float>(1.0 / (1.0 - pow(static_cast<double>(a.beta1), step)));
     a.v_correction = static_cast<float>(1.0 / (1.0 - pow(static_cast<double>(a.beta2), step)));
     return a;
@@ -91,25 +100,51 @@ ORRERY_HOST_DEVICE float rounded_stochastically(float value, std::uint32_t word)
     return finite ? float_of_bits((bits + (word >> 16)) & 0xFFFF0000u) : value;
 }
 
-// Writes weights to the master copy and, rounded, to the parameter.
+template <int kWidth>
+ORRERY_DEVICE void load_weights(const OptimizerEntry& entry,
+                                std::int64_t i,
+                                float (&weights)[kWidth]) {
+    if (entry.master != nullptr) {
+        load(entry.master + i, weights);
+    } else {
+        load(reinterpret_cast<const Bf16*>(entry.parameter) + i, weights);
+    }
+}
+
+template <int kWidth>
+ORRERY_DEVICE void round_stochastically(RandomKey key,
+                                        const OptimizerEntry& entry,
+                                        std::int64_t i,
+                                        float (&weights)[kWidth]) {
+    key.stream = entry.stream;
+    if (entry.place.run(i) >= kWidth) {
+        WordStream words{key, entry.place.of(i)};
+        ORRERY_UNROLL
+        for (int j = 0; j < kWidth; ++j) {
+            weights[j] = rounded_stochastically(weights[j], words());
+        }
+        return;
+    }
+    WordCache words{key};
+    ORRERY_UNROLL
+    for (int j = 0; j < kWidth; ++j) {
+        weights[j] = rounded_stochastically(weights[j], words.at(entry.place.of(i + j)));
+    }
+}
+
+// Writes weights to the master copy, if there is one, and, rounded, to the parameter.
 template <int kWidth, class P>
-ORRERY_DEVICE void write_weights(const ParameterRounding& rounding,
-                                 std::uint32_t step,
+ORRERY_DEVICE void write_weights(ParameterRounding rounding,
+                                 const RandomKey& key,
                                  const OptimizerEntry& entry,
                                  std::int64_t i,
                                  float (&weights)[kWidth]) {
-    store(entry.master + i, weights);
+    if (entry.master != nullptr) {
+        store(entry.master + i, weights);
+    }
     if constexpr (kDtypeOf<P> == Dtype::bf16) {
-        if (rounding.stochastic) {
-            WordStream words{{.seed = rounding.seed,
-                              .purpose = RandomPurpose::stochastic_rounding,
-                              .stream = entry.stream,
-                              .round = step},
-                             entry.first_element + i};
-            ORRERY_UNROLL
-            for (int j = 0; j < kWidth; ++j) {
-                weights[j] = rounded_stochastically(weights[j], words());
-            }
+        if (rounding == ParameterRounding::stochastic) {
+            round_stochastically(key, entry, i, weights);
         }
         store(reinterpret_cast<P*>(entry.parameter) + i, weights);
     }
@@ -131,13 +166,13 @@ struct AdamwKernel {
         for_range(block, range, entry.vector, [&]<int kWidth>(std::int64_t i) {
             float weights[kWidth];
             float direction[kWidth];
-            load(entry.master + i, weights);
+            load_weights(entry, i, weights);
             adam_direction<kWidth, G>(a, entry, i, weights, direction);
             ORRERY_UNROLL
             for (int j = 0; j < kWidth; ++j) {
                 weights[j] -= a.learning_rate * direction[j];
             }
-            write_weights<kWidth, P>(rounding, a.step, entry, i, weights);
+            write_weights<kWidth, P>(rounding, a.rounding, entry, i, weights);
         });
     }
 };
@@ -160,7 +195,7 @@ struct LambUpdateKernel {
         for_range(block, range, entry.vector, [&]<int kWidth>(std::int64_t i) {
             float weights[kWidth];
             float direction[kWidth];
-            load(entry.master + i, weights);
+            load_weights(entry, i, weights);
             adam_direction<kWidth, G>(a, entry, i, weights, direction);
             store(reinterpret_cast<G*>(entry.gradient) + i, direction);
             ORRERY_UNROLL
@@ -225,7 +260,7 @@ struct LambApplyKernel {
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
         const float learning_rate = scalars[static_cast<int>(DeviceScalar::learning_rate)];
-        const auto step = static_cast<std::uint32_t>(scalars[static_cast<int>(DeviceScalar::step)]);
+        const RandomKey key = rounding_key(scalars);
         const int tensor = list.tensor_of(block.x());
         const auto weight = static_cast<double>(norms[2 * tensor]);
         const auto update = static_cast<double>(norms[2 * tensor + 1]);
@@ -236,13 +271,13 @@ struct LambApplyKernel {
         for_range(block, range, entry.vector, [&]<int kWidth>(std::int64_t i) {
             float weights[kWidth];
             float direction[kWidth];
-            load(entry.master + i, weights);
+            load_weights(entry, i, weights);
             load(reinterpret_cast<const G*>(entry.gradient) + i, direction);
             ORRERY_UNROLL
             for (int j = 0; j < kWidth; ++j) {
                 weights[j] -= learning_rate * ratio * direction[j];
             }
-            write_weights<kWidth, P>(rounding, step, entry, i, weights);
+            write_weights<kWidth, P>(rounding, key, entry, i, weights);
         });
     }
 };
@@ -252,22 +287,24 @@ inline std::vector<OptimizerEntry> optimizer_entries(std::span<const OptimizerTe
     for (const OptimizerTensor& own : tensors) {
         const cpu::OptimizerTensors& t = own.tensors;
         const TensorView master = t.parameter.dtype == Dtype::fp32 ? t.parameter : t.master;
-        ORRERY_CHECK(master.dtype == Dtype::fp32 && master.size == t.parameter.size);
+        ORRERY_CHECK(master.empty()
+                         ? t.parameter.dtype == Dtype::bf16 || t.parameter.empty()
+                         : master.dtype == Dtype::fp32 && master.size == t.parameter.size);
         ORRERY_CHECK(t.m.dtype == Dtype::fp32 && t.v.dtype == Dtype::fp32);
         ORRERY_CHECK(t.parameter.dtype == tensors[0].tensors.parameter.dtype);
         ORRERY_CHECK(t.gradient.dtype == tensors[0].tensors.gradient.dtype);
         entries.push_back({.gradient = const_cast<std::byte*>(t.gradient.data),
                            .m = elements<float>(t.m),
                            .v = elements<float>(t.v),
-                           .master = elements<float>(master),
+                           .master = master.empty() ? nullptr : elements<float>(master),
                            .parameter = t.parameter.data,
                            .size = t.parameter.size,
-                           .first_element = own.first_element,
+                           .place = own.place,
                            .stream = own.stream,
                            .decays = own.decays,
                            .counts = own.counts,
                            .vector = aligned(t.gradient) && aligned(t.m) && aligned(t.v) &&
-                                     aligned(master) && aligned(t.parameter)});
+                                     (master.empty() || aligned(master)) && aligned(t.parameter)});
     }
     return entries;
 }
@@ -283,7 +320,7 @@ void for_optimizer_types(std::span<const OptimizerTensor> tensors, const Do& wit
 template <class Queue>
 void adamw(Queue& queue,
            ConstTensorView scalars,
-           const ParameterRounding& rounding,
+           ParameterRounding rounding,
            std::span<const OptimizerTensor> tensors) {
     for (const auto& list : lists_of(optimizer_entries(tensors))) {
         for_optimizer_types(tensors, [&]<class G, class P>(G*, P*) {
@@ -325,7 +362,7 @@ template <class Queue>
 void lamb_apply(Queue& queue,
                 ConstTensorView scalars,
                 ConstTensorView norms,
-                const ParameterRounding& rounding,
+                ParameterRounding rounding,
                 std::span<const OptimizerTensor> tensors) {
     const float* own = elements<float>(norms);
     for (const auto& list : lists_of(optimizer_entries(tensors))) {

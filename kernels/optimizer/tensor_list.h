@@ -9,7 +9,11 @@
 
 namespace orrery::device {
 
-inline constexpr int kListMax = 48;            // arguments of a kernel are 4 KiB at most
+// Arguments of a kernel are 4 KiB at most, the list's neighbours among them.
+template <class Entry>
+inline constexpr int kListMax = 3968 / (sizeof(Entry) + 4) < 48
+                                    ? static_cast<int>(3968 / (sizeof(Entry) + 4))
+                                    : 48;
 inline constexpr std::int64_t kChunk = 16384;  // elements of a block
 
 struct ListRange {
@@ -19,8 +23,8 @@ struct ListRange {
 
 template <class Entry>
 struct TensorList {
-    Entry entry[kListMax];             // with a member `size`
-    std::int32_t end_block[kListMax];  // of each, counted over the list
+    Entry entry[kListMax<Entry>];             // with a member `size`
+    std::int32_t end_block[kListMax<Entry>];  // of each, counted over the list
     int count = 0;
 
     std::int64_t blocks() const { return count == 0 ? 0 : end_block[count - 1]; }
@@ -45,7 +49,7 @@ template <class Entry>
 std::vector<TensorList<Entry>> lists_of(const std::vector<Entry>& entries) {
     std::vector<TensorList<Entry>> lists;
     for (const Entry& entry : entries) {
-        if (lists.empty() || lists.back().count == kListMax) {
+        if (lists.empty() || lists.back().count == kListMax<Entry>) {
             lists.emplace_back();
         }
         TensorList<Entry>& list = lists.back();

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu/cpu_dropout.h"
 
-#include <bit>
-
 #include "engine/check.h"
 #include "runtime/cpu/cpu_step_end.h"
 
 namespace orrery {
-namespace {
-
-std::uint32_t scalar_bits(ConstTensorView block, DeviceScalar scalar) {
-    return std::bit_cast<std::uint32_t>(device_scalar(block, scalar));
-}
-
-}  // namespace
 
 cpu::DropoutArguments with_scalars(RandomKey place, ConstTensorView scalars) {
-    const std::uint64_t high = scalar_bits(scalars, DeviceScalar::seed_high);
-    place.seed = high << 32 | scalar_bits(scalars, DeviceScalar::seed_low);
-    place.round += scalar_bits(scalars, DeviceScalar::first_round);
+    place.seed = seed_of_run(scalars);
+    place.round += device_scalar_bits(scalars, DeviceScalar::first_round);
     return {.key = place, .rate = device_scalar(scalars, DeviceScalar::dropout)};
 }
 

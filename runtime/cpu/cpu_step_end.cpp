@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu/cpu_step_end.h"
 
+#include <bit>
 #include <cmath>
 #include <span>
 
 #include "engine/check.h"
+#include "kernels/optimizer/optimizer.h"
 #include "kernels/optimizer/optimizer_cpu.h"
 #include "runtime/kernel_shapes.h"
+#include "runtime/parameter_rounding.h"
 
 namespace orrery {
 namespace {
@@ -19,13 +22,25 @@ cpu::OptimizerArguments optimizer_arguments(ConstTensorView scalars) {
             .beta2 = scalar(DeviceScalar::beta2),
             .epsilon = scalar(DeviceScalar::epsilon),
             .weight_decay = scalar(DeviceScalar::weight_decay),
-            .step = std::llround(scalar(DeviceScalar::step))};
+            .step = std::llround(scalar(DeviceScalar::step)),
+            .rounding = {.seed = seed_of_run(scalars),
+                         .purpose = RandomPurpose::stochastic_rounding,
+                         .round = static_cast<std::uint32_t>(scalar(DeviceScalar::step))}};
 }
 
 }  // namespace
 
 float device_scalar(ConstTensorView block, DeviceScalar scalar) {
     return load(block, static_cast<std::int64_t>(scalar));
+}
+
+std::uint32_t device_scalar_bits(ConstTensorView block, DeviceScalar scalar) {
+    return std::bit_cast<std::uint32_t>(device_scalar(block, scalar));
+}
+
+std::uint64_t seed_of_run(ConstTensorView block) {
+    const std::uint64_t high = device_scalar_bits(block, DeviceScalar::seed_high);
+    return high << 32 | device_scalar_bits(block, DeviceScalar::seed_low);
 }
 
 void run_gradient_accumulate(const BoundOp& op) {
@@ -65,7 +80,6 @@ void for_tensors(const BoundOp& op,
                  const Work& work) {
     const cpu::OptimizerArguments arguments = optimizer_arguments(scalars);
     const std::int64_t elements = op.call.dims[0];
-    const bool has_master = op.call.dtype != Dtype::fp32;
     std::int64_t first = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
         const BoundOperand& weight = weights[i];
@@ -75,12 +89,15 @@ void for_tensors(const BoundOp& op,
         };
         cpu::OptimizerArguments own = arguments;
         own.weight_decay = is_vector(*weight.tensor) ? 0.0f : arguments.weight_decay;
+        own.stochastic_rounding = rounds_stochastically(weight);
+        own.rounding.stream = rounding_stream(weight);
+        own.place = parameter_place(op, weight);
         work(i,
              own,
              cpu::OptimizerTensors{.gradient = gradients[i].view,
                                    .m = part(0),
                                    .v = part(1),
-                                   .master = has_master ? part(2) : TensorView{},
+                                   .master = has_master(op.call) ? part(2) : TensorView{},
                                    .parameter = weight.view});
         first += size;
     }

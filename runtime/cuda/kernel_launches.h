@@ -12,6 +12,7 @@
 #include "kernels/cross_entropy/cross_entropy_cuda.h"
 #include "kernels/embedding/embedding_cuda.h"
 #include "kernels/layernorm/layernorm_cuda.h"
+#include "kernels/optimizer/optimizer.h"
 #include "kernels/optimizer/optimizer_cuda.h"
 #include "kernels/residual/residual_cuda.h"
 #include "kernels/rmsnorm/rmsnorm_cuda.h"
@@ -20,6 +21,7 @@
 #include "runtime/attention_operands.h"
 #include "runtime/dropout_operands.h"
 #include "runtime/kernel_choices.h"
+#include "runtime/parameter_rounding.h"
 
 namespace orrery {
 
@@ -297,15 +299,14 @@ void launch_gradient_scale(Queue& queue, const BoundOp& op) {
         queue, op.reads[0].view, op.reads[1].view, std::span<const TensorView>{gradients});
 }
 
-// The tensors of an optimizer kernel. `state` is m of all of them, v of all and, unless weights are
-// fp32, their masters.
+// The tensors of an optimizer kernel. `state` is m of all of them, v of all and, where weights have
+// them, their masters.
 inline std::vector<device::OptimizerTensor> optimizer_tensors(
     const BoundOp& op,
     std::span<const BoundOperand> gradients,
     std::span<const BoundOperand> weights,
     TensorView state) {
     const std::int64_t elements = op.call.dims[0];
-    const bool has_master = op.call.dtype != Dtype::fp32;
     std::vector<device::OptimizerTensor> tensors;
     std::int64_t first = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -317,15 +318,21 @@ inline std::vector<device::OptimizerTensor> optimizer_tensors(
         tensors.push_back({.tensors = {.gradient = gradients[i].view,
                                        .m = part(0),
                                        .v = part(1),
-                                       .master = has_master ? part(2) : TensorView{},
+                                       .master = has_master(op.call) ? part(2) : TensorView{},
                                        .parameter = weight.view},
                            .decays = !is_vector(*weight.tensor),
-                           .stream = static_cast<std::uint32_t>(i),
+                           .stream = rounding_stream(weight),
+                           .place = parameter_place(op, weight),
                            .counts = weight.counts});
         first += size;
     }
     ORRERY_CHECK(first <= elements);  // shards may be padded
     return tensors;
+}
+
+inline device::ParameterRounding rounding_of(const BoundOp& op) {
+    return rounds_stochastically(op.writes.front()) ? device::ParameterRounding::stochastic
+                                                    : device::ParameterRounding::nearest;
 }
 
 // reads gradient ... scalars, writes weight ..., accumulates state.
@@ -334,7 +341,7 @@ void launch_adamw(Queue& queue, const BoundOp& op) {
     const auto tensors = optimizer_tensors(op, op.reads, op.writes, op.accumulates[0].view);
     device::adamw(queue,
                   op.reads.back().view,
-                  device::ParameterRounding{},
+                  rounding_of(op),
                   std::span<const device::OptimizerTensor>{tensors});
 }
 
@@ -356,7 +363,7 @@ void launch_lamb(Queue& queue, const BoundOp& op) {
     device::lamb_apply(queue,
                        op.reads[op.reads.size() - 2].view,
                        op.reads.back().view,
-                       device::ParameterRounding{},
+                       rounding_of(op),
                        std::span<const device::OptimizerTensor>{tensors});
 }
 

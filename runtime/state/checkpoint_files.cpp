@@ -86,6 +86,7 @@ Metadata checkpoint_metadata(const RunState& run, std::int64_t rank, std::int64_
     metadata["model.name"] = run.model.name;
     metadata["format"] = kFormat;
     metadata["precision"] = run.precision;
+    metadata["main_params_dtype"] = run.main_params_dtype;
     metadata["seed"] = std::to_string(run.seed);
     metadata["global_batch_size"] = std::to_string(run.global_batch_size);
     metadata["step"] = std::to_string(run.step);
@@ -128,6 +129,9 @@ Result<CheckpointFiles> CheckpointFiles::open(const std::filesystem::path& folde
     run.model.name = model["name"];
     const auto precision = metadata.find("precision");
     run.precision = precision == metadata.end() ? "" : precision->second;
+    if (const auto main = metadata.find("main_params_dtype"); main != metadata.end()) {
+        run.main_params_dtype = main->second;
+    }
     const bool good = read_number(metadata, "seed", run.seed) &&
                       read_number(metadata, "step", run.step) &&
                       read_number(metadata, "global_batch_size", run.global_batch_size) &&
@@ -312,12 +316,21 @@ Result<std::vector<float>> CheckpointFiles::read_weights(const std::string& para
                                                          std::int64_t rows,
                                                          std::int64_t columns) {
     const ParameterBlock whole = ParameterBlock::whole(rows, columns);
+    const ElementRange all{0, rows * columns};
     std::vector<float> values(static_cast<std::size_t>(rows * columns));
-    const Section section = run_.precision == "fp32" ? Section::weight : Section::master;
+    const bool bf16_only = run_.main_params_dtype == "bf16";
+    std::vector<std::uint16_t> bits(bf16_only ? values.size() : 0);
+    const TensorView in_bf16{
+        reinterpret_cast<std::byte*>(bits.data()), Dtype::bf16, bf16_only ? all.count : 0};
+    const Section section =
+        bf16_only || run_.precision == "fp32" ? Section::weight : Section::master;
     const Result<void> done =
-        read(parameter, section, whole, {0, rows * columns}, view_of(std::span{values}));
+        read(parameter, section, whole, all, bf16_only ? in_bf16 : view_of(std::span{values}));
     if (!done) {
         return unexpected<Error>(done.error());
+    }
+    if (bf16_only) {
+        load_row(in_bf16, 0, values);
     }
     return values;
 }

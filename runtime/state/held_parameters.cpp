@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/check.h"
+#include "kernels/optimizer/optimizer.h"
 
 namespace orrery {
 namespace {
@@ -46,7 +47,7 @@ void add_parameters_of(const Op& op, Executor& executor, std::vector<HeldParamet
         };
         held.first_moment = part(0);
         held.second_moment = part(1);
-        held.master = call.dtype == Dtype::fp32 ? TensorView{} : part(2);
+        held.master = has_master(call) ? part(2) : TensorView{};
         first += own.count;
         all.push_back(std::move(held));
     }

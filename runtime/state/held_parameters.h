@@ -23,7 +23,7 @@ struct HeldParameter {
     // Of those.
     TensorView first_moment;
     TensorView second_moment;
-    TensorView master;  // fp32 weights; empty where `weight` is fp32 itself
+    TensorView master;  // fp32 weights; empty where `weight` is its own
 };
 
 // In the order in which the optimizer lists them. Views are valid as long as the executor is.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/check.h"
+#include "kernels/optimizer/optimizer.h"
 #include "kernels/random.h"
 #include "models/layout.h"
 #include "runtime/state/global_indices.h"
@@ -115,7 +116,7 @@ void initialise_weights(Executor& executor, const InitialWeights& options) {
         for (std::int64_t i = 0; i < stored.count; ++i) {
             const float value = writer.value(tensor, indices.of(stored.first + i));
             store(weight, i, value);
-            if (call.dtype != Dtype::fp32 && i >= own.first && i < own.first + own.count) {
+            if (has_master(call) && i >= own.first && i < own.first + own.count) {
                 store(state, master + i - own.first, value);
             }
         }

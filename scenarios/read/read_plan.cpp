@@ -36,6 +36,11 @@ constexpr Choice<Dtype> kGradientDtypes[] = {
     {"fp16", Dtype::fp16},
 };
 
+constexpr Choice<Dtype> kMainParamsDtypes[] = {
+    {"fp32", Dtype::fp32},
+    {"bf16", Dtype::bf16},
+};
+
 void read_sizes(MapReader& reader, ParallelPlan& plan) {
     constexpr IntegerRange kSize{1, 4'000'000};
     reader.integer("tensor_model_parallel_size", plan.tensor_model_parallel_size, kSize);
@@ -64,6 +69,8 @@ void read_stack(MapReader& reader, ParallelPlan& plan) {
     reader.choice("optimizer", plan.optimizer, kOptimizers);
     reader.boolean("gradient_accumulation_fusion", plan.gradient_accumulation_fusion);
     reader.choice("gradient_dtype", plan.gradient_dtype, kGradientDtypes);
+    reader.choice("main_params_dtype", plan.main_params_dtype, kMainParamsDtypes);
+    reader.boolean("bf16_stochastic_round", plan.bf16_stochastic_round);
     reader.boolean("fused_norm", plan.fused_norm);
     reader.boolean("fused_activation", plan.fused_activation);
     reader.boolean("fused_cross_entropy", plan.fused_cross_entropy);

@@ -30,6 +30,7 @@ std::vector<std::int64_t> key_of(const ParallelPlan& p) {
             static_cast<std::int64_t>(p.optimizer),
             p.gradient_accumulation_fusion,
             static_cast<std::int64_t>(p.gradient_dtype),
+            static_cast<std::int64_t>(p.main_params_dtype),
             p.overlap_grad_reduce,
             p.overlap_param_gather,
             p.tp_comm_overlap,

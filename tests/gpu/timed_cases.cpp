@@ -262,7 +262,7 @@ KernelCase step_end_case(bool norm) {
         }
         device::adamw(q,
                       v[1],
-                      device::ParameterRounding{},
+                      device::ParameterRounding::nearest,
                       std::span<const device::OptimizerTensor>{tensors});
     };
     return c;

@@ -44,6 +44,18 @@ TEST(Memory, StateTakesEighteenBytesAParameterWithoutSharding) {
     EXPECT_EQ(peak(m, TensorKind::optimizer), 12 * n);
 }
 
+TEST(Memory, WeightsThatAreTheirOwnMasterCopiesTakeFourBytesLess) {
+    const Transformer model = small_model(4);
+    const std::int64_t n = num_parameters(model);
+    for (const Optimizer optimizer : {Optimizer::adam, Optimizer::lamb}) {
+        const RoleMemory m = memory_of(
+            model,
+            {.global_batch_size = 2, .optimizer = optimizer, .main_params_dtype = Dtype::bf16});
+        EXPECT_EQ(peak(m, TensorKind::weights), 2 * n);
+        EXPECT_EQ(peak(m, TensorKind::optimizer), 8 * n);
+    }
+}
+
 TEST(Memory, Zero1ShardsTheOptimizerAndZero3Everything) {
     const Transformer model = small_model(4);
     const std::int64_t n = num_parameters(model);

@@ -148,6 +148,26 @@ TEST(ValidatePlan, NamesTheKeyThatBreaksTheRule) {
     }
 }
 
+TEST(ValidatePlan, OnlyBf16WeightsAreTheirOwnMastersAndRoundedStochastically) {
+    for (const Dtype precision : {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::fp8}) {
+        const bool refused = precision == Dtype::fp32 || precision == Dtype::fp16;
+        const auto text_of = [&](auto change) {
+            Case c;
+            c.plan.precision = precision;
+            change(c.plan);
+            return text(check(c.model, c.plan, c.num_gpus));
+        };
+        const std::string own = text_of([](ParallelPlan& p) { p.main_params_dtype = Dtype::bf16; });
+        EXPECT_EQ(own.find("plan.main_params_dtype: error") != own.npos, refused) << own;
+        const std::string rounded =
+            text_of([](ParallelPlan& p) { p.bf16_stochastic_round = true; });
+        EXPECT_EQ(rounded.find("plan.bf16_stochastic_round: error") != own.npos, refused);
+        const std::string other =
+            text_of([](ParallelPlan& p) { p.main_params_dtype = Dtype::fp16; });
+        EXPECT_NE(other.find("plan.main_params_dtype: error"), other.npos);
+    }
+}
+
 TEST(ValidatePlan, SaysWhatWouldDo) {
     EXPECT_EQ(only_error([](Case& c) { c.plan.global_batch_size = 130; }).to_string(),
               "plan.global_batch_size: error: 130 is not divisible by micro_batch_size 1 x data "

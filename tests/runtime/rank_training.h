@@ -59,7 +59,7 @@ public:
         executor_->run_kernels_with(std::move(run));
     }
 
-    void step(std::int64_t number, std::mutex& lock, Training& result) {
+    void step(std::int64_t number, double clip_norm, std::mutex& lock, Training& result) {
         load_data(number);
         const auto set = [&](DeviceScalar scalar, double value) {
             store(view("device scalars"),
@@ -74,7 +74,7 @@ public:
         set(DeviceScalar::beta2, 0.95);
         set(DeviceScalar::epsilon, 1e-6);
         set(DeviceScalar::weight_decay, 0.1);
-        set(DeviceScalar::clip_norm, 0.5);
+        set(DeviceScalar::clip_norm, clip_norm);
         set(DeviceScalar::dropout, model_.dropout);
         const std::int64_t micro_batches = plan_.global_batch_size / plan_.micro_batch_size;
         set(DeviceScalar::first_round,
@@ -179,7 +179,8 @@ private:
 inline Training train(const Transformer& model,
                       const ParallelPlan& plan,
                       std::int64_t steps = kSteps,
-                      const std::function<CpuExecutor::KernelRunner()>& kernels = {}) {
+                      const std::function<CpuExecutor::KernelRunner()>& kernels = {},
+                      double clip_norm = 0.5) {
     const std::uint32_t ranks = lower(model, plan).num_ranks();
     Training result;
     std::mutex lock;
@@ -189,7 +190,7 @@ inline Training train(const Transformer& model,
             own.run_kernels_with(kernels());
         }
         for (std::int64_t s = 1; s <= steps; ++s) {
-            own.step(s, lock, result);
+            own.step(s, clip_norm, lock, result);
         }
         own.collect(lock, result);
     };

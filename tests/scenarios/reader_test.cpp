@@ -100,6 +100,8 @@ constexpr const char* kWholePlan = R"(  pipeline_model_parallel_size: 2
   optimizer: lamb
   gradient_accumulation_fusion: false
   gradient_dtype: bf16
+  main_params_dtype: bf16
+  bf16_stochastic_round: true
   fused_norm: false
   fused_activation: false
   fused_cross_entropy: false
@@ -143,6 +145,8 @@ TEST(Reader, EveryKeyOfThePlanReachesItsField) {
         .optimizer = Optimizer::lamb,
         .gradient_accumulation_fusion = false,
         .gradient_dtype = Dtype::bf16,
+        .main_params_dtype = Dtype::bf16,
+        .bf16_stochastic_round = true,
         .overlap_grad_reduce = true,
         .overlap_param_gather = true,
         .tp_comm_overlap = true,

@@ -184,7 +184,7 @@ TEST(StochasticRounding, DoesNotDependOnSharding) {
     a.rounding = {.seed = 3, .purpose = RandomPurpose::stochastic_rounding, .stream = 9};
     adamw(a, whole.views());
     for (const auto& [first, count] : {std::pair{0, 1777}, std::pair{1777, 3223}}) {
-        a.first_element = first;
+        a.place = {.first_element = first};
         const OptimizerTensors all = parts.views();
         adamw(a,
               {.gradient = slice(all.gradient, first, count),
@@ -196,6 +196,94 @@ TEST(StochasticRounding, DoesNotDependOnSharding) {
     EXPECT_EQ(parts.parameter, whole.parameter);
     EXPECT_EQ(parts.master, nearest.master);
     EXPECT_NE(whole.parameter, nearest.parameter);
+}
+
+// The step of a parameter without a master copy: what a step in fp32 from the same bf16 weights
+// comes to, rounded.
+TEST(AdamwCpu, StepsBf16WeightsThatAreTheirOwnMasters) {
+    for (const bool stochastic : {false, true}) {
+        Draw draw{17};
+        State copied = draw_state(draw, 3000, Dtype::bf16);
+        for (std::int64_t i = 0; i < 3000; ++i) {
+            store(copied.master.view(), i, load(copied.parameter.view(), i));
+        }
+        State own = copied;
+        OptimizerArguments a = sample_arguments(draw);
+        a.stochastic_rounding = stochastic;
+        adamw(a, copied.views());
+        OptimizerTensors tensors = own.views();
+        tensors.master = {};
+        adamw(a, tensors);
+        EXPECT_EQ(own.parameter, copied.parameter);
+        EXPECT_EQ(own.m, copied.m);
+        EXPECT_EQ(own.v, copied.v);
+    }
+}
+
+// Steps far below the spacing of bf16 at 1: to nearest nothing moves, stochastically the mean does.
+TEST(StochasticRounding, MovesTheMeanByStepsThatRoundingToNearestLoses) {
+    constexpr std::int64_t kWeights = 20000;
+    constexpr float kRate = 0x1p-12f;
+    const auto mean_after = [&](bool stochastic) {
+        State s{kWeights, Dtype::bf16};
+        for (std::int64_t i = 0; i < kWeights; ++i) {
+            store(s.parameter.view(), i, 1.0f);
+            store(s.gradient.view(), i, -1.0f);
+        }
+        OptimizerTensors tensors = s.views();
+        tensors.master = {};
+        OptimizerArguments a{.learning_rate = kRate, .epsilon = 0.0f};
+        a.stochastic_rounding = stochastic;
+        a.rounding.purpose = RandomPurpose::stochastic_rounding;
+        constexpr int kSteps = 20;
+        for (int step = 1; step <= kSteps; ++step) {
+            a.step = step;
+            a.rounding.round = static_cast<std::uint32_t>(step);
+            adamw(a, tensors);
+        }
+        double sum = 0;
+        for (std::int64_t i = 0; i < kWeights; ++i) {
+            sum += s.parameter.at(i) - 1.0;
+        }
+        return sum / kWeights / (kSteps * static_cast<double>(kRate));
+    };
+    EXPECT_EQ(mean_after(false), 0.0);
+    // A step is up by 2^-7 with a chance of 2^-5: the mean's relative error is
+    // sqrt(31 / (steps x weights)) = 0.9 %.
+    EXPECT_NEAR(mean_after(true), 1.0, 5 * 0.009);
+}
+
+TEST(StochasticRounding, OfColumnsIsThatOfTheWhole) {
+    constexpr std::int64_t kRows = 40;
+    constexpr std::int64_t kColumns = 24;
+    Draw draw{18};
+    State whole = draw_state(draw, kRows * kColumns, Dtype::bf16);
+    const State before = whole;
+    OptimizerArguments a = sample_arguments(draw);
+    a.stochastic_rounding = true;
+    a.rounding = {.seed = 3, .purpose = RandomPurpose::stochastic_rounding, .stream = 9};
+    adamw(a, whole.views());
+    // Columns 4 ... 8, 12 and 13, and 20 of rows 10 ... 39.
+    ParameterPlace place{.width = 8, .row_length = kColumns, .first_row = 10};
+    const int columns[] = {4, 5, 6, 7, 8, 12, 13, 20};
+    for (const int range : {0, 1, 2}) {
+        place.first[range] = range == 0 ? 4 : range == 1 ? 12 : 20;
+        place.begin[range + 1] = range == 0 ? 5 : range == 1 ? 7 : 8;
+    }
+    State part{30 * 8, Dtype::bf16};
+    const auto global = [&](std::int64_t i) { return (10 + i / 8) * kColumns + columns[i % 8]; };
+    for (std::int64_t i = 0; i < 30 * 8; ++i) {
+        EXPECT_EQ(place.of(i), global(i));
+        store(part.gradient.view(), i, load(before.gradient.view(), global(i)));
+        store(part.m.view(), i, load(before.m.view(), global(i)));
+        store(part.v.view(), i, load(before.v.view(), global(i)));
+        store(part.master.view(), i, load(before.master.view(), global(i)));
+    }
+    a.place = place;
+    adamw(a, part.views());
+    for (std::int64_t i = 0; i < 30 * 8; ++i) {
+        EXPECT_EQ(part.parameter.at(i), whole.parameter.at(global(i))) << i;
+    }
 }
 
 TEST(GradientsCpu, AccumulateScaleAndNorm) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/optimizer/optimizer_cuda.h"
 
+#include <bit>
 #include <cmath>
 
 #include "engine/device_scalars.h"
@@ -31,10 +32,11 @@ struct Model {
             parameter.push_back(draw.tensor(size, parameters));
         }
     }
-    std::vector<OptimizerTensor> views() {
+    std::vector<OptimizerTensor> views(bool masters = true) {
         std::vector<OptimizerTensor> all;
         for (std::size_t i = 0; i < gradient.size(); ++i) {
-            const TensorView own_master = dtype == Dtype::fp32 ? TensorView{} : master[i].view();
+            const bool copied = dtype != Dtype::fp32 && masters;
+            const TensorView own_master = copied ? master[i].view() : TensorView{};
             all.push_back({.tensors = {.gradient = gradient[i].view(),
                                        .m = m[i].view(),
                                        .v = v[i].view(),
@@ -42,9 +44,23 @@ struct Model {
                                        .parameter = parameter[i].view()},
                            .decays = i % 2 == 0,
                            .stream = static_cast<std::uint32_t>(i),
-                           .first_element = static_cast<std::int64_t>(3 * i)});
+                           .place = place(static_cast<std::int32_t>(i))});
         }
         return all;
+    }
+    // Every other tensor has all columns of the whole, the rest three ranges of them.
+    static ParameterPlace place(std::int32_t i) {
+        ParameterPlace place{.first_element = 3 * i};
+        if (i % 2 == 1) {
+            place.width = 7 + i;
+            place.row_length = 100;
+            place.first_row = i;
+            for (const int range : {1, 2, 3}) {
+                place.begin[range] = range == 3 ? place.width : 3 * range;
+                place.first[range - 1] = 11 * range;
+            }
+        }
+        return place;
     }
     bool operator==(const Model&) const = default;
 };
@@ -68,6 +84,8 @@ std::vector<float> scalars() {
     set(DeviceScalar::weight_decay, kArguments.weight_decay);
     set(DeviceScalar::clip_norm, 2.0f);
     set(DeviceScalar::step, static_cast<float>(kArguments.step));
+    set(DeviceScalar::seed_low, std::bit_cast<float>(5u));
+    set(DeviceScalar::seed_high, std::bit_cast<float>(6u));
     return block;
 }
 
@@ -75,26 +93,32 @@ cpu::OptimizerArguments arguments_of(const OptimizerTensor& tensor, bool stochas
     cpu::OptimizerArguments a = kArguments;
     a.weight_decay = tensor.decays ? a.weight_decay : 0.0f;
     a.stochastic_rounding = stochastic;
-    a.rounding = {.seed = 5,
+    a.rounding = {.seed = 6ull << 32 | 5,
                   .purpose = RandomPurpose::stochastic_rounding,
                   .stream = tensor.stream,
                   .round = 17};
-    a.first_element = tensor.first_element;
+    a.place = tensor.place;
     return a;
+}
+
+ParameterRounding rounding(bool stochastic) {
+    return stochastic ? ParameterRounding::stochastic : ParameterRounding::nearest;
 }
 
 TEST(AdamwCuda, HasTheBitsOfTheCpuStochasticRoundingIncluded) {
     const std::vector<float> block = scalars();
     for (const Dtype parameters : {Dtype::fp32, Dtype::bf16}) {
         for (const Dtype gradients : {Dtype::fp32, Dtype::bf16}) {
-            for (const bool stochastic : {false, true}) {
+            for (const int which : {0, 1, 2, 3}) {
+                const bool stochastic = which % 2 == 1;
+                const bool masters = which < 2;
                 Draw draw{8};
                 Model model{draw, 50, parameters, gradients};
                 Model expected = model;
                 EmulatedQueue queue;
-                const auto views = model.views();
-                adamw(queue, const_view_of(block), {stochastic, 5}, views);
-                for (const OptimizerTensor& tensor : expected.views()) {
+                const auto views = model.views(masters);
+                adamw(queue, const_view_of(block), rounding(stochastic), views);
+                for (const OptimizerTensor& tensor : expected.views(masters)) {
                     cpu::adamw(arguments_of(tensor, stochastic), tensor.tensors);
                 }
                 EXPECT_TRUE(model == expected);
@@ -119,7 +143,7 @@ TEST(LambCuda, IsTheCpus) {
                 EmulatedQueue queue{order};
                 const auto views = own.views();
                 lamb_update(queue, const_view_of(block), views, result.view());
-                lamb_apply(queue, const_view_of(block), result.view(), {true, 5}, views);
+                lamb_apply(queue, const_view_of(block), result.view(), rounding(true), views);
             };
             run(model, ThreadOrder::descending, norms[0]);
             run(again, ThreadOrder::shuffled, norms[1]);

@@ -61,6 +61,23 @@ TEST(CudaExecutor, TrainsByLambToTheBitsOfTheCpu) {
     }
 }
 
+// Of bf16 weights without master copies, whole, in columns and rows, and in shards.
+TEST(CudaExecutor, RoundsStochasticallyToTheBitsOfTheCpu) {
+    for (const Optimizer optimizer : {Optimizer::adam, Optimizer::lamb}) {
+        ParallelPlan plan = tiny_plan();
+        plan.optimizer = optimizer;
+        plan.precision = plan.main_params_dtype = Dtype::bf16;
+        plan.bf16_stochastic_round = true;
+        plan.data_parallel_size = 2;
+        EXPECT_EQ(train_ranks(plan, DeviceChoice::cuda, 1),
+                  train_ranks(plan, DeviceChoice::cpu, 0));
+        plan.tensor_model_parallel_size = 2;
+        plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+        EXPECT_EQ(train_ranks(plan, DeviceChoice::cuda, 1, tiny_llama()),
+                  train_ranks(plan, DeviceChoice::cpu, 0, tiny_llama()));
+    }
+}
+
 // Heads of their own, shared keys and values, several sequences; the groups of a rank.
 TEST(CudaExecutor, TrainsUnfusedAttentionToTheBitsOfTheCpu) {
     for (const Dtype precision : {Dtype::fp32, Dtype::bf16}) {

@@ -109,6 +109,24 @@ TEST(ParallelLaunches, DropoutOfTheEmbeddingTheAttentionAndTheBranchesIsTheCpus)
     }
 }
 
+// All columns of a parameter, some of each of its parts, and shards of those.
+TEST(ParallelLaunches, StochasticRoundingOfShardsIsTheCpus) {
+    for (const Optimizer optimizer : {Optimizer::adam, Optimizer::lamb}) {
+        for (const Dtype main : {Dtype::fp32, Dtype::bf16}) {
+            ParallelPlan plan = plan_of(1, 3, ShardingStrategy::optim);
+            plan.tensor_model_parallel_size = 2;
+            plan.global_batch_size = 6;
+            plan.optimizer = optimizer;
+            plan.precision = Dtype::bf16;
+            plan.main_params_dtype = main;
+            plan.bf16_stochastic_round = true;
+            Transformer model = tiny_llama();
+            model.num_layers = 1;
+            expect_same_training(model, plan);
+        }
+    }
+}
+
 // Tensors in shards, and tensors whose norms another rank counts.
 TEST(ParallelLaunches, LambOfShardsIsTheCpus) {
     for (const Dtype precision : {Dtype::fp32, Dtype::bf16}) {

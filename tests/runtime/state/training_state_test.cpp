@@ -19,9 +19,18 @@ ParallelPlan bf16_plan() {
     return plan;
 }
 
+// The weights are their own masters.
+ParallelPlan bf16_only_plan() {
+    ParallelPlan plan = bf16_plan();
+    plan.main_params_dtype = Dtype::bf16;
+    plan.bf16_stochastic_round = true;
+    return plan;
+}
+
 RunState state_of(const Transformer& model, const ParallelPlan& plan, std::int64_t step) {
     return {.model = model,
             .precision = std::string{name(plan.precision)},
+            .main_params_dtype = std::string{name(plan.main_params_dtype)},
             .seed = 1,
             .global_batch_size = plan.global_batch_size,
             .step = step,
@@ -52,7 +61,7 @@ std::vector<float> weights_of(TinyRun& run) {
 TEST(ResumeTraining, GoesOnAsIfItHadNeverStopped) {
     const TemporaryFolder folder;
     for (const Transformer& model : {tiny_gpt(), tiny_llama()}) {
-        for (const ParallelPlan& plan : {tiny_plan(), bf16_plan()}) {
+        for (const ParallelPlan& plan : {tiny_plan(), bf16_plan(), bf16_only_plan()}) {
             TinyRun straight{model, plan};
             std::vector<double> expected;
             run_steps(straight, 1, 10, expected);
@@ -74,9 +83,24 @@ TEST(ResumeTraining, GoesOnAsIfItHadNeverStopped) {
     }
 }
 
+// What the one kind of run keeps the other can't make up.
+TEST(ResumeTraining, WithOtherMasterCopiesIsAnError) {
+    const TemporaryFolder folder;
+    const Transformer model = tiny_gpt();
+    TinyRun saved{model, bf16_plan()};
+    const RunState before = state_of(model, bf16_plan(), 5);
+    ASSERT_TRUE(save_training(saved.executor(), before, folder.path()));
+    TinyRun other{model, bf16_only_plan()};
+    const RunState now = state_of(model, bf16_only_plan(), 0);
+    const auto state = resume_training(other.executor(), now, folder.path());
+    ASSERT_FALSE(state);
+    EXPECT_EQ(state.error().what,
+              "is of another run: plan.main_params_dtype is fp32 there and bf16 here");
+}
+
 TEST(ExportWeights, AreImportedAsTheyWere) {
     for (const Transformer& model : {tiny_gpt(), tiny_llama()}) {
-        for (const ParallelPlan& plan : {tiny_plan(), bf16_plan()}) {
+        for (const ParallelPlan& plan : {tiny_plan(), bf16_plan(), bf16_only_plan()}) {
             const TemporaryFolder folder;
             TinyRun run{model, plan};
             ASSERT_TRUE(save_training(run.executor(), state_of(model, plan, 1), folder.path()));
