@@ -159,31 +159,6 @@ TEST(CampaignRecovery, ACheckThatNamesTheWrongSideCostsAHealthyNode) {
     EXPECT_GE(run.false_evictions, 1);
 }
 
-// V7: FT-HSDP's cycle of 18 minutes: synchronous 10 min lost, elastic 3 min and 7 min at 11/12.
-TEST(CampaignRecovery, TheElasticCycleIsThePapersArithmetic) {
-    CampaignSpec spec;
-    spec.cluster.nodes = 12;
-    spec.job = {.slots = 12, .units = 12};
-    spec.horizon = s(18 * 60);
-    spec.faults = {{.name = "script",
-                    .kind = FaultKind::host_fault,
-                    .events = {{.time = s(0), .nodes = {5, 1}, .kind = FaultKind::host_fault}}}};
-    spec.detection.node_agent = false;
-    spec.detection.collective_timeout = s(60);
-    spec.repair.time = {DistributionKind::fixed, s(600 - 60)};
-    spec.costs.reconfigure = s(120);
-    spec.checkpoint.interval = WallTime{};
-    spec.speed.shrunk = {1.0, 11.0 / 12};
-    spec.policies = {ElasticDataParallel{}};
-    CampaignSpec synchronous = spec;
-    synchronous.policies = {};
-    synchronous.costs.restart_full = WallTime{};
-    EXPECT_NEAR(run_campaign(synchronous, 1).goodput(), 8.0 / 18, 1e-4);
-    // The paper's rejoin is free: ours costs the reconfiguration again.
-    const double rejoin = 120.0 / (18 * 60);
-    EXPECT_NEAR(run_campaign(spec, 1).goodput(), (7.0 * 11 / 12 + 8) / 18 - rejoin, 1e-4);
-}
-
 TEST(CampaignRecovery, TheIntervalIsSetBeforeTheFirstStep) {
     CampaignSpec spec = crash_of_one();
     spec.policies = {CheckpointInterval{.fixed = s(100)}, HotSpares{}};

@@ -74,12 +74,16 @@ TEST(Flap, StallsUntilTheNextRetransmissionOrDiesAtTheBudget) {
                           Case{14, 3, 0.469762, true},
                           Case{18, 0.3, 1.073742, false},
                           Case{18, 3, 3.221225, false},
+                          Case{14, 10, 0.469762, true},
+                          Case{14, 60, 0.469762, true},
                           Case{18, 10, 7.516193, true},
+                          Case{18, 60, 7.516193, true},
                           Case{20, 0.3, 4.294967, false},
                           Case{20, 3, 4.294967, false},
                           Case{20, 10, 12.884902, false},
                           Case{20, 60, 30.064771, true},
                           Case{22, 0.3, 17.179869, false},
+                          Case{22, 3, 17.179869, false},
                           Case{22, 10, 17.179869, false},
                           Case{22, 60, 68.719477, false}}) {
         const FlapOutcome outcome = flap_outcome(s(c.down), c.timeout, 7);

@@ -79,7 +79,7 @@ TEST(GroupSurvival, IsGeminis) {
     EXPECT_NEAR(group_survival(16, 4, 4), 0.997802, 6e-7);
 }
 
-// S2, and V6: MTTF of a series of nodes, 24/(N r) hours.
+// S2: the first order as published, to the last digit of another way to write it.
 TEST(Ettr, OfTheFirstOrderAndExact) {
     struct Case {
         double gpus, rate, restart_min, interval_min, first_order, exact;
@@ -96,9 +96,10 @@ TEST(Ettr, OfTheFirstOrderAndExact) {
         const double u = c.restart_min * 60;
         const double dt = c.interval_min * 60;
         EXPECT_NEAR(first_order_ettr(mtbf, u, dt, 0), c.first_order, 5.1e-5);
+        const double failures = c.gpus / 8 * c.rate / 86400 * (u + dt / 2);
+        EXPECT_NEAR(first_order_ettr(mtbf, u, dt, 30), (1 - failures) * dt / (dt + 30), 1e-12);
         EXPECT_NEAR(dt / segment_time_s(mtbf, 0, u, dt), c.exact, 5.1e-5);
     }
-    EXPECT_NEAR(24 / (16384 / 8 * 6.5e-3), 1.8029, 5e-5);
 }
 
 // V8, V9
