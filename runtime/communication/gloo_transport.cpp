@@ -6,12 +6,15 @@
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <array>
 #include <csignal>
 #include <deque>
 #include <exception>
 
+#include "engine/check.h"
 #include "runtime/communication/tcp_store.h"
 
 namespace orrery {
@@ -53,10 +56,54 @@ private:
     Milliseconds timeout_;
 };
 
+using Device = gloo::transport::tcp::Device;
+
+// Gloo's event loop sleeps for up to 10 ms, and whoever takes a socket out of it, as each
+// connection that is made and each that is closed does, waits for it to wake: this wakes it all the
+// while.
+class Awake final : public gloo::transport::tcp::Handler {
+public:
+    explicit Awake(std::shared_ptr<Device> device)
+        : device_(std::move(device)), timer_(timerfd_create(CLOCK_MONOTONIC, kFlags)) {
+        if (timer_ >= 0) {
+            constexpr timespec kPeriod{.tv_sec = 0, .tv_nsec = 200'000};
+            const itimerspec times{.it_interval = kPeriod, .it_value = kPeriod};
+            timerfd_settime(timer_, 0, &times, nullptr);
+            device_->registerDescriptor(timer_, EPOLLIN, this);
+        }
+    }
+    ~Awake() override {
+        if (timer_ >= 0) {
+            device_->unregisterDescriptor(timer_, this);
+            close(timer_);
+        }
+    }
+    Awake(const Awake&) = delete;
+    Awake& operator=(const Awake&) = delete;
+    void handleEvents(int) override {
+        std::uint64_t times = 0;
+        [[maybe_unused]] const ssize_t count = read(timer_, &times, sizeof times);
+    }
+
+private:
+    static constexpr int kFlags = TFD_NONBLOCK | TFD_CLOEXEC;
+    std::shared_ptr<Device> device_;
+    int timer_;
+};
+
 class GlooTransport final : public Transport {
 public:
-    GlooTransport(std::shared_ptr<gloo::rendezvous::Context> context, Milliseconds timeout)
-        : context_(std::move(context)), timeout_(timeout) {}
+    GlooTransport(std::shared_ptr<Device> device,
+                  std::shared_ptr<gloo::rendezvous::Context> context,
+                  Milliseconds timeout)
+        : device_(std::move(device)), context_(std::move(context)), timeout_(timeout) {}
+    ~GlooTransport() override {
+        const Awake awake{device_};
+        pending_.clear();
+        context_.reset();
+    }
+    GlooTransport(const GlooTransport&) = delete;
+    GlooTransport& operator=(const GlooTransport&) = delete;
 
     std::uint32_t rank() const override { return static_cast<std::uint32_t>(context_->rank); }
     std::uint32_t num_ranks() const override { return static_cast<std::uint32_t>(context_->size); }
@@ -160,6 +207,7 @@ private:
                                 timeout_.count()));
     }
 
+    std::shared_ptr<Device> device_;
     std::shared_ptr<gloo::rendezvous::Context> context_;
     Milliseconds timeout_;
     std::deque<Pending> pending_;  // at fixed addresses
@@ -167,7 +215,7 @@ private:
 
 Result<void> connect(gloo::rendezvous::Context& context,
                      const GlooOptions& options,
-                     std::shared_ptr<gloo::transport::Device>& device) {
+                     std::shared_ptr<gloo::transport::Device> device) {
     context.setTimeout(options.timeout);
     if (!options.store_folder.empty()) {
         gloo::rendezvous::FileStore store{options.store_folder};
@@ -192,14 +240,16 @@ Result<std::unique_ptr<Transport>> connect_gloo(const GlooOptions& options) {
         // Gloo writes to sockets of peers that may have died: that is an error to tell, not a
         // signal to end by without a word.
         std::signal(SIGPIPE, SIG_IGN);
-        std::shared_ptr<gloo::transport::Device> device =
-            gloo::transport::tcp::CreateDevice(attributes);
+        const auto device =
+            std::dynamic_pointer_cast<Device>(gloo::transport::tcp::CreateDevice(attributes));
+        ORRERY_CHECK(device != nullptr);
         auto context = std::make_shared<gloo::rendezvous::Context>(
             static_cast<int>(options.rank), static_cast<int>(options.num_ranks));
+        const Awake awake{device};
         if (const Result<void> connected = connect(*context, options, device); !connected) {
             return unexpected<Error>(connected.error());
         }
-        return std::make_unique<GlooTransport>(std::move(context), options.timeout);
+        return std::make_unique<GlooTransport>(device, std::move(context), options.timeout);
     } catch (const std::exception& error) {
         return fail(fmt::format("rank {}", options.rank),
                     fmt::format("cannot connect to the other ranks: {}", error.what()),

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <string_view>
 
 #include "engine/check.h"
 #include "runtime/communication/gloo_transport.h"
@@ -44,6 +45,29 @@ Result<std::uint32_t> number(const Environment& environment,
     return value;
 }
 
+constexpr std::string_view kServed = "tcp:";
+
+// Where the launcher serves a store, or the folder that is one.
+Result<void> read_store(const std::string& text, ProcessJob& job) {
+    if (!text.starts_with(kServed)) {
+        job.store_folder = text;
+        return {};
+    }
+    const std::string place = text.substr(kServed.size());
+    const std::size_t colon = place.rfind(':');
+    const auto port = number(
+        [&](const std::string&) { return place.substr(colon + 1); }, "ORRERY_STORE", 1u << 16);
+    if (colon == std::string::npos || !port) {
+        return fail("$ORRERY_STORE",
+                    fmt::format("'{}' is not tcp:HOST:PORT", text),
+                    "unset it, or start the job with --nproc");
+    }
+    job.master_host = place.substr(0, colon);
+    job.master_port = static_cast<std::uint16_t>(*port);
+    job.served = true;
+    return {};
+}
+
 // The first of the hosts in Slurm's notation: "node[03-05,09],other" is node03.
 std::string first_host(const std::string& list) {
     const std::size_t bracket = list.find('[');
@@ -68,7 +92,7 @@ Result<ProcessJob> job_of(const Environment& environment, const Names& names) {
                    .num_ranks = std::max(1u, *num_ranks),
                    .local_rank = *rank,
                    .source = names.source,
-                   .store_folder = environment("ORRERY_STORE").value_or(""),
+                   .store_folder = {},
                    .master_host = environment("MASTER_ADDR").value_or(""),
                    .master_port = kDefaultPort};
     if (environment(names.local_rank)) {
@@ -85,7 +109,10 @@ Result<ProcessJob> job_of(const Environment& environment, const Names& names) {
         }
         job.master_port = static_cast<std::uint16_t>(*port);
     }
-    if (!job.store_folder.empty()) {
+    if (const std::string store = environment("ORRERY_STORE").value_or(""); !store.empty()) {
+        if (const Result<void> read = read_store(store, job); !read) {
+            return unexpected<Error>(read.error());
+        }
         job.source = "launcher";
     } else if (job.master_host.empty() && job.num_ranks > 1) {
         job.master_host = first_host(environment("SLURM_JOB_NODELIST").value_or(""));
@@ -134,6 +161,10 @@ private:
 
 }  // namespace
 
+std::string local_store(std::uint16_t port) {
+    return fmt::format("{}127.0.0.1:{}", kServed, port);
+}
+
 Environment process_environment() {
     return [](const std::string& name) -> std::optional<std::string> {
         const char* value = std::getenv(name.c_str());
@@ -168,7 +199,7 @@ Result<std::unique_ptr<Transport>> connect_job(const ProcessJob& job,
         gethostname(host.data(), host.size() - 1);
         const bool local = job.master_host == "localhost" || job.master_host == "127.0.0.1";
         options.listen_host = local ? "127.0.0.1" : host.data();
-        if (job.rank == 0) {
+        if (job.rank == 0 && !job.served) {
             auto started = TcpStoreServer::start(local ? "127.0.0.1" : "::", job.master_port);
             if (!started) {
                 return unexpected<Error>(started.error());

@@ -2,7 +2,8 @@
 // Which process of a job this is: from torchrun's environment variables (RANK, WORLD_SIZE,
 // MASTER_ADDR, MASTER_PORT, LOCAL_RANK), else Slurm's (SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID),
 // else Open MPI's (OMPI_COMM_WORLD_RANK …); processes that the local launcher started find
-// ORRERY_STORE (a folder) beside RANK and WORLD_SIZE. Without any it is a job of one process.
+// ORRERY_STORE beside RANK and WORLD_SIZE: "tcp:HOST:PORT", where it serves a store, or a folder.
+// Without any it is a job of one process.
 #pragma once
 
 #include <chrono>
@@ -25,7 +26,11 @@ struct ProcessJob {
     std::string store_folder;  // where local processes meet, or else
     std::string master_host;   // where rank 0 listens
     std::uint16_t master_port = 0;
+    bool served = false;  // somebody else does it
 };
+
+// What ORRERY_STORE says of a store at that port of this machine.
+std::string local_store(std::uint16_t port);
 
 // Reads one environment variable; empty if unset.
 using Environment = std::function<std::optional<std::string>(const std::string&)>;

@@ -13,35 +13,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
+
+#include "runtime/communication/job.h"
+#include "runtime/communication/tcp_store.h"
 
 namespace orrery {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// A folder for the processes to meet in, removed at the end.
-class StoreFolder {
-public:
-    StoreFolder() {
-        path_ = (std::filesystem::temp_directory_path() / "orrery-job-XXXXXX").string();
-        if (mkdtemp(path_.data()) == nullptr) {
-            path_.clear();
-        }
-    }
-    ~StoreFolder() {
-        std::error_code ignored;
-        if (!path_.empty()) {
-            std::filesystem::remove_all(path_, ignored);
-        }
-    }
-    StoreFolder(const StoreFolder&) = delete;
-    StoreFolder& operator=(const StoreFolder&) = delete;
-    const std::string& path() const { return path_; }
-
-private:
-    std::string path_;
-};
 
 // Takes the signals that tell about children and of the wish to stop as bytes of a descriptor.
 class Signals {
@@ -188,15 +167,14 @@ Result<int> launch_processes(const LaunchOptions& options) {
     if (options.num_processes == 0 || options.command.empty()) {
         return fail("--nproc", "needs at least one process", "e.g. --nproc 4");
     }
-    const StoreFolder store;
-    if (store.path().empty()) {
-        return fail(std::filesystem::temp_directory_path().string(),
-                    fmt::format("cannot make a folder here: {}", std::strerror(errno)),
-                    "set TMPDIR to a folder that can be written");
+    const Signals signals;  // before the store's thread, which leaves them alone
+    const auto store = TcpStoreServer::start("127.0.0.1", 0);
+    if (!store) {
+        return unexpected<Error>(store.error());
     }
-    const Signals signals;
     Processes processes{options};
-    if (const Result<void> started = processes.start(store.path(), signals); !started) {
+    if (const Result<void> started = processes.start(local_store((*store)->port()), signals);
+        !started) {
         return unexpected<Error>(started.error());
     }
     return processes.wait_for_all(signals);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -45,6 +47,12 @@ Result<Addresses> resolve(const std::string& host, std::uint16_t port, bool pass
                     "check MASTER_ADDR");
     }
     return Addresses{found};
+}
+
+// A key that is set and one that is asked for go at once, not after the answer to nothing.
+void send_at_once(int socket) {
+    const int yes = 1;
+    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
 
 // Whether the socket can be read before the deadline.
@@ -145,7 +153,9 @@ private:
                 }
             }
             if (waiting[1].revents != 0) {
-                if (const int socket = accept(listener_, nullptr, nullptr); socket >= 0) {
+                if (const int socket = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+                    socket >= 0) {
+                    send_at_once(socket);
                     peers_.push_back({.socket = socket, .arrived = {}, .wanted = {}});
                 }
             }
@@ -265,6 +275,7 @@ Result<TcpStoreClient> TcpStoreClient::connect(const std::string& host,
         for (const addrinfo* a = addresses->get(); a != nullptr; a = a->ai_next) {
             const int s = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
             if (s >= 0 && ::connect(s, a->ai_addr, a->ai_addrlen) == 0) {
+                send_at_once(s);
                 return TcpStoreClient{s};
             }
             problem = errno;

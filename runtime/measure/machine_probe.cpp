@@ -13,6 +13,7 @@
 
 #include "kernels/gemm/gemm_cpu.h"
 #include "runtime/communication/gloo_transport.h"
+#include "runtime/communication/tcp_store.h"
 
 namespace orrery {
 namespace {
@@ -103,7 +104,58 @@ Result<void> talk(const std::string& folder, std::uint32_t rank, MachineRates& r
     return {};
 }
 
+// From nothing until the last of so many is connected with all others.
+Result<double> meeting_seconds(std::uint32_t processes) {
+    const auto store = TcpStoreServer::start("127.0.0.1", 0);
+    if (!store) {
+        return unexpected<Error>(store.error());
+    }
+    const std::uint16_t port = (*store)->port();
+    std::vector<Result<std::unique_ptr<Transport>>> met(processes);
+    std::vector<std::thread> threads;
+    const auto begin = Clock::now();
+    for (std::uint32_t rank = 0; rank < processes; ++rank) {
+        threads.emplace_back([&met, rank, processes, port] {
+            met[rank] = connect_gloo({.rank = rank,
+                                      .num_ranks = processes,
+                                      .store_folder = {},
+                                      .store_host = "127.0.0.1",
+                                      .store_port = port,
+                                      .timeout = std::chrono::seconds{10}});
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    for (const auto& one : met) {
+        if (!one) {
+            return unexpected<Error>(one.error());
+        }
+    }
+    return seconds;
+}
+
 }  // namespace
+
+Result<Time> probe_meeting(std::uint32_t processes) {
+    constexpr std::uint32_t kMost = 8;
+    const auto pairs = [](std::uint32_t n) { return 0.5 * n * (n - 1.0); };
+    const std::uint32_t few = std::min(processes, kMost);
+    if (few < 2) {
+        return Time{};
+    }
+    std::array<double, 5> times{};
+    for (double& time : times) {
+        const Result<double> seconds = meeting_seconds(few);
+        if (!seconds) {
+            return unexpected<Error>(seconds.error());
+        }
+        time = *seconds;
+    }
+    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+    return Time::seconds(times[times.size() / 2] * pairs(processes) / pairs(few));
+}
 
 // Two threads, each with a transport of its own, talk as two processes do: through sockets.
 Result<MachineRates> probe_machine() {

@@ -25,7 +25,7 @@ struct Order {
     std::uint32_t generation = 0;
     std::uint32_t rank = 0;
     std::uint32_t num_ranks = 1;
-    std::string store{};                  // folder where the ranks meet
+    std::string store{};                  // where the ranks meet (communication/job.h)
     std::string checkpoint{};             // folder of the step to go on from; empty: from the start
     std::vector<std::uint32_t> struck{};  // faults of the drill that have been injected
     std::vector<std::uint32_t> lasting{};  // of these, those at nodes that nobody has repaired
@@ -36,7 +36,8 @@ enum class ReportKind : std::uint8_t {
     ready,     // waits for an order
     beat,      // is alive; `number` 1: inside an exchange, 0: computing; `text`: the message's tag,
                // its peers as bits, what it is in words
-    training,  // has the state after `step`, and met the others in `number` microseconds
+    training,  // has the state after `step`, and met the others in `number` microseconds; `text`:
+               // when it came to the meeting, in microseconds of the machine's steady clock
     fault,     // is about to inject fault `number` into itself
     step,      // has done `step`, computing for `number` microseconds and sending `text` bytes
     saved,     // a checkpoint of `step`

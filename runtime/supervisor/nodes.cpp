@@ -3,16 +3,17 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <charconv>
 #include <thread>
+#include <utility>
+
+#include "runtime/communication/job.h"
+#include "runtime/communication/tcp_store.h"
 
 namespace orrery {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::uint32_t kStartsMost = 5;  // of a process that never trains
 
@@ -30,18 +31,9 @@ void read_beat(const std::string& text,
 }  // namespace
 
 Nodes::Nodes(const std::vector<std::string>& command, std::uint32_t count, Milliseconds patience)
-    : command_(command), patience_(patience), nodes_(count) {
-    std::string name = (fs::temp_directory_path() / "orrery-supervised-XXXXXX").string();
-    folder_ = mkdtemp(name.data()) == nullptr ? "" : name;
-}
+    : command_(command), patience_(patience), nodes_(count) {}
 
-Nodes::~Nodes() {
-    nodes_.clear();
-    std::error_code ignored;
-    if (!folder_.empty()) {
-        fs::remove_all(folder_, ignored);
-    }
-}
+Nodes::~Nodes() = default;
 
 Result<void> Nodes::start(NodeNumber number) {
     Node& node = nodes_[number];
@@ -61,11 +53,6 @@ Result<void> Nodes::start(NodeNumber number) {
 }
 
 Result<void> Nodes::start_all() {
-    if (folder_.empty()) {
-        return fail(fs::temp_directory_path().string(),
-                    "cannot make a folder here",
-                    "set TMPDIR to a folder that can be written");
-    }
     for (NodeNumber node = 0; node < nodes_.size(); ++node) {
         if (Result<void> started = start(node); !started) {
             return started;
@@ -181,12 +168,11 @@ bool Nodes::all_ready() const {
 
 Result<void> Nodes::go(const Start& start) {
     ++generation_;
-    const fs::path store = folder_ / std::to_string(generation_);
-    std::error_code error;
-    fs::create_directories(store, error);
-    if (error) {
-        return fail(store.string(), "cannot be made: " + error.message());
+    auto store = TcpStoreServer::start("127.0.0.1", 0);
+    if (!store) {
+        return unexpected<Error>(store.error());
     }
+    store_ = std::move(*store);  // nobody meets at the last one any more
     for (std::uint32_t rank = 0; rank < active_.size(); ++rank) {
         Node& node = nodes_[active_[rank]];
         node.state = State::ordered;
@@ -207,7 +193,7 @@ Result<void> Nodes::go(const Start& start) {
                             .generation = generation_,
                             .rank = rank,
                             .num_ranks = static_cast<std::uint32_t>(active_.size()),
-                            .store = store.string(),
+                            .store = local_store(store_->port()),
                             .checkpoint = start.checkpoint,
                             .struck = start.struck,
                             .lasting = lasting});

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +16,8 @@
 #include "runtime/supervisor/member_process.h"
 
 namespace orrery {
+
+class TcpStoreServer;
 
 // What the tests before a start have shown.
 struct CheckVerdict {
@@ -126,7 +127,7 @@ private:
     std::vector<NodeNumber> active_;  // by rank
     JobShape shape_;
     std::uint32_t generation_ = 0;
-    std::filesystem::path folder_;  // where ranks meet
+    std::unique_ptr<TcpStoreServer> store_;  // where ranks meet
 };
 
 }  // namespace orrery

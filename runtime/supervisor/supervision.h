@@ -88,7 +88,7 @@ private:
     void begin_check();
     void watch_check();
     void note_meeting(const MemberReport& report);
-    void say_meeting();
+    void say_start();
     void check_started();
     void check_done();
     Observation observation(ObservationKind kind) const;
@@ -105,7 +105,8 @@ private:
     Clock::time_point progress_ = begin_;
     Clock::time_point trouble_ = begin_;
     std::optional<Clock::time_point> struck_;
-    Clock::time_point ordered_ = begin_;
+    Clock::time_point gathers_ = begin_;  // since then
+    Clock::time_point gone_ = begin_;     // the orders to train
     std::string checkpoint_;
     std::filesystem::file_time_type since_;  // checkpoints of this run
     std::int64_t from_step_ = 0;
@@ -124,7 +125,8 @@ private:
     bool checks_ = false;  // before the restart: the members that gather will be tested
     bool fresh_ = false;   // the members' processes are new and have not trained
     std::vector<std::pair<std::uint32_t, NodeNumber>> lasting_;  // faults of the drill, and where
-    double meeting_s_ = 0;  // of the last start, the longest of all members
+    std::int64_t arrived_us_ = 0;    // the last member at the last meeting
+    std::int64_t connected_us_ = 0;  // the last one with all others
 };
 
 }  // namespace orrery

@@ -2,6 +2,8 @@
 // How the supervisor carries out what the recovery machine orders.
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "runtime/state/checkpoint_choice.h"
 #include "runtime/supervisor/supervision.h"
 
@@ -59,7 +61,6 @@ void Supervisor::diagnose() {
 // The healthy stop first, all after the same step.
 void Supervisor::begin(const Action& restart) {
     restart_ = restart;
-    ordered_ = Clock::now();
     if (phase_ != Phase::training) {
         return begin_now();
     }
@@ -88,6 +89,7 @@ void Supervisor::choose_state(const Action& restart) {
 }
 
 void Supervisor::begin_now() {
+    gathers_ = Clock::now();
     choose_state(restart_);
     if (from_step_ >= job_.steps) {
         phase_ = Phase::ended;  // all is done and saved
@@ -130,7 +132,8 @@ void Supervisor::gather() {
             return;
         }
         fresh_ = false;
-        meeting_s_ = 0;
+        gone_ = Clock::now();
+        arrived_us_ = connected_us_ = 0;
         kept_shape_ = nodes_.shape();
         told_slow_.reset();
         draining_ = false;
@@ -178,15 +181,10 @@ void Supervisor::watch_check() {
 void Supervisor::check_started() {
     if (nodes_.all_started()) {
         step_ = from_step_;
-        say_meeting();
+        say_start();
         phase_ = Phase::training;
         progress_ = Clock::now();
         traffic_.restart();
-        if (!run_.interruptions.empty() && run_.interruptions.back().restart_s == 0) {
-            Interruption& last = run_.interruptions.back();
-            last.resumed_step = from_step_;
-            last.restart_s = seconds(Clock::now() - ordered_);
-        }
         return tell(observation(ObservationKind::training_started));
     }
     if (Clock::now() >= deadline_) {
@@ -195,21 +193,29 @@ void Supervisor::check_started() {
 }
 
 void Supervisor::note_meeting(const MemberReport& report) {
-    meeting_s_ = std::max(meeting_s_, static_cast<double>(report.number) * 1e-6);
+    const std::int64_t arrived = std::atoll(report.text.c_str());
+    arrived_us_ = std::max(arrived_us_, arrived);
+    connected_us_ = std::max(connected_us_, arrived + report.number);
 }
 
-void Supervisor::say_meeting() {
-    if (meeting_s_ <= 0) {
-        return;
-    }
+void Supervisor::say_start() {
+    const double meeting_s = 1e-6 * static_cast<double>(connected_us_ - arrived_us_);
     const std::uint32_t ranks = nodes_.size();
-    run_.meetings.push_back({.ranks = ranks, .measured_s = meeting_s_});
-    std::string text = fmt::format("{} processes met in {:.1f} ms", ranks, 1e3 * meeting_s_);
-    if (job_.predicted_meeting_s) {
-        run_.meetings.back().predicted_s = job_.predicted_meeting_s(ranks);
-        text += fmt::format(", predicted {:.1f} ms", 1e3 * run_.meetings.back().predicted_s);
-    }
-    log_.event(now(), text);
+    const StartTimes start{
+        .ranks = ranks,
+        .processes_s = seconds(gone_ - gathers_),
+        .meeting_s = meeting_s,
+        .predicted_meeting_s = job_.predicted_meeting_s ? job_.predicted_meeting_s(ranks) : 0,
+        .state_s = seconds(Clock::now() - gone_) - meeting_s};
+    run_.starts.push_back(start);
+    log_.event(now(),
+               fmt::format("{} processes were ready after {:.1f} ms and met in {:.1f} ms, "
+                           "predicted {:.1f} ms; their state took {:.1f} ms",
+                           ranks,
+                           1e3 * start.processes_s,
+                           1e3 * start.meeting_s,
+                           1e3 * start.predicted_meeting_s,
+                           1e3 * start.state_s));
 }
 
 }  // namespace orrery

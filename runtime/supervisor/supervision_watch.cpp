@@ -10,8 +10,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
-// Failures that come together are one: a member that dies takes its neighbours' exchanges along.
-constexpr Milliseconds kSettle{150};
 constexpr Milliseconds kHearing{3000};  // of all, where it is not clear who is cut off
 
 // A node is slow that computes so much longer than the median, over so many steps.
@@ -56,6 +54,7 @@ void Supervisor::settle() {
     const auto from = struck_.value_or(trouble_);
     run_.interruptions.push_back({.what = std::string{name(o.fault)},
                                   .step = step_,
+                                  .told_us = o.time.microseconds(),
                                   .detect_s = seconds(Clock::now() - from)});
     struck_.reset();
     phase_ = Phase::idle;
@@ -94,6 +93,7 @@ void Supervisor::watch_progress() {
         "no step for {:.1f} s after step {}", seconds(Clock::now() - progress_), step_));
     run_.interruptions.push_back({.what = std::string{name(o.fault)},
                                   .step = step_,
+                                  .told_us = o.time.microseconds(),
                                   .detect_s = seconds(Clock::now() - struck_.value_or(progress_))});
     struck_.reset();
     phase_ = Phase::idle;

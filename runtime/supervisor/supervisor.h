@@ -55,27 +55,30 @@ struct SupervisedJob {
     }
 };
 
+// Failures that come together are one: a member that dies takes its neighbours' exchanges along.
+inline constexpr std::chrono::milliseconds kSettle{150};
+
 // One stop of the training.
 struct Interruption {
     std::string what;
-    std::int64_t step = 0;          // that had been reached
-    std::int64_t resumed_step = 0;  // from which it went on
-    double detect_s = 0;            // from the injection, where it was one
-    double stop_s = 0;              // until the restart was ordered
-    double restart_s = 0;           // until training
+    std::int64_t step = 0;     // that had been reached
+    std::int64_t told_us = 0;  // when the recovery machine heard of it
+    double detect_s = 0;       // until then from the injection, where it was one
 };
 
-// Rendezvous and connections of a start.
-struct MeasuredMeeting {
+// What a start was made of, one after the other.
+struct StartTimes {
     std::uint32_t ranks = 0;
-    double measured_s = 0;
-    double predicted_s = 0;
+    double processes_s = 0;  // until those that take part wait for their order
+    double meeting_s = 0;    // rendezvous and connections of all, from the last one's arrival on
+    double predicted_meeting_s = 0;
+    double state_s = 0;  // the rest: what each prepares alone
 };
 
 struct SupervisedRun {
     int status = 0;
     std::vector<Interruption> interruptions;
-    std::vector<MeasuredMeeting> meetings;
+    std::vector<StartTimes> starts;
     std::string log;    // of the recovery machine
     double step_s = 0;  // mean of the steps
     double ettr = 0;    // time in steps that were kept, of the time since the first start

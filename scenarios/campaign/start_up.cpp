@@ -81,11 +81,6 @@ Meeting meeting_of(const ParallelPlan& plan, const StartUpPlan& start_up) {
     return meeting;
 }
 
-Meeting mesh_meeting(std::int64_t processes, const StartUpPlan& start_up) {
-    const std::int64_t operations = processes * processes;
-    return {.groups = 1, .operations = operations, .time = time_of(operations, start_up)};
-}
-
 // Linear between the points and beyond the last, constant before the first.
 WallTime process_start(std::int64_t gpus) {
     const auto n = std::max(static_cast<double>(gpus), kColdStarts.front().gpus);

@@ -49,10 +49,6 @@ Meeting meeting_of(const ParallelPlan& plan, const StartUpPlan& start_up);
 // What one operation takes at a store that is not told otherwise.
 double store_operation_s(StoreKind kind);
 
-// Of processes of a real run on CPUs, where each connects with each: everybody tells where it
-// listens and reads it of all others.
-Meeting mesh_meeting(std::int64_t processes, const StartUpPlan& start_up);
-
 WallTime process_start(std::int64_t gpus);
 
 // How long training stands still for ranks to agree on a checkpoint, data apart: a walk up and down

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <charconv>
 #include <sstream>
+#include <thread>
 
 #include "runtime/supervisor/drill.h"
 #include "scenarios/campaign/run_campaign.h"
-#include "scenarios/campaign/start_up.h"
 #include "scenarios/simulate/degraded_steps.h"
 
 namespace orrery {
@@ -154,16 +154,58 @@ ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
     job.detection = plan.detection.value_or(scenario.campaign.detection);
     job.repair = std::chrono::milliseconds{
         static_cast<std::int64_t>(1e3 * scenario.campaign.repair.time.mean_s())};
-    job.predicted_meeting_s = [start_up = scenario.campaign.start_up](std::uint32_t processes) {
-        return mesh_meeting(processes, start_up).time.seconds();
-    };
     job.steps = training.steps;
     job.keeps_copies = memory_placement(scenario).has_value();
     job.checkpoint_folder = training.checkpoint_folder;
     return job;
 }
 
-std::string predicted_log(const Scenario& scenario, const SupervisedJob& job, double step_s) {
+std::map<std::int64_t, double> predicted_detection_s(const Scenario& scenario,
+                                                     const SupervisedJob& job) {
+    const double settle = std::chrono::duration<double>(kSettle).count();
+    const DetectionSpec& d = job.detection;
+    std::map<std::int64_t, double> of_step;
+    for (const FaultEvent& fault : drill_schedule(scenario)) {
+        const FaultKindInfo& kind = info(fault.kind);
+        double seconds = settle;
+        if (kind.symptom == Symptom::hang) {
+            const bool dog = d.progress_watchdog > WallTime{};
+            seconds = (dog ? d.progress_watchdog : d.collective_timeout).seconds();
+        } else if (fault.kind == FaultKind::host_fault) {
+            seconds = d.heartbeat.seconds() + settle;
+        } else if (kind.effect != FaultEffect::stop && kind.effect != FaultEffect::corrupt) {
+            continue;
+        }
+        double& latest = of_step[fault.step];
+        latest = std::max(latest, seconds);
+    }
+    return of_step;
+}
+
+namespace {
+
+// A process's start is work of a core, of which there may be fewer than processes.
+double in_turns(double processes) {
+    return std::max(1.0, processes / std::max(1U, std::thread::hardware_concurrency()));
+}
+
+RecoveryCosts measured_costs(const SupervisedJob& job, const StartTimes& first) {
+    const double meeting =
+        job.predicted_meeting_s ? job.predicted_meeting_s(job.shape.slots) : first.meeting_s;
+    const double processes = first.processes_s * in_turns(job.shape.slots) / in_turns(job.nodes);
+    RecoveryCosts costs;
+    costs.restart_full = WallTime::seconds(processes + meeting + first.state_s);
+    costs.restart_in_place = WallTime::seconds(meeting + first.state_s);
+    costs.reconfigure = costs.restart_in_place;
+    return costs;
+}
+
+}  // namespace
+
+std::string predicted_log(const Scenario& scenario,
+                          const SupervisedJob& job,
+                          double step_s,
+                          const StartTimes& first) {
     DegradedSteps steps;
     steps.speed.step = WallTime::seconds(std::max(step_s, 1e-3));
     const double one = job.shape.units > 1 ? 1.0 - 1.0 / job.shape.units : 0.0;
@@ -176,8 +218,7 @@ std::string predicted_log(const Scenario& scenario, const SupervisedJob& job, do
     spec.detection = job.detection;
     spec.repair.time = {.kind = DistributionKind::fixed,
                         .scale = WallTime::microseconds(job.repair.count() * 1000)};
-    spec.costs.restart_in_place = scenario.campaign.start_up.in_place;  // of processes, not GPUs
-    spec.costs.reconfigure = scenario.campaign.start_up.reconfigure;
+    spec.costs = measured_costs(job, first);
     // From outside, a process that is stopped or cut off is a node that is silent.
     for (FaultProcess& process : spec.faults) {
         if (process.kind == FaultKind::host_fault || process.kind == FaultKind::nic_down) {

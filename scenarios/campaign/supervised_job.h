@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,8 +26,17 @@ std::optional<PeerPlacement> memory_placement(const Scenario& scenario);
 // All but `command` and `line`. Errors where the scenario asks for what a real run can't do.
 ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario);
 
-// What a campaign of the same job says: the log of its recovery machine.
-std::string predicted_log(const Scenario& scenario, const SupervisedJob& job, double step_s);
+// What a campaign of the same job says: the log of its recovery machine. What processes, meetings
+// and a state take follows from the run's first start: `campaign.start_up` is of GPUs.
+std::string predicted_log(const Scenario& scenario,
+                          const SupervisedJob& job,
+                          double step_s,
+                          const StartTimes& first = {});
+
+// How long after it struck a fault of the drill is told, by the step that it strikes after: what
+// ends is seen at once, what is silent after the heartbeat, what hangs after the watchdog.
+std::map<std::int64_t, double> predicted_detection_s(const Scenario& scenario,
+                                                     const SupervisedJob& job);
 
 // A stop, as the log of a recovery machine tells it.
 struct Incident {

@@ -76,6 +76,7 @@ private:
     Drill drill_;
     World world_;
     std::optional<MemoryCopies> copies_;
+    std::chrono::steady_clock::time_point came_;  // to the meeting
     std::chrono::microseconds meeting_{0};
     bool stepped_ = false;
     std::chrono::steady_clock::time_point step_begin_;
@@ -98,10 +99,10 @@ Result<void> join(World& world, const Order& order, const Scenario& scenario) {
 }
 
 Result<void> Shift::meet(const Scenario& present) {
-    const auto begin = std::chrono::steady_clock::now();
+    came_ = std::chrono::steady_clock::now();
     Result<void> joined = join(world_, order_, present);
     meeting_ = std::chrono::duration_cast<std::chrono::microseconds>(
-        std::chrono::steady_clock::now() - begin);
+        std::chrono::steady_clock::now() - came_);
     world_.transport = member_.watch(drill_.harm(std::move(world_.transport)));
     return joined;
 }
@@ -263,7 +264,12 @@ Result<void> Shift::train(const TrainArguments& arguments) {
     if (Result<void> kept = keep_copy(**trainer); !kept) {
         return kept;
     }
-    member_.tell(ReportKind::training, (*trainer)->steps_done(), meeting_.count());
+    const auto came =
+        std::chrono::duration_cast<std::chrono::microseconds>(came_.time_since_epoch());
+    member_.tell(ReportKind::training,
+                 (*trainer)->steps_done(),
+                 meeting_.count(),
+                 std::to_string(came.count()));
     const Executor& executor = (*trainer)->executor();
     member_.describe_by([&executor] { return doing(executor); });
     Result<void> done = orrery::train(**trainer, present->plan, job, reports);

@@ -2,8 +2,10 @@
 #include "scenarios/commands/train_supervised.h"
 
 #include <filesystem>
+#include <map>
 #include <memory>
 
+#include "runtime/measure/machine_probe.h"
 #include "runtime/supervisor/supervisor.h"
 #include "scenarios/campaign/supervised_job.h"
 #include "scenarios/commands/exit_status.h"
@@ -50,6 +52,15 @@ int supervise_training(const TrainArguments& arguments, const Scenario& scenario
     job->command = *command;
     job->event_file = arguments.event_file;
     job->resume = arguments.resume;
+    job->predicted_meeting_s = [](std::uint32_t processes) {
+        static std::map<std::uint32_t, double> known;
+        const auto [at, is_new] = known.try_emplace(processes, 0);
+        if (const auto met = is_new ? probe_meeting(processes) : Result<Time>{}; is_new && met) {
+            at->second = met->seconds();
+        }
+        return at->second;
+    };
+    job->predicted_meeting_s(job->shape.slots);  // before anything else is under way
     if (!arguments.quiet) {
         job->line = [](const std::string& text) { print_output(text + "\n"); };
     }
@@ -60,10 +71,13 @@ int supervise_training(const TrainArguments& arguments, const Scenario& scenario
     if (run->status != 0 || arguments.quiet) {
         return run->status;
     }
-    return print_output(drill_report(scenario,
-                                     *run,
-                                     incidents_of(run->log),
-                                     incidents_of(predicted_log(scenario, *job, run->step_s))));
+    return print_output(drill_report(
+        scenario,
+        *run,
+        incidents_of(run->log),
+        incidents_of(predicted_log(
+            scenario, *job, run->step_s, run->starts.empty() ? StartTimes{} : run->starts.front())),
+        predicted_detection_s(scenario, *job)));
 }
 
 }  // namespace orrery

@@ -5,19 +5,39 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace orrery {
 namespace {
 
-std::string row(const char* who, const Incident& i) {
-    return i.resumed_step < 0
-               ? fmt::format("  {:<10} after step {}, not resumed\n", who, i.step)
-               : fmt::format("  {:<10} after step {}, resumed from {}, {} lost, {:.2f} s\n",
-                             who,
-                             i.step,
-                             i.resumed_step,
-                             i.lost_steps(),
-                             static_cast<double>(i.end_us - i.begin_us) * 1e-6);
+std::string row(const char* who, const Incident& i, std::optional<double> seen_s) {
+    if (i.resumed_step < 0) {
+        return fmt::format("  {:<10} after step {}, not resumed\n", who, i.step);
+    }
+    return fmt::format(
+        "  {:<10} after step {}, resumed from {}, {} lost: {}training {:.2f} s later\n",
+        who,
+        i.step,
+        i.resumed_step,
+        i.lost_steps(),
+        seen_s ? fmt::format("seen after {:.2f} s, ", *seen_s) : "",
+        static_cast<double>(i.end_us - i.begin_us) * 1e-6);
+}
+
+std::optional<double> seen_of(const SupervisedRun& run, const Incident& i) {
+    for (const Interruption& one : run.interruptions) {
+        if (one.told_us == i.begin_us) {
+            return one.detect_s;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<double> foreseen_of(const std::map<std::int64_t, double>& detection_s,
+                                  const Incident& i) {
+    const auto at = detection_s.find(i.step);
+    const bool fault = i.what != "node_ready" && i.what != "drained";
+    return fault && at != detection_s.end() ? std::optional{at->second} : std::nullopt;
 }
 
 bool equal(const Incident& a, const Incident& b) {
@@ -33,7 +53,8 @@ bool equal(const Incident& a, const Incident& b) {
 std::string drill_report(const Scenario& scenario,
                          const SupervisedRun& run,
                          const std::vector<Incident>& measured,
-                         const std::vector<Incident>& predicted) {
+                         const std::vector<Incident>& predicted,
+                         const std::map<std::int64_t, double>& detection_s) {
     if (measured.empty()) {
         return "";
     }
@@ -46,14 +67,9 @@ std::string drill_report(const Scenario& scenario,
         const bool has = i < measured.size();
         const bool foretold = drill && i < predicted.size();
         text += fmt::format("\n{}. {}\n", i + 1, has ? measured[i].what : predicted[i].what);
-        text += has ? row("measured", measured[i]) : "";
-        text += foretold ? row("predicted", predicted[i]) : "";
-        if (has && i < run.interruptions.size()) {
-            text +=
-                fmt::format("             seen after {:.2f} s, training {:.2f} s after the order\n",
-                            run.interruptions[i].detect_s,
-                            run.interruptions[i].restart_s);
-        }
+        text += has ? row("measured", measured[i], seen_of(run, measured[i])) : "";
+        text +=
+            foretold ? row("predicted", predicted[i], foreseen_of(detection_s, predicted[i])) : "";
         if (has) {
             text += fmt::format("  did        {}\n", fmt::join(measured[i].actions, "; "));
         }
@@ -63,13 +79,14 @@ std::string drill_report(const Scenario& scenario,
             text += fmt::format("  foretold   {}\n", fmt::join(predicted[i].actions, "; "));
         }
     }
-    for (std::size_t i = 0; i < run.meetings.size(); ++i) {
-        const MeasuredMeeting& m = run.meetings[i];
-        text += fmt::format("{}{} processes met and connected in {:.1f} ms, predicted {:.1f} ms\n",
-                            i == 0 ? "\n" : "",
-                            m.ranks,
-                            1e3 * m.measured_s,
-                            1e3 * m.predicted_s);
+    text += run.starts.empty() ? "" : "\nStarts: processes, meeting (predicted), state, ms\n";
+    for (const StartTimes& start : run.starts) {
+        text += fmt::format("  {} ranks {:10.1f} {:10.1f} ({:.1f}) {:10.1f}\n",
+                            start.ranks,
+                            1e3 * start.processes_s,
+                            1e3 * start.meeting_s,
+                            1e3 * start.predicted_meeting_s,
+                            1e3 * start.state_s);
     }
     if (drill) {
         text += fmt::format("\n{} of {} stops as predicted: steps and actions\n", same, all);

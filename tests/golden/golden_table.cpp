@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints the golden values and what the simulator makes of them, as a Markdown table:
-//   golden_table [--each] [SHARE [ID]]
+//   golden_table [--each] [SHARE [ID or part of its text]]
 // The worst of each reference case, or with --each every one; SHARE of the full work (default 1,
 // some minutes). The exit status is 1 if one of them is off by more than is allowed.
 #include <fmt/format.h>
@@ -75,7 +75,7 @@ int table(bool each, double share, std::string_view only) {
         count = 0;
     };
     for (const GoldenCase& c : golden_cases()) {
-        if (!only.empty() && only != c.id) {
+        if (!only.empty() && only != c.id && c.what.find(only) == std::string::npos) {
             continue;
         }
         if (count > 0 && worst.of.id != c.id) {

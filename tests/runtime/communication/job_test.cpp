@@ -72,6 +72,13 @@ TEST(FindJob, ReadsOpenMpiAndTheLocalLauncher) {
     ASSERT_TRUE(local);
     EXPECT_EQ(local->source, "launcher");
     EXPECT_EQ(local->store_folder, "some-folder");
+    const Result<ProcessJob> served = find_job(
+        environment({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"ORRERY_STORE", local_store(4711)}}));
+    ASSERT_TRUE(served);
+    EXPECT_TRUE(served->served);
+    EXPECT_EQ(served->store_folder, "");
+    EXPECT_EQ(served->master_host, "127.0.0.1");
+    EXPECT_EQ(served->master_port, 4711);
 }
 
 TEST(FindJob, VariablesThatMakeNoSenseAreErrorsThatNameThem) {

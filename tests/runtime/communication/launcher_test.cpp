@@ -22,8 +22,10 @@ TEST(Launcher, EveryProcessKnowsWhoItIs) {
     const auto folder =
         std::filesystem::temp_directory_path() / ("orrery-launcher-" + std::to_string(getpid()));
     std::filesystem::create_directory(folder);
-    const Result<int> status = launch_processes(
-        shell(3, "echo $WORLD_SIZE > " + folder.string() + "/$RANK; test -d \"$ORRERY_STORE\""));
+    const Result<int> status =
+        launch_processes(shell(3,
+                               "echo $WORLD_SIZE > " + folder.string() +
+                                   "/$RANK; expr \"$ORRERY_STORE\" : tcp:127.0.0.1:"));
     ASSERT_TRUE(status);
     EXPECT_EQ(*status, 0);
     for (const char* rank : {"0", "1", "2"}) {

@@ -18,5 +18,15 @@ TEST(MachineProbe, FindsRatesThatAProcessorCanHave) {
     EXPECT_GT(rates->message_bandwidth.gigabytes_per_second(), 0.001);
 }
 
+TEST(MachineProbe, AMeetingTakesATimeThatAMachineCanHave) {
+    EXPECT_EQ(*probe_meeting(1), Time{});
+    for (const std::uint32_t processes : {2u, 9u}) {
+        const auto time = probe_meeting(processes);
+        ASSERT_TRUE(time) << time.error().to_string();
+        EXPECT_GT(time->seconds(), 1e-5);
+        EXPECT_LT(time->seconds(), 10);
+    }
+}
+
 }  // namespace
 }  // namespace orrery

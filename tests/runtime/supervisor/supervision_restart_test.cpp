@@ -28,10 +28,11 @@ TEST(Supervisor, HasAllMembersTestedBeforeTheyTrainAgain) {
     EXPECT_NE(run->log.find("  check\n"), std::string::npos) << run->log;
     EXPECT_EQ(run->log.find("evict"), std::string::npos) << run->log;
     // What the members say of their meeting stands beside what was expected.
-    ASSERT_FALSE(run->meetings.empty());
-    EXPECT_EQ(run->meetings.back().ranks, 2u);
-    EXPECT_DOUBLE_EQ(run->meetings.back().measured_s, 1.5e-3);
-    EXPECT_DOUBLE_EQ(run->meetings.back().predicted_s, 2e-3);
+    ASSERT_FALSE(run->starts.empty());
+    EXPECT_EQ(run->starts.back().ranks, 2u);
+    EXPECT_DOUBLE_EQ(run->starts.back().meeting_s, 1.5e-3);
+    EXPECT_DOUBLE_EQ(run->starts.back().predicted_meeting_s, 2e-3);
+    EXPECT_GT(run->starts.back().processes_s, 0);
 }
 
 TEST(Supervisor, WhoIsSlowInTheTestsIsReplacedAndTheNewOneTested) {

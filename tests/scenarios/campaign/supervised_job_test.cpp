@@ -43,7 +43,10 @@ TEST(SupervisedJob, WhatARealRunCannotDoIsRefused) {
 
 TEST(SupervisedJob, APredictionResumesFromTheLastCheckpoint) {
     const Scenario scenario = drill();
-    const auto incidents = incidents_of(predicted_log(scenario, *supervised_job(scenario), 0.02));
+    const StartTimes first{.processes_s = 0.5, .meeting_s = 0.1, .state_s = 0.2};
+    const auto job = supervised_job(scenario);
+    ASSERT_TRUE(job);
+    const auto incidents = incidents_of(predicted_log(scenario, *job, 0.02, first));
     ASSERT_EQ(incidents.size(), 1u);
     EXPECT_EQ(incidents[0].step, 17);
     EXPECT_EQ(incidents[0].resumed_step, 10);
@@ -51,7 +54,11 @@ TEST(SupervisedJob, APredictionResumesFromTheLastCheckpoint) {
     EXPECT_EQ(incidents[0].actions,
               (std::vector<std::string>{
                   "evict node:2", "replace slot 2 by node:4", "restart full from remote"}));
-    EXPECT_NEAR(static_cast<double>(incidents[0].end_us - incidents[0].begin_us), 1e6, 1e3);
+    // As long as the first start; processes of which there are fewer, too, if cores are scarce.
+    const double took = static_cast<double>(incidents[0].end_us - incidents[0].begin_us) * 1e-6;
+    EXPECT_GE(took, 0.5 * 4 / 5 + 0.1 + 0.2 - 1e-3);
+    EXPECT_LE(took, 0.5 + 0.1 + 0.2 + 1e-3);
+    EXPECT_EQ(predicted_detection_s(scenario, *job), (std::map<std::int64_t, double>{{17, 0.15}}));
 }
 
 TEST(Incidents, ANodeThatWasReadyDuringARestartIsTakenBackInOneOfItsOwn) {
