@@ -127,7 +127,8 @@ ResultOrErrors<std::vector<CsvRow>> read_csv(std::istream& text,
         errors.push_back({name, error.what(), ""});
     }
     if (width == 0 && errors.empty()) {
-        errors.push_back({name, "the table has no header line", ""});
+        errors.push_back(
+            {name, "the table has no header line", "its first line names the columns"});
     }
     if (!errors.empty()) {
         return unexpected<Errors>(std::move(errors));

@@ -92,6 +92,24 @@ void check_plan(const DocumentNode& root, const Scenario& scenario, Errors& erro
     }
 }
 
+// A job that may not go on with fewer replicas than it has more of never shrinks.
+void check_elastic(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
+    const std::int64_t replicas = scenario.plan.data_parallel_size;
+    for (const RecoveryPlan& plan : scenario.recovery) {
+        for (const PolicySpec& policy : plan.policies) {
+            const auto* elastic = std::get_if<ElasticDataParallel>(&policy);
+            if (elastic != nullptr && elastic->units_min > replicas) {
+                errors.push_back({where_of_path(root, "recovery.policies"),
+                                  fmt::format("elastic.units_min is {}, and the plan has {} "
+                                              "data-parallel replicas",
+                                              elastic->units_min,
+                                              replicas),
+                                  fmt::format("1 to {}", std::max<std::int64_t>(1, replicas - 1))});
+            }
+        }
+    }
+}
+
 // Reads one section. Returns whether it is there and without errors.
 template <class Read>
 bool read_section(DocumentNode& root,
@@ -184,6 +202,7 @@ Scenario read_root(DocumentNode& root,
         derive_data_parallel_size(scenario);
         const std::size_t before = errors.size();
         check_plan(root, scenario, errors);
+        check_elastic(root, scenario, errors);
         if (options.for_training && errors.size() == before) {
             const std::int64_t ranks = scenario.cluster.num_gpus();
             for (Error error : check_trainable(scenario.model, scenario.plan, ranks)) {

@@ -11,5 +11,7 @@ namespace orrery {
 
 // Of the pieces one after the other.
 std::uint32_t crc32c(const std::vector<std::span<const std::byte>>& pieces);
+// The same where the processor has no instruction for it.
+std::uint32_t crc32c_by_table(const std::vector<std::span<const std::byte>>& pieces);
 
 }  // namespace orrery

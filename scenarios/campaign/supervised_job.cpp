@@ -34,7 +34,7 @@ void check_policies(const RecoveryPlan& plan, Errors& errors) {
         if (is) {
             errors.push_back(
                 {"recovery.policies",
-                 fmt::format("a real run has no {}", name),
+                 fmt::format("{} is simulated only: a real run does not know it", name),
                  "in_place, spares, elastic, peer_checkpoint, drain, preflight or rollback"});
         }
     };

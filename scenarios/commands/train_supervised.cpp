@@ -2,13 +2,13 @@
 #include "scenarios/commands/train_supervised.h"
 
 #include <filesystem>
-#include <map>
 #include <memory>
 
 #include "runtime/measure/machine_probe.h"
 #include "runtime/supervisor/supervisor.h"
 #include "scenarios/campaign/supervised_job.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/read/document_node.h"
 #include "scenarios/report/drill_report.h"
 
 namespace orrery {
@@ -41,7 +41,8 @@ int supervise_training(const TrainArguments& arguments, const Scenario& scenario
     if (!job) {
         Errors errors = job.error();
         for (Error& error : errors) {
-            error.where = arguments.file + ": " + error.where;
+            const bool placed = error.where.find(':') != std::string::npos;
+            error.where = placed ? error.where : where_of_path(*scenario.document, error.where);
         }
         return report_errors(errors);
     }
@@ -52,15 +53,13 @@ int supervise_training(const TrainArguments& arguments, const Scenario& scenario
     job->command = *command;
     job->event_file = arguments.event_file;
     job->resume = arguments.resume;
-    job->predicted_meeting_s = [](std::uint32_t processes) {
-        static std::map<std::uint32_t, double> known;
-        const auto [at, is_new] = known.try_emplace(processes, 0);
-        if (const auto met = is_new ? probe_meeting(processes) : Result<Time>{}; is_new && met) {
-            at->second = met->seconds();
-        }
-        return at->second;
-    };
-    job->predicted_meeting_s(job->shape.slots);  // before anything else is under way
+    // Measured before anything else is under way; of fewer in proportion to the connections.
+    const auto all = static_cast<double>(job->shape.slots);
+    if (const Result<Time> met = probe_meeting(job->shape.slots); met && all > 1) {
+        job->predicted_meeting_s = [all, seconds = met->seconds()](std::uint32_t processes) {
+            return seconds * processes * (processes - 1.0) / (all * (all - 1));
+        };
+    }
     if (!arguments.quiet) {
         job->line = [](const std::string& text) { print_output(text + "\n"); };
     }

@@ -62,6 +62,7 @@ bool read_distribution(MapReader& reader,
         value = {.kind = DistributionKind::fixed, .scale = fixed};
         return true;
     }
+    const std::size_t before = errors.size();
     MapReader map{*node, reader.full_name(key), errors};
     WallTime mean;
     WallTime median;
@@ -72,6 +73,9 @@ bool read_distribution(MapReader& reader,
     const bool has_sigma = map.real("sigma", sigma, 0, 10);
     const bool has_shape = map.real("shape", shape, 0.05, 100);
     map.finish();
+    if (errors.size() != before) {
+        return false;
+    }
     if (has_mean == has_median || (has_median && !has_sigma) || (has_sigma && has_shape)) {
         reader.complain(key,
                         reader.full_name(key) + " is no distribution",

@@ -46,7 +46,7 @@ bool read_row(const CsvRow& row, Row& out, Errors& errors) {
                 {row.where,
                  fmt::format(
                      "{} is '{}', not a number from 0 to {:g}", name, row.fields[field], most),
-                 {}});
+                 "seconds since the trace's beginning, such as 86400.5"});
             return 0.0;
         }
         return *value;

@@ -200,6 +200,7 @@ private:
     }
 
     bool interval(MapReader& reader, DistributionKind kind, FaultProcess& process) {
+        const std::size_t before = errors_.size();
         WallTime mtbf;
         const WallTime least = WallTime::seconds(1);
         const bool has_mtbf = read_wall_time(reader, "mtbf", mtbf, least);
@@ -211,6 +212,9 @@ private:
         reader.real("over", over, 1e-6, 1e9);
         double shape = 1;
         reader.real(kind == DistributionKind::lognormal ? "sigma" : "shape", shape, 0.05, 10);
+        if (errors_.size() != before) {
+            return false;
+        }
         if (has_mtbf == (has_count && has_window)) {
             reader.complain("mtbf",
                             reader.full_name("mtbf") + " is missing",

@@ -71,7 +71,9 @@ private:
             }
             const DocumentNode& word = item.is_scalar() ? item : item.keys[0];
             if (!seen.insert(word.text).second) {
-                errors_.push_back({word.where(), path + " has " + word.text + " twice", {}});
+                errors_.push_back({word.where(),
+                                   path + " has " + word.text + " twice",
+                                   "name it once: the first that fits decides"});
                 continue;
             }
             DocumentNode none;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 
@@ -411,6 +412,23 @@ TEST(Reader, TablesNamedByAnOverrideLieBesideTheScenario) {
     const auto s = read_scenario(folder.write("s.yaml", text), options);
     ASSERT_TRUE(s) << s.error().front().to_string();
     EXPECT_EQ(s->cluster.fabric.cables->nic_cables().size(), 2U);
+}
+
+TEST(Reader, AJobThatMayNotShrinkBelowWhatItHasIsToldSo) {
+    const std::string errors =
+        errors_of(std::string{kGood} + "recovery: {policies: [{elastic: {units_min: 5000}}]}\n");
+    EXPECT_NE(errors.find("s.yaml:"), std::string::npos);
+    EXPECT_NE(errors.find("elastic.units_min is 5000, and the plan has"), std::string::npos)
+        << errors;
+}
+
+// A wrong value is not missing as well.
+TEST(Reader, ASpanThatIsWrongIsOneError) {
+    const std::string errors =
+        errors_of(std::string{kGood} +
+                  "faults:\n  - {process: exponential, kind: node_crash, at: 'node:*', mtbf: 3}\n"
+                  "campaign: {repair: {time: {median: 1 d, sigma: -1}}}\n");
+    EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 2) << errors;
 }
 
 TEST(Reader, KeysOfLaterVersionsAreRefusedByName) {
