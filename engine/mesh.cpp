@@ -54,6 +54,7 @@ std::vector<RankId> Mesh::members(const Group& group, RankId rank) const {
             continue;
         }
         std::vector<RankId> wider;
+        wider.reserve(found.size() * axes_[a].size);
         for (std::uint32_t c = 0; c < axes_[a].size; ++c) {
             if (!group.subset.empty() && a == group.subset_axis && !in_subset(c)) {
                 continue;
@@ -64,7 +65,7 @@ std::vector<RankId> Mesh::members(const Group& group, RankId rank) const {
         }
         found = std::move(wider);
     }
-    std::sort(found.begin(), found.end());
+    // Later axes have larger strides: the ranks ascend.
     const bool takes_part = std::binary_search(found.begin(), found.end(), rank);
     return takes_part ? found : std::vector<RankId>{};
 }

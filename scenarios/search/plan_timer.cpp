@@ -70,9 +70,10 @@ PlanTimer::PlanTimer(const Transformer& model,
 PlanTimer::~PlanTimer() = default;
 
 StagePrices& PlanTimer::prices_of(const ParallelPlan& plan, const LayoutAssignment& layouts) {
+    const StagePrices* others = prices_.empty() ? nullptr : prices_.begin()->second.get();
     auto& prices = prices_[mesh_key(plan)];
     if (!prices) {
-        prices = std::make_unique<StagePrices>(network_, layouts.mesh);
+        prices = std::make_unique<StagePrices>(network_, layouts.mesh, others);
     }
     return *prices;
 }

@@ -61,16 +61,42 @@ bool StagePrices::same_load(const TransferPlan& a, const TransferPlan& b) const 
     return true;
 }
 
+StagePrices::Geometry StagePrices::geometry_of(const Group& group) const {
+    Geometry geometry{mesh_.num_ranks()};
+    for (std::uint32_t axis = 0; axis < mesh_.axes().size(); ++axis) {
+        if ((group.axes >> axis & 1U) == 0 || mesh_.size(axis) == 1) {
+            continue;
+        }
+        geometry.push_back(mesh_.stride(axis));
+        geometry.push_back(mesh_.size(axis));
+        const bool cut = !group.subset.empty() && axis == group.subset_axis;
+        geometry.push_back(cut ? static_cast<std::uint32_t>(group.subset.size()) : 0);
+        if (cut) {
+            geometry.insert(geometry.end(), group.subset.begin(), group.subset.end());
+        }
+    }
+    return geometry;
+}
+
+// The first of its group's members.
+bool StagePrices::leads(RankId rank, const Group& group) const {
+    for (std::uint32_t axis = 0; axis < mesh_.axes().size(); ++axis) {
+        const bool cut = !group.subset.empty() && axis == group.subset_axis;
+        const std::uint32_t first = cut ? std::ranges::min(group.subset) : 0;
+        if ((group.axes >> axis & 1U) != 0 && mesh_.coordinate(rank, axis) != first) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool StagePrices::all_alike(const CollectiveCall& call,
                             const Group& group,
                             const TransferPlan& first) const {
     for (std::uint32_t r = 0; r < mesh_.num_ranks(); ++r) {
         const RankId rank{r};
-        const std::vector<RankId> members = mesh_.members(group, rank);
-        if (members.empty() || members.front() != rank) {
-            continue;
-        }
-        if (!same_load(first, network_.plan_collective(call, members))) {
+        if (leads(rank, group) &&
+            !same_load(first, network_.plan_collective(call, mesh_.members(group, rank)))) {
             return false;
         }
     }
@@ -82,13 +108,12 @@ std::optional<FixedTransfer> StagePrices::collective(const CollectiveCall& call,
     if (mesh_.group_size(group) < 2) {
         return FixedTransfer{};
     }
-    const Kind kind{
-        group.axes, group.subset, call.kind, call.communicator, call.wire, call.sm_limit};
-    const auto [found, fresh] = collectives_.try_emplace({kind, call.bytes.count()});
+    const Kind kind{geometry_of(group), call.kind, call.communicator, call.wire, call.sm_limit};
+    const auto [found, fresh] = known_->collectives.try_emplace({kind, call.bytes.count()});
     if (fresh) {
         const TransferPlan plan = network_.plan_collective(call, mesh_.members(group, RankId{}));
         const auto [way, unknown] =
-            alike_.try_emplace({kind, plan.algorithm, plan.protocol, plan.channels}, false);
+            known_->alike.try_emplace({kind, plan.algorithm, plan.protocol, plan.channels}, false);
         if (unknown) {
             way->second = all_alike(call, group, plan);
         }
@@ -99,27 +124,39 @@ std::optional<FixedTransfer> StagePrices::collective(const CollectiveCall& call,
     return found->second;
 }
 
+std::vector<RankId> StagePrices::senders(std::uint32_t axis, int from) const {
+    std::vector<RankId> ranks;
+    for (std::uint32_t r = 0; r < mesh_.num_ranks(); ++r) {
+        const RankId rank{r};
+        if (from < 0 || mesh_.coordinate(rank, axis) == static_cast<std::uint32_t>(from)) {
+            ranks.push_back(rank);
+        }
+    }
+    return ranks;
+}
+
 std::optional<FixedTransfer> StagePrices::send(std::uint32_t axis,
                                                int delta,
                                                Bytes bytes,
                                                int from) {
-    const auto [found, fresh] = sends_.try_emplace({axis, delta, bytes.count(), from});
+    const Hop hop{{mesh_.num_ranks(), mesh_.stride(axis), mesh_.size(axis)}, delta, from};
+    const auto [found, fresh] = known_->sends.try_emplace({hop, bytes.count()});
     if (!fresh) {
         return found->second;
     }
-    for (std::uint32_t r = 0; r < mesh_.num_ranks(); ++r) {
-        const RankId rank{r};
-        if (from >= 0 && mesh_.coordinate(rank, axis) != static_cast<std::uint32_t>(from)) {
-            continue;
-        }
-        const FixedTransfer one =
-            price(network_.plan_send(rank, mesh_.shifted(rank, axis, delta), bytes));
-        if (!found->second) {
-            found->second = one;
-        } else if (one.alone != found->second->alone || one.sms != found->second->sms) {
-            found->second.reset();
-            break;
-        }
+    const auto plan_of = [&](RankId rank) {
+        return network_.plan_send(rank, mesh_.shifted(rank, axis, delta), bytes);
+    };
+    const std::vector<RankId> ranks = senders(axis, from);
+    const TransferPlan first = plan_of(ranks.front());
+    const auto [way, unknown] =
+        known_->hops_alike.try_emplace({hop, first.protocol, first.channels}, false);
+    if (unknown) {
+        way->second = std::ranges::all_of(
+            ranks, [&](RankId rank) { return same_load(first, plan_of(rank)); });
+    }
+    if (way->second) {
+        found->second = price(first);
     }
     return found->second;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -17,8 +18,12 @@ namespace orrery {
 
 class StagePrices {
 public:
-    // `network` must outlive the prices.
-    StagePrices(const NetworkModel& network, const Mesh& mesh) : network_(network), mesh_(mesh) {}
+    // `network` must outlive the prices. What is known for one mesh of a network is known for all
+    // that lay their groups out alike: give those of another mesh, if there are any.
+    StagePrices(const NetworkModel& network, const Mesh& mesh, const StagePrices* others = nullptr)
+        : network_(network),
+          mesh_(mesh),
+          known_(others != nullptr ? others->known_ : std::make_shared<Known>()) {}
 
     // Of every group that spans these axes (and of the coordinates `subset` along `subset_axis`, if
     // not empty); nothing if they differ.
@@ -28,27 +33,32 @@ public:
     std::optional<FixedTransfer> send(std::uint32_t axis, int delta, Bytes bytes, int from);
 
 private:
-    // Axes, subset, kind, communicator, wire, limit of SMs.
-    using Kind = std::tuple<std::uint32_t,
-                            std::vector<std::uint32_t>,
-                            CollectiveKind,
-                            std::uint16_t,
-                            Dtype,
-                            std::uint16_t>;
+    // Ranks, then stride, size and subset of each axis: what says who is with whom.
+    using Geometry = std::vector<std::uint32_t>;
+    // Kind, communicator, wire, limit of SMs.
+    using Kind = std::tuple<Geometry, CollectiveKind, std::uint16_t, Dtype, std::uint16_t>;
     using CallKey = std::pair<Kind, std::int64_t>;
     // Algorithm, protocol, channels.
     using Way = std::tuple<Kind, std::string, std::string, std::uint32_t>;
+    // Along, delta, from.
+    using Hop = std::tuple<Geometry, int, int>;
+    struct Known {
+        std::map<CallKey, std::optional<FixedTransfer>> collectives;
+        std::map<Way, bool> alike;
+        std::map<std::pair<Hop, std::int64_t>, std::optional<FixedTransfer>> sends;
+        std::map<std::tuple<Hop, std::string, std::uint32_t>, bool> hops_alike;
+    };
 
+    Geometry geometry_of(const Group& group) const;
     FixedTransfer price(const TransferPlan& plan) const;
     bool same_load(const TransferPlan& a, const TransferPlan& b) const;
     bool all_alike(const CollectiveCall& call, const Group& group, const TransferPlan& first) const;
+    bool leads(RankId rank, const Group& group) const;
+    std::vector<RankId> senders(std::uint32_t axis, int from) const;
 
     const NetworkModel& network_;
     Mesh mesh_;
-    std::map<CallKey, std::optional<FixedTransfer>> collectives_;
-    std::map<Way, bool> alike_;
-    std::map<std::tuple<std::uint32_t, int, std::int64_t, int>, std::optional<FixedTransfer>>
-        sends_;
+    std::shared_ptr<Known> known_;
 };
 
 }  // namespace orrery
