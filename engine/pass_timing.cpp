@@ -13,6 +13,11 @@ constexpr std::size_t kStreams = 8;
 constexpr std::size_t kKnownMost = 4096;
 using Clock = std::array<std::uint32_t, kStreams>;  // by stream: ops that have to have ended
 
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
+    return hash ^ hash >> 29;
+}
+
 // What is under way on one stream.
 template <class Work>
 struct Lane {
@@ -278,11 +283,18 @@ const PassTiming::Steady& PassTiming::steady(std::uint32_t held_sms) const {
     return found->second;
 }
 
+std::uint64_t PassTiming::hash() const {
+    std::uint64_t h = ops_.size();
+    for (const PassOp& op : ops_) {
+        h = mixed(mixed(h, op.stream), static_cast<std::uint64_t>(op.duration.picoseconds()));
+    }
+    return h;
+}
+
 std::size_t PassTiming::KeyHash::operator()(std::span<const std::int64_t> key) const {
     std::uint64_t h = key.size();
     for (const std::int64_t word : key) {
-        h = (h ^ static_cast<std::uint64_t>(word)) * 0x9E3779B97F4A7C15ull;
-        h ^= h >> 29;
+        h = mixed(h, static_cast<std::uint64_t>(word));
     }
     return static_cast<std::size_t>(h);
 }

@@ -28,6 +28,7 @@ struct PassOp {
     std::uint32_t launch = 0;                      // launches of the pass up to this op
     std::uint32_t first_wait = 0;                  // positions of earlier ops
     std::uint32_t num_waits = 0;
+    bool operator==(const PassOp&) const = default;
 };
 
 // So many SMs are held by others from then on.
@@ -64,6 +65,10 @@ public:
     // The first op starts before all others, the last one ends after them, both on stream 0: one
     // pass can follow another only when that has ended.
     bool is_closed() const { return closed_; }
+    bool is_same(const PassTiming& other) const {
+        return ops_ == other.ops_ && waits_ == other.waits_ && num_sms_ == other.num_sms_;
+    }
+    std::uint64_t hash() const;  // the same of what is_same()
     std::uint32_t launches() const { return ops_.empty() ? 0 : ops_.back().launch; }
 
     const Steady& steady(std::uint32_t held_sms) const;

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model chunk as a folded step (engine/folded_step.h) needs it: its passes as timings, and what
-// its messages and data ops wait for. Lowered on its own, from the very functions that lower whole
-// programs, it serves all plans that differ in their schedules only.
+// its messages and data ops wait for (scenarios/search/lowered_chunk.h makes them).
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <optional>
-#include <string_view>
-#include <tl/expected.hpp>
 #include <vector>
 
 #include "engine/folded_step.h"
 #include "engine/program.h"
 #include "engine/simulation.h"
-#include "models/chunk_lowering.h"
 #include "scenarios/search/stage_prices.h"
+#include "scenarios/search/timing_pool.h"
 
 namespace orrery {
 
@@ -50,18 +45,24 @@ struct ChunkGate {
 };
 
 struct ChunkPassTiming {
-    PassTiming timing{};
+    const PassTiming* timing = nullptr;
     std::vector<ChunkEarlyOp> early{};
     std::vector<ChunkGate> early_gates{};
     bool starts_early = false;  // what comes first is an early op
     bool waits_for_message = false;
     std::vector<std::uint32_t> message_gates{};  // ops that wait for it, if not the first one
-    std::vector<std::uint32_t> position{};  // in `timing` of the segment's ops; of early ones: none
+};
+
+// With where each of its segment's ops stands in `timing`.
+inline constexpr std::uint32_t kEarly = UINT32_MAX;
+struct PlacedPass {
+    ChunkPassTiming timing{};
+    std::vector<std::uint32_t> position{};  // of early ops: kEarly
 };
 
 struct ChunkTiming {
-    std::unique_ptr<Chunk> chunk{};
-    ChunkPassTiming passes[3]{};  // by ChunkPass; backward_weight is empty if nothing splits it off
+    std::uint32_t content = 0;    // equal chunks have the same number
+    ChunkPassTiming passes[3]{};  // by ChunkPass; backward_weight is none if nothing splits it off
     ChunkPlace sends_forward{};
     ChunkPlace sends_backward{};
     bool backward_waits_for_send = false;
@@ -74,9 +75,6 @@ struct ChunkTiming {
     const ChunkPassTiming& pass(ChunkPass p) const { return passes[static_cast<std::size_t>(p)]; }
 };
 
-// What an op takes alone, and the device.
-using KernelTimer = std::function<DeviceTimings(const Program&)>;
-
 // The ops of a segment as a timing; nothing if groups of one kind differ. `first`: of the ops in
 // their segment.
 std::optional<PassTiming> time_segment(const Program& program,
@@ -85,12 +83,13 @@ std::optional<PassTiming> time_segment(const Program& program,
                                        const DeviceTimings& device,
                                        StagePrices& prices);
 
-// Or why the chunk does not fit into a folded step.
-tl::expected<ChunkTiming, std::string_view> time_chunk(const Transformer& model,
-                                                       const ParallelPlan& plan,
-                                                       const LayoutAssignment& layouts,
-                                                       const ChunkShape& shape,
-                                                       const KernelTimer& kernels,
-                                                       StagePrices& prices);
+// Takes early ops out of a timing: exchanges at the head of their stream that wait for nothing.
+// Nothing if the rest is not closed (engine/pass_timing.h).
+std::optional<PlacedPass> without_early_ops(const PassTiming& whole,
+                                            std::uint32_t num_sms,
+                                            TimingPool& pool);
+
+// All of it as numbers, but its own.
+std::vector<std::int64_t> content_of(const ChunkTiming& chunk);
 
 }  // namespace orrery

@@ -2,6 +2,7 @@
 #include "scenarios/search/plan_timer.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "models/gradient_sync.h"
 #include "models/pipeline_split.h"
@@ -13,13 +14,18 @@ namespace {
 
 // All of a plan that a chunk's ops can depend on: everything but the order of the passes.
 std::vector<std::int64_t> key_of(const ParallelPlan& p) {
+    // ZeRO 2 does what ZeRO 1 does: what it holds for how long is another matter.
+    const ShardingStrategy sharding =
+        p.data_parallel_sharding_strategy == ShardingStrategy::optim_grads
+            ? ShardingStrategy::optim
+            : p.data_parallel_sharding_strategy;
     return {p.tensor_model_parallel_size,
             p.pipeline_model_parallel_size,
             p.context_parallel_size,
             p.data_parallel_size,
             p.sequence_parallel,
             static_cast<std::int64_t>(p.context_parallel_comm),
-            static_cast<std::int64_t>(p.data_parallel_sharding_strategy),
+            static_cast<std::int64_t>(sharding),
             p.hsdp_shard_size,
             p.micro_batch_size,
             static_cast<std::int64_t>(p.precision),
@@ -67,53 +73,70 @@ PlanTimer::PlanTimer(const Transformer& model,
       launch_(launch),
       restart_({PassOp{.is_kernel = false, .duration = launch.restart}}, {}, 0) {}
 
-PlanTimer::~PlanTimer() = default;
-
-StagePrices& PlanTimer::prices_of(const ParallelPlan& plan, const LayoutAssignment& layouts) {
-    const StagePrices* others = prices_.empty() ? nullptr : prices_.begin()->second.get();
-    auto& prices = prices_[mesh_key(plan)];
-    if (!prices) {
-        prices = std::make_unique<StagePrices>(network_, layouts.mesh, others);
+PlanTimer::Family& PlanTimer::family_of(const ParallelPlan& plan, const LayoutAssignment& layouts) {
+    Family& family = families_[key_of(plan)];
+    if (family.prices == nullptr) {
+        const StagePrices* others = prices_.empty() ? nullptr : prices_.begin()->second.get();
+        auto& prices = prices_[mesh_key(plan)];
+        if (!prices) {
+            prices = std::make_unique<StagePrices>(network_, layouts.mesh, others);
+        }
+        family.prices = prices.get();
     }
-    return *prices;
+    return family;
 }
 
-const ChunkTiming* PlanTimer::chunk_of(const ParallelPlan& plan,
-                                       const LayoutAssignment& layouts,
-                                       const ChunkShape& shape,
-                                       StagePrices& prices) {
-    Key key = key_of(plan);
+LoweredChunk& PlanTimer::lowered(const ParallelPlan& plan, const ChunkShape& shape) {
+    const ParallelPlan passes = plan_of_passes(plan);
+    Key key = key_of(passes);
     key.push_back(shape.num_layers);
     key.push_back(shape.has_embedding * 2 + shape.has_head);
     key.push_back(model_.sliding_window > 0 ? shape.first_layer : 0);
-    const auto [found, fresh] = chunks_.try_emplace(std::move(key));
-    if (fresh) {
-        found->second = time_chunk(model_, plan, layouts, shape, kernels_, prices);
+    auto& found = lowered_[std::move(key)];
+    if (!found) {
+        found = std::make_unique<LoweredChunk>(model_, passes, shape, kernels_);
     }
-    if (!found->second) {
-        why_ = found->second.error();
-        return nullptr;
-    }
-    return &*found->second;
+    return *found;
 }
 
-const PlanTimer::StepEnd* PlanTimer::end_of(const ParallelPlan& plan,
-                                            const LayoutAssignment& layouts,
-                                            const std::vector<const ChunkTiming*>& chunks,
-                                            StagePrices& prices) {
-    auto& found = ends_[{key_of(plan), chunks}];
-    why_ = "the end of the step";
-    if (found) {
-        return found->fits ? found.get() : nullptr;
+PlanTimer::TimedChunk& PlanTimer::chunk_of(Family& family,
+                                           const ParallelPlan& plan,
+                                           const LayoutAssignment& layouts,
+                                           const ChunkShape& shape) {
+    auto& found = family.chunks[{shape.num_layers,
+                                 shape.has_embedding * 2 + shape.has_head,
+                                 model_.sliding_window > 0 ? shape.first_layer : 0}];
+    if (!found) {
+        found = std::make_unique<TimedChunk>();
+        found->lowered = &lowered(plan, shape);
+        found->timing = found->lowered->time(plan, layouts, *family.prices, pool_);
     }
-    found = std::make_unique<StepEnd>();
+    return *found;
+}
+
+const PlanTimer::StepEnd* PlanTimer::end_of(Family& family,
+                                            const ParallelPlan& plan,
+                                            const LayoutAssignment& layouts,
+                                            const std::vector<TimedChunk*>& chunks) {
+    const auto [found, fresh] = family.ends.try_emplace(chunks);
+    if (fresh) {
+        found->second = make_end(plan, layouts, chunks, *family.prices);
+    }
+    return found->second.get();
+}
+
+std::unique_ptr<PlanTimer::StepEnd> PlanTimer::make_end(const ParallelPlan& plan,
+                                                        const LayoutAssignment& layouts,
+                                                        const std::vector<TimedChunk*>& chunks,
+                                                        StagePrices& prices) {
+    auto end = std::make_unique<StepEnd>();
     Program program;
     program.mesh = layouts.mesh;
     program.role_axis = layouts.pipeline_axis;
     ProgramTables tables{program};
     std::vector<Chunk*> last_first;
     for (std::size_t c = chunks.size(); c-- > 0;) {
-        last_first.push_back(chunks[c]->chunk.get());
+        last_first.push_back(&chunks[c]->lowered->chunk());
     }
     const SegmentId id = lower_optimizer(tables, model_, plan, layouts, 0, last_first);
     std::vector<Op> ops = program.segments[index(id)].ops;
@@ -135,38 +158,129 @@ const PlanTimer::StepEnd* PlanTimer::end_of(const ParallelPlan& plan,
     }
     if (meets) {
         const CollectiveCall& call = program.collectives[ops[place].payload];
-        found->barrier = prices.collective(call, program.groups[index(call.group)]);
-        if (!found->barrier) {
+        end->barrier = prices.collective(call, program.groups[index(call.group)]);
+        if (!end->barrier) {
             return nullptr;
         }
     }
-    found->norm = std::move(*norm);
+    end->norm = &pool_.pass(std::move(*norm));
     if (tail->size() > 0) {
-        found->tail = tail->steady(0).cut.back();
-        found->tail_launches = tail->launches();
+        end->tail = tail->steady(0).cut.back();
+        end->tail_launches = tail->launches();
     }
-    found->fits = true;
-    return found.get();
+    return end;
 }
 
-tl::expected<Time, std::string_view> PlanTimer::step_of(const ParallelPlan& plan) {
-    const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model_, plan));
+tl::expected<PlanTimer::Parts, std::string_view> PlanTimer::parts_of(
+    Family& family, const ParallelPlan& plan, const LayoutAssignment& layouts) {
+    if (layouts.weights == Placement::shard) {
+        return tl::unexpected(std::string_view{"parameters are gathered layer by layer"});
+    }
     const auto stages = static_cast<std::int32_t>(layouts.mesh.size(layouts.pipeline_axis));
-    StagePrices& prices = prices_of(plan, layouts);
     const std::vector<std::int64_t> split = layers_of_stages(model_, plan);
+    std::vector<std::int64_t> first(split.size());
+    std::exclusive_scan(split.begin(), split.end(), first.begin(), std::int64_t{0});
+    Parts parts;
+    std::vector<TimedChunk*> of_stage(static_cast<std::size_t>(layouts.chunks));
+    for (std::int32_t stage = 0; stage < stages; ++stage) {
+        for (std::int32_t c = 0; c < layouts.chunks; ++c) {
+            const auto v = static_cast<std::size_t>(c * stages + stage);
+            const ChunkShape shape{.stage = stage,
+                                   .chunk = c,
+                                   .first_layer = first[v],
+                                   .num_layers = split[v],
+                                   .has_embedding = v == 0,
+                                   .has_head = v + 1 == split.size()};
+            TimedChunk& chunk = chunk_of(family, plan, layouts, shape);
+            if (!chunk.timing) {
+                return tl::unexpected(chunk.timing.error());
+            }
+            of_stage[static_cast<std::size_t>(c)] = &chunk;
+        }
+        parts.chunks.insert(parts.chunks.end(), of_stage.begin(), of_stage.end());
+        parts.ends.push_back(end_of(family, plan, layouts, of_stage));
+        if (parts.ends.back() == nullptr) {
+            return tl::unexpected(std::string_view{"the end of the step"});
+        }
+    }
+    return parts;
+}
+
+// All that a folded step is made of (StageBuilder): with equal keys two plans take equally long.
+PlanTimer::Key PlanTimer::step_key(const ParallelPlan& plan,
+                                   const LayoutAssignment& layouts,
+                                   const Parts& parts,
+                                   StagePrices& prices) const {
+    Key key{static_cast<std::int64_t>(plan.schedule),
+            layouts.chunks,
+            plan.num_micro_batches(),
+            plan.overlap_p2p,
+            plan.overlap_grad_reduce,
+            plan.overlap_param_gather,
+            plan.cuda_graphs};
+    const auto add = [&](const std::optional<FixedTransfer>& transfer) {
+        key.push_back(transfer ? transfer->alone.picoseconds() : -1);
+        key.push_back(transfer ? transfer->sms : 0);
+    };
+    for (const TimedChunk* chunk : parts.chunks) {
+        key.push_back(chunk->timing->content);
+    }
+    const auto stages = static_cast<int>(parts.ends.size());
+    for (int stage = 0; stage < stages; ++stage) {
+        const StepEnd& end = *parts.ends[static_cast<std::size_t>(stage)];
+        key.push_back(reinterpret_cast<std::intptr_t>(end.norm));
+        add(end.barrier);
+        key.push_back(end.tail.picoseconds());
+        key.push_back(end.tail_launches);
+        const Bytes message = parts.chunks.front()->timing->message;
+        if (stages > 1) {
+            add(prices.send(layouts.pipeline_axis, 1, message, stage));
+            add(prices.send(layouts.pipeline_axis, -1, message, stage));
+        }
+    }
+    return key;
+}
+
+PlanTimer::Step PlanTimer::simulate(const ParallelPlan& plan,
+                                    const LayoutAssignment& layouts,
+                                    const Parts& parts,
+                                    StagePrices& prices) {
     FoldedStep step;
     step.meeting_sizes = {0, 0};
     step.launch_cost = plan.cuda_graphs ? launch_.of_graph : launch_.each;
     std::map<const PassTiming*, std::uint32_t> numbers;
-    for (std::int32_t stage = 0; stage < stages; ++stage) {
-        if (!StageBuilder{*this, plan, layouts, prices, step, numbers}.build(stage, split)) {
-            return tl::unexpected(why_);
+    const auto chunks = static_cast<std::size_t>(layouts.chunks);
+    for (std::size_t stage = 0; stage < parts.ends.size(); ++stage) {
+        std::vector<const ChunkTiming*> of_stage;
+        for (std::size_t c = 0; c < chunks; ++c) {
+            of_stage.push_back(&*parts.chunks[stage * chunks + c]->timing);
+        }
+        StageBuilder builder{plan, layouts, prices, restart_, step, numbers};
+        const std::string_view why = builder.build(
+            static_cast<std::int32_t>(stage), std::move(of_stage), *parts.ends[stage]);
+        if (!why.empty()) {
+            return tl::unexpected(why);
         }
     }
     if (const std::optional<Time> period = period_of(step)) {
         return *period;
     }
     return tl::unexpected(std::string_view{"launches bind at the end of the step"});
+}
+
+tl::expected<Time, std::string_view> PlanTimer::step_of(const ParallelPlan& plan) {
+    const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model_, plan));
+    Family& family = family_of(plan, layouts);
+    const auto parts = parts_of(family, plan, layouts);
+    if (!parts) {
+        return tl::unexpected(parts.error());
+    }
+    const auto [known, fresh] =
+        steps_.try_emplace(step_key(plan, layouts, *parts, *family.prices), Time{});
+    if (fresh) {
+        known->second = simulate(plan, layouts, *parts, *family.prices);
+    }
+    return known->second;
 }
 
 }  // namespace orrery

@@ -8,27 +8,6 @@
 
 namespace orrery {
 
-bool PlanTimer::StageBuilder::find_chunks(const std::vector<std::int64_t>& split) {
-    for (std::int32_t c = 0; c < layouts_.chunks; ++c) {
-        const auto v = static_cast<std::size_t>(c * stages() + stage_);
-        std::int64_t first = 0;
-        for (std::size_t before = 0; before < v; ++before) {
-            first += split[before];
-        }
-        const ChunkShape shape{.stage = stage_,
-                               .chunk = c,
-                               .first_layer = first,
-                               .num_layers = split[v],
-                               .has_embedding = is_first(c),
-                               .has_head = is_last(c)};
-        chunks_.push_back(timer_.chunk_of(plan_, layouts_, shape, prices_));
-        if (chunks_.back() == nullptr) {
-            return false;
-        }
-    }
-    return true;
-}
-
 std::uint32_t PlanTimer::StageBuilder::number_of(const PassTiming& timing) {
     const auto next = static_cast<std::uint32_t>(step_.timings.size());
     const auto [found, fresh] = numbers_.try_emplace(&timing, next);
@@ -46,8 +25,7 @@ void PlanTimer::StageBuilder::message(
     const std::int32_t from = sends ? stage_ : (stage_ - delta + stages()) % stages();
     const auto transfer = prices_.send(layouts_.pipeline_axis, delta, bytes, from);
     if (!transfer) {
-        timer_.why_ = "messages between two stages differ";
-        good_ = false;
+        why_ = "messages between two stages differ";
     }
     out_.lines[static_cast<std::size_t>(line)].push_back(
         {.after_pass = pass,
@@ -92,7 +70,7 @@ void PlanTimer::StageBuilder::restart() {
     if (exchange_.empty()) {
         return;
     }
-    out_.passes.push_back({.timing = number_of(timer_.restart_),
+    out_.passes.push_back({.timing = number_of(restart_timing_),
                            .launches_before = out_.launches,
                            .first_wait = static_cast<std::uint32_t>(out_.waits.size()),
                            .num_waits = static_cast<std::uint32_t>(exchange_.size()),
@@ -108,7 +86,7 @@ void PlanTimer::StageBuilder::compute(const WorkItem& item) {
                             : item.pass == Pass::backward_weight ? ChunkPass::backward_weight
                                                                  : ChunkPass::backward;
     const ChunkPassTiming& timing = parts.pass(which);
-    StagePass pass{.timing = number_of(timing.timing),
+    StagePass pass{.timing = number_of(*timing.timing),
                    .launches_before = out_.launches,
                    .first_wait = static_cast<std::uint32_t>(out_.waits.size()),
                    .first_gate = static_cast<std::uint32_t>(out_.gates.size())};
@@ -132,11 +110,11 @@ void PlanTimer::StageBuilder::compute(const WorkItem& item) {
     }
     last_pass_[c][static_cast<std::size_t>(which)] = number;
     computed_.push_back(number);
-    out_.launches += timing.timing.launches();
+    out_.launches += timing.timing->launches();
     out_.passes.push_back(pass);
     for (std::size_t e = 0; e < kEarlyStreams; ++e) {
-        const std::uint32_t last = timing.timing.last_on(static_cast<std::uint8_t>(e + 1));
-        if (last < timing.timing.size()) {
+        const std::uint32_t last = timing.timing->last_on(static_cast<std::uint8_t>(e + 1));
+        if (last < timing.timing->size()) {
             last_on_stream_[e] = PassOpPlace{number, last};
         }
     }
@@ -198,8 +176,7 @@ void PlanTimer::StageBuilder::add_early_ops(const WorkItem& item,
             op.first_wait = pass.first_wait;
             op.num_waits = static_cast<std::uint32_t>(out_.waits.size()) - pass.first_wait;
         } else if (early.after_message) {
-            timer_.why_ = "an early exchange waits for a message";
-            good_ = false;
+            why_ = "an early exchange waits for a message";
         }
         first_of_pass = false;
         out_.early[e].push_back(op);
@@ -270,7 +247,7 @@ void PlanTimer::StageBuilder::gradients(std::int32_t c, bool after_all) {
     }
 }
 
-void PlanTimer::StageBuilder::end() {
+void PlanTimer::StageBuilder::end(const StepEnd& last) {
     for (std::int32_t c = layouts_.chunks; c-- > 0 && !plan_.overlap_grad_reduce;) {
         gradients(c, true);
     }
@@ -288,23 +265,18 @@ void PlanTimer::StageBuilder::end() {
             ++step_.meeting_sizes[0];
         }
     }
-    const StepEnd* last = timer_.end_of(plan_, layouts_, chunks_, prices_);
-    if (last == nullptr) {
-        good_ = false;
-        return;
-    }
-    out_.passes.push_back({.timing = number_of(last->norm),
+    out_.passes.push_back({.timing = number_of(*last.norm),
                            .launches_before = out_.launches,
                            .data_ops_before = static_cast<std::uint32_t>(out_.data.size())});
-    out_.launches += last->norm.launches();
+    out_.launches += last.norm->launches();
     out_.data.push_back(
-        {.after = {{static_cast<std::uint32_t>(out_.passes.size() - 1), last->norm.size() - 1}},
-         .launch = last->barrier ? ++out_.launches : out_.launches,
-         .transfer = last->barrier.value_or(FixedTransfer{}),
+        {.after = {{static_cast<std::uint32_t>(out_.passes.size() - 1), last.norm->size() - 1}},
+         .launch = last.barrier ? ++out_.launches : out_.launches,
+         .transfer = last.barrier.value_or(FixedTransfer{}),
          .meeting = 1});
     ++step_.meeting_sizes[1];
-    out_.tail = last->tail;
-    out_.launches += last->tail_launches;
+    out_.tail = last.tail;
+    out_.launches += last.tail_launches;
     for (std::int32_t c = 0; c < layouts_.chunks && !plan_.overlap_param_gather; ++c) {
         for (const ChunkDataOp& op : chunk(c).parameters) {
             out_.tail += op.transfer.alone;
@@ -313,11 +285,11 @@ void PlanTimer::StageBuilder::end() {
     }
 }
 
-bool PlanTimer::StageBuilder::build(std::int32_t stage, const std::vector<std::int64_t>& split) {
+std::string_view PlanTimer::StageBuilder::build(std::int32_t stage,
+                                                std::vector<const ChunkTiming*> chunks,
+                                                const StepEnd& last) {
     stage_ = stage;
-    if (!find_chunks(split)) {
-        return false;
-    }
+    chunks_ = std::move(chunks);
     const auto n = static_cast<std::size_t>(layouts_.chunks);
     gated_.assign(n, false);
     last_pass_.resize(n);
@@ -351,15 +323,15 @@ bool PlanTimer::StageBuilder::build(std::int32_t stage, const std::vector<std::i
         std::ranges::for_each(turn, [&](const WorkItem& item) { compute(item); });
         std::ranges::for_each(turn, [&](const WorkItem& item) { send(item); });
         i += turn.size();
-        const WorkItem& last = turn.back();
-        if (last.pass != Pass::forward && --left[static_cast<std::size_t>(last.chunk)] == 0 &&
+        const WorkItem& done = turn.back();
+        if (done.pass != Pass::forward && --left[static_cast<std::size_t>(done.chunk)] == 0 &&
             plan_.overlap_grad_reduce) {
-            gradients(last.chunk, false);
+            gradients(done.chunk, false);
         }
     }
-    end();
+    end(last);
     step_.stages.push_back(std::move(out_));
-    return good_;
+    return why_;
 }
 
 }  // namespace orrery

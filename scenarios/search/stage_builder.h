@@ -10,32 +10,26 @@
 
 namespace orrery {
 
-// Gradient norm, the barrier, and the optimizer behind it.
-struct PlanTimer::StepEnd {
-    bool fits = false;
-    PassTiming norm{};
-    std::optional<FixedTransfer> barrier{};  // nothing: a rank alone
-    Time tail{};
-    std::uint32_t tail_launches = 0;
-};
-
 // Follows models/lowering.cpp: what each stage does in which order, and what waits for what.
 class PlanTimer::StageBuilder {
 public:
-    StageBuilder(PlanTimer& timer,
-                 const ParallelPlan& plan,
+    StageBuilder(const ParallelPlan& plan,
                  const LayoutAssignment& layouts,
                  StagePrices& prices,
+                 const PassTiming& restart,
                  FoldedStep& step,
                  std::map<const PassTiming*, std::uint32_t>& numbers)
-        : timer_(timer),
-          plan_(plan),
+        : plan_(plan),
           layouts_(layouts),
           prices_(prices),
+          restart_timing_(restart),
           step_(step),
           numbers_(numbers) {}
 
-    bool build(std::int32_t stage, const std::vector<std::int64_t>& split);
+    // Why the stage does not fold, or nothing.
+    std::string_view build(std::int32_t stage,
+                           std::vector<const ChunkTiming*> chunks,
+                           const StepEnd& last);
 
 private:
     std::int32_t stages() const {
@@ -46,7 +40,6 @@ private:
         return chunk + 1 == layouts_.chunks && stage_ + 1 == stages();
     }
     const ChunkTiming& chunk(std::int32_t c) const { return *chunks_[static_cast<std::size_t>(c)]; }
-    bool find_chunks(const std::vector<std::int64_t>& split);
     std::uint32_t number_of(const PassTiming& timing);
     void message(Line line, std::int32_t pass, std::uint32_t op, bool up, Bytes bytes);
     void receive(const WorkItem& item);
@@ -58,12 +51,12 @@ private:
     void add_early_ops(const WorkItem& item, const ChunkPassTiming& timing, StagePass& pass);
     void send(const WorkItem& item);
     void gradients(std::int32_t c, bool after_all);
-    void end();
+    void end(const StepEnd& last);
 
-    PlanTimer& timer_;
     const ParallelPlan& plan_;
     const LayoutAssignment& layouts_;
     StagePrices& prices_;
+    const PassTiming& restart_timing_;
     FoldedStep& step_;
     std::map<const PassTiming*, std::uint32_t>& numbers_;
     std::int32_t stage_ = 0;
@@ -79,7 +72,7 @@ private:
     std::vector<std::vector<std::uint32_t>> forward_pass_;
     // What is no early op, by stream; nothing if an early one came after it.
     std::array<std::optional<PassOpPlace>, kEarlyStreams> last_on_stream_{};
-    bool good_ = true;
+    std::string_view why_;
 };
 
 }  // namespace orrery

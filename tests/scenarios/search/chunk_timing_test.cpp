@@ -3,54 +3,55 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/scenarios/search/timed_plans.h"
-#include "tests/scenarios/small_scenarios.h"
+#include <utility>
 
 namespace orrery {
 namespace {
 
-tl::expected<ChunkTiming, std::string_view> middle_chunk(const std::vector<std::string>& settings) {
-    std::vector<std::string> all = settings;
-    all.emplace_back("plan.pipeline_model_parallel_size=2");
-    const Scenario scenario = small_scenario("chunk", all);
-    const testing::TimedPlans timed{scenario};
-    const LayoutAssignment layouts = assign_layouts(scenario.plan);
-    StagePrices prices{timed.costs->network(), layouts.mesh};
-    return time_chunk(
-        scenario.model,
-        scenario.plan,
-        layouts,
-        {.stage = 1, .first_layer = 4, .num_layers = 3},
-        [&](const Program& program) { return timed.costs->slowest_device(program); },
-        prices);
+// Two kernels with an exchange before them that waits for nothing, and one behind the first.
+PassTiming pass_with_exchanges(bool first_waits) {
+    std::vector<PassOp> ops(4);
+    ops[0] = {.stream = 1, .is_kernel = false, .sms = 4, .duration = Time::picoseconds(50)};
+    ops[1] = {.duration = Time::picoseconds(100), .launch = 2, .num_waits = first_waits ? 1U : 0U};
+    ops[2] = {.stream = 1,
+              .is_kernel = false,
+              .sms = 4,
+              .duration = Time::picoseconds(30),
+              .launch = 3,
+              .first_wait = 1,
+              .num_waits = 1};
+    ops[3] = {.duration = Time::picoseconds(100), .launch = 4, .first_wait = 2, .num_waits = 1};
+    return {ops, {0, 1, 2}, 100};
 }
 
-TEST(ChunkTiming, SendsWhatItsLastOpsMake) {
-    const auto chunk = middle_chunk({});
-    ASSERT_TRUE(chunk) << chunk.error();
-    EXPECT_EQ(chunk->sends_forward.pass, ChunkPass::forward);
-    EXPECT_EQ(chunk->sends_forward.op, chunk->pass(ChunkPass::forward).timing.size() - 1);
-    EXPECT_EQ(chunk->sends_backward.pass, ChunkPass::backward);
-    EXPECT_TRUE(chunk->pass(ChunkPass::forward).waits_for_message);
-    // A micro-batch of 2 times 1,024 tokens of 1,024 numbers of 2 bytes.
-    EXPECT_EQ(chunk->message.count(), 2 * 1024 * 1024 * 2);
+TEST(ChunkTiming, TakesWhatWaitsForNothingOutOfAPass) {
+    TimingPool pool;
+    const auto placed = without_early_ops(pass_with_exchanges(true), 100, pool);
+    ASSERT_TRUE(placed);
+    EXPECT_EQ(placed->timing.timing->size(), 3u);
+    EXPECT_EQ(placed->position, (std::vector<std::uint32_t>{kEarly, 0, 1, 2}));
+    ASSERT_EQ(placed->timing.early.size(), 1u);
+    EXPECT_EQ(placed->timing.early[0].transfer.alone, Time::picoseconds(50));
+    ASSERT_FALSE(placed->timing.early_gates.empty());
+    EXPECT_EQ(placed->timing.early_gates[0].op, 0u);
+    EXPECT_TRUE(placed->timing.starts_early);
 }
 
-TEST(ChunkTiming, AGatherOfWhatArrivesStartsBeforeThePass) {
-    const auto chunk =
-        middle_chunk({"plan.tensor_model_parallel_size=2", "plan.sequence_parallel=true"});
-    ASSERT_TRUE(chunk) << chunk.error();
-    const ChunkPassTiming& backward = chunk->pass(ChunkPass::backward);
-    EXPECT_TRUE(backward.starts_early);
-    ASSERT_FALSE(backward.early.empty());
-    EXPECT_TRUE(backward.early[0].after_message);
-    EXPECT_FALSE(chunk->pass(ChunkPass::forward).starts_early);
+TEST(ChunkTiming, RefusesAPassThatDoesNotBeginBehindItsEarlyOps) {
+    TimingPool pool;
+    EXPECT_FALSE(without_early_ops(pass_with_exchanges(false), 100, pool));
 }
 
-TEST(ChunkTiming, RefusesParametersThatAreGatheredLayerByLayer) {
-    const auto chunk = middle_chunk({"plan.data_parallel_sharding_strategy=optim_grads_params"});
-    ASSERT_FALSE(chunk);
-    EXPECT_EQ(chunk.error(), "parameters are gathered layer by layer");
+TEST(ChunkTiming, ContentTellsChunksApart) {
+    ChunkTiming chunk;
+    const auto before = content_of(chunk);
+    EXPECT_EQ(content_of(ChunkTiming{}), before);
+    chunk.gradients.push_back({.transfer = {.alone = Time::picoseconds(5)}});
+    const auto with_gradients = content_of(chunk);
+    EXPECT_NE(with_gradients, before);
+    chunk.parameters = std::exchange(chunk.gradients, {});
+    EXPECT_NE(content_of(chunk), before);
+    EXPECT_NE(content_of(chunk), with_gradients);
 }
 
 }  // namespace

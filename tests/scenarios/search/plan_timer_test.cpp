@@ -63,5 +63,14 @@ TEST(PlanTimer, GivesThePicosecondsOfManyMicroBatches) {
     expect_same_times(small_scenario("rounds", {"plan.global_batch_size=512"}), {}, 60);
 }
 
+TEST(PlanTimer, RefusesParametersThatAreGatheredLayerByLayer) {
+    const Scenario scenario =
+        small_scenario("gathered", {"plan.data_parallel_sharding_strategy=optim_grads_params"});
+    testing::TimedPlans timed{scenario};
+    const auto step = timed.timer.step_of(scenario.plan);
+    ASSERT_FALSE(step);
+    EXPECT_EQ(step.error(), "parameters are gathered layer by layer");
+}
+
 }  // namespace
 }  // namespace orrery
