@@ -218,6 +218,11 @@ void FoldedSimulation::predict(std::uint32_t s) {
     const std::uint32_t next = changes ? std::max(stage.cut + 1, stage.gated_to) : stage.cut;
     const std::uint32_t first = cuts[stage.cut];
     const std::uint32_t last = cuts[next];
+    const auto after_base = [&](Time offset) {
+        return offset == kNever ? kNever : stage.base + offset;
+    };
+    const PassTiming::Steady& steady = timing.steady(stage.held.back().sms);
+    PassTiming::Offsets worked;
     if (changes) {
         PassGates gates;
         if (gated) {
@@ -229,24 +234,22 @@ void FoldedSimulation::predict(std::uint32_t s) {
                 gates.op_earliest = stage.op_earliest;
             }
         }
-        stage.next_cut = timing.run(first, last, stage.base, stage.held, gates, stage.ends);
+        worked = timing.offsets(first, last, stage.base, stage.held, gates);
+        stage.next_cut = after_base(worked.last);
         stage.next_known = true;
     }
-    const PassTiming::Steady& steady = timing.steady(stage.held.back().sms);
     const bool unknown = changes && stage.next_cut == kNever;
     const Time offset = (changes ? stage.next_cut : stage.base) - steady.cut[next];
-    stage.due = kNever;
+    Time due = kNever;
     for (PassWatch& watch : stage.watches) {
         if (watch.op >= last) {
             watch.end = unknown ? kNever : offset + steady.op_end[watch.op];
         } else if (watch.op >= first) {
-            watch.end = stage.ends[watch.op - first];
+            watch.end = after_base(worked.ends[watch.op - first]);
         }
-        stage.due = std::min(stage.due, watch.end);
+        due = std::min(due, watch.end);
     }
-    if (stage.due < kNever) {
-        schedule(stage.due, FoldedEventKind::watch, s);
-    }
+    set_due(s, due);
 }
 
 }  // namespace orrery

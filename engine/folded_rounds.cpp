@@ -301,6 +301,7 @@ void FoldedSimulation::leave_out(const FoldedRound& from,
         put_off(stage.base);
         put_off(stage.next_cut);
         put_off(stage.due);
+        due_.set(s, stage.due);
         std::ranges::for_each(stage.gate_times, put_off);
         for (HeldSms& held : stage.held) {
             put_off(held.since);

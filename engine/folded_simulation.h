@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "engine/folded_step.h"
@@ -37,10 +38,10 @@ struct FoldedStageState {
     Time next_cut;              // of the one after it, if `held` has changes
     bool next_known = false;    // for these changes
     std::vector<HeldSms> held;  // at the base, and changes after it
-    std::vector<Time> ends;     // of the ops between the cuts, if `held` has changes
     std::vector<PassWatch> watches;
     std::vector<Time> op_earliest;
     bool dirty = false;
+    bool to_poll = false;
     std::uint32_t sms = 0;
     Time due = kNever;  // of the next watch
 
@@ -54,15 +55,48 @@ struct FoldedStageState {
     Time wake = kNever;
 };
 
-enum class FoldedEventKind : std::uint8_t { watch, message, data, early, meeting, wake };
+enum class FoldedEventKind : std::uint8_t { message, data, early, meeting, wake };
 
 struct FoldedEvent {
     Time time;
     std::uint32_t stage = 0;
     std::uint32_t line = 0;
-    FoldedEventKind what = FoldedEventKind::watch;
+    FoldedEventKind what = FoldedEventKind::message;
     std::uint32_t sms = 0;  // that an early op has held
     bool operator<(const FoldedEvent& other) const { return time > other.time; }  // a heap's order
+};
+
+// When each stage is due: a tree of minima, whose root is the first time.
+class DueTimes {
+public:
+    explicit DueTimes(std::size_t stages)
+        : leaves_(std::bit_ceil(stages)), least_(2 * leaves_, kNever) {}
+
+    void set(std::size_t stage, Time due) {
+        std::size_t node = leaves_ + stage;
+        least_[node] = due;
+        while (node > 1) {
+            node /= 2;
+            const Time least = std::min(least_[2 * node], least_[2 * node + 1]);
+            if (least_[node] == least) {
+                return;
+            }
+            least_[node] = least;
+        }
+    }
+    Time first() const { return least_[1]; }
+    // The first stage that is due then.
+    std::uint32_t first_stage() const {
+        std::size_t node = 1;
+        while (node < leaves_) {
+            node = 2 * node + (least_[2 * node] == least_[node] ? 0 : 1);
+        }
+        return static_cast<std::uint32_t>(node - leaves_);
+    }
+
+private:
+    std::size_t leaves_;
+    std::vector<Time> least_;
 };
 
 // How far a stage has got.
@@ -86,7 +120,8 @@ public:
     explicit FoldedSimulation(const FoldedStep& step, bool every_round = false)
         : step_(step),
           stages_(step.stages.size()),
-          meeting_arrivals_(step.meeting_sizes.size(), 0) {
+          meeting_arrivals_(step.meeting_sizes.size(), 0),
+          due_(step.stages.size()) {
         if (!every_round) {
             find_rounds();
         }
@@ -112,6 +147,17 @@ private:
         std::push_heap(events_.begin(), events_.end());
     }
 
+    void mark_to_poll(std::uint32_t s) {
+        if (!stages_[s].to_poll) {
+            stages_[s].to_poll = true;
+            to_poll_.push_back(s);
+        }
+    }
+
+    Time next_time() const {
+        return events_.empty() ? due_.first() : std::min(events_.front().time, due_.first());
+    }
+
     void mark_dirty(std::uint32_t s) {
         if (!stages_[s].dirty) {
             stages_[s].dirty = true;
@@ -121,6 +167,13 @@ private:
 
     void begin(std::uint32_t s);
     void handle(const FoldedEvent& event);
+    void end_watched(std::uint32_t s);
+    void end_message(std::uint32_t s, std::uint32_t line);
+    void end_meeting(std::uint32_t meeting);
+    void set_due(std::uint32_t s, Time due) {
+        stages_[s].due = due;
+        due_.set(s, due);
+    }
     void poll(std::uint32_t s);
     bool launched(std::uint32_t s, std::uint32_t launches);
     bool has_ended(std::uint32_t s, std::int32_t pass, std::uint32_t op) const;
@@ -131,8 +184,8 @@ private:
     bool look_at_gates(std::uint32_t s, const StagePass& pass);
     bool start_early(std::uint32_t s, std::size_t stream);
     void find_watches(std::uint32_t s);
-    bool arrive(std::uint32_t s, std::uint32_t line);
-    bool arrive_data(std::uint32_t s);
+    void arrive(std::uint32_t s, std::uint32_t line);
+    void arrive_data(std::uint32_t s);
     void end_data(std::uint32_t s);
     void change_sms(std::uint32_t s, std::int64_t change);
     void disturb(std::uint32_t s);
@@ -149,6 +202,7 @@ private:
     std::vector<FoldedStageState> stages_;
     std::vector<std::uint32_t> meeting_arrivals_;
     std::vector<FoldedEvent> events_;
+    DueTimes due_;
     std::vector<std::uint32_t> to_poll_;
     std::vector<std::uint32_t> dirty_;  // whose next event has to be predicted again
     Time now_;

@@ -35,10 +35,13 @@ std::optional<Time> FoldedSimulation::run() {
     for (std::uint32_t s = 0; s < stages_.size(); ++s) {
         begin(s);
     }
-    while (!events_.empty() && !failed_ && !barrier_) {
-        now_ = events_.front().time;
+    while (next_time() < kNever && !failed_ && !barrier_) {
+        now_ = next_time();
         // All that ends at this instant, then all that starts at it.
         do {
+            while (due_.first() == now_) {
+                end_watched(due_.first_stage());
+            }
             while (!events_.empty() && events_.front().time == now_) {
                 const FoldedEvent event = events_.front();
                 std::pop_heap(events_.begin(), events_.end());
@@ -48,13 +51,14 @@ std::optional<Time> FoldedSimulation::run() {
             while (!to_poll_.empty() && !failed_) {
                 const std::uint32_t s = to_poll_.back();
                 to_poll_.pop_back();
+                stages_[s].to_poll = false;
                 poll(s);
             }
             for (const std::uint32_t s : dirty_) {
                 predict(s);
             }
             dirty_.clear();
-        } while (!events_.empty() && events_.front().time == now_ && !failed_);
+        } while (next_time() == now_ && !failed_);
         if (stages_[0].pass >= next_round_ && !barrier_ && !failed_) {
             look_at_round();
         }
@@ -77,76 +81,78 @@ bool FoldedSimulation::all_done() const {
     return true;
 }
 
+// Ops of the pass under way that somebody waits for have ended, perhaps the last one.
+void FoldedSimulation::end_watched(std::uint32_t s) {
+    FoldedStageState& stage = stages_[s];
+    set_due(s, kNever);
+    std::erase_if(stage.watches, [&](const PassWatch& w) { return w.end <= now_; });
+    if (stage.watches.empty()) {
+        stage.working = false;
+        ++stage.pass;
+    } else {
+        mark_dirty(s);
+    }
+    mark_to_poll(s);
+}
+
+void FoldedSimulation::end_message(std::uint32_t s, std::uint32_t line) {
+    const LineMessage& message = plan(s).lines[line][stages_[s].lines[line].next];
+    for (const auto& [side, there] : {std::pair{s, line}, std::pair{peer_of(s, line), line ^ 1U}}) {
+        change_sms(side, -std::int64_t{message.transfer.sms});
+        stages_[side].lines[there].arrived = false;
+        ++stages_[side].lines[there].next;
+        mark_dirty(side);
+        mark_to_poll(side);
+    }
+}
+
+void FoldedSimulation::end_meeting(std::uint32_t meeting) {
+    if (meeting + 1 == step_.meeting_sizes.size()) {
+        barrier_ = now_;
+        return;
+    }
+    for (std::uint32_t s = 0; s < stages_.size(); ++s) {
+        const auto& data = plan(s).data;
+        const std::uint32_t next = stages_[s].data_next;
+        if (next < data.size() && data[next].meeting == static_cast<std::int32_t>(meeting)) {
+            end_data(s);
+            mark_to_poll(s);
+        }
+    }
+}
+
 void FoldedSimulation::handle(const FoldedEvent& event) {
     const std::uint32_t s = event.stage;
-    FoldedStageState& stage = stages_[s];
     switch (event.what) {
-        case FoldedEventKind::watch: {
-            if (!stage.working || stage.due != event.time) {
-                return;  // it has been put off
-            }
-            std::erase_if(stage.watches, [&](const PassWatch& w) { return w.end <= now_; });
-            if (stage.watches.empty()) {
-                stage.working = false;
-                ++stage.pass;
-            } else {
-                stage.due = kNever;
-                mark_dirty(s);
-            }
-            break;
-        }
-        case FoldedEventKind::message: {
-            const std::uint32_t other = peer_of(s, event.line);
-            const std::uint32_t there = event.line ^ 1U;
-            const LineMessage& message = plan(s).lines[event.line][stage.lines[event.line].next];
-            for (const auto& [side, line] : {std::pair{s, event.line}, std::pair{other, there}}) {
-                change_sms(side, -std::int64_t{message.transfer.sms});
-                stages_[side].lines[line].arrived = false;
-                ++stages_[side].lines[line].next;
-                mark_dirty(side);
-                to_poll_.push_back(side);
-            }
-            return;
-        }
+        case FoldedEventKind::message:
+            return end_message(s, event.line);
+        case FoldedEventKind::meeting:
+            return end_meeting(event.line);
         case FoldedEventKind::data:
             end_data(s);
             break;
         case FoldedEventKind::early:
             change_sms(s, -std::int64_t{event.sms});
             break;
-        case FoldedEventKind::meeting:
-            if (event.line + 1 == step_.meeting_sizes.size()) {
-                barrier_ = now_;
-                return;
-            }
-            for (std::uint32_t other = 0; other < stages_.size(); ++other) {
-                const auto& data = plan(other).data;
-                const std::uint32_t next = stages_[other].data_next;
-                if (next < data.size() &&
-                    data[next].meeting == static_cast<std::int32_t>(event.line)) {
-                    end_data(other);
-                    to_poll_.push_back(other);
-                }
-            }
-            return;
         case FoldedEventKind::wake:
-            stage.wake = kNever;
+            stages_[s].wake = kNever;
             break;
     }
-    to_poll_.push_back(s);
+    mark_to_poll(s);
 }
 
 void FoldedSimulation::poll(std::uint32_t s) {
+    // A pass or an early op may let each other start, the rest lets nothing start at once.
     for (bool again = true; again && !failed_;) {
         again = start_pass(s);
         for (std::size_t stream = 0; stream < kEarlyStreams; ++stream) {
             again = start_early(s, stream) || again;
         }
-        for (std::uint32_t line = 0; line < kNumLines; ++line) {
-            again = arrive(s, line) || again;
-        }
-        again = arrive_data(s) || again;
     }
+    for (std::uint32_t line = 0; line < kNumLines; ++line) {
+        arrive(s, line);
+    }
+    arrive_data(s);
 }
 
 // Or asks to be woken when it is.
@@ -164,15 +170,15 @@ bool FoldedSimulation::launched(std::uint32_t s, std::uint32_t launches) {
     return false;
 }
 
-bool FoldedSimulation::arrive(std::uint32_t s, std::uint32_t line) {
+void FoldedSimulation::arrive(std::uint32_t s, std::uint32_t line) {
     FoldedLineState& state = stages_[s].lines[line];
     const auto& messages = plan(s).lines[line];
     if (state.arrived || state.next == messages.size()) {
-        return false;
+        return;
     }
     const LineMessage& message = messages[state.next];
     if (!has_ended(s, message.after_pass, message.after_op) || !launched(s, message.launch)) {
-        return false;
+        return;
     }
     state.arrived = true;
     change_sms(s, message.transfer.sms);
@@ -181,34 +187,32 @@ bool FoldedSimulation::arrive(std::uint32_t s, std::uint32_t line) {
     if (there.arrived && there.next == state.next) {
         schedule(now_ + message.transfer.alone, FoldedEventKind::message, s, line);
     }
-    return true;
 }
 
-bool FoldedSimulation::arrive_data(std::uint32_t s) {
+void FoldedSimulation::arrive_data(std::uint32_t s) {
     FoldedStageState& stage = stages_[s];
     const auto& data = plan(s).data;
     if (stage.data_arrived || stage.data_next == data.size()) {
-        return false;
+        return;
     }
     const DataOp& op = data[stage.data_next];
     const bool ready = std::ranges::all_of(op.after, [&](const PassOpPlace& place) {
         return has_ended(s, static_cast<std::int32_t>(place.pass), place.op);
     });
     if (!ready || !launched(s, op.launch)) {
-        return false;
+        return;
     }
     stage.data_arrived = true;
     change_sms(s, op.transfer.sms);
     const Time end = now_ + op.transfer.alone;
     if (op.meeting < 0) {
         schedule(end, FoldedEventKind::data, s);
-        return true;
+        return;
     }
     const auto meeting = static_cast<std::uint32_t>(op.meeting);
     if (++meeting_arrivals_[meeting] == step_.meeting_sizes[meeting]) {
         schedule(end, FoldedEventKind::meeting, s, meeting);
     }
-    return true;
 }
 
 void FoldedSimulation::end_data(std::uint32_t s) {

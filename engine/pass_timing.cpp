@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "engine/kernel_cost.h"
 
@@ -34,6 +35,8 @@ class Walk {
 public:
     Walk(const std::vector<PassOp>& ops,
          const std::vector<std::uint32_t>& waits,
+         const std::vector<std::uint32_t>& next_on_stream,
+         std::uint32_t num_streams,
          std::uint32_t first,
          std::uint32_t last,
          std::uint32_t num_sms,
@@ -41,14 +44,22 @@ public:
          std::vector<Time>& ends)
         : ops_(ops),
           waits_(waits),
+          next_on_stream_(next_on_stream),
           first_(first),
           last_(last),
           num_sms_(num_sms),
           gates_(gates),
           ends_(ends) {
         ends_.assign(last - first, Time::max());
-        for (std::size_t s = 0; s < kStreams; ++s) {
-            lanes_[s].op = next_on(static_cast<std::uint8_t>(s), first);
+        lanes_ = std::span{all_lanes_}.first(num_streams);
+        for (Lane<Work>& lane : lanes_) {
+            lane.op = last;
+        }
+        std::uint32_t unseen = num_streams;
+        for (std::uint32_t op = first; op < last && unseen > 0; ++op) {
+            Lane<Work>& lane = lanes_[ops[op].stream];
+            unseen -= lane.op == last ? 1 : 0;
+            lane.op = std::min(lane.op, op);
         }
     }
 
@@ -82,13 +93,6 @@ public:
     }
 
 private:
-    std::uint32_t next_on(std::uint8_t stream, std::uint32_t from) const {
-        while (from < last_ && ops_[from].stream != stream) {
-            ++from;
-        }
-        return from;
-    }
-
     std::int64_t rate_of(const Lane<Work>& lane) const {
         return kernel_rate(outside_ + inside_, num_sms_, ops_[lane.op].sm_sensitivity_permille);
     }
@@ -149,13 +153,13 @@ private:
         ends_[lane.op - first_] = now;
         inside_ -= op.is_kernel ? 0 : op.sms;
         lane.busy = false;
-        lane.op = next_on(op.stream, lane.op + 1);
+        lane.op = next_on_stream_[lane.op];
         ++ended_;
     }
 
     void advance(Time to) {
         std::array<bool, kStreams> ends{};
-        for (std::size_t s = 0; s < kStreams; ++s) {
+        for (std::size_t s = 0; s < lanes_.size(); ++s) {
             Lane<Work>& lane = lanes_[s];
             if (!lane.busy) {
                 continue;
@@ -167,7 +171,7 @@ private:
                 lane.since = to;
             }
         }
-        for (std::size_t s = 0; s < kStreams; ++s) {
+        for (std::size_t s = 0; s < lanes_.size(); ++s) {
             if (ends[s]) {
                 finish(lanes_[s], to);
             }
@@ -176,12 +180,14 @@ private:
 
     const std::vector<PassOp>& ops_;
     const std::vector<std::uint32_t>& waits_;
+    const std::vector<std::uint32_t>& next_on_stream_;
     std::uint32_t first_;
     std::uint32_t last_;
     std::uint32_t num_sms_;
     const PassGates& gates_;
     std::vector<Time>& ends_;
-    std::array<Lane<Work>, kStreams> lanes_{};
+    std::array<Lane<Work>, kStreams> all_lanes_{};
+    std::span<Lane<Work>> lanes_;
     std::uint32_t outside_ = 0;  // SMs held
     std::uint32_t inside_ = 0;
     std::uint32_t ended_ = 0;
@@ -197,6 +203,13 @@ PassTiming::PassTiming(std::vector<PassOp> ops,
     long_ops_ = std::ranges::any_of(ops_, [](const PassOp& op) {
         return op.duration.picoseconds() > INT64_MAX / kFullKernelRate / 4;
     });
+    next_on_stream_.assign(ops_.size(), size());
+    std::array<std::uint32_t, kStreams> next;
+    next.fill(size());
+    for (std::uint32_t o = size(); o-- > 0;) {
+        next_on_stream_[o] = std::exchange(next[ops_[o].stream], o);
+        num_streams_ = std::max(num_streams_, ops_[o].stream + 1U);
+    }
     find_cuts();
 }
 
@@ -265,9 +278,11 @@ std::uint32_t PassTiming::last_on(std::uint8_t stream) const {
 }
 
 const PassTiming::Steady& PassTiming::steady(std::uint32_t held_sms) const {
-    const auto [found, fresh] = steady_.try_emplace(held_sms);
-    if (fresh) {
-        Steady& times = found->second;
+    if (held_sms >= steady_.size()) {
+        steady_.resize(held_sms + 1);
+    }
+    if (!steady_[held_sms]) {
+        Steady times;
         const HeldSms held{.since = Time{}, .sms = held_sms};
         const PassGates free{.host = Time::picoseconds(INT64_MIN / 2)};
         run(0, size(), Time{}, {&held, 1}, free, times.op_end);
@@ -279,8 +294,9 @@ const PassTiming::Steady& PassTiming::steady(std::uint32_t held_sms) const {
             }
             times.cut.push_back(last);
         }
+        steady_[held_sms] = std::make_shared<const Steady>(std::move(times));
     }
-    return found->second;
+    return *steady_[held_sms];
 }
 
 std::uint64_t PassTiming::hash() const {
@@ -291,12 +307,51 @@ std::uint64_t PassTiming::hash() const {
     return h;
 }
 
-std::size_t PassTiming::KeyHash::operator()(std::span<const std::int64_t> key) const {
-    std::uint64_t h = key.size();
-    for (const std::int64_t word : key) {
-        h = mixed(h, static_cast<std::uint64_t>(word));
+const PassTiming::Known::Entry* PassTiming::Known::find(std::span<const std::int64_t> key,
+                                                        std::uint64_t hash) const {
+    if (slots_.empty()) {
+        return nullptr;
     }
-    return static_cast<std::size_t>(h);
+    const std::size_t mask = slots_.size() - 1;
+    for (std::size_t slot = hash & mask; slots_[slot] != 0; slot = (slot + 1) & mask) {
+        const Entry& entry = entries_[slots_[slot] - 1];
+        if (entry.hash == hash &&
+            std::ranges::equal(std::span{keys_}.subspan(entry.key, entry.key_size), key)) {
+            return &entry;
+        }
+    }
+    return nullptr;
+}
+
+void PassTiming::Known::add(std::span<const std::int64_t> key,
+                            std::uint64_t hash,
+                            const Offsets& found) {
+    if (entries_.size() >= kKnownMost) {
+        *this = {};
+    }
+    entries_.push_back({.hash = hash,
+                        .key = keys_.size(),
+                        .ends = ends_.size(),
+                        .key_size = static_cast<std::uint32_t>(key.size()),
+                        .num_ends = static_cast<std::uint32_t>(found.ends.size()),
+                        .last = found.last});
+    keys_.insert(keys_.end(), key.begin(), key.end());
+    ends_.insert(ends_.end(), found.ends.begin(), found.ends.end());
+    const auto place = [&](std::size_t entry) {
+        const std::size_t mask = slots_.size() - 1;
+        std::size_t slot = entries_[entry].hash & mask;
+        while (slots_[slot] != 0) {
+            slot = (slot + 1) & mask;
+        }
+        slots_[slot] = static_cast<std::uint32_t>(entry) + 1;
+    };
+    if (2 * entries_.size() > slots_.size()) {
+        slots_.assign(std::max<std::size_t>(16, 2 * slots_.size()), 0);
+        for (std::size_t entry = 0; entry + 1 < entries_.size(); ++entry) {
+            place(entry);
+        }
+    }
+    place(entries_.size() - 1);
 }
 
 Time PassTiming::run(std::uint32_t first,
@@ -305,8 +360,20 @@ Time PassTiming::run(std::uint32_t first,
                      std::span<const HeldSms> held,
                      const PassGates& gates,
                      std::vector<Time>& ends) const {
+    const auto at = [&](Time offset) { return offset == Time::max() ? offset : start + offset; };
+    const Offsets found = offsets(first, last, start, held, gates);
+    ends.resize(last - first);
+    std::ranges::transform(found.ends, ends.begin(), at);
+    return at(found.last);
+}
+
+PassTiming::Offsets PassTiming::offsets(std::uint32_t first,
+                                        std::uint32_t last,
+                                        Time start,
+                                        std::span<const HeldSms> held,
+                                        const PassGates& gates) const {
     if (gates.launch_cost > Time{}) {
-        return work_off(first, last, start, held, gates, ends);
+        return work_off(first, last, start, held, gates);
     }
     const auto since = [&](Time time) { return (time - start).picoseconds(); };
     key_.assign({first, last});
@@ -325,36 +392,33 @@ Time PassTiming::run(std::uint32_t first,
                                                                 : since(gates.op_earliest[op]));
         }
     }
-    const auto at = [&](Time offset) { return offset == Time::max() ? offset : start + offset; };
-    auto found = known_.find(std::span<const std::int64_t>{key_});
-    if (found == known_.end()) {
-        if (known_.size() >= kKnownMost) {
-            known_.clear();
-        }
-        Known known{.last = work_off(first, last, start, held, gates, ends), .ends = ends};
-        const auto offset = [&](Time& time) {
-            time = time == Time::max() ? time : Time::picoseconds(since(time));
-        };
-        offset(known.last);
-        std::ranges::for_each(known.ends, offset);
-        found = known_.emplace(key_, std::move(known)).first;
-        return at(found->second.last);
+    std::uint64_t hash = key_.size();
+    for (const std::int64_t word : key_) {
+        hash = mixed(hash, static_cast<std::uint64_t>(word));
     }
-    ends.resize(last - first);
-    std::ranges::transform(found->second.ends, ends.begin(), at);
-    return at(found->second.last);
+    if (const Known::Entry* known = known_.find(key_, hash)) {
+        return known_.offsets(*known);
+    }
+    const Offsets found = work_off(first, last, start, held, gates);
+    known_.add(key_, hash, found);
+    return found;
 }
 
-Time PassTiming::work_off(std::uint32_t first,
-                          std::uint32_t last,
-                          Time start,
-                          std::span<const HeldSms> held,
-                          const PassGates& gates,
-                          std::vector<Time>& ends) const {
-    if (long_ops_) {
-        return Walk<__int128>{ops_, waits_, first, last, num_sms_, gates, ends}.work(start, held);
-    }
-    return Walk<std::int64_t>{ops_, waits_, first, last, num_sms_, gates, ends}.work(start, held);
+PassTiming::Offsets PassTiming::work_off(std::uint32_t first,
+                                         std::uint32_t last,
+                                         Time start,
+                                         std::span<const HeldSms> held,
+                                         const PassGates& gates) const {
+    const auto work = [&]<class Work>(Work) {
+        return Walk<Work>{
+            ops_, waits_, next_on_stream_, num_streams_, first, last, num_sms_, gates, ends_}
+            .work(start, held);
+    };
+    Time end = long_ops_ ? work(__int128{}) : work(std::int64_t{});
+    const auto offset = [&](Time& time) { time = time == Time::max() ? time : time - start; };
+    offset(end);
+    std::ranges::for_each(ends_, offset);
+    return {.last = end, .ends = ends_};
 }
 
 }  // namespace orrery

@@ -8,11 +8,9 @@
 // has not happened before: in the middle of a step every micro-batch meets the same.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/units.h"
@@ -71,10 +69,22 @@ public:
     std::uint64_t hash() const;  // the same of what is_same()
     std::uint32_t launches() const { return ops_.empty() ? 0 : ops_.back().launch; }
 
+    // Offsets from where some ops started: of each op's end, and of the last one. Time::max() of
+    // what waits for something that is not known yet.
+    struct Offsets {
+        Time last{};
+        std::span<const Time> ends{};
+    };
+
     const Steady& steady(std::uint32_t held_sms) const;
     // Works ops [first, last) off, between two cuts, from `start` on. `held` ascends in time and
-    // begins no later than `start`. Sets ends[op - first]; returns the last end: Time::max() of
-    // what waits for something that is not known yet.
+    // begins no later than `start`. What it returns holds until the next call.
+    Offsets offsets(std::uint32_t first,
+                    std::uint32_t last,
+                    Time start,
+                    std::span<const HeldSms> held,
+                    const PassGates& gates) const;
+    // The same as times: sets ends[op - first]; returns the last end.
     Time run(std::uint32_t first,
              std::uint32_t last,
              Time start,
@@ -83,40 +93,51 @@ public:
              std::vector<Time>& ends) const;
 
 private:
-    // What run() gave for equal inputs, relative to its start.
-    struct Known {
-        Time last{};
-        std::vector<Time> ends;
-    };
-    struct KeyHash {
-        using is_transparent = void;
-        std::size_t operator()(std::span<const std::int64_t> key) const;
-    };
-    struct KeyEqual {
-        using is_transparent = void;
-        bool operator()(std::span<const std::int64_t> a, std::span<const std::int64_t> b) const {
-            return std::ranges::equal(a, b);
+    // What offsets() gave for equal inputs: a hash table with open addresses, keys and times of all
+    // entries in a row.
+    class Known {
+    public:
+        struct Entry {
+            std::uint64_t hash = 0;
+            std::size_t key = 0;
+            std::size_t ends = 0;
+            std::uint32_t key_size = 0;
+            std::uint32_t num_ends = 0;
+            Time last{};
+        };
+        // Null if there is none.
+        const Entry* find(std::span<const std::int64_t> key, std::uint64_t hash) const;
+        void add(std::span<const std::int64_t> key, std::uint64_t hash, const Offsets& found);
+        Offsets offsets(const Entry& e) const {
+            return {.last = e.last, .ends = std::span{ends_}.subspan(e.ends, e.num_ends)};
         }
+
+    private:
+        std::vector<std::uint32_t> slots_;  // of an entry: its number + 1; a power of two
+        std::vector<Entry> entries_;
+        std::vector<std::int64_t> keys_;
+        std::vector<Time> ends_;
     };
-    using Key = std::vector<std::int64_t>;
 
     void find_cuts();
-    Time work_off(std::uint32_t first,
-                  std::uint32_t last,
-                  Time start,
-                  std::span<const HeldSms> held,
-                  const PassGates& gates,
-                  std::vector<Time>& ends) const;
+    Offsets work_off(std::uint32_t first,
+                     std::uint32_t last,
+                     Time start,
+                     std::span<const HeldSms> held,
+                     const PassGates& gates) const;
 
     std::vector<PassOp> ops_;
     std::vector<std::uint32_t> waits_;
     std::vector<std::uint32_t> cuts_;
+    std::vector<std::uint32_t> next_on_stream_;  // by op; size(): none
+    std::uint32_t num_streams_ = 0;
     std::uint32_t num_sms_ = 0;
     bool closed_ = false;
     bool long_ops_ = false;  // their work does not fit into 64 bits
-    mutable std::map<std::uint32_t, Steady> steady_;
-    mutable std::unordered_map<Key, Known, KeyHash, KeyEqual> known_;
-    mutable Key key_;
+    mutable std::vector<std::shared_ptr<const Steady>> steady_;  // by held SMs, once asked for
+    mutable Known known_;
+    mutable std::vector<std::int64_t> key_;
+    mutable std::vector<Time> ends_;  // of what was worked off last
 };
 
 }  // namespace orrery

@@ -19,11 +19,14 @@ std::uint32_t PlanTimer::StageBuilder::number_of(const PassTiming& timing) {
 
 void PlanTimer::StageBuilder::message(
     Line line, std::int32_t pass, std::uint32_t op, bool up, Bytes bytes) {
-    // The transfer goes from its sender to the next stage up or down.
-    const bool sends = line == Line::forward_send || line == Line::backward_send;
-    const int delta = up ? 1 : -1;
-    const std::int32_t from = sends ? stage_ : (stage_ - delta + stages()) % stages();
-    const auto transfer = prices_.send(layouts_.pipeline_axis, delta, bytes, from);
+    std::optional<FixedTransfer>& transfer = prices_of_lines_[static_cast<std::size_t>(line)];
+    if (!transfer) {
+        // The transfer goes from its sender to the next stage up or down.
+        const bool sends = line == Line::forward_send || line == Line::backward_send;
+        const int delta = up ? 1 : -1;
+        const std::int32_t from = sends ? stage_ : (stage_ - delta + stages()) % stages();
+        transfer = prices_.send(layouts_.pipeline_axis, delta, bytes, from);
+    }
     if (!transfer) {
         why_ = "messages between two stages differ";
     }

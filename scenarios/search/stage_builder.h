@@ -59,6 +59,8 @@ private:
     const PassTiming& restart_timing_;
     FoldedStep& step_;
     std::map<const PassTiming*, std::uint32_t>& numbers_;
+    std::optional<FixedTransfer>
+        prices_of_lines_[kNumLines];  // of a chunk's message, once asked for
     std::int32_t stage_ = 0;
     FoldedStage out_;
     std::vector<const ChunkTiming*> chunks_;
