@@ -220,7 +220,8 @@ FlowId SimgridRates::enter(Time now, FootprintId footprint, double bytes, Bandwi
     }
     Flow& flow = flows_[id];
     flow.comm = s4u::Comm::sendto_init(platform_.sender, platform_.receiver);
-    flow.comm->set_payload_size(std::max<std::uint64_t>(1, std::llround(bytes)));
+    flow.comm->set_payload_size(
+        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(bytes))));
     flow.comm->start();
     flow.action = &platform_.model->get_started_action_set()->back();
     ORRERY_CHECK(flow.action->get_activity() == flow.comm->get_impl());

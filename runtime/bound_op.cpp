@@ -70,7 +70,8 @@ SequencePositions token_positions(const Program& program, RankId rank, const Ten
             continue;
         }
         const std::int64_t size = program.mesh.size(axis);
-        const std::int64_t c = (program.mesh.coordinate(rank, axis) + placement.shift) % size;
+        const std::int64_t c =
+            (std::int64_t{program.mesh.coordinate(rank, axis)} + placement.shift) % size;
         length = (length + size - 1) / size;
         if (!placement.mirrored) {
             pieces = cut(pieces, c * length, length);

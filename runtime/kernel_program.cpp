@@ -346,7 +346,7 @@ Result<double> compare_kernel(const KernelCall& call, DeviceChoice x, DeviceChoi
         return unexpected<Error>(unknown(call));
     }
     std::array<std::unique_ptr<Executor>, 2> executors;
-    for (const std::size_t i : {0, 1}) {
+    for (std::size_t i = 0; i < executors.size(); ++i) {
         auto executor = ready(*kernel, i == 0 ? x : y);
         if (!executor) {
             return unexpected<Error>(executor.error());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/traced_ops.h"
 #include "runtime/measure/step_replay.h"
 
 namespace orrery {
@@ -229,8 +230,7 @@ bool MeasuredStep::undisturbed() const {
 }
 
 std::span<const TracedOp> MeasuredStep::of_rank(RankId rank) const {
-    const auto found = std::ranges::equal_range(ops, rank, {}, &TracedOp::rank);
-    return {found.begin(), found.end()};
+    return ops_of_rank(ops, rank);
 }
 
 std::span<const Time> MeasuredStep::lost_of_rank(RankId rank) const {

@@ -204,7 +204,8 @@ DimensionRange local_range(
             const std::int64_t size = mesh.size(axis);
             range.count = (range.count + size - 1) / size;
             range.first +=
-                range.count * ((mesh.coordinate(rank, axis) + layout[axis].shift) % size);
+                range.count *
+                ((std::int64_t{mesh.coordinate(rank, axis)} + layout[axis].shift) % size);
         }
     }
     return range;

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <set>
 
 #include "scenarios/import/megatron_flags.h"
@@ -395,8 +394,11 @@ private:
             if (std::ranges::any_of(keys_, in_section)) {
                 text += section + ":\n";
             }
-            for (const auto& [key, value] : keys_ | std::views::filter(in_section)) {
-                text += fmt::format("  {}: {}\n", key.substr(section.size() + 1), value);
+            for (const auto& entry : keys_) {
+                if (in_section(entry)) {
+                    text += fmt::format(
+                        "  {}: {}\n", entry.first.substr(section.size() + 1), entry.second);
+                }
             }
         }
         return text;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/traced_ops.h"
 #include "models/lowering.h"
 #include "models/memory.h"
 #include "scenarios/simulate/simulate_scenario.h"
@@ -10,8 +11,7 @@
 namespace orrery {
 
 std::span<const TracedOp> PredictedRun::of_rank(RankId rank) const {
-    const auto found = std::ranges::equal_range(ops, rank, {}, &TracedOp::rank);
-    return {found.begin(), found.end()};
+    return ops_of_rank(ops, rank);
 }
 
 Result<PredictedRun> predict_run(const Scenario& scenario, const std::string& profile_file) {

@@ -136,11 +136,12 @@ DownNodes nodes_down(const std::vector<FaultEvent>& events, WallTime length) {
     until(length);
     DownNodes result;
     double below = 0;
-    for (const auto& [count, span] : time_at) {
+    for (const auto& at : time_at) {
+        const auto [count, span] = at;
         const double share = static_cast<double>(span) / static_cast<double>(length.microseconds());
         result.mean += share * count;
         const auto reach = [&](double q, std::uint32_t& value) {
-            value = below < q ? count : value;
+            value = below < q ? at.first : value;
         };
         reach(0.5, result.p50);
         reach(0.9, result.p90);

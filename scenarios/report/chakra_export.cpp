@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/traced_ops.h"
 #include "scenarios/output_file.h"
 #include "scenarios/replay/chakra_schema.h"
 #include "scenarios/report/perfetto_messages.h"
@@ -236,10 +237,9 @@ Result<void> write_chakra(const std::filesystem::path& folder,
     }
     ChakraGroups groups;
     for (std::uint32_t rank = 0; rank < program.num_ranks(); ++rank) {
-        const auto own = std::ranges::equal_range(ops, RankId{rank}, {}, &TracedOp::rank);
         const Result<void> written =
             write_file(folder / fmt::format("{}.{}.et", name, rank),
-                       chakra_trace(program, RankId{rank}, {own.begin(), own.end()}, groups));
+                       chakra_trace(program, RankId{rank}, ops_of_rank(ops, RankId{rank}), groups));
         if (!written) {
             return written;
         }

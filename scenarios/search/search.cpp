@@ -444,9 +444,12 @@ void Search::collect() {
     };
     std::ranges::stable_sort(known, {}, shown);
     // Of plans that differ in nothing that shows, the first.
-    const auto same = std::ranges::unique(known, {}, shown);
-    result_.equal = static_cast<std::int64_t>(same.size());
-    known.erase(same.begin(), same.end());
+    const auto same =
+        std::unique(known.begin(), known.end(), [&](const Candidate* a, const Candidate* b) {
+            return shown(a) == shown(b);
+        });
+    result_.equal = known.end() - same;
+    known.erase(same, known.end());
     const auto keep = std::min(known.size(), static_cast<std::size_t>(spec_.keep));
     for (std::size_t i = 0; i < keep; ++i) {
         result_.best.push_back(found(*known[i]));
