@@ -444,10 +444,8 @@ void Search::collect() {
     };
     std::ranges::stable_sort(known, {}, shown);
     // Of plans that differ in nothing that shows, the first.
-    const auto same =
-        std::unique(known.begin(), known.end(), [&](const Candidate* a, const Candidate* b) {
-            return shown(a) == shown(b);
-        });
+    const auto alike = [&](const auto* a, const auto* b) { return shown(a) == shown(b); };
+    const auto same = std::unique(known.begin(), known.end(), alike);
     result_.equal = known.end() - same;
     known.erase(same, known.end());
     const auto keep = std::min(known.size(), static_cast<std::size_t>(spec_.keep));

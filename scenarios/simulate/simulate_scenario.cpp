@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/large_pages.h"
 #include "engine/simulated_executor.h"
 #include "models/flops.h"
 #include "models/lowering.h"
@@ -37,6 +38,10 @@ namespace {
 // Relative standard deviation of an uncalibrated collective's time: the published tables' median
 // error against the model (tests/network/collectives_published_test.cpp prints it).
 constexpr double kCommunicationSigma = 0.15;
+
+// From so many ranks on a simulation takes seconds and more memory than caches hold.
+constexpr std::uint64_t kManyRanks = 2048;
+constexpr std::size_t kLargePages = std::size_t{1} << 30;
 
 class ScenarioRun {
 public:
@@ -208,6 +213,9 @@ Result<void> ScenarioRun::disturb() {
 }
 
 SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
+    if (program_.num_ranks() >= kManyRanks) {
+        prefer_large_pages(kLargePages);
+    }
     const SilentNetwork silent{*network_};
     SimulationInput input;
     input.program = &program_;

@@ -85,6 +85,17 @@ TEST(Reader, ReadsWhatTheFileSaysAndDefaultsTheRest) {
     EXPECT_EQ(s->job, Job{});
 }
 
+TEST(Reader, WeightsWithoutAnFp32CopyAreOfBf16Plans) {
+    const std::string keys = "  main_params_dtype: bf16\n  bf16_stochastic_round: true\n";
+    const auto s = read(std::string{kGood} + keys);
+    ASSERT_TRUE(s) << errors_of(std::string{kGood} + keys);
+    EXPECT_EQ(s->plan.main_params_dtype, Dtype::bf16);
+    EXPECT_TRUE(s->plan.bf16_stochastic_round);
+    EXPECT_NE(errors_of(std::string{kGood} + keys + "  precision: fp16\n")
+                  .find("with precision fp16 there are no bf16 weights"),
+              std::string::npos);
+}
+
 constexpr const char* kWholePlan = R"(  pipeline_model_parallel_size: 2
   virtual_pipeline_model_parallel_size: 3
   context_parallel_size: 1
@@ -101,8 +112,6 @@ constexpr const char* kWholePlan = R"(  pipeline_model_parallel_size: 2
   optimizer: lamb
   gradient_accumulation_fusion: false
   gradient_dtype: bf16
-  main_params_dtype: bf16
-  bf16_stochastic_round: true
   fused_norm: false
   fused_activation: false
   fused_cross_entropy: false
@@ -146,8 +155,6 @@ TEST(Reader, EveryKeyOfThePlanReachesItsField) {
         .optimizer = Optimizer::lamb,
         .gradient_accumulation_fusion = false,
         .gradient_dtype = Dtype::bf16,
-        .main_params_dtype = Dtype::bf16,
-        .bf16_stochastic_round = true,
         .overlap_grad_reduce = true,
         .overlap_param_gather = true,
         .tp_comm_overlap = true,
