@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/campaign/statistics.h"
+#include "tests/engine/recovery/golden_intervals.h"
 #include "tests/golden/control_variates.h"
 #include "tests/golden/golden_case.h"
 
@@ -199,19 +200,11 @@ void add_limits(std::vector<GoldenCase>& cases) {
 }  // namespace
 
 std::vector<GoldenCase> renewal_cases() {
-    std::vector<GoldenCase> cases{segment_time({11134.8, 20, 300, 660}, 720.3417),
-                                  segment_time({1080, 10, 600, 150}, 300.5812),
-                                  segment_time({6480, 60, 300, 880}, 1059.5332)};
-    struct Optimum {
-        double mtbf, checkpoint, young, daly, exact, restart, efficiency;
-    };
-    for (const Optimum& o : {Optimum{11134.8, 20, 667.38, 654.110, 654.111, 300, 0.916234},
-                             Optimum{11134.8, 60, 1155.93, 1116.277, 1116.282, 600, 0.852548},
-                             Optimum{6480, 60, 881.82, 842.270, 842.278, 300, 0.830658},
-                             Optimum{1080, 10, 146.97, 140.378, 140.380, 600, 0.499176},
-                             Optimum{1080, 60, 360.00, 321.111, 321.161, 600, 0.403135},
-                             Optimum{28440, 120, 2612.58, 2533.197, 2533.205, 900, 0.882553},
-                             Optimum{86400, 300, 7200.00, 7001.389, 7001.404, 600, 0.912606}}) {
+    std::vector<GoldenCase> cases;
+    for (const GoldenSegment& g : kGoldenSegments) {
+        cases.push_back(segment_time({g.mtbf, g.checkpoint, g.restart, g.interval}, g.time));
+    }
+    for (const GoldenOptimum& o : kGoldenOptima) {
         const auto at = [&](double interval) {
             return Renewal{o.mtbf, o.checkpoint, o.restart, interval};
         };

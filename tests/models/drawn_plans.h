@@ -160,4 +160,16 @@ inline DrawnPlan drawn_plan(std::uint64_t seed) {
     return PlanDrawer{seed}.draw();
 }
 
+// The same plan for a model that trains in milliseconds.
+inline DrawnPlan tiny_drawn_plan(std::uint64_t seed) {
+    DrawnPlan d = drawn_plan(seed);
+    d.model.hidden_size = 32;
+    d.model.ffn_hidden_size = 64;
+    d.model.kv_channels = 4;
+    d.model.seq_length = 32;
+    d.model.vocab_size = 64;
+    d.plan.tp_comm_overlap_chunks = 2;
+    return d;
+}
+
 }  // namespace orrery

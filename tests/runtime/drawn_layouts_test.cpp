@@ -15,15 +15,9 @@ constexpr int kLayouts = 6;  // or more, until each kind of parallelism has had 
 
 // The drawn plan for a model that trains in milliseconds, in fp32, where sums can be compared.
 DrawnPlan small(std::uint64_t seed) {
-    DrawnPlan d = drawn_plan(seed);
-    d.model.hidden_size = 32;
-    d.model.ffn_hidden_size = 64;
-    d.model.kv_channels = 4;
-    d.model.seq_length = 32;
-    d.model.vocab_size = 64;
+    DrawnPlan d = tiny_drawn_plan(seed);
     d.model.sliding_window = d.model.sliding_window > 0 ? 5 : 0;
     d.plan.precision = d.plan.gradient_dtype = Dtype::fp32;
-    d.plan.tp_comm_overlap_chunks = 2;
     d.plan.ddp_bucket_size = d.plan.ddp_bucket_size / 50;
     return d;
 }

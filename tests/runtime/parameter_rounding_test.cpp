@@ -55,15 +55,9 @@ void count_elements(const Program& program,
 TEST(ParameterRounding, NumbersTheElementsOfAnyLayoutAsOneRankDoes) {
     int layouts = 0;
     for (std::uint64_t seed = 1; layouts < 40; ++seed) {
-        DrawnPlan d = drawn_plan(seed);
-        d.model.hidden_size = 32;
-        d.model.ffn_hidden_size = 64;
-        d.model.kv_channels = 4;
-        d.model.seq_length = 32;
-        d.model.vocab_size = 64;
+        DrawnPlan d = tiny_drawn_plan(seed);
         d.plan = stochastic(d.plan);
         d.plan.optimizer = Optimizer::adam;
-        d.plan.tp_comm_overlap_chunks = 2;
         const std::int64_t ranks = d.plan.model_parallel_size() * d.plan.data_parallel_size;
         if (ranks > 16 || !check(d.model, d.plan, ranks).empty() ||
             !check_trainable(d.model, d.plan, ranks).empty()) {

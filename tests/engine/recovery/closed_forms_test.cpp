@@ -5,28 +5,21 @@
 
 #include <cmath>
 
+#include "tests/engine/recovery/golden_intervals.h"
+
 namespace orrery {
 namespace {
 
 // V1
 TEST(SegmentTime, IsTheClosedForm) {
-    EXPECT_NEAR(segment_time_s(11134.8, 20, 300, 660), 720.3417, 1e-4);
-    EXPECT_NEAR(segment_time_s(1080, 10, 600, 150), 300.5812, 1e-4);
-    EXPECT_NEAR(segment_time_s(6480, 60, 300, 880), 1059.5332, 1e-4);
+    for (const GoldenSegment& g : kGoldenSegments) {
+        EXPECT_NEAR(segment_time_s(g.mtbf, g.checkpoint, g.restart, g.interval), g.time, 1e-4);
+    }
 }
 
 // V2
 TEST(CheckpointIntervals, AreYoungsDalysAndTheOptimum) {
-    struct Case {
-        double mtbf, checkpoint, young, daly, exact, restart, efficiency;
-    };
-    for (const Case& c : {Case{11134.8, 20, 667.38, 654.110, 654.111, 300, 0.916234},
-                          Case{11134.8, 60, 1155.93, 1116.277, 1116.282, 600, 0.852548},
-                          Case{6480, 60, 881.82, 842.270, 842.278, 300, 0.830658},
-                          Case{1080, 10, 146.97, 140.378, 140.380, 600, 0.499176},
-                          Case{1080, 60, 360.00, 321.111, 321.161, 600, 0.403135},
-                          Case{28440, 120, 2612.58, 2533.197, 2533.205, 900, 0.882553},
-                          Case{86400, 300, 7200.00, 7001.389, 7001.404, 600, 0.912606}}) {
+    for (const GoldenOptimum& c : kGoldenOptima) {
         EXPECT_NEAR(young_interval_s(c.mtbf, c.checkpoint), c.young, 0.006);
         EXPECT_NEAR(daly_interval_s(c.mtbf, c.checkpoint), c.daly, 0.0006);
         const double best = optimal_interval_s(c.mtbf, c.checkpoint);
