@@ -67,7 +67,8 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Transformer& model,
                                                  const ParallelPlan& plan,
                                                  const TrainingJob& job,
                                                  const Tokens& tokens,
-                                                 Transport* transport) {
+                                                 Transport* transport,
+                                                 FirstWeights weights) {
     std::unique_ptr<Trainer> trainer{new Trainer(model, plan, job)};
     if (Result<void> split = trainer->split_data(tokens); !split) {
         return unexpected<Error>(split.error());
@@ -79,7 +80,12 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Transformer& model,
     }
     trainer->executor_ = std::move(*executor);
     trainer->find_tensors();
-    initialise_weights(*trainer->executor_, {.seed = job.seed, .num_layers = model.num_layers});
+    if (weights == FirstWeights::drawn) {
+        const auto begin = std::chrono::steady_clock::now();
+        initialise_weights(*trainer->executor_, {.seed = job.seed, .num_layers = model.num_layers});
+        trainer->drawing_s_ =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
     return trainer;
 }
 
@@ -264,11 +270,6 @@ Result<void> Trainer::resume(const std::filesystem::path& folder) {
     const Result<RunState> saved = resume_training(*executor_, state(), folder);
     if (!saved) {
         return unexpected<Error>(saved.error());
-    }
-    if (saved->step >= job_.steps) {
-        return fail("job.steps",
-                    fmt::format("{} steps are asked for, and {} are done", job_.steps, saved->step),
-                    "more steps");
     }
     steps_done_ = saved->step;
     return {};

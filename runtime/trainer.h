@@ -28,6 +28,9 @@ struct StepReport {
     double gradient_norm = 0;
 };
 
+// Random ones, or what a checkpoint or a file has, which comes next.
+enum class FirstWeights : std::uint8_t { drawn, stored };
+
 class Trainer {
 public:
     // Lowers model and plan, allocates on job.device, initialises. The data must be longer than a
@@ -37,7 +40,8 @@ public:
                                                    const ParallelPlan& plan,
                                                    const TrainingJob& job,
                                                    const Tokens& tokens,
-                                                   Transport* transport = nullptr);
+                                                   Transport* transport = nullptr,
+                                                   FirstWeights weights = FirstWeights::drawn);
 
     // The next step; the same report on every rank, but for its time. Fails where the loss or the
     // gradient is not a number, or another rank does not answer.
@@ -46,12 +50,14 @@ public:
     Result<double> evaluate();
 
     // Goes on after the steps of a saved run: the folder's latest checkpoint, or that of one step.
+    // They may be as many as are asked for, or more: then nothing is left to train.
     Result<void> resume(const std::filesystem::path& folder);
     // Of all ranks together, into job.checkpoint_folder.
     Result<void> save(FileSystem& files = disk());
     std::int64_t steps_done() const { return steps_done_; }
 
     RunState state() const;
+    double drawing_s() const { return drawing_s_; }  // of the first weights
 
     Executor& executor() { return *executor_; }
     const Program& program() const { return *program_; }
@@ -73,6 +79,7 @@ private:
     Tokens training_;
     Tokens validation_;
     std::int64_t steps_done_ = 0;
+    double drawing_s_ = 0;
     // Of the Program.
     TensorId tokens_{};
     TensorId labels_{};

@@ -20,6 +20,7 @@ namespace orrery {
 
 // How long the parts of a recovery take.
 struct RecoveryCosts {
+    WallTime leave;             // those who train stop together, and save: a node comes back
     WallTime swap;              // a ready node takes a place
     WallTime restart_full;      // all processes, rendezvous and communicators
     WallTime restart_in_place;  // the same on the same nodes

@@ -218,7 +218,8 @@ std::int64_t CampaignWorld::restored_work(const Action& action, RestoreSource& s
 }
 
 void CampaignWorld::begin_restart(const Action& action) {
-    if (progress_.training()) {  // a node comes back, or a healthy one was accused
+    const bool trains = progress_.training();  // a node comes back, or a healthy one was accused
+    if (trains) {
         progress_.stop(result_.nodes);
     }
     if (!recovering_) {
@@ -237,18 +238,19 @@ void CampaignWorld::begin_restart(const Action& action) {
     const RecoveryCosts& costs = spec_.costs;
     const bool full = action.extent == RestartExtent::full;
     const bool in_place = action.extent == RestartExtent::in_place;
-    phases_[0] = replaced_ > 0 ? costs.swap : WallTime{};
+    phases_[0] = trains ? costs.leave : WallTime{};
+    phases_[1] = replaced_ > 0 ? costs.swap : WallTime{};
     const bool failover = action.extent == RestartExtent::failover;
-    phases_[1] = full       ? costs.restart_full
+    phases_[2] = full       ? costs.restart_full
                  : in_place ? costs.restart_in_place
                  : failover ? costs.failover
                             : costs.reconfigure;
-    phases_[2] = WallTime{};
+    phases_[3] = WallTime{};
     if (source == RestoreSource::memory) {
-        phases_[2] = costs.load_memory;
+        phases_[3] = costs.load_memory;
     } else if (source == RestoreSource::remote) {
-        const WallTime ready = now_ + phases_[0] + phases_[1];
-        phases_[2] = costs.load_remote + std::max(WallTime{}, store_until_ - ready);
+        const WallTime ready = now_ + phases_[0] + phases_[1] + phases_[2];
+        phases_[3] = costs.load_remote + std::max(WallTime{}, store_until_ - ready);
     }
     replaced_ = 0;
     next_phase_ = 0;
@@ -257,7 +259,8 @@ void CampaignWorld::begin_restart(const Action& action) {
 }
 
 void CampaignWorld::next_phase() {
-    static constexpr NodeUse kUses[] = {NodeUse::replacing, NodeUse::restart, NodeUse::restore};
+    static constexpr NodeUse kUses[] = {
+        NodeUse::checkpoint, NodeUse::replacing, NodeUse::restart, NodeUse::restore};
     while (next_phase_ < phases_.size() && phases_[next_phase_] == WallTime{}) {
         ++next_phase_;
     }

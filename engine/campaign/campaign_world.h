@@ -167,7 +167,7 @@ private:
     std::uint32_t replaced_ = 0;
     std::vector<NodeNumber> draining_;
     std::uint32_t drain_generation_ = ~0U;
-    std::array<WallTime, 3> phases_;  // still to come: replacing, restart, restore
+    std::array<WallTime, 4> phases_;  // still to come: leaving, replacing, restart, restore
     std::uint32_t next_phase_ = 0;
     WallTime restart_begin_;
     std::int64_t target_ = 0;

@@ -59,8 +59,8 @@ private:
 using Device = gloo::transport::tcp::Device;
 
 // Gloo's event loop sleeps for up to 10 ms, and whoever takes a socket out of it, as each
-// connection that is made and each that is closed does, waits for it to wake: this wakes it all the
-// while.
+// connection that is made and each that is closed does, waits for it to wake, and so does who ends
+// it: this wakes it all the while.
 class Awake final : public gloo::transport::tcp::Handler {
 public:
     explicit Awake(std::shared_ptr<Device> device)
@@ -74,10 +74,14 @@ public:
     }
     ~Awake() override {
         if (timer_ >= 0) {
-            device_->unregisterDescriptor(timer_, this);
+            if (device_ != nullptr) {
+                device_->unregisterDescriptor(timer_, this);
+            }
             close(timer_);
         }
     }
+    // Ends the loop, where nobody else holds the device.
+    void release() { device_.reset(); }
     Awake(const Awake&) = delete;
     Awake& operator=(const Awake&) = delete;
     void handleEvents(int) override {
@@ -98,9 +102,10 @@ public:
                   Milliseconds timeout)
         : device_(std::move(device)), context_(std::move(context)), timeout_(timeout) {}
     ~GlooTransport() override {
-        const Awake awake{device_};
+        Awake awake{std::move(device_)};
         pending_.clear();
         context_.reset();
+        awake.release();
     }
     GlooTransport(const GlooTransport&) = delete;
     GlooTransport& operator=(const GlooTransport&) = delete;

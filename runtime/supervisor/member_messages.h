@@ -37,7 +37,8 @@ enum class ReportKind : std::uint8_t {
     beat,      // is alive; `number` 1: inside an exchange, 0: computing; `text`: the message's tag,
                // its peers as bits, what it is in words
     training,  // has the state after `step`, and met the others in `number` microseconds; `text`:
-               // when it came to the meeting, in microseconds of the machine's steady clock
+               // when it came to the meeting, in microseconds of the machine's steady clock, and
+               // for how many microseconds it drew its first weights
     fault,     // is about to inject fault `number` into itself
     step,      // has done `step`, computing for `number` microseconds and sending `text` bytes
     saved,     // a checkpoint of `step`

@@ -54,6 +54,9 @@ Result<void> Nodes::start(NodeNumber number) {
 
 Result<void> Nodes::start_all() {
     for (NodeNumber node = 0; node < nodes_.size(); ++node) {
+        if (nodes_[node].process || nodes_[node].back) {
+            continue;
+        }
         if (Result<void> started = start(node); !started) {
             return started;
         }
@@ -223,7 +226,13 @@ void Nodes::order_leave() const {
     }
 }
 
+// All together: what a process leaves behind goes meanwhile.
 void Nodes::kill_active() {
+    for (const NodeNumber node : active_) {
+        if (nodes_[node].process) {
+            nodes_[node].process->kill();
+        }
+    }
     for (const NodeNumber node : active_) {
         nodes_[node].process.reset();
     }

@@ -36,6 +36,7 @@ public:
     Nodes(const Nodes&) = delete;
     Nodes& operator=(const Nodes&) = delete;
 
+    // Those that have no process, and are not in repair.
     Result<void> start_all();
     pid_t pid(NodeNumber node) const;
     // Returns when somebody has something to say, or after that time.

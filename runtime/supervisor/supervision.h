@@ -85,6 +85,8 @@ private:
     void begin_now();
     void choose_state(const Action& restart);
     void gather();
+    void start_spares();
+    void say_processes(NodeNumber first, NodeNumber end);
     void begin_check();
     void watch_check();
     void note_meeting(const MemberReport& report);
@@ -123,10 +125,12 @@ private:
     JobShape kept_shape_;  // of those who wrote the copies
     Action restart_;
     bool checks_ = false;  // before the restart: the members that gather will be tested
+    bool spares_ = false;  // have been started
     bool fresh_ = false;   // the members' processes are new and have not trained
     std::vector<std::pair<std::uint32_t, NodeNumber>> lasting_;  // faults of the drill, and where
     std::int64_t arrived_us_ = 0;    // the last member at the last meeting
     std::int64_t connected_us_ = 0;  // the last one with all others
+    std::int64_t drawing_us_ = 0;    // the longest of all
 };
 
 }  // namespace orrery

@@ -133,7 +133,7 @@ void Supervisor::gather() {
         }
         fresh_ = false;
         gone_ = Clock::now();
-        arrived_us_ = connected_us_ = 0;
+        arrived_us_ = connected_us_ = drawing_us_ = 0;
         kept_shape_ = nodes_.shape();
         told_slow_.reset();
         draining_ = false;
@@ -178,10 +178,27 @@ void Supervisor::watch_check() {
     tell(o);
 }
 
+void Supervisor::say_processes(NodeNumber first, NodeNumber end) {
+    for (NodeNumber node = first; node < end; ++node) {
+        log_.event(now(), fmt::format("node {} is process {}", node, nodes_.pid(node)));
+    }
+}
+
+// Once the training is under way: it does not wait for processes that take no part. One that can't
+// be started now is tried again when it is needed.
+void Supervisor::start_spares() {
+    if (!spares_) {
+        spares_ = true;
+        [[maybe_unused]] const Result<void> started = nodes_.start_all();
+        say_processes(job_.shape.slots, job_.nodes);
+    }
+}
+
 void Supervisor::check_started() {
     if (nodes_.all_started()) {
         step_ = from_step_;
         say_start();
+        start_spares();
         phase_ = Phase::training;
         progress_ = Clock::now();
         traffic_.restart();
@@ -193,7 +210,9 @@ void Supervisor::check_started() {
 }
 
 void Supervisor::note_meeting(const MemberReport& report) {
-    const std::int64_t arrived = std::atoll(report.text.c_str());
+    char* rest = nullptr;
+    const std::int64_t arrived = std::strtoll(report.text.c_str(), &rest, 10);
+    drawing_us_ = std::max<std::int64_t>(drawing_us_, std::strtoll(rest, nullptr, 10));
     arrived_us_ = std::max(arrived_us_, arrived);
     connected_us_ = std::max(connected_us_, arrived + report.number);
 }
@@ -206,7 +225,8 @@ void Supervisor::say_start() {
         .processes_s = seconds(gone_ - gathers_),
         .meeting_s = meeting_s,
         .predicted_meeting_s = job_.predicted_meeting_s ? job_.predicted_meeting_s(ranks) : 0,
-        .state_s = seconds(Clock::now() - gone_) - meeting_s};
+        .state_s = seconds(Clock::now() - gone_) - meeting_s,
+        .drawing_s = 1e-6 * static_cast<double>(drawing_us_)};
     run_.starts.push_back(start);
     log_.event(now(),
                fmt::format("{} processes were ready after {:.1f} ms and met in {:.1f} ms, "

@@ -121,18 +121,20 @@ Result<SupervisedRun> Supervisor::run() {
             return unexpected<Error>(there.error());
         }
     }
-    if (const Result<void> started = nodes_.start_all(); !started) {
-        return unexpected<Error>(started.error());
-    }
-    for (std::uint32_t node = 0; node < job_.nodes; ++node) {
-        log_.event(now(), fmt::format("node {} is process {}", node, nodes_.pid(node)));
-    }
     since_ = job_.resume ? std::filesystem::file_time_type::min()
                          : std::filesystem::file_time_type::clock::now();
     const auto stored = job_.resume ? newest_intact(job_.checkpoint_folder) : std::nullopt;
     checkpoint_ = stored ? stored->folder.string() : "";
     from_step_ = stored ? stored->step : 0;
+    if (from_step_ >= job_.steps) {
+        say(fmt::format("{} steps are done: nothing is left to train", from_step_));
+        return std::move(run_);
+    }
     nodes_.assign(machine_.state());
+    if (const Result<void> started = nodes_.make_ready(false); !started) {
+        return unexpected<Error>(started.error());
+    }
+    say_processes(0, job_.shape.slots);
     deadline_ = Clock::now() + job_.patience;
     while (phase_ != Phase::ended) {
         turn();

@@ -72,7 +72,8 @@ struct StartTimes {
     double processes_s = 0;  // until those that take part wait for their order
     double meeting_s = 0;    // rendezvous and connections of all, from the last one's arrival on
     double predicted_meeting_s = 0;
-    double state_s = 0;  // the rest: what each prepares alone
+    double state_s = 0;    // the rest: what each prepares alone, of which
+    double drawing_s = 0;  // … first weights, where no state was there
 };
 
 struct SupervisedRun {

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "models/transformer.h"
 #include "runtime/supervisor/drill.h"
 #include "scenarios/campaign/run_campaign.h"
 #include "scenarios/simulate/degraded_steps.h"
@@ -184,28 +185,53 @@ std::map<std::int64_t, double> predicted_detection_s(const Scenario& scenario,
 
 namespace {
 
-// A process's start is work of a core, of which there may be fewer than processes.
+// What ranks do at once is work of a core each, of which there may be fewer.
 double in_turns(double processes) {
     return std::max(1.0, processes / std::max(1U, std::thread::hardware_concurrency()));
 }
 
-RecoveryCosts measured_costs(const SupervisedJob& job, const StartTimes& first) {
-    const double meeting =
-        job.predicted_meeting_s ? job.predicted_meeting_s(job.shape.slots) : first.meeting_s;
-    const double processes = first.processes_s * in_turns(job.shape.slots) / in_turns(job.nodes);
+// The supervisor checks and gathers one file after the other; ranks load and save in turns where
+// cores are scarce. Weights that come from a state are not drawn.
+RecoveryCosts measured_costs(const SupervisedJob& job,
+                             double step_s,
+                             const StartTimes& first,
+                             const StoreTimes& store) {
+    const double ranks = job.shape.slots;
+    const double ready = first.meeting_s + first.state_s - first.drawing_s;
+    const double load = store.load_s * in_turns(ranks);
+    const double gather = (store.copy_s + store.check_s) * ranks;
     RecoveryCosts costs;
-    costs.restart_full = WallTime::seconds(processes + meeting + first.state_s);
-    costs.restart_in_place = WallTime::seconds(meeting + first.state_s);
-    costs.reconfigure = costs.restart_in_place;
+    costs.leave = WallTime::seconds(0.5 * step_s + store.save_s * in_turns(ranks));
+    costs.restart_full = WallTime::seconds(first.processes_s + ready);
+    costs.restart_in_place = WallTime::seconds(ready);
+    costs.load_remote = WallTime::seconds(store.check_s * ranks + load);
+    costs.load_memory = WallTime::seconds(gather + load);
+    // Who goes on with what each of those who are left has takes it from their memories, too.
+    const bool live = !job.shape.state_sharded;
+    costs.reconfigure = WallTime::seconds(ready + (live ? gather + load : 0));
     return costs;
 }
 
 }  // namespace
 
+std::int64_t state_bytes_of_rank(const Scenario& scenario) {
+    const ParallelPlan& plan = scenario.plan;
+    const bool wide = plan.precision == Dtype::fp32;
+    const bool master = !wide && plan.main_params_dtype == Dtype::fp32;
+    const double weight = wide ? 4 : 2;
+    const double moments_and_master = master ? 12 : 8;
+    const bool sharded = plan.data_parallel_sharding_strategy != ShardingStrategy::no_shard;
+    const double replicas = sharded ? static_cast<double>(plan.data_parallel_size) : 1;
+    const double all = static_cast<double>(num_parameters(scenario.model)) /
+                       static_cast<double>(plan.model_parallel_size());
+    return static_cast<std::int64_t>(all * (weight + moments_and_master / replicas));
+}
+
 std::string predicted_log(const Scenario& scenario,
                           const SupervisedJob& job,
                           double step_s,
-                          const StartTimes& first) {
+                          const StartTimes& first,
+                          const StoreTimes& store) {
     DegradedSteps steps;
     steps.speed.step = WallTime::seconds(std::max(step_s, 1e-3));
     const double one = job.shape.units > 1 ? 1.0 - 1.0 / job.shape.units : 0.0;
@@ -218,7 +244,7 @@ std::string predicted_log(const Scenario& scenario,
     spec.detection = job.detection;
     spec.repair.time = {.kind = DistributionKind::fixed,
                         .scale = WallTime::microseconds(job.repair.count() * 1000)};
-    spec.costs = measured_costs(job, first);
+    spec.costs = measured_costs(job, step_s, first, store);
     // From outside, a process that is stopped or cut off is a node that is silent.
     for (FaultProcess& process : spec.faults) {
         if (process.kind == FaultKind::host_fault || process.kind == FaultKind::nic_down) {

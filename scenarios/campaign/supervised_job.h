@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/faults/fault_process.h"
+#include "runtime/measure/store_probe.h"
 #include "runtime/supervisor/supervisor.h"
 #include "scenarios/scenario.h"
 
@@ -26,12 +27,17 @@ std::optional<PeerPlacement> memory_placement(const Scenario& scenario);
 // All but `command` and `line`. Errors where the scenario asks for what a real run can't do.
 ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario);
 
+// Of the file that a rank has in a checkpoint.
+std::int64_t state_bytes_of_rank(const Scenario& scenario);
+
 // What a campaign of the same job says: the log of its recovery machine. What processes, meetings
-// and a state take follows from the run's first start: `campaign.start_up` is of GPUs.
+// and a trainer take follows from the run's first start, what its state takes from `store`, of a
+// rank's file: `campaign.start_up` and `campaign.storage` are of GPUs.
 std::string predicted_log(const Scenario& scenario,
                           const SupervisedJob& job,
                           double step_s,
-                          const StartTimes& first = {});
+                          const StartTimes& first = {},
+                          const StoreTimes& store = {});
 
 // How long after it struck a fault of the drill is told, by the step that it strikes after: what
 // ends is seen at once, what is silent after the heartbeat, what hangs after the watchdog.

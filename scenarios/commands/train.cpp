@@ -141,6 +141,12 @@ Errors prepare(const Scenario& scenario,
     return {};
 }
 
+// Of a run that is resumed, and was complete.
+std::string nothing_left(std::int64_t done, std::int64_t asked) {
+    return fmt::format(
+        "{} steps are done, and job.steps asks for {}: nothing is left to train", done, asked);
+}
+
 // What rank 0 tells at the end.
 int finish(const Scenario& scenario,
            Trainer& trainer,
@@ -179,8 +185,12 @@ int train_as(World& world,
              const Tokens& tokens,
              const TrainArguments& arguments) {
     const TrainingJob& job = scenario.job.training;
-    auto created =
-        Trainer::create(scenario.model, scenario.plan, job, tokens, world.transport.get());
+    auto created = Trainer::create(scenario.model,
+                                   scenario.plan,
+                                   job,
+                                   tokens,
+                                   world.transport.get(),
+                                   arguments.resume ? FirstWeights::stored : FirstWeights::drawn);
     int status = kExitOk;
     if (!all_well(world, created ? Errors{} : Errors{placed(created.error(), scenario)}, status)) {
         return status;
@@ -200,6 +210,10 @@ int train_as(World& world,
     const Errors begun = arguments.resume ? resume(trainer, world, job.checkpoint_folder)
                                           : load_weights(trainer, scenario);
     if (!all_well(world, begun, status)) {
+        return status;
+    }
+    if (arguments.resume && trainer.steps_done() >= job.steps) {
+        line(nothing_left(trainer.steps_done(), job.steps));
         return status;
     }
     if (arguments.resume) {

@@ -133,13 +133,18 @@ Result<std::unique_ptr<Trainer>> Shift::prepare(const Scenario& present) {
         return unexpected<Error>(met.error());
     }
     const TrainingJob& job = present.job.training;
-    auto trainer =
-        Trainer::create(present.model, present.plan, job, tokens_, world_.transport.get());
+    const bool stored = !order_.checkpoint.empty();
+    auto trainer = Trainer::create(present.model,
+                                   present.plan,
+                                   job,
+                                   tokens_,
+                                   world_.transport.get(),
+                                   stored ? FirstWeights::stored : FirstWeights::drawn);
     if (!trainer) {
         return trainer;
     }
     Result<void> begun;
-    if (!order_.checkpoint.empty()) {
+    if (stored) {
         begun = (*trainer)->resume(order_.checkpoint);
     } else if (!job.initial_weights.empty()) {
         const auto done =
@@ -269,7 +274,7 @@ Result<void> Shift::train(const TrainArguments& arguments) {
     member_.tell(ReportKind::training,
                  (*trainer)->steps_done(),
                  meeting_.count(),
-                 std::to_string(came.count()));
+                 fmt::format("{} {:.0f}", came.count(), 1e6 * (*trainer)->drawing_s()));
     const Executor& executor = (*trainer)->executor();
     member_.describe_by([&executor] { return doing(executor); });
     Result<void> done = orrery::train(**trainer, present->plan, job, reports);

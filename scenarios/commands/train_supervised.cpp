@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "runtime/measure/machine_probe.h"
+#include "runtime/measure/store_probe.h"
 #include "runtime/supervisor/supervisor.h"
 #include "scenarios/campaign/supervised_job.h"
 #include "scenarios/commands/exit_status.h"
@@ -60,6 +61,9 @@ int supervise_training(const TrainArguments& arguments, const Scenario& scenario
             return seconds * processes * (processes - 1.0) / (all * (all - 1));
         };
     }
+    // A store that can't be written now is told where the first checkpoint is.
+    const Result<StoreTimes> store = probe_store(
+        job->checkpoint_folder, {.model = scenario.model}, state_bytes_of_rank(scenario));
     if (!arguments.quiet) {
         job->line = [](const std::string& text) { print_output(text + "\n"); };
     }
@@ -70,13 +74,14 @@ int supervise_training(const TrainArguments& arguments, const Scenario& scenario
     if (run->status != 0 || arguments.quiet) {
         return run->status;
     }
-    return print_output(drill_report(
-        scenario,
-        *run,
-        incidents_of(run->log),
-        incidents_of(predicted_log(
-            scenario, *job, run->step_s, run->starts.empty() ? StartTimes{} : run->starts.front())),
-        predicted_detection_s(scenario, *job)));
+    const StartTimes first = run->starts.empty() ? StartTimes{} : run->starts.front();
+    const std::string foretold =
+        predicted_log(scenario, *job, run->step_s, first, store ? *store : StoreTimes{});
+    return print_output(drill_report(scenario,
+                                     *run,
+                                     incidents_of(run->log),
+                                     incidents_of(foretold),
+                                     predicted_detection_s(scenario, *job)));
 }
 
 }  // namespace orrery
