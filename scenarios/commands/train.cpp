@@ -141,10 +141,13 @@ Errors prepare(const Scenario& scenario,
     return {};
 }
 
-// Of a run that is resumed, and was complete.
-std::string nothing_left(std::int64_t done, std::int64_t asked) {
-    return fmt::format(
-        "{} steps are done, and job.steps asks for {}: nothing is left to train", done, asked);
+std::string resumed(std::int64_t done, std::int64_t asked) {
+    return done < asked ? fmt::format("resumed after step {}", done)
+                        : fmt::format(
+                              "{} steps are done, and job.steps asks for {}: nothing is "
+                              "left to train",
+                              done,
+                              asked);
 }
 
 // What rank 0 tells at the end.
@@ -212,12 +215,11 @@ int train_as(World& world,
     if (!all_well(world, begun, status)) {
         return status;
     }
-    if (arguments.resume && trainer.steps_done() >= job.steps) {
-        line(nothing_left(trainer.steps_done(), job.steps));
-        return status;
-    }
     if (arguments.resume) {
-        line(fmt::format("resumed after step {}", trainer.steps_done()));
+        line(resumed(trainer.steps_done(), job.steps));
+    }
+    if (trainer.steps_done() >= job.steps) {
+        return status;
     }
     Reports reports{.line = line};
     Result<TrainingLog> log = TrainingLog::open(world.rank == 0 ? job : TrainingJob{}, line);
