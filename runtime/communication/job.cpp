@@ -161,8 +161,12 @@ private:
 
 }  // namespace
 
+std::string store_at(const std::string& host, std::uint16_t port) {
+    return fmt::format("{}{}:{}", kServed, host, port);
+}
+
 std::string local_store(std::uint16_t port) {
-    return fmt::format("{}127.0.0.1:{}", kServed, port);
+    return store_at("127.0.0.1", port);
 }
 
 Environment process_environment() {

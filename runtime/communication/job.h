@@ -29,7 +29,8 @@ struct ProcessJob {
     bool served = false;  // somebody else does it
 };
 
-// What ORRERY_STORE says of a store at that port of this machine.
+// What ORRERY_STORE says of a store at that port of a machine, or of this one.
+std::string store_at(const std::string& host, std::uint16_t port);
 std::string local_store(std::uint16_t port);
 
 // Reads one environment variable; empty if unset.

@@ -11,14 +11,24 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "runtime/supervisor/member.h"
+#include "runtime/supervisor/places.h"
 
 namespace orrery {
 namespace {
 
-[[noreturn]] void become(
-    const std::vector<std::string>& command, std::uint32_t node, int in, int out, pid_t parent) {
+struct Pipes {
+    int in = 0;
+    int out = 0;
+    bool are_input_and_output = false;
+};
+
+[[noreturn]] void become(const std::vector<std::string>& command,
+                         std::uint32_t node,
+                         Pipes pipes,
+                         pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
         _exit(128 + SIGKILL);
@@ -26,10 +36,15 @@ namespace {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    fcntl(in, F_SETFD, 0);
-    fcntl(out, F_SETFD, 0);
-    setenv(kMemberVariable, fmt::format("{},{}", in, out).c_str(), 1);
-    setenv(kNodeVariable, std::to_string(node).c_str(), 1);
+    if (pipes.are_input_and_output) {
+        dup2(pipes.in, STDIN_FILENO);
+        dup2(pipes.out, STDOUT_FILENO);
+    } else {
+        fcntl(pipes.in, F_SETFD, 0);
+        fcntl(pipes.out, F_SETFD, 0);
+        setenv(kMemberVariable, fmt::format("{},{}", pipes.in, pipes.out).c_str(), 1);
+        setenv(kNodeVariable, std::to_string(node).c_str(), 1);
+    }
     std::vector<char*> arguments;
     for (const std::string& text : command) {
         arguments.push_back(const_cast<char*>(text.c_str()));  // NOLINT(*-const-cast)
@@ -43,7 +58,14 @@ namespace {
 }  // namespace
 
 Result<std::unique_ptr<MemberProcess>> MemberProcess::start(const std::vector<std::string>& command,
-                                                            std::uint32_t node) {
+                                                            std::uint32_t node,
+                                                            const std::vector<std::string>& place) {
+    std::vector<std::string> words = place.empty() ? command : place;
+    if (!place.empty()) {
+        std::error_code unknown;
+        words.push_back(
+            shell_command(command, std::filesystem::current_path(unknown).string(), node));
+    }
     int to[2];
     int from[2];
     const auto cannot = [&] {
@@ -61,7 +83,7 @@ Result<std::unique_ptr<MemberProcess>> MemberProcess::start(const std::vector<st
     const pid_t self = getpid();
     const pid_t child = fork();
     if (child == 0) {
-        become(command, node, to[0], from[1], self);
+        become(words, node, {to[0], from[1], !place.empty()}, self);
     }
     close(to[0]);
     close(from[1]);

@@ -18,9 +18,11 @@ namespace orrery {
 
 class MemberProcess {
 public:
-    // `command` runs with the variables that Member::join() reads.
+    // `command` runs with the variables that Member::join() reads; elsewhere than here if `place`
+    // has words that run a shell command there.
     static Result<std::unique_ptr<MemberProcess>> start(const std::vector<std::string>& command,
-                                                        std::uint32_t node);
+                                                        std::uint32_t node,
+                                                        const std::vector<std::string>& place = {});
     ~MemberProcess();
     MemberProcess(const MemberProcess&) = delete;
     MemberProcess& operator=(const MemberProcess&) = delete;

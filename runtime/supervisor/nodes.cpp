@@ -30,8 +30,11 @@ void read_beat(const std::string& text,
 
 }  // namespace
 
-Nodes::Nodes(const std::vector<std::string>& command, std::uint32_t count, Milliseconds patience)
-    : command_(command), patience_(patience), nodes_(count) {}
+Nodes::Nodes(const std::vector<std::string>& command,
+             std::uint32_t count,
+             Milliseconds patience,
+             Places places)
+    : command_(command), patience_(patience), places_(std::move(places)), nodes_(count) {}
 
 Nodes::~Nodes() = default;
 
@@ -41,7 +44,8 @@ Result<void> Nodes::start(NodeNumber number) {
         return fail(fmt::format("node {}", number),
                     fmt::format("did not get ready to train {} times in a row", kStartsMost));
     }
-    auto process = MemberProcess::start(command_, number);
+    auto process = places_.here() ? MemberProcess::start(command_, number)
+                                  : MemberProcess::start(command_, number, places_.of_node[number]);
     if (!process) {
         return unexpected<Error>(process.error());
     }
@@ -171,7 +175,7 @@ bool Nodes::all_ready() const {
 
 Result<void> Nodes::go(const Start& start) {
     ++generation_;
-    auto store = TcpStoreServer::start("127.0.0.1", 0);
+    auto store = TcpStoreServer::start(places_.here() ? "127.0.0.1" : "::", 0);
     if (!store) {
         return unexpected<Error>(store.error());
     }
@@ -196,7 +200,8 @@ Result<void> Nodes::go(const Start& start) {
                             .generation = generation_,
                             .rank = rank,
                             .num_ranks = static_cast<std::uint32_t>(active_.size()),
-                            .store = local_store(store_->port()),
+                            .store = places_.here() ? local_store(store_->port())
+                                                    : store_at(places_.address, store_->port()),
                             .checkpoint = start.checkpoint,
                             .struck = start.struck,
                             .lasting = lasting});
@@ -247,7 +252,10 @@ void Nodes::kill_not_started() {
 }
 
 void Nodes::quit() {
-    for (const Node& node : nodes_) {
+    for (Node& node : nodes_) {
+        if (node.back) {  // in repair: it has nothing to finish, and may be out of reach
+            node.process.reset();
+        }
         if (node.process) {
             node.process->send({.kind = OrderKind::quit});
         }
@@ -280,6 +288,7 @@ void Nodes::evict(NodeNumber number, Clock::time_point back) {
     node.state = State::absent;
     node.idle = false;
     node.back = back;
+    node.next_try = back;
 }
 
 std::vector<NodeNumber> Nodes::repaired(Clock::time_point now) {
@@ -289,10 +298,11 @@ std::vector<NodeNumber> Nodes::repaired(Clock::time_point now) {
         if (!node.back || now < *node.back) {
             continue;
         }
-        if (!node.process) {
-            const Result<void> started = start(number);  // if not now, then when it is needed
-            node.back = started ? node.back : std::nullopt;
-        } else if (node.idle) {
+        if (!node.process && now >= node.next_try) {
+            node.next_try = now + patience_;
+            node.starts = 0;  // its machine may be off for long
+            [[maybe_unused]] const Result<void> started = start(number);
+        } else if (node.process && node.idle) {
             node.back.reset();
             ready.push_back(number);
         }

@@ -14,6 +14,7 @@
 #include "engine/result.h"
 #include "runtime/supervisor/failures.h"
 #include "runtime/supervisor/member_process.h"
+#include "runtime/supervisor/places.h"
 
 namespace orrery {
 
@@ -31,7 +32,10 @@ public:
     using Clock = std::chrono::steady_clock;
     using Milliseconds = std::chrono::milliseconds;
 
-    Nodes(const std::vector<std::string>& command, std::uint32_t count, Milliseconds patience);
+    Nodes(const std::vector<std::string>& command,
+          std::uint32_t count,
+          Milliseconds patience,
+          Places places = {});
     ~Nodes();
     Nodes(const Nodes&) = delete;
     Nodes& operator=(const Nodes&) = delete;
@@ -114,6 +118,7 @@ private:
         std::int64_t computed_steps = 0;
         std::string error;
         std::optional<Clock::time_point> back;
+        Clock::time_point next_try;  // to start it after that
     };
 
     Result<void> start(NodeNumber node);
@@ -124,6 +129,7 @@ private:
 
     const std::vector<std::string>& command_;
     Milliseconds patience_;
+    Places places_;
     std::vector<Node> nodes_;
     std::vector<NodeNumber> active_;  // by rank
     JobShape shape_;

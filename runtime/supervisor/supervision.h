@@ -38,7 +38,7 @@ public:
         : job_(job),
           log_(log),
           machine_(job.shape, job.nodes, make_ladder(job.policies), job.limits),
-          nodes_(job.command, job.nodes, job.patience),
+          nodes_(job.command, job.nodes, job.patience, job.places),
           memories_(!job.shape.state_sharded),
           kept_shape_(job.shape) {
         machine_.keep_log(true);

@@ -9,7 +9,7 @@
 //   a member that computes longer than the others: a slow node
 // Where a policy wants it, all members are tested before they train
 // (runtime/measure/node_checks.h). Every wait has an end: a member that does not do as told in
-// `patience` is killed.
+// `patience` is killed. Nodes may be on other machines (places.h).
 #pragma once
 
 #include <chrono>
@@ -22,11 +22,13 @@
 #include "engine/recovery/policies.h"
 #include "engine/recovery/recovery_machine.h"
 #include "engine/result.h"
+#include "runtime/supervisor/places.h"
 
 namespace orrery {
 
 struct SupervisedJob {
     std::vector<std::string> command;  // of a member
+    Places places{};
     JobShape shape;
     std::uint32_t nodes = 1;  // hot spares included
     std::vector<PolicySpec> policies;

@@ -357,6 +357,11 @@ int train_command(const TrainArguments& arguments) {
     if (!fits) {
         return place->rank == 0 ? report_error(fits.error()) : kExitUserError;
     }
+    if (!arguments.hosts.empty() && !arguments.supervise) {
+        return report_error({"--hosts",
+                             "is of a supervised run",
+                             "--supervise, or torchrun, srun or mpirun to start the ranks"});
+    }
     if (arguments.supervise) {
         return supervise_training(arguments, *scenario);
     }
@@ -416,6 +421,14 @@ Command describe_train() {
              {"--supervise",
               &arguments->supervise,
               "Start a process for each node, watch them, and recover by the scenario's policies"},
+             {"--hosts",
+              &arguments->hosts,
+              "Machines of the supervised nodes, and how many each has: one:2,two:2",
+              "HOSTS"},
+             {"--launch",
+              &arguments->launch,
+              "What runs a shell command on one of them [ssh -o BatchMode=yes {host}]",
+              "WORDS"},
              {"--events",
               &arguments->event_file,
               "Write what a supervisor saw and ordered (a JSON object a line)",

@@ -27,7 +27,9 @@ struct TrainArguments {
     std::string device;               // "auto", "cpu", "cuda"; empty: the scenario's job.device
     bool supervise = false;           // start processes for all nodes and keep them alive
     std::string event_file;           // of the supervisor; empty: none
-    bool resume = false;              // from the latest checkpoint of job.checkpoint_folder
+    std::string hosts;                // of its nodes, as "one:2,two:2"; empty: this machine
+    std::string launch = "ssh -o BatchMode=yes {host}";  // runs a command on one of them
+    bool resume = false;  // from the latest checkpoint of job.checkpoint_folder
 };
 
 // Tokens that go with the model's vocabulary. Errors stand at the scenario's job.dataset.

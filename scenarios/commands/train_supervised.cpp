@@ -35,6 +35,21 @@ Result<std::vector<std::string>> member_command(const TrainArguments& arguments)
     return command;
 }
 
+// Which machines the nodes are on.
+Result<void> place(SupervisedJob& job, const TrainArguments& arguments) {
+    Result<Places> places = read_places(arguments.hosts, arguments.launch, job.nodes);
+    if (!places) {
+        return unexpected<Error>(places.error());
+    }
+    if (!places->here() && job.keeps_copies) {
+        return fail("--hosts",
+                    "copies in memories are kept among the nodes of one machine",
+                    "recovery.policies without peer_checkpoint and elastic");
+    }
+    job.places = std::move(*places);
+    return {};
+}
+
 }  // namespace
 
 int supervise_training(const TrainArguments& arguments, const Scenario& scenario) {
@@ -53,6 +68,9 @@ int supervise_training(const TrainArguments& arguments, const Scenario& scenario
     }
     job->command = *command;
     job->event_file = arguments.event_file;
+    if (Result<void> placed = place(*job, arguments); !placed) {
+        return report_error(placed.error());
+    }
     job->resume = arguments.resume;
     // Measured before anything else is under way; of fewer in proportion to the connections.
     const auto all = static_cast<double>(job->shape.slots);
