@@ -4,16 +4,6 @@
 
 namespace orrery {
 
-bool FoldedSimulation::has_ended(std::uint32_t s, std::int32_t pass, std::uint32_t op) const {
-    const FoldedStageState& stage = stages_[s];
-    const auto current = static_cast<std::int32_t>(stage.pass);
-    if (pass < current) {
-        return true;
-    }
-    return pass == current && stage.working &&
-           std::ranges::none_of(stage.watches, [&](const PassWatch& w) { return w.op == op; });
-}
-
 bool FoldedSimulation::messages_ended(std::uint32_t s,
                                       std::uint32_t first,
                                       std::uint32_t count) const {
@@ -58,12 +48,17 @@ void FoldedSimulation::close_gates(std::uint32_t s, const StagePass& pass) {
     FoldedStageState& stage = stages_[s];
     const PassTiming& timing = *step_.timings[pass.timing];
     stage.gate_times.assign(pass.num_gates, kNever);
+    stage.gated.clear();
+    if (pass.num_gates > 0) {
+        stage.op_earliest.assign(timing.size(), Time{});
+    }
+    look_at_gates(s, pass);
     std::uint32_t bound = 0;  // ops
-    if (look_at_gates(s, pass)) {
-        for (std::uint32_t g = 0; g < pass.num_gates; ++g) {
-            if (stage.gate_times[g] > now_) {
-                bound = std::max(bound, plan(s).gates[pass.first_gate + g].op + 1);
-            }
+    for (std::uint32_t g = 0; g < pass.num_gates; ++g) {
+        if (stage.gate_times[g] > now_) {
+            const std::uint32_t op = plan(s).gates[pass.first_gate + g].op;
+            bound = std::max(bound, op + 1);
+            stage.gated.push_back(op);
         }
     }
     stage.launch_bound = launch(s, pass.launches_before + timing.launches()) > now_;
@@ -87,20 +82,19 @@ Time FoldedSimulation::time_of(std::uint32_t s, const PassGate& gate) const {
     return stage.lines[gate.line].next < gate.number ? kNever : now_;
 }
 
-// True if there are gates. What is known of one stays.
-bool FoldedSimulation::look_at_gates(std::uint32_t s, const StagePass& pass) {
+// What is known of one stays.
+void FoldedSimulation::look_at_gates(std::uint32_t s, const StagePass& pass) {
     FoldedStageState& stage = stages_[s];
-    if (pass.num_gates == 0) {
-        return false;
+    const std::span gates = std::span{plan(s).gates}.subspan(pass.first_gate, pass.num_gates);
+    for (const PassGate& gate : gates) {
+        stage.op_earliest[gate.op] = {};
     }
-    stage.op_earliest.assign(step_.timings[pass.timing]->size(), Time{});
-    for (std::uint32_t g = 0; g < pass.num_gates; ++g) {
-        const PassGate& gate = plan(s).gates[pass.first_gate + g];
+    for (std::uint32_t g = 0; g < gates.size(); ++g) {
         Time& known = stage.gate_times[g];
-        known = known == kNever ? time_of(s, gate) : known;
-        stage.op_earliest[gate.op] = std::max(stage.op_earliest[gate.op], known);
+        known = known == kNever ? time_of(s, gates[g]) : known;
+        Time& earliest = stage.op_earliest[gates[g].op];
+        earliest = std::max(earliest, known);
     }
-    return true;
 }
 
 bool FoldedSimulation::start_early(std::uint32_t s, std::size_t stream) {
@@ -176,6 +170,28 @@ void FoldedSimulation::find_watches(std::uint32_t s) {
     }
 }
 
+// Cuts that the pass has got over since it was predicted: what lies before them is settled.
+void FoldedSimulation::pass_cuts(std::uint32_t s) {
+    FoldedStageState& stage = stages_[s];
+    const std::vector<std::uint32_t>& cuts = timing(s).cuts();
+    const std::uint32_t first = cuts[stage.cut];
+    const Time base = stage.base;
+    Time last;  // end of all before the cut, after the base
+    for (std::uint32_t cut = stage.cut + 1; cuts[cut] - first < stage.op_ends.size(); ++cut) {
+        for (std::uint32_t op = cuts[cut - 1]; op < cuts[cut]; ++op) {
+            last = std::max(last, stage.op_ends[op - first]);
+        }
+        if (last > now_ - base) {
+            break;
+        }
+        stage.cut = cut;
+        stage.base = base + last;
+    }
+    while (stage.held.size() > 1 && stage.held[1].since <= stage.base) {
+        stage.held.erase(stage.held.begin());
+    }
+}
+
 // The pass under way goes on with another number of SMs held.
 void FoldedSimulation::disturb(std::uint32_t s) {
     FoldedStageState& stage = stages_[s];
@@ -184,6 +200,8 @@ void FoldedSimulation::disturb(std::uint32_t s) {
         stage.base = stage.next_cut;
         stage.held.erase(stage.held.begin(), stage.held.end() - 1);
         stage.next_known = false;
+    } else if (stage.next_known) {
+        pass_cuts(s);
     }
     if (stage.cut >= stage.gated_to && stage.held.size() == 1) {
         const std::vector<Time>& cuts = timing(s).steady(stage.held.front().sms).cut;
@@ -230,12 +248,15 @@ void FoldedSimulation::predict(std::uint32_t s) {
                 gates.host = launch(s, pass.launches_before);
                 gates.launch_cost = step_.launch_cost;
             }
-            if (look_at_gates(s, pass)) {
+            if (!stage.gated.empty()) {
+                look_at_gates(s, pass);
                 gates.op_earliest = stage.op_earliest;
+                gates.gated = stage.gated;
             }
         }
         worked = timing.offsets(first, last, stage.base, stage.held, gates);
         stage.next_cut = after_base(worked.last);
+        stage.op_ends.assign(worked.ends.begin(), worked.ends.end());
         stage.next_known = true;
     }
     const bool unknown = changes && stage.next_cut == kNever;

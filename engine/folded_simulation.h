@@ -37,9 +37,11 @@ struct FoldedStageState {
     Time base;                  // its time
     Time next_cut;              // of the one after it, if `held` has changes
     bool next_known = false;    // for these changes
+    std::vector<Time> op_ends;  // then: after the base, of the ops up to there
     std::vector<HeldSms> held;  // at the base, and changes after it
     std::vector<PassWatch> watches;
     std::vector<Time> op_earliest;
+    std::vector<std::uint32_t> gated;  // ops whose gates lay ahead when the pass started
     bool dirty = false;
     bool to_poll = false;
     std::uint32_t sms = 0;
@@ -176,18 +178,28 @@ private:
     }
     void poll(std::uint32_t s);
     bool launched(std::uint32_t s, std::uint32_t launches);
-    bool has_ended(std::uint32_t s, std::int32_t pass, std::uint32_t op) const;
+    bool has_ended(std::uint32_t s, std::int32_t pass, std::uint32_t op) const {
+        const FoldedStageState& stage = stages_[s];
+        const auto current = static_cast<std::int32_t>(stage.pass);
+        if (pass != current) {
+            return pass < current;
+        }
+        return stage.working && std::ranges::none_of(stage.watches, [&](const PassWatch& watch) {
+                   return watch.op == op;
+               });
+    }
     bool messages_ended(std::uint32_t s, std::uint32_t first, std::uint32_t count) const;
     bool start_pass(std::uint32_t s);
     void close_gates(std::uint32_t s, const StagePass& pass);
     Time time_of(std::uint32_t s, const PassGate& gate) const;
-    bool look_at_gates(std::uint32_t s, const StagePass& pass);
+    void look_at_gates(std::uint32_t s, const StagePass& pass);
     bool start_early(std::uint32_t s, std::size_t stream);
     void find_watches(std::uint32_t s);
     void arrive(std::uint32_t s, std::uint32_t line);
     void arrive_data(std::uint32_t s);
     void end_data(std::uint32_t s);
     void change_sms(std::uint32_t s, std::int64_t change);
+    void pass_cuts(std::uint32_t s);
     void disturb(std::uint32_t s);
     void predict(std::uint32_t s);
     std::uint32_t peer_of(std::uint32_t s, std::uint32_t line) const;

@@ -144,13 +144,18 @@ void FoldedSimulation::handle(const FoldedEvent& event) {
 void FoldedSimulation::poll(std::uint32_t s) {
     // A pass or an early op may let each other start, the rest lets nothing start at once.
     for (bool again = true; again && !failed_;) {
-        again = start_pass(s);
+        again = !stages_[s].working && start_pass(s);
         for (std::size_t stream = 0; stream < kEarlyStreams; ++stream) {
-            again = start_early(s, stream) || again;
+            if (stages_[s].early_next[stream] < plan(s).early[stream].size()) {
+                again = start_early(s, stream) || again;
+            }
         }
     }
     for (std::uint32_t line = 0; line < kNumLines; ++line) {
-        arrive(s, line);
+        const FoldedLineState& state = stages_[s].lines[line];
+        if (!state.arrived && state.next < plan(s).lines[line].size()) {
+            arrive(s, line);
+        }
     }
     arrive_data(s);
 }
@@ -173,9 +178,6 @@ bool FoldedSimulation::launched(std::uint32_t s, std::uint32_t launches) {
 void FoldedSimulation::arrive(std::uint32_t s, std::uint32_t line) {
     FoldedLineState& state = stages_[s].lines[line];
     const auto& messages = plan(s).lines[line];
-    if (state.arrived || state.next == messages.size()) {
-        return;
-    }
     const LineMessage& message = messages[state.next];
     if (!has_ended(s, message.after_pass, message.after_op) || !launched(s, message.launch)) {
         return;

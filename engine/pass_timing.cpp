@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kStreams = 8;
+constexpr std::size_t kStreams = kPassStreams;
 constexpr std::size_t kKnownMost = 4096;
 using Clock = std::array<std::uint32_t, kStreams>;  // by stream: ops that have to have ended
 
@@ -25,9 +25,12 @@ struct Lane {
     std::uint32_t op = 0;
     bool busy = false;
     bool is_kernel = false;
-    Time end{};  // of what no SMs can slow down
+    Time end{};  // if the same SMs are held until then
+    // Of a kernel: what is left at `since`, and how fast it goes on; no rate yet: it has just
+    // begun.
     Time since{};
     Work work_left = 0;
+    std::int64_t rate = 0;
 };
 
 template <class Work>
@@ -72,6 +75,7 @@ public:
                 outside_ = held[h++].sms;
             }
             start_all(now);
+            pace_kernels(now);
             left -= ended_;
             ended_ = 0;
             if (left == 0) {
@@ -80,30 +84,34 @@ public:
             Time next = h < held.size() ? held[h].since : Time::max();
             for (const Lane<Work>& lane : lanes_) {
                 if (lane.busy) {
-                    next = std::min(next, end_of(lane));
+                    next = std::min(next, lane.end);
                 }
             }
             next = std::min(next, wake_);
             if (next == Time::max()) {
                 return next;
             }
-            advance(next);
             now = next;
+            finish_all(now);
         }
     }
 
 private:
-    std::int64_t rate_of(const Lane<Work>& lane) const {
-        return kernel_rate(outside_ + inside_, num_sms_, ops_[lane.op].sm_sensitivity_permille);
-    }
-
-    Time end_of(const Lane<Work>& lane) const {
-        if (!lane.is_kernel) {
-            return lane.end;
+    // After the SMs that are held have changed, or kernels have begun. Work that is counted up at
+    // an unchanged rate does not change the end.
+    void pace_kernels(Time now) {
+        const std::uint32_t held = outside_ + inside_;
+        for (Lane<Work>& lane : lanes_) {
+            if (!lane.busy || !lane.is_kernel || (lane.rate > 0 && held == paced_for_)) {
+                continue;
+            }
+            lane.work_left -= static_cast<Work>((now - lane.since).picoseconds()) * lane.rate;
+            lane.since = now;
+            lane.rate = kernel_rate(held, num_sms_, ops_[lane.op].sm_sensitivity_permille);
+            const Work taken = (lane.work_left + lane.rate - 1) / lane.rate;
+            lane.end = now + Time::picoseconds(static_cast<std::int64_t>(taken));
         }
-        const std::int64_t rate = rate_of(lane);
-        return lane.since +
-               Time::picoseconds(static_cast<std::int64_t>((lane.work_left + rate - 1) / rate));
+        paced_for_ = held;
     }
 
     bool may_start(const PassOp& op, Time now) const {
@@ -138,6 +146,7 @@ private:
                 lane.is_kernel = op.is_kernel;
                 lane.end = now + op.duration;
                 lane.since = now;
+                lane.rate = 0;
                 lane.work_left = static_cast<Work>(op.duration.picoseconds()) * kFullKernelRate;
                 inside_ += op.is_kernel ? 0 : op.sms;
                 if (op.duration == Time{}) {
@@ -157,23 +166,10 @@ private:
         ++ended_;
     }
 
-    void advance(Time to) {
-        std::array<bool, kStreams> ends{};
-        for (std::size_t s = 0; s < lanes_.size(); ++s) {
-            Lane<Work>& lane = lanes_[s];
-            if (!lane.busy) {
-                continue;
-            }
-            ends[s] = end_of(lane) <= to;
-            if (!ends[s] && lane.is_kernel) {
-                lane.work_left -=
-                    static_cast<Work>((to - lane.since).picoseconds()) * rate_of(lane);
-                lane.since = to;
-            }
-        }
-        for (std::size_t s = 0; s < lanes_.size(); ++s) {
-            if (ends[s]) {
-                finish(lanes_[s], to);
+    void finish_all(Time now) {
+        for (Lane<Work>& lane : lanes_) {
+            if (lane.busy && lane.end <= now) {
+                finish(lane, now);
             }
         }
     }
@@ -190,6 +186,7 @@ private:
     std::span<Lane<Work>> lanes_;
     std::uint32_t outside_ = 0;  // SMs held
     std::uint32_t inside_ = 0;
+    std::uint32_t paced_for_ = 0;
     std::uint32_t ended_ = 0;
     Time wake_ = Time::max();
 };
@@ -204,11 +201,14 @@ PassTiming::PassTiming(std::vector<PassOp> ops,
         return op.duration.picoseconds() > INT64_MAX / kFullKernelRate / 4;
     });
     next_on_stream_.assign(ops_.size(), size());
+    last_on_.fill(size());
     std::array<std::uint32_t, kStreams> next;
     next.fill(size());
     for (std::uint32_t o = size(); o-- > 0;) {
         next_on_stream_[o] = std::exchange(next[ops_[o].stream], o);
         num_streams_ = std::max(num_streams_, ops_[o].stream + 1U);
+        std::uint32_t& last = last_on_[ops_[o].stream];
+        last = last == size() ? o : last;
     }
     find_cuts();
 }
@@ -266,15 +266,6 @@ void PassTiming::find_cuts() {
                   known[0] >= 1;
     }
     std::reverse(cuts_.begin(), cuts_.end());
-}
-
-std::uint32_t PassTiming::last_on(std::uint8_t stream) const {
-    for (std::uint32_t o = size(); o-- > 0;) {
-        if (ops_[o].stream == stream) {
-            return o;
-        }
-    }
-    return size();
 }
 
 const PassTiming::Steady& PassTiming::steady(std::uint32_t held_sms) const {
@@ -385,8 +376,8 @@ PassTiming::Offsets PassTiming::offsets(std::uint32_t first,
         key_.push_back(since(change.since));
         key_.push_back(change.sms);
     }
-    for (std::uint32_t op = first; op < last && !gates.op_earliest.empty(); ++op) {
-        if (gates.op_earliest[op] > start) {
+    for (const std::uint32_t op : gates.gated) {
+        if (op >= first && op < last && gates.op_earliest[op] > start) {
             key_.push_back(-1 - std::int64_t{op});
             key_.push_back(gates.op_earliest[op] == Time::max() ? -1
                                                                 : since(gates.op_earliest[op]));

@@ -8,6 +8,7 @@
 // has not happened before: in the middle of a step every micro-batch meets the same.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -16,6 +17,8 @@
 #include "engine/units.h"
 
 namespace orrery {
+
+inline constexpr std::size_t kPassStreams = 8;
 
 struct PassOp {
     std::uint8_t stream = 0;
@@ -39,7 +42,8 @@ struct HeldSms {
 struct PassGates {
     Time host{};  // op o starts no earlier than host + launch_cost * o.launch
     Time launch_cost{};
-    std::span<const Time> op_earliest{};  // by op, or empty; Time::max(): not known yet
+    std::span<const Time> op_earliest{};     // by op, or empty; Time::max(): not known yet
+    std::span<const std::uint32_t> gated{};  // all ops whose `op_earliest` may lie ahead
 };
 
 class PassTiming {
@@ -56,7 +60,7 @@ public:
     const std::vector<PassOp>& ops() const { return ops_; }
     std::uint32_t wait(std::uint32_t i) const { return waits_[i]; }
     // The last op on a stream, or size().
-    std::uint32_t last_on(std::uint8_t stream) const;
+    std::uint32_t last_on(std::uint8_t stream) const { return last_on_[stream]; }
     std::uint32_t size() const { return static_cast<std::uint32_t>(ops_.size()); }
     // Positions, ascending: 0, …, size().
     const std::vector<std::uint32_t>& cuts() const { return cuts_; }
@@ -130,6 +134,7 @@ private:
     std::vector<std::uint32_t> waits_;
     std::vector<std::uint32_t> cuts_;
     std::vector<std::uint32_t> next_on_stream_;  // by op; size(): none
+    std::array<std::uint32_t, kPassStreams> last_on_{};
     std::uint32_t num_streams_ = 0;
     std::uint32_t num_sms_ = 0;
     bool closed_ = false;

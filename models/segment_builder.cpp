@@ -21,14 +21,14 @@ std::uint32_t ProgramTables::name(std::string_view text) {
 }
 
 std::uint32_t ProgramTables::kernel(const KernelCall& call) {
-    std::vector<std::int64_t> key{static_cast<std::int64_t>(call.kind),
-                                  static_cast<std::int64_t>(call.dtype),
-                                  call.variant,
-                                  call.bytes,
-                                  std::bit_cast<std::int64_t>(call.flop)};
-    key.insert(key.end(), call.dims.begin(), call.dims.end());
+    key_.assign({static_cast<std::int64_t>(call.kind),
+                 static_cast<std::int64_t>(call.dtype),
+                 call.variant,
+                 call.bytes,
+                 std::bit_cast<std::int64_t>(call.flop)});
+    key_.insert(key_.end(), call.dims.begin(), call.dims.end());
     const auto [entry, added] =
-        kernels_.emplace(std::move(key), static_cast<std::uint32_t>(program_.kernels.size()));
+        kernels_.try_emplace(key_, static_cast<std::uint32_t>(program_.kernels.size()));
     if (added) {
         program_.kernels.push_back(call);
     }
@@ -36,15 +36,15 @@ std::uint32_t ProgramTables::kernel(const KernelCall& call) {
 }
 
 std::uint32_t ProgramTables::collective(const CollectiveCall& call) {
-    std::vector<std::int64_t> key{static_cast<std::int64_t>(call.kind),
-                                  static_cast<std::int64_t>(index(call.group)),
-                                  call.bytes.count(),
-                                  static_cast<std::int64_t>(call.wire),
-                                  call.communicator,
-                                  call.sm_limit,
-                                  static_cast<std::int64_t>(call.reduction)};
-    const auto [entry, added] = collectives_.emplace(
-        std::move(key), static_cast<std::uint32_t>(program_.collectives.size()));
+    key_.assign({static_cast<std::int64_t>(call.kind),
+                 static_cast<std::int64_t>(index(call.group)),
+                 call.bytes.count(),
+                 static_cast<std::int64_t>(call.wire),
+                 call.communicator,
+                 call.sm_limit,
+                 static_cast<std::int64_t>(call.reduction)});
+    const auto [entry, added] =
+        collectives_.try_emplace(key_, static_cast<std::uint32_t>(program_.collectives.size()));
     if (added) {
         program_.collectives.push_back(call);
     }
@@ -157,19 +157,24 @@ void SegmentBuilder::next_waits_for(std::uint32_t op) {
 
 // Of what the op takes of the tensor.
 std::span<SegmentBuilder::Use> SegmentBuilder::uses_of(TensorId tensor, const OpSpec& spec) {
-    Uses& uses = uses_[tensor];
-    if (uses.empty()) {
-        uses.resize(1);
+    if (index(tensor) >= place_of_.size()) {
+        place_of_.resize(std::max(index(tensor) + 1, tables_.program().tensors.size()), 0);
     }
+    std::uint32_t& place = place_of_[index(tensor)];
+    if (place == 0) {
+        uses_.emplace_back();
+        place = static_cast<std::uint32_t>(uses_.size());
+    }
+    Uses& uses = uses_[place - 1];
     const bool cut = std::ranges::find(spec.in_pieces, tensor) != spec.in_pieces.end();
-    if (!cut || spec.pieces == 1) {
-        return uses;
+    if (cut && spec.pieces > 1) {
+        if (uses.pieces.empty()) {
+            uses.pieces.assign(spec.pieces, uses.whole);
+        }
+        const bool same = uses.pieces.size() == spec.pieces;
+        return same ? std::span{uses.pieces}.subspan(spec.piece, 1) : std::span{uses.pieces};
     }
-    if (uses.size() == 1) {
-        uses.assign(spec.pieces, Use{uses.front()});
-    }
-    const bool same = uses.size() == spec.pieces;
-    return same ? std::span{uses}.subspan(spec.piece, 1) : std::span{uses};
+    return uses.pieces.empty() ? std::span{&uses.whole, 1} : std::span{uses.pieces};
 }
 
 Operand SegmentBuilder::operand_of(TensorId t,
@@ -190,13 +195,18 @@ Operand SegmentBuilder::operand_of(TensorId t,
 void SegmentBuilder::note_uses(const OpSpec& spec, std::uint32_t position) {
     for (const TensorId t : spec.reads) {
         for (Use& use : uses_of(t, spec)) {
-            use.readers.push_back(position);
+            if (!use.read) {
+                use.last_reader.fill(kNobody);
+                use.read = true;
+            }
+            use.last_reader[index(spec.stream)] = position;
         }
     }
     for (const auto* written : {&spec.writes, &spec.accumulates}) {
         for (const TensorId t : *written) {
             for (Use& use : uses_of(t, spec)) {
-                use = {.writer = position, .readers = {}};
+                use.writer = position;
+                use.read = false;
             }
         }
     }
@@ -240,8 +250,8 @@ std::uint32_t SegmentBuilder::append(OpKind kind, std::uint32_t payload, const O
         program.operands.push_back(operand_of(t, access, part, spec));
         for (const Use& use : uses_of(t, spec)) {
             depend(use.writer);
-            for (const std::uint32_t reader : use.readers) {
-                depend(reader);
+            for (std::size_t s = 0; use.read && s < kNumStreams; ++s) {
+                depend(use.last_reader[s]);
             }
         }
     };

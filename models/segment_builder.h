@@ -4,6 +4,7 @@
 // the readers of what it overwrites. Nobody writes a wait by hand unless it stands for a resource.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -53,6 +54,7 @@ private:
     std::map<std::string, std::uint32_t, std::less<>> names_;
     std::map<std::vector<std::int64_t>, std::uint32_t> kernels_;
     std::map<std::vector<std::int64_t>, std::uint32_t> collectives_;
+    std::vector<std::int64_t> key_;  // of what is asked for
 };
 
 struct OpSpec {
@@ -90,11 +92,16 @@ public:
     SegmentId finish();
 
 private:
+    static constexpr std::int64_t kNobody = -1;
     struct Use {
-        std::int64_t writer = -1;            // op that wrote it last
-        std::vector<std::uint32_t> readers;  // since then
+        std::int64_t writer = kNobody;                        // op that wrote it last
+        bool read = false;                                    // since then
+        std::array<std::int64_t, kNumStreams> last_reader{};  // then: by stream, or kNobody
     };
-    using Uses = std::vector<Use>;  // of a tensor's pieces, or of it as one
+    struct Uses {
+        Use whole{};
+        std::vector<Use> pieces{};  // of the tensor, once an op has taken one of them
+    };
     std::span<Use> uses_of(TensorId tensor, const OpSpec& spec);
     void note_uses(const OpSpec& spec, std::uint32_t position);
     static Operand operand_of(TensorId t, Access access, std::int8_t part, const OpSpec& spec);
@@ -102,7 +109,8 @@ private:
 
     ProgramTables& tables_;
     Segment segment_;
-    std::map<TensorId, Uses> uses_;
+    std::vector<Uses> uses_;               // in the order of first use
+    std::vector<std::uint32_t> place_of_;  // by tensor: position in uses_ + 1, or 0
     std::vector<std::uint32_t> extra_waits_;
 };
 
