@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/input_file.h"
 
+#include <array>
+
 namespace orrery {
 
 Result<std::ifstream> open_input(const std::filesystem::path& path, const std::string& hint) {
@@ -17,6 +19,22 @@ Result<std::ifstream> open_input(const std::filesystem::path& path, const std::s
         return fail(path.string(), "can't be read", "check its permissions");
     }
     return file;
+}
+
+Result<std::string> read_input(const std::filesystem::path& path, const std::string& hint) {
+    Result<std::ifstream> file = open_input(path, hint);
+    if (!file) {
+        return unexpected<Error>(file.error());
+    }
+    std::string text;
+    std::array<char, 65536> piece{};
+    while (file->read(piece.data(), piece.size()) || file->gcount() > 0) {
+        text.append(piece.data(), static_cast<std::size_t>(file->gcount()));
+    }
+    if (file->bad()) {
+        return fail(path.string(), "can't be read to its end", "is the disk that it is on well?");
+    }
+    return text;
 }
 
 }  // namespace orrery

@@ -13,5 +13,7 @@ namespace orrery {
 
 // `hint` says what the file should be.
 Result<std::ifstream> open_input(const std::filesystem::path& path, const std::string& hint = {});
+// All of it. That a disk does not give it is an error, too, and not an early end.
+Result<std::string> read_input(const std::filesystem::path& path, const std::string& hint = {});
 
 }  // namespace orrery

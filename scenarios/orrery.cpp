@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of `orrery`: the one owner of CLI11. Each command describes itself
 // (scenarios/commands/command.h); commands/command.cpp lists them.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "scenarios/commands/command.h"
 #include "scenarios/commands/exit_status.h"
@@ -84,14 +88,41 @@ int run(int argc, char** argv) {
     return kExitUserError;
 }
 
+// Asks for no memory itself, not even on the way out.
+[[noreturn]] void end_without_memory() {
+    constexpr std::string_view kText =
+        "error: out of memory (hint: a smaller scenario, or more memory)\n";
+    [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, kText.data(), kText.size());
+    std::_Exit(kExitUserError);
+}
+
+std::atomic<bool> memory_lacked = false;
+const std::terminate_handler usual_end = std::get_terminate();
+
+[[noreturn]] void note_lack_of_memory() {
+    memory_lacked = true;
+    throw std::bad_alloc{};
+}
+
+// Where nothing may be thrown: in libstdc++'s walk through a folder, for one.
+[[noreturn]] void terminate() {
+    if (memory_lacked) {
+        end_without_memory();
+    }
+    usual_end();
+    std::abort();
+}
+
 }  // namespace
 }  // namespace orrery
 
 int main(int argc, char** argv) {
+    std::set_new_handler(orrery::note_lack_of_memory);
+    std::set_terminate(orrery::terminate);
     try {
         return orrery::run(argc, argv);
     } catch (const std::bad_alloc&) {
-        return orrery::report_error({"", "out of memory", "a smaller scenario, or more memory"});
+        orrery::end_without_memory();
     } catch (const std::exception& error) {
         return orrery::report_error({"", error.what(), "this is a defect of orrery"});
     }

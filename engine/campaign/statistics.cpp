@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <exception>
 #include <thread>
 
 #include "engine/check.h"
@@ -113,13 +114,26 @@ std::vector<CampaignResult> run_seeds(const CampaignSpec& spec,
             results[i] = run_campaign(spec, first_seed + i, i == 0 ? of_first : CampaignOptions{});
         }
     };
-    std::vector<std::thread> others;
-    for (std::uint32_t t = 1; t < std::min(threads, seeds); ++t) {
-        others.emplace_back(work);
+    // A thread's lack of memory is told by who started it.
+    std::vector<std::exception_ptr> failed(std::max(1U, std::min(threads, seeds)));
+    {
+        std::vector<std::jthread> others;
+        others.reserve(failed.size());
+        for (std::size_t t = 1; t < failed.size(); ++t) {
+            others.emplace_back([&work, &mine = failed[t]] {
+                try {
+                    work();
+                } catch (...) {
+                    mine = std::current_exception();
+                }
+            });
+        }
+        work();
     }
-    work();
-    for (std::thread& thread : others) {
-        thread.join();
+    for (const std::exception_ptr& one : failed) {
+        if (one) {
+            std::rethrow_exception(one);
+        }
     }
     return results;
 }

@@ -107,7 +107,9 @@ bool is_token_file(const std::filesystem::path& path) {
     }
     std::ifstream file{path, std::ios::binary};
     std::array<char, 8> magic{};
-    return file.read(magic.data(), magic.size()) && magic == kMagic;
+    const bool whole = static_cast<bool>(file.read(magic.data(), magic.size()));
+    // What a sick disk does not give is told by who opens it: ids must not be taken for a text.
+    return file.bad() || (whole && magic == kMagic);
 }
 
 Result<void> write_token_file(const std::filesystem::path& path, const Tokens& tokens) {

@@ -2,7 +2,6 @@
 #include "runtime/data/tokenize.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "engine/input_file.h"
 
@@ -14,15 +13,7 @@ Result<std::string> read_bytes(const std::filesystem::path& path) {
     if (std::filesystem::is_other(path, error)) {
         return fail(path.string(), "is a pipe or a device, which may never end", "a file");
     }
-    auto file = open_input(path);
-    if (!file) {
-        return unexpected<Error>(file.error());
-    }
-    std::string text{std::istreambuf_iterator<char>{*file}, {}};
-    if (file->bad()) {
-        return fail(path.string(), "can't be read");
-    }
-    return text;
+    return read_input(path);
 }
 
 }  // namespace

@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 #include <vector>
 
+#include "engine/input_file.h"
 #include "runtime/state/checkpoint_files.h"
 #include "runtime/state/held_parameters.h"
 #include "runtime/state/weight_names.h"
@@ -59,8 +58,7 @@ Result<void> check_replaceable(const std::filesystem::path& file, const Transfor
     if (!fs::exists(config, ignored)) {
         return {};
     }
-    std::ifstream in{config, std::ios::binary};
-    const std::string text{std::istreambuf_iterator<char>{in}, {}};
+    const std::string text = read_input(config).value_or(std::string{});
     for (const char* type : {"F32", "BF16", "F16"}) {
         if (text == hugging_face_config(model, type)) {
             return {};

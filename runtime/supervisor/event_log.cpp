@@ -13,7 +13,7 @@ namespace {
 
 class File final : public EventLog {
 public:
-    explicit File(std::ofstream file) : file_(std::move(file)) {}
+    File(std::ofstream file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
 
     void job(const JobShape& shape,
              std::uint32_t nodes,
@@ -58,8 +58,15 @@ public:
     }
 
 private:
-    void write(const std::string& line) { file_ << line << std::endl; }
+    void write(const std::string& line) {
+        const bool was_well = static_cast<bool>(file_);
+        file_ << line << std::endl;
+        if (was_well && !file_) {
+            fmt::print(stderr, "orrery: warning: {} can't be written any more\n", path_);
+        }
+    }
     std::ofstream file_;
+    std::string path_;
 };
 
 class Nowhere final : public EventLog {
@@ -79,7 +86,7 @@ Result<std::unique_ptr<EventLog>> EventLog::open(const std::filesystem::path& pa
     if (!file) {
         return fail(path.string(), "can't be written", "another file for the events");
     }
-    return std::make_unique<File>(std::move(file));
+    return std::make_unique<File>(std::move(file), path.string());
 }
 
 }  // namespace orrery

@@ -2,7 +2,6 @@
 #include "scenarios/commands/replay.h"
 
 #include <filesystem>
-#include <iterator>
 #include <memory>
 
 #include "engine/input_file.h"
@@ -20,11 +19,8 @@ ResultOrErrors<ForeignStep> read_step(const std::string& trace) {
     if (std::filesystem::is_directory(trace, ignored) || trace.ends_with(".et")) {
         return read_chakra(trace);
     }
-    auto in = open_input(trace, "a folder of Chakra traces, or a workload of SimAI");
-    if (!in) {
-        return unexpected<Errors>({in.error()});
-    }
-    return parse_simai(std::string{std::istreambuf_iterator<char>{*in}, {}}, trace);
+    const auto text = read_input(trace, "a folder of Chakra traces, or a workload of SimAI");
+    return text ? parse_simai(*text, trace) : unexpected<Errors>({text.error()});
 }
 
 }  // namespace

@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 
+#include "engine/input_file.h"
 #include "scenarios/read/json_document.h"
 #include "scenarios/replay/chakra_schema.h"
 
@@ -279,11 +278,6 @@ private:
     Errors& errors_;
 };
 
-std::string read_bytes(const fs::path& path) {
-    std::ifstream in{path, std::ios::binary};
-    return {std::istreambuf_iterator<char>{in}, {}};
-}
-
 // "name.0.et" of a folder or of itself; empty if there is none.
 fs::path first_trace(const fs::path& path) {
     std::error_code error;
@@ -381,7 +375,9 @@ ResultOrErrors<ForeignStep> read_chakra(const fs::path& path) {
         if (!fs::is_regular_file(file, ignored)) {
             break;
         }
-        auto ops = parse_chakra(read_bytes(file), file.string());
+        const auto bytes = read_input(file);
+        auto ops =
+            bytes ? parse_chakra(*bytes, file.string()) : unexpected<Errors>({bytes.error()});
         if (!ops) {
             errors.insert(errors.end(), ops.error().begin(), ops.error().end());
         }

@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
+#include "engine/input_file.h"
 #include "scenarios/read/document_node.h"
 #include "scenarios/read/yaml_document.h"
 #include "scenarios/version.h"
@@ -70,8 +69,7 @@ void Fingerprint::add(std::string_view part) {
 }
 
 void Fingerprint::add_file(const fs::path& path) {
-    std::ifstream in{path, std::ios::binary};
-    add(std::string{std::istreambuf_iterator<char>{in}, {}});
+    add(read_input(path).value_or(std::string{}));
 }
 
 std::string Fingerprint::hexadecimal() const {

@@ -16,6 +16,15 @@ TEST(InputFile, ReadsAFile) {
     EXPECT_FALSE(word.empty());
 }
 
+// A process's memory is a file that can be opened and whose first byte can't be read.
+TEST(InputFile, AllOfItOrAnError) {
+    const auto licence = read_input(std::string{ORRERY_SOURCE_DIR} + "/LICENSE");
+    ASSERT_TRUE(licence);
+    EXPECT_EQ(licence->size(), std::filesystem::file_size(ORRERY_SOURCE_DIR "/LICENSE"));
+    EXPECT_EQ(read_input("/proc/self/mem").error().what, "can't be read to its end");
+    EXPECT_EQ(read_input("/nowhere").error().what, "there is no such file");
+}
+
 TEST(InputFile, SaysThatAFolderIsOne) {
     const auto folder = open_input(ORRERY_SOURCE_DIR);
     ASSERT_FALSE(folder);
