@@ -47,19 +47,21 @@ bool FoldedSimulation::start_pass(std::uint32_t s) {
 void FoldedSimulation::close_gates(std::uint32_t s, const StagePass& pass) {
     FoldedStageState& stage = stages_[s];
     const PassTiming& timing = *step_.timings[pass.timing];
-    stage.gate_times.assign(pass.num_gates, kNever);
+    const std::span gates = std::span{plan(s).gates}.subspan(pass.first_gate, pass.num_gates);
+    stage.gate_times.clear();
+    stage.closed.clear();
     stage.gated.clear();
-    if (pass.num_gates > 0) {
-        stage.op_earliest.assign(timing.size(), Time{});
-    }
-    look_at_gates(s, pass);
     std::uint32_t bound = 0;  // ops
-    for (std::uint32_t g = 0; g < pass.num_gates; ++g) {
-        if (stage.gate_times[g] > now_) {
-            const std::uint32_t op = plan(s).gates[pass.first_gate + g].op;
-            bound = std::max(bound, op + 1);
-            stage.gated.push_back(op);
+    for (const PassGate& gate : gates) {
+        stage.gate_times.push_back(time_of(s, gate));
+        if (stage.gate_times.back() > now_) {
+            stage.closed.push_back(static_cast<std::uint32_t>(stage.gate_times.size() - 1));
+            stage.gated.push_back(gate.op);
+            bound = std::max(bound, gate.op + 1);
         }
+    }
+    if (!stage.closed.empty()) {
+        stage.op_earliest.assign(timing.size(), Time{});
     }
     stage.launch_bound = launch(s, pass.launches_before + timing.launches()) > now_;
     waited_for_launch_ = waited_for_launch_ || stage.launch_bound;
@@ -82,17 +84,17 @@ Time FoldedSimulation::time_of(std::uint32_t s, const PassGate& gate) const {
     return stage.lines[gate.line].next < gate.number ? kNever : now_;
 }
 
-// What is known of one stays.
+// Those that were closed when the pass started. What is known of one stays.
 void FoldedSimulation::look_at_gates(std::uint32_t s, const StagePass& pass) {
     FoldedStageState& stage = stages_[s];
-    const std::span gates = std::span{plan(s).gates}.subspan(pass.first_gate, pass.num_gates);
-    for (const PassGate& gate : gates) {
-        stage.op_earliest[gate.op] = {};
+    for (const std::uint32_t op : stage.gated) {
+        stage.op_earliest[op] = {};
     }
-    for (std::uint32_t g = 0; g < gates.size(); ++g) {
+    for (const std::uint32_t g : stage.closed) {
+        const PassGate& gate = plan(s).gates[pass.first_gate + g];
         Time& known = stage.gate_times[g];
-        known = known == kNever ? time_of(s, gates[g]) : known;
-        Time& earliest = stage.op_earliest[gates[g].op];
+        known = known == kNever ? time_of(s, gate) : known;
+        Time& earliest = stage.op_earliest[gate.op];
         earliest = std::max(earliest, known);
     }
 }

@@ -41,7 +41,8 @@ struct FoldedStageState {
     std::vector<HeldSms> held;  // at the base, and changes after it
     std::vector<PassWatch> watches;
     std::vector<Time> op_earliest;
-    std::vector<std::uint32_t> gated;  // ops whose gates lay ahead when the pass started
+    std::vector<std::uint32_t> closed;  // gates that lay ahead when the pass started
+    std::vector<std::uint32_t> gated;   // their ops
     bool dirty = false;
     bool to_poll = false;
     std::uint32_t sms = 0;

@@ -366,27 +366,31 @@ PassTiming::Offsets PassTiming::offsets(std::uint32_t first,
     if (gates.launch_cost > Time{}) {
         return work_off(first, last, start, held, gates);
     }
-    const auto since = [&](Time time) { return (time - start).picoseconds(); };
-    key_.assign({first, last});
     while (held.size() > 1 && held[1].since <= start) {
         held = held.subspan(1);
     }
-    key_.push_back(held.front().sms);
+    key_.resize(3 + 2 * (held.size() - 1 + gates.gated.size()));
+    std::size_t size = 0;
+    std::uint64_t hash = 0;
+    const auto add = [&](std::int64_t word) {
+        key_[size++] = word;
+        hash = mixed(hash, static_cast<std::uint64_t>(word));
+    };
+    add(first);
+    add(last);
+    add(held.front().sms);
     for (const HeldSms& change : held.subspan(1)) {
-        key_.push_back(since(change.since));
-        key_.push_back(change.sms);
+        add((change.since - start).picoseconds());
+        add(change.sms);
     }
     for (const std::uint32_t op : gates.gated) {
         if (op >= first && op < last && gates.op_earliest[op] > start) {
-            key_.push_back(-1 - std::int64_t{op});
-            key_.push_back(gates.op_earliest[op] == Time::max() ? -1
-                                                                : since(gates.op_earliest[op]));
+            const Time earliest = gates.op_earliest[op];
+            add(-1 - std::int64_t{op});
+            add(earliest == Time::max() ? -1 : (earliest - start).picoseconds());
         }
     }
-    std::uint64_t hash = key_.size();
-    for (const std::int64_t word : key_) {
-        hash = mixed(hash, static_cast<std::uint64_t>(word));
-    }
+    key_.resize(size);
     if (const Known::Entry* known = known_.find(key_, hash)) {
         return known_.offsets(*known);
     }
