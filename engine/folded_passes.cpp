@@ -219,6 +219,9 @@ void FoldedSimulation::disturb(std::uint32_t s) {
     } else {
         stage.held.push_back({now_, stage.sms});
     }
+    if (stage.held.size() > 1 && (stage.held.end() - 2)->sms == stage.sms) {
+        stage.held.pop_back();  // as many as before this instant
+    }
     stage.next_known = false;
     mark_dirty(s);
 }

@@ -89,8 +89,10 @@ void FoldedSimulation::end_watched(std::uint32_t s) {
     if (stage.watches.empty()) {
         stage.working = false;
         ++stage.pass;
-    } else {
+    } else if (stage.cut < stage.gated_to) {
         mark_dirty(s);
+    } else {
+        set_due(s, std::ranges::min(stage.watches, {}, &PassWatch::end).end);
     }
     mark_to_poll(s);
 }

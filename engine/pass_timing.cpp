@@ -75,43 +75,45 @@ public:
                 outside_ = held[h++].sms;
             }
             start_all(now);
-            pace_kernels(now);
+            const Time end = next_end(now);
             left -= ended_;
             ended_ = 0;
             if (left == 0) {
                 return now;
             }
-            Time next = h < held.size() ? held[h].since : Time::max();
-            for (const Lane<Work>& lane : lanes_) {
-                if (lane.busy) {
-                    next = std::min(next, lane.end);
-                }
+            now = std::min({end, wake_, h < held.size() ? held[h].since : Time::max()});
+            if (now == Time::max()) {
+                return now;
             }
-            next = std::min(next, wake_);
-            if (next == Time::max()) {
-                return next;
-            }
-            now = next;
             finish_all(now);
         }
     }
 
 private:
-    // After the SMs that are held have changed, or kernels have begun. Work that is counted up at
-    // an unchanged rate does not change the end.
-    void pace_kernels(Time now) {
+    // The first end of what is under way. Kernels have a new one if the SMs that are held have
+    // changed: work that is counted up at an unchanged rate does not change it.
+    Time next_end(Time now) {
         const std::uint32_t held = outside_ + inside_;
+        Time next = Time::max();
         for (Lane<Work>& lane : lanes_) {
-            if (!lane.busy || !lane.is_kernel || (lane.rate > 0 && held == paced_for_)) {
+            if (!lane.busy) {
                 continue;
             }
-            lane.work_left -= static_cast<Work>((now - lane.since).picoseconds()) * lane.rate;
-            lane.since = now;
-            lane.rate = kernel_rate(held, num_sms_, ops_[lane.op].sm_sensitivity_permille);
-            const Work taken = (lane.work_left + lane.rate - 1) / lane.rate;
-            lane.end = now + Time::picoseconds(static_cast<std::int64_t>(taken));
+            if (lane.is_kernel && (lane.rate == 0 || held != paced_for_)) {
+                pace(lane, now, held);
+            }
+            next = std::min(next, lane.end);
         }
         paced_for_ = held;
+        return next;
+    }
+
+    void pace(Lane<Work>& lane, Time now, std::uint32_t held) const {
+        lane.work_left -= static_cast<Work>((now - lane.since).picoseconds()) * lane.rate;
+        lane.since = now;
+        lane.rate = kernel_rate(held, num_sms_, ops_[lane.op].sm_sensitivity_permille);
+        const Work taken = (lane.work_left + lane.rate - 1) / lane.rate;
+        lane.end = now + Time::picoseconds(static_cast<std::int64_t>(taken));
     }
 
     bool may_start(const PassOp& op, Time now) const {
