@@ -19,7 +19,8 @@ struct StartUpAnswer {
     WallTime communicators;  // with the rendezvous
     std::int64_t groups = 0;
     std::int64_t store_operations = 0;
-    WallTime read;  // of the store; none: loading is given, too
+    WallTime planning;  // of a load
+    WallTime read;      // of the store; none: loading is given, too
     WallTime broadcast;
 };
 

@@ -65,6 +65,9 @@ struct StoragePlan {
     Bandwidth read = Bandwidth::bytes_per_second(200'000'000'000);
     bool shared = false;              // with the training network
     double bytes_per_parameter = 14;  // bf16 weights, fp32 master weights and two moments
+    // Before each load all ranks tell one of them what they need, who tells each what to read:
+    // where the checkpoint's layout need not be the job's (ByteCheckpoint, NSDI 2025).
+    WallTime planning{};
     bool operator==(const StoragePlan&) const = default;
 };
 

@@ -43,6 +43,7 @@ StartUpAnswer start_up_answer(const Scenario& scenario, const RecoveryPlan& plan
                          .store_operations = meeting.operations};
     if (!plan.checkpoint.load) {
         const StateTimes times = state_times(scenario);
+        answer.planning = times.planning;
         answer.read = times.read;
         answer.broadcast = times.broadcast;
     }
@@ -347,13 +348,14 @@ CampaignSpec campaign_spec(const Scenario& scenario,
     spec.checkpoint.interval = interval_of(rule, rule.mtbf);
     const StartUpPlan& start_up = campaign.start_up;
     const WallTime meeting = meeting_of(scenario.plan, start_up).time;
-    spec.costs = {.swap = start_up.swap,
-                  .restart_full = start_up.full.value_or(processes_of(scenario) + meeting),
-                  .restart_in_place = start_up.in_place + meeting,
-                  .reconfigure = start_up.reconfigure + meeting,
-                  .load_remote = plan.checkpoint.load.value_or(times.read + times.broadcast),
-                  .load_memory = times.from_peer,
-                  .call_operator = start_up.call_operator};
+    spec.costs = {
+        .swap = start_up.swap,
+        .restart_full = start_up.full.value_or(processes_of(scenario) + meeting),
+        .restart_in_place = start_up.in_place + meeting,
+        .reconfigure = start_up.reconfigure + meeting,
+        .load_remote = plan.checkpoint.load.value_or(times.planning + times.read + times.broadcast),
+        .load_memory = times.from_peer,
+        .call_operator = start_up.call_operator};
     spec.limits.attempts_max = plan.attempts_max;
     spec.speed = steps.speed;
     spec.flap_timeout = campaign.flap_timeout;

@@ -51,6 +51,7 @@ StateTimes state_times(const Scenario& scenario) {
     times.to_host =
         seconds_of(resident, to_host) + checkpoint_agreement(scenario.cluster.num_gpus());
     times.write = seconds_of(bytes, limited(storage.write));
+    times.planning = storage.planning;
     times.read = seconds_of(bytes, limited(storage.read));
     if (scenario.plan.data_parallel_size > 1) {
         times.broadcast = seconds_of(sharded ? weights : own, per_gpu);

@@ -12,6 +12,7 @@ namespace orrery {
 struct StateTimes {
     WallTime to_host;        // device to host memory, and all agree that it is the same step
     WallTime write;          // host to store
+    WallTime planning;       // who reads what
     WallTime read;           // store to one member of each data-parallel group
     WallTime broadcast;      // from it to the others
     WallTime from_peer;      // another host's memory to the device

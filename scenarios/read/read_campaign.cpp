@@ -38,6 +38,7 @@ void read_storage(const DocumentNode& map, StoragePlan& storage, Errors& errors)
     reader.quantity("read_bandwidth", storage.read);
     reader.boolean("shared_network", storage.shared);
     reader.real("bytes_per_parameter", storage.bytes_per_parameter, 0.01, 1000);
+    read_wall_time(reader, "planning", storage.planning);
     if (storage.write <= Bandwidth{} || storage.read <= Bandwidth{}) {
         reader.complain("write_bandwidth", "campaign.storage has no bandwidth", "100 GB/s");
     }

@@ -47,6 +47,7 @@ Json start_up_json(const StartUpAnswer& start_up) {
               {"store_operations", start_up.store_operations},
               {"given", start_up.given}};
     if (start_up.read > WallTime{}) {
+        json["planning_s"] = start_up.planning.seconds();
         json["read_s"] = start_up.read.seconds();
         json["broadcast_s"] = start_up.broadcast.seconds();
     }

@@ -111,10 +111,14 @@ std::string restart_text(const PlanAnswer& p) {
 
 std::string loading_text(const PlanAnswer& p) {
     const StartUpAnswer& s = p.start_up;
-    return s.read > WallTime{} ? fmt::format("{} one copy from the store, {} its broadcast",
-                                             to_short_text(s.read),
-                                             to_short_text(s.broadcast))
-                               : to_short_text(p.costs.load_remote);
+    if (s.read == WallTime{}) {
+        return to_short_text(p.costs.load_remote);
+    }
+    return fmt::format(
+        "{}{} one copy from the store, {} its broadcast",
+        s.planning > WallTime{} ? to_short_text(s.planning) + " who reads what, " : "",
+        to_short_text(s.read),
+        to_short_text(s.broadcast));
 }
 
 std::string mttr_text(const PlanAnswer& p) {

@@ -22,7 +22,7 @@ TEST(ReadCampaign, FillsEveryKey) {
             "nodes_per_pod: 64}, repair: {time: {mean: 2 d}, test: 2 h, crews: 3, worse_most: 4, "
             "worse_repairs: 10, infant: 2, infancy: 5 d}, forecast: {recall: 0.4, precision: 0.7, "
             "lead: 5 min}, storage: {write_bandwidth: 50 GB/s, read_bandwidth: 70 GB/s, "
-            "shared_network: true, bytes_per_parameter: 12}, start_up: {store: blocking, "
+            "shared_network: true, bytes_per_parameter: 12, planning: 62 s}, start_up: {store: blocking, "
             "barriers: every_group, store_operation: 50 us, full: 100 s, in_place: 20 s, "
             "reconfigure: 30 s, swap: 40 s, operator: 1 h}, detection: {node_agent: false, "
             "heartbeat: 9 s, progress_watchdog: 18 s, collective_timeout: 300 s, step_outlier: "
@@ -39,6 +39,7 @@ TEST(ReadCampaign, FillsEveryKey) {
     EXPECT_EQ(plan.repair.crews, 3u);
     EXPECT_EQ(plan.forecast.precision, 0.7);
     EXPECT_TRUE(plan.storage.shared);
+    EXPECT_EQ(plan.storage.planning, WallTime::seconds(62));
     EXPECT_EQ(plan.start_up.full, WallTime::seconds(100));
     EXPECT_EQ(plan.start_up.store, StoreKind::blocking);
     EXPECT_EQ(plan.start_up.barriers, BarrierRule::every_group);
