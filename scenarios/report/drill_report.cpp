@@ -15,7 +15,7 @@ std::string row(const char* who, const Incident& i, std::optional<double> seen_s
         return fmt::format("  {:<10} after step {}, not resumed\n", who, i.step);
     }
     return fmt::format(
-        "  {:<10} after step {}, resumed from {}, {} lost: {}training {:.2f} s later\n",
+        "  {:<10} after step {}, resumed from {}, {} lost: {}training {:.3f} s later\n",
         who,
         i.step,
         i.resumed_step,

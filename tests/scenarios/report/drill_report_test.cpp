@@ -20,11 +20,11 @@ TEST(DrillReport, TellsHowManyStopsWereForetold) {
     run.interruptions = {{.told_us = 0, .detect_s = 0.25}};
     const std::string same = drill_report(scenario, run, {kStop}, {kStop}, {{17, 0.15}});
     EXPECT_NE(same.find("measured   after step 17, resumed from 10, 7 lost: seen after 0.25 s, "
-                        "training 0.50 s later"),
+                        "training 0.500 s later"),
               std::string::npos)
         << same;
     EXPECT_NE(same.find("predicted  after step 17, resumed from 10, 7 lost: seen after 0.15 s, "
-                        "training 0.50 s later"),
+                        "training 0.500 s later"),
               std::string::npos)
         << same;
     EXPECT_NE(same.find("1 of 1 stops as predicted"), std::string::npos);
