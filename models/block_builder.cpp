@@ -183,6 +183,11 @@ std::size_t BlockBuilder::overlap_pieces(const Layout& from, const Layout& to) c
                                          : 1;
 }
 
+// One call of an eager framework issues all pieces (Transformer Engine's userbuffers).
+std::uint8_t BlockBuilder::launches_of_piece(std::size_t i) const {
+    return i > 0 && plan.eager_framework ? 0 : 1;
+}
+
 Value BlockBuilder::relayout(std::string_view name,
                              const Value& v,
                              const Layout& to,
@@ -226,6 +231,7 @@ Value BlockBuilder::relayout(std::string_view name,
                             .reads = {now.tensor},
                             .writes = {moved.tensor},
                             .accumulates = {},
+                            .launches = launches_of_piece(i),
                             .in_pieces = {now.tensor, moved.tensor},
                             .piece = static_cast<std::uint16_t>(i),
                             .pieces = static_cast<std::uint16_t>(chunks)});
@@ -287,6 +293,7 @@ void BlockBuilder::chunked_gemm(std::string_view name,
                     .reads = {x.tensor, w.weight},
                     .writes = {},
                     .accumulates = {},
+                    .launches = launches_of_piece(i),
                     .in_pieces = {x.tensor, y.tensor},
                     .piece = static_cast<std::uint16_t>(i),
                     .pieces = static_cast<std::uint16_t>(chunks)};

@@ -125,6 +125,7 @@ public:
                    Reduction reduction = Reduction::sum);
     // Chunks that overlap a transition with its product: 1 if overlap is off or nothing moves.
     std::size_t overlap_pieces(const Layout& from, const Layout& to) const;
+    std::uint8_t launches_of_piece(std::size_t i) const;
 
     // y = x w, in the layout that the product leaves (x must fit). Chunked like x; with
     // `output_pieces` > 1 chunked so that a following collective can start early. With `into` the

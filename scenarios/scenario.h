@@ -49,4 +49,10 @@ struct Scenario {
     CampaignPlan campaign;
 };
 
+// The same job on Orrery's own runtime, which launches from C++: what its profiles and runs are of.
+inline Scenario on_own_runtime(Scenario scenario) {
+    scenario.plan.eager_framework = false;
+    return scenario;
+}
+
 }  // namespace orrery

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <utility>
 
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/output_file.h"
+#include "scenarios/validate/call_fit.h"
 #include "scenarios/validate/step_fit.h"
 #include "scenarios/validate/validation.h"
 
@@ -76,6 +78,22 @@ std::string residuals(const StepFit& fit) {
     return text;
 }
 
+std::string calls_text(const std::vector<CallSample>& calls) {
+    std::string text = fmt::format("{:<30} {:<10} {:<5} {:>22}\n",
+                                   "step that the host binds",
+                                   "devices",
+                                   "",
+                                   "a call is, in launches");
+    for (const CallSample& sample : calls) {
+        text += fmt::format("{:<30} {:<10} {:<5} {:>22.1f}\n",
+                            sample.name,
+                            sample.generation,
+                            sample.dtype,
+                            sample.call);
+    }
+    return text + "\n";
+}
+
 }  // namespace
 
 int fit_command(const FitArguments& arguments) {
@@ -91,16 +109,27 @@ int fit_command(const FitArguments& arguments) {
         }
         file = std::move(*opened);
     }
+    const auto host_bound = read_published_cases(
+        arguments.host_bound.empty() ? default_catalogue() / "published" / "host_bound.csv"
+                                     : std::filesystem::path{arguments.host_bound});
+    if (!host_bound) {
+        return report_errors(host_bound.error());
+    }
     const Catalogue catalogue{default_catalogue()};
-    const Result<StepFit> fit = fit_step_efficiency(*cases, catalogue);
+    Result<StepFit> fit = fit_step_efficiency(*cases, catalogue);
     if (!fit) {
         return report_error(fit.error());
     }
+    const Result<std::vector<CallSample>> calls = sample_calls(*host_bound, catalogue);
+    if (!calls) {
+        return report_error(calls.error());
+    }
+    fit_calls(*calls, fit->table);
     if (fit->samples.empty()) {
         return report_error(
             {arguments.file, "no row can be simulated", "orrery validate tells why not"});
     }
-    const std::string text = residuals(*fit);
+    const std::string text = residuals(*fit) + calls_text(*calls);
     const std::string csv = efficiency_table_csv(fit->table, kComment);
     if (file == nullptr) {
         return print_output(text + csv);
@@ -118,6 +147,11 @@ Command describe_fit() {
         .name = "fit",
         .help = "Fit the catalogue's general factors of a training step on measured cases",
         .options = {{"cases", &arguments->file, "Table of cases (CSV)", "FILE", true},
+                    {"--host-bound",
+                     &arguments->host_bound,
+                     "Table of steps that the host binds, for the cost of a framework's calls, if "
+                     "not the catalogue's",
+                     "FILE"},
                     {"-o,--output", &arguments->output, "Table of factors to write (CSV)", "FILE"}},
         .examples = {"fit scenarios/catalogue/published/training.csv -o step_efficiency.csv"},
         .run = [arguments] { return fit_command(*arguments); },

@@ -12,7 +12,8 @@ namespace orrery {
 
 struct FitArguments {
     std::string file;
-    std::string output;  // empty: only print
+    std::string output;      // empty: only print
+    std::string host_bound;  // steps that host.call is fitted on; empty: the catalogue's
 };
 
 // Returns the exit status.

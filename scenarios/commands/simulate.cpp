@@ -51,9 +51,12 @@ Result<void> check_chakra(const SimulateArguments& arguments, const Scenario& sc
 int simulate_command(const SimulateArguments& arguments) {
     ReadOptions read;
     read.overrides = arguments.overrides;
-    const ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
+    ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
     if (!scenario) {
         return report_errors(scenario.error());
+    }
+    if (!arguments.profile_file.empty()) {
+        scenario = on_own_runtime(std::move(*scenario));
     }
     if (!arguments.trace_file.empty()) {
         // Tell an unwritable place now, not after the simulation.

@@ -14,7 +14,8 @@ std::span<const TracedOp> PredictedRun::of_rank(RankId rank) const {
     return ops_of_rank(ops, rank);
 }
 
-Result<PredictedRun> predict_run(const Scenario& scenario, const std::string& profile_file) {
+Result<PredictedRun> predict_run(const Scenario& trained, const std::string& profile_file) {
+    const Scenario scenario = on_own_runtime(trained);
     PredictedRun run;
     SimulationOptions options;
     options.profile_file = profile_file;

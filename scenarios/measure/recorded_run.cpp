@@ -138,7 +138,7 @@ ResultOrErrors<RecordedRun> read_recorded_run(const std::filesystem::path& folde
         return unexpected<Errors>(scenario.error());
     }
     RecordedRun run{.description = std::move(*description),
-                    .scenario = std::move(*scenario),
+                    .scenario = on_own_runtime(std::move(*scenario)),
                     .program = {},
                     .steps = {},
                     .ranks = {}};

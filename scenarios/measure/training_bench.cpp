@@ -45,7 +45,7 @@ Result<void> write_profile(const OpTimes& times,
 Result<double> predicted_seconds(const Scenario& scenario, const std::string& profile_file) {
     SimulationOptions options;
     options.profile_file = profile_file;
-    const Result<Answer> answer = simulate_scenario(scenario, options);
+    const Result<Answer> answer = simulate_scenario(on_own_runtime(scenario), options);
     if (!answer) {
         return unexpected<Error>(answer.error());
     }

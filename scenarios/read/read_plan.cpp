@@ -75,6 +75,7 @@ void read_stack(MapReader& reader, ParallelPlan& plan) {
     reader.boolean("fused_activation", plan.fused_activation);
     reader.boolean("fused_cross_entropy", plan.fused_cross_entropy);
     reader.integer("loss_metrics", plan.loss_metrics, {0, 100});
+    reader.boolean("eager_framework", plan.eager_framework);
     reader.boolean("cuda_graphs", plan.cuda_graphs);
     reader.boolean("compiled", plan.compiled);
 }

@@ -23,6 +23,7 @@ public:
 
     const NetworkModel& network() const { return network_; }
     Time restart() const { return step_.restart(); }
+    Time launch_cost(const ParallelPlan& plan) const { return step_.launch_cost(plan); }
     // Of a device of mean speed.
     DeviceTimings mean_device(const Program& program) const;
     // Of the slowest of all of the cluster's devices.

@@ -48,6 +48,7 @@ std::vector<std::int64_t> key_of(const ParallelPlan& p) {
             p.fused_cross_entropy,
             p.loss_metrics,
             p.prefetch_behind_backward,
+            p.eager_framework,
             p.compiled,
             p.ddp_bucket_size};
 }
@@ -66,12 +67,13 @@ std::vector<std::int64_t> mesh_key(const ParallelPlan& p) {
 PlanTimer::PlanTimer(const Transformer& model,
                      const NetworkModel& network,
                      KernelTimer kernels,
-                     Launch launch)
+                     LaunchCost launch,
+                     Time restart)
     : model_(model),
       network_(network),
       kernels_(std::move(kernels)),
-      launch_(launch),
-      restart_({PassOp{.is_kernel = false, .duration = launch.restart}}, {}, 0) {}
+      launch_(std::move(launch)),
+      restart_({PassOp{.is_kernel = false, .duration = restart}}, {}, 0) {}
 
 PlanTimer::Family& PlanTimer::family_of(const ParallelPlan& plan, const LayoutAssignment& layouts) {
     Family& family = families_[key_of(plan)];
@@ -217,7 +219,7 @@ PlanTimer::Key PlanTimer::step_key(const ParallelPlan& plan,
             plan.overlap_p2p,
             plan.overlap_grad_reduce,
             plan.overlap_param_gather,
-            plan.cuda_graphs};
+            launch_(plan).picoseconds()};
     const auto add = [&](const std::optional<FixedTransfer>& transfer) {
         key.push_back(transfer ? transfer->alone.picoseconds() : -1);
         key.push_back(transfer ? transfer->sms : 0);
@@ -247,7 +249,7 @@ PlanTimer::Step PlanTimer::simulate(const ParallelPlan& plan,
                                     StagePrices& prices) {
     FoldedStep step;
     step.meeting_sizes = {0, 0};
-    step.launch_cost = plan.cuda_graphs ? launch_.of_graph : launch_.each;
+    step.launch_cost = launch_(plan);
     std::map<const PassTiming*, std::uint32_t> numbers;
     const auto chunks = static_cast<std::size_t>(layouts.chunks);
     for (std::size_t stage = 0; stage < parts.ends.size(); ++stage) {

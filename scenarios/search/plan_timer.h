@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,17 +23,14 @@ namespace orrery {
 
 class PlanTimer {
 public:
-    // `launch_cost` of a plan without and with CUDA graphs, and HostWorkKind::restart.
-    struct Launch {
-        Time each;
-        Time of_graph;
-        Time restart;
-    };
-    // All must outlive the timer.
+    // Host time of one op under a plan (StepEfficiency::launch_cost).
+    using LaunchCost = std::function<Time(const ParallelPlan&)>;
+    // All must outlive the timer. `restart`: of HostWorkKind::restart.
     PlanTimer(const Transformer& model,
               const NetworkModel& network,
               KernelTimer kernels,
-              Launch launch);
+              LaunchCost launch,
+              Time restart);
 
     // Or why the plan is refused.
     tl::expected<Time, std::string_view> step_of(const ParallelPlan& plan);
@@ -96,7 +94,7 @@ private:
     const Transformer& model_;
     const NetworkModel& network_;
     KernelTimer kernels_;
-    Launch launch_;
+    LaunchCost launch_;
     PassTiming restart_;  // of the host, behind an exchange that it waits for
     TimingPool pool_;
     std::map<Key, std::unique_ptr<StagePrices>> prices_;

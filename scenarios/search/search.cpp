@@ -145,7 +145,8 @@ Result<void> Search::enumerate(std::size_t cluster) {
         scenario_.model,
         costs.network(),
         [&costs](const Program& program) { return costs.slowest_device(program); },
-        PlanTimer::Launch{device.launch_cost, device.graph_launch_cost, costs.restart()}));
+        [&costs](const ParallelPlan& plan) { return costs.launch_cost(plan); },
+        costs.restart()));
     PlanBound bound{scenario_.model, costs.network(), [&costs](const Program& program) {
                         return costs.mean_device(program);
                     }};

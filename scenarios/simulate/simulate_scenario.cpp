@@ -78,6 +78,7 @@ private:
     DeviceTimings timings_;
     KernelSummary kernels_;
     Time launch_cost_;
+    double launch_sigma_ = 0;
     Time host_per_op_;  // that kernels and communication hold, where the host goes between ops
     Time host_step_;    // at the end of every step
     std::vector<FaultEvent> faults_;
@@ -116,8 +117,8 @@ Result<void> ScenarioRun::prepare() {
     kernels_ = costs->kernels;
     step_residual_ = costs->residual;
     noise_ = costs->noise;
-    launch_cost_ = scenario_.plan.cuda_graphs ? scenario_.device.graph_launch_cost
-                                              : scenario_.device.launch_cost;
+    launch_cost_ = costs->launch;
+    launch_sigma_ = costs->launch_sigma;
     if (runs_in_program_order(scenario_.device)) {
         run_in_program_order();
     } else if (!measured_.transfers.empty()) {
@@ -126,7 +127,6 @@ Result<void> ScenarioRun::prepare() {
     if (options_.without) {
         remove_kernel_time(program_, *options_.without, timings_);
         const bool no_launch = *options_.without == Cause::launch;
-        launch_cost_ = no_launch ? Time{} : launch_cost_;
         host_step_ = no_launch ? Time{} : host_step_;
         timings_.num_sms = *options_.without == Cause::interference ? 0 : timings_.num_sms;
     }
@@ -356,12 +356,14 @@ double ScenarioRun::uncertainty(const SimulationResult& result) const {
         communication += result.critical_path[c];
     }
     const double share = communication / result.iteration;
+    const double host = result.critical_path[Cause::launch] / result.iteration;
     // Kernels that the curves predict: what steps of other families differ by (step.residual).
     const double curves = kernels_.sources.roofline;
     const double kernels = step_residual_ > 0 ? std::hypot(step_residual_ * curves,
                                                            kernels_.relative_sigma * (1 - curves))
                                               : kernels_.relative_sigma;
-    return std::hypot(kernels * (1 - share), kCommunicationSigma * share);
+    return std::hypot(
+        kernels * (1 - share - host), kCommunicationSigma * share, launch_sigma_ * host);
 }
 
 void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const {

@@ -48,6 +48,8 @@ Result<StepCosts> step_costs(Program& program,
             work.duration = options.without == Cause::host ? Time{} : step.restart();
         }
     }
+    costs.launch = options.without == Cause::launch ? Time{} : step.launch_cost(scenario.plan);
+    costs.launch_sigma = step.launch_sigma(scenario.plan);
     costs.timings = time_kernels(program, cost, step, scenario.device, costs.noise);
     costs.kernels = summarise_kernels(program, costs.timings);
     return costs;

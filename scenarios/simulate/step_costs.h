@@ -19,7 +19,7 @@ namespace orrery {
 
 struct StepCostOptions {
     std::optional<EfficiencyTable> step_table;  // nothing: the catalogue's
-    std::optional<Cause> without;               // noise or the host: costs nothing
+    std::optional<Cause> without;               // noise, launches or the host: costs nothing
 };
 
 struct StepCosts {
@@ -27,6 +27,8 @@ struct StepCosts {
     KernelSummary kernels;
     double residual = 0;  // relative standard deviation of what the factors leave of a step
     double noise = 1;     // kernel times on the slowest device / on the mean one
+    Time launch;          // of one op on the host
+    double launch_sigma = 0;
 };
 
 // Gives the host works of the Program their durations too.

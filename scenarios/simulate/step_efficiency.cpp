@@ -87,4 +87,25 @@ Time StepEfficiency::restart() const {
                          table_.value_or("host.restart_us", device_.generation, "*", 0.0) * 1e-6);
 }
 
+const EfficiencyParameter* StepEfficiency::call_of(const ParallelPlan& plan) const {
+    const bool eager = plan.eager_framework && !plan.compiled && !plan.cuda_graphs;
+    return eager && device_.generation != "cpu"
+               ? table_.find("host.call", device_.generation, dtype_class(plan.precision))
+               : nullptr;
+}
+
+Time StepEfficiency::launch_cost(const ParallelPlan& plan) const {
+    if (plan.cuda_graphs) {
+        return device_.graph_launch_cost;
+    }
+    const EfficiencyParameter* call = call_of(plan);
+    return call == nullptr ? device_.launch_cost
+                           : Time::seconds(device_.launch_cost.seconds() * call->value);
+}
+
+double StepEfficiency::launch_sigma(const ParallelPlan& plan) const {
+    const EfficiencyParameter* call = call_of(plan);
+    return call == nullptr ? 0 : call->sigma;
+}
+
 }  // namespace orrery

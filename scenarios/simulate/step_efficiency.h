@@ -13,6 +13,8 @@
 //   step.residual  relative standard deviation of what remains of a step's time
 //   host.restart_us  from the end of an exchange that the host waited for to the next kernel's
 //   start
+//   host.call  host time of one call of an eager framework in launches of the device from C++: one
+//   op of the Program, with all that Python, the framework's module and its autograd do for it
 // Factors apply to what the efficiency curves predict; a profile is measured under the user's own
 // conditions and is left alone.
 #pragma once
@@ -22,6 +24,7 @@
 
 #include "kernels/device_spec.h"
 #include "kernels/efficiency_table.h"
+#include "models/plan.h"
 
 namespace orrery {
 
@@ -43,8 +46,16 @@ public:
     double residual() const;
     // Of HostWorkKind::restart. A CPU executes what it launches: none.
     Time restart() const;
+    // Host time of one op under the plan: replayed from a CUDA graph, called by an eager framework,
+    // or launched from C++ (a compiled step, llm.c, Orrery's runtime).
+    Time launch_cost(const ParallelPlan& plan) const;
+    // Its relative standard deviation over frameworks' versions and servers; 0 where it is known.
+    double launch_sigma(const ParallelPlan& plan) const;
 
 private:
+    // The row of a call, if the plan's ops are calls of a framework.
+    const EfficiencyParameter* call_of(const ParallelPlan& plan) const;
+
     const EfficiencyTable& table_;
     const DeviceSpec& device_;
 };

@@ -62,6 +62,12 @@ bool starts(const PublishedCase& row, std::string_view stack) {
     return row.stack.starts_with(stack);
 }
 
+// Megatron-LM before its third version, and Microsoft's fork of it with DeepSpeed: gradients are
+// accumulated in a kernel of their own, input gradients reduced before the weight gradient starts.
+bool second_megatron(const PublishedCase& row) {
+    return row.stack == "megatron-lm-v2" || starts(row, "megatron-deepspeed");
+}
+
 // Words that say something which is modelled elsewhere or changes nothing about the step's cost.
 constexpr std::string_view kWordsWithoutEffect[] = {
     "async_data_pipeline",              // data loading is not part of the simulated step
@@ -85,6 +91,7 @@ constexpr std::string_view kWordsOfOptions[] = {
     "tied_embeddings",
     "embedding_and_loss_as_layers",
     "cuda_graphs",
+    "no_gradient_accumulation_fusion",
     "squared_relu",
     "geglu",
     "torch_compile",
@@ -117,11 +124,12 @@ std::string unknown_word(const std::vector<std::string>& words) {
     return {};
 }
 
-// Dropout of a row that doesn't say: the default of Megatron-LM's arguments and of NeMo's GPT-3
-// recipes is 0.1; Llama-style recipes and everything else run without.
+// Dropout of a row that doesn't say: the default of Megatron-LM's arguments (and of its fork's) and
+// of NeMo's GPT-3 recipes is 0.1; Llama-style recipes and everything else run without.
 double default_dropout(const PublishedCase& row) {
     const bool gpt_of_nemo = starts(row, "nemo") && !row.model.gated_mlp();
-    return starts(row, "megatron-lm") || gpt_of_nemo ? 0.1 : 0.0;
+    const bool arguments = starts(row, "megatron-lm") || starts(row, "megatron-deepspeed");
+    return arguments || gpt_of_nemo ? 0.1 : 0.0;
 }
 
 void set_model(const PublishedCase& row,
@@ -183,23 +191,24 @@ void set_plan(const PublishedCase& row,
     plan.attention_kernel = attention_of(row, words, device.compute_capability);
     plan.optimizer = has(words, "lamb") ? Optimizer::lamb : Optimizer::adam;
     plan.gradient_dtype = gradient_dtype_of(row);
-    // PyTorch FSDP and Megatron-LM before its third version accumulate in a kernel of its own.
-    plan.gradient_accumulation_fusion =
-        !starts(row, "llm-foundry") && row.stack != "megatron-lm-v2";
+    // PyTorch FSDP accumulates in a kernel of its own, too.
+    plan.gradient_accumulation_fusion = !starts(row, "llm-foundry") && !second_megatron(row) &&
+                                        !has(words, "no_gradient_accumulation_fusion");
     const bool unfused = starts(row, "llm-foundry") || starts(row, "megatron-lm-285068c8");
     const bool both = has(words, "fused_norm_gelu");
     // Bias, dropout and addition are one kernel in Megatron-LM, the norm after them another.
     plan.fused_norm = both;
-    plan.async_tensor_model_parallel_allreduce = row.stack != "megatron-lm-v2";
+    plan.async_tensor_model_parallel_allreduce = !second_megatron(row);
     plan.fused_activation = both || has(words, "fused_gelu") ||
                             (!unfused && !starts(row, "llm.c") && !starts(row, "megascale"));
     // Megatron-LM's loss works on fp32 logits kernel by kernel unless --cross-entropy-loss-fusion.
-    plan.fused_cross_entropy = !starts(row, "megatron-lm") && !starts(row, "megatron-core");
+    plan.fused_cross_entropy = !starts(row, "megatron-");
     // Composer recomputes MPT's two training metrics (cross entropy, perplexity) for each
     // micro-batch, and prefetches weights behind the backward pass of a unit.
     plan.loss_metrics = starts(row, "llm-foundry") ? 2 : 0;
     plan.prefetch_behind_backward = starts(row, "llm-foundry");
     plan.cuda_graphs = has(words, "cuda_graphs");
+    plan.eager_framework = !starts(row, "llm.c");  // C++
     plan.compiled = has(words, "torch_compile") || has(words, "xla");
     plan.embedding_and_loss_as_layers = has(words, "embedding_and_loss_as_layers");
     plan.hsdp_shard_size = integer_of(words, "hsdp_shard");

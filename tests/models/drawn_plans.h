@@ -146,6 +146,7 @@ private:
                          &p.fused_norm,
                          &p.fused_activation,
                          &p.fused_cross_entropy,
+                         &p.eager_framework,
                          &p.compiled}) {
             *on = coin();
         }

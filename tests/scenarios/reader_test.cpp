@@ -119,6 +119,7 @@ constexpr const char* kWholePlan = R"(  pipeline_model_parallel_size: 2
   prefetch_behind_backward: true
   cuda_graphs: true
   compiled: true
+  eager_framework: false
   overlap_grad_reduce: true
   overlap_param_gather: true
   tp_comm_overlap: true
@@ -166,6 +167,7 @@ TEST(Reader, EveryKeyOfThePlanReachesItsField) {
         .fused_activation = false,
         .fused_cross_entropy = false,
         .loss_metrics = 2,
+        .eager_framework = false,
         .cuda_graphs = true,
         .compiled = true,
         .embedding_and_loss_as_layers = false,

@@ -27,6 +27,7 @@ model:
 plan:
   micro_batch_size: 2
   global_batch_size: 32
+  eager_framework: false  # ops this small would take no time beside their calls
 )";
 
 using Settings = std::vector<std::string>;

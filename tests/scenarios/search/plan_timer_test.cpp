@@ -58,6 +58,10 @@ TEST(PlanTimer, GivesThePicosecondsOfRanksThatShareAKeyValueHead) {
     expect_same_times(small_scenario("heads", {"model.num_query_groups=2"}), space, 60);
 }
 
+TEST(PlanTimer, GivesThePicosecondsOfAFrameworksCalls) {
+    expect_same_times(small_scenario("calls", {"plan.eager_framework=true"}), {}, 60);
+}
+
 // Rounds that are alike are left out.
 TEST(PlanTimer, GivesThePicosecondsOfManyMicroBatches) {
     expect_same_times(small_scenario("rounds", {"plan.global_batch_size=512"}), {}, 60);

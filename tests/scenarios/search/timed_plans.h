@@ -25,7 +25,8 @@ struct TimedPlans {
               scenario.model,
               costs->network(),
               [this](const Program& program) { return costs->slowest_device(program); },
-              {scenario.device.launch_cost, scenario.device.graph_launch_cost, costs->restart()}) {}
+              [this](const ParallelPlan& plan) { return costs->launch_cost(plan); },
+              costs->restart()) {}
 
     EfficiencyTable curves;
     EfficiencyTable step;

@@ -146,5 +146,38 @@ TEST(StepEfficiency, AttentionKernelsThatGrowGainAPowerOfTheKeys) {
     EXPECT_DOUBLE_EQ(step.factor(attention_forward(shape, Dtype::bf16)), 1.0);
 }
 
+TEST(StepEfficiency, AnOpIsACallOfAFrameworkUnlessItIsLaunchedFromCppOrAGraph) {
+    DeviceSpec device = device_of("hopper");
+    device.launch_cost = Time::picoseconds(5'000'000);
+    device.graph_launch_cost = Time::picoseconds(1'000'000);
+    const EfficiencyTable table =
+        table_of({{{"host.call", "hopper", "fp16"}, 18}, {{"host.call", "hopper", "fp8"}, 23.5}});
+    const StepEfficiency step{table, device};
+    ParallelPlan plan;
+    plan.precision = Dtype::bf16;
+    EXPECT_EQ(step.launch_cost(plan), Time::picoseconds(90'000'000));
+    EXPECT_EQ(step.launch_sigma(plan), 0);  // as the table of the test says
+    plan.precision = Dtype::fp8;
+    EXPECT_EQ(step.launch_cost(plan), Time::picoseconds(117'500'000));
+    plan.compiled = true;
+    EXPECT_EQ(step.launch_cost(plan), device.launch_cost);
+    plan.compiled = false;
+    plan.eager_framework = false;
+    EXPECT_EQ(step.launch_cost(plan), device.launch_cost);
+    plan.cuda_graphs = true;
+    EXPECT_EQ(step.launch_cost(plan), device.graph_launch_cost);
+    // No row: a call is a launch.
+    DeviceSpec ampere = device;
+    ampere.generation = "ampere";
+    EXPECT_EQ((StepEfficiency{table, ampere}.launch_cost(ParallelPlan{})), ampere.launch_cost);
+}
+
+TEST(StepEfficiency, ACpuCallsItsKernelsItself) {
+    DeviceSpec device = device_of("cpu");
+    device.launch_cost = Time::picoseconds(2'000'000);
+    const EfficiencyTable table = table_of({{{"host.call", "*", "*"}, 18}});
+    EXPECT_EQ((StepEfficiency{table, device}.launch_cost(ParallelPlan{})), device.launch_cost);
+}
+
 }  // namespace
 }  // namespace orrery
