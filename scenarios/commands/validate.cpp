@@ -125,6 +125,7 @@ void validate_case(const PublishedCase& row,
          .control_s = control.predicted_s(*scenario),
          .stack = row.stack,
          .choice = choice_of(row),
+         .model = row.model.name,
          .fits = answer->memory.fits,
          .wall_s = wall.count(),
          .sigma = std::hypot(answer->uncertainty, spread_of(row, catalogue, *answer))});

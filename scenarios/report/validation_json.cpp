@@ -71,7 +71,9 @@ std::string json_report(const Validation& validation) {
         {"ranking",
          {{"choices", validation.ranking.choices},
           {"pairs", validation.ranking.pairs},
-          {"kendall_tau", validation.ranking.tau}}}};
+          {"kendall_tau", validation.ranking.tau},
+          {"families", validation.ranking.families},
+          {"families_kendall_tau", validation.ranking.families_tau}}}};
     return json_text(
         Json{{"rows", rows}, {"skipped", skipped}, {"families", families}, {"overall", overall}});
 }

@@ -85,6 +85,14 @@ std::string validation_report(const Validation& validation) {
                   ranking.pairs,
                   ranking.choices,
                   ranking.tau);
+    const std::string families_order =
+        ranking.families == 0
+            ? ""
+            : fmt::format(
+                  "The same over all cases of one model in a family, in the mean of such families\n"
+                  "({} of them): {:.2f}.\n",
+                  ranking.families,
+                  ranking.families_tau);
     const std::string assumed = validation.assumed_instead.empty()
                                     ? ""
                                     : fmt::format("Where a case does not state it: {}.\n",
@@ -115,7 +123,7 @@ std::string validation_report(const Validation& validation) {
                validation.coverage * 100,
                validation.balanced_coverage * 100,
                validation.median_half_width * 100) +
-           order + assumed;
+           order + families_order + assumed;
 }
 
 }  // namespace orrery

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -58,6 +59,26 @@ RatioSummary summarise_ratios(const std::vector<const ValidatedCase*>& cases) {
     summary.rank_correlation = cases.size() < 3 ? 0 : spearman(measured, predicted);
     return summary;
 }
+
+// Pairs of cases, and how many more of them are in the right order than in the wrong one.
+struct Order {
+    std::size_t pairs = 0;
+    std::int64_t right = 0;
+
+    bool add(const ValidatedCase& a, const ValidatedCase& b) {
+        const double measured = a.measured_s - b.measured_s;
+        const double predicted = a.predicted_s - b.predicted_s;
+        if (measured == 0) {
+            return false;
+        }
+        ++pairs;
+        right += predicted == 0 ? 0 : (measured > 0) == (predicted > 0) ? 1 : -1;
+        return true;
+    }
+    double tau() const {
+        return pairs == 0 ? 0 : static_cast<double>(right) / static_cast<double>(pairs);
+    }
+};
 
 void summarise_all_ratios(Validation& validation) {
     double predicted = 0;
@@ -119,24 +140,27 @@ double spearman(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 Ranking rank_plans(const std::vector<ValidatedCase>& rows) {
-    Ranking ranking;
     std::set<std::string> choices;
-    std::int64_t right = 0;
+    Order of_choices;
+    std::map<std::string, Order> families;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         for (std::size_t j = 0; j < i; ++j) {
-            const double measured = rows[i].measured_s - rows[j].measured_s;
-            const double predicted = rows[i].predicted_s - rows[j].predicted_s;
-            if (rows[i].choice.empty() || rows[i].choice != rows[j].choice || measured == 0) {
-                continue;
+            const ValidatedCase& a = rows[i];
+            const ValidatedCase& b = rows[j];
+            if (!a.choice.empty() && a.choice == b.choice && of_choices.add(a, b)) {
+                choices.insert(a.choice);
             }
-            choices.insert(rows[i].choice);
-            ++ranking.pairs;
-            right += predicted == 0 ? 0 : (measured > 0) == (predicted > 0) ? 1 : -1;
+            if (!a.model.empty() && a.model == b.model && a.family == b.family) {
+                families[a.family].add(a, b);
+            }
         }
     }
-    ranking.choices = choices.size();
-    ranking.tau =
-        ranking.pairs == 0 ? 0 : static_cast<double>(right) / static_cast<double>(ranking.pairs);
+    Ranking ranking{.choices = choices.size(), .pairs = of_choices.pairs, .tau = of_choices.tau()};
+    for (const auto& [family, order] : families) {
+        ranking.families += order.pairs > 0 ? 1 : 0;
+        ranking.families_tau += order.tau();
+    }
+    ranking.families_tau /= static_cast<double>(std::max<std::size_t>(1, ranking.families));
     return ranking;
 }
 

@@ -21,9 +21,10 @@ struct ValidatedCase {
     double control_s = 0;
     std::string stack{};   // software that ran
     std::string choice{};  // cases with the same one are plans for one model, cluster and batch
-    bool fits = true;      // in the memory that the device has
-    double wall_s = 0;     // that the simulation took
-    double sigma = 0;      // relative standard deviation of the prediction
+    std::string model{};
+    bool fits = true;   // in the memory that the device has
+    double wall_s = 0;  // that the simulation took
+    double sigma = 0;   // relative standard deviation of the prediction
 
     double error() const { return predicted_s / measured_s - 1; }
     double control_error() const { return control_s / measured_s - 1; }
@@ -71,13 +72,15 @@ struct FamilySummary {
     double coverage = 0;  // share of the cases that lie within their 90 % interval
 };
 
-// Are plans for the same work put in the order of their measured times? Kendall's tau over all
-// pairs of plans with one `choice`: pairs in the right order less those in the wrong one, over all.
-// Equal measured times are no pair, equal predicted ones neither right nor wrong.
+// Are plans put in the order of their measured times? Kendall's tau: pairs in the right order less
+// those in the wrong one, over all. Equal measured times are no pair, equal predicted ones neither
+// right nor wrong.
 struct Ranking {
-    std::size_t choices = 0;  // with two plans or more
-    std::size_t pairs = 0;
-    double tau = 0;
+    std::size_t choices = 0;   // with two plans or more
+    std::size_t pairs = 0;     // of plans with one `choice`
+    double tau = 0;            // over these
+    std::size_t families = 0;  // that have pairs of cases of one model, whatever its GPUs and batch
+    double families_tau = 0;   // over a family's such pairs, in the mean of these families
 };
 
 struct Validation {

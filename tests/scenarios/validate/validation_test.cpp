@@ -30,6 +30,24 @@ TEST(Ranking, ComparesPlansOfTheSameWorkOnly) {
     EXPECT_EQ(rank_plans({plan("a", 1, 2), plan("a", 1, 3)}).pairs, 0u);
 }
 
+TEST(Ranking, FamiliesWithSeveralCasesOfAModelWeighTheSame) {
+    const auto of = [](const char* family, const char* model, double measured, double predicted) {
+        return ValidatedCase{
+            .family = family, .measured_s = measured, .predicted_s = predicted, .model = model};
+    };
+    // Family a: one pair of three the wrong way round; b: one pair, right; c: of two models.
+    const Ranking ranking = rank_plans({of("a", "x", 1, 2),
+                                        of("a", "x", 2, 1),
+                                        of("a", "x", 3, 3),
+                                        of("b", "x", 1, 1),
+                                        of("b", "x", 2, 5),
+                                        of("c", "x", 1, 3),
+                                        of("c", "y", 2, 2)});
+    EXPECT_EQ(ranking.families, 2U);
+    EXPECT_DOUBLE_EQ(ranking.families_tau, (1.0 / 3 + 1) / 2);
+    EXPECT_EQ(ranking.pairs, 0U);
+}
+
 TEST(Validation, PercentilesInterpolateAndRanksCorrelate) {
     EXPECT_DOUBLE_EQ(percentile({1, 2, 3, 4}, 0.5), 2.5);
     EXPECT_DOUBLE_EQ(percentile({1, 2, 3, 4, 5}, 0.9), 4.6);
