@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/measure/machine_probe.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <thread>
 #include <vector>
 
+#include "engine/scratch_folder.h"
 #include "kernels/gemm/gemm_cpu.h"
 #include "runtime/communication/gloo_transport.h"
 #include "runtime/communication/tcp_store.h"
@@ -160,17 +158,15 @@ Result<Time> probe_meeting(std::uint32_t processes) {
 // Two threads, each with a transport of its own, talk as two processes do: through sockets.
 Result<MachineRates> probe_machine() {
     MachineRates rates{.gemm_fp32 = gemm_rate(), .memory = copy_rate()};
-    std::error_code error;
-    std::string folder =
-        (std::filesystem::temp_directory_path(error) / "orrery-probe-XXXXXX").string();
-    if (error || mkdtemp(folder.data()) == nullptr) {
-        return fail("", "there is no folder for temporary files", "set TMPDIR");
+    const Result<ScratchFolder> scratch = ScratchFolder::make("orrery-probe");
+    if (!scratch) {
+        return unexpected<Error>(scratch.error());
     }
+    const std::string folder = scratch->path().string();
     Result<void> other;
     std::thread thread{[&] { other = talk(folder, 1, rates); }};
     const Result<void> done = talk(folder, 0, rates);
     thread.join();
-    std::filesystem::remove_all(folder, error);
     if (!done || !other) {
         return unexpected<Error>(!done ? done.error() : other.error());
     }

@@ -2,7 +2,6 @@
 #include "runtime/measure/store_probe.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "engine/scratch_folder.h"
 #include "runtime/state/checkpoint_choice.h"
 #include "runtime/state/checkpoint_files.h"
 
@@ -48,31 +48,6 @@ private:
     std::vector<HeldParameter> parameters_;
 };
 
-// A folder beside the checkpoints that goes with this object.
-class Folder {
-public:
-    explicit Folder(const fs::path& beside) {
-        std::error_code error;
-        fs::create_directories(beside, error);
-        std::string name = (beside / "probe-XXXXXX").string();
-        if (mkdtemp(name.data()) != nullptr) {
-            path_ = name;
-        }
-    }
-    ~Folder() {
-        std::error_code ignored;
-        if (!path_.empty()) {
-            fs::remove_all(path_, ignored);
-        }
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    const fs::path& path() const { return path_; }
-
-private:
-    fs::path path_;
-};
-
 template <class Work>
 Result<double> median_seconds(const Work& work) {
     std::array<double, 3> times{};
@@ -90,16 +65,17 @@ Result<double> median_seconds(const Work& work) {
 }  // namespace
 
 Result<StoreTimes> probe_store(const fs::path& folder, const RunState& run, std::int64_t bytes) {
-    const Folder place{folder};
-    if (place.path().empty()) {
-        return fail(folder.string(), "no folder can be made here");
+    const Result<ScratchFolder> scratch = ScratchFolder::make_in(folder, "probe");
+    if (!scratch) {
+        return unexpected<Error>(scratch.error());
     }
+    const fs::path& place = scratch->path();
     const std::int64_t part = std::min(bytes, kMostBytes);
     const MadeUpState state{run.model, part};
-    const fs::path checkpoint = place.path() / checkpoint_name(run.step);
+    const fs::path checkpoint = place / checkpoint_name(run.step);
     const fs::path file = checkpoint / checkpoint_file_name(0);
-    const auto save = median_seconds(
-        [&] { return save_checkpoint(disk(), place.path(), run, {}, state.parameters()); });
+    const auto save =
+        median_seconds([&] { return save_checkpoint(disk(), place, run, {}, state.parameters()); });
     const auto check = median_seconds([&] { return verify_checkpoint(checkpoint); });
     const auto load = median_seconds([&]() -> Result<void> {
         const auto loaded = load_checkpoint(checkpoint, run, 0, state.parameters());
@@ -107,7 +83,7 @@ Result<StoreTimes> probe_store(const fs::path& folder, const RunState& run, std:
     });
     const auto copy = median_seconds([&]() -> Result<void> {
         std::error_code error;
-        const fs::path to = place.path() / "copy";
+        const fs::path to = place / "copy";
         fs::copy_file(file, to, fs::copy_options::overwrite_existing, error);
         return error ? fail(to.string(), error.message()) : Result<void>{};
     });

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include <string>
 #include <system_error>
+#include <utility>
 
 #include "runtime/checkpoint.h"
 #include "runtime/supervisor/memory_copies.h"
@@ -14,41 +14,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
-}  // namespace
-
-Memories::~Memories() {
-    std::error_code ignored;
-    if (!folder_.empty()) {
-        fs::remove_all(folder_, ignored);
+Result<ScratchFolder> folder_in_memory() {
+    constexpr const char* kPrefix = "orrery-memories";
+    const fs::path shared{"/dev/shm"};
+    std::error_code error;
+    if (!fs::is_directory(shared, error)) {
+        return ScratchFolder::make(kPrefix);
     }
+    Result<ScratchFolder> made = ScratchFolder::make_in(shared, kPrefix);
+    if (!made) {
+        made.error().what = "cannot make a folder for copies in memory here";
+    }
+    return made;
 }
 
+}  // namespace
+
 Result<void> Memories::open() {
-    std::error_code error;
-    const fs::path shared{"/dev/shm"};
-    const fs::path place = fs::is_directory(shared, error) ? shared : fs::temp_directory_path();
-    std::string name = (place / "orrery-memories-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-        return fail(place.string(), "cannot make a folder for copies in memory here");
+    Result<ScratchFolder> made = folder_in_memory();
+    if (!made) {
+        return unexpected<Error>(made.error());
     }
-    folder_ = name;
-    setenv(kMemoryVariable, folder_.c_str(), 1);
+    folder_ = std::move(*made);
+    setenv(kMemoryVariable, folder().c_str(), 1);
     return {};
 }
 
 void Memories::lose(NodeNumber node) const {
     std::error_code ignored;
-    if (!folder_.empty()) {
-        fs::remove_all(memory_of_node(folder_, node), ignored);
+    if (!folder().empty()) {
+        fs::remove_all(memory_of_node(folder(), node), ignored);
     }
 }
 
 void Memories::forget() const {
     std::error_code error;
-    if (folder_.empty()) {
+    if (folder().empty()) {
         return;
     }
-    for (const auto& entry : fs::directory_iterator{folder_, error}) {
+    for (const auto& entry : fs::directory_iterator{folder(), error}) {
         if (entry.path().filename().string().starts_with("node-")) {
             std::error_code ignored;
             fs::remove_all(entry.path(), ignored);
@@ -57,7 +61,7 @@ void Memories::forget() const {
 }
 
 std::int64_t Memories::newest(const JobShape& shape) const {
-    return folder_.empty() ? -1 : newest_in_memory(folder_, shape, replicas_);
+    return folder().empty() ? -1 : newest_in_memory(folder(), shape, replicas_);
 }
 
 std::optional<StoredCheckpoint> Memories::gather(const JobShape& shape) {
@@ -65,9 +69,9 @@ std::optional<StoredCheckpoint> Memories::gather(const JobShape& shape) {
     if (step < 0) {
         return std::nullopt;
     }
-    const fs::path folder = folder_ / "gathered" / checkpoint_name(step);
-    const Result<void> whole = gather_from_memory(folder_, shape, replicas_, step, folder);
-    return whole ? std::optional{StoredCheckpoint{step, folder}} : std::nullopt;
+    const fs::path gathered = folder() / "gathered" / checkpoint_name(step);
+    const Result<void> whole = gather_from_memory(folder(), shape, replicas_, step, gathered);
+    return whole ? std::optional{StoredCheckpoint{step, gathered}} : std::nullopt;
 }
 
 }  // namespace orrery

@@ -8,6 +8,7 @@
 
 #include "engine/recovery/job_state.h"
 #include "engine/result.h"
+#include "engine/scratch_folder.h"
 #include "runtime/state/checkpoint_choice.h"
 
 namespace orrery {
@@ -16,13 +17,10 @@ class Memories {
 public:
     // `replicas`: data-parallel units have the same state.
     explicit Memories(bool replicas) : replicas_(replicas) {}
-    ~Memories();
-    Memories(const Memories&) = delete;
-    Memories& operator=(const Memories&) = delete;
 
     // Makes the place, and tells members that start from now on where it is.
     Result<void> open();
-    const std::filesystem::path& folder() const { return folder_; }
+    const std::filesystem::path& folder() const { return folder_.path(); }
     void lose(NodeNumber node) const;
     void forget() const;  // all nodes' copies
     // -1: none
@@ -31,7 +29,7 @@ public:
 
 private:
     bool replicas_;
-    std::filesystem::path folder_;  // empty: nobody keeps copies
+    ScratchFolder folder_;  // none: nobody keeps copies
 };
 
 }  // namespace orrery

@@ -2,13 +2,13 @@
 #include "scenarios/commands/profile.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <ctime>
 #include <fstream>
 #include <memory>
 
+#include "engine/scratch_folder.h"
 #include "runtime/cuda/devices.h"
 #include "runtime/data/token_file.h"
 #include "runtime/measure/host_machine.h"
@@ -24,31 +24,6 @@
 
 namespace orrery {
 namespace {
-
-// A folder for the length of a profile.
-class WorkFolder {
-public:
-    WorkFolder() {
-        std::error_code error;
-        std::string name =
-            (std::filesystem::temp_directory_path(error) / "orrery-profile-XXXXXX").string();
-        if (!error && mkdtemp(name.data()) != nullptr) {
-            path_ = name;
-        }
-    }
-    ~WorkFolder() {
-        std::error_code ignored;
-        if (!path_.empty()) {
-            std::filesystem::remove_all(path_, ignored);
-        }
-    }
-    WorkFolder(const WorkFolder&) = delete;
-    WorkFolder& operator=(const WorkFolder&) = delete;
-    const std::filesystem::path& path() const { return path_; }
-
-private:
-    std::filesystem::path path_;
-};
 
 // Tokens without meaning, all of the vocabulary among them.
 Result<void> write_tokens(const std::filesystem::path& file,
@@ -268,11 +243,11 @@ int profile_command(const ProfileArguments& arguments) {
     if (!output) {
         return report_error(output.error());
     }
-    const WorkFolder folder;
-    if (folder.path().empty()) {
-        return report_error({"", "there is no folder for temporary files", "set TMPDIR"});
+    const auto folder = ScratchFolder::make("orrery-profile");
+    if (!folder) {
+        return report_error(folder.error());
     }
-    Profiler profiler{arguments, folder.path()};
+    Profiler profiler{arguments, folder->path()};
     const Errors errors =
         arguments.scenario.empty() ? profiler.run_cases() : profiler.run_scenario();
     if (!errors.empty()) {
