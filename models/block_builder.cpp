@@ -185,7 +185,7 @@ std::size_t BlockBuilder::overlap_pieces(const Layout& from, const Layout& to) c
 
 // One call of an eager framework issues all pieces (Transformer Engine's userbuffers).
 std::uint8_t BlockBuilder::launches_of_piece(std::size_t i) const {
-    return i > 0 && plan.eager_framework ? 0 : 1;
+    return i > 0 && plan.ops_are_calls() ? 0 : 1;
 }
 
 Value BlockBuilder::relayout(std::string_view name,

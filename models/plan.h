@@ -70,7 +70,8 @@ struct ParallelPlan {
     bool fused_cross_entropy = true;  // logits turned into their gradient in place
     std::int64_t loss_metrics = 0;    // losses that are computed again, for reports, unfused
     // Every op is a call of an eager framework (PyTorch), whose host time is many times a launch's
-    // (scenarios/simulate/step_efficiency.h); false: ops are launched from C++.
+    // (scenarios/simulate/step_efficiency.h), unless it is compiled or in a graph; false: ops are
+    // launched from C++.
     bool eager_framework = true;
     bool cuda_graphs = false;
     bool compiled = false;  // elementwise chains fused by a compiler (torch.compile, XLA)
@@ -87,6 +88,14 @@ struct ParallelPlan {
     }
     std::int64_t model_parallel_size() const {
         return tensor_model_parallel_size * pipeline_model_parallel_size * context_parallel_size;
+    }
+    // Neither a compiler nor a graph stands between the framework and its ops.
+    bool ops_are_calls() const { return eager_framework && !compiled && !cuda_graphs; }
+    // The same plan on a runtime that launches ops from C++, such as Orrery's own.
+    ParallelPlan launched_from_cpp() const {
+        ParallelPlan plan = *this;
+        plan.eager_framework = false;
+        return plan;
     }
     bool operator==(const ParallelPlan&) const = default;
 };

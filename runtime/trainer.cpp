@@ -55,18 +55,13 @@ void write_ids(TensorView to,
     }
 }
 
-ParallelPlan launched_from_cpp(ParallelPlan plan) {
-    plan.eager_framework = false;
-    return plan;
-}
-
 }  // namespace
 
 Trainer::Trainer(const Transformer& model, const ParallelPlan& plan, const TrainingJob& job)
     : model_(model),
       plan_(plan),
       job_(job),
-      program_(std::make_unique<Program>(lower(model, launched_from_cpp(plan)))) {}
+      program_(std::make_unique<Program>(lower(model, plan.launched_from_cpp()))) {}
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const Transformer& model,
                                                  const ParallelPlan& plan,

@@ -51,7 +51,7 @@ struct Scenario {
 
 // The same job on Orrery's own runtime, which launches from C++: what its profiles and runs are of.
 inline Scenario on_own_runtime(Scenario scenario) {
-    scenario.plan.eager_framework = false;
+    scenario.plan = scenario.plan.launched_from_cpp();
     return scenario;
 }
 

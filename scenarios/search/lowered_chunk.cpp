@@ -28,6 +28,7 @@ ParallelPlan plan_of_passes(ParallelPlan plan) {
     plan.overlap_param_gather = false;
     plan.overlap_p2p = false;
     plan.prefetch_behind_backward = false;
+    plan.eager_framework = plan.ops_are_calls();  // what the next line would hide
     plan.cuda_graphs = false;
     plan.ddp_bucket_size = 0;
     plan.global_batch_size = plan.micro_batch_size * plan.data_parallel_size;

@@ -48,7 +48,7 @@ std::vector<std::int64_t> key_of(const ParallelPlan& p) {
             p.fused_cross_entropy,
             p.loss_metrics,
             p.prefetch_behind_backward,
-            p.eager_framework,
+            p.ops_are_calls(),
             p.compiled,
             p.ddp_bucket_size};
 }

@@ -88,8 +88,7 @@ Time StepEfficiency::restart() const {
 }
 
 const EfficiencyParameter* StepEfficiency::call_of(const ParallelPlan& plan) const {
-    const bool eager = plan.eager_framework && !plan.compiled && !plan.cuda_graphs;
-    return eager && device_.generation != "cpu"
+    return plan.ops_are_calls() && device_.generation != "cpu"
                ? table_.find("host.call", device_.generation, dtype_class(plan.precision))
                : nullptr;
 }

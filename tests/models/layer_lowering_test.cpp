@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
+
 #include "models/lowering.h"
 #include "tests/models/known_models.h"
 #include "tests/models/program_sums.h"
@@ -92,6 +95,42 @@ TEST(SequenceParallel, GathersAndScattersInPlaceOfEveryReduction) {
     TrafficTable chunked = traffic_of(small_model(), plan);
     for (auto& [key, t] : chunked) {
         EXPECT_EQ(t.bytes, expected.at(key).bytes);
+    }
+}
+
+// Of a rank in a step; later pieces are all of a product or of an exchange but its first.
+struct Launches {
+    std::int64_t all = 0;
+    std::int64_t later_pieces = 0;
+};
+
+Launches launches_of(const ParallelPlan& plan) {
+    const Program program = lower(small_model(), plan);
+    Launches launches;
+    for_each_op(program, program.roles[0], [&](const Slot&, const Op& op) {
+        launches.all += op.launches;
+        const auto operands =
+            std::span{program.operands}.subspan(op.first_operand, op.num_operands);
+        launches.later_pieces +=
+            std::ranges::any_of(operands, [](const Operand& operand) { return operand.piece > 0; });
+    });
+    return launches;
+}
+
+TEST(OverlappedProducts, AFrameworkCallsAllPiecesAtOnceAndAllOthersLaunchEach) {
+    ParallelPlan plan = tensor_parallel_plan();
+    plan.sequence_parallel = true;
+    plan.tp_comm_overlap = true;
+    for (const bool compiled : {false, true}) {
+        for (const bool cuda_graphs : {false, true}) {
+            plan.compiled = compiled;
+            plan.cuda_graphs = cuda_graphs;
+            const Launches each = launches_of(plan.launched_from_cpp());
+            ASSERT_GT(each.later_pieces, 0);
+            const bool calls = !compiled && !cuda_graphs;
+            EXPECT_EQ(launches_of(plan).all, each.all - (calls ? each.later_pieces : 0))
+                << compiled << cuda_graphs;
+        }
     }
 }
 

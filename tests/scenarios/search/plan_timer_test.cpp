@@ -62,6 +62,38 @@ TEST(PlanTimer, GivesThePicosecondsOfAFrameworksCalls) {
     expect_same_times(small_scenario("calls", {"plan.eager_framework=true"}), {}, 60);
 }
 
+// Pieces of overlapped products are one call of a framework, and a launch each: on a host this slow
+// that counts.
+TEST(PlanTimer, GivesThePicosecondsOfCallsLaunchesAndGraphsOfOneSpace) {
+    Scenario scenario = small_scenario("pieces",
+                                       {"plan.tensor_model_parallel_size=4",
+                                        "plan.sequence_parallel=true",
+                                        "plan.tp_comm_overlap=true"});
+    scenario.network = NetworkFidelity::analytic;
+    scenario.device.launch_cost = Time::picoseconds(40'000'000);
+    scenario.device.graph_launch_cost = Time::picoseconds(30'000'000);
+    testing::TimedPlans timed{scenario};
+    const auto time = [&](bool eager_framework, bool cuda_graphs, bool compiled) {
+        scenario.plan.eager_framework = eager_framework;
+        scenario.plan.cuda_graphs = cuda_graphs;
+        scenario.plan.compiled = compiled;
+        const auto step = timed.timer.step_of(scenario.plan);
+        EXPECT_TRUE(step) << step.error();
+        const auto answer = simulate_scenario(scenario);
+        EXPECT_EQ(step->picoseconds(), answer->iteration.picoseconds())
+            << eager_framework << cuda_graphs << compiled;
+        return *step;
+    };
+    const Time calls = time(true, false, false);
+    const Time graph = time(true, true, false);
+    const Time launches = time(false, false, false);
+    EXPECT_GT(calls, launches);
+    EXPECT_GT(launches, graph);
+    EXPECT_EQ(time(false, true, false), graph);
+    EXPECT_EQ(time(true, false, true), time(false, false, true));
+    EXPECT_EQ(time(true, true, true), time(false, true, true));
+}
+
 // Rounds that are alike are left out.
 TEST(PlanTimer, GivesThePicosecondsOfManyMicroBatches) {
     expect_same_times(small_scenario("rounds", {"plan.global_batch_size=512"}), {}, 60);
