@@ -75,18 +75,13 @@ private:
     const NetworkModel* network_ = nullptr;  // the latter, if it is there
     std::optional<PacketWindowUse> packets_;
     MeasuredCosts measured_;
-    DeviceTimings timings_;
-    KernelSummary kernels_;
-    Time launch_cost_;
-    double launch_sigma_ = 0;
+    StepCosts costs_;
     Time host_per_op_;  // that kernels and communication hold, where the host goes between ops
     Time host_step_;    // at the end of every step
     std::vector<FaultEvent> faults_;
     // With faults in the middle of the step: the one before them, and when that begins.
     std::optional<SimulationResult> undisturbed_;
     Time begin_;
-    double step_residual_ = 0;
-    double noise_ = 1;  // kernel times on the slowest device / on the mean one
 };
 
 Result<void> ScenarioRun::prepare() {
@@ -113,22 +108,18 @@ Result<void> ScenarioRun::prepare() {
     if (!costs) {
         return tl::unexpected(costs.error());
     }
-    timings_ = std::move(costs->timings);
-    kernels_ = costs->kernels;
-    step_residual_ = costs->residual;
-    noise_ = costs->noise;
-    launch_cost_ = costs->launch;
-    launch_sigma_ = costs->launch_sigma;
+    costs_ = std::move(*costs);
     if (runs_in_program_order(scenario_.device)) {
         run_in_program_order();
     } else if (!measured_.transfers.empty()) {
         use_measured_network(Time{});
     }
     if (options_.without) {
-        remove_kernel_time(program_, *options_.without, timings_);
+        remove_kernel_time(program_, *options_.without, costs_.timings);
         const bool no_launch = *options_.without == Cause::launch;
         host_step_ = no_launch ? Time{} : host_step_;
-        timings_.num_sms = *options_.without == Cause::interference ? 0 : timings_.num_sms;
+        costs_.timings.num_sms =
+            *options_.without == Cause::interference ? 0 : costs_.timings.num_sms;
     }
     return {};
 }
@@ -151,12 +142,12 @@ Result<void> ScenarioRun::measure() {
 // The host's time goes between the ops, not beside them.
 void ScenarioRun::run_in_program_order() {
     put_in_program_order(program_);
-    host_per_op_ = measured_.per_op.value_or(launch_cost_);
-    for (KernelTime& time : timings_.kernels) {
+    host_per_op_ = measured_.per_op.value_or(costs_.launch);
+    for (KernelTime& time : costs_.timings.kernels) {
         time.duration += host_per_op_;
     }
-    timings_.num_sms = 0;
-    launch_cost_ = Time{};
+    costs_.timings.num_sms = 0;
+    costs_.launch = Time{};
     Bytes cleared;
     for (std::size_t role = 0; role < program_.roles.size(); ++role) {
         cleared = std::max(cleared, cleared_bytes(program_, to_id<RoleId>(role)));
@@ -221,7 +212,7 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     input.program = &program_;
     input.network = options_.without ? static_cast<const NetworkModel*>(&silent) : network_;
     DeviceClasses classes = device_classes(
-        faults_, scenario_, timings_, static_cast<std::uint32_t>(program_.num_ranks()));
+        faults_, scenario_, costs_.timings, static_cast<std::uint32_t>(program_.num_ranks()));
     input.every_step = !scenario_.faults.in_step.empty();  // one origin of all times
     if (undisturbed_) {
         Result<StepEvents> events =
@@ -233,7 +224,7 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     }
     input.devices = std::move(classes.devices);
     input.device_class = std::move(classes.of_rank);
-    input.launch_cost = launch_cost_;
+    input.launch_cost = costs_.launch;
     input.steps = scenario_.job.steps;
     input.fold = options_.fold;
     input.traced_ranks = std::move(traced);
@@ -358,12 +349,13 @@ double ScenarioRun::uncertainty(const SimulationResult& result) const {
     const double share = communication / result.iteration;
     const double host = result.critical_path[Cause::launch] / result.iteration;
     // Kernels that the curves predict: what steps of other families differ by (step.residual).
-    const double curves = kernels_.sources.roofline;
-    const double kernels = step_residual_ > 0 ? std::hypot(step_residual_ * curves,
-                                                           kernels_.relative_sigma * (1 - curves))
-                                              : kernels_.relative_sigma;
+    const double curves = costs_.kernels.sources.roofline;
+    const double kernels =
+        costs_.residual > 0
+            ? std::hypot(costs_.residual * curves, costs_.kernels.relative_sigma * (1 - curves))
+            : costs_.kernels.relative_sigma;
     return std::hypot(
-        kernels * (1 - share - host), kCommunicationSigma * share, launch_sigma_ * host);
+        kernels * (1 - share - host), kCommunicationSigma * share, costs_.launch_sigma * host);
 }
 
 void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const {
@@ -371,7 +363,7 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
     const Time model_time = answer.model_flops_per_step / FlopRate::per_second(all_peaks);
     answer.lost_mfu = waterfall({.result = &result,
                                  .num_ranks = static_cast<std::int64_t>(program_.num_ranks()),
-                                 .noise = noise_,
+                                 .noise = costs_.noise,
                                  .model_time = model_time});
     answer.critical_path = result.critical_path;
     const auto names = step_network_.nccl->fabric().link_class_names();
@@ -398,7 +390,7 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
         bytes.push_back(result.link_bytes[l].count());
     }
     answer.heat = heat_by_class(step_network_.nccl->fabric(), bytes, result.iteration, kHeatCells);
-    answer.cost_sources = kernels_.sources;
+    answer.cost_sources = costs_.kernels.sources;
     answer.simulated_ops = result.simulated_ops;
     answer.fold_classes = result.fold_classes;
     answer.flows = result.flows;
