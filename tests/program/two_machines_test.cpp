@@ -53,14 +53,22 @@ eval "$(train alone)" --nproc 4 2>&1
 
 class TwoMachines : public ::testing::Test {
 protected:
-    Ran run(const std::string& script) const {
-        write_file(folder_.path() / "script", kBegin + script);
+    void SetUp() override {
+        if (on_machines("").status == kNoMachines) {
+            GTEST_SKIP() << file("errors");
+        }
+    }
+    Ran run(const std::string& script) const { return on_machines(kBegin + script); }
+    std::string file(const std::string& name) const { return read_file(folder_.path() / name); }
+    TemporaryFolder folder_;
+
+private:
+    Ran on_machines(const std::string& script) const {
+        write_file(folder_.path() / "script", script);
         return run_shell("'" ORRERY_SOURCE_DIR
                          "/tests/program/with_two_machines.sh' script 2>errors",
                          folder_.path());
     }
-    std::string file(const std::string& name) const { return read_file(folder_.path() / name); }
-    TemporaryFolder folder_;
 };
 
 bool has(const std::string& text, const std::string& part) {
@@ -73,9 +81,6 @@ ranks both ''
 for pid in ${pids[@]}; do wait $pid; echo "status $?"; done
 same both alone
 )sh");
-    if (ran.status == kNoMachines) {
-        GTEST_SKIP() << file("errors");
-    }
     EXPECT_EQ(ran.out, "status 0\nstatus 0\nstatus 0\nstatus 0\nsame weights\n") << file("errors");
 }
 
@@ -94,9 +99,6 @@ ranks cut --resume
 for pid in ${pids[@]}; do wait $pid; echo "status $?"; done
 same cut alone
 )sh");
-    if (ran.status == kNoMachines) {
-        GTEST_SKIP() << file("errors");
-    }
     EXPECT_TRUE(has(ran.out, "status 2\nstatus 2\nstatus 2\nstatus 2\nended after")) << ran.out;
     EXPECT_TRUE(has(ran.out, "after 3 s") || has(ran.out, "after 4 s") ||
                 has(ran.out, "after 5 s") || has(ran.out, "after 6 s"))
@@ -116,9 +118,6 @@ begin=$(date +%s%N)
 for rank in 0 1; do wait ${pids[$rank]}; echo "status $?"; done
 passed
 )sh");
-    if (ran.status == kNoMachines) {
-        GTEST_SKIP() << file("errors");
-    }
     EXPECT_TRUE(has(ran.out, "status 2\nstatus 2\nended after")) << ran.out;
     EXPECT_TRUE(has(file("off.err"), "rank 0: error: ")) << file("off.err");
 }
@@ -136,9 +135,6 @@ wait $pid
 echo "status $?"
 same gone alone
 )sh");
-        if (ran.status == kNoMachines) {
-            GTEST_SKIP() << file("errors");
-        }
         EXPECT_EQ(ran.out, "status 0\nsame weights\n")
             << what << file("errors") << file("gone.err");
         const std::string events = file("gone.events");

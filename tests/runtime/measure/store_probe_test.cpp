@@ -23,7 +23,7 @@ TEST(StoreProbe, TimesAreThoseAStoreCanHaveAndNothingIsLeft) {
     EXPECT_TRUE(fs::is_empty(place));
 }
 
-// 64 MiB are not written: a quarter of them is, and what it takes counts four times.
+// 64 TiB are not written: 16 MiB are, and what they take counts four million times.
 TEST(StoreProbe, AnyAmountIsAskedForByASmallPart) {
     const TemporaryFolder folder;
     const auto few = probe_store(folder.path(), tiny_run_state(7), 1 << 20);

@@ -156,7 +156,6 @@ TEST(StepEfficiency, AnOpIsACallOfAFrameworkUnlessItIsLaunchedFromCppOrAGraph) {
     ParallelPlan plan;
     plan.precision = Dtype::bf16;
     EXPECT_EQ(step.launch_cost(plan), Time::picoseconds(90'000'000));
-    EXPECT_EQ(step.launch_sigma(plan), 0);  // as the table of the test says
     plan.precision = Dtype::fp8;
     EXPECT_EQ(step.launch_cost(plan), Time::picoseconds(117'500'000));
     plan.compiled = true;
@@ -170,6 +169,36 @@ TEST(StepEfficiency, AnOpIsACallOfAFrameworkUnlessItIsLaunchedFromCppOrAGraph) {
     DeviceSpec ampere = device;
     ampere.generation = "ampere";
     EXPECT_EQ((StepEfficiency{table, ampere}.launch_cost(ParallelPlan{})), ampere.launch_cost);
+}
+
+// Rows as those of the catalogue's table: what calls of different servers and element types differ
+// by, and how far each is known.
+TEST(StepEfficiency, ACallIsAsUncertainAsItsRowAndALaunchIsKnown) {
+    EfficiencyTable table;
+    const auto set = [&](const char* generation, const char* dtype, double value, double sigma) {
+        table.set("host.call",
+                  generation,
+                  dtype,
+                  {.value = value, .sigma = sigma, .source = "fit: published/host_bound.csv"});
+    };
+    set("*", "*", 18.06, 0.104);
+    set("*", "fp8", 22.892, 0.191);
+    set("ampere", "fp16", 31.164, 0.143);
+    set("hopper", "fp16", 18.06, 0.104);
+    set("hopper", "fp8", 22.892, 0.191);
+    const auto sigma = [&](const char* generation, const ParallelPlan& plan) {
+        const DeviceSpec device = device_of(generation);
+        return StepEfficiency{table, device}.launch_sigma(plan);
+    };
+    EXPECT_EQ(sigma("ampere", {.precision = Dtype::bf16}), 0.143);
+    EXPECT_EQ(sigma("hopper", {.precision = Dtype::bf16}), 0.104);
+    EXPECT_EQ(sigma("hopper", {.precision = Dtype::fp8}), 0.191);
+    EXPECT_EQ(sigma("blackwell", {.precision = Dtype::fp8}), 0.191);
+    EXPECT_EQ(sigma("blackwell", {.precision = Dtype::fp32}), 0.104);
+    EXPECT_EQ(sigma("cpu", {}), 0);
+    EXPECT_EQ(sigma("ampere", {.eager_framework = false}), 0);
+    EXPECT_EQ(sigma("ampere", {.cuda_graphs = true}), 0);
+    EXPECT_EQ(sigma("ampere", {.compiled = true}), 0);
 }
 
 TEST(StepEfficiency, ACpuCallsItsKernelsItself) {
