@@ -12,6 +12,7 @@
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/output_file.h"
 #include "scenarios/validate/call_fit.h"
+#include "scenarios/validate/ratio_floor.h"
 #include "scenarios/validate/step_fit.h"
 #include "scenarios/validate/validation.h"
 
@@ -94,6 +95,21 @@ std::string calls_text(const std::vector<CallSample>& calls) {
     return text + "\n";
 }
 
+std::string floor_text(const std::vector<StepSample>& samples) {
+    const RatioFloor floor = ratio_floor(samples);
+    return fmt::format(
+        "Ratios of two steps of a family and stack whose efficiencies differ by {:.0f} % or more: "
+        "with "
+        "{}\nfactors, one for each kind of kernel of each generation and element type, sought on "
+        "these "
+        "very\nratios, still {:.1f} % (mean of the families' medians); balanced median error then "
+        "{:.1f} %.\n\n",
+        100 * kEfficiencyDiffers,
+        floor.factors,
+        100 * floor.ratio_error,
+        100 * floor.balanced_error);
+}
+
 }  // namespace
 
 int fit_command(const FitArguments& arguments) {
@@ -129,7 +145,8 @@ int fit_command(const FitArguments& arguments) {
         return report_error(
             {arguments.file, "no row can be simulated", "orrery validate tells why not"});
     }
-    const std::string text = residuals(*fit) + calls_text(*calls);
+    const std::string text = residuals(*fit) + calls_text(*calls) +
+                             (arguments.floor ? floor_text(fit->samples) : std::string{});
     const std::string csv = efficiency_table_csv(fit->table, kComment);
     if (file == nullptr) {
         return print_output(text + csv);
@@ -152,6 +169,10 @@ Command describe_fit() {
                      "Table of steps that the host binds, for the cost of a framework's calls, if "
                      "not the catalogue's",
                      "FILE"},
+                    {"--floor",
+                     &arguments->floor,
+                     "Tell also what one factor for every kind of kernel could do at most for the "
+                     "ratios of steps"},
                     {"-o,--output", &arguments->output, "Table of factors to write (CSV)", "FILE"}},
         .examples = {"fit scenarios/catalogue/published/training.csv -o step_efficiency.csv"},
         .run = [arguments] { return fit_command(*arguments); },

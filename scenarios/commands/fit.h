@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `orrery fit CASES.csv -o FILE`: fits the general factors of a training step (step_efficiency.h)
 // on measured steps and writes the catalogue's table. Prints the residuals by family, and what they
-// are when each family is predicted by factors fitted without it.
+// are when each family is predicted by factors fitted without it. `--floor` tells as well what
+// factors could do at most for the ratios of steps (scenarios/validate/ratio_floor.h).
 #pragma once
 
 #include <string>
@@ -14,6 +15,7 @@ struct FitArguments {
     std::string file;
     std::string output;      // empty: only print
     std::string host_bound;  // steps that host.call is fitted on; empty: the catalogue's
+    bool floor = false;
 };
 
 // Returns the exit status.

@@ -9,15 +9,13 @@
 #include "models/lowering.h"
 #include "scenarios/simulate/kernel_timings.h"
 #include "scenarios/simulate/simulate_scenario.h"
+#include "scenarios/validate/control.h"
 
 namespace orrery {
 namespace {
 
 constexpr double kErrorCap = 0.25;
 constexpr double kPriorWeight = 0.02;  // of (factor - 1)^2
-constexpr double kFactorMin = 0.8;
-constexpr double kFactorMax = 1.5;
-constexpr double kNoiseMax = 0.03;
 // From the end of an exchange that the host waited for to the next kernel's start; not fitted, but
 // measured in isolation by Jiang et al. (arXiv 2402.15627, Table 3): with TP 8, PP 8 and 6 chunks
 // on 256 GPUs, a batch of 256 took 12.61 s with blocking exchanges (55.5 % MFU) and 12.06 s with
@@ -85,6 +83,7 @@ StepSample decompose(const PublishedCase& row,
                      const EfficiencyTable& kernels) {
     StepSample sample{.name = row.name,
                       .family = row.family,
+                      .stack = row.stack,
                       .generation = scenario.device.generation,
                       .measured_s = row.measured_s,
                       .num_gpus = row.num_gpus,
@@ -104,6 +103,7 @@ StepSample decompose(const PublishedCase& row,
                                static_cast<double>(program.roles.size());
         sample.kernels[{std::string{StepEfficiency::factor_name(call)},
                         std::string{dtype_class(call.dtype)}}] += seconds;
+        sample.kinds[{call.kind, std::string{dtype_class(call.dtype)}}] += seconds;
         kernel_time += seconds;
         if (call.kind == KernelKind::attention_forward ||
             call.kind == KernelKind::attention_backward) {
@@ -195,6 +195,7 @@ Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
         return tl::unexpected(kernels.error().front());
     }
     StepFit fit;
+    std::vector<MeasuredScenario> measured;
     for (const PublishedCase& row : cases) {
         Result<Scenario> scenario = scenario_of(row, catalogue);
         if (!scenario) {
@@ -207,6 +208,7 @@ Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
         if (!answer) {
             return tl::unexpected(answer.error());
         }
+        measured.push_back({*scenario, row.family, row.measured_s});
         fit.samples.push_back(decompose(row, *scenario, *answer, *kernels));
         if (restarts(*scenario)) {
             options.step_table = table_of({{"host.restart_us", "*", "*", kProbe_us}});
@@ -217,6 +219,10 @@ Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
             fit.samples.back().restarts =
                 (slower->iteration - answer->iteration).seconds() / (kProbe_us * 1e-6);
         }
+    }
+    const Control control{measured};
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+        fit.samples[i].control_s = control.predicted_s(measured[i].scenario);
     }
     fit.table = fit_factors(fit.samples, {});
     fit.table.set("step.residual",

@@ -10,20 +10,30 @@
 #include <string>
 #include <vector>
 
+#include "engine/kernel_call.h"
 #include "engine/result.h"
 #include "kernels/efficiency_table.h"
 #include "scenarios/validate/published_cases.h"
 
 namespace orrery {
 
+// How far a factor may go from what kernels take that are measured alone.
+inline constexpr double kFactorMin = 0.8;
+inline constexpr double kFactorMax = 1.5;
+inline constexpr double kNoiseMax = 0.03;
+
 struct StepSample {
     std::string name;
     std::string family;
+    std::string stack{};
     std::string generation;
     double measured_s = 0;
+    double control_s = 0;  // scenarios/validate/control.h, fitted on the same rows
     std::int64_t num_gpus = 1;
     // Seconds of kernels on a mean rank, by (factor, dtype class) of the table.
     std::map<std::pair<std::string, std::string>, double> kernels;
+    // The same by (kind, dtype class).
+    std::map<std::pair<KernelKind, std::string>, double> kinds{};
     double keys = 0;           // that attention goes over, the mean over its time; 0: none
     double bubble = 0;         // pipeline bubble and imbalance
     double restarts = 0;       // of the host, that the step waits for

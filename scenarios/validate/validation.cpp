@@ -44,8 +44,7 @@ RatioSummary summarise_ratios(const std::vector<const ValidatedCase*>& cases) {
             const double off = (1 + cases[i]->error()) / (1 + cases[j]->error());
             const double proportional =
                 (1 + cases[i]->control_error()) / (1 + cases[j]->control_error());
-            const bool differ = std::abs(std::log(proportional)) >= std::log1p(kEfficiencyDiffers);
-            if (differ && cases[i]->stack == cases[j]->stack) {
+            if (efficiencies_differ(*cases[i], *cases[j])) {
                 errors.push_back(std::abs(off - 1));
                 control.push_back(std::abs(proportional - 1));
             }
@@ -96,6 +95,12 @@ void summarise_all_ratios(Validation& validation) {
 }
 
 }  // namespace
+
+bool efficiencies_differ(const ValidatedCase& a, const ValidatedCase& b) {
+    const double proportional = (1 + a.control_error()) / (1 + b.control_error());
+    return a.family == b.family && a.stack == b.stack &&
+           std::abs(std::log(proportional)) >= std::log1p(kEfficiencyDiffers);
+}
 
 double percentile(const std::vector<double>& sorted, double share) {
     if (sorted.empty()) {

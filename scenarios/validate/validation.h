@@ -55,6 +55,7 @@ struct ErrorSummary {
 // their times is 4 % or more from what the control's constant MFU says. (Of pairs in proportion
 // every simulator is right; versions of one software differ by up to 12 % on one configuration.)
 inline constexpr double kEfficiencyDiffers = 0.04;
+bool efficiencies_differ(const ValidatedCase& a, const ValidatedCase& b);
 
 struct RatioSummary {
     std::size_t pairs = 0;
