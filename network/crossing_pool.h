@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which flows cross each link: short lists that come and go, in blocks of powers of two of one
-// array.
+// Which flows cross each link: short lists that come and go. Mostly a link has one flow or two:
+// those lie in the list itself, beside what else is known of the link. A list that has once been
+// longer has a block of a power of two of one array.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "engine/check.h"
 
 namespace orrery {
 
@@ -18,42 +21,45 @@ struct Crossing {
 };
 
 struct CrossingList {
-    std::uint32_t first = 0;  // of its block
-    std::uint32_t size = 0;
-    std::uint8_t log2_room = 0;  // of the block, if it has one
-    bool has_block = false;
+    std::uint32_t size : 27 = 0;
+    std::uint32_t log2_room : 5 = 0;  // of the block; 0: no block
+    union {
+        std::array<Crossing, 2> own{};  // without a block
+        std::uint32_t first;            // of the block
+    };
 };
 
 class CrossingPool {
 public:
     std::span<const Crossing> of(const CrossingList& list) const {
-        return {crossings_.data() + list.first, list.size};
-    }
-    void prefetch(const CrossingList& list) const {
-        __builtin_prefetch(crossings_.data() + list.first + list.size, 1);
+        return {list.log2_room == 0 ? list.own.data() : crossings_.data() + list.first, list.size};
     }
     void add(CrossingList& list, Crossing crossing) {
-        if (!list.has_block || list.size == 1U << list.log2_room) {
+        if (list.size == (list.log2_room == 0 ? list.own.size() : 1U << list.log2_room)) {
             make_room(list);
         }
-        crossings_[list.first + list.size++] = crossing;
+        begin(list)[list.size] = crossing;
+        ++list.size;
     }
-    // Mostly a few flows share a link: a search is faster than to know each one's place. The order
-    // of the others changes.
+    // A search is faster than to know each one's place. The order of the others changes.
     void remove(CrossingList& list, std::uint32_t flow) {
-        Crossing* const first = &crossings_[list.first];
+        Crossing* const first = begin(list);
         Crossing* place = first;
         while (place->flow != flow) {
             ++place;
         }
-        *place = first[--list.size];
+        --list.size;
+        *place = first[list.size];
     }
 
 private:
+    Crossing* begin(CrossingList& list) {
+        return list.log2_room == 0 ? list.own.data() : crossings_.data() + list.first;
+    }
     void make_room(CrossingList& list) {
-        constexpr std::uint8_t kLeast = 3;
-        const auto log2_room =
-            static_cast<std::uint8_t>(list.has_block ? list.log2_room + 1 : kLeast);
+        constexpr std::uint32_t kLeast = 3;
+        ORRERY_CHECK(list.log2_room < 26);
+        const std::uint32_t log2_room = list.log2_room == 0 ? kLeast : list.log2_room + 1;
         auto& free = free_[log2_room];
         auto first = static_cast<std::uint32_t>(crossings_.size());
         if (free.empty()) {
@@ -62,11 +68,12 @@ private:
             first = free.back();
             free.pop_back();
         }
-        std::copy_n(&crossings_[list.first], list.size, &crossings_[first]);
-        if (list.has_block) {
+        std::copy_n(begin(list), list.size, &crossings_[first]);
+        if (list.log2_room > 0) {
             free_[list.log2_room].push_back(list.first);
         }
-        list = {.first = first, .size = list.size, .log2_room = log2_room, .has_block = true};
+        list.log2_room = log2_room & 31;
+        list.first = first;
     }
 
     std::vector<Crossing> crossings_;

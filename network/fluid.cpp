@@ -24,23 +24,27 @@ FluidRates::FluidRates(std::span<const LinkInfo> links) : links_(links.size()) {
 }
 
 FootprintId FluidRates::add_footprint(std::span<const LinkShare> footprint) {
-    footprint_bounds_.push_back(0);
-    bound_versions_.push_back(0);
-    joined_of_.push_back(kNone);
-    return footprints_.add(footprint, links_.size());
+    for (std::size_t i = 0; i < footprint.size(); ++i) {
+        ORRERY_CHECK(index(footprint[i].link) < links_.size() && footprint[i].count > 0);
+        ORRERY_CHECK(i == 0 || footprint[i - 1].link < footprint[i].link);
+    }
+    footprints_.push_back({.first = static_cast<std::uint32_t>(shares_.size()),
+                           .size = static_cast<std::uint32_t>(footprint.size())});
+    shares_.insert(shares_.end(), footprint.begin(), footprint.end());
+    return to_id<FootprintId>(footprints_.size() - 1);
 }
 
-FluidRates::Level FluidRates::bound_of(FootprintId footprint) {
-    const std::size_t f = index(footprint);
-    if (bound_versions_[f] != capacities_version_) {
+FluidRates::Level FluidRates::bound_of(FootprintId id) {
+    Footprint& footprint = footprints_[index(id)];
+    if (footprint.bound_version != capacities_version_) {
         Level bound = kNever;
-        for (const LinkShare& share : footprints_[footprint]) {
+        for (const LinkShare& share : shares_of(id)) {
             bound = std::min(bound, links_[index(share.link)].capacity / share.count);
         }
-        footprint_bounds_[f] = bound;
-        bound_versions_[f] = capacities_version_;
+        footprint.bound = bound;
+        footprint.bound_version = capacities_version_;
     }
-    return footprint_bounds_[f];
+    return footprint.bound;
 }
 
 FlowId FluidRates::start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) {
@@ -61,11 +65,11 @@ void FluidRates::enter(Time now, FlowId id, FootprintId footprint, Bandwidth rat
     ORRERY_CHECK(now >= now_);
     now_ = now;
     describe(number(id), footprint, rate_max == Bandwidth{} ? kNever : rate_max.bits_per_second());
-    const std::uint32_t joined = joined_of_[index(footprint)];
+    const std::uint32_t joined = footprints_[index(footprint)].joined;
     num_flows_started_ += joined == kNone ? 1 : joined_[joined].num_flows;
     changed_ = true;
     entering_.push_back(number(id));
-    prefetch_links(footprints_[footprint]);
+    prefetch_links(shares_of(footprint));
 }
 
 void FluidRates::describe(std::uint32_t f, FootprintId footprint, Level rate_max) {
@@ -73,17 +77,15 @@ void FluidRates::describe(std::uint32_t f, FootprintId footprint, Level rate_max
         flows_.emplace_back();
         rates_.emplace_back();
     }
-    flows_[f] = {
-        .rate_max = rate_max, .footprint = footprint, .joined = joined_of_[index(footprint)]};
+    flows_[f] = {.rate_max = rate_max,
+                 .footprint = footprint,
+                 .joined = footprints_[index(footprint)].joined};
     rates_[f] = kNever;
 }
 
 void FluidRates::enter_links() {
-    for (std::size_t i = 0; i < entering_.size(); ++i) {
-        if (i + 1 < entering_.size()) {
-            prefetch_crossings(footprints_[flows_[entering_[i + 1]].footprint]);
-        }
-        add_to_links(entering_[i]);
+    for (const std::uint32_t flow : entering_) {
+        add_to_links(flow);
     }
     entering_.clear();
 }
@@ -92,10 +94,9 @@ void FluidRates::add_to_links(std::uint32_t f) {
     Flow& flow = flows_[f];
     flow.bound = std::min(flow.rate_max, bound_of(flow.footprint));
     ORRERY_CHECK(flow.bound < kNever);
-    for (const LinkShare& share : footprints_[flow.footprint]) {
+    for (const LinkShare& share : shares_of(flow.footprint)) {
         Link& link = links_[index(share.link)];
         crossings_.add(link.crossings, {.flow = f, .count = share.count});
-        link.bound_max = std::max(link.bound_max, flow.bound);
         link.bound_sum += share.count * flow.bound;
         link.count_sum += share.count;
         if (!link.slack || !has_room(link)) {
@@ -110,14 +111,10 @@ void FluidRates::pop_completed(Time now, std::vector<FlowId>& ended) {
     now_ = now;
     progress_.pop_ended(now, ended);
     for (const FlowId flow : ended) {
-        prefetch_links(footprints_[flows_[index(flow)].footprint]);
+        prefetch_links(shares_of(flows_[index(flow)].footprint));
     }
     bool apart = false;
-    for (std::size_t i = 0; i < ended.size(); ++i) {
-        if (i + 1 < ended.size()) {
-            prefetch_crossings(footprints_[flows_[index(ended[i + 1])].footprint]);
-        }
-        FlowId& flow = ended[i];
+    for (FlowId& flow : ended) {
         remove(number(flow));
         const std::uint32_t whole = flows_[index(flow)].whole;
         if (whole != kNone) {
@@ -152,14 +149,11 @@ Bytes FluidRates::stop(Time now, FlowId id) {
 void FluidRates::remove(std::uint32_t f) {
     changed_ = true;
     const Flow& flow = flows_[f];
-    for (const LinkShare& share : footprints_[flow.footprint]) {
+    for (const LinkShare& share : shares_of(flow.footprint)) {
         Link& link = links_[index(share.link)];
         crossings_.remove(link.crossings, f);
         link.bound_sum -= share.count * flow.bound;
         link.count_sum -= share.count;
-        if (link.crossings.size == 0) {
-            link.bound_max = 0;
-        }
         if (!link.slack) {  // else it stays so
             touch(number(share.link));
         }
@@ -170,12 +164,6 @@ void FluidRates::remove(std::uint32_t f) {
 void FluidRates::prefetch_links(std::span<const LinkShare> shares) const {
     for (const LinkShare& share : shares) {
         __builtin_prefetch(&links_[index(share.link)], 1);
-    }
-}
-
-void FluidRates::prefetch_crossings(std::span<const LinkShare> shares) const {
-    for (const LinkShare& share : shares) {
-        crossings_.prefetch(links_[index(share.link)].crossings);
     }
 }
 
@@ -199,9 +187,8 @@ void FluidRates::change_bound(std::uint32_t f) {
         return;
     }
     flow.bound = bound;
-    for (const LinkShare& share : footprints_[flow.footprint]) {
+    for (const LinkShare& share : shares_of(flow.footprint)) {
         Link& link = links_[index(share.link)];
-        link.bound_max = std::max(link.bound_max, bound);
         link.bound_sum += share.count * change;
         touch(number(share.link));
     }
@@ -279,9 +266,15 @@ void FluidRates::seed() {
 
 // With each x <= bound, t_l >= bound_max if all flows at bound_max fit. If they fit at their own
 // bounds, the mean bound of any set of flows fits; one more bit/s each covers the rounding of t_l.
-bool FluidRates::is_slack(const Link& link) {
-    return has_room(link) ||
-           static_cast<__int128>(link.bound_max) * link.count_sum <= link.capacity;
+bool FluidRates::is_slack(const Link& link) const {
+    if (has_room(link)) {
+        return true;
+    }
+    Level bound_max = 0;
+    for (const Crossing& crossing : crossings_.of(link.crossings)) {
+        bound_max = std::max(bound_max, flows_[crossing.flow].bound);
+    }
+    return static_cast<__int128>(bound_max) * link.count_sum <= link.capacity;
 }
 
 bool FluidRates::has_room(const Link& link) {
@@ -405,7 +398,7 @@ void FluidRates::freeze(std::uint32_t f, Level level) {
     if (!had_rate) {
         return;
     }
-    for (const LinkShare& share : footprints_[flows_[f].footprint]) {
+    for (const LinkShare& share : shares_of(flows_[f].footprint)) {
         const Link& link = links_[index(share.link)];
         if (link.level > level) {
             schedule_link(number(share.link), link.level);
@@ -418,7 +411,7 @@ void FluidRates::release(std::uint32_t f) {
     rates_[f] = kNever;
     flow_events_.push_back({.level = flows_[f].bound, .id = f});
     std::push_heap(flow_events_.begin(), flow_events_.end(), kLater);
-    for (const LinkShare& share : footprints_[flows_[f].footprint]) {
+    for (const LinkShare& share : shares_of(flows_[f].footprint)) {
         mark_stale(number(share.link));
     }
 }

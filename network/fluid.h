@@ -31,7 +31,6 @@
 #include "engine/network_model.h"
 #include "network/crossing_pool.h"
 #include "network/flow_progress.h"
-#include "network/footprint_table.h"
 
 namespace orrery {
 
@@ -63,18 +62,26 @@ public:
 private:
     using Level = std::int64_t;  // a rate per unit of count, bit/s
     static constexpr Level kNever = std::numeric_limits<Level>::max();
+    static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
+    // One cache line: mostly all that a flow that comes or goes needs of a link.
     struct alignas(64) Link {
         Level capacity = 0;
         Level level = kNever;  // s_l; never for a slack link
         Level key = kNever;    // when the sweep looks at the link; never if it need not
-        Level bound_max = 0;   // no less than any crossing's bound
         Level bound_sum = 0;   // sum of count * bound
         std::int64_t count_sum = 0;
         CrossingList crossings;
         bool touched = false;  // since the last settle
         bool slack = true;
         bool stale = false;  // its key must be found again after this level
+    };
+    struct Footprint {
+        std::uint32_t first = 0;  // shares_
+        std::uint32_t size = 0;
+        std::uint32_t joined = kNone;     // joined_: several parts
+        Level bound = 0;                  // min floor(C_l / count)
+        std::uint64_t bound_version = 0;  // of capacities_version_; an older bound is wrong
     };
     struct Flow {
         Level bound = 0;
@@ -100,8 +107,6 @@ private:
         std::uint32_t id;  // a link or a flow
     };
 
-    static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-
     void enter(Time now, FlowId id, FootprintId footprint, Bandwidth rate_max);
     void describe(std::uint32_t flow, FootprintId footprint, Level rate_max);
     void enter_links();
@@ -112,8 +117,11 @@ private:
     bool has_level(FootprintId footprint, Level level) const;
     Level common_bound(Joined& joined);
     Level bound_of(FootprintId footprint);
+    std::span<const LinkShare> shares_of(FootprintId footprint) const {
+        const Footprint& of = footprints_[index(footprint)];
+        return {shares_.data() + of.first, of.size};
+    }
     void prefetch_links(std::span<const LinkShare> shares) const;
-    void prefetch_crossings(std::span<const LinkShare> shares) const;
     void touch(std::uint32_t link);
     void remove(std::uint32_t flow);
     void change_bound(std::uint32_t flow);
@@ -124,7 +132,7 @@ private:
     void look_at_link(Level level, std::uint32_t link);
     void look_at_flow(Level level, std::uint32_t flow);
     Level saturation(const Link& link, Level from) const;
-    static bool is_slack(const Link& link);
+    bool is_slack(const Link& link) const;
     static bool has_room(const Link& link);
     bool is_held(std::uint32_t flow, Level level);
     void freeze(std::uint32_t flow, Level level);
@@ -134,13 +142,11 @@ private:
     void schedule_link(std::uint32_t link, Level level);
 
     std::vector<Link> links_;
-    FootprintTable footprints_;
-    std::vector<Level> footprint_bounds_;        // min floor(C_l / count)
-    std::vector<std::uint64_t> bound_versions_;  // of capacities_version_; older ones are wrong
+    std::vector<Footprint> footprints_;
+    std::vector<LinkShare> shares_;  // footprint by footprint
     std::uint64_t capacities_version_ = 1;
 
     std::vector<Joined> joined_;
-    std::vector<std::uint32_t> joined_of_;  // by footprint, or kNone
     std::vector<PartedFlow> parted_;
 
     std::vector<Flow> flows_;

@@ -19,10 +19,10 @@ struct Sum {
     std::vector<LinkShare> alike;
 };
 
-Sum add_up(const FootprintTable& footprints, std::span<const FootprintId> parts) {
+Sum add_up(auto shares_of, std::span<const FootprintId> parts) {
     std::vector<LinkShare> shares;
     for (const FootprintId part : parts) {
-        const auto of_part = footprints[part];
+        const std::span<const LinkShare> of_part = shares_of(part);
         shares.insert(shares.end(), of_part.begin(), of_part.end());
     }
     std::ranges::sort(shares, {}, &LinkShare::link);
@@ -46,7 +46,7 @@ Sum add_up(const FootprintTable& footprints, std::span<const FootprintId> parts)
 }  // namespace
 
 std::optional<FootprintId> FluidRates::join_footprints(std::span<const FootprintId> parts) {
-    const Sum sum = add_up(footprints_, parts);
+    const Sum sum = add_up([this](FootprintId part) { return shares_of(part); }, parts);
     if (sum.alike.empty()) {
         return std::nullopt;
     }
@@ -59,16 +59,17 @@ std::optional<FootprintId> FluidRates::join_footprints(std::span<const Footprint
 std::optional<FootprintId> FluidRates::join_flows(std::span<const FootprintId> flows) {
     Joined joined{.parts = {flows.begin(), flows.end()}, .flows = true};
     for (const FootprintId flow : flows) {
-        const std::uint32_t parts = joined_of_[index(flow)];
+        const std::uint32_t parts = footprints_[index(flow)].joined;
         joined.holders.push_back(parts == kNone ? flow : joined_[parts].holders.front());
         joined.num_flows += parts == kNone ? 1 : joined_[parts].num_flows;
     }
-    return add_joined(add_up(footprints_, flows).all, std::move(joined));
+    const Sum sum = add_up([this](FootprintId flow) { return shares_of(flow); }, flows);
+    return add_joined(sum.all, std::move(joined));
 }
 
 FootprintId FluidRates::add_joined(std::span<const LinkShare> shares, Joined joined) {
     const FootprintId id = add_footprint(shares);
-    joined_of_[index(id)] = static_cast<std::uint32_t>(joined_.size());
+    footprints_[index(id)].joined = static_cast<std::uint32_t>(joined_.size());
     joined_.push_back(std::move(joined));
     return id;
 }
@@ -127,7 +128,7 @@ bool FluidRates::is_held(std::uint32_t f, Level level) {
 
 // Does a link saturate there?
 bool FluidRates::has_level(FootprintId footprint, Level level) const {
-    const auto shares = footprints_[footprint];
+    const auto shares = shares_of(footprint);
     return std::any_of(shares.begin(), shares.end(), [&](const LinkShare& share) {
         return links_[index(share.link)].level == level;
     });
