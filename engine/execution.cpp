@@ -39,6 +39,8 @@ Execution::Execution(const SimulationInput& input,
     }
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
         ranks_[r].device = quotient.ranks[r].device;
+        ranks_[r].role = static_cast<std::uint32_t>(index(quotient.ranks[r].role));
+        ranks_[r].tape = &tapes.roles[ranks_[r].role];
     }
     bool walks = !input.traced_ranks.empty() || !input.events.devices.empty();
     for (const DeviceTimings& device : input.devices) {
@@ -88,7 +90,7 @@ bool Execution::run() {
             continue;
         }
         if (barriers_) {
-            begin_at_barrier(r, (*barriers_)[index(quotient_.ranks[r].role)]);
+            begin_at_barrier(r, (*barriers_)[ranks_[r].role]);
         } else {
             begin_step(r, Time{});
         }
@@ -145,7 +147,7 @@ void Execution::handle(const Event& event, Time now) {
         }
     } else if (event.target < num_streams) {
         if (streams_[event.target].generation == event.generation) {
-            stream_event(event.target, now);
+            queued_event(event.target, now);
         }
     } else if (pool_[event.target - num_streams].generation == event.generation) {
         transfer_event(event.target - num_streams, now);
@@ -157,7 +159,7 @@ void Execution::handle(const Event& event, Time now) {
 void Execution::prefetch(const Event& event) const {
     const auto num_streams = static_cast<std::uint32_t>(streams_.size());
     if ((event.target & kOwnTime) != 0) {
-        prefetch_all(&ranks_[event.target & ~kOwnTime]);
+        prefetch_rank(event.target & ~kOwnTime);
         return;
     }
     if (event.target >= num_streams) {
@@ -165,7 +167,7 @@ void Execution::prefetch(const Event& event) const {
         return;
     }
     prefetch_all(&streams_[event.target]);
-    prefetch_all(&ranks_[member_of(event.target)]);
+    prefetch_rank(member_of(event.target));
     if (!walks_.empty()) {
         prefetch_all(&walks_[event.target]);
     }
@@ -313,7 +315,34 @@ void Execution::schedule(std::uint32_t id, Time due) {
     if (ranks_[stream.rank].own_time) {
         ranks_[stream.rank].pending |= std::uint64_t{1} << stream.stream;
     } else {
-        queue_.schedule(due, id, ++stream.generation);
+        expect_event(stream);
+    }
+}
+
+// What a stream does is put off, given up and begun again more often than it ends: an event that
+// comes before that is kept, and finds out when it comes.
+void Execution::expect_event(StreamState& stream) {
+    if (stream.due < stream.queued) {
+        stream.queued = stream.due;
+        queue_.schedule(stream.due, stream_of(stream.rank, stream.stream), ++stream.generation);
+    }
+}
+
+bool Execution::awaits_event(const StreamState& stream) const {
+    return (stream.phase == StreamPhase::running || stream.phase == StreamPhase::launching) &&
+           !ranks_[stream.rank].own_time;
+}
+
+void Execution::queued_event(std::uint32_t id, Time now) {
+    StreamState& stream = streams_[id];
+    stream.queued = Time::max();
+    if (!awaits_event(stream)) {
+        return;
+    }
+    if (stream.due > now) {
+        expect_event(stream);
+    } else {
+        stream_event(id, now);
     }
 }
 
@@ -335,7 +364,6 @@ void Execution::end_item(std::uint32_t id, const TapeItem& item, Time now) {
     StreamState& stream = streams_[id];
     stream.ended = now;
     ++stream.item;
-    ++stream.generation;
     report_progress(item, stream.size);
     if (item.watched) {
         for (std::uint64_t left = ranks_[r].blocked; left != 0; left &= left - 1) {

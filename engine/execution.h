@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -81,6 +82,9 @@ private:
     void add_work(const RunTimes& run, std::int64_t times);
     void add_all_work();
     void end_item(std::uint32_t stream, const TapeItem& item, Time now);
+    void expect_event(StreamState& stream);
+    bool awaits_event(const StreamState& stream) const;
+    void queued_event(std::uint32_t stream, Time now);
     void stream_event(std::uint32_t stream, Time now);
     void handle(const Event& event, Time now);
     void work_off(Time now);
@@ -214,9 +218,7 @@ private:
     std::uint32_t stream_of(std::uint32_t r, std::uint32_t s) const {
         return (r << stream_bits_) + s;
     }
-    const RoleTape& tape_of(std::uint32_t r) const {
-        return tapes_.roles[index(quotient_.ranks[r].role)];
-    }
+    const RoleTape& tape_of(std::uint32_t r) const { return *ranks_[r].tape; }
     const TapeItem& item_of(std::uint32_t stream) const {
         return streams_[stream].tape->items[streams_[stream].item];
     }
@@ -227,10 +229,13 @@ private:
     }
     // What is asked for at once arrives at once: memory is waited for once, not once a member.
     template <class T>
-    static void prefetch_all(const T* what) {
-        for (std::size_t at = 0; at < sizeof(T); at += 64) {
+    static void prefetch_all(const T* what, std::size_t bytes = sizeof(T)) {
+        for (std::size_t at = 0; at < bytes; at += 64) {
             __builtin_prefetch(reinterpret_cast<const char*>(what) + at, 1);
         }
+    }
+    void prefetch_rank(std::uint32_t r) const {
+        prefetch_all(&ranks_[r], offsetof(RankState, host_path));
     }
     void prefetch(const Event& event) const;
     void prefetch_transfers(std::uint32_t r, std::uint32_t channel) const;

@@ -10,32 +10,37 @@ namespace orrery {
 void Execution::set_up_bundles() {
     for (std::uint32_t c = 0; c < channels_.size(); ++c) {
         channels_[c].bundle = bundles_.of_channel[c];
+        if (channels_[c].bundle != kNoBundle) {
+            const Bundle& bundle = bundles_.bundles[channels_[c].bundle];
+            channels_[c].bundle_size = bundle.size;
+            channels_[c].bundle_first = bundles_.channels[bundle.first];
+        }
     }
 }
 
 // False if those that the rank leads join a transfer each.
 bool Execution::join_bundle(std::uint32_t id, const TapePart& part, Time now) {
     const std::uint32_t r = rank_of(id);
-    const std::uint32_t b =
-        channels_[quotient_.channel_of[streams_[id].first_channel + part.channel]].bundle;
-    if (b == kNoBundle) {
+    const ChannelState& channel =
+        channels_[quotient_.channel_of[streams_[id].first_channel + part.channel]];
+    if (channel.bundle == kNoBundle) {
         return false;
     }
-    const Bundle& bundle = bundles_.bundles[b];
-    const std::uint32_t first = bundles_.channels[bundle.first];
+    const std::uint32_t first = channel.bundle_first;
     const std::uint32_t sequence = sequence_of(r, part);
     std::uint32_t t = channels_[first].open;
     while (t != kNoTransfer && !(pool_[t].bundle && pool_[t].sequence == sequence)) {
         t = pool_[t].next;
     }
-    if (ranks_[r].width < bundle.size) {
+    if (ranks_[r].width < channel.bundle_size) {
         if (t != kNoTransfer) {
             take_apart(t);
         }
         return false;
     }
     if (t == kNoTransfer) {
-        if (channels_[first].num_apart > 0 && any_apart(bundle, sequence)) {
+        if (channels_[first].num_apart > 0 &&
+            any_apart(bundles_.bundles[channel.bundle], sequence)) {
             return false;
         }
         t = new_transfer(first, sequence, part.message);
@@ -119,12 +124,13 @@ void Execution::take_apart_all() {
 }
 
 void Execution::end_bundle(std::uint32_t t, Time now) {
+    const std::uint32_t size = channels_[pool_[t].channel].bundle_size;
     for (const std::uint32_t id : pool_[t].participants) {
-        const Team& team = teams_.teams[teams_.team_of[member_of(id)]];
-        if (ranks_[leader_[member_of(id)]].width == team.size) {
+        if (ranks_[leader_[member_of(id)]].width == size) {
             end_part(leading(id), pool_[t], now);
             continue;
         }
+        const Team& team = teams_.teams[teams_.team_of[member_of(id)]];
         for (const std::uint32_t m : teams_.members_of(team)) {
             end_part_of(stream_of(m, streams_[id].stream), t, now);
         }

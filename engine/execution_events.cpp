@@ -83,13 +83,11 @@ void Execution::lose_rank(std::uint32_t r, Time now) {
         // What it promised and has not done yet it never will.
         if (stream.phase == StreamPhase::promised && promised_arrival(stream_of(r, s)) > now) {
             OpenTransfer& transfer = pool_[stream.transfer];
-            std::erase_if(transfer.participants, [&](std::uint32_t participant) {
-                return leading(participant) == stream_of(r, s);
-            });
+            transfer.participants.erase_if(
+                [&](std::uint32_t participant) { return leading(participant) == stream_of(r, s); });
             transfer.missing += ranks_[r].width;
         }
         stream.phase = StreamPhase::lost;
-        ++stream.generation;  // its events are void
     }
     for_each_led(r, [&](std::uint32_t m) {
         const RankClass& rank = quotient_.ranks[m];

@@ -124,7 +124,7 @@ Time Execution::earliest_start(std::uint32_t id) const {
 // When a stream can have ended so many items.
 Time Execution::earliest_end(std::uint32_t id, std::uint32_t items) const {
     const StreamState& stream = streams_[id];
-    const auto role = static_cast<std::uint32_t>(index(quotient_.ranks[stream.rank].role));
+    const std::uint32_t role = ranks_[stream.rank].role;
     if (own_time_.next_outside(role, stream.stream, stream.item) < items) {
         return Time::max();
     }
@@ -141,7 +141,7 @@ void Execution::plan_wake(std::uint32_t r) {
     if (!rank.own_time || rank.pending == 0) {
         return;
     }
-    const auto role = static_cast<std::uint32_t>(index(quotient_.ranks[r].role));
+    const std::uint32_t role = rank.role;
     Time earliest = Time::max();
     for (std::uint32_t s = 0; s < tape_of(r).streams.size(); ++s) {
         const std::uint32_t id = stream_of(r, s);
@@ -217,7 +217,6 @@ void Execution::begin_own_time(std::uint32_t r) {
         StreamState& stream = streams_[stream_of(r, s)];
         if (stream.phase == StreamPhase::running || stream.phase == StreamPhase::meeting ||
             stream.phase == StreamPhase::launching) {
-            ++stream.generation;  // its event is void
             rank.pending |= bit(s);
         }
     }

@@ -49,7 +49,10 @@ void Execution::finish_run(std::uint32_t id, const TapeItem& item, Time now) {
         trace_walk(id, now);
         RunWalk& walk = walks_[id];
         ORRERY_CHECK(walk.done() && walk.begin == now);
-        stream.path = path_of_walk(walk, stream.path, launch_path(r, item));
+        if (walk.launch_bound) {
+            stream.path = launch_path(r, item);
+        }
+        add_walk(stream.path, walk);
         stretch = walk.stretch;
         kernel_time = walk.kernel_time;
         walk.run = nullptr;
@@ -125,7 +128,7 @@ std::uint32_t Execution::sms_of(std::uint32_t r, const TapeItem& item) const {
     std::uint32_t sms = 0;
     for (std::uint32_t p = 0; p < item.num_parts; ++p) {
         const TapePart& part = tape_of(r).parts[item.first_part + p];
-        const std::uint32_t same = role_sms_[index(quotient_.ranks[r].role)][part.channel];
+        const std::uint32_t same = role_sms_[ranks_[r].role][part.channel];
         if (same != kSmsDiffer) {
             sms += same;
             continue;

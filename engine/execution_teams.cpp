@@ -160,9 +160,11 @@ void Execution::copy_state(std::uint32_t from, std::uint32_t to) {
         StreamState& stream = streams_[id];
         const StreamState& model = streams_[stream_of(from, s)];
         const std::uint32_t generation = stream.generation;
+        const Time queued = stream.queued;
         const std::uint32_t first_channel = stream.first_channel;
         stream = model;
         stream.generation = generation;
+        stream.queued = queued;
         stream.first_channel = first_channel;
         stream.rank = to;
         if (!walks_.empty() && walks_[stream_of(from, s)].run != nullptr) {
@@ -219,7 +221,7 @@ void Execution::join(std::uint32_t leader, std::uint32_t joining) {
     for (std::uint32_t s = 0; s < num_streams_; ++s) {
         StreamState& left = streams_[stream_of(joining, s)];
         StreamState& stream = streams_[stream_of(leader, s)];
-        ++left.generation;  // its events are void
+        left.phase = StreamPhase::done;  // on its own
         stream.size += left.size;
         if (stream.phase == StreamPhase::arrived && last_step(leader)) {
             busy_[item_of(stream_of(leader, s)).cause] +=

@@ -10,8 +10,7 @@ namespace orrery {
 void Execution::arrive(std::uint32_t id, const TapeItem& item, Time now) {
     const std::uint32_t r = rank_of(id);
     if (ranks_[r].own_time) {
-        if (own_time_.is_meeting(static_cast<std::uint32_t>(index(quotient_.ranks[r].role)),
-                                 item)) {
+        if (own_time_.is_meeting(ranks_[r].role, item)) {
             meet(id, item, now);
             return;
         }
@@ -139,7 +138,7 @@ void Execution::keep_promises(std::uint32_t t, Time now) {
     OpenTransfer& transfer = pool_[t];
     for (const std::uint32_t id : transfer.participants) {
         prefetch_all(&streams_[leading(id)]);
-        prefetch_all(&ranks_[leader_[member_of(id)]]);
+        prefetch_rank(leader_[member_of(id)]);
     }
     for (const std::uint32_t participant : transfer.participants) {
         const std::uint32_t id = leading(participant);
@@ -177,9 +176,8 @@ std::uint32_t Execution::open_transfer(std::uint32_t c,
             return t;
         }
     }
-    const std::uint32_t bundle = channels_[c].bundle;
-    if (bundle != kNoBundle) {
-        ++channels_[bundles_.channels[bundles_.bundles[bundle].first]].num_apart;
+    if (channels_[c].bundle != kNoBundle) {
+        ++channels_[channels_[c].bundle_first].num_apart;
     }
     return new_transfer(c, sequence, message);
 }
@@ -220,7 +218,7 @@ void Execution::close_transfer(std::uint32_t t) {
         link = &pool_[*link].next;
     }
     if (channel.bundle != kNoBundle && !pool_[t].bundle) {
-        --channels_[bundles_.channels[bundles_.bundles[channel.bundle].first]].num_apart;
+        --channels_[channel.bundle_first].num_apart;
     }
     *link = pool_[t].next;
     ++pool_[t].generation;
@@ -382,7 +380,7 @@ void Execution::end_transfer(std::uint32_t t, Time now) {
     }
     for (const std::uint32_t id : transfer.participants) {
         prefetch_all(&streams_[leading(id)]);
-        prefetch_all(&ranks_[leader_[member_of(id)]]);
+        prefetch_rank(leader_[member_of(id)]);
     }
     const std::uint32_t team = channels_[transfer.channel].meets;
     if (team != kNoTeam) {

@@ -161,20 +161,17 @@ Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms) {
     return end;
 }
 
-CauseTimes path_of_walk(const RunWalk& walk, const CauseTimes& path, const CauseTimes& host_path) {
-    CauseTimes to_end = path;
+void add_walk(CauseTimes& path, const RunWalk& walk) {
     if (walk.launch_bound) {
-        to_end = host_path;
-        to_end[Cause::launch] += walk.run->ops[walk.first_op].launch;
+        path[Cause::launch] += walk.run->ops[walk.first_op].launch;
     }
     if (walk.first_op == 0) {
-        to_end += walk.run->work;
+        path += walk.run->work;
     }
     for (std::size_t i = walk.first_op; i > 0 && i < walk.run->ops.size(); ++i) {
-        walk.run->ops[i].add_to(to_end);
+        walk.run->ops[i].add_to(path);
     }
-    to_end[Cause::interference] += walk.path_stretch;
-    return to_end;
+    path[Cause::interference] += walk.path_stretch;
 }
 
 CauseTimes busy_of_walk(const RunWalk& walk) {

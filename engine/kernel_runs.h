@@ -85,9 +85,9 @@ void change_device(RunWalk& walk,
 // When the run ends if the held SMs never change again.
 Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms);
 
-// Of a walk that is done: the path to its end, if `path` led to its condition and `host_path` to
-// the launch of its first op; and its time by cause.
-CauseTimes path_of_walk(const RunWalk& walk, const CauseTimes& path, const CauseTimes& host_path);
+// Of a walk that is done: the path to its end, where `path` leads to the launch of its first op if
+// the walk is launch_bound, else to its condition; and its time by cause.
+void add_walk(CauseTimes& path, const RunWalk& walk);
 CauseTimes busy_of_walk(const RunWalk& walk);
 
 }  // namespace orrery

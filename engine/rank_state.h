@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/critical_path.h"
+#include "engine/participants.h"
 #include "engine/role_tape.h"
 #include "engine/units.h"
 
@@ -35,15 +36,16 @@ struct alignas(64) StreamState {
     std::uint8_t stream = 0;     // its own number
     bool slows_kernels = false;  // would its ops' SMs be missing on other streams?
     bool traced = false;
-    bool ends_differ = false;  // those of ends_seen
-    std::uint32_t generation = 0;
+    bool ends_differ = false;      // those of ends_seen
+    std::uint32_t generation = 0;  // of its event that counts
     std::uint32_t rank = 0;        // class
     std::uint32_t size = 0;        // of the class, or of all classes of a team
     std::uint32_t parts_left = 0;  // of an arrived op
     Time start;                    // of the item under way
     Time due;                      // of its event
     const TapeStream* tape = nullptr;
-    Time last_end;  // of an arrived op's parts
+    Time queued = Time::max();  // when its event comes, no later than due; max: it has none
+    Time last_end;              // of an arrived op's parts
     // While promised: the one that it will join. Of a team: the first of ends_seen that ended.
     std::uint32_t transfer = 0;
     std::uint32_t ends_seen = 0;      // members of the team whose part has ended at this instant
@@ -52,25 +54,29 @@ struct alignas(64) StreamState {
     CauseTimes path;                  // to `ended`; of an arrived op to its last part that ended
 };
 
-struct RankState {
-    CauseTimes host_path;  // to host_start
+// What every event asks for lies on the first cache line.
+struct alignas(64) RankState {
+    const RoleTape* tape = nullptr;
     Time host_start;
-    Time kernel_time;  // in the last step; of a follower: less what its leader has
-    std::uint32_t step = 0;
-    std::uint32_t streams_left = 0;
-    std::uint64_t running = 0;  // bit s: stream s is in a run
-    std::uint64_t blocked = 0;  // bit s: stream s is blocked
-    std::uint32_t held_sms = 0;
+    std::uint32_t role = 0;
     std::uint16_t device = 0;
     bool lost = false;
-    std::uint32_t width = 1;    // of a leader: how many classes it stands for
+    bool own_time = false;    // of a leader: its streams have no events (engine/own_time.h)
+    std::uint32_t width = 1;  // of a leader: how many classes it stands for
+    std::uint32_t held_sms = 0;
+    std::uint64_t running = 0;  // bit s: stream s is in a run
+    std::uint64_t blocked = 0;  // bit s: stream s is blocked
+    // Of a leader with its own time:
+    std::uint64_t pending = 0;  // bit s: what stream s does ends when it is due
+    std::uint32_t wake_generation = 0;
+    std::uint32_t step = 0;
+    Time wake = Time::max();    // when its event comes
+    Time kernel_time;           // in the last step; of a follower: less what its leader has
     std::uint64_t led = 1;      // of a leader: which, by position in the team
     std::uint64_t leaving = 0;  // of a leader: which of these go on without the others
     bool leave_alone = false;   // of a leader: those do not even go on together
-    bool own_time = false;      // of a leader: its streams have no events (engine/own_time.h)
-    std::uint64_t pending = 0;  // then: bit s: what stream s does ends when it is due
-    Time wake = Time::max();    // then: when its event comes
-    std::uint32_t wake_generation = 0;
+    std::uint32_t streams_left = 0;
+    CauseTimes host_path;  // to host_start
 };
 
 inline constexpr std::uint32_t kNoTransfer = UINT32_MAX;
@@ -90,11 +96,13 @@ struct alignas(64) ChannelState {
     std::int32_t busy = 0;
     bool mostly_alone = false;
     std::uint32_t bundle = UINT32_MAX;  // Bundles::bundles
+    std::uint32_t bundle_size = 0;
+    std::uint32_t bundle_first = UINT32_MAX;  // its first channel
     // Of a bundle's first channel, on which those lie that stand for all: of the others.
     std::uint32_t num_apart = 0;
 };
 
-struct OpenTransfer {
+struct alignas(64) OpenTransfer {
     Time data_start;
     std::uint32_t channel = 0;   // class
     std::uint32_t message = 0;   // position in Transfers::messages
@@ -110,7 +118,7 @@ struct OpenTransfer {
     bool lost = false;      // it never ends
     bool bundle = false;    // it stands for those of all channels of the bundle (engine/bundles.h)
     // Streams, as positions in Execution::streams_. Of a bundle one for each team that has joined.
-    std::vector<std::uint32_t> participants;
+    Participants participants;
     LatestPath arrival;
 };
 

@@ -40,7 +40,8 @@ TEST(KernelRuns, TheClosedFormIsTheWalk) {
         EXPECT_EQ(end, std::max(condition + runs[0].duration, launch + runs[0].launch_bound));
         advance_walk(walk, end, 0, nullptr);
         ASSERT_TRUE(walk.done());
-        const CauseTimes walked = path_of_walk(walk, path, host_path);
+        CauseTimes walked = walk.launch_bound ? host_path : path;
+        add_walk(walked, walk);
         EXPECT_EQ(walked.total(), end);
         CauseTimes expected = path;
         if (end > condition + runs[0].duration) {
@@ -73,7 +74,9 @@ TEST(KernelRuns, ProgressIsExactUnderAnyNumberOfLooks) {
     advance_walk(walk, end, 33, nullptr);
     EXPECT_TRUE(walk.done());
     EXPECT_EQ(busy_of_walk(walk)[Cause::interference], end - runs[0].duration);
-    EXPECT_EQ(path_of_walk(walk, {}, {})[Cause::interference], end - runs[0].duration);
+    CauseTimes path;
+    add_walk(path, walk);
+    EXPECT_EQ(path[Cause::interference], end - runs[0].duration);
 }
 
 }  // namespace
