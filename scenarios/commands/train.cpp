@@ -180,6 +180,7 @@ bool all_well(World& world, const Errors& own, int& status) {
         return true;
     }
     status = *teller == world.rank ? report_errors(own) : kExitUserError;
+    first_to_fail(world, false);  // who leaves has the others stopped: not before it is told
     return false;
 }
 

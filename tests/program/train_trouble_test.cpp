@@ -240,5 +240,19 @@ TEST_F(TrainTrouble, ALossThatIsNoNumberIsOneErrorAndLeavesTheLastCheckpoint) {
     EXPECT_EQ(exported.status, 0) << exported.err;
 }
 
+// The one rank that tells must wait until standard error, a pipe, takes it: it is full at first.
+TEST_F(TrainTrouble, AnErrorIsToldBeforeTheOtherRanksLeave) {
+    const Ran good = run("$orrery train s.yaml --nproc 4 --set job.steps=1");
+    ASSERT_EQ(good.status, 0) << good.err;
+    const Ran ran =
+        run("rm run/step-000001/rank-00002.safetensors\n"
+            "(head -c 65536 /dev/zero >&2; $orrery train s.yaml --nproc 4 --resume >out; "
+            "echo $? >status) 2>&1 | (sleep 2; tr -d '\\000')\n"
+            "exit $(cat status)");
+    EXPECT_EQ(ran.status, kUserError);
+    EXPECT_EQ(lines(ran.out), 1) << ran.out;
+    EXPECT_NE(ran.out.find("rank-00002.safetensors"), std::string::npos) << ran.out;
+}
+
 }  // namespace
 }  // namespace orrery
