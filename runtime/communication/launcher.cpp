@@ -117,6 +117,7 @@ public:
             }
             if (Clock::now() >= stop_by_) {
                 signal_all(SIGKILL);
+                killed_all_ = true;
                 stop_by_ = Clock::time_point::max();
             }
             const int signal = signals.next(std::chrono::milliseconds{100});
@@ -135,8 +136,14 @@ private:
             }
             running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
             const int exit = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+            const bool killed = WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM && !killed_all_;
             if (exit != 0) {
                 failed(exit);
+            }
+            // It died before those that complained of it: its sockets close before it can be
+            // reaped.
+            if (killed && status_ < 128) {
+                status_ = exit;
             }
         }
     }
@@ -158,6 +165,7 @@ private:
     const LaunchOptions& options_;
     std::vector<pid_t> running_;
     int status_ = 0;
+    bool killed_all_ = false;
     Clock::time_point stop_by_ = Clock::time_point::max();
 };
 

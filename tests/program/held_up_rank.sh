@@ -18,7 +18,10 @@ for rank in 0 1 2 3; do
         --set job.checkpoint_folder="$folder/checkpoints" --record "$folder/run" &
     pids+=($!)
 done
-pid=$(pgrep -P "${pids[$held]}")  # timeout's child
+until pid=$(pgrep -P "${pids[$held]}"); do  # timeout's child
+    kill -0 "${pids[$held]}"
+    sleep 0.01
+done
 while kill -STOP "$pid" 2>/dev/null; do
     sleep 0.04
     kill -CONT "$pid" 2>/dev/null || break
