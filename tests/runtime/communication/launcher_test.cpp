@@ -55,8 +55,8 @@ TEST(Launcher, AKilledProcessIsAFailure) {
 
 // One that a signal ends is why another gives up, though the other is seen first.
 TEST(Launcher, AKilledProcessTellsMoreThanOneThatGivesUp) {
-    const Result<int> status = launch_processes(
-        shell(2, "if [ $RANK = 0 ]; then exit 3; fi; trap '' TERM; sleep 0.3; kill -9 $$"));
+    const Result<int> status = launch_processes(shell(
+        2, "if [ $RANK = 0 ]; then sleep 0.3; exit 3; fi; trap '' TERM; sleep 0.8; kill -9 $$"));
     ASSERT_TRUE(status);
     EXPECT_EQ(*status, 128 + SIGKILL);
 }
