@@ -21,8 +21,8 @@ struct LaunchOptions {
 
 // Runs `command` that many times with RANK, WORLD_SIZE, LOCAL_RANK and ORRERY_STORE set. Standard
 // input, output and error are shared. Returns the exit status of the rank that failed first (128 +
-// signal if a signal ended it, which goes before the status of one that only gave up), 0 if none did.
-// SIGINT and SIGTERM are passed on.
+// signal if a signal ended it, which goes before the status of one that only gave up), 0 if none
+// did. SIGINT and SIGTERM are passed on.
 Result<int> launch_processes(const LaunchOptions& options);
 
 }  // namespace orrery
