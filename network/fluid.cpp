@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "engine/check.h"
+#include "network/footprint_table.h"
 
 namespace orrery {
 namespace {
@@ -24,10 +25,7 @@ FluidRates::FluidRates(std::span<const LinkInfo> links) : links_(links.size()) {
 }
 
 FootprintId FluidRates::add_footprint(std::span<const LinkShare> footprint) {
-    for (std::size_t i = 0; i < footprint.size(); ++i) {
-        ORRERY_CHECK(index(footprint[i].link) < links_.size() && footprint[i].count > 0);
-        ORRERY_CHECK(i == 0 || footprint[i - 1].link < footprint[i].link);
-    }
+    check_footprint(footprint, links_.size());
     footprints_.push_back({.first = static_cast<std::uint32_t>(shares_.size()),
                            .size = static_cast<std::uint32_t>(footprint.size())});
     shares_.insert(shares_.end(), footprint.begin(), footprint.end());

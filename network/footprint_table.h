@@ -13,13 +13,18 @@
 
 namespace orrery {
 
+// Its links exist and ascend, and it crosses each.
+inline void check_footprint(std::span<const LinkShare> footprint, std::size_t num_links) {
+    for (std::size_t i = 0; i < footprint.size(); ++i) {
+        ORRERY_CHECK(index(footprint[i].link) < num_links && footprint[i].count > 0);
+        ORRERY_CHECK(i == 0 || footprint[i - 1].link < footprint[i].link);
+    }
+}
+
 class FootprintTable {
 public:
     FootprintId add(std::span<const LinkShare> footprint, std::size_t num_links) {
-        for (std::size_t i = 0; i < footprint.size(); ++i) {
-            ORRERY_CHECK(index(footprint[i].link) < num_links && footprint[i].count > 0);
-            ORRERY_CHECK(i == 0 || footprint[i - 1].link < footprint[i].link);
-        }
+        check_footprint(footprint, num_links);
         shares_.insert(shares_.end(), footprint.begin(), footprint.end());
         begin_.push_back(shares_.size());
         return to_id<FootprintId>(begin_.size() - 2);

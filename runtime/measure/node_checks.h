@@ -29,7 +29,7 @@ struct NodeChecks {
 
 struct NodeCheckOptions {
     std::int64_t bytes = 1 << 20;  // of a message
-    int repeats = 5;               // the best one counts
+    int repeats = 5;               // at least; the best one counts
     // Called at the end of each piece of work, with what it has taken: a drill makes it longer.
     std::function<void(std::chrono::microseconds)> after_work{};
 };

@@ -98,12 +98,10 @@ std::string calls_text(const std::vector<CallSample>& calls) {
 std::string floor_text(const std::vector<StepSample>& samples) {
     const RatioFloor floor = ratio_floor(samples);
     return fmt::format(
-        "Ratios of two steps of a family and stack whose efficiencies differ by {:.0f} % or more: "
-        "with "
-        "{}\nfactors, one for each kind of kernel of each generation and element type, sought on "
-        "these "
-        "very\nratios, still {:.1f} % (mean of the families' medians); balanced median error then "
-        "{:.1f} %.\n\n",
+        "Ratios of two steps of a family and stack whose efficiencies differ by {:.0f} % or more:\n"
+        "with {} factors, one for each kind of kernel of each generation and element type, sought\n"
+        "on these very ratios, still {:.1f} % (mean of the families' medians); balanced median\n"
+        "error then {:.1f} %.\n\n",
         100 * kEfficiencyDiffers,
         floor.factors,
         100 * floor.ratio_error,

@@ -16,7 +16,7 @@ namespace {
 
 struct Factor {
     double value = 1;
-    double step = 0.1;
+    double step = 0;
     double smallest = kFactorMin;
     double largest = kFactorMax;
 };
@@ -27,6 +27,7 @@ struct Parts {
     double kernel_s = 0;
     double communication_s = 0;
     double bubble_s = 0;
+    double restarts_s = 0;  // of the host
     std::size_t communication = 0;
     std::size_t bubble = 0;
     double largest_noise = 0;  // of all its devices', in standard deviations
@@ -37,12 +38,12 @@ using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;  // of one famil
 
 class FloorSearch {
 public:
-    explicit FloorSearch(const std::vector<StepSample>& samples) {
-        factors_.push_back({.value = 0, .step = 0.005, .smallest = 0, .largest = kNoiseMax});
+    FloorSearch(const std::vector<StepSample>& samples, const std::vector<ValidatedCase>& cases) {
+        factors_.push_back({.value = 0, .smallest = 0, .largest = kNoiseMax});
         for (const StepSample& sample : samples) {
             add(sample);
         }
-        find_pairs(samples);
+        find_pairs(cases);
     }
 
     void minimise() {
@@ -70,7 +71,7 @@ public:
         kernels *= 1 + factors_[kNoise].value * step.largest_noise;
         const double slower = step.kernel_s > 0 ? kernels / step.kernel_s : 1;
         return kernels + factors_[step.communication].value * step.communication_s +
-               factors_[step.bubble].value * step.bubble_s * slower;
+               factors_[step.bubble].value * step.bubble_s * slower + step.restarts_s;
     }
     std::size_t num_factors() const { return factors_.size(); }
 
@@ -92,6 +93,7 @@ private:
     void add(const StepSample& sample) {
         Parts step{.communication_s = sample.communication,
                    .bubble_s = sample.bubble,
+                   .restarts_s = sample.restarts * kRestart_us * 1e-6,
                    .largest_noise = expected_maximum_of_normals(sample.num_gpus),
                    .measured_s = sample.measured_s};
         std::string precision = "fp16";
@@ -106,16 +108,8 @@ private:
         steps_.push_back(std::move(step));
     }
 
-    void find_pairs(const std::vector<StepSample>& samples) {
+    void find_pairs(const std::vector<ValidatedCase>& cases) {
         std::map<std::string, Pairs> families;
-        std::vector<ValidatedCase> cases;
-        for (const StepSample& sample : samples) {
-            cases.push_back({.name = sample.name,
-                             .family = sample.family,
-                             .measured_s = sample.measured_s,
-                             .control_s = sample.control_s,
-                             .stack = sample.stack});
-        }
         for (std::size_t i = 0; i < cases.size(); ++i) {
             for (std::size_t j = i + 1; j < cases.size(); ++j) {
                 if (efficiencies_differ(cases[i], cases[j])) {
@@ -171,16 +165,18 @@ private:
 }  // namespace
 
 RatioFloor ratio_floor(const std::vector<StepSample>& samples) {
-    FloorSearch search{samples};
-    search.minimise();
     Validation validation;
+    for (const StepSample& sample : samples) {
+        validation.rows.push_back({.name = sample.name,
+                                   .family = sample.family,
+                                   .measured_s = sample.measured_s,
+                                   .control_s = sample.control_s,
+                                   .stack = sample.stack});
+    }
+    FloorSearch search{samples, validation.rows};
+    search.minimise();
     for (std::size_t i = 0; i < samples.size(); ++i) {
-        validation.rows.push_back({.name = samples[i].name,
-                                   .family = samples[i].family,
-                                   .measured_s = samples[i].measured_s,
-                                   .predicted_s = search.predicted_s(i),
-                                   .control_s = samples[i].control_s,
-                                   .stack = samples[i].stack});
+        validation.rows[i].predicted_s = search.predicted_s(i);
     }
     summarise_families(validation);
     return {.factors = search.num_factors(),

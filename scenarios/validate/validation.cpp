@@ -31,6 +31,11 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
     return ranks;
 }
 
+// The ratio of two cases' times under the control, over the measured one.
+double off_proportion(const ValidatedCase& a, const ValidatedCase& b) {
+    return (1 + a.control_error()) / (1 + b.control_error());
+}
+
 RatioSummary summarise_ratios(const std::vector<const ValidatedCase*>& cases) {
     RatioSummary summary;
     std::vector<double> errors;
@@ -42,11 +47,9 @@ RatioSummary summarise_ratios(const std::vector<const ValidatedCase*>& cases) {
         predicted.push_back(cases[i]->predicted_s);
         for (std::size_t j = i + 1; j < cases.size(); ++j) {
             const double off = (1 + cases[i]->error()) / (1 + cases[j]->error());
-            const double proportional =
-                (1 + cases[i]->control_error()) / (1 + cases[j]->control_error());
             if (efficiencies_differ(*cases[i], *cases[j])) {
                 errors.push_back(std::abs(off - 1));
-                control.push_back(std::abs(proportional - 1));
+                control.push_back(std::abs(off_proportion(*cases[i], *cases[j]) - 1));
             }
         }
     }
@@ -97,9 +100,8 @@ void summarise_all_ratios(Validation& validation) {
 }  // namespace
 
 bool efficiencies_differ(const ValidatedCase& a, const ValidatedCase& b) {
-    const double proportional = (1 + a.control_error()) / (1 + b.control_error());
     return a.family == b.family && a.stack == b.stack &&
-           std::abs(std::log(proportional)) >= std::log1p(kEfficiencyDiffers);
+           std::abs(std::log(off_proportion(a, b))) >= std::log1p(kEfficiencyDiffers);
 }
 
 double percentile(const std::vector<double>& sorted, double share) {

@@ -41,6 +41,12 @@ TEST(RatioFloor, FactorsStayWithinTheFitsRange) {
     EXPECT_NEAR(floor.ratio_error, (3.2 + 1.5) / (0.8 + 6) / (9.0 / 21) - 1, 0.01);
 }
 
+TEST(RatioFloor, RestartsOfTheHostBelongToTheStep) {
+    StepSample restarted = step("a", 4, 1, 5 + 1e4 * kRestart_us * 1e-6);
+    restarted.restarts = 1e4;
+    EXPECT_LT(ratio_floor({restarted, step("a", 4, 1, 5)}).ratio_error, 0.003);
+}
+
 TEST(RatioFloor, StepsInProportionAreNoPair) {
     const RatioFloor floor = ratio_floor({step("a", 4, 1, 5), step("a", 4, 1, 5.1)});
     EXPECT_EQ(floor.ratio_error, 0);
