@@ -14,7 +14,7 @@ namespace orrery {
 
 namespace {
 
-constexpr std::size_t kErrorsMax = 20;
+constexpr std::size_t kCommunicationErrorsMax = 20;
 
 // One call of a role: what must equal its partner's, and where it stands.
 struct Call {
@@ -61,7 +61,7 @@ public:
 
 private:
     void add(std::string what, std::string hint = {}) {
-        if (errors_.size() < kErrorsMax) {
+        if (errors_.size() < kCommunicationErrorsMax) {
             errors_.push_back({.where = {}, .what = std::move(what), .hint = std::move(hint)});
         }
     }

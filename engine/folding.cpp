@@ -8,22 +8,16 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "engine/splitmix.h"
+
 namespace orrery {
 
 namespace {
 
 using Colour = std::uint64_t;
 
-// Finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-Colour scramble(Colour x) {
-    x += 0x9E3779B97F4A7C15ull;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-    return x ^ (x >> 31);
-}
-
 Colour mix(Colour a, Colour b) {
-    return scramble(scramble(a) ^ b);
+    return splitmix64(splitmix64(a) ^ b);
 }
 
 Colour mix(Colour a, std::int64_t b) {

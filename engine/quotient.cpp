@@ -7,20 +7,13 @@
 #include "engine/check.h"
 #include "engine/folding.h"
 #include "engine/lone_channels.h"
+#include "engine/splitmix.h"
 
 namespace orrery {
 
 namespace {
 
-constexpr std::uint32_t kNone = UINT32_MAX;
-
-// Finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-std::uint64_t scramble(std::uint64_t x) {
-    x += 0x9E3779B97F4A7C15ull;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-    return x ^ (x >> 31);
-}
+constexpr std::uint32_t kNoChannel = UINT32_MAX;
 
 struct SharesLess {
     bool operator()(const std::vector<LinkShare>& a, const std::vector<LinkShare>& b) const {
@@ -39,7 +32,7 @@ struct PartRange {
 // The parts of a channel's messages lie one after the other, in the same order in every channel of
 // a class.
 PartRange parts_of(const Transfers& transfers, const Channel& channel) {
-    PartRange range{kNone, 0};
+    PartRange range{kNoChannel, 0};
     for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
         const ChannelMessage& message = transfers.messages[channel.first_message + m];
         for (std::uint32_t i = 0; i < message.num_phases; ++i) {
@@ -50,14 +43,14 @@ PartRange parts_of(const Transfers& transfers, const Channel& channel) {
             }
         }
     }
-    return range.first == kNone ? PartRange{0, 0} : range;
+    return range.first == kNoChannel ? PartRange{0, 0} : range;
 }
 
 std::vector<std::uint32_t> representatives(const std::vector<std::uint32_t>& class_of,
                                            std::uint32_t num_classes) {
-    std::vector<std::uint32_t> lowest(num_classes, kNone);
+    std::vector<std::uint32_t> lowest(num_classes, kNoChannel);
     for (std::uint32_t i = 0; i < class_of.size(); ++i) {
-        if (lowest[class_of[i]] == kNone) {
+        if (lowest[class_of[i]] == kNoChannel) {
             lowest[class_of[i]] = i;
         }
     }
@@ -194,7 +187,7 @@ private:
         std::vector<const std::vector<LinkShare>*> distinct;
         const auto number_of = [&](std::vector<LinkShare>& of_part) {
             if (of_part.empty()) {
-                return kNone;
+                return kNoChannel;
             }
             const auto next = static_cast<std::uint32_t>(distinct.size());
             const auto [found, added] = known.try_emplace(merged(of_part), next);
@@ -205,7 +198,7 @@ private:
             return found->second;
         };
         std::vector<std::uint32_t>& number = solved.footprint_of_part;
-        number.assign(transfers_.parts.size(), kNone);
+        number.assign(transfers_.parts.size(), kNoChannel);
         std::map<std::uint32_t, std::vector<std::uint32_t>> number_around;
         for (const PartRange& range : ranges) {
             for (std::uint32_t p = range.first; p < range.last; ++p) {
@@ -229,12 +222,12 @@ private:
             ids.push_back(rates.add_footprint(kept));
         }
         for (const std::uint32_t n : number) {
-            out_.footprints.push_back(n == kNone ? kNoLinks : ids[n]);
+            out_.footprints.push_back(n == kNoChannel ? kNoLinks : ids[n]);
         }
         for (const auto& [part, numbers] : number_around) {
             std::vector<FootprintId>& ways = out_.around[part];
             for (const std::uint32_t n : numbers) {
-                ways.push_back(n == kNone ? kNoLinks : ids[n]);
+                ways.push_back(n == kNoChannel ? kNoLinks : ids[n]);
             }
         }
         join_parts(rates);
@@ -293,7 +286,7 @@ private:
         for (std::size_t f = 0; f < footprints.size(); ++f) {
             for (const LinkShare& share : *footprints[f]) {
                 std::uint64_t& load = loads[index(share.link)];
-                load = scramble(load ^ scramble(f << 32 | share.count));
+                load = splitmix64(load ^ splitmix64(f << 32 | share.count));
             }
         }
         std::unordered_map<std::uint64_t, std::size_t> narrowest;

@@ -9,11 +9,11 @@ namespace orrery {
 
 namespace {
 
-constexpr std::uint32_t kNone = UINT32_MAX;
+constexpr std::uint32_t kNoStep = UINT32_MAX;
 
 // Position of an item in its role.
 struct Place {
-    std::uint32_t stream = kNone;
+    std::uint32_t stream = kNoStep;
     std::uint32_t item = 0;
 };
 
@@ -33,7 +33,7 @@ public:
           tapes_(tapes),
           transfers_(transfers),
           runs_(time_runs(input, tapes)),
-          rank_of_role_(tapes.roles.size(), kNone) {
+          rank_of_role_(tapes.roles.size(), kNoStep) {
         for (std::uint32_t r = program_.num_ranks(); r-- > 0;) {
             rank_of_role_[role_of(to_id<RankId>(r))] = r;
         }

@@ -7,11 +7,11 @@ namespace orrery {
 
 namespace {
 
-constexpr std::uint32_t kNone = UINT32_MAX;
+constexpr std::uint32_t kNoRank = UINT32_MAX;
 
 // The collective channel of a role that is used most: its members meet there again and again.
 std::uint32_t meeting_channel(const RoleTape& tape) {
-    std::uint32_t best = kNone;
+    std::uint32_t best = kNoRank;
     std::uint32_t most = 1;  // a single meeting in a step would never join anyone again
     for (std::uint32_t c = 0; c < tape.channels.size(); ++c) {
         if (tape.channels[c].is_collective && tape.channels[c].messages_per_step > most) {
@@ -36,24 +36,24 @@ public:
             traced_[quotient.class_of_rank[index(rank)]] = true;
         }
         for (const RoleTape& tape : tapes.roles) {
-            meeting_.push_back(input.fold ? meeting_channel(tape) : kNone);
+            meeting_.push_back(input.fold ? meeting_channel(tape) : kNoRank);
         }
     }
 
     Teams find() {
         const auto ranks = static_cast<std::uint32_t>(quotient_.ranks.size());
-        out_.team_of.assign(ranks, kNone);
+        out_.team_of.assign(ranks, kNoRank);
         out_.place.assign(ranks, 0);
         for (std::uint32_t r = 0; r < ranks; ++r) {
-            if (out_.team_of[r] != kNone) {
+            if (out_.team_of[r] != kNoRank) {
                 continue;
             }
             const std::uint32_t channel = meeting_of(r);
-            if (channel != kNone && is_team(r, members_of(channel))) {
+            if (channel != kNoRank && is_team(r, members_of(channel))) {
                 add(members_of(channel), channel);
             } else {
-                const bool alone = channel != kNone && members_of(channel).size() == 1;
-                add({&r, 1}, alone && !traced_[r] ? channel : kNone);
+                const bool alone = channel != kNoRank && members_of(channel).size() == 1;
+                add({&r, 1}, alone && !traced_[r] ? channel : kNoRank);
             }
         }
         out_.meeting = meeting_;
@@ -64,7 +64,7 @@ private:
     std::uint32_t meeting_of(std::uint32_t r) const {
         const RankClass& rank = quotient_.ranks[r];
         const std::uint32_t c = meeting_[index(rank.role)];
-        return c == kNone ? kNone : quotient_.channel_of[rank.first_channel + c];
+        return c == kNoRank ? kNoRank : quotient_.channel_of[rank.first_channel + c];
     }
 
     std::span<const std::uint32_t> members_of(std::uint32_t channel) const {
@@ -78,7 +78,7 @@ private:
                    const RankClass& a = quotient_.ranks[r];
                    const RankClass& b = quotient_.ranks[m];
                    return a.role == b.role && a.device == b.device &&
-                          meeting_of(m) == meeting_of(r) && out_.team_of[m] == kNone &&
+                          meeting_of(m) == meeting_of(r) && out_.team_of[m] == kNoRank &&
                           !traced_[m] && hold_the_same(a, b);
                });
     }

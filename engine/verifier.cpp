@@ -13,7 +13,7 @@ namespace orrery {
 
 namespace {
 
-constexpr std::size_t kErrorsMax = 20;
+constexpr std::size_t kVerifierErrorsMax = 20;
 
 class Verifier {
 public:
@@ -48,7 +48,7 @@ public:
 
 private:
     void add(std::string what, std::string hint = {}) {
-        if (errors_.size() < kErrorsMax) {
+        if (errors_.size() < kVerifierErrorsMax) {
             errors_.push_back({.where = {}, .what = std::move(what), .hint = std::move(hint)});
         }
     }

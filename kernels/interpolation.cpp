@@ -14,7 +14,7 @@ constexpr std::size_t kNumNeighbours = 24;
 constexpr std::size_t kMaxTrainingRows = 64;
 constexpr std::size_t kMinTrainingRows = 8;
 constexpr double kShared = 0.3;         // part of the knowable variance that a whole group shares
-constexpr double kMachineSigma = 0.02;  // the next GPU of the same kind
+constexpr double kNextMachineSigma = 0.02;  // the next GPU of the same kind
 
 double squared_distance(const std::array<double, 7>& a, const std::array<double, 7>& b) {
     double sum = 0;
@@ -111,7 +111,7 @@ Correction interpolate(const std::vector<MeasuredShape>& rows,
     const double knowable = prior - unknowable;
     const double left = std::max(knowable - weights.dot(to_here), 0.0);
     return {.log_ratio = weights.dot(ratios),
-            .sigma = std::sqrt(left + unknowable + kMachineSigma * kMachineSigma),
+            .sigma = std::sqrt(left + unknowable + kNextMachineSigma * kNextMachineSigma),
             .informed = left < knowable / 2};
 }
 

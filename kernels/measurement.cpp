@@ -31,32 +31,32 @@ enum Column : std::size_t {
     kTimeUs,
     kTflops,
 };
-const std::vector<std::string> kColumns{"case",
-                                        "family",
-                                        "gpu",
-                                        "kernel",
-                                        "variant",
-                                        "pass",
-                                        "dtype",
-                                        "m",
-                                        "n",
-                                        "k",
-                                        "batch",
-                                        "seq",
-                                        "heads",
-                                        "kv_heads",
-                                        "head_dim",
-                                        "causal",
-                                        "time_us",
-                                        "tflops"};
+const std::vector<std::string> kMeasurementColumns{"case",
+                                                   "family",
+                                                   "gpu",
+                                                   "kernel",
+                                                   "variant",
+                                                   "pass",
+                                                   "dtype",
+                                                   "m",
+                                                   "n",
+                                                   "k",
+                                                   "batch",
+                                                   "seq",
+                                                   "heads",
+                                                   "kv_heads",
+                                                   "head_dim",
+                                                   "causal",
+                                                   "time_us",
+                                                   "tflops"};
 
 std::int64_t integer(const CsvRow& row, Column column, Errors& errors) {
     const auto value = parse_integer(row.fields[column]);
     if (!value || *value <= 0) {
-        errors.push_back(
-            {row.where,
-             kColumns[column] + " '" + row.fields[column] + "' is not a positive whole number",
-             ""});
+        errors.push_back({row.where,
+                          kMeasurementColumns[column] + " '" + row.fields[column] +
+                              "' is not a positive whole number",
+                          ""});
         return 1;
     }
     return *value;
@@ -181,7 +181,7 @@ std::optional<Measurement> measurement(const CsvRow& row, Errors& errors) {
 
 ResultOrErrors<std::vector<Measurement>> read_measurements(
     const std::string& path, const std::map<std::string, DeviceSpec>& devices) {
-    const auto rows = read_csv(path, kColumns, true);
+    const auto rows = read_csv(path, kMeasurementColumns, true);
     if (!rows) {
         return unexpected<Errors>(rows.error());
     }

@@ -17,26 +17,26 @@ namespace orrery {
 
 namespace {
 
-const std::vector<std::string> kColumns{"device",
-                                        "kind",
-                                        "dtype",
-                                        "variant",
-                                        "d0",
-                                        "d1",
-                                        "d2",
-                                        "d3",
-                                        "d4",
-                                        "d5",
-                                        "time_us",
-                                        "spread",
-                                        "samples",
-                                        "ranks=1"};
+const std::vector<std::string> kProfileColumns{"device",
+                                               "kind",
+                                               "dtype",
+                                               "variant",
+                                               "d0",
+                                               "d1",
+                                               "d2",
+                                               "d3",
+                                               "d4",
+                                               "d5",
+                                               "time_us",
+                                               "spread",
+                                               "samples",
+                                               "ranks=1"};
 constexpr std::size_t kFirstDimension = 4;
 constexpr std::string_view kHostOp = "host_op";
 constexpr std::string_view kHostStep = "host_step";
 
 std::string name_of_column(std::size_t column) {
-    return kColumns[column].substr(0, kColumns[column].find('='));
+    return kProfileColumns[column].substr(0, kProfileColumns[column].find('='));
 }
 
 // Appends an error and returns zero if the field is not a number in [lowest, …).
@@ -226,11 +226,11 @@ std::string line_of(const Row& row) {
 }  // namespace
 
 ResultOrErrors<MachineProfile> read_machine_profile(const std::string& path) {
-    return profile_of(read_csv(path, kColumns));
+    return profile_of(read_csv(path, kProfileColumns));
 }
 
 ResultOrErrors<MachineProfile> read_machine_profile(std::istream& text, const std::string& name) {
-    return profile_of(read_csv(text, name, kColumns));
+    return profile_of(read_csv(text, name, kProfileColumns));
 }
 
 ResultOrErrors<Profile> read_profile(const std::string& path) {
@@ -247,7 +247,7 @@ std::string profile_csv(const MachineProfile& profile, const std::string& proven
     for (std::string line; std::getline(lines, line);) {
         text += "# " + line + "\n";
     }
-    for (std::size_t i = 0; i < kColumns.size(); ++i) {
+    for (std::size_t i = 0; i < kProfileColumns.size(); ++i) {
         text += (i == 0 ? "" : ",") + name_of_column(i);
     }
     text += "\n";

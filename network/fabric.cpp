@@ -12,7 +12,7 @@ namespace orrery {
 
 namespace {
 
-constexpr std::uint32_t kGpusMax = 16'000'000;
+constexpr std::uint32_t kClusterGpusMax = 16'000'000;
 constexpr double kCablesMax = 32'000'000;  // 1.5 GB of tables
 
 Result<void> check_placement(const ClusterSpec& spec) {
@@ -44,9 +44,10 @@ Result<void> check_node(const ClusterSpec& spec) {
                     "the cluster has no GPUs",
                     "nodes and gpus_per_node must be at least 1");
     }
-    if (static_cast<std::uint64_t>(spec.num_nodes) * node.gpus_per_node > kGpusMax) {
-        return fail(
-            "cluster.nodes", "the cluster has too many GPUs", fmt::format("at most {}", kGpusMax));
+    if (static_cast<std::uint64_t>(spec.num_nodes) * node.gpus_per_node > kClusterGpusMax) {
+        return fail("cluster.nodes",
+                    "the cluster has too many GPUs",
+                    fmt::format("at most {}", kClusterGpusMax));
     }
     if (node.num_sockets != 1 && node.num_sockets != 2) {
         return fail("cluster.node.num_sockets",

@@ -20,7 +20,7 @@ namespace orrery {
 namespace {
 
 constexpr int kAllToAll = -1;
-constexpr double kUnlimited = 1e9;  // GB/s
+constexpr double kNoPortLimit = 1e9;  // GB/s
 
 NcclFunction function_of(CollectiveKind kind) {
     switch (kind) {
@@ -333,7 +333,7 @@ TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& ca
     constexpr std::uint32_t kMaxP2pChannels = 32;
     const std::uint32_t channels = std::min(std::bit_ceil(communicator.channels), kMaxP2pChannels);
     const bool local = layout.shape().gpus_per_node > 1;
-    const double rate = local ? port / flows_per_port : kUnlimited;
+    const double rate = local ? port / flows_per_port : kNoPortLimit;
     TransferPart part = part_of({.broken = false, .footprint = shape.footprint},
                                 (call.bytes.count() + shape.divisor - 1) / shape.divisor,
                                 rate,
@@ -380,7 +380,7 @@ TransferPlan NcclNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
                     factor.queueing_delay,
          .parts = {}});
     const double bandwidth =
-        network ? kUnlimited
+        network ? kNoPortLimit
                 : nccl_intra_bandwidth(fabric_.spec().node, options_.compute_capability);
     const auto shapes = send_shapes(from, to, channels);
     for (const auto& shape : shapes) {
@@ -431,7 +431,7 @@ std::vector<NcclNetwork::Channel> NcclNetwork::channels_of_send(RankId from,
     const auto shapes =
         send_parts(fabric_, from, to, p2p_channels(bytes.count(), network), &connections);
     const double bandwidth =
-        network ? kUnlimited
+        network ? kNoPortLimit
                 : nccl_intra_bandwidth(fabric_.spec().node, options_.compute_capability);
     for (const auto& shape : shapes) {
         channels.push_back(

@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::size_t kBytesMax = 16U << 20;
 constexpr int kDepthMax = 64;
-constexpr std::size_t kGpusMax = 1024;
+constexpr std::size_t kNodeGpusMax = 1024;
 constexpr std::uint32_t kClassGpu = 0x0302;     // 3D controller
 constexpr std::uint32_t kClassBridge = 0x0680;  // NVSwitch
-constexpr std::size_t kErrorsMax = 20;
+constexpr std::size_t kTopologyErrorsMax = 20;
 
 struct KnownGpu {
     std::uint32_t pci;
@@ -60,7 +60,7 @@ public:
 
 private:
     void complain(const pugi::xml_node& node, std::string what, std::string hint = {}) {
-        if (errors_.size() < kErrorsMax) {
+        if (errors_.size() < kTopologyErrorsMax) {
             errors_.push_back({where(node.offset_debug()), std::move(what), std::move(hint)});
         }
     }
@@ -183,10 +183,10 @@ void Reader::read_gpu(const pugi::xml_node& node) {
             gpu.switch_links += *count;
         }  // others lead to a CPU
     }
-    if (gpus_.size() == kGpusMax) {
-        complain(node, fmt::format("more than {} GPUs", kGpusMax));
+    if (gpus_.size() == kNodeGpusMax) {
+        complain(node, fmt::format("more than {} GPUs", kNodeGpusMax));
     }
-    if (gpus_.size() <= kGpusMax) {
+    if (gpus_.size() <= kNodeGpusMax) {
         gpus_.push_back(std::move(gpu));
     }
 }

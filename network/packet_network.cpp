@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::uint32_t kNoLink = ~0U;
+constexpr std::uint32_t kPortWithoutLink = ~0U;
 
 Bandwidth scaled(Bandwidth rate, double share) {
     const double bits = static_cast<double>(rate.bits_per_second()) * share;
@@ -36,7 +36,7 @@ PacketNetwork::PacketNetwork(const NcclNetwork& network,
       topology_(std::move(topology)),
       parameters_(parameters),
       first_connection_(network.fabric().links().size()),
-      link_of_port_(topology_.num_ports(), kNoLink) {
+      link_of_port_(topology_.num_ports(), kPortWithoutLink) {
     for (std::size_t link = 0; link < first_connection_; ++link) {
         const std::uint32_t port = topology_.port_of(to_id<LinkId>(link));
         if (port < link_of_port_.size()) {
@@ -52,7 +52,7 @@ void PacketNetwork::take_slow_links() {
     constexpr double kRounding = 1e-6;
     const Fabric& fabric = network_->fabric();
     for (std::uint32_t port = 0; port < link_of_port_.size(); ++port) {
-        if (link_of_port_[port] == kNoLink) {
+        if (link_of_port_[port] == kPortWithoutLink) {
             continue;
         }
         const Bandwidth raw = topology_.port(port).rate;
@@ -156,7 +156,7 @@ Time PacketNetwork::overhead(LinkId link) const {
 }
 
 std::string PacketNetwork::port_name(std::uint32_t port) const {
-    return link_of_port_[port] == kNoLink
+    return link_of_port_[port] == kPortWithoutLink
                ? topology_.port_name(port)
                : network_->fabric().link_name(to_id<LinkId>(link_of_port_[port]));
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/check.h"
+#include "engine/splitmix.h"
 
 namespace orrery {
 
@@ -14,14 +15,6 @@ namespace {
 constexpr std::uint32_t kFirstNicAddress = 0x0a000000;  // 10.0.0.0
 constexpr std::uint32_t kFirstDynamicPort = 0xc000;
 constexpr std::uint32_t kEntropyMask = 0x3fff;
-
-// splitmix64 (Steele, Lea, Flood, 2014): a bijection that spreads every input bit.
-std::uint64_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
 
 std::uint32_t murmur3_finish(std::uint32_t h) {
     h = (h ^ (h >> 16)) * 0x85ebca6b;
@@ -44,7 +37,7 @@ FiveTuple five_tuple(std::uint32_t source_nic,
                      std::uint32_t destination_nic,
                      std::uint64_t flow_label,
                      std::uint32_t queue_pair) {
-    const std::uint64_t entropy = mix(mix(flow_label) + queue_pair);
+    const std::uint64_t entropy = splitmix64(splitmix64(flow_label) + queue_pair);
     return {
         .source = kFirstNicAddress + source_nic,
         .destination = kFirstNicAddress + destination_nic,
@@ -65,7 +58,7 @@ std::uint32_t ecmp_choice(const FiveTuple& flow,
 }
 
 std::uint32_t switch_seed(std::uint64_t hash_seed, std::uint32_t switch_number) {
-    return static_cast<std::uint32_t>(mix(mix(hash_seed) + switch_number) >> 32);
+    return static_cast<std::uint32_t>(splitmix64(splitmix64(hash_seed) + switch_number) >> 32);
 }
 
 Router::Router(const SwitchTree& tree, const FabricSpec& fabric, std::uint32_t first_link)

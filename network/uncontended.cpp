@@ -9,12 +9,11 @@
 namespace orrery {
 namespace {
 
-constexpr Bandwidth kUnlimited =
-    Bandwidth::bits_per_second(std::numeric_limits<std::int64_t>::max());
+constexpr Bandwidth kNoCap = Bandwidth::bits_per_second(std::numeric_limits<std::int64_t>::max());
 
 Bandwidth narrowest_share(std::span<const LinkShare> footprint,
                           std::span<const Bandwidth> capacities) {
-    Bandwidth least = kUnlimited;
+    Bandwidth least = kNoCap;
     for (const LinkShare& share : footprint) {
         const std::int64_t capacity = capacities[index(share.link)].bits_per_second();
         least = std::min(least, Bandwidth::bits_per_second(capacity / share.count));
@@ -51,8 +50,8 @@ FlowId UncontendedRates::start_under_way(
 
 void UncontendedRates::enter(FlowId flow, FootprintId footprint, Bandwidth rate_max) {
     flows_.resize(progress_.num_ids());
-    const Bandwidth cap = rate_max == Bandwidth{} ? kUnlimited : rate_max;
-    ORRERY_CHECK(cap < kUnlimited || narrowest_[index(footprint)] < kUnlimited);
+    const Bandwidth cap = rate_max == Bandwidth{} ? kNoCap : rate_max;
+    ORRERY_CHECK(cap < kNoCap || narrowest_[index(footprint)] < kNoCap);
     flows_[index(flow)] = Flow{.footprint = footprint, .rate_max = cap, .in_flight = true};
     new_flows_.push_back(flow);
     ++num_flows_started_;

@@ -20,19 +20,19 @@
 namespace orrery {
 namespace {
 
-struct Place {
+struct KeyPlace {
     std::int64_t line = 0;
     std::int64_t column = 0;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const KeyPlace&) const = default;
 };
 
 // Of an error in the scenario's own file; others (--set, the catalogue) come after all of those.
-Place place_of(const Error& error, const std::string& source) {
+KeyPlace place_of(const Error& error, const std::string& source) {
     constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
     if (!error.where.starts_with(source + ":")) {
         return {kLast, 0};
     }
-    Place place{kLast, 0};
+    KeyPlace place{kLast, 0};
     const char* end = error.where.data() + error.where.size();
     const char* at = error.where.data() + source.size() + 1;
     const auto line = std::from_chars(at, end, place.line);

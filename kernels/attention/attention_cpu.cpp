@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kQueryBlock = 64;  // part of the numerics of dK and dV
 
-struct Range {
+struct RowRange {
     std::int64_t first = 0;
     std::int64_t end = 0;
     std::int64_t count() const { return end - first; }
@@ -39,9 +39,9 @@ void multiply(std::span<float> row, const std::vector<float>& factors) {
 }
 
 // The local keys that a local query sees.
-Range visible_keys(const AttentionShape& shape,
-                   const AttentionPositions& positions,
-                   std::int64_t query) {
+RowRange visible_keys(const AttentionShape& shape,
+                      const AttentionPositions& positions,
+                      std::int64_t query) {
     if (!shape.causal) {
         return {0, shape.seq_kv};
     }
@@ -99,15 +99,15 @@ public:
     }
 
     // All that some query of the block sees.
-    Range block_keys(Range queries) const {
+    RowRange block_keys(RowRange queries) const {
         return {visible_keys(shape_, positions_, queries.first).first,
                 visible_keys(shape_, positions_, queries.end - 1).end};
     }
     // x y^T of [queries, head_dim] and [keys, head_dim].
     void product(const HeadRows& x,
                  const HeadRows& y,
-                 Range queries,
-                 Range keys,
+                 RowRange queries,
+                 RowRange keys,
                  float alpha,
                  std::vector<float>& result) const {
         gemm({.m = queries.count(),
@@ -122,17 +122,23 @@ public:
              {.alpha = alpha});
     }
     // The scores of a block, row after row of keys.count(); masked ones are to be overwritten.
-    std::vector<float>& scores(const HeadRows& q, const HeadRows& k, Range queries, Range keys) {
+    std::vector<float>& scores(const HeadRows& q,
+                               const HeadRows& k,
+                               RowRange queries,
+                               RowRange keys) {
         product(q, k, queries, keys, scale_, scores_);
         return scores_;
     }
     // Calls work(visible part, whole row) and clears what the mask hides.
     template <class Work>
-    void for_rows(Range queries, Range keys, std::vector<float>& block, const Work& work) const {
+    void for_rows(RowRange queries,
+                  RowRange keys,
+                  std::vector<float>& block,
+                  const Work& work) const {
         for (std::int64_t query = queries.first; query < queries.end; ++query) {
             const std::span<float> row = std::span{block}.subspan(
                 extent(query - queries.first, keys.count()), extent(keys.count()));
-            const Range seen = visible_keys(shape_, positions_, query);
+            const RowRange seen = visible_keys(shape_, positions_, query);
             const std::int64_t first = seen.first - keys.first;
             const std::int64_t end = seen.end - keys.first;
             std::fill(row.begin(), row.begin() + first, 0.0f);
@@ -144,7 +150,7 @@ public:
     std::vector<float> dropout_factors(const AttentionDropout& dropout,
                                        Head head,
                                        std::int64_t query) const {
-        const Range seen = visible_keys(shape_, positions_, query);
+        const RowRange seen = visible_keys(shape_, positions_, query);
         const std::int64_t row = positions_.query.of(query) * shape_.batch + head.batch;
         const std::int64_t first =
             (row * dropout.all_heads + dropout.first_head + head.index) * dropout.sequence;
@@ -201,9 +207,9 @@ void forward_block(const AttentionShape& shape,
                    const AttentionForward& operands,
                    HeadProducts& products,
                    Head head,
-                   Range queries) {
+                   RowRange queries) {
     const Head key_head{head.batch, products.key_head(head.index)};
-    const Range keys = products.block_keys(queries);
+    const RowRange keys = products.block_keys(queries);
     std::vector<float>& scores = products.scores(products.rows(operands.q, head, queries.first),
                                                  products.rows(operands.k, key_head, keys.first),
                                                  queries,
@@ -256,9 +262,9 @@ public:
           products_(products),
           dscores_(extent(std::min(kQueryBlock, shape.seq_q), shape.seq_kv)) {}
 
-    void run(Head head, Range queries, KeyValueGradient& sums) {
+    void run(Head head, RowRange queries, KeyValueGradient& sums) {
         const Head key_head{head.batch, products_.key_head(head.index)};
-        const Range keys = products_.block_keys(queries);
+        const RowRange keys = products_.block_keys(queries);
         const HeadRows q = products_.rows(operands_.q, head, queries.first);
         const HeadRows k = products_.rows(operands_.k, key_head, keys.first);
         const HeadRows v = products_.rows(operands_.v, key_head, keys.first);
@@ -294,13 +300,13 @@ public:
     }
 
 private:
-    void drop(Head head, Range queries, Range keys, std::vector<float>& block) const {
+    void drop(Head head, RowRange queries, RowRange keys, std::vector<float>& block) const {
         products_.for_rows(queries, keys, block, [&](std::int64_t query, std::span<float> visible) {
             multiply(visible, products_.dropout_factors(operands_.dropout, head, query));
         });
     }
     // dscores = p (dP - delta) scale, of which it holds dP.
-    void score_gradient(Head head, Range queries, Range keys, const std::vector<float>& p) {
+    void score_gradient(Head head, RowRange queries, RowRange keys, const std::vector<float>& p) {
         std::vector<float> output(extent(shape_.head_dim));
         std::vector<float> doutput(output.size());
         for (std::int64_t query = queries.first; query < queries.end; ++query) {
@@ -316,8 +322,8 @@ private:
     // sum[keys] += x[queries, keys]^T y[queries, head_dim].
     void add_transposed_product(const std::vector<float>& x,
                                 const HeadRows& y,
-                                Range queries,
-                                Range keys,
+                                RowRange queries,
+                                RowRange keys,
                                 std::vector<float>& sum) const {
         gemm({.m = keys.count(),
               .n = shape_.head_dim,
@@ -376,7 +382,7 @@ void attention_forward(const AttentionShape& shape,
     for (std::int64_t batch = 0; batch < shape.batch; ++batch) {
         for (std::int64_t head = 0; head < shape.heads; ++head) {
             for (std::int64_t i = 0; i < shape.seq_q; i += kQueryBlock) {
-                const Range queries{i, std::min(i + kQueryBlock, shape.seq_q)};
+                const RowRange queries{i, std::min(i + kQueryBlock, shape.seq_q)};
                 forward_block(shape, operands, products, {batch, head}, queries);
             }
         }
@@ -397,7 +403,7 @@ void attention_backward(const AttentionShape& shape,
             sums.value = sums.key;
             for (std::int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
                 for (std::int64_t i = 0; i < shape.seq_q; i += kQueryBlock) {
-                    const Range queries{i, std::min(i + kQueryBlock, shape.seq_q)};
+                    const RowRange queries{i, std::min(i + kQueryBlock, shape.seq_q)};
                     block.run({batch, head}, queries, sums);
                 }
             }

@@ -4,17 +4,10 @@
 #include <algorithm>
 
 #include "engine/check.h"
+#include "engine/splitmix.h"
 
 namespace orrery {
 namespace {
-
-// Finaliser of splitmix64 (Steele, Lea, Flood 2014).
-std::uint64_t mixed(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
 
 bool has_choice(const Fabric& fabric, const GroupLayout& layout) {
     const auto& spec = fabric.spec().fabric;
@@ -35,7 +28,7 @@ bool has_choice(const Fabric& fabric, const GroupLayout& layout) {
 
 std::uint64_t flow_label(RankId from, RankId to, std::uint32_t channel, std::uint64_t purpose) {
     const auto pair = (static_cast<std::uint64_t>(index(from)) << 32) | index(to);
-    return mixed(mixed(mixed(pair) ^ purpose) ^ channel);
+    return splitmix64(splitmix64(splitmix64(pair) ^ purpose) ^ channel);
 }
 
 ChannelRouter::ChannelRouter(const Fabric& fabric,

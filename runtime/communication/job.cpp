@@ -16,19 +16,20 @@
 namespace orrery {
 namespace {
 
-constexpr std::uint32_t kMostRanks = 1u << 20;
+constexpr std::uint32_t kJobRanksMax = 1u << 20;
 constexpr std::uint16_t kDefaultPort = 29'500;  // torchrun's
 
-struct Names {
+struct LauncherNames {
     const char* source;
     const char* rank;
     const char* num_ranks;
     const char* local_rank;
 };
 constexpr std::array kLaunchers{
-    Names{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
-    Names{"slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
-    Names{"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"}};
+    LauncherNames{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
+    LauncherNames{"slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+    LauncherNames{
+        "openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"}};
 
 Result<std::uint32_t> number(const Environment& environment,
                              const std::string& name,
@@ -79,8 +80,8 @@ std::string first_host(const std::string& list) {
     return list.substr(0, bracket) + list.substr(bracket + 1, end - bracket - 1);
 }
 
-Result<ProcessJob> job_of(const Environment& environment, const Names& names) {
-    const auto num_ranks = number(environment, names.num_ranks, kMostRanks);
+Result<ProcessJob> job_of(const Environment& environment, const LauncherNames& names) {
+    const auto num_ranks = number(environment, names.num_ranks, kJobRanksMax);
     if (!num_ranks) {
         return unexpected<Error>(num_ranks.error());
     }
@@ -96,7 +97,7 @@ Result<ProcessJob> job_of(const Environment& environment, const Names& names) {
                    .master_host = environment("MASTER_ADDR").value_or(""),
                    .master_port = kDefaultPort};
     if (environment(names.local_rank)) {
-        const auto local = number(environment, names.local_rank, kMostRanks);
+        const auto local = number(environment, names.local_rank, kJobRanksMax);
         if (!local) {
             return unexpected<Error>(local.error());
         }
@@ -177,7 +178,7 @@ Environment process_environment() {
 }
 
 Result<ProcessJob> find_job(const Environment& environment) {
-    for (const Names& names : kLaunchers) {
+    for (const LauncherNames& names : kLaunchers) {
         // Slurm sets its variables for jobs of one task, too: a shell in an allocation.
         if (environment(names.rank) && environment(names.num_ranks)) {
             return job_of(environment, names);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kPerGroup = 64;
 constexpr std::uint32_t kFirstLine = 1u << 24;
 
-std::vector<std::uint32_t> numbers(const std::vector<RankId>& ranks) {
+std::vector<std::uint32_t> rank_numbers(const std::vector<RankId>& ranks) {
     std::vector<std::uint32_t> result;
     for (const RankId rank : ranks) {
         result.push_back(static_cast<std::uint32_t>(index(rank)));
@@ -35,7 +35,7 @@ NcclMembers members(std::uint32_t id,
 NcclMembers nccl_members(const Program& program, RankId rank, const CollectiveCall& call) {
     const auto group = static_cast<std::uint32_t>(index(call.group));
     return members(group * kPerGroup + call.communicator,
-                   numbers(program.mesh.members(program.groups[group], rank)),
+                   rank_numbers(program.mesh.members(program.groups[group], rank)),
                    rank,
                    call.sm_limit);
 }

@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-bool whole_in_memory(const Program& program, const Tensor& tensor) {
+bool whole_on_device(const Program& program, const Tensor& tensor) {
     return !tensor.global_shape.empty() &&
            local_elements(tensor.global_shape, tensor.layout, program.mesh) *
                    size_bytes(tensor.dtype) ==
@@ -420,7 +420,7 @@ std::string why_not_nccl(const Program& program, RankId rank, const Op& op) {
     }
     const Tensor& from = program.tensors[index(read->tensor)];
     const Tensor& to = program.tensors[index(write->tensor)];
-    if (!whole_in_memory(program, from) || !whole_in_memory(program, to)) {
+    if (!whole_on_device(program, from) || !whole_on_device(program, to)) {
         return "collectives of tensors that are not whole in memory are not executed";
     }
     const LayoutStep step{call.kind, program.groups[index(call.group)].axes};

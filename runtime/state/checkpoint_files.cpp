@@ -15,7 +15,7 @@ namespace orrery {
 namespace {
 
 constexpr const char* kFormat = "orrery checkpoint 1";
-constexpr std::int64_t kMostRanks = 1'000'000;
+constexpr std::int64_t kFileRanksMax = 1'000'000;
 
 using Metadata = std::map<std::string, std::string>;
 
@@ -137,7 +137,7 @@ Result<CheckpointFiles> CheckpointFiles::open(const std::filesystem::path& folde
                       read_number(metadata, "global_batch_size", run.global_batch_size) &&
                       read_number(metadata, "consumed_samples", run.consumed_samples) &&
                       read_number(metadata, "num_ranks", files.num_ranks_) && run.step >= 0 &&
-                      files.num_ranks_ > 0 && files.num_ranks_ <= kMostRanks;
+                      files.num_ranks_ > 0 && files.num_ranks_ <= kFileRanksMax;
     if (!good) {
         return fail(path, "does not tell the run that it is of");
     }

@@ -12,18 +12,18 @@
 namespace orrery {
 namespace {
 
-enum class Distribution : std::uint8_t { zero, norm, matrix, residual_matrix };
+enum class WeightKind : std::uint8_t { zero, norm, matrix, residual_matrix };
 
-Distribution distribution_of(std::string_view parameter) {
+WeightKind distribution_of(std::string_view parameter) {
     if (parameter.ends_with("layernorm")) {
-        return Distribution::norm;
+        return WeightKind::norm;
     }
     if (parameter.ends_with(".bias")) {
-        return Distribution::zero;
+        return WeightKind::zero;
     }
     const bool residual =
         parameter.ends_with("linear_proj.weight") || parameter.ends_with("linear_fc2.weight");
-    return residual ? Distribution::residual_matrix : Distribution::matrix;
+    return residual ? WeightKind::residual_matrix : WeightKind::matrix;
 }
 
 class ParameterWriter {
@@ -33,14 +33,14 @@ public:
 
     float value(const Tensor& tensor, std::int64_t index) const {
         switch (distribution_of(tensor.parameter)) {
-            case Distribution::zero:
+            case WeightKind::zero:
                 return 0.0f;
-            case Distribution::norm:
+            case WeightKind::norm:
                 return index < hidden_ ? 1.0f : 0.0f;  // gamma, then beta
             default:
                 break;
         }
-        const bool residual = distribution_of(tensor.parameter) == Distribution::residual_matrix;
+        const bool residual = distribution_of(tensor.parameter) == WeightKind::residual_matrix;
         const double shrink =
             residual ? std::sqrt(2.0 * static_cast<double>(options_.num_layers)) : 1.0;
         const RandomKey key{.seed = options_.seed,

@@ -15,7 +15,7 @@ namespace orrery {
 namespace {
 
 constexpr std::uint32_t kNodesMost = 10'000'000;
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kEventNumberMax = std::numeric_limits<std::int64_t>::max();
 
 template <class Kind>
 bool kind_of(MapReader& reader, const char* key, std::size_t count, Kind& kind) {
@@ -62,7 +62,7 @@ void read_job_line(MapReader& line, RecordedEvents& events, Errors& errors) {
 void read_observation(MapReader& line, RecordedEvents& events, Errors& errors) {
     Observation o;
     std::int64_t time = 0;
-    line.integer("t_us", time, {0, kMost}, Presence::required);
+    line.integer("t_us", time, {0, kEventNumberMax}, Presence::required);
     o.time = WallTime::microseconds(time);
     const DocumentNode* map = line.find("observation");
     if (!map->is_map()) {
@@ -82,10 +82,10 @@ void read_observation(MapReader& line, RecordedEvents& events, Errors& errors) {
     };
     nodes_of("nodes", o.nodes);
     nodes_of("slow", o.slow);
-    reader.integer("step", o.step, {0, kMost});
-    reader.integer("durable_step", o.durable_step, {0, kMost});
-    reader.integer("memory_step", o.memory_step, {-1, kMost});
-    reader.integer("verified_step", o.verified_step, {0, kMost});
+    reader.integer("step", o.step, {0, kEventNumberMax});
+    reader.integer("durable_step", o.durable_step, {0, kEventNumberMax});
+    reader.integer("memory_step", o.memory_step, {-1, kEventNumberMax});
+    reader.integer("verified_step", o.verified_step, {0, kEventNumberMax});
     reader.finish();
     events.observations.push_back(o);
 }

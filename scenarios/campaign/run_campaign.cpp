@@ -168,10 +168,10 @@ void collect_times(const std::vector<CampaignResult>& runs, PlanAnswer& answer) 
     }
 }
 
-PlanAnswer summarise(const Scenario& scenario,
-                     const CampaignSpec& spec,
-                     std::vector<CampaignResult> runs,
-                     const CampaignAnswer& whole) {
+PlanAnswer plan_answer(const Scenario& scenario,
+                       const CampaignSpec& spec,
+                       std::vector<CampaignResult> runs,
+                       const CampaignAnswer& whole) {
     PlanAnswer answer;
     const auto n = static_cast<double>(runs.size());
     answer.interruptions = over(runs, [](const auto& r) { return count_of(r.interruptions); });
@@ -226,7 +226,7 @@ PlanAnswer run_plan(const Scenario& scenario,
                     std::uint32_t threads,
                     const CampaignAnswer& whole) {
     const CampaignSpec spec = campaign_spec(scenario, plan, steps);
-    PlanAnswer answer = summarise(
+    PlanAnswer answer = plan_answer(
         scenario,
         spec,
         run_seeds(spec, scenario.job.seed, scenario.campaign.seeds, threads, {.timeline = true}),

@@ -16,7 +16,7 @@
 namespace orrery {
 namespace {
 
-constexpr WallTime kInstant = WallTime::microseconds(1);
+constexpr WallTime kMicrosecond = WallTime::microseconds(1);
 
 ClusterShape shape_of(const Scenario& scenario, std::uint32_t nodes) {
     ClusterShape shape = scenario.campaign.shape;
@@ -251,8 +251,8 @@ std::string predicted_log(const Scenario& scenario,
             process.kind = FaultKind::node_crash;
         }
         if (process.kind == FaultKind::silent_corruption) {  // one bit, which the next loss shows
-            process.duration = {.kind = DistributionKind::fixed, .scale = kInstant};
-            spec.detection.anomaly = kInstant;
+            process.duration = {.kind = DistributionKind::fixed, .scale = kMicrosecond};
+            spec.detection.anomaly = kMicrosecond;
         }
     }
     for (PolicySpec& policy : spec.policies) {

@@ -37,7 +37,7 @@ std::vector<Flag> flags_of(const Command& command) {
 }
 
 // Inside single quotes, of every shell here.
-std::string quoted(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
     std::string out = "'";
     for (const char c : text) {
         out += c == '\'' ? std::string{"'\\''"} : std::string(1, c);
@@ -85,10 +85,11 @@ std::string bash_script(const std::vector<Command>& commands) {
         for (const Flag& flag : flags_of(command)) {
             words += (words.empty() ? "" : " ") + flag.name;
         }
-        cases += fmt::format("    {}) words={} ;;\n", command.name, quoted(words));
+        cases += fmt::format("    {}) words={} ;;\n", command.name, shell_quoted(words));
     }
     const std::string first = words_of(commands) + " --help --version";
-    return kBashHead + fmt::format("    '') words={} ;;\n", quoted(first)) + cases + kBashTail;
+    return kBashHead + fmt::format("    '') words={} ;;\n", shell_quoted(first)) + cases +
+           kBashTail;
 }
 
 // In a zsh description brackets and colons have a meaning.
@@ -129,12 +130,13 @@ std::string zsh_script(const std::vector<Command>& commands) {
     std::string list;
     std::string cases;
     for (const Command& command : commands) {
-        list += fmt::format("        {}\n", quoted(command.name + ":" + for_zsh(command.help)));
+        list +=
+            fmt::format("        {}\n", shell_quoted(command.name + ":" + for_zsh(command.help)));
         cases += fmt::format("    {})\n        _arguments", command.name);
         for (const Flag& flag : flags_of(command)) {
             const std::string value = flag.has_value ? ":value:_files" : "";
             cases += " \\\n            " +
-                     quoted("*" + flag.name + "[" + for_zsh(flag.help) + "]" + value);
+                     shell_quoted("*" + flag.name + "[" + for_zsh(flag.help) + "]" + value);
         }
         cases += " \\\n            '*:file:_files'\n        ;;\n";
     }
@@ -148,7 +150,7 @@ std::string fish_script(const std::vector<Command>& commands) {
     for (const Command& command : commands) {
         text += fmt::format("complete -c orrery -n __fish_use_subcommand -f -a {} -d {}\n",
                             command.name,
-                            quoted(command.help));
+                            shell_quoted(command.help));
         for (const Flag& flag : flags_of(command)) {
             const bool is_long = flag.name.starts_with("--");
             text += fmt::format(
@@ -157,7 +159,7 @@ std::string fish_script(const std::vector<Command>& commands) {
                 is_long ? "-l" : "-s",
                 flag.name.substr(is_long ? 2 : 1),
                 flag.has_value ? " -r" : "",
-                quoted(flag.help));
+                shell_quoted(flag.help));
         }
     }
     return text;

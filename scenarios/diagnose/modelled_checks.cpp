@@ -20,7 +20,7 @@ constexpr Bytes kBytes = Bytes{64 << 20};  // of a collective
 constexpr double kLost = -1;
 const Time kKernel = Time::picoseconds(1'000'000'000);  // on a healthy GPU
 
-double median(std::vector<double> values) {
+double answered_median(std::vector<double> values) {
     std::erase(values, kLost);
     if (values.empty()) {
         return 0;
@@ -125,7 +125,7 @@ private:
              const std::vector<double>& values,
              const std::function<std::string(std::size_t)>& name,
              const std::function<void(std::size_t, double)>& bad) {
-        const double middle = median(values);
+        const double middle = answered_median(values);
         ModelledCheck check{.test = test,
                             .unit = unit,
                             .median = middle,

@@ -14,14 +14,14 @@
 namespace orrery {
 namespace {
 
-struct Flag {
+struct CommandFlag {
     std::string name;
     std::vector<CommandWord> values;
     std::string where;
 };
 
-std::vector<Flag> flags_of(const std::vector<CommandWord>& words) {
-    std::vector<Flag> flags;
+std::vector<CommandFlag> flags_of(const std::vector<CommandWord>& words) {
+    std::vector<CommandFlag> flags;
     for (const CommandWord& word : words) {
         if (!word.text.starts_with("--")) {
             if (!flags.empty()) {
@@ -30,7 +30,7 @@ std::vector<Flag> flags_of(const std::vector<CommandWord>& words) {
             continue;
         }
         const std::size_t equals = std::min(word.text.find('='), word.text.size());
-        Flag flag{.name = word.text.substr(0, equals), .where = word.where};
+        CommandFlag flag{.name = word.text.substr(0, equals), .where = word.where};
         std::ranges::replace(flag.name, '_', '-');  // torchrun takes both
         if (equals < word.text.size()) {
             flag.values.push_back({word.text.substr(equals + 1), word.where});
@@ -46,11 +46,11 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
 
 class Translation {
 public:
-    Translation(std::vector<Flag> flags, const MegatronImport& options)
+    Translation(std::vector<CommandFlag> flags, const MegatronImport& options)
         : flags_(std::move(flags)), options_(options) {}
 
     ResultOrErrors<ImportedScenario> scenario() {
-        for (const Flag& flag : flags_) {
+        for (const CommandFlag& flag : flags_) {
             translate(flag);
         }
         activation();
@@ -80,8 +80,8 @@ public:
     }
 
 private:
-    const Flag* find(std::string_view name) {
-        const auto found = std::ranges::find(flags_, name, &Flag::name);
+    const CommandFlag* find(std::string_view name) {
+        const auto found = std::ranges::find(flags_, name, &CommandFlag::name);
         return found == flags_.end() ? nullptr : &*found;
     }
     void complain(std::string where, std::string what, std::string hint = {}) {
@@ -89,7 +89,7 @@ private:
     }
 
     // The one value of a flag. A script's name may stand behind the last flag of a launcher.
-    std::optional<CommandWord> value_of(const Flag& flag) {
+    std::optional<CommandWord> value_of(const CommandFlag& flag) {
         if (flag.values.empty()) {
             complain(flag.where, flag.name + " needs a value");
             return std::nullopt;
@@ -113,7 +113,7 @@ private:
         return value;
     }
 
-    std::int64_t number_of(const Flag& flag) {
+    std::int64_t number_of(const CommandFlag& flag) {
         const auto value = value_of(flag);
         if (!value) {
             return 1;
@@ -129,7 +129,7 @@ private:
         return number;
     }
 
-    void translate(const Flag& flag) {
+    void translate(const CommandFlag& flag) {
         const MegatronFlag* copied = copied_flag(flag.name);
         if (copied != nullptr) {
             copy(flag, *copied);
@@ -148,7 +148,7 @@ private:
         }
     }
 
-    void copy(const Flag& flag, const MegatronFlag& copied) {
+    void copy(const CommandFlag& flag, const MegatronFlag& copied) {
         const std::string key{copied.key};
         if (copied.kind == FlagKind::turn_on || copied.kind == FlagKind::turn_off) {
             keys_[key] = copied.kind == FlagKind::turn_on ? "true" : "false";
@@ -205,7 +205,7 @@ private:
         } else if (find("--squared-relu") != nullptr) {
             keys_["model.activation"] = "squared_relu";
         }
-        const Flag* experts = find("--expert-model-parallel-size");
+        const CommandFlag* experts = find("--expert-model-parallel-size");
         if (experts != nullptr && number_of(*experts) > 1) {
             complain(experts->where,
                      "--expert-model-parallel-size: mixture-of-experts models can't be said yet");
@@ -232,8 +232,8 @@ private:
     void vocabulary() {
         std::int64_t size = 0;
         bool vocabulary_assumed = false;
-        const Flag* tokenizer = find("--tokenizer-type");
-        if (const Flag* given = find("--vocab-size")) {
+        const CommandFlag* tokenizer = find("--tokenizer-type");
+        if (const CommandFlag* given = find("--vocab-size")) {
             size = number_of(*given);
         } else if (tokenizer == nullptr || (!tokenizer->values.empty() &&
                                             tokenizer->values[0].text == "GPT2BPETokenizer")) {
@@ -245,7 +245,7 @@ private:
                      "add --vocab-size N");
             return;
         }
-        const Flag* divisible = find("--make-vocab-size-divisible-by");
+        const CommandFlag* divisible = find("--make-vocab-size-divisible-by");
         const std::int64_t multiple = std::max<std::int64_t>(
             1, (divisible == nullptr ? 128 : number_of(*divisible)) * tensor_parallel());
         const std::string padded = fmt::format("{}", rounded_up(size, multiple));
@@ -268,7 +268,7 @@ private:
             std::max<std::int64_t>(1, number_at("plan.pipeline_model_parallel_size", 1));
         const std::int64_t layers = number_at("model.num_layers", 0);
         std::int64_t chunks = 1;
-        if (const Flag* flag = find("--num-layers-per-virtual-pipeline-stage")) {
+        if (const CommandFlag* flag = find("--num-layers-per-virtual-pipeline-stage")) {
             const std::int64_t each = number_of(*flag);
             if (each < 1 || layers % (stages * each) != 0) {
                 complain(flag->where,
@@ -282,7 +282,7 @@ private:
         }
         for (const char* name :
              {"--num-virtual-stages-per-pipeline-rank", "--virtual-pipeline-model-parallel-size"}) {
-            if (const Flag* flag = find(name)) {
+            if (const CommandFlag* flag = find(name)) {
                 chunks = number_of(*flag);
             }
         }
@@ -314,7 +314,7 @@ private:
         if (find("--recompute-activations") != nullptr) {
             keys_["plan.recompute_granularity"] = "selective";
         }
-        const Flag* number = find("--recompute-num-layers");
+        const CommandFlag* number = find("--recompute-num-layers");
         if (keys_.contains("plan.recompute_granularity") &&
             keys_["plan.recompute_granularity"] == "full" && number != nullptr &&
             number_of(*number) != 1) {
@@ -325,7 +325,7 @@ private:
     }
 
     void attention() {
-        const Flag* backend = find("--attention-backend");
+        const CommandFlag* backend = find("--attention-backend");
         const std::string name =
             backend != nullptr && !backend->values.empty() ? backend->values[0].text : "";
         if (name == "unfused" || name == "local") {
@@ -333,11 +333,11 @@ private:
         } else if (name == "fused") {
             keys_["plan.attention_kernel"] = "cudnn";
         }
-        const Flag* exchange = find("--cp-comm-type");
+        const CommandFlag* exchange = find("--cp-comm-type");
         if (exchange != nullptr && !exchange->values.empty() && exchange->values[0].text == "a2a") {
             keys_["plan.context_parallel_comm"] = "all_to_all";
         }
-        if (const Flag* graphs = find("--cuda-graph-impl");
+        if (const CommandFlag* graphs = find("--cuda-graph-impl");
             graphs != nullptr && !graphs->values.empty() && graphs->values[0].text != "none") {
             keys_["plan.cuda_graphs"] = "true";
         }
@@ -355,7 +355,7 @@ private:
         if (options_.nodes > 0) {
             return options_.nodes;
         }
-        const Flag* nodes = find("--nnodes");
+        const CommandFlag* nodes = find("--nnodes");
         if (nodes != nullptr && !nodes->values.empty() &&
             nodes->values[0].text.find_first_not_of("0123456789") == std::string::npos) {
             return std::max<std::int64_t>(1, number_of(*nodes));
@@ -404,7 +404,7 @@ private:
         return text;
     }
 
-    std::vector<Flag> flags_;
+    std::vector<CommandFlag> flags_;
     const MegatronImport& options_;
     std::map<std::string, std::string> keys_;
     ImportedScenario result_;
@@ -416,7 +416,7 @@ private:
 
 ResultOrErrors<ImportedScenario> import_megatron(const std::vector<CommandWord>& words,
                                                  const MegatronImport& options) {
-    std::vector<Flag> flags = flags_of(words);
+    std::vector<CommandFlag> flags = flags_of(words);
     if (flags.empty()) {
         return unexpected<Errors>(
             {{"", "there are no flags", "paste the command line of pretrain_gpt.py"}});

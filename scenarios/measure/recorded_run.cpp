@@ -24,7 +24,7 @@ Result<std::uint32_t> checksum_of(const std::filesystem::path& file) {
 }
 
 // In double quotes, as YAML reads it back.
-std::string quoted(const std::string& text) {
+std::string double_quoted(const std::string& text) {
     std::string result = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\') {
@@ -117,11 +117,11 @@ Result<void> write_run_description(const std::filesystem::path& folder, const Ru
         return unexpected<Error>(file.error());
     }
     std::ostream& out = (*file)->stream();
-    out << "scenario: " << quoted(scenario.string()) << "\nchecksum: " << *checksum
-        << "\nmachine: " << quoted(run.machine) << "\nranks: " << run.ranks
+    out << "scenario: " << double_quoted(scenario.string()) << "\nchecksum: " << *checksum
+        << "\nmachine: " << double_quoted(run.machine) << "\nranks: " << run.ranks
         << "\noverlaps: " << (run.overlaps ? "true" : "false") << "\noverrides:\n";
     for (const std::string& change : run.overrides) {
-        out << "  - " << quoted(change) << "\n";
+        out << "  - " << double_quoted(change) << "\n";
     }
     return (*file)->commit();
 }

@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-double quantile(const std::vector<double>& sorted, double share) {
+double error_quantile(const std::vector<double>& sorted, double share) {
     const double at = share * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<std::size_t>(at);
     const std::size_t above = std::min(below + 1, sorted.size() - 1);
@@ -83,9 +83,9 @@ Result<RunComparison> compare_run(const RecordedRun& run, const std::string& pro
     }
     std::ranges::sort(all);
     constexpr double kNormalQuartiles = 1.35;
-    result.all_median_s = quantile(all, 0.5);
-    result.all_spread =
-        (quantile(all, 0.75) - quantile(all, 0.25)) / (kNormalQuartiles * result.all_median_s);
+    result.all_median_s = error_quantile(all, 0.5);
+    result.all_spread = (error_quantile(all, 0.75) - error_quantile(all, 0.25)) /
+                        (kNormalQuartiles * result.all_median_s);
     std::vector<double> replayed;
     for (const MeasuredStep* step : best) {
         replayed.push_back(step->replayed.seconds());
@@ -95,8 +95,8 @@ Result<RunComparison> compare_run(const RecordedRun& run, const std::string& pro
         }
     }
     std::ranges::sort(replayed);
-    result.replayed_s = quantile(replayed, 0.5);
-    result.replayed_spread = (quantile(replayed, 0.75) - quantile(replayed, 0.25)) /
+    result.replayed_s = error_quantile(replayed, 0.5);
+    result.replayed_spread = (error_quantile(replayed, 0.75) - error_quantile(replayed, 0.25)) /
                              (kNormalQuartiles * result.replayed_s);
     std::map<std::pair<PartKind, std::string>, ComparedPart> parts;
     for (const StepPart& part : measured_parts(run, best)) {

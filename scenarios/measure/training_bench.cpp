@@ -29,10 +29,10 @@ Tokens made_up_tokens(const Transformer& model) {
     return Tokens::of(ids, words);
 }
 
-Result<void> write_profile(const OpTimes& times,
-                           const Scenario& scenario,
-                           const std::string& device,
-                           const std::string& path) {
+Result<void> write_bench_profile(const OpTimes& times,
+                                 const Scenario& scenario,
+                                 const std::string& device,
+                                 const std::string& path) {
     auto file = OutputFile::open(path);
     if (!file) {
         return unexpected<Error>(file.error());
@@ -106,7 +106,7 @@ Result<TrainingBench> bench_training(const Scenario& scenario,
     }
     bench.notes = executor.notes();
     auto kernels = compare_kernels(scenario, (*trainer)->program(), times);
-    Result<void> written = write_profile(times, scenario, bench.device, profile_file);
+    Result<void> written = write_bench_profile(times, scenario, bench.device, profile_file);
     if (!kernels || !written) {
         return unexpected<Error>(kernels ? written.error() : kernels.error());
     }

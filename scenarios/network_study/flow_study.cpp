@@ -13,7 +13,7 @@ namespace orrery {
 namespace {
 
 constexpr std::uint64_t kPurpose = 1U << 21;  // of flow labels: apart from the collectives'
-constexpr std::size_t kTracksMax = 1'024;
+constexpr std::size_t kFlowTracksMax = 1'024;
 
 }  // namespace
 
@@ -104,7 +104,7 @@ FlowTimes FlowStudy::times(Bytes size, const std::vector<FlowEnd>& ends) const {
 void FlowStudy::draw(const FlowRunner& runner,
                      const std::vector<FlowEnd>& ends,
                      NetworkTrace& trace) const {
-    const auto messages_drawn = std::min(pairs_.size(), kTracksMax);
+    const auto messages_drawn = std::min(pairs_.size(), kFlowTracksMax);
     std::vector<std::size_t> slowest(messages_drawn);
     for (std::size_t pair = 0; pair < messages_drawn; ++pair) {
         slowest[pair] = pair * queue_pairs_;

@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint32_t kNoLink = ~0U;
 constexpr std::int64_t kSamples = 400;
 constexpr std::size_t kPortsTraced = 16;
-constexpr std::size_t kTracksMax = 1'024;
+constexpr std::size_t kPacketTracksMax = 1'024;
 constexpr std::size_t kMessagesMax = 4'000'000;  // some 5 GiB
 
 void name_all(std::vector<NicMessage>& messages) {
@@ -275,7 +275,7 @@ Result<void> PacketStudy::draw(const std::vector<NicMessage>& messages,
         trace.counters.push_back({.name = name + " queue (B)", .values = {}});
         trace.counters.push_back({.name = name + " load (%)", .values = {}});
     }
-    const std::size_t tracks = std::min(messages.size(), kTracksMax);
+    const std::size_t tracks = std::min(messages.size(), kPacketTracksMax);
     for (std::size_t i = 0; i < tracks; ++i) {
         trace.tracks.push_back({.name = messages[i].name, .slices = {}});
     }

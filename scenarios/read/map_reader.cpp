@@ -17,7 +17,7 @@ namespace {
 
 // The whole text as a number, or false.
 template <class T>
-bool parse_number(const std::string& text, T& value) {
+bool parse_scalar(const std::string& text, T& value) {
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     return error == std::errc{} && stop == end && !text.empty();
@@ -91,7 +91,7 @@ bool MapReader::integer(std::string_view key,
         return false;
     }
     std::int64_t number = 0;
-    if (!parse_number(node->text, number)) {
+    if (!parse_scalar(node->text, number)) {
         wrong_type(*node, key, kDue);
         return false;
     }
@@ -132,7 +132,7 @@ bool MapReader::integers(std::string_view key,
     std::vector<std::int64_t> numbers;
     for (const DocumentNode& item : node->items) {
         std::int64_t number = 0;
-        if (!item.is_scalar() || item.is_string || !parse_number(item.text, number) ||
+        if (!item.is_scalar() || item.is_string || !parse_scalar(item.text, number) ||
             number < range.least || number > range.most) {
             wrong_type(
                 item,
@@ -153,7 +153,7 @@ bool MapReader::real(std::string_view key, double& value, double least, double m
         return false;
     }
     double number = 0;
-    if (!parse_number(node->text, number) || !std::isfinite(number)) {
+    if (!parse_scalar(node->text, number) || !std::isfinite(number)) {
         wrong_type(*node, key, kDue);
         return false;
     }

@@ -133,10 +133,10 @@ Result<Parsed> parse(std::string_view text,
     return fail({}, fmt::format("'{}' is not a unit of {}", unit.substr(0, 40), what), hint);
 }
 
-Result<std::int64_t> parse_integer(std::string_view text,
-                                   std::string_view what,
-                                   std::string_view example,
-                                   std::span<const Unit> units) {
+Result<std::int64_t> parse_quantity(std::string_view text,
+                                    std::string_view what,
+                                    std::string_view example,
+                                    std::span<const Unit> units) {
     const Result<Parsed> parsed = parse(text, what, example, units);
     if (!parsed) {
         return unexpected<Error>(parsed.error());
@@ -169,19 +169,19 @@ std::string three_digits(double value) {
 }  // namespace
 
 Result<Bandwidth> parse_bandwidth(std::string_view text) {
-    return parse_integer(text, "a bandwidth", "200 Gbps", kBandwidthUnits).map([](std::int64_t v) {
+    return parse_quantity(text, "a bandwidth", "200 Gbps", kBandwidthUnits).map([](std::int64_t v) {
         return Bandwidth::bits_per_second(v);
     });
 }
 
 Result<Bytes> parse_bytes(std::string_view text) {
-    return parse_integer(text, "a size", "80 GiB", kBytesUnits).map([](std::int64_t v) {
+    return parse_quantity(text, "a size", "80 GiB", kBytesUnits).map([](std::int64_t v) {
         return Bytes{v};
     });
 }
 
 Result<Time> parse_time(std::string_view text) {
-    return parse_integer(text, "a time", "2 us", kTimeUnits).map([](std::int64_t v) {
+    return parse_quantity(text, "a time", "2 us", kTimeUnits).map([](std::int64_t v) {
         return Time::picoseconds(v);
     });
 }

@@ -23,7 +23,7 @@ constexpr Choice<Objective> kObjectives[] = {
     {"energy", Objective::energy},
     {"goodput", Objective::goodput},
 };
-constexpr Choice<StageSplit> kSplits[] = {
+constexpr Choice<StageSplit> kStageSplits[] = {
     {"even", StageSplit::even},
     {"embedding_and_loss_as_layers", StageSplit::embedding_loss},
     {"balanced", StageSplit::balanced},
@@ -92,7 +92,7 @@ void read_space(SearchReader& search, PlanSpace& space) {
     search.words("overlap", space.overlap, kSwitch);
     search.words("sequence_parallel", space.sequence_parallel, kSwitch);
     search.words("rank_order", space.rank_orders, kRankOrders);
-    search.words("pipeline_layout", space.splits, kSplits);
+    search.words("pipeline_layout", space.splits, kStageSplits);
 }
 
 // A number for every device, or a map of device names.

@@ -11,21 +11,21 @@
 namespace orrery {
 namespace {
 
-struct Unit {
+struct WallTimeUnit {
     std::string_view name;
     double microseconds;
 };
 // From the largest down.
-constexpr std::array kUnits = {Unit{"d", 86400e6},
-                               Unit{"h", 3600e6},
-                               Unit{"min", 60e6},
-                               Unit{"s", 1e6},
-                               Unit{"ms", 1e3},
-                               Unit{"us", 1}};
+constexpr std::array kUnits = {WallTimeUnit{"d", 86400e6},
+                               WallTimeUnit{"h", 3600e6},
+                               WallTimeUnit{"min", 60e6},
+                               WallTimeUnit{"s", 1e6},
+                               WallTimeUnit{"ms", 1e3},
+                               WallTimeUnit{"us", 1}};
 constexpr std::string_view kHint = "write it like '10 min' or '3d4h'; units: d, h, min, s, ms, us";
 constexpr double kLongest = 3e18;  // about 95,000 years: sums of it still fit
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_blanks(std::string_view text) {
     while (!text.empty() && text.front() == ' ') {
         text.remove_prefix(1);
     }
@@ -48,7 +48,7 @@ Result<WallTime> parse_wall_time(std::string_view text) {
     };
     double total = 0;
     std::size_t next = 0;  // units must grow smaller
-    std::string_view rest = trimmed(text);
+    std::string_view rest = without_blanks(text);
     do {
         double number = 0;
         const char* end = rest.data() + rest.size();
@@ -57,7 +57,7 @@ Result<WallTime> parse_wall_time(std::string_view text) {
         if (error != std::errc{} || number < 0 || rest.starts_with('-') || !std::isfinite(number)) {
             return wrong("is not a span of time");
         }
-        rest = trimmed({stop, static_cast<std::size_t>(end - stop)});
+        rest = without_blanks({stop, static_cast<std::size_t>(end - stop)});
         const std::string_view word = letters(rest);
         std::size_t unit = next;
         while (unit < kUnits.size() && kUnits[unit].name != word) {
@@ -68,7 +68,7 @@ Result<WallTime> parse_wall_time(std::string_view text) {
         }
         next = unit + 1;
         total += number * kUnits[unit].microseconds;
-        rest = trimmed(rest.substr(word.size()));
+        rest = without_blanks(rest.substr(word.size()));
     } while (!rest.empty());
     if (total > kLongest) {
         return wrong("is too long");
@@ -78,7 +78,7 @@ Result<WallTime> parse_wall_time(std::string_view text) {
 
 std::string to_short_text(WallTime time) {
     const auto us = static_cast<double>(time.microseconds());
-    for (const Unit& unit : kUnits) {
+    for (const WallTimeUnit& unit : kUnits) {
         const bool fits = std::abs(us) >= unit.microseconds * (unit.name == "s" ? 1 : 2);
         if (fits || unit.microseconds <= 1) {
             const double value = us / unit.microseconds;

@@ -175,9 +175,9 @@ std::optional<Node> read_node(std::string_view bytes) {
     return good && !wire.bad() ? std::optional{std::move(node)} : std::nullopt;
 }
 
-class Translator {
+class NodeTranslator {
 public:
-    Translator(const Node& node, std::string where, Errors& errors)
+    NodeTranslator(const Node& node, std::string where, Errors& errors)
         : node_(node), where_(std::move(where)), errors_(errors) {}
 
     ForeignOp op() {
@@ -347,7 +347,7 @@ ResultOrErrors<std::vector<ForeignOp>> parse_chakra(std::string_view bytes,
             break;
         }
         const std::string where = fmt::format("{}, node {}", source, node->id);
-        ops.push_back(Translator{*node, where, errors}.op());
+        ops.push_back(NodeTranslator{*node, where, errors}.op());
     }
     if (wire.bad()) {
         errors.push_back({fmt::format("{}, byte {}", source, wire.at()),

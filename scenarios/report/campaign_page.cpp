@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-std::string percent(double share) {
+std::string fine_percent(double share) {
     return fmt::format("{:.2f} %", share * 100);
 }
 
@@ -30,9 +30,9 @@ PageSection plans(const CampaignAnswer& answer) {
                              "MTTR"});
     for (const PlanAnswer& plan : answer.plans) {
         section.table.push_back({plan.name,
-                                 percent(plan.ettr.mean),
-                                 percent(plan.goodput.mean),
-                                 percent(plan.effective_mfu.mean),
+                                 fine_percent(plan.ettr.mean),
+                                 fine_percent(plan.goodput.mean),
+                                 fine_percent(plan.effective_mfu.mean),
                                  fmt::format("{:.1f}", plan.interruptions.mean),
                                  fmt::format("{:.1f}", plan.restarts.mean),
                                  fmt::format("{:.1f}", plan.lost_h.mean),
@@ -111,7 +111,7 @@ PageSection hours(const PlanAnswer& plan) {
     for (std::size_t use = 0; use < kNumNodeUses; ++use) {
         if (plan.gpu_hours[use] > 0) {
             section.bars.push_back({.name = std::string{name(static_cast<NodeUse>(use))},
-                                    .text = percent(plan.gpu_hours[use] / all),
+                                    .text = fine_percent(plan.gpu_hours[use] / all),
                                     .more = thousands(std::llround(plan.gpu_hours[use])) + " h",
                                     .share = plan.gpu_hours[use] / all});
         }
@@ -163,9 +163,9 @@ std::string campaign_page(const CampaignAnswer& answer) {
                               to_short_text(answer.step))};
     const PlanAnswer& best = *std::ranges::max_element(
         answer.plans, {}, [](const PlanAnswer& plan) { return plan.goodput.mean; });
-    page.cards = {{percent(best.goodput.mean), "goodput"},
-                  {percent(best.ettr.mean), "ETTR"},
-                  {percent(best.effective_mfu.mean), "effective MFU"},
+    page.cards = {{fine_percent(best.goodput.mean), "goodput"},
+                  {fine_percent(best.ettr.mean), "ETTR"},
+                  {fine_percent(best.effective_mfu.mean), "effective MFU"},
                   {fmt::format("{:.1f}", best.interruptions.mean), "interruptions"},
                   {fmt::format("{:.1f} h", best.lost_h.mean), "of training lost"}};
     if (answer.plans.size() > 1) {

@@ -8,6 +8,7 @@
 
 #include "scenarios/read/utf8.h"
 #include "scenarios/read/wall_time_text.h"
+#include "scenarios/report/console_report.h"
 
 namespace orrery {
 namespace {
@@ -15,14 +16,6 @@ namespace {
 constexpr std::size_t kColumns = 100;
 constexpr std::size_t kIncidentsShown = 12;
 constexpr std::size_t kClassesShown = 20;
-
-std::string thousands(std::int64_t value) {
-    std::string text = fmt::format("{}", value);
-    for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {
-        text.insert(static_cast<std::size_t>(at), ",");
-    }
-    return text;
-}
 
 std::string seconds_text(double seconds) {
     return to_short_text(WallTime::seconds(seconds));
@@ -198,7 +191,7 @@ std::string results(const PlanAnswer& p, const CampaignAnswer& a) {
     return text;
 }
 
-std::string hours(const PlanAnswer& p) {
+std::string hours_text(const PlanAnswer& p) {
     double all = 0;
     for (const double of : p.gpu_hours) {
         all += of;
@@ -278,7 +271,7 @@ std::string campaign_report(const CampaignAnswer& answer) {
     for (const PlanAnswer& plan : answer.plans) {
         text += results(plan, answer);
         if (answer.plans.size() == 1) {
-            text += hours(plan) + classes(plan) + timeline(plan);
+            text += hours_text(plan) + classes(plan) + timeline(plan);
         }
         text += uncovered(plan);
     }

@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kWidth = 100;
+constexpr std::size_t kCatalogueWidth = 100;
 
 // What tells the entries of a section apart.
 std::vector<std::string> columns_of(const std::string& section) {
@@ -51,14 +51,14 @@ std::string catalogue_table(const std::vector<CatalogueEntry>& section) {
 
 std::string catalogue_page(const CatalogueEntry& entry) {
     std::string text = fmt::format("{}  ({})\n\n", entry.name, entry.section);
-    text += wrapped(entry.about, kWidth, 2) + (entry.about.empty() ? "" : "\n");
+    text += wrapped(entry.about, kCatalogueWidth, 2) + (entry.about.empty() ? "" : "\n");
     std::size_t width = 0;
     for (const CatalogueFigure& figure : entry.figures) {
         width = std::max(width, figure.key.size());
     }
     for (const CatalogueFigure& figure : entry.figures) {
         text += fmt::format("  {:<{}}  {}\n", figure.key, width, figure.value);
-        text += wrapped(figure.source, kWidth, width + 8);
+        text += wrapped(figure.source, kCatalogueWidth, width + 8);
     }
     return text;
 }

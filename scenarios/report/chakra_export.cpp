@@ -16,21 +16,22 @@
 namespace orrery {
 namespace {
 
-using perfetto::Message;
-
-void add_attribute(Message& node, std::string_view name, std::uint32_t field, std::uint64_t value) {
-    Message attribute;
+void add_attribute(perfetto::Message& node,
+                   std::string_view name,
+                   std::uint32_t field,
+                   std::uint64_t value) {
+    perfetto::Message attribute;
     attribute.bytes(chakra::kAttributeName, name).number(field, value);
     node.message(chakra::kAttribute, attribute);
 }
 
-void add_attribute(Message& node, std::string_view name, std::string_view text) {
-    Message attribute;
+void add_attribute(perfetto::Message& node, std::string_view name, std::string_view text) {
+    perfetto::Message attribute;
     attribute.bytes(chakra::kAttributeName, name).bytes(chakra::kString, text);
     node.message(chakra::kAttribute, attribute);
 }
 
-void put(std::string& file, const Message& message) {
+void put(std::string& file, const perfetto::Message& message) {
     std::uint64_t size = message.data().size();
     while (size >= 0x80) {
         file += static_cast<char>((size & 0x7FU) | 0x80U);
@@ -59,7 +60,7 @@ public:
     }
 
     std::string trace(std::span<const TracedOp> ops) {
-        Message metadata;
+        perfetto::Message metadata;
         metadata.bytes(chakra::kMetadataVersion, "0.0.4");
         put(file_, metadata);
         for (const TracedOp& op : ops) {
@@ -110,7 +111,7 @@ private:
             }
             return;
         }
-        Message node = begin_node(position, op, after);
+        perfetto::Message node = begin_node(position, op, after);
         if (op.kind == OpKind::collective) {
             const CollectiveCall& call = program_.collectives[op.payload];
             node.number(chakra::kType, chakra::kCollective);
@@ -139,7 +140,9 @@ private:
         put(file_, node);
     }
 
-    Message begin_node(Position position, const Op& op, const std::set<std::uint64_t>& after) {
+    perfetto::Message begin_node(Position position,
+                                 const Op& op,
+                                 const std::set<std::uint64_t>& after) {
         const std::uint64_t id = next_id_++;
         ids_[position].push_back(id);
         const Slot& slot = role_.slots[position.first];
@@ -147,7 +150,7 @@ private:
         if (slot.chunk >= 0) {
             name += fmt::format(", chunk {}, micro-batch {}", slot.chunk, slot.micro_batch);
         }
-        Message node;
+        perfetto::Message node;
         node.number(chakra::kId, id).bytes(chakra::kName, name);
         for (const std::uint64_t other : after) {
             node.number(chakra::kDataDeps, other);
@@ -160,7 +163,7 @@ private:
                  const SendRecvPart& part,
                  const std::set<std::uint64_t>& after) {
         const RankId peer = program_.mesh.shifted(rank_, part.axis, part.delta);
-        Message node = begin_node(position, op, after);
+        perfetto::Message node = begin_node(position, op, after);
         node.number(chakra::kType, part.is_send ? chakra::kSend : chakra::kReceive);
         add_attribute(node, "is_cpu_op", chakra::kBool, 0);
         add_attribute(

@@ -7,7 +7,7 @@
 namespace orrery {
 namespace {
 
-std::string row(std::string_view name, double runs, double measured, double predicted) {
+std::string part_row(std::string_view name, double runs, double measured, double predicted) {
     const std::string error =
         measured > 0 ? fmt::format("{:+.1f}%", 100 * (predicted / measured - 1)) : "";
     return fmt::format("  {:<28} {:>6.0f} {:>12.3f} {:>12.3f} {:>9}\n",
@@ -30,10 +30,10 @@ std::string comparison_report(const RunComparison& c) {
                         "predicted ms",
                         "error");
     for (const ComparedPart& part : c.parts) {
-        text += row(part.name, part.runs, part.measured_s, part.predicted_s);
+        text += part_row(part.name, part.runs, part.measured_s, part.predicted_s);
     }
-    text += row("step", 1, c.measured_s, c.predicted_s);
-    text += row("without other processes", 1, c.replayed_s, c.predicted_s);
+    text += part_row("step", 1, c.measured_s, c.predicted_s);
+    text += part_row("without other processes", 1, c.replayed_s, c.predicted_s);
     text += fmt::format(
         "\n  measured: mean of {} of {} steps; {} steps were undisturbed by other processes\n"
         "  all steps: median {:.3f} ms, spread {:.1f}%; processor time of a rank {:.3f} ms a step\n"

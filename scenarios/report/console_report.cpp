@@ -31,7 +31,7 @@ namespace {
 constexpr std::size_t kCollectivesShown = 12;
 constexpr std::size_t kBarWidth = 42;
 
-std::string percent(double share) {
+std::string aligned_percent(double share) {
     return fmt::format("{:5.1f} %", share * 100);
 }
 
@@ -94,23 +94,26 @@ std::string result(const Answer& a) {
                         thousands(std::llround(a.tokens_per_s)),
                         a.mfu * a.peak.per_second() * 1e-12);
     text += fmt::format("  MFU             {}  (full attention; causal {:.1f} %)\n",
-                        percent(a.mfu),
+                        aligned_percent(a.mfu),
                         a.mfu_causal * 100);
     text += fmt::format("  HFU             {}  (full attention; causal {:.1f} %)\n",
-                        percent(a.hfu),
+                        aligned_percent(a.hfu),
                         a.hfu_causal * 100);
     return text;
 }
 
-std::string waterfall(const Answer& a) {
+std::string waterfall_text(const Answer& a) {
     std::string text = "\nWhere the peak goes\n\n";
     const auto line = [&](const std::string& what,
                           double share,
                           double begin,
                           double end,
                           const std::string& time) {
-        text += fmt::format(
-            "  {:<27}{}  {:>9}  {}\n", cut(what, 26), percent(share), time, bar(begin, end));
+        text += fmt::format("  {:<27}{}  {:>9}  {}\n",
+                            cut(what, 26),
+                            aligned_percent(share),
+                            time,
+                            bar(begin, end));
     };
     line("device peak", 1, 0, 1, to_short_text(a.iteration));
     double left = 1;
@@ -241,8 +244,8 @@ std::string links(const Answer& a) {
     for (const LinkUse& use : a.network) {
         text += fmt::format("  {:<24}{}   {}  {}\n",
                             cut(words(use.link_class), 23),
-                            percent(use.mean),
-                            percent(use.max),
+                            aligned_percent(use.mean),
+                            aligned_percent(use.max),
                             bar(0, use.max));
     }
     return text;
@@ -374,13 +377,13 @@ std::string words_for(Cause cause) {
 }
 
 std::string console_report(const Answer& answer) {
-    return heading(answer) + result(answer) + faults(answer) + waterfall(answer) +
+    return heading(answer) + result(answer) + faults(answer) + waterfall_text(answer) +
            memory(answer.memory) + links(answer) + packets(answer) + collectives(answer) +
            footer(answer);
 }
 
 std::string waterfall_report(const Answer& answer) {
-    return waterfall(answer);
+    return waterfall_text(answer);
 }
 
 }  // namespace orrery

@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kWidth = 96;
+constexpr std::size_t kExplainWidth = 96;
 
 struct CauseWords {
     Cause cause;
@@ -117,14 +117,14 @@ std::string limits_text(const Answer& answer) {
                     group,
                     points * 100,
                     (1 - answer.mfu) * 100),
-        kWidth,
+        kExplainWidth,
         0);
     text += "\nWhat limits it\n\n";
     constexpr std::size_t kShown = 6;
     for (std::size_t i = 0; i < std::min(lost.size(), kShown); ++i) {
         text +=
             fmt::format("  {:>4.1f} points, {}\n", lost[i].mfu * 100, to_short_text(lost[i].time));
-        text += wrapped(words_of(lost[i].cause)->words, kWidth, 4);
+        text += wrapped(words_of(lost[i].cause)->words, kExplainWidth, 4);
     }
     return text;
 }

@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-std::string percent(double share) {
+std::string page_percent(double share) {
     return fmt::format("{:.1f} %", share * 100);
 }
 
@@ -71,8 +71,8 @@ PageSection fabric(const NetworkAnswer& answer) {
     }
     for (const LinkClassUse& use : answer.classes) {
         section.bars.push_back({.name = use.link_class,
-                                .text = "mean " + percent(use.mean),
-                                .more = "busiest " + percent(use.max),
+                                .text = "mean " + page_percent(use.mean),
+                                .more = "busiest " + page_percent(use.max),
                                 .share = use.max});
     }
     return section;
@@ -83,7 +83,7 @@ PageSection busiest(const NetworkAnswer& answer) {
     section.table.push_back({"link", "use", "bytes", "flows"});
     for (const BusyLink& link : answer.busiest) {
         section.table.push_back({link.link,
-                                 percent(link.utilisation),
+                                 page_percent(link.utilisation),
                                  to_short_text(Bytes{link.bytes}),
                                  fmt::format("{}", link.flows)});
     }

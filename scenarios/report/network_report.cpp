@@ -42,7 +42,7 @@ std::string rows(const NetworkAnswer& a) {
     return text;
 }
 
-std::string flows(const NetworkAnswer& a) {
+std::string flows_text(const NetworkAnswer& a) {
     if (a.flows.empty()) {
         return {};
     }
@@ -124,7 +124,7 @@ std::string links(const NetworkAnswer& a) {
 
 std::string network_report(const NetworkAnswer& answer) {
     std::string text =
-        heading(answer) + rows(answer) + flows(answer) + packets(answer) + links(answer);
+        heading(answer) + rows(answer) + flows_text(answer) + packets(answer) + links(answer);
     for (const std::string& note : answer.notes) {
         text += "\n  " + note;
     }

@@ -18,10 +18,10 @@ using namespace perfetto;
 
 enum Annotation : std::uint64_t { kStep = 1, kChunk = 2, kMicroBatch = 3 };
 
-class Writer {
+class PerfettoWriter {
 public:
     // `timelines`: of each rank. Those of a rank have neighbouring process numbers.
-    Writer(std::ostream& out, const Program& program, std::uint32_t timelines = 1)
+    PerfettoWriter(std::ostream& out, const Program& program, std::uint32_t timelines = 1)
         : out_(out), program_(program), timelines_(timelines) {}
 
     // What comes from now on belongs to this timeline, with this name behind the rank's.
@@ -31,7 +31,7 @@ public:
     }
 
     void begin() {
-        Message interned;
+        perfetto::Message interned;
         for (std::size_t i = 0; i < kNumCauses; ++i) {
             add_interned(interned, field::kEventCategories, i + 1, name(static_cast<Cause>(i)));
         }
@@ -42,9 +42,9 @@ public:
         add_interned(interned, field::kAnnotationNames, kStep, "step");
         add_interned(interned, field::kAnnotationNames, kChunk, "chunk");
         add_interned(interned, field::kAnnotationNames, kMicroBatch, "micro_batch");
-        Message packet;
+        perfetto::Message packet;
         packet.message(field::kInternedData, interned)
-            .number(field::kSequenceId, kSequence)
+            .number(field::kSequenceId, perfetto::kSequence)
             .number(field::kSequenceFlags, kStateCleared | kNeedsState)
             .number(field::kFirstPacketOnSequence, 1);
         put(packet);
@@ -54,17 +54,17 @@ public:
         const std::uint32_t pid = pid_of(rank);
         const Role& role = program_.roles[index(program_.role_of(rank))];
         std::string label = fmt::format("rank {} ({}){}", index(rank), role.name, label_);
-        Message process;
+        perfetto::Message process;
         process.number(field::kPid, pid).bytes(field::kProcessName, label);
-        Message track;
+        perfetto::Message track;
         track.number(field::kUuid, process_uuid(rank)).message(field::kProcess, process);
         put_track(track);
         for (std::size_t s = 0; s < program_.stream_names.size(); ++s) {
-            Message thread;
+            perfetto::Message thread;
             thread.number(field::kPid, pid)
                 .number(field::kTid, pid * 64ULL + s + 1)
                 .bytes(field::kThreadName, program_.stream_names[s]);
-            Message stream;
+            perfetto::Message stream;
             stream.number(field::kUuid, stream_uuid(rank, s))
                 .number(field::kParentUuid, process_uuid(rank))
                 .message(field::kThread, thread);
@@ -77,7 +77,7 @@ public:
         const Slot& slot = role.slots[traced.slot];
         const Op& op = program_.segment_of(slot).ops[traced.op];
         const std::uint64_t track = stream_uuid(traced.rank, index(op.stream));
-        Message event;
+        perfetto::Message event;
         event.number(field::kCategoryIids, static_cast<std::uint64_t>(op.cause) + 1)
             .number(field::kType, kSliceBegin)
             .number(field::kNameIid, op.name + 1ULL)
@@ -87,7 +87,7 @@ public:
         annotate(event, kMicroBatch, slot.micro_batch);
         put_event(traced.start, event);
         if (traced.data_start > traced.start) {
-            Message wait;
+            perfetto::Message wait;
             wait.number(field::kType, kSliceBegin)
                 .number(field::kNameIid, wait_iid())
                 .number(field::kTrackUuid, track);
@@ -107,43 +107,44 @@ private:
     }
     std::uint64_t wait_iid() const { return program_.names.size() + 1; }
 
-    static void add_interned(Message& interned,
+    static void add_interned(perfetto::Message& interned,
                              std::uint32_t table,
                              std::uint64_t iid,
                              std::string_view text) {
-        Message entry;
+        perfetto::Message entry;
         entry.number(field::kIid, iid).bytes(field::kName, text);
         interned.message(table, entry);
     }
-    static void annotate(Message& event, Annotation what, std::int64_t value) {
+    static void annotate(perfetto::Message& event, Annotation what, std::int64_t value) {
         if (value < 0) {
             return;
         }
-        Message annotation;
+        perfetto::Message annotation;
         annotation.number(field::kAnnotationNameIid, what)
             .number(field::kAnnotationInt, static_cast<std::uint64_t>(value));
         event.message(field::kAnnotations, annotation);
     }
-    void put(const Message& packet) {
-        Message trace;
+    void put(const perfetto::Message& packet) {
+        perfetto::Message trace;
         trace.message(field::kTracePacket, packet);
         out_.write(trace.data().data(), static_cast<std::streamsize>(trace.data().size()));
     }
-    void put_track(const Message& track) {
-        Message packet;
-        packet.message(field::kTrackDescriptor, track).number(field::kSequenceId, kSequence);
+    void put_track(const perfetto::Message& track) {
+        perfetto::Message packet;
+        packet.message(field::kTrackDescriptor, track)
+            .number(field::kSequenceId, perfetto::kSequence);
         put(packet);
     }
-    void put_event(Time time, const Message& event) {
-        Message packet;
+    void put_event(Time time, const perfetto::Message& event) {
+        perfetto::Message packet;
         packet.number(field::kTimestamp, static_cast<std::uint64_t>(time.picoseconds()) / 1000)
             .message(field::kTrackEvent, event)
-            .number(field::kSequenceId, kSequence)
+            .number(field::kSequenceId, perfetto::kSequence)
             .number(field::kSequenceFlags, kNeedsState);
         put(packet);
     }
     void put_end(Time time, std::uint64_t track) {
-        Message event;
+        perfetto::Message event;
         event.number(field::kType, kSliceEnd).number(field::kTrackUuid, track);
         put_event(time, event);
     }
@@ -156,7 +157,7 @@ private:
 };
 
 // The ops of the last step of a timeline that is ordered by (rank, start).
-void put_last_step(Writer& writer, const std::vector<TracedOp>& trace) {
+void put_last_step(PerfettoWriter& writer, const std::vector<TracedOp>& trace) {
     std::uint32_t last_step = 0;
     for (const TracedOp& op : trace) {
         last_step = std::max(last_step, op.step);
@@ -179,7 +180,7 @@ void put_last_step(Writer& writer, const std::vector<TracedOp>& trace) {
 void write_perfetto_trace(std::ostream& out,
                           const Program& program,
                           const std::vector<TracedOp>& trace) {
-    Writer writer{out, program};
+    PerfettoWriter writer{out, program};
     writer.begin();
     put_last_step(writer, trace);
 }
@@ -187,7 +188,7 @@ void write_perfetto_trace(std::ostream& out,
 void write_perfetto_traces(std::ostream& out,
                            const Program& program,
                            const std::vector<NamedTrace>& traces) {
-    Writer writer{out, program, static_cast<std::uint32_t>(traces.size())};
+    PerfettoWriter writer{out, program, static_cast<std::uint32_t>(traces.size())};
     writer.begin();
     for (std::size_t t = 0; t < traces.size(); ++t) {
         writer.set_timeline(static_cast<std::uint32_t>(t), traces[t].name);

@@ -13,17 +13,17 @@ namespace {
 
 constexpr std::chrono::seconds kQuiet{1};
 constexpr std::chrono::milliseconds kBetweenUpdates{100};
-constexpr std::size_t kBarWidth = 40;
+constexpr std::size_t kProgressWidth = 40;
 
 }  // namespace
 
 std::string progress_line(const std::string& label, double share, double elapsed_s) {
     const double done = std::clamp(share, 0.0, 1.0);
-    const auto full = static_cast<std::size_t>(done * static_cast<double>(kBarWidth));
+    const auto full = static_cast<std::size_t>(done * static_cast<double>(kProgressWidth));
     std::string line = fmt::format("{} [{}{}] {:3.0f} %",
                                    label.substr(0, 30),
                                    std::string(full, '#'),
-                                   std::string(kBarWidth - full, '-'),
+                                   std::string(kProgressWidth - full, '-'),
                                    done * 100);
     if (done > 0.01) {
         line += fmt::format("  {:.0f} s left", elapsed_s * (1 - done) / done);

@@ -13,7 +13,7 @@
 namespace orrery {
 namespace {
 
-std::string percent(double share) {
+std::string plan_percent(double share) {
     return fmt::format("{:.1f} %", share * 100);
 }
 
@@ -52,9 +52,9 @@ PageSection plans(const char* title, const std::vector<FoundPlan>& found) {
         row.push_back(split_word(p));
         row.push_back(switch_words(p));
         row.push_back(to_short_text(one.answer.iteration));
-        row.push_back(percent(one.answer.mfu));
+        row.push_back(plan_percent(one.answer.mfu));
         row.push_back(to_short_text(one.answer.memory.peak));
-        row.push_back(fmt::format("-{}", percent(1 - one.bound / one.objective)));
+        row.push_back(fmt::format("-{}", plan_percent(1 - one.bound / one.objective)));
         section.table.push_back(std::move(row));
     }
     return section;
@@ -88,15 +88,15 @@ PageSection front(const SearchResult& result) {
     return {.title = "Time and memory", .chart = std::move(chart)};
 }
 
-PageSection waterfall(const Answer& answer) {
+PageSection waterfall_section(const Answer& answer) {
     PageSection section{.title = "Where the best plan's peak goes"};
     for (const LostMfu& part : answer.lost_mfu) {
         section.bars.push_back({.name = words_for(part.cause),
-                                .text = percent(part.mfu),
+                                .text = plan_percent(part.mfu),
                                 .more = to_short_text(part.time),
                                 .share = part.mfu});
     }
-    section.bars.push_back({"MFU", percent(answer.mfu), "", answer.mfu});
+    section.bars.push_back({"MFU", plan_percent(answer.mfu), "", answer.mfu});
     return section;
 }
 
@@ -140,17 +140,17 @@ std::string search_page(const Scenario& scenario,
                               best.answer.cluster,
                               thousands(result.points))};
     page.cards = {{to_short_text(best.answer.iteration), "step time of the best plan"},
-                  {percent(best.answer.mfu), "MFU (full attention)"},
+                  {plan_percent(best.answer.mfu), "MFU (full attention)"},
                   {to_short_text(best.answer.memory.peak), "peak memory of a GPU"},
                   {thousands(result.simulated), "plans simulated on the network"},
-                  {percent(result.bound_gap), "could be missed at most"}};
+                  {plan_percent(result.bound_gap), "could be missed at most"}};
     if (scenario.search.objective == Objective::goodput) {
-        page.cards.push_back({percent(best.goodput), "goodput under the faults"});
+        page.cards.push_back({plan_percent(best.goodput), "goodput under the faults"});
     }
     page.sections = {plans("The best plans", result.best),
                      front(result),
                      plans("The front of time, memory and cost", result.pareto),
-                     waterfall(best.answer)};
+                     waterfall_section(best.answer)};
     if (!figures.empty()) {
         page.sections.push_back(hinges(figures));
     }

@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-constexpr const char* kColumns =
+constexpr const char* kPlanColumns =
     "   tp  pp vpp  cp    dp mbs zero recompute schedule         layers       time    MFU"
     "   memory\n";
 
@@ -80,13 +80,13 @@ std::string switch_words(const ParallelPlan& plan) {
 std::string search_report(const Scenario& scenario, const SearchResult& result) {
     std::string text = fmt::format(
         "{}: the best of {} plans\n\n", cut(scenario.name, 60), thousands(result.points));
-    text += kColumns;
+    text += kPlanColumns;
     for (std::size_t i = 0; i < result.best.size(); ++i) {
         text += row(i + 1, result.best[i]);
         text += notes(scenario, result.best[i]);
     }
     text += "\nThe front of time, memory and cost\n\n";
-    text += kColumns;
+    text += kPlanColumns;
     for (std::size_t i = 0; i < result.pareto.size(); ++i) {
         text += row(i + 1, result.pareto[i]);
     }

@@ -27,7 +27,7 @@ std::string value_of(const PointResult& point, const std::string& key) {
     return "";
 }
 
-std::string field(const std::string& text) {
+std::string csv_field(const std::string& text) {
     if (text.find_first_of(",\"\r\n") == text.npos) {
         return text;
     }
@@ -201,13 +201,13 @@ std::string sweep_csv(const std::vector<PointResult>& results) {
     const std::vector<std::string> keys = swept_keys(results);
     std::string text = "scenario";
     for (const std::string& key : keys) {
-        text += "," + field(key);
+        text += "," + csv_field(key);
     }
     text += ",gpus,iteration_s,uncertainty,tokens_per_s,mfu,hfu,peak_memory_bytes,fits,error\n";
     for (const PointResult& point : results) {
-        text += field(point.scenario);
+        text += csv_field(point.scenario);
         for (const std::string& key : keys) {
-            text += "," + field(value_of(point, key));
+            text += "," + csv_field(value_of(point, key));
         }
         if (point.error.empty()) {
             text += fmt::format(",{},{},{},{},{},{},{},{},\n",
@@ -220,7 +220,7 @@ std::string sweep_csv(const std::vector<PointResult>& results) {
                                 point.peak_memory_bytes,
                                 point.fits ? 1 : 0);
         } else {
-            text += ",,,,,,,,," + field(point.error) + "\n";
+            text += ",,,,,,,,," + csv_field(point.error) + "\n";
         }
     }
     return text;

@@ -43,9 +43,9 @@ BarKind kind_of(const Op& op, Pass pass) {
     }
 }
 
-class Builder {
+class BarsBuilder {
 public:
-    Builder(const Program& program, Time origin) : program_(program), origin_(origin) {}
+    BarsBuilder(const Program& program, Time origin) : program_(program), origin_(origin) {}
 
     void add(const TracedOp& traced);
     TimelineBars finish();
@@ -64,7 +64,7 @@ private:
     TimelineBars result_;
 };
 
-std::uint32_t Builder::name_index(const std::string& text) {
+std::uint32_t BarsBuilder::name_index(const std::string& text) {
     const auto [found, fresh] =
         indices_.try_emplace(text, static_cast<std::uint32_t>(result_.names.size()));
     if (fresh) {
@@ -73,7 +73,7 @@ std::uint32_t Builder::name_index(const std::string& text) {
     return found->second;
 }
 
-void Builder::add(const TracedOp& traced) {
+void BarsBuilder::add(const TracedOp& traced) {
     const Role& role = program_.roles[index(program_.role_of(traced.rank))];
     const Slot& slot = role.slots[traced.slot];
     const Segment& segment = program_.segment_of(slot);
@@ -108,7 +108,7 @@ void Builder::add(const TracedOp& traced) {
                          .micro_batch = slot.micro_batch});
 }
 
-TimelineBars Builder::finish() {
+TimelineBars BarsBuilder::finish() {
     for (auto& [key, open] : lanes_) {
         open.lane.first = result_.lanes.empty() || result_.lanes.back().rank != open.lane.rank;
         result_.lanes.push_back(std::move(open.lane));
@@ -172,7 +172,7 @@ TimelineBars timeline_bars(const Program& program, const std::vector<TracedOp>& 
     for (const TracedOp& op : trace) {
         origin = op.step == last ? std::min(origin, op.start) : origin;
     }
-    Builder builder{program, origin};
+    BarsBuilder builder{program, origin};
     for (const TracedOp& op : trace) {
         if (op.step == last) {
             builder.add(op);

@@ -87,12 +87,12 @@ const std::array kFigures{
            }},
 };
 
-class Study {
+class SensitivityStudy {
 public:
-    Study(const Scenario& scenario,
-          const SearchSpec& spec,
-          const SearchResult& result,
-          const SensitivityOptions& options)
+    SensitivityStudy(const Scenario& scenario,
+                     const SearchSpec& spec,
+                     const SearchResult& result,
+                     const SensitivityOptions& options)
         : scenario_(scenario), spec_(spec), result_(result), options_(options) {}
 
     Result<std::vector<SensitiveFigure>> figures() {
@@ -177,7 +177,7 @@ Result<std::vector<SensitiveFigure>> sensitivity(const Scenario& scenario,
     if (result.best.empty()) {
         return std::vector<SensitiveFigure>{};
     }
-    return Study{scenario, spec, result, options}.figures();
+    return SensitivityStudy{scenario, spec, result, options}.figures();
 }
 
 }  // namespace orrery

@@ -13,7 +13,7 @@ namespace orrery {
 namespace {
 
 // Every one of them is simulated on its own: a second or so for a thousand.
-constexpr std::size_t kRanksMax = 4'096;
+constexpr std::size_t kPacketRanksMax = 4'096;
 // What one core moves, to say how long a longer window would take.
 constexpr double kPacketsPerSecond = 4e5;
 
@@ -175,12 +175,12 @@ SimulationOutcome simulate_on_packets(SimulationInput input,
                                       const StepWindow& window,
                                       PacketWindowUse& met) {
     const std::size_t ranks = input.program->num_ranks();
-    if (ranks > kRanksMax) {
+    if (ranks > kPacketRanksMax) {
         return fail(window.where,
                     fmt::format("network: packet simulates every rank on its own, and {} are too "
                                 "many",
                                 ranks),
-                    fmt::format("at most {}; or fluid, with network.congestion", kRanksMax));
+                    fmt::format("at most {}; or fluid, with network.congestion", kPacketRanksMax));
     }
     met = {};
     input.fold = false;

@@ -10,11 +10,11 @@
 namespace orrery {
 namespace {
 
-using Value = std::atomic<std::int64_t>;
-static_assert(Value::is_always_lock_free, "processes share it");
+using SharedCount = std::atomic<std::int64_t>;
+static_assert(SharedCount::is_always_lock_free, "processes share it");
 
 std::size_t bytes_of(std::uint32_t workers) {
-    return (std::size_t{workers} + 1) * sizeof(Value);
+    return (std::size_t{workers} + 1) * sizeof(SharedCount);
 }
 
 }  // namespace
@@ -25,10 +25,10 @@ SharedMemoryQueue::SharedMemoryQueue(std::uint32_t workers) : workers_(workers) 
     if (memory == MAP_FAILED) {
         throw std::bad_alloc{};
     }
-    values_ = static_cast<Value*>(memory);
-    new (values_) Value{0};
+    values_ = static_cast<SharedCount*>(memory);
+    new (values_) SharedCount{0};
     for (std::uint32_t worker = 0; worker < workers; ++worker) {
-        new (values_ + 1 + worker) Value{kIdle};
+        new (values_ + 1 + worker) SharedCount{kIdle};
     }
 }
 

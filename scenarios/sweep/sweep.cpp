@@ -18,7 +18,7 @@ namespace orrery {
 namespace fs = std::filesystem;
 namespace {
 
-using Access = ResultsFile::Access;
+using FileAccess = ResultsFile::Access;
 
 // One sweep at a time writes to a file of results. The lock goes with the process.
 class Lock {
@@ -73,7 +73,7 @@ std::vector<fs::path> parts_of(const fs::path& results) {
     return parts;
 }
 
-Result<void> add_file(ResultsFile& into, const fs::path& path, Access access) {
+Result<void> add_file(ResultsFile& into, const fs::path& path, FileAccess access) {
     auto part = ResultsFile::open(path, access);
     if (!part) {
         return unexpected<Error>(part.error());
@@ -86,13 +86,13 @@ Result<void> add_file(ResultsFile& into, const fs::path& path, Access access) {
 
 // What workers left beside the results, after the end or after a kill.
 Result<void> take_parts(const fs::path& results) {
-    auto file = ResultsFile::open(results, Access::write);
+    auto file = ResultsFile::open(results, FileAccess::write);
     if (!file) {
         return unexpected<Error>(file.error());
     }
     for (const fs::path& part : parts_of(results)) {
         // A worker may have been ended while it made its file: that one is finished here.
-        if (const Result<void> added = add_file(**file, part, Access::write); !added) {
+        if (const Result<void> added = add_file(**file, part, FileAccess::write); !added) {
             return added;
         }
         remove_results(part);
@@ -108,7 +108,7 @@ struct Todo {
 Result<Todo> what_is_left(const Study& study,
                           const StudyPoints& points,
                           const SweepOptions& options) {
-    auto file = ResultsFile::open(options.results, Access::read);
+    auto file = ResultsFile::open(options.results, FileAccess::read);
     if (!file) {
         return unexpected<Error>(file.error());
     }
@@ -141,7 +141,7 @@ public:
 
     Result<void> work(std::int64_t number) {
         if (!file_) {
-            auto opened = ResultsFile::open(part_, Access::write);
+            auto opened = ResultsFile::open(part_, FileAccess::write);
             if (!opened) {
                 return unexpected<Error>(opened.error());
             }
@@ -221,7 +221,7 @@ Result<void> work_under_mpi(const StudyPoints& points,
 Result<SweepOutcome> outcome_of(const StudyPoints& points,
                                 const Todo& todo,
                                 const fs::path& results) {
-    auto file = ResultsFile::open(results, Access::read);
+    auto file = ResultsFile::open(results, FileAccess::read);
     if (!file) {
         return unexpected<Error>(file.error());
     }
@@ -309,7 +309,7 @@ Result<std::int64_t> merge_results(const std::vector<fs::path>& from, const fs::
     // Every input is looked at before the output is made.
     std::vector<std::unique_ptr<ResultsFile>> inputs;
     for (const fs::path& path : from) {
-        auto file = ResultsFile::open(path, Access::read);
+        auto file = ResultsFile::open(path, FileAccess::read);
         if (!file) {
             return unexpected<Error>(file.error());
         }
@@ -319,7 +319,7 @@ Result<std::int64_t> merge_results(const std::vector<fs::path>& from, const fs::
     if (!lock) {
         return unexpected<Error>(lock.error());
     }
-    auto file = ResultsFile::open(into, Access::write);
+    auto file = ResultsFile::open(into, FileAccess::write);
     if (!file) {
         return unexpected<Error>(file.error());
     }

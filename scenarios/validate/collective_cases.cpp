@@ -24,26 +24,26 @@ namespace {
 constexpr double kEagerLaunch_us = 26.2;
 constexpr std::int64_t kSmall = 1 << 20;
 
-const std::vector<std::string> kColumns = {"collective",
-                                           "gpu",
-                                           "num_gpus",
-                                           "num_nodes",
-                                           "fabric",
-                                           "size_bytes",
-                                           "time_us",
-                                           "busbw_GBps",
-                                           "source"};
+const std::vector<std::string> kCollectiveColumns = {"collective",
+                                                     "gpu",
+                                                     "num_gpus",
+                                                     "num_nodes",
+                                                     "fabric",
+                                                     "size_bytes",
+                                                     "time_us",
+                                                     "busbw_GBps",
+                                                     "source"};
 
 struct Word {
     std::string_view word;
     std::string_view name;  // in the catalogue
 };
-constexpr Word kNodes[] = {{"a100-80g", "dgx-a100-80g"},
-                           {"a100-40g", "dgx-a100-40g"},
-                           {"h100-80g", "dgx-h100"},
-                           {"h200", "hgx-h200"},
-                           {"b200", "hgx-b200"},
-                           {"v100-32g", "dgx-v100"}};
+constexpr Word kMeasuredNodes[] = {{"a100-80g", "dgx-a100-80g"},
+                                   {"a100-40g", "dgx-a100-40g"},
+                                   {"h100-80g", "dgx-h100"},
+                                   {"h200", "hgx-h200"},
+                                   {"b200", "hgx-b200"},
+                                   {"v100-32g", "dgx-v100"}};
 // By the word after '+'. A few servers always fit under one set of leaves.
 constexpr Word kFabrics[] = {{"ib-hdr200", "dgx-superpod-hdr200"},
                              {"ib-ndr400", "ndr400-rail"},
@@ -63,7 +63,7 @@ bool timed_call_by_call(const CollectiveCase& row) {
     return row.source.find("torch") != std::string::npos;
 }
 
-double median(std::vector<double> values) {
+double median_of(std::vector<double> values) {
     if (values.empty()) {
         return 0;
     }
@@ -81,8 +81,8 @@ CollectiveFamily summary(std::string name, const std::vector<const ValidatedColl
     return {.name = std::move(name),
             .rows_small = small.size(),
             .rows_large = large.size(),
-            .median_small = median(small),
-            .median_large = median(large),
+            .median_small = median_of(small),
+            .median_large = median_of(large),
             .max_large = large.empty() ? 0 : *std::max_element(large.begin(), large.end())};
 }
 
@@ -132,12 +132,12 @@ void add_launches(CollectiveValidation& validation) {
                 others.push_back(us);
             }
         }
-        row.launch_us = others.empty() ? kEagerLaunch_us : std::max(0.0, median(others));
+        row.launch_us = others.empty() ? kEagerLaunch_us : std::max(0.0, median_of(others));
         row.predicted_us += row.launch_us;
     }
 }
 
-void summarise(CollectiveValidation& validation) {
+void summarise_collectives(CollectiveValidation& validation) {
     std::vector<std::string> names;
     std::map<std::string, std::vector<const ValidatedCollective*>> by_family;
     std::vector<const ValidatedCollective*> all;
@@ -171,7 +171,7 @@ bool is_collective_table(const std::string& file) {
 }
 
 ResultOrErrors<std::vector<CollectiveCase>> read_collective_cases(const std::string& file) {
-    const auto rows = read_csv(file, kColumns, true);
+    const auto rows = read_csv(file, kCollectiveColumns, true);
     if (!rows) {
         return unexpected<Errors>(rows.error());
     }
@@ -181,11 +181,11 @@ ResultOrErrors<std::vector<CollectiveCase>> read_collective_cases(const std::str
         const auto count = [&](std::size_t column, std::int64_t most) {
             const auto value = parse_integer(row.fields[column]);
             if (!value || *value < 1 || *value > most) {
-                errors.push_back(
-                    {row.where,
-                     fmt::format(
-                         "{} can't be '{}'", kColumns[column], row.fields[column].substr(0, 40)),
-                     "a whole number above zero"});
+                errors.push_back({row.where,
+                                  fmt::format("{} can't be '{}'",
+                                              kCollectiveColumns[column],
+                                              row.fields[column].substr(0, 40)),
+                                  "a whole number above zero"});
                 return std::int64_t{1};
             }
             return *value;
@@ -215,7 +215,7 @@ ResultOrErrors<std::vector<CollectiveCase>> read_collective_cases(const std::str
 }
 
 Result<Scenario> scenario_of(const CollectiveCase& row, const std::filesystem::path& catalogue) {
-    const std::string_view node = known(kNodes, row.gpu);
+    const std::string_view node = known(kMeasuredNodes, row.gpu);
     if (node.empty()) {
         return fail(row.where, fmt::format("the catalogue has no server of {}", row.gpu));
     }
@@ -267,7 +267,7 @@ Result<CollectiveValidation> validate_collectives(const std::vector<CollectiveCa
         }
     }
     add_launches(validation);
-    summarise(validation);
+    summarise_collectives(validation);
     return validation;
 }
 

@@ -24,15 +24,15 @@ double ideal_s(const Scenario& scenario) {
     return flops.full_attention.count() / (peak * scenario.cluster.num_gpus());
 }
 
-struct Row {
+struct ControlRow {
     std::string family;
     double mfu = 0;  // measured
 };
 
 // The rows of one class as errors: the mean over the families of the family's median.
-double balanced_error(const std::vector<Row>& rows, double mfu) {
+double balanced_error(const std::vector<ControlRow>& rows, double mfu) {
     std::map<std::string, std::vector<double>> families;
-    for (const Row& row : rows) {
+    for (const ControlRow& row : rows) {
         families[row.family].push_back(std::abs(row.mfu / mfu - 1));
     }
     double sum = 0;
@@ -45,7 +45,7 @@ double balanced_error(const std::vector<Row>& rows, double mfu) {
 }  // namespace
 
 Control::Control(const std::vector<MeasuredScenario>& rows) {
-    std::map<std::string, std::vector<Row>> classes;
+    std::map<std::string, std::vector<ControlRow>> classes;
     for (const MeasuredScenario& row : rows) {
         const double mfu = ideal_s(row.scenario) / row.measured_s;
         classes[class_of(row.scenario)].push_back({row.family, mfu});

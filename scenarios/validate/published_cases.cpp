@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::array kColumns = {
+constexpr std::array kCaseColumns = {
     "case",
     "family",
     "stack",
@@ -60,7 +60,7 @@ public:
 
     const std::string& text(std::string_view column) const {
         std::size_t i = 0;
-        while (kColumns[i] != column) {
+        while (kCaseColumns[i] != column) {
             ++i;
         }
         return row_.fields[i];
@@ -225,9 +225,9 @@ std::optional<Error> assume(const std::filesystem::path& file,
                             const AssumedValue& instead,
                             const std::vector<std::vector<std::string>>& assumed,
                             std::vector<CsvRow>& table) {
-    const auto column = std::ranges::find(kColumns, instead.column);
-    if (column == kColumns.end()) {
-        const std::vector<std::string> known{kColumns.begin(), kColumns.end()};
+    const auto column = std::ranges::find(kCaseColumns, instead.column);
+    if (column == kCaseColumns.end()) {
+        const std::vector<std::string> known{kCaseColumns.begin(), kCaseColumns.end()};
         return Error{"--assume",
                      "a table has no column '" + instead.column + "'",
                      nearest_hint(instead.column, known)};
@@ -235,7 +235,8 @@ std::optional<Error> assume(const std::filesystem::path& file,
     bool any = false;
     for (std::size_t i = 0; i < table.size(); ++i) {
         if (std::ranges::find(assumed[i], instead.column) != assumed[i].end()) {
-            table[i].fields[static_cast<std::size_t>(column - kColumns.begin())] = instead.value;
+            table[i].fields[static_cast<std::size_t>(column - kCaseColumns.begin())] =
+                instead.value;
             any = true;
         }
     }
@@ -262,7 +263,7 @@ ResultOrErrors<std::vector<PublishedCase>> read_published_cases(
     if (std::filesystem::is_directory(file, ignored)) {
         return unexpected<Errors>(Errors{{file.string(), "is a directory, not a file", {}}});
     }
-    const std::vector<std::string> columns{kColumns.begin(), kColumns.end()};
+    const std::vector<std::string> columns{kCaseColumns.begin(), kCaseColumns.end()};
     auto table = read_csv(file.string(), columns, true);
     if (!table) {
         return unexpected<Errors>(table.error());

@@ -63,7 +63,7 @@ RatioSummary summarise_ratios(const std::vector<const ValidatedCase*>& cases) {
 }
 
 // Pairs of cases, and how many more of them are in the right order than in the wrong one.
-struct Order {
+struct FamilyOrder {
     std::size_t pairs = 0;
     std::int64_t right = 0;
 
@@ -148,8 +148,8 @@ double spearman(const std::vector<double>& a, const std::vector<double>& b) {
 
 Ranking rank_plans(const std::vector<ValidatedCase>& rows) {
     std::set<std::string> choices;
-    Order of_choices;
-    std::map<std::string, Order> families;
+    FamilyOrder of_choices;
+    std::map<std::string, FamilyOrder> families;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         for (std::size_t j = 0; j < i; ++j) {
             const ValidatedCase& a = rows[i];
