@@ -5,7 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 namespace orrery {
-namespace {
+namespace pass_timing_test {
 
 constexpr Time us(std::int64_t n) {
     return Time::picoseconds(n * 1'000'000);
@@ -102,5 +102,5 @@ RC_GTEST_PROP(PassTiming, WorkedOffFromCutToCutItTakesThatLong, ()) {
     RC_ASSERT(timing.run(0, timing.size(), shift, held, {}, part) == whole + shift);
 }
 
-}  // namespace
+}  // namespace pass_timing_test
 }  // namespace orrery

@@ -10,7 +10,7 @@
 #include "tests/engine/scripted_network.h"
 
 namespace orrery {
-namespace {
+namespace simulated_executor_test {
 
 using namespace orrery::literals;
 
@@ -301,5 +301,5 @@ TEST(SimulatedExecutor, ReportsProgressUpToTheEnd) {
     EXPECT_DOUBLE_EQ(shares.back(), 1.0);
 }
 
-}  // namespace
+}  // namespace simulated_executor_test
 }  // namespace orrery

@@ -14,7 +14,7 @@
 #include "tests/reference/trace_difference.h"
 
 namespace orrery {
-namespace {
+namespace step_barrier_test {
 
 using namespace orrery::literals;
 
@@ -136,7 +136,7 @@ public:
     bool has_barrier(Time launch_cost = {}) {
         SimulationInput input = builder_.input(network_);
         input.launch_cost = launch_cost;
-        return orrery::has_barrier(input);
+        return step_barrier_test::has_barrier(input);
     }
 
 private:
@@ -166,5 +166,5 @@ TEST(StepBarrier, LaunchesAfterItHaveToBePast) {
     EXPECT_FALSE(ranks.has_barrier(131_ns));
 }
 
-}  // namespace
+}  // namespace step_barrier_test
 }  // namespace orrery

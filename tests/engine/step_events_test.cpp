@@ -11,7 +11,7 @@
 #include "tests/engine/scripted_network.h"
 
 namespace orrery {
-namespace {
+namespace step_events_test {
 
 using namespace orrery::literals;
 
@@ -223,5 +223,5 @@ TEST(StepEvents, TheStallIsTheNextMultipleOfTheTimer) {
     EXPECT_NEAR(stall_ms(60, 22), 68719.477, 1e-3);
 }
 
-}  // namespace
+}  // namespace step_events_test
 }  // namespace orrery

@@ -13,7 +13,7 @@
 #include "tests/kernels/devices.h"
 
 namespace orrery {
-namespace {
+namespace cost_model_test {
 
 constexpr Dtype kBf16 = Dtype::bf16;
 
@@ -226,5 +226,5 @@ TEST(CostModel, InterpolationOfMeasuredGemmsIsNoWorseThanTheCurveAndKnowsItsErro
     }
 }
 
-}  // namespace
+}  // namespace cost_model_test
 }  // namespace orrery

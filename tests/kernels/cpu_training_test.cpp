@@ -19,7 +19,7 @@
 #include "tests/kernels/numeric.h"
 
 namespace orrery::cpu {
-namespace {
+namespace cpu_training_test {
 
 using numeric::Tensor;
 using Tensors = std::map<std::string, Tensor>;
@@ -264,5 +264,5 @@ TEST(CpuTraining, LearnsItsBatchByHeartAndTwiceWithTheSameBits) {
     EXPECT_EQ(model.weights, again.weights);
 }
 
-}  // namespace
+}  // namespace cpu_training_test
 }  // namespace orrery::cpu

@@ -10,7 +10,7 @@
 #include "tests/kernels/devices.h"
 
 namespace orrery {
-namespace {
+namespace efficiency_test {
 
 constexpr Dtype kBf16 = Dtype::bf16;
 
@@ -210,5 +210,5 @@ TEST(Efficiency, LargeGemmsReachWhatTrainingRunsReach) {
     EXPECT_LT(fraction(measured_devices().at("h100-80g"), kBf16) * 989.4, 830);
 }
 
-}  // namespace
+}  // namespace efficiency_test
 }  // namespace orrery

@@ -9,7 +9,7 @@
 #include "kernels/catalogue.h"
 
 namespace orrery {
-namespace {
+namespace profile_test {
 
 const std::string kHeader = "device,kind,dtype,variant,d0,d1,d2,d3,d4,d5,time_us,spread,samples\n";
 
@@ -121,5 +121,5 @@ TEST(Profile, RowsOfOtherKindsAreCheckedToo) {
               std::string::npos);
 }
 
-}  // namespace
+}  // namespace profile_test
 }  // namespace orrery

@@ -13,7 +13,7 @@
 #include "tests/models/program_sums.h"
 
 namespace orrery {
-namespace {
+namespace layer_lowering_test {
 
 constexpr std::int64_t kLayers = 4;
 constexpr std::int64_t kHidden = 128;
@@ -207,5 +207,5 @@ TEST(ContextParallel, HeadExchangeMovesQkvAndContextOnceAPass) {
               (Traffic{4 * times, times * 2 * (3 + 1) * local}));
 }
 
-}  // namespace
+}  // namespace layer_lowering_test
 }  // namespace orrery

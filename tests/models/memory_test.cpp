@@ -12,7 +12,7 @@
 #include "tests/models/known_models.h"
 
 namespace orrery {
-namespace {
+namespace memory_test {
 
 constexpr std::int64_t kHidden = 128;
 constexpr std::int64_t kHeads = 8;
@@ -193,5 +193,5 @@ TEST(Memory, NamesTheMomentAndTheLargestBuffers) {
     EXPECT_EQ(m.largest[0].kind, TensorKind::optimizer);
 }
 
-}  // namespace
+}  // namespace memory_test
 }  // namespace orrery

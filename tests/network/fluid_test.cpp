@@ -12,7 +12,7 @@
 #include "tests/network/permutation_tree.h"
 
 namespace orrery {
-namespace {
+namespace fluid_test {
 
 using namespace literals;
 using testing::naive_rates;
@@ -433,5 +433,5 @@ TEST(Fluid, OverATreeEverySettleGivesTheRulesRates) {
     EXPECT_GT(rates.num_compared, 100'000);
 }
 
-}  // namespace
+}  // namespace fluid_test
 }  // namespace orrery

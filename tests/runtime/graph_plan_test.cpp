@@ -11,7 +11,7 @@
 #include "tests/runtime/tiny_model.h"
 
 namespace orrery {
-namespace {
+namespace graph_plan_test {
 
 EagerReason only_kernels(const Op& op) {
     return op.kind == OpKind::kernel ? EagerReason::none : EagerReason::communication;
@@ -115,5 +115,5 @@ TEST(GraphPlan, WhatNeedsTheHostIsLaunchedByItself) {
     EXPECT_NE(name(EagerReason::alone), name(EagerReason::none));
 }
 
-}  // namespace
+}  // namespace graph_plan_test
 }  // namespace orrery

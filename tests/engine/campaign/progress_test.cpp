@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace orrery {
-namespace {
+namespace progress_test {
 
 constexpr WallTime s(double seconds) {
     return WallTime::seconds(seconds);
@@ -178,5 +178,5 @@ TEST(Progress, CopiesInMemoryCostAShareOfEveryStep) {
     EXPECT_EQ(accounts[NodeUse::productive], 75 * kSecond);
 }
 
-}  // namespace
+}  // namespace progress_test
 }  // namespace orrery

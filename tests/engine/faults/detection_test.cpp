@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace orrery {
-namespace {
+namespace detection_test {
 
 constexpr WallTime s(double seconds) {
     return WallTime::seconds(seconds);
@@ -92,5 +92,5 @@ TEST(Flap, StallsUntilTheNextRetransmissionOrDiesAtTheBudget) {
     }
 }
 
-}  // namespace
+}  // namespace detection_test
 }  // namespace orrery

@@ -8,7 +8,7 @@
 #include "engine/recovery/policies.h"
 
 namespace orrery {
-namespace {
+namespace recovery_machine_test {
 
 const JobShape kShape{.slots = 8, .units = 4, .stages = 2};
 
@@ -256,5 +256,5 @@ TEST(RecoveryMachine, ANodeThatIsReadyDuringARestartIsTakenBackAfterIt) {
     EXPECT_EQ(drill.hear({.kind = ObservationKind::training_started}), Lines{});
 }
 
-}  // namespace
+}  // namespace recovery_machine_test
 }  // namespace orrery

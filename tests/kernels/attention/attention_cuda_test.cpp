@@ -8,7 +8,7 @@
 #include "tests/kernels/numeric.h"
 
 namespace orrery::device {
-namespace {
+namespace attention_cuda_test {
 
 using emulation::EmulatedQueue;
 using emulation::ThreadOrder;
@@ -204,5 +204,5 @@ TEST(AttentionCuda, LaunchesABlockFor128QueriesOrKeysOfAHead) {
     EXPECT_EQ(queue.scratch_bytes(), 1000 * 2 * 8 * 4);
 }
 
-}  // namespace
+}  // namespace attention_cuda_test
 }  // namespace orrery::device

@@ -7,7 +7,7 @@
 #include "tests/kernels/numeric.h"
 
 namespace orrery::cpu {
-namespace {
+namespace cross_entropy_cpu_test {
 
 using numeric::Doubles;
 using numeric::Draw;
@@ -176,5 +176,5 @@ TEST(CrossEntropyCpu, LargeLogitsDoNotOverflow) {
     EXPECT_EQ(loss.at(0), 1000.0);
 }
 
-}  // namespace
+}  // namespace cross_entropy_cpu_test
 }  // namespace orrery::cpu

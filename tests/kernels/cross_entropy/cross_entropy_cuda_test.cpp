@@ -8,7 +8,7 @@
 #include "tests/kernels/numeric.h"
 
 namespace orrery::device {
-namespace {
+namespace cross_entropy_cuda_test {
 
 using emulation::EmulatedQueue;
 using emulation::ThreadOrder;
@@ -162,5 +162,5 @@ TEST(CrossEntropyCuda, OfAShardedVocabularyIsThatOfTheWhole) {
     }
 }
 
-}  // namespace
+}  // namespace cross_entropy_cuda_test
 }  // namespace orrery::device

@@ -19,7 +19,7 @@
 namespace orrery::emulation {
 namespace {
 
-constexpr std::size_t kWarp = device::kWarp;
+constexpr std::size_t kFibersOfWarp = device::kFibersOfWarp;
 constexpr std::size_t kStackBytes = 256 * 1024;
 
 // Tells the thread sanitizer which stack runs; nothing without it.
@@ -126,7 +126,7 @@ std::size_t run_once(Scheduler& own, std::size_t first, const std::vector<std::s
 }  // namespace
 
 void run_fibers(int count, ThreadOrder order, const std::function<void(int)>& code) {
-    ORRERY_CHECK(scheduler == nullptr && count % static_cast<int>(kWarp) == 0);
+    ORRERY_CHECK(scheduler == nullptr && count % static_cast<int>(kFibersOfWarp) == 0);
     Scheduler own;
     own.fibers.resize(static_cast<std::size_t>(count));
     own.sanitizer = this_sanitizer_fiber();
@@ -135,12 +135,12 @@ void run_fibers(int count, ThreadOrder order, const std::function<void(int)>& co
     for (std::size_t i = 0; i < own.fibers.size(); ++i) {
         prepare(own.fibers[i], stack_of(i));
     }
-    const std::vector<std::size_t> lanes = turns(kWarp, order);
-    const std::vector<std::size_t> warps = turns(own.fibers.size() / kWarp, order);
+    const std::vector<std::size_t> lanes = turns(kFibersOfWarp, order);
+    const std::vector<std::size_t> warps = turns(own.fibers.size() / kFibersOfWarp, order);
     for (std::size_t left = own.fibers.size(); left > 0;) {
         std::size_t moved = 0;
         for (const std::size_t warp : warps) {
-            while (const std::size_t ran = run_once(own, warp * kWarp, lanes)) {
+            while (const std::size_t ran = run_once(own, warp * kFibersOfWarp, lanes)) {
                 moved += ran;
             }
         }

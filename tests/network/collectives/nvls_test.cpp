@@ -7,7 +7,7 @@
 #include "tests/network/dgx_clusters.h"
 
 namespace orrery {
-namespace {
+namespace nvls_test {
 
 constexpr Bandwidth kNic = Bandwidth::bits_per_second(400'000'000'000);
 
@@ -63,5 +63,5 @@ TEST(NvlsTree, NicsCarryAtMostTwiceTheirSlice) {
     EXPECT_EQ(sum, 2 * 6 * 2 * bytes / 16);
 }
 
-}  // namespace
+}  // namespace nvls_test
 }  // namespace orrery

@@ -11,7 +11,7 @@
 #include "tests/network/fabric_samples.h"
 
 namespace orrery {
-namespace {
+namespace ring_test {
 
 constexpr std::int64_t kBytes = std::int64_t{1} << 30;
 constexpr Bandwidth kNic = Bandwidth::bits_per_second(400'000'000'000);
@@ -161,5 +161,5 @@ TEST(Ring, ConservesOnRandomFabricsWithRandomMembers) {
     EXPECT_GT(tried, 75);
 }
 
-}  // namespace
+}  // namespace ring_test
 }  // namespace orrery

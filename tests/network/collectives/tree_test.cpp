@@ -8,7 +8,7 @@
 #include "tests/network/dgx_clusters.h"
 
 namespace orrery {
-namespace {
+namespace tree_test {
 
 constexpr Bandwidth kNic = Bandwidth::bits_per_second(400'000'000'000);
 constexpr std::int64_t kBytes = 16 * 1000;
@@ -63,5 +63,5 @@ TEST(Tree, MeshChainsConserve) {
     EXPECT_EQ(channels_of(parts), 12);
 }
 
-}  // namespace
+}  // namespace tree_test
 }  // namespace orrery

@@ -6,7 +6,7 @@
 #include "tests/network/packet/long_flows.h"
 
 namespace orrery {
-namespace {
+namespace dctcp_test {
 
 using namespace literals;
 
@@ -50,5 +50,5 @@ TEST(UecDctcp, GrowsByOnePacketAWindow) {
     EXPECT_NEAR(static_cast<double>(dctcp.window()), static_cast<double>(before) + 64, 120);
 }
 
-}  // namespace
+}  // namespace dctcp_test
 }  // namespace orrery

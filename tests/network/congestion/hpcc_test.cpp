@@ -6,7 +6,7 @@
 #include "tests/network/packet/long_flows.h"
 
 namespace orrery {
-namespace {
+namespace hpcc_test {
 
 using namespace literals;
 
@@ -73,5 +73,5 @@ TEST(Hpcc, FewFlowsShareByTheDefaultsToo) {
     }
 }
 
-}  // namespace
+}  // namespace hpcc_test
 }  // namespace orrery

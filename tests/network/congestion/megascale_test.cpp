@@ -6,7 +6,7 @@
 #include "tests/network/packet/long_flows.h"
 
 namespace orrery {
-namespace {
+namespace megascale_test {
 
 using namespace literals;
 
@@ -51,5 +51,5 @@ TEST(MegaScale, LongFlowsShareFairlyBelowTheMarks) {
     }
 }
 
-}  // namespace
+}  // namespace megascale_test
 }  // namespace orrery

@@ -6,7 +6,7 @@
 #include "tests/network/packet/long_flows.h"
 
 namespace orrery {
-namespace {
+namespace nscc_test {
 
 using namespace literals;
 
@@ -92,5 +92,5 @@ TEST(Nscc, LongFlowsShareFairlyBetweenTheThresholds) {
     }
 }
 
-}  // namespace
+}  // namespace nscc_test
 }  // namespace orrery

@@ -6,7 +6,7 @@
 #include "tests/network/packet/long_flows.h"
 
 namespace orrery {
-namespace {
+namespace swift_test {
 
 using namespace literals;
 
@@ -56,5 +56,5 @@ TEST(Swift, LongFlowsShareFairlyAtTheTargetDelay) {
     }
 }
 
-}  // namespace
+}  // namespace swift_test
 }  // namespace orrery

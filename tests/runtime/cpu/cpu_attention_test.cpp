@@ -6,7 +6,7 @@
 #include "tests/runtime/rank_training.h"
 
 namespace orrery {
-namespace {
+namespace cpu_attention_test {
 
 constexpr std::int64_t kManySteps = 20;
 
@@ -136,5 +136,5 @@ TEST(Kernels, UnfusedAttentionTrainsWhatFlashAttentionTrains) {
     }
 }
 
-}  // namespace
+}  // namespace cpu_attention_test
 }  // namespace orrery

@@ -7,7 +7,7 @@
 #include "tests/runtime/rank_training.h"
 
 namespace orrery {
-namespace {
+namespace parallel_launches_test {
 
 std::map<KernelKind, int> expect_same_training(const Transformer& model, const ParallelPlan& plan) {
     constexpr std::int64_t kEmulatedSteps = 1;
@@ -142,5 +142,5 @@ TEST(ParallelLaunches, LambOfShardsIsTheCpus) {
     }
 }
 
-}  // namespace
+}  // namespace parallel_launches_test
 }  // namespace orrery

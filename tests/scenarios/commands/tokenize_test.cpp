@@ -8,7 +8,7 @@
 #include "tests/scenarios/commands/train_run.h"
 
 namespace orrery {
-namespace {
+namespace tokenize_test {
 
 TEST(TokenizeCommand, MakesADatasetOfTexts) {
     const TestFolder folder;
@@ -88,5 +88,5 @@ TEST(TokenizeCommand, ReplacesNoTextOfItsOwn) {
     EXPECT_FALSE(std::filesystem::exists(folder / "x"));
 }
 
-}  // namespace
+}  // namespace tokenize_test
 }  // namespace orrery

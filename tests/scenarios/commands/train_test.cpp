@@ -10,7 +10,7 @@
 #include "tests/scenarios/commands/train_run.h"
 
 namespace orrery {
-namespace {
+namespace train_test {
 
 TEST(TrainCommand, TrainsAndPrintsItsLoss) {
     const TestFolder folder;
@@ -128,5 +128,5 @@ TEST(TrainCommand, GoesOnWithoutALogThatCannotBeWritten) {
     expect_error(train(folder, kScenario, {"job.log_file=no/such/folder/log"}), "log");
 }
 
-}  // namespace
+}  // namespace train_test
 }  // namespace orrery

@@ -7,7 +7,7 @@
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
-namespace {
+namespace json_document_test {
 
 std::string error_of(const std::string& json) {
     const auto document = parse_json(json, "config.json");
@@ -66,5 +66,5 @@ TEST(JsonDocument, FilesThatCannotBeReadAreErrorsThatNameThem) {
     EXPECT_EQ(good->find("a")->where(), (folder / "good.json").string() + ":1:2");
 }
 
-}  // namespace
+}  // namespace json_document_test
 }  // namespace orrery

@@ -6,7 +6,7 @@
 #include "scenarios/read/yaml_document.h"
 
 namespace orrery {
-namespace {
+namespace overrides_test {
 
 constexpr const char* kText = "cluster:\n  node: dgx-h100\nplan:\n  a: 1\n  list: [1, 2]\n";
 
@@ -82,5 +82,5 @@ TEST(Overrides, EmptyNamesInAPathAreErrors) {
     }
 }
 
-}  // namespace
+}  // namespace overrides_test
 }  // namespace orrery

@@ -8,7 +8,7 @@
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
-namespace {
+namespace read_cables_test {
 
 using namespace literals;
 
@@ -86,5 +86,5 @@ TEST(ReadCables, KeysOfOtherKindsAndMissingFilesAreErrors) {
         std::string::npos);
 }
 
-}  // namespace
+}  // namespace read_cables_test
 }  // namespace orrery

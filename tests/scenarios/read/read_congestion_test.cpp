@@ -8,7 +8,7 @@
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
-namespace {
+namespace read_congestion_test {
 
 using namespace literals;
 
@@ -90,5 +90,5 @@ TEST(ReadCongestion, FactorsOfAnotherNetworkAreAnError) {
               std::string::npos);
 }
 
-}  // namespace
+}  // namespace read_congestion_test
 }  // namespace orrery

@@ -4,7 +4,7 @@
 #include "tests/scenarios/sections.h"
 
 namespace orrery {
-namespace {
+namespace read_device_test {
 
 using namespace orrery::literals;
 
@@ -91,5 +91,5 @@ TEST(ReadDevice, ZeroPeaksAndMemoryAreErrorsBesideOthers) {
     EXPECT_EQ(errors[3].what, "it.memory_bandwidth must not be zero");
 }
 
-}  // namespace
+}  // namespace read_device_test
 }  // namespace orrery

@@ -6,7 +6,7 @@
 #include "tests/scenarios/sections.h"
 
 namespace orrery {
-namespace {
+namespace read_distribution_test {
 
 std::optional<Distribution> read(const std::string& text) {
     Errors errors;
@@ -45,5 +45,5 @@ TEST(ReadDistribution, RefusesWhatIsNone) {
     }
 }
 
-}  // namespace
+}  // namespace read_distribution_test
 }  // namespace orrery

@@ -10,7 +10,7 @@
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
-namespace {
+namespace read_faults_test {
 
 const ClusterShape kShape{.nodes = 2048};
 
@@ -168,5 +168,5 @@ TEST(ReadFaults, TracesAreCheckedRowByRow) {
               std::string::npos);
 }
 
-}  // namespace
+}  // namespace read_faults_test
 }  // namespace orrery

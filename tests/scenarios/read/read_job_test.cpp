@@ -4,7 +4,7 @@
 #include "tests/scenarios/sections.h"
 
 namespace orrery {
-namespace {
+namespace read_job_test {
 
 std::string errors_of(const std::string& text, Job* job = nullptr) {
     Errors errors;
@@ -93,5 +93,5 @@ TEST(ReadJob, ErrorsNameTheirPlace) {
     EXPECT_NE(errors_of("[1]\n").find("job must be a map"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace read_job_test
 }  // namespace orrery

@@ -5,7 +5,7 @@
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
-namespace {
+namespace read_model_test {
 
 const std::string kModel =
     "num_layers: 4\nhidden_size: 512\nnum_attention_heads: 8\nseq_length: 256\nvocab_size: 1024\n";
@@ -90,5 +90,5 @@ TEST(ReadModel, AConfigAndABaseAreOneTooMany) {
     EXPECT_NE(absent.find((folder / "absent.json").string()), std::string::npos) << absent;
 }
 
-}  // namespace
+}  // namespace read_model_test
 }  // namespace orrery

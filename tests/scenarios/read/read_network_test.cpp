@@ -4,7 +4,7 @@
 #include "tests/scenarios/sections.h"
 
 namespace orrery {
-namespace {
+namespace read_network_test {
 
 using namespace literals;
 
@@ -102,5 +102,5 @@ TEST(ReadNetwork, AnEventSaysWhereWhenAndWhat) {
     EXPECT_NE(read("{timeout: 0 s}").errors.find("must not be zero"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace read_network_test
 }  // namespace orrery

@@ -4,7 +4,7 @@
 #include "tests/scenarios/sections.h"
 
 namespace orrery {
-namespace {
+namespace read_recovery_test {
 
 std::string errors_of(const std::string& text, std::vector<RecoveryPlan>* plans = nullptr) {
     Errors errors;
@@ -92,5 +92,5 @@ TEST(ReadRecovery, EveryMistakeIsTold) {
     }
 }
 
-}  // namespace
+}  // namespace read_recovery_test
 }  // namespace orrery

@@ -10,7 +10,7 @@
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
-namespace {
+namespace perfetto_network_test {
 
 using namespace literals;
 
@@ -45,5 +45,5 @@ TEST(PerfettoNetwork, AFileIsThereWholeOrNotAtAll) {
     EXPECT_FALSE(write_network_trace("/dev/full", sample()));
 }
 
-}  // namespace
+}  // namespace perfetto_network_test
 }  // namespace orrery

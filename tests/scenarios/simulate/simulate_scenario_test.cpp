@@ -9,7 +9,7 @@
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
-namespace {
+namespace simulate_scenario_test {
 
 Answer answer_of(const Scenario& scenario, const SimulationOptions& options = {}) {
     auto answer = simulate_scenario(scenario, options);
@@ -149,5 +149,5 @@ TEST(SimulateScenarioOptions, ATraceChangesNoAnswer) {
     EXPECT_EQ(refused.error().where, options.trace_file);
 }
 
-}  // namespace
+}  // namespace simulate_scenario_test
 }  // namespace orrery

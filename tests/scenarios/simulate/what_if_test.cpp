@@ -12,7 +12,7 @@
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
-namespace {
+namespace what_if_test {
 
 Answer answer_of(const Scenario& scenario, std::optional<Cause> without = {}) {
     SimulationOptions options;
@@ -192,5 +192,5 @@ TEST(RemoveKernelTime, LeavesUsefulWorkAndTheKernelsOfOtherCauses) {
     }
 }
 
-}  // namespace
+}  // namespace what_if_test
 }  // namespace orrery

@@ -10,7 +10,7 @@
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
-namespace {
+namespace sweep_test {
 
 using Access = ResultsFile::Access;
 
@@ -151,5 +151,5 @@ TEST_F(Sweep, AFileOfSomethingElseStaysAsItIs) {
     EXPECT_EQ(folder_.text("r.sqlite"), before);
 }
 
-}  // namespace
+}  // namespace sweep_test
 }  // namespace orrery
