@@ -8,12 +8,13 @@
 
 namespace orrery {
 
-Result<Module> Module::open(const char* name, bool own_symbols_first) {
+Result<Module> Module::open(const char* name, ModuleSymbols symbols) {
     namespace fs = std::filesystem;
     const std::string file = std::string{"lib"} + name + ".so";
     std::error_code ignored;
     const fs::path beside = fs::read_symlink("/proc/self/exe", ignored).parent_path() / file;
-    const int flags = RTLD_NOW | (own_symbols_first ? RTLD_GLOBAL | RTLD_DEEPBIND : RTLD_LOCAL);
+    const int flags =
+        RTLD_NOW | (symbols == ModuleSymbols::global ? RTLD_GLOBAL | RTLD_DEEPBIND : RTLD_LOCAL);
     void* handle = dlopen(fs::exists(beside, ignored) ? beside.c_str() : file.c_str(), flags);
     if (handle == nullptr) {
         const char* why = dlerror();

@@ -3,15 +3,24 @@
 // The program then starts without their libraries, and is built without them.
 #pragma once
 
+#include <cstdint>
+
 #include "engine/result.h"
 
+// A function of a module that the program looks up by name.
+#define ORRERY_MODULE_FUNCTION extern "C" __attribute__((visibility("default")))
+
 namespace orrery {
+
+// Who else sees a module's symbols: `global` is for a library that loads parts of itself, which
+// look for its symbols, and prefers its own to the program's.
+enum class ModuleSymbols : std::uint8_t { local, global };
 
 class Module {
 public:
     // Loads lib<name>.so, e.g. "orrery_mpi": from the program's folder, else from where the system's
     // loader looks. The error says why it can't be loaded. A module stays loaded.
-    static Result<Module> open(const char* name, bool own_symbols_first = false);
+    static Result<Module> open(const char* name, ModuleSymbols symbols = ModuleSymbols::local);
 
     // Puts the address of a function with C linkage into `to`; false if the module has none.
     template <class Function>

@@ -10,10 +10,12 @@
 #include <span>
 
 #include "engine/network_model.h"
+#include "engine/result.h"
 
 namespace orrery {
 
-// Whether this program was built where SimGrid is installed.
+// Loads SimGrid at the first call: the program starts without it. The error says why it can't.
+Result<void> check_simgrid();
 bool has_simgrid();
 
 // Null without SimGrid. One at a time; a later one in the same process may not have more than

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/make_executor.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstdlib>
-
 #include "engine/check.h"
-#include "runtime/communication/job.h"
 #include "runtime/cpu/cpu_executor.h"
+#include "runtime/cuda/cuda_module.h"
 #include "runtime/cuda/devices.h"
-
-#if ORRERY_HAS_CUDA
-#include "runtime/cuda/cuda_executor.h"
-#endif
 
 namespace orrery {
 namespace {
@@ -26,52 +17,17 @@ Result<std::unique_ptr<Executor>> as_executor(Result<std::unique_ptr<Made>> made
     return std::move(*made);
 }
 
-#if ORRERY_HAS_CUDA
-// Where measured algorithms are kept: ORRERY_GEMM_ALGORITHMS, or the user's cache.
-std::filesystem::path gemm_file(const Environment& environment, std::string device) {
-    if (const auto file = environment("ORRERY_GEMM_ALGORITHMS")) {
-        return *file;
-    }
-    const auto cache = environment("XDG_CACHE_HOME");
-    const auto home = environment("HOME");
-    if (!cache && !home) {
-        return {};
-    }
-    std::ranges::replace_if(
-        device, [](unsigned char c) { return std::isalnum(c) == 0; }, '-');
-    const std::filesystem::path folder =
-        cache ? std::filesystem::path{*cache} : std::filesystem::path{*home} / ".cache";
-    return folder / "orrery" / ("gemm-" + device + ".txt");
-}
-
 Result<std::unique_ptr<Executor>> make_cuda_executor(const Program& program,
                                                      RankId rank,
                                                      Transport* transport) {
-    const auto devices = cuda_devices();
-    const Result<ProcessJob> job = find_job(process_environment());
-    if (!devices || !job) {
-        return unexpected<Error>(devices ? job.error() : devices.error());
+    const auto& module = cuda_module();
+    if (!module) {
+        return unexpected<Error>(module.error());
     }
-    if (job->source == "launcher") {  // all of them are on this machine
-        for (const auto& [key, value] :
-             nccl_environment(job->rank, job->num_ranks, devices->size())) {
-            setenv(key.c_str(), value.c_str(), 0);  // the user's own stay
-        }
-    }
-    // Processes of one machine take its GPUs in turn.
-    const std::size_t ordinal = job->local_rank % devices->size();
-    return as_executor(CudaExecutor::create(
-        program,
-        rank,
-        transport,
-        {.ordinal = static_cast<int>(ordinal),
-         .gemm_algorithms = gemm_file(process_environment(), (*devices)[ordinal].name)}));
+    Result<std::unique_ptr<Executor>> executor;
+    module->make_executor(program, rank, transport, executor);
+    return executor;
 }
-#else
-Result<std::unique_ptr<Executor>> make_cuda_executor(const Program&, RankId, Transport*) {
-    return unexpected<Error>(cuda_devices().error());
-}
-#endif
 
 }  // namespace
 

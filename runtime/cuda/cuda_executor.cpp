@@ -10,6 +10,7 @@
 #include "engine/check.h"
 #include "runtime/cuda/cuda_kernels.h"
 #include "runtime/cuda/cuda_result.h"
+#include "runtime/cuda/driver_devices.h"
 #include "runtime/gemm_request.h"
 #include "runtime/kernel_operands.h"
 
@@ -84,7 +85,7 @@ std::string CudaExecutor::why_not(const Op& op) const {
 }
 
 Result<void> CudaExecutor::set_up(Transport* transport) {
-    const auto devices = cuda_devices();
+    const auto devices = driver_devices();
     if (!devices) {
         return unexpected<Error>(devices.error());
     }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/cuda/cuda_module.h"
+
 namespace orrery {
 
 std::vector<std::pair<std::string, std::string>> nccl_environment(std::uint32_t rank,
@@ -18,84 +20,22 @@ std::vector<std::pair<std::string, std::string>> nccl_environment(std::uint32_t 
             {"NCCL_MNNVL_ENABLE", "0"}};
 }
 
-}  // namespace orrery
-
-#if ORRERY_HAS_CUDA
-#include <cuda_runtime_api.h>
-
-#include <array>
-
-namespace orrery {
-namespace {
-
-std::string version_text(int version) {
-    return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
-
-// What to do about the commonest reasons why no device answers.
-std::string hint_for(cudaError_t error) {
-    switch (error) {
-        case cudaErrorInsufficientDriver:
-            return "the driver is missing, or older than the CUDA of this build";
-        case cudaErrorNoDevice:
-            return "no GPU is visible: look at nvidia-smi and CUDA_VISIBLE_DEVICES";
-        default:
-            return {};
-    }
-}
-
-}  // namespace
-
 Result<std::vector<CudaDeviceInfo>> cuda_devices() {
-    int count = 0;
-    const cudaError_t error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess || count == 0) {
-        const cudaError_t why = error == cudaSuccess ? cudaErrorNoDevice : error;
-        return fail("", fmt::format("no GPU answers: {}", cudaGetErrorString(why)), hint_for(why));
+    const auto& module = cuda_module();
+    if (!module) {
+        return unexpected<Error>(module.error());
     }
-    std::vector<CudaDeviceInfo> devices;
-    for (int i = 0; i < count; ++i) {
-        cudaDeviceProp properties{};
-        if (const cudaError_t failed = cudaGetDeviceProperties(&properties, i);
-            failed != cudaSuccess) {
-            return fail("", fmt::format("GPU {}: {}", i, cudaGetErrorString(failed)));
-        }
-        std::array<char, 32> bus{};
-        cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), i);
-        devices.push_back({.ordinal = i,
-                           .name = properties.name,
-                           .memory = Bytes{static_cast<std::int64_t>(properties.totalGlobalMem)},
-                           .multiprocessors = properties.multiProcessorCount,
-                           .compute_capability = 10 * properties.major + properties.minor,
-                           .pci_bus = bus.data()});
-    }
+    Result<std::vector<CudaDeviceInfo>> devices;
+    module->devices(devices);
     return devices;
 }
 
 std::string cuda_versions() {
-    int driver = 0;
-    int runtime = 0;
-    cudaDriverGetVersion(&driver);
-    cudaRuntimeGetVersion(&runtime);
-    return fmt::format("CUDA {} (the driver: {})",
-                       version_text(runtime),
-                       driver == 0 ? std::string{"none"} : version_text(driver));
+    std::string versions = "built without CUDA";
+    if (const auto& module = cuda_module()) {
+        module->versions(versions);
+    }
+    return versions;
 }
 
 }  // namespace orrery
-
-#else
-
-namespace orrery {
-
-Result<std::vector<CudaDeviceInfo>> cuda_devices() {
-    return fail("", "built without CUDA", "configure where nvcc is found, and build again");
-}
-
-std::string cuda_versions() {
-    return "built without CUDA";
-}
-
-}  // namespace orrery
-
-#endif

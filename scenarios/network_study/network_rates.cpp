@@ -9,12 +9,14 @@
 namespace orrery {
 
 Result<void> check_fidelity(NetworkFidelity fidelity) {
-    if (fidelity == NetworkFidelity::simgrid && !has_simgrid()) {
-        return fail({},
-                    "network: simgrid, but this orrery was built without SimGrid",
-                    "install libsimgrid-dev (3.32) and build again, or take fluid");
+    if (fidelity != NetworkFidelity::simgrid) {
+        return {};
     }
-    return {};
+    return check_simgrid().map_error([](const Error& why) {
+        return Error{.where = {},
+                     .what = "network: simgrid, but SimGrid can't be loaded (" + why.what + ")",
+                     .hint = "install libsimgrid-dev (3.32) and build again, or take fluid"};
+    });
 }
 
 std::unique_ptr<SharedRates> make_rates(NetworkFidelity fidelity, std::span<const LinkInfo> links) {

@@ -9,6 +9,8 @@
 #include <memory>
 #include <thread>
 
+#include "engine/module.h"
+
 namespace {
 
 class World {
@@ -94,9 +96,7 @@ std::unique_ptr<World> world;
 
 }  // namespace
 
-extern "C" {
-
-int orrery_mpi_start(int* rank, int* size) {
+ORRERY_MODULE_FUNCTION int orrery_mpi_start(int* rank, int* size) {
     int provided = MPI_THREAD_SINGLE;
     if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) {
         return 1;
@@ -110,17 +110,15 @@ int orrery_mpi_start(int* rank, int* size) {
     return 0;
 }
 
-long long orrery_mpi_next() {
+ORRERY_MODULE_FUNCTION long long orrery_mpi_next() {
     return world->next();
 }
 
-int orrery_mpi_all_well(int well) {
+ORRERY_MODULE_FUNCTION int orrery_mpi_all_well(int well) {
     return world->all_well(well);
 }
 
-void orrery_mpi_stop() {
+ORRERY_MODULE_FUNCTION void orrery_mpi_stop() {
     world.reset();
     MPI_Finalize();
 }
-
-}  // extern "C"

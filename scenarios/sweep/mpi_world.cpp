@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/sweep/mpi_world.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <filesystem>
+
+#include "engine/module.h"
 
 namespace orrery {
 
@@ -32,18 +32,6 @@ bool has_launcher() {
     return is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK") || is_set("PMI_RANK");
 }
 
-std::filesystem::path module_path() {
-    std::error_code ignored;
-    return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() /
-           "liborrery_mpi.so";
-}
-
-template <class Function>
-bool find(void* library, const char* name, Function& function) {
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    return function != nullptr;
-}
-
 }  // namespace
 
 MpiWorld::MpiWorld(std::unique_ptr<Calls> calls, int rank, int size)
@@ -62,16 +50,16 @@ Result<std::unique_ptr<MpiWorld>> MpiWorld::join() {
         }
         return std::unique_ptr<MpiWorld>{};
     }
-    // Open MPI loads parts of itself, which look for its symbols; SimGrid, which may be part of the
-    // program, has functions of the same names that simulate MPI.
-    void* library = dlopen(module_path().c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_DEEPBIND);
+    // Open MPI loads parts of itself, which look for its symbols.
+    const Result<Module> module = Module::open("orrery_mpi", ModuleSymbols::global);
     auto calls = std::make_unique<Calls>();
-    if (library == nullptr || !find(library, "orrery_mpi_start", calls->start) ||
-        !find(library, "orrery_mpi_next", calls->next) ||
-        !find(library, "orrery_mpi_all_well", calls->all_well) ||
-        !find(library, "orrery_mpi_stop", calls->stop)) {
+    if (!module || !module->find("orrery_mpi_start", calls->start) ||
+        !module->find("orrery_mpi_next", calls->next) ||
+        !module->find("orrery_mpi_all_well", calls->all_well) ||
+        !module->find("orrery_mpi_stop", calls->stop)) {
         return fail("mpirun",
-                    fmt::format("this program can't use MPI: {}", dlerror()),
+                    fmt::format("this program can't use MPI: {}",
+                                module ? "its module is of another orrery" : module.error().what),
                     "build it where MPI is (Debian: libopenmpi-dev), or use --shard");
     }
     int rank = 0;

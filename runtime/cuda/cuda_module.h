@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library of the CUDA kernels and their executor (liborrery_cuda.so), loaded when a GPU is
+// first asked for: the program starts, and is built, without it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/ids.h"
+#include "engine/program.h"
+#include "engine/result.h"
+#include "runtime/communication/transport.h"
+#include "runtime/cuda/devices.h"
+#include "runtime/executor.h"
+
+namespace orrery {
+
+// Its functions, each of which fills its last argument: runtime/cuda/module_entry.cpp.
+struct CudaModule {
+    void (*devices)(Result<std::vector<CudaDeviceInfo>>& devices) = nullptr;
+    void (*versions)(std::string& versions) = nullptr;
+    void (*make_executor)(const Program& program,
+                          RankId rank,
+                          Transport* transport,
+                          Result<std::unique_ptr<Executor>>& executor) = nullptr;
+};
+
+// Loaded at the first call. The error says why there is none.
+const Result<CudaModule>& cuda_module();
+
+}  // namespace orrery
