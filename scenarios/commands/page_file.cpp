@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/commands/page_file.h"
+#include "scenarios/report/provenance_report.h"
 
 #include <utility>
 
@@ -18,8 +19,8 @@ Result<PageFile> PageFile::open(const std::string& name) {
     return page;
 }
 
-Result<void> PageFile::write(const std::string& html) {
-    file_->stream() << html;
+Result<void> PageFile::write(const std::string& html, const Provenance& provenance) {
+    file_->stream() << page_with_provenance(html, provenance);
     return file_->commit();
 }
 
