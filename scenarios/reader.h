@@ -33,8 +33,9 @@ struct ReadOptions {
 
 ResultOrErrors<Scenario> read_scenario(const std::filesystem::path& file,
                                        const ReadOptions& options = {});
-// An effective scenario (scenarios/provenance/effective_scenario.h) that a result holds in `source`.
-// It is of the file and the overrides that `of` names; options.overrides are changes to it.
+// An effective scenario (scenarios/provenance/effective_scenario.h) that a result holds in
+// `source`. It is of the file and the overrides that `of` names; options.overrides are changes to
+// it.
 ResultOrErrors<Scenario> read_effective_scenario(DocumentNode document,
                                                  const std::string& source,
                                                  const ScenarioOrigin& of,

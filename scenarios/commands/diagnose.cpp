@@ -91,10 +91,10 @@ int check_as(World& world, const DiagnoseArguments& arguments) {
         return kExitOk;
     }
     const std::vector<Suspect> found = suspects(*checks);
-    return tell(
-        arguments.json ? with_provenance(node_checks_json(*checks, found), provenance_of("diagnose"))
-                       : node_checks_text(*checks, found),
-        !found.empty());
+    return tell(arguments.json
+                    ? with_provenance(node_checks_json(*checks, found), provenance_of("diagnose"))
+                    : node_checks_text(*checks, found),
+                !found.empty());
 }
 
 int start_ranks(const DiagnoseArguments& arguments) {

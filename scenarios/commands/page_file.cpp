@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/commands/page_file.h"
-#include "scenarios/report/provenance_report.h"
 
 #include <utility>
+
+#include "scenarios/report/provenance_report.h"
 
 namespace orrery {
 

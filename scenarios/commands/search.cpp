@@ -108,8 +108,7 @@ int search_command(const SearchArguments& arguments) {
         }
     }
     if (arguments.json) {
-        return print_output(
-            with_provenance(search_json(*scenario, *result, *figures), provenance));
+        return print_output(with_provenance(search_json(*scenario, *result, *figures), provenance));
     }
     return print_output(
         search_report(*scenario, *result) +

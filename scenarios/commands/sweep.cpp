@@ -86,16 +86,17 @@ int print_outcome(const SweepArguments& arguments,
         return report_error(written.error());
     }
     if (page.wanted()) {
-        if (const auto written = page.write(sweep_page(study.name, outcome), provenance); !written) {
+        if (const auto written = page.write(sweep_page(study.name, outcome), provenance);
+            !written) {
             return report_error(written.error());
         }
     }
     if (no_answers(outcome)) {
         return tell_no_answers(outcome);
     }
-    const int printed = print_output(
-        arguments.json ? with_provenance(sweep_json(study.name, outcome), provenance)
-                       : sweep_report(study.name, outcome));
+    const int printed =
+        print_output(arguments.json ? with_provenance(sweep_json(study.name, outcome), provenance)
+                                    : sweep_report(study.name, outcome));
     return outcome.crashed.empty() ? printed : kExitUserError;
 }
 
@@ -139,6 +140,13 @@ int sweep_command(const SweepArguments& arguments) {
     bar.finish();
     if (!outcome) {
         return report_error(outcome.error());
+    }
+    if (*outcome && (*outcome)->outdated > 0) {
+        fmt::print(stderr,
+                   "{}: note: another build of Orrery had finished {} of the points; they were run "
+                   "again\n",
+                   options.results.string(),
+                   (*outcome)->outdated);
     }
     // Nothing is kept of a mistaken study; the parts of a divided one are for orrery merge.
     if (*outcome && !was_there && shard->of == 1 && no_answers(**outcome)) {

@@ -200,9 +200,9 @@ int validate_collective_table(const ValidateArguments& arguments) {
     if (!validation) {
         return report_error(validation.error());
     }
-    const int status = print_output(
-        arguments.json ? with_provenance(json_report(*validation), made_of(arguments))
-                       : collective_report(*validation));
+    const int status =
+        print_output(arguments.json ? with_provenance(json_report(*validation), made_of(arguments))
+                                    : collective_report(*validation));
     return validation->rows.empty() ? kExitUserError : status;
 }
 
@@ -237,9 +237,9 @@ int validate_command(const ValidateArguments& arguments) {
     }
     bar.finish();
     summarise_families(validation);
-    const int status = print_output(
-        arguments.json ? with_provenance(json_report(validation), made_of(arguments))
-                       : validation_report(validation));
+    const int status =
+        print_output(arguments.json ? with_provenance(json_report(validation), made_of(arguments))
+                                    : validation_report(validation));
     return validation.rows.empty() ? kExitUserError : status;
 }
 

@@ -19,8 +19,8 @@ namespace orrery {
 class Executor;
 
 struct RecordOptions {
-    std::filesystem::path folder;      // of the recording; empty: not kept
-    std::filesystem::path trace_file;  // empty: none
+    std::filesystem::path folder;        // of the recording; empty: not kept
+    std::filesystem::path trace_file;    // empty: none
     const Scenario* scenario = nullptr;  // that is run; outlives the recorder
     std::string profile_file;            // that the prediction in the trace uses; empty: none
 };

@@ -41,8 +41,7 @@ void put_file_in(DocumentNode* name, const fs::path& folder) {
 }
 
 void put_factors_in(DocumentNode* congestion, const fs::path& folder) {
-    if (congestion == nullptr || !congestion->is_scalar() ||
-        !congestion->text.ends_with(".yaml")) {
+    if (congestion == nullptr || !congestion->is_scalar() || !congestion->text.ends_with(".yaml")) {
         return;
     }
     if (ResultOrErrors<DocumentNode> factors = read_yaml_file(folder / congestion->text)) {
@@ -57,8 +56,7 @@ DocumentNode* inner_map(DocumentNode& map, std::string_view key) {
 }
 
 bool are_digits(std::string_view text) {
-    return !text.empty() &&
-           std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace

@@ -104,8 +104,8 @@ std::vector<std::string> differences_from(const StoredProvenance& stored) {
     std::vector<std::string> sentences;
     const BuildIdentity& now = build_identity();
     if (stored.build.version != now.version || stored.build.sources != now.sources) {
-        sentences.push_back(fmt::format(
-            "it was made by Orrery {}; this is {}", stored.build.words(), now.words()));
+        sentences.push_back(
+            fmt::format("it was made by Orrery {}; this is {}", stored.build.words(), now.words()));
     }
     if (stored.catalogue != catalogue_fingerprint(default_catalogue())) {
         sentences.push_back(

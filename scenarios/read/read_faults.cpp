@@ -314,9 +314,8 @@ private:
         if (!reader.word("file", file, Presence::required)) {
             return;
         }
-        const auto trace = is_table_text(file)
-                               ? parse_fault_trace(file, reader.full_name("file"))
-                               : read_fault_trace((folder_ / file).string());
+        const auto trace = is_table_text(file) ? parse_fault_trace(file, reader.full_name("file"))
+                                               : read_fault_trace((folder_ / file).string());
         if (!trace) {
             errors_.insert(errors_.end(), trace.error().begin(), trace.error().end());
             return;

@@ -109,10 +109,10 @@ std::string page_with_provenance(const std::string& html, const Provenance& prov
     static constexpr std::string_view kPlace = "<!-- provenance -->";
     const std::size_t at = html.find(kPlace);
     ORRERY_CHECK(at != std::string::npos);
-    const std::string section = fmt::format(
-        "<details class=\"provenance\"><summary>{}</summary>\n<pre>{}</pre></details>",
-        html_text(sources_line(provenance)),
-        html_text(provenance_json(provenance)));
+    const std::string section =
+        fmt::format("<details class=\"provenance\"><summary>{}</summary>\n<pre>{}</pre></details>",
+                    html_text(sources_line(provenance)),
+                    html_text(provenance_json(provenance)));
     return html.substr(0, at) + section + html.substr(at + kPlace.size());
 }
 

@@ -142,15 +142,10 @@ std::string sweep_report(const std::string& name, const SweepOutcome& outcome) {
     std::ranges::stable_sort(answers, [](const PointResult* a, const PointResult* b) {
         return std::pair{!a->fits, -a->tokens_per_s} < std::pair{!b->fits, -b->tokens_per_s};
     });
-    std::string text = fmt::format("{}: {}, {} of them finished before\n",
+    std::string text = fmt::format("{}: {}, {} of them finished before\n\n",
                                    name,
                                    counted(outcome.points, "point"),
                                    outcome.known);
-    if (outcome.outdated > 0) {
-        text += fmt::format("{} had been run by another build of Orrery: run again\n",
-                            counted(outcome.outdated, "point"));
-    }
-    text += "\n";
     if (!answers.empty()) {
         const std::size_t shown = std::min(answers.size(), kShownMax);
         const std::vector<const PointResult*> first{
