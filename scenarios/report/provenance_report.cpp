@@ -46,6 +46,8 @@ Json build_json(const BuildIdentity& build) {
     }
     if (!build.sources.empty()) {
         json["sources"] = build.sources;
+    }
+    if (!build.compiler.empty()) {
         json["compiler"] = build.compiler;
         json["features"] = build.features;
     }

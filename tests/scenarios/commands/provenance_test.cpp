@@ -95,7 +95,7 @@ protected:
                                cluster + rest +
                                    "faults: [{process: exponential, kind: gpu_lost, at: gpu:*, "
                                    "mtbf: 20 d}]\n"
-                                   "recovery: {policies: [full_restart]}\n"
+                                   "recovery: {policies: [in_place]}\n"
                                    "campaign: {days: 3, seeds: 2, step_time: 6 s}\n");
         workload_ = folder_.write(
             "work.txt",
@@ -241,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  "--set",
                                  "plan.global_batch_size=64"},
         std::vector<std::string>{
-            "gpt2-124m-1gpu.yaml", "--set", "model=gpt2-350m", "--set", "network=analytic"},
+            "gpt2-124m-1gpu.yaml", "--set", "model=gpt-2-350m", "--set", "network=analytic"},
         std::vector<std::string>{"train-tiny-cpu-4.yaml",
                                  "--set",
                                  "faults=[{kind: slow_gpu, at: \"gpu:1\", factor: 1.5}]"}));
