@@ -10,8 +10,10 @@
 #include <new>
 #include <string_view>
 
+#include "scenarios/catalogue.h"
 #include "scenarios/commands/command.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/provenance/fingerprint.h"
 #include "scenarios/version.h"
 
 namespace orrery {
@@ -29,6 +31,24 @@ std::string examples_of(const std::vector<Command>& commands) {
         }
     }
     return text + "\n";
+}
+
+std::string version_text() {
+    const BuildIdentity& build = build_identity();
+    std::string text = "orrery " + build.version;
+    const auto line = [&](const char* what, const std::string& value) {
+        text += value.empty() ? "" : std::string{"\n"} + what + value;
+    };
+    line("commit    ", build.commit + (build.changed ? " with changes" : ""));
+    line("sources   ", build.sources);
+    line("catalogue ", catalogue_fingerprint(default_catalogue()));
+    line("compiler  ", build.compiler);
+    std::string features;
+    for (const std::string& feature : build.features) {
+        features += (features.empty() ? "" : ", ") + feature;
+    }
+    line("features  ", features);
+    return text;
 }
 
 void add_option(CLI::App& app, const CommandOption& option) {
@@ -60,10 +80,11 @@ void add_option(CLI::App& app, const CommandOption& option) {
 }
 
 int run(int argc, char** argv) {
+    set_build_identity(identity_of_this_program());
     CLI::App app{"Orrery simulates GPU clusters that train transformers.", "orrery"};
     const std::vector<Command> commands = all_commands();
     app.footer(examples_of(commands));
-    app.set_version_flag("--version", "orrery " + std::string{kVersion});
+    app.set_version_flag("--version", version_text());
     app.require_subcommand(1);
     for (const Command& command : commands) {
         CLI::App* added = app.add_subcommand(command.name, command.help);

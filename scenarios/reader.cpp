@@ -12,6 +12,7 @@
 
 #include "models/validate_plan.h"
 #include "runtime/trainable.h"
+#include "scenarios/provenance/effective_scenario.h"
 #include "scenarios/read/map_reader.h"
 #include "scenarios/read/overrides.h"
 #include "scenarios/read/read_sections.h"
@@ -214,6 +215,37 @@ Scenario read_root(DocumentNode& root,
     return scenario;
 }
 
+// The scenario of a document; `of` says which file and overrides it has already.
+ResultOrErrors<Scenario> read_document(DocumentNode root,
+                                       const std::string& source,
+                                       const std::filesystem::path& folder,
+                                       const ReadOptions& options,
+                                       ScenarioOrigin of) {
+    Errors errors;
+    if (!root.is_map()) {
+        errors.push_back({root.where(),
+                          "a scenario must be a map, not " + root.describe(),
+                          "its keys are cluster, model and plan"});
+        return unexpected<Errors>(std::move(errors));
+    }
+    for (const std::string& assignment : options.overrides) {
+        apply_override(root, assignment, errors);
+    }
+    Scenario scenario = read_root(root, folder, options, errors);
+    if (!errors.empty()) {
+        sort_by_place(errors, source);
+        return unexpected<Errors>(std::move(errors));
+    }
+    if (scenario.name.empty()) {
+        scenario.name = std::filesystem::path{source}.stem().string();
+    }
+    of.overrides.insert(of.overrides.end(), options.overrides.begin(), options.overrides.end());
+    of.effective = effective_scenario(std::move(root), scenario.name, folder);
+    of.catalogue = options.catalogue;
+    scenario.origin = std::make_shared<ScenarioOrigin>(std::move(of));
+    return scenario;
+}
+
 }  // namespace
 
 ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
@@ -225,25 +257,16 @@ ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
         sort_by_place(root.error(), source);
         return unexpected<Errors>(std::move(root.error()));
     }
-    Errors errors;
-    if (!root->is_map()) {
-        errors.push_back({root->where(),
-                          "a scenario must be a map, not " + root->describe(),
-                          "its keys are cluster, model and plan"});
-        return unexpected<Errors>(std::move(errors));
-    }
-    for (const std::string& assignment : options.overrides) {
-        apply_override(*root, assignment, errors);
-    }
-    Scenario scenario = read_root(*root, folder, options, errors);
-    if (!errors.empty()) {
-        sort_by_place(errors, source);
-        return unexpected<Errors>(std::move(errors));
-    }
-    if (scenario.name.empty()) {
-        scenario.name = std::filesystem::path{source}.stem().string();
-    }
-    return scenario;
+    const std::string file = std::filesystem::path{source}.filename().string();
+    return read_document(std::move(*root), source, folder, options, {.file = file});
+}
+
+ResultOrErrors<Scenario> read_effective_scenario(DocumentNode document,
+                                                 const std::string& source,
+                                                 const ScenarioOrigin& of,
+                                                 const ReadOptions& options) {
+    const std::filesystem::path folder = std::filesystem::path{source}.parent_path();
+    return read_document(std::move(document), source, folder, options, of);
 }
 
 ResultOrErrors<Scenario> read_scenario(const std::filesystem::path& file,

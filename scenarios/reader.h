@@ -33,6 +33,13 @@ struct ReadOptions {
 
 ResultOrErrors<Scenario> read_scenario(const std::filesystem::path& file,
                                        const ReadOptions& options = {});
+// An effective scenario (scenarios/provenance/effective_scenario.h) that a result holds in
+// `source`. It is of the file and the overrides that `of` names; options.overrides are changes to
+// it.
+ResultOrErrors<Scenario> read_effective_scenario(DocumentNode document,
+                                                 const std::string& source,
+                                                 const ScenarioOrigin& of,
+                                                 const ReadOptions& options = {});
 // `source` is the name that errors give; `folder` is where relative paths start.
 ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
                                             const std::string& source,

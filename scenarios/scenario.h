@@ -22,6 +22,8 @@
 
 namespace orrery {
 
+struct ScenarioOrigin;  // scenarios/provenance/effective_scenario.h
+
 struct Job {
     std::uint32_t steps = 2;  // simulated; the last step's period is the answer
     std::uint64_t seed = 0;
@@ -44,6 +46,7 @@ struct Scenario {
     SearchSpec search;  // without clusters if the scenario has no such section
     // As read from its file, changes by the command line included; null if it has no file.
     std::shared_ptr<const DocumentNode> document{};
+    std::shared_ptr<const ScenarioOrigin> origin{};  // null likewise
     FaultPlan faults;
     std::vector<RecoveryPlan> recovery;
     CampaignPlan campaign;

@@ -13,6 +13,7 @@
 #include "models/transformer.h"
 #include "scenarios/campaign/start_up.h"
 #include "scenarios/campaign/state_times.h"
+#include "scenarios/version.h"
 
 namespace orrery {
 namespace {
@@ -411,7 +412,7 @@ Result<CampaignAnswer> run_campaign_scenario(const Scenario& scenario,
     const double rate = expected_rate(scenario);
     answer.mtbf_h = rate > 0 ? 1 / rate / 3600 : 0;
     answer.tokens = scenario.campaign.tokens;
-    answer.version = ORRERY_VERSION;
+    answer.version = kVersion;
     for (const RecoveryPlan& plan : plans) {
         const CampaignSpec spec = campaign_spec(scenario, plan, *steps);
         if (const Result<void> small = check_size(spec); !small) {

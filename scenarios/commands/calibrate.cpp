@@ -9,6 +9,7 @@
 #include "scenarios/measure/observed_costs.h"
 #include "scenarios/measure/recorded_run.h"
 #include "scenarios/output_file.h"
+#include "scenarios/report/provenance_report.h"
 
 namespace orrery {
 
@@ -18,7 +19,8 @@ int calibrate_command(const CalibrateArguments& arguments) {
         return report_error(output.error());
     }
     std::vector<MachineProfile> profiles;
-    std::string provenance = "Measured inside the steps of recorded runs (orrery calibrate)\n";
+    Provenance made_of = provenance_of("calibrate");
+    std::string header = "Measured inside the steps of recorded runs (orrery calibrate)\n";
     for (const std::string& folder : arguments.runs) {
         const auto run = read_recorded_run(folder);
         if (!run) {
@@ -27,22 +29,25 @@ int calibrate_command(const CalibrateArguments& arguments) {
         const auto steps = best_steps(run->steps);
         profiles.push_back(
             observed_costs(run->program, steps, run->scenario.device.name, run->sharing_ranks()));
-        provenance += fmt::format("{}: {} ranks, {} steps, {}\n",
-                                  run->scenario.name,
-                                  run->description.ranks,
-                                  steps.size(),
-                                  run->description.machine);
+        made_of.scenarios.push_back(run->scenario.origin);
+        header += fmt::format("{}: {} ranks, {} steps, {}\n",
+                              run->scenario.name,
+                              run->description.ranks,
+                              steps.size(),
+                              run->description.machine);
     }
     const MachineProfile profile = merged(profiles);
-    (*output)->stream() << profile_csv(profile, provenance);
+    (*output)->stream() << profile_csv(profile, header);
     if (const Result<void> written = (*output)->commit(); !written) {
         return report_error(written.error());
     }
     if (arguments.json) {
-        return print_output(fmt::format("{{\"kernels\": {}, \"transfers\": {}, \"host\": {}}}\n",
-                                        profile.kernels.size(),
-                                        profile.transfers.size(),
-                                        profile.hosts.size()));
+        const std::string json =
+            fmt::format("{{\"kernels\": {}, \"transfers\": {}, \"host\": {}}}\n",
+                        profile.kernels.size(),
+                        profile.transfers.size(),
+                        profile.hosts.size());
+        return print_output(with_provenance(json, made_of));
     }
     return print_output(
         fmt::format("{}: {} kernels, {} transfers and {} times of the host, of {} run{}\n",

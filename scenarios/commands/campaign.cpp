@@ -16,6 +16,7 @@
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/perfetto_campaign.h"
 #include "scenarios/report/progress.h"
+#include "scenarios/report/provenance_report.h"
 #include "scenarios/report/study_pages.h"
 
 namespace orrery {
@@ -97,12 +98,14 @@ int campaign_command(const CampaignArguments& arguments) {
             return report_error(written.error());
         }
     }
+    const Provenance provenance = provenance_of("campaign", *scenario);
     if (page->wanted()) {
-        if (const auto written = page->write(campaign_page(*answer)); !written) {
+        if (const auto written = page->write(campaign_page(*answer), provenance); !written) {
             return report_error(written.error());
         }
     }
-    return print_output(arguments.json ? json_report(*answer) : campaign_report(*answer));
+    return print_output(arguments.json ? with_provenance(json_report(*answer), provenance)
+                                       : campaign_report(*answer));
 }
 
 Command describe_campaign() {

@@ -11,6 +11,7 @@
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/read/nearest.h"
 #include "scenarios/report/catalogue_report.h"
+#include "scenarios/report/provenance_report.h"
 
 namespace orrery {
 namespace {
@@ -62,8 +63,10 @@ int catalogue_command(const CatalogueArguments& arguments) {
                              nearest_hint(name, known)});
     }
     const bool one = chosen.front().name == name;
-    return print_output(arguments.json ? catalogue_json(chosen)
-                                       : (one ? pages(chosen) : tables(chosen)));
+    if (arguments.json) {
+        return print_output(with_provenance(catalogue_json(chosen), provenance_of("catalogue")));
+    }
+    return print_output(one ? pages(chosen) : tables(chosen));
 }
 
 Command describe_catalogue() {

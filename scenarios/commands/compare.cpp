@@ -6,6 +6,7 @@
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/commands/page_file.h"
 #include "scenarios/measure/run_comparison.h"
+#include "scenarios/report/provenance_report.h"
 #include "scenarios/report/study_pages.h"
 
 namespace orrery {
@@ -23,12 +24,15 @@ int compare_command(const CompareArguments& arguments) {
     if (!comparison) {
         return report_error(comparison.error());
     }
+    Provenance provenance = provenance_of("compare", run->scenario);
+    provenance.recorded_by = run->description.build;
+    provenance.add_input(arguments.profile_file);
     if (page->wanted()) {
-        if (const auto written = page->write(comparison_page(*comparison)); !written) {
+        if (const auto written = page->write(comparison_page(*comparison), provenance); !written) {
             return report_error(written.error());
         }
     }
-    return print_output(arguments.json ? comparison_json(*comparison)
+    return print_output(arguments.json ? with_provenance(comparison_json(*comparison), provenance)
                                        : comparison_report(*comparison));
 }
 

@@ -14,6 +14,7 @@
 #include "scenarios/diagnose/modelled_checks.h"
 #include "scenarios/reader.h"
 #include "scenarios/report/node_checks_report.h"
+#include "scenarios/report/provenance_report.h"
 
 namespace orrery {
 namespace {
@@ -26,9 +27,9 @@ int tell(const std::string& text, bool sick) {
     return printed == kExitOk && sick ? kExitSuspects : printed;
 }
 
-int write_page(PageFile& page, const HeatMap& map) {
+int write_page(PageFile& page, const HeatMap& map, const Provenance& provenance) {
     if (page.wanted()) {
-        if (const auto written = page.write(heat_map_page(map)); !written) {
+        if (const auto written = page.write(heat_map_page(map), provenance); !written) {
             return report_error(written.error());
         }
     }
@@ -41,10 +42,14 @@ int diagnose_run(const DiagnoseArguments& arguments, PageFile& page) {
         return report_errors(run.error());
     }
     const HeatMap map = heat_map_of(*run);
-    if (const int written = write_page(page, map); written != kExitOk) {
+    Provenance provenance = provenance_of("diagnose", run->scenario);
+    provenance.recorded_by = run->description.build;
+    if (const int written = write_page(page, map, provenance); written != kExitOk) {
         return written;
     }
-    return tell(arguments.json ? heat_map_json(map) : heat_map_text(map), !map.slow.empty());
+    return tell(
+        arguments.json ? with_provenance(heat_map_json(map), provenance) : heat_map_text(map),
+        !map.slow.empty());
 }
 
 int diagnose_model(const DiagnoseArguments& arguments, const Scenario& scenario, PageFile& page) {
@@ -53,21 +58,23 @@ int diagnose_model(const DiagnoseArguments& arguments, const Scenario& scenario,
         return report_error(checks.error());
     }
     const bool sick = !checks->suspects.empty();
+    const Provenance provenance = provenance_of("diagnose", scenario);
+    const auto json = [&] { return with_provenance(checks_json(*checks), provenance); };
     if (arguments.json && !page.wanted()) {
-        return tell(checks_json(*checks), sick);
+        return tell(json(), sick);
     }
     const Result<HeatMap> map = heat_map_of(scenario);
     if (!map) {
         // A step that never ends has no times; the checks have something to say.
         return arguments.json
-                   ? tell(checks_json(*checks), sick)
+                   ? tell(json(), sick)
                    : tell(checks_text(*checks) + "\n  no heat map: " + map.error().what + "\n",
                           sick);
     }
-    if (const int written = write_page(page, *map); written != kExitOk) {
+    if (const int written = write_page(page, *map, provenance); written != kExitOk) {
         return written;
     }
-    return arguments.json ? tell(checks_json(*checks), sick)
+    return arguments.json ? tell(json(), sick)
                           : tell(checks_text(*checks) + "\n" + heat_map_text(*map),
                                  sick || !map->slow.empty());
 }
@@ -84,9 +91,10 @@ int check_as(World& world, const DiagnoseArguments& arguments) {
         return kExitOk;
     }
     const std::vector<Suspect> found = suspects(*checks);
-    return tell(
-        arguments.json ? node_checks_json(*checks, found) : node_checks_text(*checks, found),
-        !found.empty());
+    return tell(arguments.json
+                    ? with_provenance(node_checks_json(*checks, found), provenance_of("diagnose"))
+                    : node_checks_text(*checks, found),
+                !found.empty());
 }
 
 int start_ranks(const DiagnoseArguments& arguments) {

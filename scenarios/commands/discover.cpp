@@ -8,6 +8,7 @@
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/measure/discovered_cluster.h"
 #include "scenarios/output_file.h"
+#include "scenarios/report/provenance_report.h"
 
 namespace orrery {
 namespace {
@@ -100,7 +101,7 @@ int discover_command(const DiscoverArguments& arguments) {
         }
     }
     if (arguments.json) {
-        return print_output(json_of(*found));
+        return print_output(with_provenance(json_of(*found), provenance_of("discover")));
     }
     return print_output(output ? fmt::format("{}: {}\n", arguments.output, found->machine.words())
                                : found->cluster);

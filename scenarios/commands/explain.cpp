@@ -7,6 +7,7 @@
 #include "scenarios/explain/explain.h"
 #include "scenarios/report/explain_report.h"
 #include "scenarios/report/progress.h"
+#include "scenarios/report/provenance_report.h"
 
 namespace orrery {
 
@@ -25,7 +26,9 @@ int explain_command(const ExplainArguments& arguments) {
         }
         return report_errors(errors);
     }
-    return print_output(arguments.json ? explain_json(*explanation) : explain_report(*explanation));
+    return print_output(arguments.json
+                            ? with_provenance(explain_json(*explanation), explanation->provenance)
+                            : explain_report(*explanation));
 }
 
 Command describe_explain() {

@@ -17,6 +17,7 @@
 #include "scenarios/report/network_report.h"
 #include "scenarios/report/perfetto_network.h"
 #include "scenarios/report/progress.h"
+#include "scenarios/report/provenance_report.h"
 #include "scenarios/report/simgrid_platform.h"
 #include "scenarios/report/study_pages.h"
 
@@ -125,6 +126,20 @@ Result<void> write_exports(const NetworkArguments& arguments, const Scenario& sc
     return {};
 }
 
+Provenance made_of(const NetworkArguments& arguments, const Scenario& scenario) {
+    Provenance provenance = provenance_of("network", scenario);
+    const auto option = [&](const char* name, const std::string& value) {
+        if (!value.empty()) {
+            provenance.add_option(name, value);
+        }
+    };
+    option("pattern", arguments.pattern);
+    option("size", arguments.sizes);
+    option("fidelity", arguments.fidelity);
+    option("ranks", arguments.ranks == 0 ? "" : std::to_string(arguments.ranks));
+    return provenance;
+}
+
 // Measures and keeps factors, in place of one pattern.
 int store_congestion(const Scenario& scenario, const NetworkArguments& arguments) {
     CongestionRequest request{.ranks = arguments.ranks};
@@ -211,12 +226,14 @@ int network_command(const NetworkArguments& arguments) {
             return report_error(written.error());
         }
     }
+    const Provenance provenance = made_of(arguments, *scenario);
     if (page->wanted()) {
-        if (const auto written = page->write(network_page(*answer)); !written) {
+        if (const auto written = page->write(network_page(*answer), provenance); !written) {
             return report_error(written.error());
         }
     }
-    return print_output(arguments.json ? json_report(*answer) : network_report(*answer));
+    return print_output(arguments.json ? with_provenance(json_report(*answer), provenance)
+                                       : network_report(*answer));
 }
 
 Command describe_network() {

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "scenarios/report/provenance_report.h"
+
 namespace orrery {
 
 Result<PageFile> PageFile::open(const std::string& name) {
@@ -18,8 +20,8 @@ Result<PageFile> PageFile::open(const std::string& name) {
     return page;
 }
 
-Result<void> PageFile::write(const std::string& html) {
-    file_->stream() << html;
+Result<void> PageFile::write(const std::string& html, const Provenance& provenance) {
+    file_->stream() << page_with_provenance(html, provenance);
     return file_->commit();
 }
 

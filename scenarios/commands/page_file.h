@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page that --html names: opened before the work, so that an unwritable place is told at once,
-// and written after it.
+// and written after it, with what it is a page of.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "engine/result.h"
 #include "scenarios/output_file.h"
+#include "scenarios/provenance/provenance.h"
 
 namespace orrery {
 
@@ -17,7 +18,7 @@ public:
     static Result<PageFile> open(const std::string& name);
 
     bool wanted() const { return file_ != nullptr; }
-    Result<void> write(const std::string& html);
+    Result<void> write(const std::string& html, const Provenance& provenance);
 
 private:
     std::unique_ptr<OutputFile> file_;

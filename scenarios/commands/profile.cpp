@@ -21,6 +21,7 @@
 #include "scenarios/output_file.h"
 #include "scenarios/reader.h"
 #include "scenarios/report/progress.h"
+#include "scenarios/report/provenance_report.h"
 
 namespace orrery {
 namespace {
@@ -89,6 +90,7 @@ public:
         if (!scenario) {
             return scenario.error();
         }
+        made_of_ = provenance_of("profile", *scenario);
         const std::int64_t sample = scenario->model.seq_length + 1;
         const std::int64_t vocabulary = std::min<std::int64_t>(scenario->model.vocab_size, 1 << 16);
         const std::filesystem::path tokens = folder_ / "tokens";
@@ -117,6 +119,7 @@ public:
     }
 
     MachineProfile profile() const { return merged(profiles_); }
+    const Provenance& made_of() const { return made_of_; }
     std::string provenance() const {
         const std::time_t now = std::time(nullptr);
         std::tm date{};
@@ -215,6 +218,7 @@ private:
     HostMachine machine_;
     std::string gpus_;
     std::vector<MachineProfile> profiles_;
+    Provenance made_of_ = provenance_of("profile");
     std::size_t steps_ = 0;
     std::size_t undisturbed_ = 0;
 };
@@ -261,11 +265,12 @@ int profile_command(const ProfileArguments& arguments) {
     const char* form = arguments.json
                            ? "{{\"kernels\": {1}, \"transfers\": {2}, \"host\": {3}}}\n"
                            : "{0}: {1} kernels, {2} transfers and {3} times of the host\n";
-    return print_output(fmt::format(fmt::runtime(form),
-                                    arguments.output,
-                                    profile.kernels.size(),
-                                    profile.transfers.size(),
-                                    profile.hosts.size()));
+    const std::string text = fmt::format(fmt::runtime(form),
+                                         arguments.output,
+                                         profile.kernels.size(),
+                                         profile.transfers.size(),
+                                         profile.hosts.size());
+    return print_output(arguments.json ? with_provenance(text, profiler.made_of()) : text);
 }
 
 Command describe_profile() {

@@ -9,6 +9,7 @@
 #include "scenarios/reader.h"
 #include "scenarios/replay/chakra_reader.h"
 #include "scenarios/replay/simai_workload.h"
+#include "scenarios/report/provenance_report.h"
 #include "scenarios/report/replay_report.h"
 
 namespace orrery {
@@ -47,7 +48,12 @@ int replay_command(const ReplayArguments& arguments) {
     }
     const std::string name =
         std::filesystem::path{arguments.trace}.filename().string() + " on " + scenario->name;
-    return print_output(arguments.json ? replay_json(name, *answer) : replay_report(name, *answer));
+    if (!arguments.json) {
+        return print_output(replay_report(name, *answer));
+    }
+    Provenance provenance = provenance_of("replay", *scenario);
+    provenance.add_input(arguments.trace);
+    return print_output(with_provenance(replay_json(name, *answer), provenance));
 }
 
 Command describe_replay() {

@@ -9,6 +9,7 @@
 #include "scenarios/output_file.h"
 #include "scenarios/reader.h"
 #include "scenarios/report/progress.h"
+#include "scenarios/report/provenance_report.h"
 #include "scenarios/report/search_report.h"
 #include "scenarios/report/study_pages.h"
 #include "scenarios/search/search.h"
@@ -96,14 +97,18 @@ int search_command(const SearchArguments& arguments) {
     if (!figures) {
         return report_error(figures.error());
     }
+    Provenance provenance = provenance_of("search", *scenario);
+    if (arguments.sensitivity) {
+        provenance.add_option("sensitivity", "true");
+    }
     if (page->wanted()) {
-        const auto drawn = page->write(search_page(*scenario, *result, *figures));
+        const auto drawn = page->write(search_page(*scenario, *result, *figures), provenance);
         if (!drawn) {
             return report_error(drawn.error());
         }
     }
     if (arguments.json) {
-        return print_output(search_json(*scenario, *result, *figures));
+        return print_output(with_provenance(search_json(*scenario, *result, *figures), provenance));
     }
     return print_output(
         search_report(*scenario, *result) +

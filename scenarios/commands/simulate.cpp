@@ -8,13 +8,17 @@
 
 #include "models/lowering.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/page_file.h"
 #include "scenarios/output_file.h"
+#include "scenarios/provenance/fingerprint.h"
+#include "scenarios/provenance/stored_result.h"
 #include "scenarios/reader.h"
 #include "scenarios/report/chakra_export.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/html_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/progress.h"
+#include "scenarios/report/provenance_report.h"
 #include "scenarios/simulate/simulate_scenario.h"
 
 namespace orrery {
@@ -46,17 +50,92 @@ Result<void> check_chakra(const SimulateArguments& arguments, const Scenario& sc
     return {};
 }
 
+// What is simulated, and how it is told where it comes from.
+struct SimulatedCase {
+    Scenario scenario;
+    std::string source;  // what errors without a place are of
+    bool fold = true;
+};
+
+constexpr const char* kNoFold = "no_fold";
+
+// The scenario of a result, and the options that decided it.
+ResultOrErrors<SimulatedCase> repeated_case(const SimulateArguments& arguments) {
+    const std::string& file = arguments.result_file;
+    const auto give_up = [&](std::string what, std::string hint) {
+        return unexpected<Errors>(Errors{{file, std::move(what), std::move(hint)}});
+    };
+    const auto stored = read_stored_result(file);
+    if (!stored) {
+        return unexpected<Errors>(stored.error());
+    }
+    if (stored->command != "simulate") {
+        return give_up(fmt::format("is a result of orrery {}", stored->command),
+                       "--from repeats results of orrery simulate");
+    }
+    if (!stored->inputs.empty()) {
+        const InputFile& profile = stored->inputs.front();
+        if (arguments.profile_file.empty()) {
+            return give_up(fmt::format("was made with the profile {}", profile.file),
+                           fmt::format("--profile {}", profile.file));
+        }
+        if (file_fingerprint(arguments.profile_file) != profile.hash) {
+            fmt::print(stderr,
+                       "{}: note: {} is not the profile that it was made with\n",
+                       file,
+                       arguments.profile_file);
+        }
+    }
+    for (const std::string& sentence : differences_from(*stored)) {
+        fmt::print(stderr, "{}: note: {}\n", file, sentence);
+    }
+    auto scenario = scenario_of_result(*stored, file, arguments.overrides);
+    if (!scenario) {
+        return unexpected<Errors>(scenario.error());
+    }
+    const bool no_fold = std::ranges::any_of(
+        stored->options, [](const auto& option) { return option.first == kNoFold; });
+    return SimulatedCase{
+        .scenario = std::move(*scenario), .source = file, .fold = arguments.fold && !no_fold};
+}
+
+ResultOrErrors<SimulatedCase> simulated_case(const SimulateArguments& arguments) {
+    if (arguments.file.empty() == arguments.result_file.empty()) {
+        return unexpected<Errors>(
+            Errors{{"command line",
+                    arguments.file.empty() ? "a scenario file is missing"
+                                           : "a scenario file and --from are given",
+                    "orrery simulate scenarios/laptop-2gpu.yaml, or --from RESULT.json"}});
+    }
+    if (arguments.file.empty()) {
+        return repeated_case(arguments);
+    }
+    auto scenario = read_scenario(arguments.file, {.overrides = arguments.overrides});
+    if (!scenario) {
+        return unexpected<Errors>(scenario.error());
+    }
+    return SimulatedCase{
+        .scenario = std::move(*scenario), .source = arguments.file, .fold = arguments.fold};
+}
+
+Provenance made_of(const SimulateArguments& arguments, const SimulatedCase& simulated) {
+    Provenance provenance = provenance_of("simulate", simulated.scenario);
+    if (!simulated.fold) {
+        provenance.add_option(kNoFold, "true");
+    }
+    return provenance.add_input(arguments.profile_file);
+}
+
 }  // namespace
 
 int simulate_command(const SimulateArguments& arguments) {
-    ReadOptions read;
-    read.overrides = arguments.overrides;
-    ResultOrErrors<Scenario> scenario = read_scenario(arguments.file, read);
-    if (!scenario) {
-        return report_errors(scenario.error());
+    ResultOrErrors<SimulatedCase> simulated = simulated_case(arguments);
+    if (!simulated) {
+        return report_errors(simulated.error());
     }
+    Scenario& scenario = simulated->scenario;
     if (!arguments.profile_file.empty()) {
-        scenario = on_own_runtime(std::move(*scenario));
+        scenario = on_own_runtime(std::move(scenario));
     }
     if (!arguments.trace_file.empty()) {
         // Tell an unwritable place now, not after the simulation.
@@ -64,24 +143,20 @@ int simulate_command(const SimulateArguments& arguments) {
             return report_error(writable.error());
         }
     }
-    std::unique_ptr<OutputFile> page;
-    if (!arguments.html_file.empty()) {
-        auto opened = OutputFile::open(arguments.html_file);
-        if (!opened) {
-            return report_error(opened.error());
-        }
-        page = std::move(*opened);
+    auto page = PageFile::open(arguments.html_file);
+    if (!page) {
+        return report_error(page.error());
     }
-    if (const Result<void> small = check_chakra(arguments, *scenario); !small) {
+    if (const Result<void> small = check_chakra(arguments, scenario); !small) {
         return report_error(small.error());
     }
     std::vector<TracedOp> ops;
     TimelineBars timeline;
     ProgressBar bar{"simulating"};
     SimulationOptions options;
-    options.fold = arguments.fold;
+    options.fold = simulated->fold;
     options.trace_file = arguments.trace_file;
-    options.timeline = page ? &timeline : nullptr;
+    options.timeline = page->wanted() ? &timeline : nullptr;
     options.profile_file = arguments.profile_file;
     options.progress = [&bar](double share) { bar.show(share); };
     if (!arguments.chakra_folder.empty()) {
@@ -89,29 +164,31 @@ int simulate_command(const SimulateArguments& arguments) {
             keep_last_step(result, ops);
         };
     }
-    Result<Answer> answer = simulate_scenario(*scenario, options);
+    Result<Answer> answer = simulate_scenario(scenario, options);
     bar.finish();
     if (!answer) {
         Error error = answer.error();
         if (error.where.empty()) {
-            error.where = arguments.file;
+            error.where = simulated->source;
         }
         return report_error(error);
     }
-    if (page) {
-        page->stream() << html_report(*answer, timeline);
-        if (const Result<void> written = page->commit(); !written) {
+    const Provenance provenance = made_of(arguments, *simulated);
+    if (page->wanted()) {
+        const auto written = page->write(html_report(*answer, timeline), provenance);
+        if (!written) {
             return report_error(written.error());
         }
     }
     if (!arguments.chakra_folder.empty()) {
         const Result<void> written = write_chakra(
-            arguments.chakra_folder, "step", lower(scenario->model, scenario->plan), ops);
+            arguments.chakra_folder, "step", lower(scenario.model, scenario.plan), ops);
         if (!written) {
             return report_error(written.error());
         }
     }
-    return print_output(arguments.json ? json_report(*answer) : console_report(*answer));
+    return print_output(arguments.json ? with_provenance(json_report(*answer), provenance)
+                                       : console_report(*answer));
 }
 
 Command describe_simulate() {
@@ -120,8 +197,12 @@ Command describe_simulate() {
         .name = "simulate",
         .help = "Simulate a training step of a scenario: step time, MFU, memory",
         .options =
-            {{"file", &arguments->file, "Scenario file (YAML)", "FILE", true},
+            {{"file", &arguments->file, "Scenario file (YAML)", "FILE"},
              override_option(arguments->overrides),
+             {"--from",
+              &arguments->result_file,
+              "Repeat a result (of simulate --json) in place of a scenario file",
+              "RESULT.json"},
              {"--json", &arguments->json, "Print one JSON object instead of a report"},
              {"--trace",
               &arguments->trace_file,
@@ -146,7 +227,8 @@ Command describe_simulate() {
                      "simulate scenarios/llama3-8b-h100.yaml --set plan.global_batch_size=256 "
                      "--json",
                      "simulate scenarios/llama3-70b-h100.yaml --html llama3.html --trace "
-                     "llama3.perfetto-trace"},
+                     "llama3.perfetto-trace",
+                     "simulate --from result.json --json"},
         .run = [arguments] { return simulate_command(*arguments); },
     };
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery simulate FILE`: reads a scenario, simulates it, and prints the answer.
+// `orrery simulate FILE`: reads a scenario, simulates it, and prints the answer. With `--from` the
+// scenario is that of an earlier answer in JSON.
 #pragma once
 
 #include <string>
@@ -11,6 +12,7 @@ namespace orrery {
 
 struct SimulateArguments {
     std::string file;
+    std::string result_file;  // repeat this result, in place of `file`
     std::vector<std::string> overrides;
     bool json = false;
     bool fold = true;

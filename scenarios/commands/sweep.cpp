@@ -10,7 +10,9 @@
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/commands/page_file.h"
 #include "scenarios/output_file.h"
+#include "scenarios/reader.h"
 #include "scenarios/report/progress.h"
+#include "scenarios/report/provenance_report.h"
 #include "scenarios/report/study_pages.h"
 #include "scenarios/report/sweep_report.h"
 #include "scenarios/sweep/sweep.h"
@@ -57,24 +59,44 @@ int tell_no_answers(const SweepOutcome& outcome) {
     return report_errors(errors);
 }
 
+// The scenarios as all points have them; each result has its own with its settings.
+Provenance made_of(const SweepArguments& arguments, const Study& study) {
+    Provenance provenance = provenance_of("sweep");
+    provenance.add_input(arguments.file);
+    ReadOptions read;
+    for (const auto& [key, value] : study.common) {
+        read.overrides.push_back(key + "=" + value);
+    }
+    for (const std::filesystem::path& file : study.scenarios) {
+        provenance.add_input(file);
+        if (const auto scenario = read_scenario(file, read)) {
+            provenance.scenarios.push_back(scenario->origin);
+        }
+    }
+    return provenance;
+}
+
 int print_outcome(const SweepArguments& arguments,
                   const Study& study,
                   const SweepOutcome& outcome,
                   OutputFile* csv,
                   PageFile& page) {
+    const Provenance provenance = made_of(arguments, study);
     if (const Result<void> written = write_csv(csv, outcome.results); !written) {
         return report_error(written.error());
     }
     if (page.wanted()) {
-        if (const auto written = page.write(sweep_page(study.name, outcome)); !written) {
+        if (const auto written = page.write(sweep_page(study.name, outcome), provenance);
+            !written) {
             return report_error(written.error());
         }
     }
     if (no_answers(outcome)) {
         return tell_no_answers(outcome);
     }
-    const int printed = print_output(arguments.json ? sweep_json(study.name, outcome)
-                                                    : sweep_report(study.name, outcome));
+    const int printed =
+        print_output(arguments.json ? with_provenance(sweep_json(study.name, outcome), provenance)
+                                    : sweep_report(study.name, outcome));
     return outcome.crashed.empty() ? printed : kExitUserError;
 }
 
@@ -118,6 +140,13 @@ int sweep_command(const SweepArguments& arguments) {
     bar.finish();
     if (!outcome) {
         return report_error(outcome.error());
+    }
+    if (*outcome && (*outcome)->outdated > 0) {
+        fmt::print(stderr,
+                   "{}: note: another build of Orrery had finished {} of the points; they were run "
+                   "again\n",
+                   options.results.string(),
+                   (*outcome)->outdated);
     }
     // Nothing is kept of a mistaken study; the parts of a divided one are for orrery merge.
     if (*outcome && !was_there && shard->of == 1 && no_answers(**outcome)) {

@@ -232,8 +232,7 @@ int train_as(World& world,
     trainer.executor().measure(&times);
     const auto recorder = RunRecorder::start({.folder = arguments.record_folder,
                                               .trace_file = arguments.trace_file,
-                                              .scenario_file = arguments.file,
-                                              .overrides = arguments.overrides,
+                                              .scenario = &scenario,
                                               .profile_file = arguments.profile_file},
                                              world,
                                              trainer.executor());

@@ -15,6 +15,7 @@
 #include "scenarios/report/collective_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/progress.h"
+#include "scenarios/report/provenance_report.h"
 #include "scenarios/report/validation_report.h"
 #include "scenarios/simulate/simulate_scenario.h"
 #include "scenarios/validate/assumed_inputs.h"
@@ -26,8 +27,12 @@ namespace orrery {
 namespace {
 
 // The rows that the control's constants are fitted on ship with the catalogue.
+std::filesystem::path control_table(const std::filesystem::path& root) {
+    return root / "published" / "training.csv";
+}
+
 ResultOrErrors<Control> fitted_control(const std::filesystem::path& root) {
-    const auto cases = read_published_cases(root / "published" / "training.csv");
+    const auto cases = read_published_cases(control_table(root));
     if (!cases) {
         return unexpected<Errors>(cases.error());
     }
@@ -171,6 +176,21 @@ ResultOrErrors<std::vector<PublishedCase>> cases_of(const ValidateArguments& arg
     return read_published_cases(arguments.file, instead);
 }
 
+Provenance made_of(const ValidateArguments& arguments) {
+    Provenance provenance = provenance_of("validate");
+    provenance.add_input(arguments.file);
+    if (!is_collective_table(arguments.file)) {
+        provenance.add_input(control_table(default_catalogue()));
+    }
+    for (const std::string& family : arguments.families) {
+        provenance.add_option("family", family);
+    }
+    for (const std::string& value : arguments.assume) {
+        provenance.add_option("assume", value);
+    }
+    return provenance;
+}
+
 int validate_collective_table(const ValidateArguments& arguments) {
     const auto cases = read_collective_cases(arguments.file);
     if (!cases) {
@@ -181,7 +201,8 @@ int validate_collective_table(const ValidateArguments& arguments) {
         return report_error(validation.error());
     }
     const int status =
-        print_output(arguments.json ? json_report(*validation) : collective_report(*validation));
+        print_output(arguments.json ? with_provenance(json_report(*validation), made_of(arguments))
+                                    : collective_report(*validation));
     return validation->rows.empty() ? kExitUserError : status;
 }
 
@@ -217,7 +238,8 @@ int validate_command(const ValidateArguments& arguments) {
     bar.finish();
     summarise_families(validation);
     const int status =
-        print_output(arguments.json ? json_report(validation) : validation_report(validation));
+        print_output(arguments.json ? with_provenance(json_report(validation), made_of(arguments))
+                                    : validation_report(validation));
     return validation.rows.empty() ? kExitUserError : status;
 }
 

@@ -89,7 +89,9 @@ ResultOrErrors<Explanation> explain_scenario(const std::filesystem::path& file,
     if (!reference) {
         return unexpected<Errors>({reference.error()});
     }
-    Explanation explanation{.answer = std::move(*answer)};
+    Explanation explanation{.answer = std::move(*answer),
+                            .provenance = provenance_of("explain", *scenario)};
+    explanation.provenance.add_option("keep", std::to_string(options.keep));
     const bool fits = explanation.answer.memory.fits;
     const std::vector<Change> changes = possible_changes(*scenario);
     std::vector<Tried> tried;

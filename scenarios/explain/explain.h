@@ -12,6 +12,7 @@
 #include "engine/result.h"
 #include "scenarios/answer.h"
 #include "scenarios/explain/changes.h"
+#include "scenarios/provenance/provenance.h"
 
 namespace orrery {
 
@@ -25,6 +26,7 @@ struct Suggestion {
 
 struct Explanation {
     Answer answer;  // of the scenario as it is
+    Provenance provenance;
     std::int64_t tried = 0;
     std::int64_t refused = 0;             // that the model, the cluster or the batch does not admit
     std::int64_t too_large = 0;           // that do not fit in memory

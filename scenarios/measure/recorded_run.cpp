@@ -1,94 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/measure/recorded_run.h"
 
-#include <fmt/format.h>
-
 #include "models/lowering.h"
-#include "runtime/state/crc32c.h"
 #include "scenarios/output_file.h"
+#include "scenarios/provenance/stored_result.h"
+#include "scenarios/read/json_document.h"
 #include "scenarios/read/map_reader.h"
-#include "scenarios/read/yaml_document.h"
-#include "scenarios/reader.h"
+#include "scenarios/report/recording_json.h"
 
 namespace orrery {
 namespace {
 
-constexpr const char* kDescription = "run.yaml";
+constexpr const char* kDescription = "run.json";
+constexpr const char* kOldDescription = "run.yaml";  // had only the scenario's path
 
-Result<std::uint32_t> checksum_of(const std::filesystem::path& file) {
-    const Result<std::string> text = read_text_file(file);
-    if (!text) {
-        return unexpected<Error>(text.error());
-    }
-    return crc32c({std::as_bytes(std::span{*text})});
+struct StoredRun {
+    RunDescription description;
+    Scenario scenario;
+};
+
+Error no_description(const std::filesystem::path& folder) {
+    std::error_code none;
+    const std::string again = "orrery train SCENARIO --record " + folder.string();
+    return std::filesystem::exists(folder / kOldDescription, none)
+               ? Error{(folder / kOldDescription).string(),
+                       "was recorded by an older version, which kept the path of the scenario "
+                       "and not the scenario",
+                       "record it again: " + again}
+               : Error{folder.string(),
+                       "there is no recorded run (no run.json)",
+                       again + " makes one"};
 }
 
-// In double quotes, as YAML reads it back.
-std::string double_quoted(const std::string& text) {
-    std::string result = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            result += '\\';
-        }
-        result += c;
-    }
-    return result + "\"";
-}
-
-void read_overrides(MapReader& reader, std::vector<std::string>& overrides) {
-    const DocumentNode* list = reader.find("overrides");
-    if (list == nullptr || list->kind == DocumentNode::Kind::null) {
-        return;
-    }
-    for (const DocumentNode& item : list->items) {
-        overrides.push_back(item.text);
-    }
-    if (!list->is_sequence()) {
-        reader.complain("overrides", "overrides must be a list");
-    }
-}
-
-ResultOrErrors<RunDescription> read_description(const std::filesystem::path& folder) {
+ResultOrErrors<StoredRun> read_description(const std::filesystem::path& folder) {
     const std::filesystem::path file = folder / kDescription;
     std::error_code none;
     if (!std::filesystem::exists(file, none)) {
-        return unexpected<Errors>(
-            Errors{{folder.string(),
-                    "there is no recorded run (no run.yaml)",
-                    "orrery train SCENARIO --record " + folder.string() + " makes one"}});
+        return unexpected<Errors>(Errors{no_description(folder)});
     }
-    const auto document = read_yaml_file(file);
+    const auto document = read_json_file(file);
     if (!document) {
         return unexpected<Errors>(document.error());
     }
-    Errors errors;
-    RunDescription run;
     if (!document->is_map()) {
         return unexpected<Errors>(Errors{{file.string(), "this is not a recorded run", ""}});
     }
+    Errors errors;
+    RunDescription run;
     MapReader reader{*document, "", errors};
-    std::string scenario;
-    std::int64_t checksum = 0;
-    reader.word("scenario", scenario, Presence::required);
-    reader.integer("checksum", checksum, {0, 0xFFFF'FFFF}, Presence::required);
     reader.word("machine", run.machine);
     reader.integer("ranks", run.ranks, {1, 1 << 20}, Presence::required);
     reader.boolean("overlaps", run.overlaps);
-    read_overrides(reader, run.overrides);
+    reader.find("provenance");
     reader.finish();
     if (!errors.empty()) {
         return unexpected<Errors>(std::move(errors));
     }
-    run.scenario = scenario;
-    const Result<std::uint32_t> now = checksum_of(run.scenario);
-    if (!now) {
-        return unexpected<Errors>(Errors{now.error()});
+    const auto stored = stored_provenance(*document);
+    if (!stored) {
+        return unexpected<Errors>(stored.error());
     }
-    if (*now != checksum) {
-        return unexpected<Errors>(Errors{
-            {scenario, "the scenario has changed since the run was recorded", "record it again"}});
+    run.build = stored->build;
+    auto scenario = scenario_of_result(*stored, file.string());
+    if (!scenario) {
+        return unexpected<Errors>(scenario.error());
     }
-    return run;
+    return StoredRun{std::move(run), std::move(*scenario)};
 }
 
 }  // namespace
@@ -98,6 +75,7 @@ Result<void> begin_run_folder(const std::filesystem::path& folder) {
     std::filesystem::create_directories(folder, error);
     if (!error) {
         std::filesystem::remove(folder / kDescription, error);
+        std::filesystem::remove(folder / kOldDescription, error);
     }
     if (error) {
         return fail(folder.string(), "can't be the folder of a recording: " + error.message());
@@ -105,40 +83,24 @@ Result<void> begin_run_folder(const std::filesystem::path& folder) {
     return {};
 }
 
-Result<void> write_run_description(const std::filesystem::path& folder, const RunDescription& run) {
-    std::error_code error;
-    const std::filesystem::path scenario = std::filesystem::absolute(run.scenario, error);
-    const Result<std::uint32_t> checksum = checksum_of(scenario);
-    if (!checksum) {
-        return unexpected<Error>(checksum.error());
-    }
+Result<void> write_run_description(const std::filesystem::path& folder,
+                                   const Scenario& scenario,
+                                   const RunDescription& run) {
     auto file = OutputFile::open(folder / kDescription);
     if (!file) {
         return unexpected<Error>(file.error());
     }
-    std::ostream& out = (*file)->stream();
-    out << "scenario: " << double_quoted(scenario.string()) << "\nchecksum: " << *checksum
-        << "\nmachine: " << double_quoted(run.machine) << "\nranks: " << run.ranks
-        << "\noverlaps: " << (run.overlaps ? "true" : "false") << "\noverrides:\n";
-    for (const std::string& change : run.overrides) {
-        out << "  - " << double_quoted(change) << "\n";
-    }
+    (*file)->stream() << recording_json(run, provenance_of("train", scenario));
     return (*file)->commit();
 }
 
 ResultOrErrors<RecordedRun> read_recorded_run(const std::filesystem::path& folder) {
-    auto description = read_description(folder);
-    if (!description) {
-        return unexpected<Errors>(description.error());
+    auto stored = read_description(folder);
+    if (!stored) {
+        return unexpected<Errors>(stored.error());
     }
-    ReadOptions options;
-    options.overrides = description->overrides;
-    auto scenario = read_scenario(description->scenario, options);
-    if (!scenario) {
-        return unexpected<Errors>(scenario.error());
-    }
-    RecordedRun run{.description = std::move(*description),
-                    .scenario = on_own_runtime(std::move(*scenario)),
+    RecordedRun run{.description = std::move(stored->description),
+                    .scenario = on_own_runtime(std::move(stored->scenario)),
                     .program = {},
                     .steps = {},
                     .ranks = {}};

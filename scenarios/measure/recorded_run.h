@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run that `orrery train --record FOLDER` wrote down: the scenario that it was of, and what every
-// rank did (runtime/measure/recording.h). run.yaml is a map of:
-//   1. scenario   absolute path of the scenario file
-//   2. checksum   CRC-32C of that file: if it has changed since, the recording is no longer of it
-//   3. overrides  list of --set
-//   4. machine    where it ran, in words
-//   5. ranks      how many
-//   6. overlaps   whether the ranks' devices work beside the processes, on several streams
+// rank did (runtime/measure/recording.h). run.json is an object of:
+//   1. machine     where it ran, in words
+//   2. ranks       how many
+//   3. overlaps    whether the ranks' devices work beside the processes, on several streams
+//   4. provenance  the effective scenario and the build (provenance/provenance.h)
+// It needs no file outside its folder: it can be moved, and the scenario file may change.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +18,23 @@
 #include "runtime/measure/measured_timeline.h"
 #include "runtime/measure/recording.h"
 #include "scenarios/scenario.h"
+#include "scenarios/version.h"
 
 namespace orrery {
 
 struct RunDescription {
-    std::filesystem::path scenario;
-    std::vector<std::string> overrides;
     std::string machine;
     std::uint32_t ranks = 1;
     bool overlaps = false;
+    BuildIdentity build{};  // that recorded it
 };
 
 // Makes the folder, and takes away the description of an older run.
 Result<void> begin_run_folder(const std::filesystem::path& folder);
 // When all ranks have written their recordings.
-Result<void> write_run_description(const std::filesystem::path& folder, const RunDescription& run);
+Result<void> write_run_description(const std::filesystem::path& folder,
+                                   const Scenario& scenario,
+                                   const RunDescription& run);
 
 struct RecordedRun {
     RunDescription description;

@@ -62,9 +62,8 @@ ResultOrErrors<void> RunRecorder::finish() {
     }
     if (done && world_.rank == 0) {
         done = write_run_description(folder(),
-                                     {.scenario = options_.scenario_file,
-                                      .overrides = options_.overrides,
-                                      .machine = words_of_machine(),
+                                     *options_.scenario,
+                                     {.machine = words_of_machine(),
                                       .ranks = world_.num_ranks,
                                       .overlaps = executor_.overlaps()});
     }

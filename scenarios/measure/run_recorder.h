@@ -19,11 +19,10 @@ namespace orrery {
 class Executor;
 
 struct RecordOptions {
-    std::filesystem::path folder;      // of the recording; empty: not kept
-    std::filesystem::path trace_file;  // empty: none
-    std::filesystem::path scenario_file;
-    std::vector<std::string> overrides;
-    std::string profile_file;  // that the prediction in the trace uses; empty: none
+    std::filesystem::path folder;        // of the recording; empty: not kept
+    std::filesystem::path trace_file;    // empty: none
+    const Scenario* scenario = nullptr;  // that is run; outlives the recorder
+    std::string profile_file;            // that the prediction in the trace uses; empty: none
 };
 
 class RunRecorder {

@@ -363,7 +363,7 @@ Result<NetworkAnswer> NetworkStudy::run() {
     answer_.fidelity = name(scenario_.network);
     answer_.routing = word_of(cluster.fabric.routing, kRoutingKinds);
     answer_.ranks = static_cast<std::uint32_t>(members_.size());
-    answer_.version = ORRERY_VERSION;
+    answer_.version = kVersion;
     for (std::size_t i = 0; i < request_.sizes.size(); ++i) {
         say(request_.sizes[i], 0);
         if (const auto done = run_size(request_.sizes[i], i + 1 == request_.sizes.size()); !done) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cluster.fabric of kind file: a table of cables, one a row, whose place is relative to the file
-// that names it. Columns
+// that names it, or which stands there itself. Columns
 //   from, to     "node 3 nic 0", or any other name: a switch
 //   bandwidth    400 Gbps, per direction
 //   latency      500 ns; without the column: the fabric's link_latency
@@ -12,6 +12,7 @@
 
 #include "kernels/csv_rows.h"
 #include "network/cable_list.h"
+#include "scenarios/provenance/effective_scenario.h"
 #include "scenarios/read/quantity.h"
 #include "scenarios/read/read_sections.h"
 #include "scenarios/read/yaml_document.h"
@@ -61,8 +62,10 @@ void read_cables(const DocumentNode& file,
                           "a table with the columns from, to, bandwidth"});
         return;
     }
-    const std::string name = (file.folder(folder) / file.text).string();
-    const auto text = read_text_file(name);
+    const bool inlined = is_table_text(file.text);
+    const std::string name =
+        inlined ? "cluster.fabric.file" : (file.folder(folder) / file.text).string();
+    const auto text = inlined ? Result<std::string>{file.text} : read_text_file(name);
     if (!text) {
         errors.push_back(
             {file.where(), text.error().where + ": " + text.error().what, text.error().hint});

@@ -70,7 +70,11 @@ void read_congestion(const DocumentNode& value,
     CongestionFactors factors;
     factors.name = value.is_scalar() ? value.text : "inline";
     MapReader reader{map, kPath, errors};
-    reader.find("name");
+    if (value.is_scalar()) {
+        reader.find("name");
+    } else {
+        reader.word("name", factors.name);
+    }
     packet::CongestionKind kind{};
     if (reader.choice("algorithm", kind, kCongestionKinds, Presence::required)) {
         factors.algorithm = word_of(kind, kCongestionKinds);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -73,20 +74,14 @@ bool read_row(const CsvRow& row, Row& out, Errors& errors) {
     return true;
 }
 
-}  // namespace
-
-ResultOrErrors<FaultTrace> read_fault_trace(const std::string& file) {
-    const auto rows = read_csv(file, {"time_s", "node", "fault", "duration_s", "kind"});
-    if (!rows) {
-        return unexpected<Errors>(rows.error());
-    }
+ResultOrErrors<FaultTrace> trace_of(const std::vector<CsvRow>& rows, const std::string& name) {
     Errors errors;
-    if (rows->empty()) {
-        errors.push_back({file, "the trace has no faults", "rows below its line of columns"});
+    if (rows.empty()) {
+        errors.push_back({name, "the trace has no faults", "rows below its line of columns"});
     }
     FaultTrace trace;
     double last = 0;
-    for (const CsvRow& row : *rows) {
+    for (const CsvRow& row : rows) {
         Row read;
         if (!read_row(row, read, errors)) {
             continue;
@@ -104,6 +99,23 @@ ResultOrErrors<FaultTrace> read_fault_trace(const std::string& file) {
         return unexpected<Errors>(std::move(errors));
     }
     return trace;
+}
+
+std::vector<std::string> trace_columns() {
+    return {"time_s", "node", "fault", "duration_s", "kind"};
+}
+
+}  // namespace
+
+ResultOrErrors<FaultTrace> read_fault_trace(const std::string& file) {
+    const auto rows = read_csv(file, trace_columns());
+    return rows ? trace_of(*rows, file) : unexpected<Errors>(rows.error());
+}
+
+ResultOrErrors<FaultTrace> parse_fault_trace(const std::string& table, const std::string& name) {
+    std::istringstream text(table);
+    const auto rows = read_csv(text, name, trace_columns());
+    return rows ? trace_of(*rows, name) : unexpected<Errors>(rows.error());
 }
 
 DownNodes nodes_down(const std::vector<FaultEvent>& events, WallTime length) {

@@ -18,6 +18,8 @@ struct FaultTrace {
 };
 
 ResultOrErrors<FaultTrace> read_fault_trace(const std::string& file);
+// `name` is what errors call the table.
+ResultOrErrors<FaultTrace> parse_fault_trace(const std::string& table, const std::string& name);
 
 // Nodes down over time: a node counts once while any of its faults is open.
 struct DownNodes {

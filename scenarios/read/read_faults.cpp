@@ -15,6 +15,7 @@
 
 #include <algorithm>
 
+#include "scenarios/provenance/effective_scenario.h"
 #include "scenarios/read/nearest.h"
 #include "scenarios/read/read_distribution.h"
 #include "scenarios/read/read_fault_trace.h"
@@ -313,7 +314,8 @@ private:
         if (!reader.word("file", file, Presence::required)) {
             return;
         }
-        const auto trace = read_fault_trace((folder_ / file).string());
+        const auto trace = is_table_text(file) ? parse_fault_trace(file, reader.full_name("file"))
+                                               : read_fault_trace((folder_ / file).string());
         if (!trace) {
             errors_.insert(errors_.end(), trace.error().begin(), trace.error().end());
             return;

@@ -6,6 +6,7 @@
 #include "scenarios/read/quantity.h"
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"
+#include "scenarios/version.h"
 
 namespace orrery {
 namespace {
@@ -81,7 +82,7 @@ std::string comparison_page(const RunComparison& run) {
                    {"predicted", to_short_text(run.predicted_memory)},
                    {"allocated for tensors", to_short_text(run.allocated_memory)},
                    {"process", to_short_text(run.resident_memory)}}});
-    page.footer = fmt::format("Orrery {}.", ORRERY_VERSION);
+    page.footer = fmt::format("Orrery {}.", kVersion);
     return study_html(page);
 }
 

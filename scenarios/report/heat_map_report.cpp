@@ -8,6 +8,7 @@
 #include "scenarios/diagnose/heat_map.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/study_page.h"
+#include "scenarios/version.h"
 
 namespace orrery {
 namespace {
@@ -119,7 +120,7 @@ std::string heat_map_page(const HeatMap& map) {
     if (!map.slow.empty()) {
         page.sections.push_back(std::move(slow));
     }
-    page.footer = fmt::format("Orrery {}.", ORRERY_VERSION);
+    page.footer = fmt::format("Orrery {}.", kVersion);
     return study_html(page);
 }
 

@@ -108,11 +108,15 @@ std::string filled(std::string_view page,
 
 }  // namespace
 
+std::string html_text(const std::string& text) {
+    return escaped(text, "&lt;", "&amp;");
+}
+
 std::string filled_page(const std::string& title,
                         const std::string& data,
                         std::string_view script) {
     const PageAssets assets = page_assets();
-    const std::string heading = escaped(title, "&lt;", "&amp;");
+    const std::string heading = html_text(title);
     const std::string object = escaped(data, "\\u003c", nullptr);
     std::string scripts;
     for (const std::string_view part : {assets.charts, assets.shared, script}) {

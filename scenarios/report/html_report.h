@@ -25,6 +25,9 @@ struct PageAssets {
 };
 PageAssets page_assets();
 
+// Text as it stands between two tags.
+std::string html_text(const std::string& text);
+
 // The page of this title, data (a JSON object) and script.
 std::string filled_page(const std::string& title, const std::string& data, std::string_view script);
 

@@ -4,6 +4,7 @@
 #include "scenarios/read/plan_words.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/search_report.h"
+#include "scenarios/version.h"
 
 namespace orrery {
 namespace {
@@ -87,7 +88,7 @@ std::string search_json(const Scenario& scenario,
                        {"bound_gap", result.bound_gap},
                        {"sensitivity", sensitive},
                        {"seed", scenario.job.seed},
-                       {"version", ORRERY_VERSION}};
+                       {"version", kVersion}};
     return json_text(json);
 }
 

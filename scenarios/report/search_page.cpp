@@ -9,6 +9,7 @@
 #include "scenarios/report/search_report.h"
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"
+#include "scenarios/version.h"
 
 namespace orrery {
 namespace {
@@ -155,7 +156,7 @@ std::string search_page(const Scenario& scenario,
         page.sections.push_back(hinges(figures));
     }
     page.sections.push_back(pruned(result));
-    page.footer = fmt::format("Orrery {}, seed {}.", ORRERY_VERSION, scenario.job.seed);
+    page.footer = fmt::format("Orrery {}, seed {}.", kVersion, scenario.job.seed);
     return study_html(page);
 }
 

@@ -9,6 +9,7 @@
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"
 #include "scenarios/report/sweep_report.h"
+#include "scenarios/version.h"
 
 namespace orrery {
 namespace {
@@ -118,7 +119,7 @@ std::string sweep_page(const std::string& name, const SweepOutcome& outcome) {
     page.sections.push_back({.title = "All points",
                              .table = sweep_rows(outcome.results),
                              .left_columns = 1 + swept_keys(outcome.results).size()});
-    page.footer = fmt::format("Orrery {}.", ORRERY_VERSION);
+    page.footer = fmt::format("Orrery {}.", kVersion);
     return study_html(page);
 }
 

@@ -192,6 +192,7 @@ std::string sweep_json(const std::string& name, const SweepOutcome& outcome) {
     const Json json{{"study", name},
                     {"points", outcome.points},
                     {"known", outcome.known},
+                    {"outdated", outcome.outdated},
                     {"crashed", outcome.crashed},
                     {"results", points}};
     return json_text(json);

@@ -31,6 +31,7 @@
 #include "scenarios/simulate/step_waits.h"
 #include "scenarios/simulate/waterfall.h"
 #include "scenarios/simulate/what_if.h"
+#include "scenarios/version.h"
 
 namespace orrery {
 namespace {
@@ -311,7 +312,7 @@ void ScenarioRun::describe(Answer& answer) const {
         answer.network_model += fmt::format(" under {} ({})", factors->algorithm, factors->name);
     }
     answer.seed = scenario_.job.seed;
-    answer.version = ORRERY_VERSION;
+    answer.version = kVersion;
 }
 
 void ScenarioRun::speed(const SimulationResult& result, Answer& answer) const {

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/sweep/point_identity.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "engine/input_file.h"
+#include "scenarios/provenance/fingerprint.h"
 #include "scenarios/read/document_node.h"
 #include "scenarios/read/yaml_document.h"
 #include "scenarios/version.h"
@@ -34,57 +30,13 @@ void add_named_files(const DocumentNode& node, const fs::path& folder, Fingerpri
     }
 }
 
-// What published measurements say changes no simulation.
-std::vector<fs::path> catalogue_files(const fs::path& root) {
-    std::vector<fs::path> files;
-    std::error_code error;
-    for (auto entry = fs::recursive_directory_iterator{root, error};
-         !error && entry != fs::recursive_directory_iterator{};
-         entry.increment(error)) {
-        if (entry->is_directory(error) && entry->path().filename() == "published") {
-            entry.disable_recursion_pending();
-        } else if (entry->is_regular_file(error)) {
-            files.push_back(entry->path());
-        }
-    }
-    std::ranges::sort(files);
-    return files;
-}
-
 }  // namespace
 
-void Fingerprint::byte(unsigned char value) {
-    // The prime is 2^88 + 2^8 + 0x3b.
-    hash_ ^= value;
-    hash_ = (hash_ << 88U) + hash_ * 0x13bU;
-}
-
-void Fingerprint::add(std::string_view part) {
-    for (const char c : part) {
-        byte(static_cast<unsigned char>(c));
-    }
-    for (std::uint64_t size = part.size(), i = 0; i < sizeof size; ++i) {
-        byte(static_cast<unsigned char>(size >> (8 * i)));
-    }
-}
-
-void Fingerprint::add_file(const fs::path& path) {
-    add(read_input(path).value_or(std::string{}));
-}
-
-std::string Fingerprint::hexadecimal() const {
-    return fmt::format("{:016x}{:016x}",
-                       static_cast<std::uint64_t>(hash_ >> 64U),
-                       static_cast<std::uint64_t>(hash_));
-}
-
-std::string scenario_fingerprint(const fs::path& scenario, const fs::path& catalogue) {
+std::string scenario_fingerprint(const fs::path& scenario, const std::string& catalogue) {
     Fingerprint fingerprint;
-    fingerprint.add(kVersion);
-    for (const fs::path& file : catalogue_files(catalogue)) {
-        fingerprint.add(file.lexically_relative(catalogue).string());
-        fingerprint.add_file(file);
-    }
+    fingerprint.add(build_identity().version);
+    fingerprint.add(build_identity().sources);
+    fingerprint.add(catalogue);
     fingerprint.add_file(scenario);
     if (const auto document = read_yaml_file(scenario)) {
         add_named_files(*document, scenario.parent_path(), fingerprint);

@@ -94,6 +94,14 @@ private:
     int bound_ = 0;
 };
 
+std::string PointResult::name(const std::string& scenario, const Settings& settings) {
+    std::string text = scenario;
+    for (const auto& [key, value] : settings) {
+        text += fmt::format("\n{}={}", key, value);
+    }
+    return text;
+}
+
 bool PointResult::same_result(const PointResult& other) const {
     const auto values = [](const PointResult& p) {
         return std::tuple{p.id,
@@ -265,6 +273,38 @@ Result<std::vector<std::string>> ResultsFile::ids() {
         return trouble("read");
     }
     return ids;
+}
+
+Result<std::set<std::string>> ResultsFile::names_of_other_versions(const std::string& version) {
+    Statement statement{database_,
+                        "SELECT id, scenario, key, value FROM points LEFT JOIN settings ON point = "
+                        "id WHERE version <> ?1 ORDER BY id, position"};
+    statement.bind(version);
+    std::set<std::string> names;
+    std::string id;
+    std::string scenario;
+    Settings settings;
+    const auto end_of_point = [&] {
+        if (!id.empty()) {
+            names.insert(PointResult::name(scenario, settings));
+        }
+        settings.clear();
+    };
+    while (statement.step()) {
+        if (statement.text(0) != id) {
+            end_of_point();
+            id = statement.text(0);
+            scenario = statement.text(1);
+        }
+        if (!statement.text(2).empty()) {
+            settings.emplace_back(statement.text(2), statement.text(3));
+        }
+    }
+    end_of_point();
+    if (!statement.good()) {
+        return trouble("read");
+    }
+    return names;
 }
 
 Result<std::optional<PointResult>> ResultsFile::find(const std::string& id) {

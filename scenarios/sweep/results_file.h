@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,9 +39,11 @@ struct PointResult {
     std::int64_t peak_memory_bytes = 0;
     bool fits = false;
     double wall_s = 0;
-    std::string version;
-    std::string answer;  // all of it, as JSON
+    std::string version;  // BuildIdentity::short_name() of the program that ran it
+    std::string answer;   // all of it with its provenance, as JSON
 
+    // What a user calls the point: its scenario and its settings.
+    static std::string name(const std::string& scenario, const Settings& settings);
     // All but the times of the machine that ran it, in the row and in the JSON.
     bool same_result(const PointResult& other) const;
 };
@@ -62,6 +65,9 @@ public:
     // On the disk when it returns. A point that is there already must be the same.
     Result<void> add(const PointResult& point);
     Result<std::vector<std::string>> ids();
+    // Names (PointResult::name) of the points that another version ran. They stay beside the points
+    // that this version runs.
+    Result<std::set<std::string>> names_of_other_versions(const std::string& version);
     Result<std::optional<PointResult>> find(const std::string& id);
     Result<void> for_each(const std::function<void(const PointResult&)>& visit);
     // Adds the points of another one in one transaction; how many were new.

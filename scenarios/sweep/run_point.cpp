@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/sweep/run_point.h"
 
-#include "scenarios/catalogue.h"
 #include "scenarios/reader.h"
 #include "scenarios/report/json_report.h"
+#include "scenarios/report/provenance_report.h"
 #include "scenarios/simulate/simulate_scenario.h"
 #include "scenarios/sweep/point_identity.h"
-#include "scenarios/version.h"
 
 namespace orrery {
 namespace {
@@ -42,14 +41,13 @@ void fill(const Answer& answer, PointResult& result) {
     result.peak_memory_bytes = answer.memory.peak.count();
     result.fits = answer.memory.fits;
     result.wall_s = answer.wall_s;
-    result.answer = json_report(answer);
 }
 
 }  // namespace
 
 StudyPoints::StudyPoints(const Study& study) : study_(study) {
     for (const std::filesystem::path& scenario : study.scenarios) {
-        fingerprints_.push_back(scenario_fingerprint(scenario, default_catalogue()));
+        fingerprints_.push_back(scenario_fingerprint(scenario, made_of_.catalogue));
     }
 }
 
@@ -67,7 +65,7 @@ PointResult StudyPoints::run(std::int64_t number) const {
                        .study = study_.name,
                        .scenario = file.filename().string(),
                        .settings = point.settings,
-                       .version = std::string{kVersion}};
+                       .version = made_of_.build.short_name()};
     ReadOptions read;
     read.overrides = overrides_of(study_, point);
     const ResultOrErrors<Scenario> scenario = read_scenario(file, read);
@@ -81,6 +79,10 @@ PointResult StudyPoints::run(std::int64_t number) const {
         return result;
     }
     fill(*answer, result);
+    Provenance made_of = made_of_;
+    made_of.scenarios.push_back(scenario->origin);
+    made_of.seed = scenario->job.seed;
+    result.answer = with_provenance(json_report(*answer), made_of);
     return result;
 }
 

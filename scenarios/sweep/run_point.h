@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/provenance/provenance.h"
 #include "scenarios/sweep/results_file.h"
 #include "scenarios/sweep/study.h"
 
@@ -21,7 +22,8 @@ public:
 
 private:
     const Study& study_;
-    std::vector<std::string> fingerprints_;  // of the scenarios
+    Provenance made_of_ = provenance_of("simulate");  // what all points share
+    std::vector<std::string> fingerprints_;           // of the scenarios
 };
 
 }  // namespace orrery

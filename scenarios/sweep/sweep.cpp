@@ -13,6 +13,7 @@
 
 #include "scenarios/sweep/run_point.h"
 #include "scenarios/sweep/worker_processes.h"
+#include "scenarios/version.h"
 
 namespace orrery {
 namespace fs = std::filesystem;
@@ -103,6 +104,7 @@ Result<void> take_parts(const fs::path& results) {
 struct Todo {
     std::vector<std::int64_t> shard;   // the first of equal points
     std::vector<std::int64_t> points;  // that have no result
+    std::int64_t outdated = 0;         // of these, with a result of another build
 };
 
 Result<Todo> what_is_left(const Study& study,
@@ -130,6 +132,17 @@ Result<Todo> what_is_left(const Study& study,
         if (!std::ranges::binary_search(*known, id)) {
             todo.points.push_back(number);
         }
+    }
+    if (!todo.points.empty()) {
+        const auto others = (*file)->names_of_other_versions(build_identity().short_name());
+        if (!others) {
+            return unexpected<Error>(others.error());
+        }
+        todo.outdated = std::ranges::count_if(todo.points, [&](std::int64_t number) {
+            const StudyPoint point = point_of(study, number);
+            const std::string scenario = study.scenarios[point.scenario].filename().string();
+            return others->contains(PointResult::name(scenario, point.settings));
+        });
     }
     return todo;
 }
@@ -227,7 +240,8 @@ Result<SweepOutcome> outcome_of(const StudyPoints& points,
     }
     const auto all = static_cast<std::int64_t>(todo.shard.size());
     SweepOutcome outcome{.points = all,
-                         .known = all - static_cast<std::int64_t>(todo.points.size())};
+                         .known = all - static_cast<std::int64_t>(todo.points.size()),
+                         .outdated = todo.outdated};
     for (const std::int64_t number : todo.shard) {
         auto found = (*file)->find(points.id_of(number));
         if (!found) {

@@ -31,6 +31,7 @@ struct SweepOptions {
 struct SweepOutcome {
     std::int64_t points = 0;           // of the shard, equal ones counted once
     std::int64_t known = 0;            // of these, finished before
+    std::int64_t outdated = 0;         // of these, run again: another build had run them
     std::vector<PointResult> results;  // in the study's order
     // "point 3 (plan.x=2) ended its process by signal 9": run again at the next start.
     std::vector<std::string> crashed;

@@ -28,7 +28,7 @@ for compiler in "${compilers[@]}"; do
         for threads in 1 2; do
             for scenario in "${scenarios[@]}"; do
                 OMP_NUM_THREADS=$threads "$build/bin/orrery" simulate "scenarios/$scenario.yaml" \
-                    --json | sed -E 's/"(wall_s|peak_rss_bytes)": [^,]*//' \
+                    --json | sed -E '/"build": \{/,/\}/d; s/"(wall_s|peak_rss_bytes)": [^,]*//' \
                     >"$folder/$scenario.$compiler$level.$threads.json"
                 : "${first:=$compiler$level.1}"
                 cmp "$folder/$scenario.$first.json" \

@@ -14,7 +14,10 @@ const std::string kSmall = "scenarios/laptop-2gpu.yaml";
 TEST(CommandLine, VersionIsTheProjects) {
     const Ran ran = run_orrery("--version");
     EXPECT_EQ(ran.status, 0);
-    EXPECT_EQ(ran.out, "orrery " ORRERY_VERSION "\n");
+    EXPECT_EQ(ran.out.substr(0, ran.out.find('\n')), "orrery " ORRERY_VERSION);
+    for (const char* line : {"\nsources   ", "\ncatalogue ", "\ncompiler  "}) {
+        EXPECT_NE(ran.out.find(line), std::string::npos) << line << ran.out;
+    }
     EXPECT_EQ(ran.err, "");
 }
 

@@ -25,8 +25,12 @@ TEST(MeasuredRuns, OfTwoProcessesAreRecordedDrawnComparedAndCalibrated) {
     const std::string at = folder.path().string() + "/";
     write_file(folder.path() / "text", std::string(4096, 'x') + std::string(4096, 'y'));
     write_file(folder.path() / "s.yaml", tiny(2));
-    const Ran profiled = run_orrery("profile --for " + at + "s.yaml -o " + at + "p.csv");
+    const Ran profiled = run_orrery("profile --for " + at + "s.yaml -o " + at + "p.csv --json");
     ASSERT_EQ(profiled.status, 0) << profiled.err;
+    // What it is of, and the sources of the program that ran it.
+    for (const char* key : {"\"command\": \"profile\"", "\"file\": \"s.yaml\"", "\"sources\": \""}) {
+        EXPECT_NE(profiled.out.find(key), std::string::npos) << key << profiled.out;
+    }
     const std::string profile = read_file(folder.path() / "p.csv");
     EXPECT_NE(profile.find("\ncpu-core,all_reduce,fp32,0,"), std::string::npos) << profile;
     EXPECT_NE(profile.find("\ncpu-core,host_op,"), std::string::npos);

@@ -70,8 +70,7 @@ inline void write_made_up_run(const TestFolder& folder,
             write_recording(folder / "run", r, made_up_recording(*predicted, RankId{r}, factor)));
     }
     ASSERT_TRUE(write_run_description(
-        folder / "run",
-        {.scenario = file, .overrides = {}, .machine = "a \"made-up\" machine", .ranks = ranks}));
+        folder / "run", *scenario, {.machine = "a \"made-up\" machine", .ranks = ranks}));
 }
 
 }  // namespace orrery

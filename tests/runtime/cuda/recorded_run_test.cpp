@@ -19,10 +19,7 @@ namespace {
 constexpr std::int64_t kRecordedSteps = 7;
 
 // As train_command() goes about it.
-void record(const Scenario& scenario,
-            const std::string& file,
-            const std::filesystem::path& folder,
-            World& world) {
+void record(const Scenario& scenario, const std::filesystem::path& folder, World& world) {
     TrainingJob job = scenario.job.training;
     job.device = DeviceChoice::cuda;
     auto trainer =
@@ -30,8 +27,7 @@ void record(const Scenario& scenario,
     ASSERT_TRUE(trainer) << trainer.error().to_string();
     const auto recorder = RunRecorder::start({.folder = folder / "run",
                                               .trace_file = folder / "trace.json",
-                                              .scenario_file = file,
-                                              .overrides = {},
+                                              .scenario = &scenario,
                                               .profile_file = {}},
                                              world,
                                              (*trainer)->executor());
@@ -59,15 +55,14 @@ std::string two_gpus(const TestFolder& folder) {
 class RecordedCudaRun : public testing::Test {
 protected:
     void SetUp() override {
-        file_ = two_gpus(folder_);
-        const auto scenario = read_scenario(file_);
+        const auto scenario = read_scenario(two_gpus(folder_));
         ASSERT_TRUE(scenario) << scenario.error()[0].to_string();
         scenario_ = *scenario;
         run_as_ranks(2, [&](std::unique_ptr<Transport> transport) {
             simulated::begin_device(11 + transport->rank());
             World world{
                 .rank = transport->rank(), .num_ranks = 2, .transport = std::move(transport)};
-            record(scenario_, file_, folder_ / "", world);
+            record(scenario_, folder_ / "", world);
         });
         auto run = read_recorded_run(folder_ / "run");
         ASSERT_TRUE(run) << run.error()[0].to_string();
@@ -75,7 +70,6 @@ protected:
     }
 
     TestFolder folder_;
-    std::string file_;
     Scenario scenario_;
     RecordedRun run_;
 };

@@ -15,8 +15,10 @@ TEST(PageFile, IsOpenedBeforeAndWrittenAfter) {
     auto page = PageFile::open((folder / "page.html").string());
     ASSERT_TRUE(page);
     EXPECT_TRUE(page->wanted());
-    EXPECT_TRUE(page->write("<p>"));
-    EXPECT_EQ(folder.text("page.html"), "<p>");
+    EXPECT_TRUE(page->write("<p><!-- provenance --></p>", provenance_of("search")));
+    const std::string text = folder.text("page.html");
+    EXPECT_TRUE(text.starts_with("<p><details")) << text;
+    EXPECT_TRUE(text.ends_with("</details></p>")) << text;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "scenarios/report/json_report.h"
+#include "scenarios/report/provenance_report.h"
 #include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
@@ -16,6 +17,11 @@ namespace {
 nlohmann::json schema() {
     return nlohmann::json::parse(
         std::ifstream{ORRERY_SOURCE_DIR "/docs/schema/simulate.schema.json"});
+}
+
+nlohmann::json printed(const Scenario& scenario, const Answer& answer) {
+    return nlohmann::json::parse(
+        with_provenance(json_report(answer), provenance_of("simulate", scenario)));
 }
 
 std::vector<std::string> mistakes_of(const nlohmann::json& value) {
@@ -29,7 +35,7 @@ class JsonSchema : public ::testing::TestWithParam<Scenario> {};
 TEST_P(JsonSchema, IsWhatSimulatePrints) {
     const auto answer = simulate_scenario(GetParam());
     ASSERT_TRUE(answer);
-    for (const std::string& mistake : mistakes_of(nlohmann::json::parse(json_report(*answer)))) {
+    for (const std::string& mistake : mistakes_of(printed(GetParam(), *answer))) {
         ADD_FAILURE() << mistake;
     }
 }
@@ -40,10 +46,11 @@ INSTANTIATE_TEST_SUITE_P(SmallScenarios,
                          [](const auto& param) { return test_name(param.param); });
 
 TEST(JsonSchema, HoldsForAStepWithFaultsAndTellsMistakes) {
-    const auto answer = simulate_scenario(
-        small_scenario("s", {"faults=[{kind: slow_gpu, at: \"node:1/gpu:1\", factor: 1.5}]"}));
+    const Scenario scenario =
+        small_scenario("s", {"faults=[{kind: slow_gpu, at: \"node:1/gpu:1\", factor: 1.5}]"});
+    const auto answer = simulate_scenario(scenario);
     ASSERT_TRUE(answer);
-    auto json = nlohmann::json::parse(json_report(*answer));
+    auto json = printed(scenario, *answer);
     ASSERT_FALSE(json["rank_waits"].empty());
     EXPECT_EQ(mistakes_of(json), std::vector<std::string>{});
     json["mfu"] = 1.5;

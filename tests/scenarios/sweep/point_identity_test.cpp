@@ -3,34 +3,22 @@
 
 #include <gtest/gtest.h>
 
+#include "scenarios/provenance/fingerprint.h"
+#include "scenarios/version.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
 namespace {
-
-TEST(Fingerprint, IsFnv1aOf128Bits) {
-    // RFC 9923, appendix C: of nothing it is the offset basis.
-    EXPECT_EQ(Fingerprint{}.hexadecimal(), "6c62272e07bb014262b821756295c58d");
-}
-
-TEST(Fingerprint, TellsPartsFromEachOther) {
-    Fingerprint a;
-    a.add("ab");
-    a.add("c");
-    Fingerprint b;
-    b.add("a");
-    b.add("bc");
-    EXPECT_NE(a.hexadecimal(), b.hexadecimal());
-}
 
 TEST(PointIdentity, ChangesWithWhateverChangesTheResult) {
     const TestFolder folder;
     std::filesystem::create_directories(folder / "catalogue/devices");
     std::filesystem::create_directories(folder / "catalogue/published");
     const auto identity = [&](const std::vector<std::string>& overrides) {
-        return point_identity(scenario_fingerprint(folder / "s.yaml", folder / "catalogue"),
-                              overrides,
-                              folder.path());
+        return point_identity(
+            scenario_fingerprint(folder / "s.yaml", catalogue_fingerprint(folder / "catalogue")),
+            overrides,
+            folder.path());
     };
     folder.write("catalogue/devices/gpu.yaml", "peak: 1");
     folder.write("config.json", "{}");
@@ -50,6 +38,19 @@ TEST(PointIdentity, ChangesWithWhateverChangesTheResult) {
     const std::string named = identity({"model.hf_config=config.json"});
     folder.write("config.json", "{}");
     EXPECT_NE(identity({"model.hf_config=config.json"}), named);
+}
+
+TEST(PointIdentity, IsAnotherOneForOtherSources) {
+    const TestFolder folder;
+    folder.write("s.yaml", "name: x\n");
+    const BuildIdentity before = build_identity();
+    const std::string first = scenario_fingerprint(folder / "s.yaml", "catalogue");
+    set_build_identity({.version = before.version, .sources = "other"});
+    EXPECT_NE(scenario_fingerprint(folder / "s.yaml", "catalogue"), first);
+    // A commit that changes no source changes no result.
+    set_build_identity({.version = before.version, .commit = "1", .sources = before.sources});
+    EXPECT_EQ(scenario_fingerprint(folder / "s.yaml", "catalogue"), first);
+    set_build_identity(before);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "scenarios/sweep/run_point.h"
+#include "scenarios/version.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
@@ -107,6 +108,23 @@ TEST_F(Sweep, AnotherScenarioUnderTheSameNameIsRunAnew) {
     run();
     folder_.write("s.yaml", std::string{kScenario} + "job: {seed: 3}\n");
     EXPECT_EQ(run().known, 0);
+}
+
+TEST_F(Sweep, WhatAnotherBuildRanIsRunAgainAndSaysSo) {
+    const BuildIdentity today = build_identity();
+    set_build_identity({.version = today.version, .sources = "0123456789abcdef"});
+    const SweepOutcome old = run();
+    EXPECT_EQ(old.outdated, 0);
+    EXPECT_EQ(old.results[0].version, today.version + "+0123456789ab");
+    EXPECT_EQ(run().known, 6);
+    set_build_identity(today);
+    const SweepOutcome again = run();
+    EXPECT_EQ(again.known, 0);
+    EXPECT_EQ(again.outdated, 6);
+    EXPECT_EQ(again.results[0].version, today.short_name());
+    EXPECT_EQ(again.results[0].iteration_s, old.results[0].iteration_s);
+    EXPECT_EQ(run().known, 6);
+    EXPECT_EQ(run().outdated, 0);
 }
 
 TEST_F(Sweep, EqualPointsAreOne) {

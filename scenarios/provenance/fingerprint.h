@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hashes of what a result is made of.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace orrery {
+
+// 128 bits of FNV-1a (Fowler, Noll, Vo; offset basis and prime as in RFC 9923), not against malice.
+class Fingerprint {
+public:
+    // Parts are told from each other: ("ab", "c") is not ("a", "bc").
+    void add(std::string_view part);
+    void add_file(const std::filesystem::path& path);
+    std::string hexadecimal() const;
+
+private:
+    void byte(unsigned char value);
+
+    unsigned __int128 hash_ =
+        (static_cast<unsigned __int128>(0x6c62272e07bb0142U) << 64U) | 0x62b821756295c58dU;
+};
+
+// Of a file's content, or of the names and contents of a folder's files.
+std::string file_fingerprint(const std::filesystem::path& file);
+
+// Of all files of a catalogue but its published measurements, which change no simulation.
+std::string catalogue_fingerprint(const std::filesystem::path& catalogue);
+
+}  // namespace orrery

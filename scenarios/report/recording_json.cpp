@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/recording_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "scenarios/report/json_text.h"
+#include "scenarios/report/provenance_report.h"
+
+namespace orrery {
+
+std::string recording_json(const RunDescription& run, const Provenance& provenance) {
+    const nlohmann::ordered_json json{
+        {"machine", run.machine}, {"ranks", run.ranks}, {"overlaps", run.overlaps}};
+    return with_provenance(json_text(json), provenance);
+}
+
+}  // namespace orrery
