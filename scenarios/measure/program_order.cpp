@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "runtime/memory_plan.h"
-
 namespace orrery {
 
 bool runs_in_program_order(const DeviceSpec& device) {
@@ -21,19 +19,6 @@ void put_in_program_order(Program& program) {
             op.stream = sent ? op.stream : StreamId{0};
         }
     }
-}
-
-// As RankProgram::zero_before_step() lists them.
-Bytes cleared_bytes(const Program& program, RoleId role) {
-    Bytes sum;
-    const MemoryPlan plan{program, role};
-    for (const auto& [instance, offset] : plan.instances()) {
-        const Tensor& tensor = program.tensors[index(instance.first)];
-        if (tensor.lifetime == Lifetime::step || tensor.kind == TensorKind::gradients) {
-            sum += tensor.bytes;
-        }
-    }
-    return sum;
 }
 
 }  // namespace orrery

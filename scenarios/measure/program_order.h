@@ -15,7 +15,4 @@ bool runs_in_program_order(const DeviceSpec& device);
 // Puts all ops but messages that are only sent on one stream.
 void put_in_program_order(Program& program);
 
-// Bytes of the tensors that the executor clears before a step.
-Bytes cleared_bytes(const Program& program, RoleId role);
-
 }  // namespace orrery

@@ -13,6 +13,7 @@
 #include "engine/simulated_executor.h"
 #include "models/flops.h"
 #include "models/lowering.h"
+#include "models/memory_plan.h"
 #include "network/measured_network.h"
 #include "scenarios/measure/program_order.h"
 #include "scenarios/network_study/link_use.h"
@@ -150,7 +151,7 @@ void ScenarioRun::run_in_program_order() {
     costs_.launch = Time{};
     Bytes cleared;
     for (std::size_t role = 0; role < program_.roles.size(); ++role) {
-        cleared = std::max(cleared, cleared_bytes(program_, to_id<RoleId>(role)));
+        cleared = std::max(cleared, MemoryPlan(program_, to_id<RoleId>(role)).cleared_bytes());
     }
     host_step_ = measured_.host_step(cleared).value_or(Time{});
     if (program_.num_ranks() > 1) {  // the sum of the losses

@@ -5,7 +5,6 @@
 
 #include "engine/verifier.h"
 #include "models/lowering.h"
-#include "runtime/rank_program.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
@@ -29,18 +28,6 @@ TEST(ProgramOrder, OnlyMessagesThatAreSentStayBesideTheOthers) {
             }
         }
     }
-}
-
-TEST(ProgramOrder, CountsWhatTheExecutorClears) {
-    const Scenario scenario = small_scenario("s", {});
-    const Program program = lower(scenario.model, scenario.plan);
-    const RankProgram rank{program, RankId{0}};
-    std::int64_t bytes = 0;
-    for (const TensorView& view : rank.zero_before_step()) {
-        bytes += view.size * size_bytes(view.dtype);
-    }
-    EXPECT_EQ(cleared_bytes(program, program.role_of(RankId{0})), Bytes{bytes});
-    EXPECT_GT(bytes, 0);
 }
 
 TEST(ProgramOrder, IsThatOfCpus) {
