@@ -127,7 +127,7 @@ private:
             }
             for (; slot_wait != slot_waits.end() && slot_wait->op == o; ++slot_wait) {
                 // Between runs of the plan everything has ended.
-                if (!slot_wait->carried && first_launch_[slot_wait->slot] != kNone) {
+                if (first_launch_[slot_wait->slot] != kNone) {
                     waits.insert(first_launch_[slot_wait->slot] + slot_wait->slot_op);
                 }
             }
