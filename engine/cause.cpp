@@ -19,7 +19,6 @@ std::string_view name(Cause cause) {
                                                                      "interference",
                                                                      "launch",
                                                                      "host",
-                                                                     "copy",
                                                                      "noise",
                                                                      "pipeline_bubble",
                                                                      "stage_imbalance",

@@ -27,14 +27,13 @@ enum class Cause : std::uint8_t {
     interference,            // kernels slowed by communication kernels' SMs and bandwidth
     launch,                  // the device waits for the host to launch
     host,                    // work on the host
-    copy,                    // copies between memory tiers
     noise,                   // run-to-run variation: the slowest of many ranks
     // Terms of the waterfall that no single op has (scenarios/simulate/waterfall.h).
     pipeline_bubble,       // the path works on, or waits for, other stages' share
     stage_imbalance,       // the busiest rank computes longer than the mean
     counted_not_executed,  // FLOPs that the MFU convention counts and no kernel does (negative)
 };
-inline constexpr std::size_t kNumCauses = 20;
+inline constexpr std::size_t kNumCauses = 19;
 
 std::string_view name(Cause cause);
 

@@ -10,8 +10,6 @@ std::uint32_t FoldedSimulation::peer_of(std::uint32_t s, std::uint32_t line) con
     return up ? (s + 1) % n : (s + n - 1) % n;
 }
 
-// Data ops at the start that wait for nothing: their ends are known at once.
-
 void FoldedSimulation::begin(std::uint32_t s) {
     FoldedStageState& stage = stages_[s];
     stage.start = plan(s).tail;
@@ -19,6 +17,7 @@ void FoldedSimulation::begin(std::uint32_t s) {
     for (std::size_t e = 0; e < kEarlyStreams; ++e) {
         stage.early_end[e].assign(plan(s).early[e].size(), kNever);
     }
+    // Data ops at the start that wait for nothing: their ends are known at once.
     Time end = stage.start;
     for (std::size_t d = 0; d < plan(s).data.size(); ++d) {
         const DataOp& op = plan(s).data[d];
@@ -162,8 +161,7 @@ void FoldedSimulation::poll(std::uint32_t s) {
     arrive_data(s);
 }
 
-// Or asks to be woken when it is.
-
+// Whether the host has launched so much; if not, the stage is woken when it has.
 bool FoldedSimulation::launched(std::uint32_t s, std::uint32_t launches) {
     const Time at = launch(s, launches);
     if (at <= now_) {

@@ -18,10 +18,9 @@ RunOpTime time_op(const SimulationInput& input, const DeviceTimings& device, con
         // Work that is done again, or that is no model FLOP, is nowhere useful.
         const bool useful = op.cause != Cause::recomputation && op.cause != Cause::optimizer;
         timed.ideal = useful ? std::min(kernel.ideal, kernel.duration) : Time{};
-    } else if (op.kind == OpKind::copy) {
-        timed.duration = device.copies[op.payload];
     } else {
-        timed.duration = input.program->host_works[op.payload].duration;
+        const HostWork& work = input.program->host_works[op.payload];
+        timed.duration = work.kind == HostWorkKind::restart ? device.restart : work.duration;
     }
     return timed;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A measured message or collective between devices of one node: what a profile holds of them
-// (kernels/machine_profile.h) and what network/measured_network.h predicts with.
+// (kernels/profile.h) and what network/measured_network.h predicts with.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/program.h"
 
+#include <algorithm>
+
 namespace orrery {
 
 std::string_view name(CollectiveKind kind) {
@@ -20,6 +22,11 @@ std::string_view name(Pass pass) {
         "step_begin",      "receive",  "forward",       "send",           "backward_input",
         "backward_weight", "backward", "gradient_sync", "parameter_sync", "optimizer"};
     return kNames[static_cast<std::size_t>(pass)];
+}
+
+bool only_sends(const Program& program, const Op& op) {
+    return op.kind == OpKind::send_recv &&
+           std::ranges::all_of(program.send_recvs[op.payload].parts, &SendRecvPart::is_send);
 }
 
 std::int64_t num_ops(const Program& program) {

@@ -5,13 +5,13 @@
 // whether it will be simulated.
 //
 // Three tables: *segments* are straight-line op lists, lowered once each; the *slots* of a role are
-// the schedule's order of segments, each with its chunk, micro-batch and buffers; *tensors* name
+// the schedule's order of segments, each with its chunk and micro-batch; *tensors* name
 // what the ops read and write. Ranks of one role run the same slots; which role a rank has, and who
 // its peers are, is arithmetic on the mesh.
 //
 // Program order: the ops of a role are ordered by (slot, position in the slot's segment). This is
 // the order in which the host launches them. A wait always names an op that is earlier in program
-// order, in this step or (carried) in the last one.
+// order.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace orrery {
 
-enum class OpKind : std::uint8_t { kernel, collective, send_recv, copy, host };
+enum class OpKind : std::uint8_t { kernel, collective, send_recv, host };
 
 enum class CollectiveKind : std::uint8_t {
     all_reduce,
@@ -99,20 +99,13 @@ struct SendRecvCall {
     bool operator==(const SendRecvCall&) const = default;
 };
 
-enum class MemoryTier : std::uint8_t { hbm, dram, nvme };
-struct CopyCall {
-    MemoryTier from = MemoryTier::hbm;
-    MemoryTier to = MemoryTier::dram;
-    Bytes bytes;
-};
 enum class HostWorkKind : std::uint8_t {
     given,    // takes its duration
-    restart,  // the host waited for the device and begins to launch again: the duration is the
-              // device's business (scenarios/simulate/step_efficiency.h), the real executor passes
-              // over it
+    restart,  // the host waited for the device and begins to launch again: it takes what the device
+              // needs for that (DeviceTimings::restart); the real executor passes over it
 };
 struct HostWork {
-    Time duration;
+    Time duration;  // of HostWorkKind::given
     HostWorkKind kind = HostWorkKind::given;
 };
 
@@ -163,9 +156,7 @@ struct Tensor {
     // on another: a piece has its part of each of so many equal blocks of the rank's sequence. What
     // is gathered in pieces has a block from each rank.
     std::int64_t sequence_blocks = 1;
-    Bytes bytes;               // of one rank's part
-    std::uint32_t buffer = 0;  // tensors that share a buffer alias each other
-    Bytes offset;
+    Bytes bytes;         // of one rank's part
     bool input = false;  // written from outside before the step: data, device scalars
     // The random numbers that belong to it (a dropout mask): kernels/random.h's purpose and stream,
     // or -1 for none. With seed, micro-batch and place in the whole tensor they are the key.
@@ -197,7 +188,6 @@ struct SlotWait {
     std::uint32_t op = 0;       // position in this slot's segment
     std::uint32_t slot = 0;     // index in the role's slots
     std::uint32_t slot_op = 0;  // position in that slot's segment
-    bool carried = false;       // true: that slot of the last step
 };
 
 struct Slot {
@@ -205,7 +195,6 @@ struct Slot {
     Pass pass = Pass::forward;
     std::int32_t chunk = -1;        // model chunk on this rank, or -1
     std::int32_t micro_batch = -1;  // or -1
-    std::uint32_t buffer_slot = 0;  // which copy of the micro-batch's buffers (ring)
     std::vector<SlotWait> waits;
 };
 
@@ -224,7 +213,6 @@ struct Program {
     std::vector<KernelCall> kernels;
     std::vector<CollectiveCall> collectives;
     std::vector<SendRecvCall> send_recvs;
-    std::vector<CopyCall> copies;
     std::vector<HostWork> host_works;
     std::vector<std::uint32_t> waits;
     std::vector<Operand> operands;
@@ -239,6 +227,9 @@ struct Program {
 inline bool is_restart(const Program& program, const Op& op) {
     return op.kind == OpKind::host && program.host_works[op.payload].kind == HostWorkKind::restart;
 }
+
+// Whether it only sends messages, which go on their own on a device without streams too.
+bool only_sends(const Program& program, const Op& op);
 
 // Ops of one step over all ranks.
 std::int64_t num_ops(const Program& program);

@@ -18,6 +18,7 @@ bool is_communication(OpKind kind) {
 // An op of the unrolled step while its role's tape is built.
 struct FlatOp {
     const Op* op = nullptr;
+    StreamId stream{};
     TapeOp place;
     Time launch;
     std::uint32_t ordinal = 0;  // in its stream
@@ -47,12 +48,12 @@ struct ShapeHash {
 
 class TapeBuilder {
 public:
-    TapeBuilder(const Program& program, Time launch_cost)
-        : program_(program), launch_cost_(launch_cost) {
+    TapeBuilder(const Program& program, Time launch_cost, bool in_program_order)
+        : program_(program), launch_cost_(launch_cost), in_program_order_(in_program_order) {
         for (const Segment& segment : program.segments) {
             for (const Op& op : segment.ops) {
-                tapes_.num_streams =
-                    std::max(tapes_.num_streams, static_cast<std::uint32_t>(index(op.stream)) + 1);
+                tapes_.num_streams = std::max(tapes_.num_streams,
+                                              static_cast<std::uint32_t>(index(stream_of(op))) + 1);
             }
         }
         ORRERY_CHECK(tapes_.num_streams <= kStreamsMax);
@@ -71,6 +72,10 @@ public:
     }
 
 private:
+    StreamId stream_of(const Op& op) const {
+        return in_program_order_ && !only_sends(program_, op) ? StreamId{} : op.stream;
+    }
+
     // All ops of the step in program order, with their launch times and waits on this step.
     void flatten(const Role& role) {
         flat_.clear();
@@ -87,15 +92,17 @@ private:
             for (std::uint32_t o = 0; o < ops.size(); ++o) {
                 const Op& op = ops[o];
                 launches += op.launches;
-                FlatOp flat{.op = &op, .place = {s, o}, .launch = launch_cost_ * launches};
-                flat.ordinal = ordinal[index(op.stream)]++;
+                FlatOp flat{.op = &op,
+                            .stream = stream_of(op),
+                            .place = {s, o},
+                            .launch = launch_cost_ * launches};
+                flat.ordinal = ordinal[index(flat.stream)]++;
                 flat.first_wait = static_cast<std::uint32_t>(waits_.size());
                 for (std::uint32_t w = 0; w < op.num_waits; ++w) {
                     waits_.push_back({begin + program_.waits[op.first_wait + w]});
                 }
-                // A carried wait is always met: the host launches a step after the rank's last one.
                 for (const SlotWait& wait : slot.waits) {
-                    if (wait.op == o && !wait.carried) {
+                    if (wait.op == o) {
                         waits_.push_back({slot_begin[wait.slot] + wait.slot_op});
                     }
                 }
@@ -113,11 +120,11 @@ private:
                                          0);  // [stream][other]: ordinal + 1 known to be over
         std::vector<std::uint32_t> latest(n);
         for (FlatOp& flat : flat_) {
-            const std::size_t own = index(flat.op->stream);
+            const std::size_t own = index(flat.stream);
             std::fill(latest.begin(), latest.end(), UINT32_MAX);
             for (std::uint32_t w = 0; w < flat.num_waits; ++w) {
                 const std::uint32_t target = waits_[flat.first_wait + w].flat;
-                const std::size_t other = index(flat_[target].op->stream);
+                const std::size_t other = index(flat_[target].stream);
                 const std::uint32_t ended = flat_[target].ordinal + 1;
                 if (other != own && ended > known[own * n + other]) {
                     known[own * n + other] = ended;
@@ -141,7 +148,7 @@ private:
         std::vector<RunShape> open(tapes_.num_streams);
         for (std::size_t f = 0; f < flat_.size(); ++f) {
             const FlatOp& flat = flat_[f];
-            const std::size_t s = index(flat.op->stream);
+            const std::size_t s = index(flat.stream);
             TapeStream& stream = tape_.streams[s];
             if (flat.op->kind == OpKind::kernel) {
                 tape_.kernel_streams |= std::uint64_t{1} << s;
@@ -159,7 +166,7 @@ private:
             ++item.num_ops;
             item_of[f] = static_cast<std::uint32_t>(stream.items.size());
             if (communication) {
-                add_communication(item, *flat.op);
+                add_communication(item, flat);
                 item.watched = flat.watched;
                 continue;
             }
@@ -181,8 +188,7 @@ private:
                 TapeItem& item = stream.items[i];
                 const TapeItem& next = stream.items[i + 1];
                 item.leads_to_collective = item.kind == ItemKind::run && !item.watched &&
-                                           next.kind == ItemKind::collective &&
-                                           next.num_waits == 0;
+                                           next.kind == ItemKind::collective && next.num_waits == 0;
             }
         }
     }
@@ -197,7 +203,7 @@ private:
         for (std::uint32_t w = 0; w < flat.num_waits; ++w) {
             const std::uint32_t target = waits_[flat.first_wait + w].flat;
             tape_.conditions.push_back(
-                {item_of[target], static_cast<std::uint32_t>(index(flat_[target].op->stream))});
+                {item_of[target], static_cast<std::uint32_t>(index(flat_[target].stream))});
         }
         stream.items.push_back(item);
     }
@@ -212,7 +218,8 @@ private:
         shape.clear();
     }
 
-    void add_communication(TapeItem& item, const Op& op) {
+    void add_communication(TapeItem& item, const FlatOp& flat) {
+        const Op& op = *flat.op;
         item.cause = op.cause;
         item.first_part = static_cast<std::uint32_t>(tape_.parts.size());
         if (op.kind == OpKind::collective) {
@@ -221,7 +228,7 @@ private:
             const CollectiveCall& call = program_.collectives[op.payload];
             const std::uint32_t c = channel(RoleChannel{
                 .is_collective = true, .communicator = call.communicator, .group = call.group});
-            add_part(c, find_collective(tape_.channels[c], id), op.stream);
+            add_part(c, find_collective(tape_.channels[c], id), flat.stream);
         } else {
             item.kind = ItemKind::send_recv;
             for (const SendRecvPart& part : program_.send_recvs[op.payload].parts) {
@@ -232,7 +239,7 @@ private:
                                                             .communicator = part.communicator,
                                                             .axis = delta == 0 ? 0 : part.axis,
                                                             .delta = delta});
-                add_part(c, find_bytes(tape_.channels[c], part.bytes), op.stream);
+                add_part(c, find_bytes(tape_.channels[c], part.bytes), flat.stream);
             }
         }
         item.num_parts = static_cast<std::uint32_t>(tape_.parts.size()) - item.first_part;
@@ -284,6 +291,7 @@ private:
 
     const Program& program_;
     Time launch_cost_;
+    bool in_program_order_;
     Tapes tapes_;
     RoleTape tape_;
     std::vector<FlatOp> flat_;
@@ -293,8 +301,8 @@ private:
 
 }  // namespace
 
-Tapes build_tapes(const Program& program, Time launch_cost) {
-    return TapeBuilder(program, launch_cost).build();
+Tapes build_tapes(const Program& program, Time launch_cost, bool in_program_order) {
+    return TapeBuilder(program, launch_cost, in_program_order).build();
 }
 
 }  // namespace orrery

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A role's step, unrolled over its slots and cut into what each in-order stream works off: *items*.
-// An item is one communication op, or a *run*: consecutive kernels, copies and host work of a
+// An item is one communication op, or a *run*: consecutive kernels and host work of a
 // stream that nothing outside waits on before the last of them, so that the whole run needs one
 // event. Waits become "stream s has ended n items"; those that an earlier wait implies are dropped.
 #pragma once
@@ -30,7 +30,7 @@ struct TapePart {
 
 struct TapeItem {
     ItemKind kind = ItemKind::run;
-    bool watched = false;                // an item of another stream waits on it
+    bool watched = false;  // an item of another stream waits on it
     // A run that nobody watches, followed on its stream by a collective that waits on nothing else.
     bool leads_to_collective = false;
     Cause cause = Cause::exposed_other;  // of a communication op
@@ -100,6 +100,6 @@ struct Tapes {
 inline constexpr std::uint32_t kStreamsMax = 64;
 
 // The program must have passed verify() (engine/verifier.h).
-Tapes build_tapes(const Program& program, Time launch_cost);
+Tapes build_tapes(const Program& program, Time launch_cost, bool in_program_order = false);
 
 }  // namespace orrery

@@ -26,7 +26,6 @@ void check_input(const SimulationInput& input) {
     }
     for (const DeviceTimings& device : input.devices) {
         ORRERY_CHECK(device.kernels.size() >= input.program->kernels.size());
-        ORRERY_CHECK(device.copies.size() >= input.program->copies.size());
     }
 }
 
@@ -99,7 +98,7 @@ SimulationOutcome simulate(const SimulationInput& input, SharedRates& rates) {
         return unexpected(errors.front());
     }
     const Program& program = *input.program;
-    const Tapes tapes = build_tapes(program, input.launch_cost);
+    const Tapes tapes = build_tapes(program, input.launch_cost, input.in_program_order);
     Transfers transfers = plan_transfers(program, tapes, *input.network, input.events);
     const std::vector<bool> contended =
         find_contended_links(program, tapes, *input.network, transfers);

@@ -5,9 +5,9 @@
 //
 // Rules
 //  1. Stream order. An op of a (rank, stream) starts after the previous op of that stream ended, in
-//     program order, across steps too.
-//  2. Waits. It starts after every op that it waits on ended. A carried wait names an op of the
-//     last step; in the first step it is void.
+//     program order, across steps too. A device without streams (in_program_order) has one for all
+//     ops but those that only send.
+//  2. Waits. It starts after every op that it waits on ended.
 //  3. Host. It starts no earlier than its launch: host_start(rank, step) + the sum of
 //     launches * launch_cost over the rank's ops up to and including it in program order.
 //     host_start(rank, 0) = 0; host_start(rank, step+1) = the end of the rank's last op of `step`
@@ -31,7 +31,7 @@
 //     A flow's remaining work is bytes * 8 * 10^12 (bit * ps), minus rate * elapsed; it ends at the
 //     first whole picosecond when that is <= 0. If the network has no contention, the rate of a
 //     part is always min(rate_max, floor(capacity / count) over its links).
-//  8. Copies and host work take their given duration (rate never changes).
+//  8. Host work takes its given duration, or the device's for a restart (rate never changes).
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ namespace orrery {
 
 // Ranks with the same speed share a class; class 0 is the healthy device.
 struct DeviceTimings {
-    std::vector<KernelTime> kernels;  // by KernelId
-    std::vector<Time> copies;         // by CopyId
+    std::vector<KernelTime> kernels;  // as Program::kernels
+    Time restart;                     // of HostWorkKind::restart
     std::uint32_t num_sms = 0;        // 0: kernels are never slowed by communication
 };
 
@@ -62,6 +62,7 @@ struct SimulationInput {
     std::vector<DeviceTimings> devices;       // by device class
     std::vector<std::uint16_t> device_class;  // by rank; empty: all 0
     Time launch_cost;                         // of one launch on the host
+    bool in_program_order = false;            // the devices have no streams (rule 1)
     std::uint32_t steps = 2;                  // iteration_s is the last step's period
     bool fold = true;                         // false: every rank and link on its own
     // False: if all ranks meet at the end of a step (engine/step_barrier.h), so that all steps but

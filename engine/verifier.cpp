@@ -115,8 +115,6 @@ private:
                 return p_.collectives.size();
             case OpKind::send_recv:
                 return p_.send_recvs.size();
-            case OpKind::copy:
-                return p_.copies.size();
             case OpKind::host:
                 return p_.host_works.size();
         }
@@ -168,8 +166,7 @@ private:
                 if (!exists) {
                     add(fmt::format(
                         "role {}, slot {}: a wait names an op that does not exist", role.name, s));
-                } else if (!wait.carried &&
-                           (wait.slot > s || (wait.slot == s && wait.slot_op >= wait.op))) {
+                } else if (wait.slot > s || (wait.slot == s && wait.slot_op >= wait.op)) {
                     add(fmt::format("{} waits on {}, which is not earlier",
                                     describe_op(p_, id, s, wait.op),
                                     describe_op(p_, id, wait.slot, wait.slot_op)));

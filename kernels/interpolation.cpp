@@ -46,8 +46,6 @@ Eigen::MatrixXd covariance_matrix(const Smoothness& smoothness,
     return matrix;
 }
 
-// Maximum marginal likelihood of the group's own ratios over a small grid; too few rows say
-// nothing.
 }  // namespace
 
 Smoothness most_likely_smoothness(const std::vector<MeasuredShape>& rows, double curve_sigma) {

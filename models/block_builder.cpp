@@ -116,8 +116,6 @@ Value BlockBuilder::value(std::string_view name,
         .sequence_blocks = local_extent(model.seq_length, kSequence, layout) /
                            local_extent(model.seq_length, kSequence, layouts.residual),
         .bytes = Bytes{elements * size_bytes(dtype)},
-        .buffer = 0,
-        .offset = Bytes{},
     });
     return v;
 }
@@ -393,9 +391,7 @@ void BlockBuilder::weight_product(std::string_view name,
                              .lifetime = Lifetime::slot,
                              .global_shape = w.shape,
                              .layout = w.gradient_layout,
-                             .bytes = Bytes{rows * columns * size_bytes(activation_dtype())},
-                             .buffer = 0,
-                             .offset = Bytes{}});
+                             .bytes = Bytes{rows * columns * size_bytes(activation_dtype())}});
     const Value dw{.tensor = product,
                    .pieces = 1,
                    .layout = w.layout,

@@ -47,8 +47,6 @@ struct Parameter {
     TensorId gradient_shard{};  // what persists of it: the same tensor, or a shard (ZeRO 3)
 };
 
-enum class Half : std::uint8_t { both, input, weight };  // which gradients a backward pass makes
-
 class BlockBuilder {
 public:
     BlockBuilder(ProgramTables& tables,

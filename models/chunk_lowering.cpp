@@ -202,9 +202,7 @@ TensorId ChunkLowering::mean_loss() {
                            .lifetime = Lifetime::step,
                            .global_shape = {1},
                            .layout = Layout(layouts_.mesh.axes().size()),
-                           .bytes = Bytes{size_bytes(Dtype::fp32)},
-                           .buffer = 0,
-                           .offset = Bytes{}});
+                           .bytes = Bytes{size_bytes(Dtype::fp32)}});
 }
 
 void ChunkLowering::loss(BlockBuilder& b) {

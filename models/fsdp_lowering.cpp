@@ -33,9 +33,7 @@ TensorId scattered_gradients(BlockBuilder& b, std::int64_t elements) {
                                   .lifetime = Lifetime::slot,
                                   .global_shape = {elements},
                                   .layout = Layout(b.layouts.mesh.axes().size()),
-                                  .bytes = Bytes{elements * size_bytes(b.plan.gradient_dtype)},
-                                  .buffer = 0,
-                                  .offset = Bytes{}});
+                                  .bytes = Bytes{elements * size_bytes(b.plan.gradient_dtype)}});
 }
 
 }  // namespace

@@ -267,9 +267,7 @@ TensorId fp32_tensor(ProgramTables& tables,
                           .lifetime = lifetime,
                           .global_shape = {},
                           .layout = Layout(layouts.mesh.axes().size()),
-                          .bytes = bytes,
-                          .buffer = 0,
-                          .offset = Bytes{}});
+                          .bytes = bytes});
 }
 
 // The axes whose ranks hold other gradients: each adds its part of the norm.

@@ -164,12 +164,8 @@ std::uint32_t StageLowering::add_slot(SegmentId segment,
                                       Pass pass,
                                       std::int32_t chunk,
                                       std::int32_t batch) {
-    role_.slots.push_back({.segment = segment,
-                           .pass = pass,
-                           .chunk = chunk,
-                           .micro_batch = batch,
-                           .buffer_slot = 0,
-                           .waits = {}});
+    role_.slots.push_back(
+        {.segment = segment, .pass = pass, .chunk = chunk, .micro_batch = batch, .waits = {}});
     return static_cast<std::uint32_t>(role_.slots.size() - 1);
 }
 
@@ -178,10 +174,8 @@ void StageLowering::wait_for(std::uint32_t slot, std::uint32_t earlier_slot) {
     const auto& segments = tables_.program().segments;
     const auto& ops = segments[index(role_.slots[earlier_slot].segment)].ops;
     ORRERY_CHECK(!ops.empty());
-    role_.slots[slot].waits.push_back({.op = 0,
-                                       .slot = earlier_slot,
-                                       .slot_op = static_cast<std::uint32_t>(ops.size() - 1),
-                                       .carried = false});
+    role_.slots[slot].waits.push_back(
+        {.op = 0, .slot = earlier_slot, .slot_op = static_cast<std::uint32_t>(ops.size() - 1)});
 }
 
 void StageLowering::add_receive(const WorkItem& item) {

@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peak memory of a rank, computed from the Program's tensors and their lifetimes as its slots run
-// in order: what the real executor allocates. Persistent tensors count always, those of a
-// micro-batch from their first to their last slot, those of a slot while an op between first and
-// last use runs.
+// Figures of a role's memory plan: what it allocates, and of that what is in use, when and by what.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "engine/program.h"
+#include "models/memory_plan.h"
 
 namespace orrery {
-
-struct MemoryByKind {
-    std::array<Bytes, kNumTensorKinds> of{};
-    Bytes& operator[](TensorKind k) { return of[static_cast<std::size_t>(k)]; }
-    const Bytes& operator[](TensorKind k) const { return of[static_cast<std::size_t>(k)]; }
-    Bytes total() const;
-};
 
 struct LargeBuffer {
     std::string name;
@@ -30,15 +20,24 @@ struct LargeBuffer {
 
 struct RoleMemory {
     RoleId role{};
-    Bytes peak;
-    MemoryByKind at_peak;
-    // The moment: the slot during which the peak occurs.
+    Bytes peak;  // MemoryPlan::bytes() and the workspace
+    // The most that tensors and workspace take at once: no more than `peak`, which also has the
+    // gaps that packing leaves.
+    Bytes in_use;
+    MemoryByKind at_peak;  // adds up to `in_use`
+    // The moment: the slot during which most is in use.
     std::uint32_t slot = 0;
-    std::vector<LargeBuffer> largest;   // alive at the peak, largest first
+    std::vector<LargeBuffer> largest;   // in use then, largest first
     std::vector<MemoryByKind> by_slot;  // the most that each slot needs
 };
 
 // Ranks of a role are alike. `workspace` is added to every role: library workspaces.
 RoleMemory role_memory(const Program& program, RoleId role, Bytes workspace);
+
+// Of the role that needs most, without any workspace: what the largest rank allocates for tensors.
+Bytes largest_plan(const Program& program);
+
+// The state of one rank: weights and the optimizer's tensors that persist.
+Bytes state_bytes(const Program& program, RoleId role);
 
 }  // namespace orrery

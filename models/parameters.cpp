@@ -97,9 +97,7 @@ private:
                                .global_shape = stored_shape(p),
                                .layout = stored_layout(p),
                                .column_parts = p.column_parts,
-                               .bytes = Bytes{elements * size_bytes(dtype)},
-                               .buffer = 0,
-                               .offset = Bytes{}});
+                               .bytes = Bytes{elements * size_bytes(dtype)}});
     }
 
     ProgramTables& tables_;

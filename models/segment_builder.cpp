@@ -109,7 +109,6 @@ GroupId ProgramTables::group(std::uint32_t axis, std::vector<std::uint32_t> subs
 }
 
 TensorId ProgramTables::tensor(Tensor tensor) {
-    tensor.buffer = static_cast<std::uint32_t>(program_.tensors.size());
     program_.tensors.push_back(std::move(tensor));
     return to_id<TensorId>(program_.tensors.size() - 1);
 }
@@ -124,8 +123,6 @@ TensorId ProgramTables::scalars() {
                            .global_shape = {kNumDeviceScalars},
                            .layout = Layout(program_.mesh.axes().size()),
                            .bytes = Bytes{kNumDeviceScalars * size_bytes(Dtype::fp32)},
-                           .buffer = 0,
-                           .offset = Bytes{},
                            .input = true});
     }
     return *scalars_;

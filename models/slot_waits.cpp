@@ -96,8 +96,7 @@ private:
                 waited[s] = latest[s];
                 slot.waits.push_back({.op = here.op,
                                       .slot = static_cast<std::uint32_t>(latest[s].slot),
-                                      .slot_op = latest[s].op,
-                                      .carried = false});
+                                      .slot_op = latest[s].op});
             }
         }
     }

@@ -127,7 +127,7 @@ private:
             }
             for (; slot_wait != slot_waits.end() && slot_wait->op == o; ++slot_wait) {
                 // Between runs of the plan everything has ended.
-                if (!slot_wait->carried && first_launch_[slot_wait->slot] != kNone) {
+                if (first_launch_[slot_wait->slot] != kNone) {
                     waits.insert(first_launch_[slot_wait->slot] + slot_wait->slot_op);
                 }
             }
@@ -137,12 +137,14 @@ private:
         ORRERY_CHECK(slot_wait == slot_waits.end());
     }
 
-    std::vector<TensorId> sums_that_begin(const Op& op, std::set<TensorId>& touched) const {
+    std::vector<TensorId> sums_that_begin(const Op& op, std::set<TensorId>& in_slot) {
         std::vector<TensorId> sums;
         for (std::uint32_t i = 0; i < op.num_operands; ++i) {
             const Operand& operand = rank_.program().operands[op.first_operand + i];
             const Tensor& tensor = rank_.program().tensors[index(operand.tensor)];
-            if (tensor.lifetime == Lifetime::slot && touched.insert(operand.tensor).second &&
+            std::set<TensorId>& touched = is_passing_gradient(tensor) ? touched_in_step_ : in_slot;
+            const bool begins = tensor.lifetime == Lifetime::slot || is_passing_gradient(tensor);
+            if (begins && touched.insert(operand.tensor).second &&
                 operand.access == Access::accumulate) {
                 sums.push_back(operand.tensor);
             }
@@ -202,6 +204,7 @@ private:
     MemoryHistory memory_;
     LaunchPlan plan_;
     std::vector<std::int64_t> first_launch_;  // by slot
+    std::set<TensorId> touched_in_step_;      // gradients that live for a part of the step
     // The latest launch of each stream that has surely ended when an op of this stream begins.
     std::array<ByStream, kNumStreams> known_{};
     std::vector<ByStream> known_at_;  // when this launch ends

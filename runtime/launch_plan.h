@@ -24,8 +24,8 @@ struct Launch {
     bool awaited = false;                // by a later launch of another stream
     // SMs that collectives of other streams may hold meanwhile, where the Program limits them.
     std::uint16_t reserved_sms = 0;
-    // Tensors of the slot that the op adds to before anything was written there: they begin at
-    // zero.
+    // Tensors of the slot, and gradients of a part of the step, that the op adds to before anything
+    // was written there: they begin at zero.
     std::vector<TensorId> begin_at_zero{};
 };
 

@@ -84,11 +84,8 @@ BoundTransfer RankProgram::bind_transfer(std::uint32_t slot, const Op& op) const
 
 std::vector<TensorView> RankProgram::zero_before_step() const {
     std::vector<TensorView> zeroed;
-    for (const auto& [instance, offset] : plan_.instances()) {
-        const Tensor& tensor = program_.tensors[index(instance.first)];
-        if (tensor.lifetime == Lifetime::step || tensor.kind == TensorKind::gradients) {
-            zeroed.push_back(at(offset, tensor));
-        }
+    for (const TensorId id : plan_.cleared_before_step()) {
+        zeroed.push_back(instance(id));
     }
     return zeroed;
 }

@@ -11,8 +11,8 @@
 
 #include "engine/program.h"
 #include "engine/result.h"
+#include "models/memory_plan.h"
 #include "runtime/bound_op.h"
-#include "runtime/memory_plan.h"
 #include "runtime/state/parameter_shards.h"
 
 namespace orrery {
@@ -42,7 +42,7 @@ public:
     TensorView operand(std::uint32_t slot, TensorId tensor) const;
     BoundOp bind_kernel(std::uint32_t slot, const Op& op) const;
     BoundTransfer bind_transfer(std::uint32_t slot, const Op& op) const;
-    // What a step begins with as zeros: gradients that persist and tensors of the step.
+    // What MemoryPlan clears before a step.
     std::vector<TensorView> zero_before_step() const;
 
     // The first op of the rank's slots that `why_not` has something against, as an error.

@@ -38,10 +38,11 @@ struct BufferUse {
     Bytes bytes;
 };
 
-// At the moment when the rank that needs most memory needs most.
+// Of the rank that allocates most: its memory plan, and what is in use when most is.
 struct MemoryUse {
-    std::array<Bytes, kNumTensorKinds> of{};
-    Bytes peak;
+    std::array<Bytes, kNumTensorKinds> of{};  // add up to `in_use`
+    Bytes in_use;
+    Bytes peak;    // what is allocated: also the gaps that the plan leaves between tensors
     Bytes device;  // what the device has
     bool fits = true;
     RankId rank{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated cluster that a recovery machine is driven by: internal to campaign.cpp and
-// campaign_actions.cpp. The world knows what is really sick; the machine hears what detectors say.
+// The simulated cluster that a recovery machine is driven by: internal to the sources of
+// this folder. The world knows what is really sick; the machine hears what detectors say.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a collective sends from NIC to NIC, as plain flows: what the packet model moves. Ring
 // collectives and all_reduce by any algorithm are one ring over the nodes on every rail, the vector
-// split over the rails (a tree's busiest NIC carries the same bytes, network.md 7.1); all_to_all
+// split over the rails (a tree's busiest NIC carries the same bytes); all_to_all
 // sends from each node to each other one on the receiver's rail (PXN). All flows start at once: the
 // steps of a ring overlap as soon as its pipeline is full.
 #pragma once

@@ -24,9 +24,7 @@ const Op* find_op(const Program& program, RankId rank, const RecordedOp& recorde
 // A message that is only sent does not wait for its receiver.
 bool waits_for_peers(const Program& program, const Op& op) {
     return op.kind == OpKind::collective ||
-           (op.kind == OpKind::send_recv &&
-            std::ranges::any_of(program.send_recvs[op.payload].parts,
-                                [](const SendRecvPart& part) { return !part.is_send; }));
+           (op.kind == OpKind::send_recv && !only_sends(program, op));
 }
 
 Time since(std::int64_t origin_ns, std::int64_t ns) {

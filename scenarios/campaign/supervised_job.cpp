@@ -8,7 +8,8 @@
 #include <sstream>
 #include <thread>
 
-#include "models/transformer.h"
+#include "models/lowering.h"
+#include "models/memory.h"
 #include "runtime/supervisor/drill.h"
 #include "scenarios/campaign/run_campaign.h"
 #include "scenarios/simulate/degraded_steps.h"
@@ -215,16 +216,12 @@ RecoveryCosts measured_costs(const SupervisedJob& job,
 }  // namespace
 
 std::int64_t state_bytes_of_rank(const Scenario& scenario) {
-    const ParallelPlan& plan = scenario.plan;
-    const bool wide = plan.precision == Dtype::fp32;
-    const bool master = !wide && plan.main_params_dtype == Dtype::fp32;
-    const double weight = wide ? 4 : 2;
-    const double moments_and_master = master ? 12 : 8;
-    const bool sharded = plan.data_parallel_sharding_strategy != ShardingStrategy::no_shard;
-    const double replicas = sharded ? static_cast<double>(plan.data_parallel_size) : 1;
-    const double all = static_cast<double>(num_parameters(scenario.model)) /
-                       static_cast<double>(plan.model_parallel_size());
-    return static_cast<std::int64_t>(all * (weight + moments_and_master / replicas));
+    const Program program = lower(scenario.model, scenario.plan);
+    Bytes most;
+    for (std::size_t role = 0; role < program.roles.size(); ++role) {
+        most = std::max(most, state_bytes(program, to_id<RoleId>(role)));
+    }
+    return most.count();
 }
 
 std::string predicted_log(const Scenario& scenario,

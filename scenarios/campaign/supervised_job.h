@@ -27,7 +27,7 @@ std::optional<PeerPlacement> memory_placement(const Scenario& scenario);
 // All but `command` and `line`. Errors where the scenario asks for what a real run can't do.
 ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario);
 
-// Of the file that a rank has in a checkpoint.
+// Of the largest file that a rank has in a checkpoint.
 std::int64_t state_bytes_of_rank(const Scenario& scenario);
 
 // What a campaign of the same job says: the log of its recovery machine. What processes, meetings

@@ -82,7 +82,7 @@ private:
         }
         KernelTime kernel;
         kernel.duration = kKernel;
-        DeviceTimings timings{.kernels = {kernel}, .copies = {}, .num_sms = 0};
+        DeviceTimings timings{.kernels = {kernel}, .restart = {}, .num_sms = 0};
         classes_ = device_classes(standing, scenario_, timings, nodes_ * per_node_);
         const Result<StepEvents> events = step_events(scenario_, *fabric, Time{}, classes_);
         if (!events) {

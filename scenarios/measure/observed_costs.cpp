@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "scenarios/measure/program_order.h"
+#include "models/memory_plan.h"
 
 namespace orrery {
 namespace {
@@ -95,7 +95,7 @@ public:
         };
         if (!per_op_.empty()) {
             host(false, Bytes{}, std::move(per_op_));
-            host(true, cleared_bytes(program_, RoleId{0}), std::move(per_step_));
+            host(true, MemoryPlan(program_, RoleId{0}).cleared_bytes(), std::move(per_step_));
         }
         return result;
     }

@@ -37,10 +37,7 @@ Result<PredictedRun> predict_run(const Scenario& trained, const std::string& pro
     }
     run.answer = std::move(*answer);
     const Program program = lower(scenario.model, scenario.plan);
-    for (std::size_t role = 0; role < program.roles.size(); ++role) {
-        run.tensor_memory =
-            std::max(run.tensor_memory, role_memory(program, to_id<RoleId>(role), Bytes{}).peak);
-    }
+    run.tensor_memory = largest_plan(program);
     Time begin = Time::max();
     for (const TracedOp& op : run.ops) {
         begin = std::min(begin, op.start);

@@ -1,39 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/measure/program_order.h"
 
-#include <algorithm>
-
-#include "runtime/memory_plan.h"
-
 namespace orrery {
 
 bool runs_in_program_order(const DeviceSpec& device) {
     return device.generation == "cpu";
-}
-
-void put_in_program_order(Program& program) {
-    for (Segment& segment : program.segments) {
-        for (Op& op : segment.ops) {
-            const bool sent =
-                op.kind == OpKind::send_recv &&
-                std::ranges::all_of(program.send_recvs[op.payload].parts,
-                                    [](const SendRecvPart& part) { return part.is_send; });
-            op.stream = sent ? op.stream : StreamId{0};
-        }
-    }
-}
-
-// As RankProgram::zero_before_step() lists them.
-Bytes cleared_bytes(const Program& program, RoleId role) {
-    Bytes sum;
-    const MemoryPlan plan{program, role};
-    for (const auto& [instance, offset] : plan.instances()) {
-        const Tensor& tensor = program.tensors[index(instance.first)];
-        if (tensor.lifetime == Lifetime::step || tensor.kind == TensorKind::gradients) {
-            sum += tensor.bytes;
-        }
-    }
-    return sum;
 }
 
 }  // namespace orrery

@@ -216,6 +216,10 @@ std::string memory(const MemoryUse& m) {
                             to_short_text(m.of[i]),
                             bar(0, std::min(1.0, share)));
     }
+    if (m.in_use < m.peak) {
+        text += fmt::format(
+            "  {:<24}{:>11}\n", "gaps between tensors", to_short_text(m.peak - m.in_use));
+    }
     text += fmt::format("  {:<24}{:>11}  of {}: {}\n",
                         "peak",
                         to_short_text(m.peak),

@@ -65,7 +65,6 @@ constexpr std::array kWords{
                "bandwidth"},
     CauseWords{Cause::launch, "the host", "the GPU waits for the host to launch kernels"},
     CauseWords{Cause::host, "the host", "work of the host between kernels"},
-    CauseWords{Cause::copy, "memory", "copies between memory tiers"},
     CauseWords{Cause::noise, "noise", "the slowest of many ranks sets the pace"},
     CauseWords{Cause::pipeline_bubble,
                "the pipeline",

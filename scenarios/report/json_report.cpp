@@ -28,6 +28,7 @@ Json memory_peak_json(const MemoryUse& memory) {
     return {{"rank", index(memory.rank)},
             {"role", memory.role},
             {"moment", memory.moment},
+            {"in_use_bytes", memory.in_use.count()},
             {"largest", largest}};
 }
 

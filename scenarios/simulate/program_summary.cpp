@@ -67,7 +67,7 @@ MemoryUse memory_use(const Program& program, const DeviceSpec& device) {
     RoleMemory worst;
     for (std::size_t role = 0; role < program.roles.size(); ++role) {
         RoleMemory memory = role_memory(program, to_id<RoleId>(role), kLibraryWorkspace);
-        if (memory.peak > worst.peak) {
+        if (role == 0 || memory.peak > worst.peak) {
             worst = std::move(memory);
         }
     }
@@ -75,6 +75,7 @@ MemoryUse memory_use(const Program& program, const DeviceSpec& device) {
     const Slot& slot = role.slots[worst.slot];
     MemoryUse use;
     use.of = worst.at_peak.of;
+    use.in_use = worst.in_use;
     use.peak = worst.peak;
     use.device = device.memory;
     use.fits = worst.peak <= device.memory;

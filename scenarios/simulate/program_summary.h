@@ -17,7 +17,7 @@ std::vector<RankId> role_representatives(const Program& program);
 // Those of one step, merged by what is called, the largest volume first.
 std::vector<CollectiveUse> collective_uses(const Program& program, const NetworkModel& network);
 
-// Of the role that needs most.
+// Of the role that needs most: its memory plan and the libraries' workspace.
 MemoryUse memory_use(const Program& program, const DeviceSpec& device);
 
 }  // namespace orrery

@@ -13,6 +13,7 @@
 #include "engine/simulated_executor.h"
 #include "models/flops.h"
 #include "models/lowering.h"
+#include "models/memory_plan.h"
 #include "network/measured_network.h"
 #include "scenarios/measure/program_order.h"
 #include "scenarios/network_study/link_use.h"
@@ -88,8 +89,7 @@ private:
 Result<void> ScenarioRun::prepare() {
     program_ = lower(scenario_.model, scenario_.plan);
     if (options_.without) {
-        silence_communication(program_, *options_.without);
-        isolate_kernels(program_, *options_.without);
+        program_ = program_without(program_, *options_.without);
     }
     faults_ = step_faults(scenario_);
     Result<StepNetwork> network = build_step_network(scenario_, faults_, options_.without);
@@ -142,7 +142,6 @@ Result<void> ScenarioRun::measure() {
 
 // The host's time goes between the ops, not beside them.
 void ScenarioRun::run_in_program_order() {
-    put_in_program_order(program_);
     host_per_op_ = measured_.per_op.value_or(costs_.launch);
     for (KernelTime& time : costs_.timings.kernels) {
         time.duration += host_per_op_;
@@ -151,7 +150,7 @@ void ScenarioRun::run_in_program_order() {
     costs_.launch = Time{};
     Bytes cleared;
     for (std::size_t role = 0; role < program_.roles.size(); ++role) {
-        cleared = std::max(cleared, cleared_bytes(program_, to_id<RoleId>(role)));
+        cleared = std::max(cleared, MemoryPlan(program_, to_id<RoleId>(role)).cleared_bytes());
     }
     host_step_ = measured_.host_step(cleared).value_or(Time{});
     if (program_.num_ranks() > 1) {  // the sum of the losses
@@ -226,6 +225,7 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     input.devices = std::move(classes.devices);
     input.device_class = std::move(classes.of_rank);
     input.launch_cost = costs_.launch;
+    input.in_program_order = runs_in_program_order(scenario_.device);
     input.steps = scenario_.job.steps;
     input.fold = options_.fold;
     input.traced_ranks = std::move(traced);
@@ -275,13 +275,12 @@ Result<void> ScenarioRun::write_trace(const SimulationResult& first) {
 }
 
 Result<void> ScenarioRun::deliver_trace(const std::vector<TracedOp>& trace) const {
-    // On the streams that the ops would have on a GPU, whatever this device makes of them.
-    const Program drawn = lower(scenario_.model, scenario_.plan);
+    // Drawn on the streams that the ops have on a GPU, also for a device that has none.
     if (options_.timeline != nullptr) {
-        *options_.timeline = timeline_bars(drawn, trace);
+        *options_.timeline = timeline_bars(program_, trace);
     }
     return options_.trace_file.empty() ? Result<void>{}
-                                       : write_perfetto_trace(options_.trace_file, drawn, trace);
+                                       : write_perfetto_trace(options_.trace_file, program_, trace);
 }
 
 void ScenarioRun::describe(Answer& answer) const {

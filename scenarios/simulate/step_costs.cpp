@@ -23,7 +23,7 @@ double slowest_device(const StepEfficiency& step, const Program& program, const 
 
 }  // namespace
 
-Result<StepCosts> step_costs(Program& program,
+Result<StepCosts> step_costs(const Program& program,
                              const Scenario& scenario,
                              const Profile& profile,
                              const StepCostOptions& options) {
@@ -43,14 +43,10 @@ Result<StepCosts> step_costs(Program& program,
     costs.residual = step.residual();
     costs.noise =
         options.without == Cause::noise ? 1.0 : slowest_device(step, program, scenario.cluster);
-    for (HostWork& work : program.host_works) {
-        if (work.kind == HostWorkKind::restart) {
-            work.duration = options.without == Cause::host ? Time{} : step.restart();
-        }
-    }
     costs.launch = options.without == Cause::launch ? Time{} : step.launch_cost(scenario.plan);
     costs.launch_sigma = step.launch_sigma(scenario.plan);
     costs.timings = time_kernels(program, cost, step, scenario.device, costs.noise);
+    costs.timings.restart = options.without == Cause::host ? Time{} : step.restart();
     costs.kernels = summarise_kernels(program, costs.timings);
     return costs;
 }

@@ -31,8 +31,7 @@ struct StepCosts {
     double launch_sigma = 0;
 };
 
-// Gives the host works of the Program their durations too.
-Result<StepCosts> step_costs(Program& program,
+Result<StepCosts> step_costs(const Program& program,
                              const Scenario& scenario,
                              const Profile& profile,
                              const StepCostOptions& options);

@@ -21,8 +21,7 @@ constexpr std::array kCommunicationCauses{Cause::exposed_data,
                                           Cause::exposed_other,
                                           Cause::network_contention,
                                           Cause::launch,
-                                          Cause::host,
-                                          Cause::copy};
+                                          Cause::host};
 
 // A path through communication passes by kernels that ran meanwhile. That much of the communication
 // was hidden, not exposed: taken off its entries in proportion, the remainder off the largest.

@@ -21,25 +21,30 @@ std::uint32_t copy_of(std::uint32_t payload,
 
 }  // namespace
 
-void silence_communication(Program& program, Cause cause) {
+Program program_without(const Program& program, Cause cause) {
+    Program without = program;
+    std::map<std::uint32_t, std::uint32_t> kernels;
     std::map<std::uint32_t, std::uint32_t> collectives;
     std::map<std::uint32_t, std::uint32_t> exchanges;
-    for (Segment& segment : program.segments) {
+    for (Segment& segment : without.segments) {
         for (Op& op : segment.ops) {
             if (op.cause != cause) {
                 continue;
             }
-            if (op.kind == OpKind::collective) {
-                op.payload = copy_of(op.payload, program.collectives, collectives);
-                program.collectives[op.payload].bytes = Bytes{};
+            if (op.kind == OpKind::kernel) {
+                op.payload = copy_of(op.payload, without.kernels, kernels);
+            } else if (op.kind == OpKind::collective) {
+                op.payload = copy_of(op.payload, without.collectives, collectives);
+                without.collectives[op.payload].bytes = Bytes{};
             } else if (op.kind == OpKind::send_recv) {
-                op.payload = copy_of(op.payload, program.send_recvs, exchanges);
-                for (SendRecvPart& part : program.send_recvs[op.payload].parts) {
+                op.payload = copy_of(op.payload, without.send_recvs, exchanges);
+                for (SendRecvPart& part : without.send_recvs[op.payload].parts) {
                     part.bytes = Bytes{};
                 }
             }
         }
     }
+    return without;
 }
 
 TransferPlan SilentNetwork::plan_collective(const CollectiveCall& call,
@@ -49,17 +54,6 @@ TransferPlan SilentNetwork::plan_collective(const CollectiveCall& call,
 
 TransferPlan SilentNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
     return bytes == Bytes{} ? TransferPlan{} : network_.plan_send(from, to, bytes);
-}
-
-void isolate_kernels(Program& program, Cause cause) {
-    std::map<std::uint32_t, std::uint32_t> copies;
-    for (Segment& segment : program.segments) {
-        for (Op& op : segment.ops) {
-            if (op.kind == OpKind::kernel && op.cause == cause) {
-                op.payload = copy_of(op.payload, program.kernels, copies);
-            }
-        }
-    }
 }
 
 void remove_kernel_time(const Program& program, Cause cause, DeviceTimings& timings) {

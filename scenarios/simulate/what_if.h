@@ -11,9 +11,11 @@
 
 namespace orrery {
 
-// Communication of this cause gets table entries of its own, with nothing to move: SilentNetwork
-// plans no time for it. Other causes leave the program as it is.
-void silence_communication(Program& program, Cause cause);
+// The program to simulate without this cause. Communication of the cause has table entries of its
+// own with nothing to move, for which SilentNetwork plans no time. Kernels of the cause have table
+// entries of their own, so that changing their time (remove_kernel_time) changes no other op's. Ops
+// keep their places.
+Program program_without(const Program& program, Cause cause);
 
 // A network on which what has no bytes takes no time, latency and SMs included.
 class SilentNetwork final : public NetworkModel {
@@ -33,12 +35,8 @@ private:
     const NetworkModel& network_;
 };
 
-// Gives the kernels of this cause table entries of their own, so that changing their time changes
-// no other op's. Before timings are made.
-void isolate_kernels(Program& program, Cause cause);
-
-// Kernels of this cause take their ideal time, which is useful compute; those whose work is never
-// useful (recomputation, optimizer) take none.
+// `program` is one of program_without(): kernels of this cause take their ideal time, which is
+// useful compute; those whose work is never useful (recomputation, optimizer) take none.
 void remove_kernel_time(const Program& program, Cause cause, DeviceTimings& timings);
 
 }  // namespace orrery

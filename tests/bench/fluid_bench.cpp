@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a flow's start and end cost in FluidRates: the permutations of network.md 3.2, and waves
+// What a flow's start and end cost in FluidRates: permutations over a three-level tree, and waves
 // over a tree like MegaScale's. "flow" is the time per flow, start and end together.
 #include <benchmark/benchmark.h>
 

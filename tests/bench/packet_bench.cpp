@@ -14,7 +14,7 @@ namespace {
 using namespace literals;
 
 // What a network schedules: 40 % about 82 ns ahead (a service), 40 % about 1 us (a wire), 15 % up
-// to 20 us, 5 % timers of 1 ms (network.md 4.3).
+// to 20 us, 5 % timers of 1 ms.
 std::int64_t increment(std::uint64_t random) {
     const auto kind = static_cast<std::uint32_t>(random % 100);
     const auto spread = static_cast<std::int64_t>(random >> 40);

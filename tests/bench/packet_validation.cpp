@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packet model beside the published results of other packet simulators (network.md section 6):
+// The packet model beside the published results of other packet simulators (uet-htsim, csg-htsim):
 // one line a case, completion times in microseconds, deviation of the median and of the maximum.
 // packet_validation [WORD [SEED]]: only the cases whose name holds WORD, another random draw.
 #include <sys/resource.h>

@@ -33,14 +33,14 @@ TEST(CriticalPath, SplitsKernelsIntoIdealAndTheRest) {
     b.kernel(10_ns, kCompute, {}, Cause::gemm_inefficiency, 6_ns);
     b.kernel(5_ns, kCompute, {}, Cause::recomputation, 4_ns);
     b.kernel(3_ns, kCompute, {}, Cause::optimizer, 1_ns);
-    b.copy(2_ns, kCompute);
+    b.host(2_ns, kCompute);
     const ScriptedNetwork network({});
     const CauseTimes path = path_of(b.input(network));
     EXPECT_EQ(path[Cause::useful_compute], 6_ns);
     EXPECT_EQ(path[Cause::gemm_inefficiency], 4_ns);
     EXPECT_EQ(path[Cause::recomputation], 5_ns);
     EXPECT_EQ(path[Cause::optimizer], 3_ns);
-    EXPECT_EQ(path[Cause::copy], 2_ns);
+    EXPECT_EQ(path[Cause::host], 2_ns);
 }
 
 TEST(CriticalPath, FollowsTheLaunchThatBindsLast) {
@@ -61,12 +61,12 @@ TEST(CriticalPath, FollowsTheLaunchThatBindsLast) {
 TEST(CriticalPath, FollowsTheWaitThatEndsLast) {
     ProgramBuilder b({{"r", 1}});
     const std::uint32_t host = b.host(5_ns, kNet);
-    const std::uint32_t copy = b.copy(9_ns, kOther);
+    const std::uint32_t longer = b.host(9_ns, kOther, {}, Cause::noise);
     b.kernel(3_ns);
-    b.kernel(1_ns, kCompute, {host, copy});
+    b.kernel(1_ns, kCompute, {host, longer});
     const ScriptedNetwork network({});
     const CauseTimes path = path_of(b.input(network));
-    EXPECT_EQ(path[Cause::copy], 9_ns);
+    EXPECT_EQ(path[Cause::noise], 9_ns);
     EXPECT_EQ(path[Cause::host], 0_ns);
     EXPECT_EQ(path[Cause::memory_bound_kernels], 1_ns);
 }

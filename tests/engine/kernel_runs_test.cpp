@@ -33,7 +33,7 @@ TEST(KernelRuns, TheClosedFormIsTheWalk) {
         CauseTimes path;
         path[Cause::host] = condition;
         CauseTimes host_path;
-        host_path[Cause::copy] = launch;
+        host_path[Cause::noise] = launch;
         RunWalk walk;
         begin_walk(walk, runs[0], 100, condition, launch);
         const Time end = end_of_walk(walk, 0);

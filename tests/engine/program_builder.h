@@ -83,17 +83,12 @@ public:
                    Cause::exposed_pipeline);
     }
 
-    std::uint32_t copy(Time duration, std::uint8_t stream = kOther, const Waits& waits = {}) {
-        device.copies.push_back(duration);
-        return add(OpKind::copy, reference::append(program.copies, {}), stream, waits, Cause::copy);
-    }
-
-    std::uint32_t host(Time duration, std::uint8_t stream = kOther, const Waits& waits = {}) {
-        return add(OpKind::host,
-                   reference::append(program.host_works, {duration}),
-                   stream,
-                   waits,
-                   Cause::host);
+    std::uint32_t host(Time duration,
+                       std::uint8_t stream = kOther,
+                       const Waits& waits = {},
+                       Cause cause = Cause::host) {
+        return add(
+            OpKind::host, reference::append(program.host_works, {duration}), stream, waits, cause);
     }
 
     // One step, every rank traced.

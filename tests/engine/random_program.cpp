@@ -20,7 +20,7 @@ public:
         Program& p = out_.program;
         p.mesh = Mesh({{"tp", tp}, {"dp", dp}, {"pp", pp}});
         p.role_axis = 2;
-        p.names = {"kernel", "collective", "exchange", "copy", "host"};
+        p.names = {"kernel", "collective", "exchange", "host"};
         p.groups = {{"tp", 1u, 0, {}, {}},
                     {"dp", 2u, 0, {}, {}},
                     {"tp-dp", 3u, 0, {}, {}},
@@ -36,7 +36,6 @@ public:
         }
         for (std::uint32_t k = 0; k < 6; ++k) {
             p.kernels.push_back({});
-            p.copies.push_back({});
             p.host_works.push_back({Time::picoseconds(1 + below(2'000'000))});
         }
         const std::uint32_t num_events = 10 + below(40);
@@ -72,9 +71,7 @@ private:
         const std::uint32_t choice = below(10);
         if (choice < 5) {
             const std::uint32_t role = below(pp);
-            const OpKind kind =
-                choice < 4 ? OpKind::kernel : (below(2) == 0 ? OpKind::copy : OpKind::host);
-            add(role, kind, below(6));
+            add(role, choice < 4 ? OpKind::kernel : OpKind::host, below(6));
         } else if (choice < 8) {
             const auto group = below(static_cast<std::uint32_t>(p.groups.size()));
             const std::uint32_t payload = reference::append(
@@ -139,7 +136,7 @@ private:
                 for (std::uint32_t w = 0; w < op.num_waits; ++w) {
                     const std::uint32_t target = p.waits[op.first_wait + w];
                     if (target < cut) {
-                        slot.waits.push_back({o, 0, target, false});
+                        slot.waits.push_back({o, 0, target});
                     } else {
                         inside.push_back(target - cut);
                     }
@@ -147,10 +144,6 @@ private:
                 op.first_wait = static_cast<std::uint32_t>(p.waits.size());
                 op.num_waits = static_cast<std::uint32_t>(inside.size());
                 p.waits.insert(p.waits.end(), inside.begin(), inside.end());
-            }
-            if (!second.ops.empty()) {
-                slot.waits.push_back(
-                    {0, 1, static_cast<std::uint32_t>(second.ops.size()) - 1, true});
             }
             p.segments.push_back(std::move(second));
             p.roles[r].slots.push_back(std::move(slot));
@@ -181,7 +174,6 @@ private:
                 device.kernels.push_back({.duration = Time::picoseconds(duration),
                                           .ideal = Time::picoseconds(duration / 2),
                                           .sm_sensitivity_permille = below(1001)});
-                device.copies.push_back(Time::picoseconds(below(5'000'000)));
             }
             input.devices.push_back(device);
         }

@@ -16,7 +16,7 @@ TEST(RoleTape, CutsRunsWhereAnotherStreamWaits) {
     const std::uint32_t watched = b.kernel(1_ns);
     b.kernel(1_ns);
     b.kernel(1_ns);
-    b.copy(1_ns, kOther, {watched});
+    b.host(1_ns, kOther, {watched});
     const Tapes tapes = build_tapes(b.program, 2_ns);
     const std::vector<TapeItem>& items = tapes.roles[0].streams[kCompute].items;
     ASSERT_EQ(items.size(), 2u);
@@ -33,8 +33,8 @@ TEST(RoleTape, DropsWaitsThatAnEarlierWaitImplies) {
     ProgramBuilder b({{"r", 1}});
     const std::uint32_t first = b.kernel(1_ns);
     const std::uint32_t second = b.kernel(1_ns);
-    const std::uint32_t own = b.copy(1_ns, kOther, {first, second});
-    b.copy(1_ns, kOther, {first, second, own});
+    const std::uint32_t own = b.host(1_ns, kOther, {first, second});
+    b.host(1_ns, kOther, {first, second, own});
     const Tapes tapes = build_tapes(b.program, {});
     EXPECT_EQ(tapes.roles[0].conditions.size(), 1u);
     EXPECT_EQ(tapes.roles[0].streams[kOther].items.size(), 1u);
@@ -54,6 +54,29 @@ TEST(RoleTape, EqualRunsShareAShape) {
     EXPECT_EQ(tapes.shapes.size(), 1u);
     EXPECT_TRUE(items[0].leads_to_collective);
     EXPECT_FALSE(items[2].leads_to_collective);
+}
+
+TEST(RoleTape, InProgramOrderOnlyMessagesThatAreSentStayBesideTheOthers) {
+    ProgramBuilder b({{"tp", 2}});
+    const GroupId tp = b.group("tp", 1);
+    b.kernel(1_ns);
+    b.collective(tp, 1_B, kNet);
+    b.exchange({{.is_send = true, .delta = 1, .bytes = 1_B}}, kOther);
+    b.exchange({{.is_send = true, .delta = 1, .bytes = 1_B},
+                {.is_send = false, .delta = -1, .bytes = 1_B}},
+               kOther);
+    b.kernel(1_ns, kNet);
+    const auto ops_of = [&](bool in_program_order, std::uint8_t stream) {
+        const Tapes tapes = build_tapes(b.program, {}, in_program_order);
+        std::vector<std::uint32_t> ops;
+        for (const TapeOp& op : tapes.roles[0].streams[stream].ops) {
+            ops.push_back(op.op);
+        }
+        return ops;
+    };
+    EXPECT_EQ(ops_of(false, kNet), (std::vector<std::uint32_t>{1, 4}));
+    EXPECT_EQ(ops_of(true, kCompute), (std::vector<std::uint32_t>{0, 1, 3, 4}));
+    EXPECT_EQ(ops_of(true, kOther), (std::vector<std::uint32_t>{2}));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(SimulatedExecutor, OpsOfAStreamFollowEachOther) {
     ProgramBuilder b({{"r", 1}});
     b.kernel(5_ns);
     b.kernel(7_ns);
-    b.copy(3_ns, kCompute);
+    b.host(3_ns, kCompute);
     const ScriptedNetwork network({});
     const SimulationResult result = run(b.input(network));
     EXPECT_EQ(traced(result, kRank0, 1).start, 5_ns);
@@ -70,7 +70,7 @@ TEST(SimulatedExecutor, StreamsOverlapUntilAnOpWaits) {
     ProgramBuilder b({{"r", 1}});
     const std::uint32_t work = b.kernel(5_ns);
     const std::uint32_t host = b.host(8_ns);
-    b.copy(2_ns, kNet, {work, host});
+    b.host(2_ns, kNet, {work, host});
     const ScriptedNetwork network({});
     const SimulationResult result = run(b.input(network));
     EXPECT_EQ(traced(result, kRank0, host).end, 8_ns);
@@ -100,19 +100,6 @@ TEST(SimulatedExecutor, NoOpStartsBeforeItsLaunch) {
     input.traced_ranks.clear();
     result = run(input);
     EXPECT_EQ(result.step_end, (std::vector{41_ns, 82_ns}));
-}
-
-TEST(SimulatedExecutor, ACarriedWaitIsVoidInTheFirstStep) {
-    ProgramBuilder b({{"r", 1}});
-    b.kernel(5_ns);
-    b.kernel(9_ns, kNet);
-    b.program.roles[0].slots[0].waits.push_back({0, 0, 1, true});
-    const ScriptedNetwork network({});
-    SimulationInput input = b.input(network);
-    input.steps = 2;
-    const SimulationResult result = run(input);
-    EXPECT_EQ(traced(result, kRank0, 0).start, 0_ns);
-    EXPECT_EQ(traced(result, kRank0, 0, 1).start, 9_ns);
 }
 
 TEST(SimulatedExecutor, ACollectiveMovesWhenTheLastMemberHasArrived) {

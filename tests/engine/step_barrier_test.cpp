@@ -47,7 +47,7 @@ void append_ending(RandomCase& c, const StepEnding& ending, std::uint64_t seed) 
                     left_out = true;
                     continue;
                 }
-                slot.waits.push_back({0, s, op, false});
+                slot.waits.push_back({0, s, op});
             }
         }
         const auto add = [&](OpKind kind, std::uint64_t stream, std::uint32_t what, bool waits) {

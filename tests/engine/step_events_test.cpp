@@ -207,7 +207,7 @@ TEST(StepEvents, WhoIsLostInACollectiveBreaksIt) {
     EXPECT_EQ(hung->hang->operations[0].waiting, (std::vector<RankId>{RankId{1}}));
 }
 
-// faults.md V11: ceil(d / T) T below the budget of 7 T.
+// InfiniBand's transport timer T = 4.096 us x 2^t, seven retries: ceil(d / T) T below 7 T.
 TEST(StepEvents, TheStallIsTheNextMultipleOfTheTimer) {
     const auto stall_ms = [](double down_s, int timeout) {
         const LinkOutages links{.list = {out(0, kSecond, kSecond + Time::seconds(down_s))},

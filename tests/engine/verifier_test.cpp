@@ -62,10 +62,8 @@ TEST(Verifier, WantsWaitsToNameEarlierOps) {
     expect_error(b.program, "not earlier");
     b.program.waits[0] = 0;
     EXPECT_EQ(first_error(b.program), "");
-    b.program.roles[0].slots[0].waits.push_back({0, 0, 1, false});
+    b.program.roles[0].slots[0].waits.push_back({0, 0, 1});
     expect_error(b.program, "which is not earlier");
-    b.program.roles[0].slots[0].waits[0].carried = true;
-    EXPECT_EQ(first_error(b.program), "");
     b.program.roles[0].slots[0].waits[0].slot_op = 2;
     expect_error(b.program, "does not exist");
 }

@@ -334,10 +334,7 @@ Time duration_of(const KernelCall& call) {
     return Time::picoseconds(1'000'000 + static_cast<std::int64_t>(call.flop / 100.0) + call.bytes);
 }
 
-SimulationOutcome run(Program program, Time restart = Time{}) {
-    for (HostWork& work : program.host_works) {
-        work.duration = restart;
-    }
+SimulationOutcome run(const Program& program, Time restart = Time{}) {
     const reference::TableNetwork network({.num_ranks = program.num_ranks(),
                                            .nvlink = 2400_Gbps,
                                            .nic = 400_Gbps,
@@ -345,7 +342,7 @@ SimulationOutcome run(Program program, Time restart = Time{}) {
                                            .hop_latency = 2_us});
     FluidRates rates(network.links());
     SimulationInput input{.program = &program, .network = &network};
-    input.devices.push_back({.kernels = {}, .copies = {}, .num_sms = 100});
+    input.devices.push_back({.kernels = {}, .restart = restart, .num_sms = 100});
     for (const KernelCall& call : program.kernels) {
         input.devices[0].kernels.push_back({.duration = duration_of(call), .ideal = 1_ps});
     }

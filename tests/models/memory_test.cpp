@@ -157,8 +157,11 @@ std::int64_t in_flight(ScheduleKind schedule,
     const std::int64_t one = peak(memory_of(model, plan, stage), TensorKind::activations);
     plan.global_batch_size = kBatch * micro_batches;
     const std::int64_t many = peak(memory_of(model, plan, stage), TensorKind::activations);
-    EXPECT_EQ((many - one) % (34 * kSbh), 0);
-    return chunks + (many - one) / (34 * kSbh);  // a step of one holds it on every chunk
+    // The last stage keeps the labels of all micro-batches, so that a step can run once more.
+    const std::int64_t labels = stage == 3 ? (micro_batches - 1) * kSeq * kBatch * 4 : 0;
+    const std::int64_t more = many - one - labels;
+    EXPECT_EQ(more % (34 * kSbh), 0);
+    return chunks + more / (34 * kSbh);  // a step of one holds it on every chunk
 }
 
 TEST(Memory, StagesOf1F1BHoldAsManyMicroBatchesAsStagesFollow) {
@@ -182,9 +185,10 @@ TEST(Memory, NamesTheMomentAndTheLargestBuffers) {
     const Transformer model = small_model(4);
     const Program program = lower(model, {.global_batch_size = 2});
     const RoleMemory m = role_memory(program, to_id<RoleId>(0), Bytes{1000});
-    // The libraries', the device scalars, and the loss.
-    EXPECT_EQ(peak(m, TensorKind::workspace), 1000 + 4 * kNumDeviceScalars + 4);
-    EXPECT_EQ(m.peak, m.at_peak.total());
+    // The libraries', the device scalars, and what the host reads: loss and norm of the gradients.
+    EXPECT_EQ(peak(m, TensorKind::workspace), 1000 + 4 * kNumDeviceScalars + 4 + 4);
+    EXPECT_EQ(m.in_use, m.at_peak.total());
+    EXPECT_GE(m.peak, m.in_use);
     EXPECT_LT(m.slot, program.roles[0].slots.size());
     ASSERT_FALSE(m.largest.empty());
     for (std::size_t i = 1; i < m.largest.size(); ++i) {

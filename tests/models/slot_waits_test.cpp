@@ -65,7 +65,7 @@ private:
             join(start, ends_.back()[p_.waits[op.first_wait + w]]);
         }
         for (const SlotWait& wait : slot.waits) {
-            if (wait.op == position && !wait.carried) {
+            if (wait.op == position) {
                 join(start, ends_[wait.slot][wait.slot_op]);
             }
         }

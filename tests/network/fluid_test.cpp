@@ -77,7 +77,7 @@ TEST(Fluid, CountDividesTheLink) {  // all flows of a ring that share an uplink
     EXPECT_EQ(rates.rate(flow), 50_Gbps);
 }
 
-TEST(Fluid, WhatANarrowLinkLeavesGoesToTheOthers) {  // network.md 2.2: rates 0.4, 0.4, 0.2
+TEST(Fluid, WhatANarrowLinkLeavesGoesToTheOthers) {  // rates 0.4, 0.4, 0.2
     FluidRates rates(links_of({1_GBps, Bandwidth::bits_per_second(1'600'000'000)}));
     const FlowId a = start(rates, {on(0)});
     const FlowId b = start(rates, {on(0)});
@@ -115,7 +115,7 @@ TEST(Fluid, AnOddBitPerSecondIsNobodys) {  // simultaneous freezing: 100 / 3 for
     EXPECT_EQ(rates.rate(c).bits_per_second(), 33);
 }
 
-TEST(Fluid, TwoFlowsShareThenTheSecondTakesAll) {  // network.md 2.2, weights 1:1
+TEST(Fluid, TwoFlowsShareThenTheSecondTakesAll) {  // weights 1:1
     FluidRates rates(links_of({1_GBps}));
     start(rates, {on(0)}, Bytes{1'000'000});
     start(rates, {on(0)}, Bytes{3'000'000});
@@ -348,7 +348,7 @@ TEST(Fluid, EverySettleGivesTheRulesRatesAndEveryEndIsExact) {
     }
 }
 
-// network.md 3.5: exact cases that two independent programs agree on. A rate is rounded down to a
+// Exact cases that two independent programs agree on. A rate is rounded down to a
 // whole bit/s, so an end may be late by some picoseconds.
 double barriers_ms(std::uint32_t num_nics) {
     const testing::PermutationTree tree(num_nics);

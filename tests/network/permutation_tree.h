@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three-level tree and the shifted permutations of network.md 3.5: NICs of 50 GB/s, leaves of
+// A three-level tree and permutations that shift by a drawn distance: NICs of 50 GB/s, leaves of
 // 32 NICs with 32 uplinks, pods of 16 leaves and 32 level-2 switches with 16 uplinks each, ECMP by
 // splitmix64 labels. Drives a SharedRates through three steps, with and without barriers.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimGrid judges the fluid model. Its own golden cases (network.md 2.2) come first: a judge with
+// SimGrid judges the fluid model. Its own golden cases come first: a judge with
 // another configuration would not be max-min. Each test is a process of its own under ctest.
 #include "network/simgrid.h"
 
@@ -165,7 +165,7 @@ TEST(Simgrid, RandomFlowsHaveTheRatesOfFluid) {
     }
 }
 
-// 1,024 NICs under a three-level tree with ECMP collisions (network.md 3.5).
+// 1,024 NICs under a three-level tree with ECMP collisions.
 TEST(Simgrid, PermutationsOf1024NicsTakeThePublishedTime) {
     SKIP_WITHOUT_SIMGRID();
     const testing::PermutationTree tree(1'024);

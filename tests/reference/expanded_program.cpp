@@ -9,7 +9,10 @@ namespace {
 class Expansion {
 public:
     explicit Expansion(const SimulationInput& input)
-        : program_(*input.program), network_(*input.network), launch_cost_(input.launch_cost) {}
+        : program_(*input.program),
+          network_(*input.network),
+          launch_cost_(input.launch_cost),
+          one_stream_(input.in_program_order) {}
 
     ExpandedProgram run(std::uint32_t steps) {
         for (std::uint32_t step = 0; step < steps; ++step) {
@@ -58,21 +61,26 @@ private:
 
     void add_waits(const Slot& slot) {
         OpInstance& self = out_.ops.back();
-        const auto previous = last_of_stream_.find({self.rank, self.op->stream});
+        bool on_its_own = self.op->kind == OpKind::send_recv;
+        if (on_its_own) {
+            for (const SendRecvPart& part : program_.send_recvs[self.op->payload].parts) {
+                on_its_own = on_its_own && part.is_send;
+            }
+        }
+        const StreamId stream = one_stream_ && !on_its_own ? StreamId{0} : self.op->stream;
+        const auto previous = last_of_stream_.find({self.rank, stream});
         if (previous != last_of_stream_.end()) {
             self.waits_on.push_back(previous->second);
         }
-        last_of_stream_[{self.rank, self.op->stream}] = out_.ops.size() - 1;
+        last_of_stream_[{self.rank, stream}] = out_.ops.size() - 1;
         for (std::uint32_t w = 0; w < self.op->num_waits; ++w) {
             const std::uint32_t position = program_.waits[self.op->first_wait + w];
             self.waits_on.push_back(instance({self.step, self.rank, self.slot, position}));
         }
         for (const SlotWait& wait : slot.waits) {
-            if (wait.op != self.position || (wait.carried && self.step == 0)) {
-                continue;
+            if (wait.op == self.position) {
+                self.waits_on.push_back(instance({self.step, self.rank, wait.slot, wait.slot_op}));
             }
-            const std::uint32_t step = wait.carried ? self.step - 1 : self.step;
-            self.waits_on.push_back(instance({step, self.rank, wait.slot, wait.slot_op}));
         }
         for (const std::size_t earlier : self.waits_on) {
             ORRERY_CHECK(earlier < out_.ops.size() - 1);
@@ -142,6 +150,7 @@ private:
     const Program& program_;
     const NetworkModel& network_;
     Time launch_cost_;
+    const bool one_stream_;  // for all but messages that are only sent
     ExpandedProgram out_;
     std::map<std::tuple<std::uint32_t, RankId, std::uint32_t>, std::size_t> slot_begin_;
     std::map<std::pair<RankId, StreamId>, std::size_t> last_of_stream_;

@@ -31,6 +31,7 @@ struct LoweredCase {
     ClusterSpec cluster;
     bool contention = true;
     Time launch_cost;
+    bool in_program_order = false;
     int slow_rank = -1;  // a third slower than the others
     std::size_t num_traced = 8;
 };
@@ -62,6 +63,7 @@ ClusterSpec cluster_for(const ParallelPlan& plan,
 DeviceTimings made_up_timings(const Program& program, std::int64_t percent) {
     DeviceTimings timings;
     timings.num_sms = 132;
+    timings.restart = 30_us;
     for (std::size_t k = 0; k < program.kernels.size(); ++k) {
         const auto n = static_cast<std::int64_t>(k);
         KernelTime time;
@@ -146,6 +148,7 @@ std::uint32_t classes_if_agreed(const LoweredCase& c) {
         input.device_class[static_cast<std::size_t>(c.slow_rank)] = 1;
     }
     input.launch_cost = c.launch_cost;
+    input.in_program_order = c.in_program_order;
     input.traced_ranks = spread_ranks(program.num_ranks(), c.num_traced, c.slow_rank);
     input.every_step = true;
     const SimulationOutcome expected = reference_simulate(input);
@@ -256,6 +259,7 @@ LoweredCase drawn_case(std::uint64_t seed) {
     c.cluster.fabric.multi_rail = seed % 11 < 6;
     c.contention = seed % 6 != 0;
     c.launch_cost = seed % 4 == 0 ? Time{} : seed % 4 == 1 ? 9_us : 2_us;
+    c.in_program_order = seed % 8 == 5;
     const auto ranks = num_ranks(d.plan);
     c.slow_rank = seed % 3 == 2 ? static_cast<int>(seed * 37 % ranks) : -1;
     return c;

@@ -37,7 +37,6 @@ public:
         for (std::uint32_t s = 0; s < case_.options.slots; ++s) {
             add_slots(s < blocks_.size() ? blocks_[s] : dice_.pick(blocks_));
         }
-        add_carried_waits();
         choose_devices();
         return std::move(case_);
     }
@@ -164,9 +163,7 @@ private:
                                        .ideal = Time::picoseconds(duration.picoseconds() / 2),
                                        .sm_sensitivity_permille = dice_.between(0u, 1000u)});
         }
-        for (std::size_t c = 0; c < program().copies.size(); ++c) {
-            healthy.copies.push_back(Time::picoseconds(dice_.between<std::int64_t>(0, 40'000'000)));
-        }
+        healthy.restart = Time::picoseconds(dice_.between<std::int64_t>(0, 40'000'000));
         case_.devices = {healthy};
         if (!case_.options.symmetric && dice_.chance(50)) {
             const std::int64_t percent = dice_.between<std::int64_t>(101, 160);
@@ -202,10 +199,11 @@ private:
                 message_event();
             } else if (kind < 95) {
                 append_to(some_roles(),
-                          {.kind = OpKind::copy,
+                          {.kind = OpKind::host,
                            .stream = any_stream(),
-                           .cause = Cause::copy,
-                           .payload = append(program().copies, CopyCall{})});
+                           .cause = Cause::host,
+                           .payload = append(program().host_works,
+                                             HostWork{.kind = HostWorkKind::restart})});
             } else {
                 const Time duration = Time::picoseconds(dice_.between<std::int64_t>(0, 20'000'000));
                 append_to(some_roles(),
@@ -347,19 +345,6 @@ private:
                                       .slot_op = dice_.between(0u, num_ops(slots[earlier]) - 1)});
             }
             slots.push_back(std::move(slot));
-        }
-    }
-
-    void add_carried_waits() {
-        for (Role& role : program().roles) {
-            for (std::size_t i = 0; i < role.slots.size() && dice_.chance(30); ++i) {
-                const auto last = static_cast<std::uint32_t>(dice_.next() % role.slots.size());
-                role.slots[i].waits.push_back(
-                    {.op = dice_.between(0u, num_ops(role.slots[i]) - 1),
-                     .slot = last,
-                     .slot_op = dice_.between(0u, num_ops(role.slots[last]) - 1),
-                     .carried = true});
-            }
         }
     }
 

@@ -254,12 +254,12 @@ private:
                                     kFullKernelRate;
                 kernels_.push_back(i);
                 break;
-            case OpKind::copy:
-                fixed_ends_.emplace(now_ + timings(op.rank).copies[payload], i);
+            case OpKind::host: {
+                const HostWork& work = input_.program->host_works[payload];
+                const bool given = work.kind == HostWorkKind::given;
+                fixed_ends_.emplace(now_ + (given ? work.duration : timings(op.rank).restart), i);
                 break;
-            case OpKind::host:
-                fixed_ends_.emplace(now_ + input_.program->host_works[payload].duration, i);
-                break;
+            }
             case OpKind::collective:
             case OpKind::send_recv:
                 ranks_[index(op.rank)].held_sms += op.sms;
@@ -423,7 +423,7 @@ private:
     std::vector<RankProgress> ranks_;
     std::size_t ended_ops_ = 0;
     Alarms launches_;      // when ops start whose waits are over
-    Alarms fixed_ends_;    // copies, host work, and communication whose last transfer just ended
+    Alarms fixed_ends_;    // host work, and communication whose last transfer just ended
     Alarms latency_ends_;  // of transfers
     std::vector<std::size_t> kernels_;  // running
     std::vector<Flow> flows_;           // in flight

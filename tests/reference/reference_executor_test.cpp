@@ -165,20 +165,6 @@ TEST(ReferenceWaits, AcrossSlotsNameTheSlotsOp) {
     EXPECT_EQ(result.iteration, 10_ns);
 }
 
-TEST(ReferenceWaits, CarriedOnesAreVoidInTheFirstStep) {
-    Bench bench{1};
-    bench.kernel(0, 2_ns);
-    const std::uint32_t late = bench.kernel(0, 9_ns, kNet);
-    bench.program.roles[0].slots[0].waits = {
-        {.op = 0, .slot = 0, .slot_op = late, .carried = true}};
-    bench.input.steps = 3;
-    const SimulationResult result = bench.run();
-    EXPECT_EQ(traced(result, 0, 0, 0).start, 0_ns);
-    EXPECT_EQ(traced(result, 0, 0, 1).start, 9_ns);
-    EXPECT_EQ(result.step_end, (std::vector<Time>{9_ns, 18_ns, 27_ns}));
-    EXPECT_EQ(result.iteration, 9_ns);
-}
-
 TEST(ReferenceHost, LaunchesInProgramOrderEvenAcrossStreams) {
     Bench bench{1};
     bench.kernel(0, 1_ns);
@@ -359,13 +345,12 @@ TEST(ReferenceDevices, EachClassHasItsOwnTimes) {
     EXPECT_EQ(result.slowest_rank, to_id<RankId>(1));
 }
 
-TEST(ReferenceCopies, AndHostWorkTakeTheirDuration) {
+TEST(ReferenceHost, WorkTakesItsDurationAndARestartTheDevices) {
     Bench bench{1};
-    bench.input.devices[0].copies = {8_ns};
-    bench.program.copies.push_back({});
-    bench.program.host_works.push_back({.duration = 5_ns});
-    bench.add(0, {.kind = OpKind::copy}, {});
-    bench.add(0, {.kind = OpKind::host}, {});
+    bench.input.devices[0].restart = 8_ns;
+    bench.program.host_works = {{.duration = 5_ns}, {.kind = HostWorkKind::restart}};
+    bench.add(0, {.kind = OpKind::host, .payload = 0}, {});
+    bench.add(0, {.kind = OpKind::host, .payload = 1}, {});
     EXPECT_EQ(bench.run().iteration, 13_ns);
 }
 

@@ -120,7 +120,7 @@ TEST(LaunchPlan, HoldsTheWaitsOfTheProgram) {
                 EXPECT_TRUE(before(position.at({l.slot, other}), i)) << d.text();
             }
             for (const SlotWait& w : rank.role().slots[l.slot].waits) {
-                if (w.op == l.op && !w.carried) {
+                if (w.op == l.op) {
                     EXPECT_TRUE(before(position.at({w.slot, w.slot_op}), i)) << d.text();
                 }
             }

@@ -23,7 +23,8 @@ Group group_of(std::uint32_t nodes) {
     return {std::move(fabric), std::move(layout)};
 }
 
-// network.md 7.1: bytes out of and into each NIC.
+// Bytes out of and into each NIC: a ring all-reduce moves 2 (n - 1) / n of the vector (Patarasu and
+// Yuan 2009), split over the rails.
 TEST(RailFlows, EveryNicSendsAndReceivesThePublishedBytes) {
     const Group group = group_of(4);
     const double size = 32e6;

@@ -23,7 +23,7 @@ TEST(Nscc, StartsWithOneAndAHalfBdp) {
     EXPECT_EQ(nscc.target_delay(), 9_us);
 }
 
-// network.md 5.5, on the reference path (a = 1): four cases, each in the middle of a run.
+// uet-htsim's uec.cpp on its reference path (a = 1): four cases, each in the middle of a run.
 class NsccCases : public ::testing::Test {
 protected:
     NsccCases() : nscc_(parameters_, kPath) {

@@ -10,7 +10,7 @@ namespace {
 using namespace literals;
 using namespace orrery::testing;
 
-// network.md 6.6: the pacer grants 0.99 of the line; 8:1 x 1 MiB at 400 Gb/s ends at 179.5 us.
+// uet-htsim's RCCC: the pacer grants 0.99 of the line; 8:1 x 1 MiB at 400 Gb/s ends at 179.5 us.
 TEST(Credits, CreditsFillTheLineWithoutTrimmingMuch) {
     const Topology two = topology_of(leaf_spine(8, 8, 8, 400_Gbps, 1_us));
     const PacketParameters p = published_parameters(CongestionKind::credits);

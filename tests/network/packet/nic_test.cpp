@@ -29,7 +29,7 @@ TEST(Nic, BothDirectionsShareALineWithTheirAcksOnly) {
                                       published_parameters(CongestionKind::nscc),
                                       {{.source = 0, .destination = 15, .bytes = 2'000'000_B},
                                        {.source = 15, .destination = 0, .bytes = 2'000'000_B}});
-    EXPECT_NEAR(outcome.max(), 176.8, 0.1);  // uet-htsim's result (network.md 6.4)
+    EXPECT_NEAR(outcome.max(), 176.8, 0.1);  // uet-htsim's result
 }
 
 TEST(Nic, AnUnevenPaceIsKeptToThePicosecond) {

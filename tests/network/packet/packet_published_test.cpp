@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion times that other simulators publish for the same networks and flows (network.md
-// section 6, uet-htsim 40ccb05 and csg-htsim 841d9e7): median within 5 %, tail within 10 %. Their
+// Completion times that other simulators publish for the same networks and flows (uet-htsim
+// 40ccb05 and csg-htsim 841d9e7): median within 5 %, tail within 10 %. Their
 // own random draws differ from ours. tests/bench/packet_validation.cpp has the large cases.
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@ namespace {
 
 using namespace literals;
 
-// uet-htsim's own numbers (network.md 5.5 and 6.1).
+// uet-htsim's own numbers (uec.cpp).
 TEST(PacketParameters, DerivesWhatUltraEthernetsSimulatorDerives) {
     const ClosShape tree = fat_tree(16, 100_Gbps, 1_us);
     EXPECT_EQ(base_rtt_of(tree, 4150, 64).picoseconds(), 14'022'720);
@@ -25,7 +25,7 @@ TEST(PacketParameters, DerivesWhatUltraEthernetsSimulatorDerives) {
               8'337'120);
 }
 
-// HPCC's simulator: thresholds and buffers scale with the NIC (network.md 5.1).
+// HPCC's simulator: thresholds and buffers scale with the NIC (run.py).
 TEST(PacketParameters, ScalesRoceSwitchesWithTheNic) {
     const ClosShape shape = leaf_spine(2, 4, 2, 100_Gbps, 1_us);
     const PacketParameters dcqcn =

@@ -12,7 +12,7 @@ namespace {
 using namespace literals;
 using namespace orrery::testing;
 
-// network.md 6.1: n packets of M bytes, the last of m, over h links of rate r and latency l take
+// n packets of M bytes, the last of m, over h links of rate r and latency l take
 // ((n + h - 2) M + m)/r + 2 h l + 64 h / r until the last ACK is back; one packet h m / r.
 Time unloaded(std::int64_t payload, std::int64_t links, Bandwidth rate, Time latency) {
     const std::int64_t full = 4150;
@@ -113,7 +113,7 @@ TEST(Switching, SpreadsEntropiesOverAllUplinksAndKeepsAFlowOnOne) {
     }
 }
 
-// network.md 6.2: E[max] of n flows hashed on m links, within 2 % over 4,000 sets of labels.
+// E[max], by Monte Carlo, of n flows hashed on m links, within 2 % over 4,000 sets of labels.
 TEST(Switching, HashesLikeAFairDie) {
     const Topology two = topology_of(leaf_spine(2, 32, 32, 100_Gbps, 1_us));
     double sum = 0;

@@ -26,6 +26,7 @@ inline Answer sample_answer(const std::string& name) {
     a.network = {{name, Bandwidth::bits_per_second(1), 0.25, 1.0}};
     a.collectives = {{name, Bytes{1 << 30}, 8, "nvls_tree", "Simple", 24, 123456}};
     a.memory.of[0] = Bytes{std::int64_t{90} << 30};
+    a.memory.in_use = Bytes{std::int64_t{90} << 30};
     a.memory.peak = Bytes{std::int64_t{90} << 30};
     a.memory.device = Bytes{std::int64_t{80} << 30};
     a.memory.fits = false;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "models/lowering.h"
+#include "runtime/rank_program.h"
+#include "tests/models/drawn_plans.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
@@ -18,6 +20,26 @@ TEST(ProgramSummary, HasARepresentativeOfEachRoleAndItsMemory) {
     const MemoryUse use = memory_use(program, scenario.device);
     EXPECT_GT(use.peak, Bytes{});
     EXPECT_EQ(use.fits, use.peak <= scenario.device.memory);
+}
+
+// What a simulation prints is what the real executor allocates, to the byte.
+TEST(ProgramSummary, MemoryIsTheArenaOfTheRuntime) {
+    constexpr Bytes kWorkspaceOfLibraries{32 << 20};
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        const DrawnPlan d = drawn_plan(seed);
+        const Program program = lower(d.model, d.plan);
+        std::int64_t arena = 0;
+        for (const RankId rank : role_representatives(program)) {
+            arena = std::max(arena, RankProgram{program, rank}.plan().bytes());
+        }
+        const MemoryUse use = memory_use(program, DeviceSpec{});
+        EXPECT_EQ(use.peak, Bytes{arena} + kWorkspaceOfLibraries) << d.text();
+        Bytes in_use;
+        for (const Bytes of_kind : use.of) {
+            in_use += of_kind;
+        }
+        EXPECT_EQ(use.in_use, in_use) << d.text();
+    }
 }
 
 }  // namespace

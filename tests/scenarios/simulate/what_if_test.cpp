@@ -160,27 +160,30 @@ Program two_collectives() {
     return program;
 }
 
-TEST(SilenceCommunication, TakesTheBytesOfOneCauseAndKeepsTheOps) {
-    Program program = two_collectives();
-    silence_communication(program, Cause::exposed_data);
-    const auto& ops = program.segments[0].ops;
-    ASSERT_EQ(program.collectives.size(), 2U);
-    EXPECT_EQ(program.collectives[ops[0].payload].bytes, Bytes{});
-    EXPECT_EQ(program.collectives[ops[1].payload].bytes, Bytes{100});
+TEST(ProgramWithout, TakesTheBytesOfOneCauseAndKeepsTheOps) {
+    const Program program = two_collectives();
+    const Program no_data = program_without(program, Cause::exposed_data);
+    const auto& ops = no_data.segments[0].ops;
+    ASSERT_EQ(no_data.collectives.size(), 2U);
+    EXPECT_EQ(no_data.collectives[ops[0].payload].bytes, Bytes{});
+    EXPECT_EQ(no_data.collectives[ops[1].payload].bytes, Bytes{100});
     EXPECT_EQ(ops[0].payload, ops[2].payload);
     EXPECT_EQ(ops[0].kind, OpKind::collective);
-    EXPECT_EQ(program.send_recvs, two_collectives().send_recvs);
-    silence_communication(program, Cause::exposed_pipeline);
-    for (const SendRecvPart& part : program.send_recvs[ops[3].payload].parts) {
+    EXPECT_EQ(no_data.send_recvs, program.send_recvs);
+    const Program no_pipeline = program_without(program, Cause::exposed_pipeline);
+    const Op& message = no_pipeline.segments[0].ops[3];
+    for (const SendRecvPart& part : no_pipeline.send_recvs[message.payload].parts) {
         EXPECT_EQ(part.bytes, Bytes{});
     }
-    EXPECT_EQ(ops[4].payload, 0U);
+    EXPECT_EQ(no_pipeline.collectives, program.collectives);
+    EXPECT_EQ(no_pipeline.segments[0].ops[4].payload, 0U);
+    EXPECT_EQ(program.collectives.size(), 1U);
+    EXPECT_EQ(program.collectives[0].bytes, Bytes{100});
 }
 
 TEST(RemoveKernelTime, LeavesUsefulWorkAndTheKernelsOfOtherCauses) {
     for (const Cause cause : {Cause::gemm_inefficiency, Cause::recomputation}) {
-        Program program = two_collectives();
-        isolate_kernels(program, cause);
+        const Program program = program_without(two_collectives(), cause);
         ASSERT_EQ(program.kernels.size(), 2U);
         const KernelTime time{.duration = Time::picoseconds(10), .ideal = Time::picoseconds(6)};
         DeviceTimings timings{.kernels = {time, time}};

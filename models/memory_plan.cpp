@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/memory_plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/check.h"
+
+namespace orrery {
+namespace {
+
+std::int64_t aligned(std::int64_t bytes) {
+    return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+}
+
+struct Place {
+    std::int64_t offset = 0;
+    std::int64_t end_offset = 0;
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+};
+
+// The smallest hole of `size` between what lies by offset and overlaps `interval` in time; without
+// one, behind all of that.
+std::int64_t best_offset(const std::vector<Place>& places, const Interval& interval) {
+    const std::int64_t size = aligned(interval.bytes);
+    std::int64_t smallest = INT64_MAX;
+    std::int64_t best = -1;
+    std::int64_t free_from = 0;
+    for (const Place& place : places) {
+        if (place.end < interval.begin || interval.end < place.begin) {
+            continue;
+        }
+        const std::int64_t hole = place.offset - free_from;
+        if (size <= hole && hole < smallest) {
+            smallest = hole;
+            best = free_from;
+        }
+        free_from = std::max(free_from, place.end_offset);
+    }
+    return best < 0 ? free_from : best;
+}
+
+std::vector<std::size_t> order_of(std::span<const Interval> intervals, PackingOrder order) {
+    std::vector<std::size_t> sorted(intervals.size());
+    std::iota(sorted.begin(), sorted.end(), std::size_t{0});
+    std::ranges::stable_sort(sorted, {}, [&](std::size_t i) {
+        const std::int64_t begin = order == PackingOrder::by_begin ? intervals[i].begin : 0;
+        return std::pair{begin, -intervals[i].bytes};
+    });
+    return sorted;
+}
+
+}  // namespace
+
+Packing pack(std::span<const Interval> intervals, PackingOrder order) {
+    Packing packing{.offsets = std::vector<std::int64_t>(intervals.size(), 0), .bytes = 0};
+    std::vector<Place> places;  // by offset
+    for (const std::size_t i : order_of(intervals, order)) {
+        const Interval& interval = intervals[i];
+        if (order == PackingOrder::by_begin) {  // nothing that follows overlaps what has ended
+            std::erase_if(places, [&](const Place& p) { return p.end < interval.begin; });
+        }
+        const std::int64_t offset = best_offset(places, interval);
+        const std::int64_t end_offset = offset + aligned(interval.bytes);
+        const auto behind = std::ranges::upper_bound(places, offset, {}, &Place::offset);
+        places.insert(behind, {offset, end_offset, interval.begin, interval.end});
+        packing.offsets[i] = offset;
+        packing.bytes = std::max(packing.bytes, end_offset);
+    }
+    return packing;
+}
+
+MemoryPlan::MemoryPlan(const Program& program, RoleId role)
+    : program_(program),
+      role_id_(role),
+      role_(program.roles[index(role)]),
+      lifetimes_(tensor_lifetimes(program, role)) {
+    place_whole_step();
+    place_blocks();
+    place_slots();
+}
+
+void MemoryPlan::place_whole_step() {
+    for (const TensorInstance& instance : lifetimes_.whole_step) {
+        whole_step_[instance] = whole_bytes_;
+        whole_bytes_ += aligned(program_.tensors[index(instance.first)].bytes.count());
+    }
+}
+
+void MemoryPlan::place_blocks() {
+    for (const TensorGroup& group : lifetimes_.groups) {
+        std::int64_t bytes = 0;
+        std::map<TensorId, std::int64_t>& offsets = in_group_.emplace_back();
+        for (const TensorId t : group.tensors) {
+            offsets[t] = bytes;
+            bytes += aligned(program_.tensors[index(t)].bytes.count());
+        }
+        group_bytes_.push_back(bytes);
+    }
+    std::vector<Interval> intervals;
+    for (std::uint32_t b = 0; b < lifetimes_.blocks.size(); ++b) {
+        const TensorBlock& block = lifetimes_.blocks[b];
+        intervals.push_back(
+            {.bytes = group_bytes_[block.group], .begin = block.begin, .end = block.end});
+        blocks_of_[block.micro_batch].push_back(b);
+    }
+    const Packing packing = pack(intervals, PackingOrder::by_begin);
+    for (const std::int64_t offset : packing.offsets) {
+        blocks_.push_back(whole_bytes_ + offset);
+    }
+    bytes_ = whole_bytes_ + packing.bytes;
+}
+
+void MemoryPlan::place_slots() {
+    std::map<SegmentId, std::int64_t> own_bytes;
+    for (const auto& [segment, tensors] : lifetimes_.segments) {
+        std::vector<Interval> intervals;
+        for (const SegmentTensors::Span& span : tensors.own) {
+            intervals.push_back({.bytes = program_.tensors[index(span.tensor)].bytes.count(),
+                                 .begin = span.first,
+                                 .end = span.last});
+        }
+        const Packing packing = pack(intervals, PackingOrder::by_size);
+        for (std::size_t i = 0; i < intervals.size(); ++i) {
+            in_slot_[segment][tensors.own[i].tensor] = packing.offsets[i];
+        }
+        own_bytes[segment] = packing.bytes;
+    }
+    slots_.assign(role_.slots.size(), whole_bytes_);
+    for (std::size_t b = 0; b < lifetimes_.blocks.size(); ++b) {
+        const TensorBlock& block = lifetimes_.blocks[b];
+        const std::int64_t end = blocks_[b] + group_bytes_[block.group];
+        for (std::uint32_t s = block.begin; s <= block.end; ++s) {
+            slots_[s] = std::max(slots_[s], end);
+        }
+    }
+    for (std::size_t s = 0; s < slots_.size(); ++s) {
+        bytes_ = std::max(bytes_, slots_[s] + own_bytes[role_.slots[s].segment]);
+    }
+}
+
+std::int64_t MemoryPlan::offset(std::uint32_t slot, TensorId tensor) const {
+    const Slot& s = role_.slots[slot];
+    const Lifetime lifetime = program_.tensors[index(tensor)].lifetime;
+    if (lifetime == Lifetime::slot) {
+        return slots_[slot] + in_slot_.at(s.segment).at(tensor);
+    }
+    const std::int64_t offset =
+        offset_of_instance(tensor, lifetime == Lifetime::micro_batch ? s.micro_batch : -1);
+    ORRERY_CHECK(offset >= 0);
+    return offset;
+}
+
+std::int64_t MemoryPlan::offset_of_instance(TensorId tensor, std::int32_t micro_batch) const {
+    if (const auto found = whole_step_.find({tensor, micro_batch}); found != whole_step_.end()) {
+        return found->second;
+    }
+    if (const auto own = blocks_of_.find(micro_batch); own != blocks_of_.end()) {
+        for (const std::uint32_t b : own->second) {
+            const auto& offsets = in_group_[lifetimes_.blocks[b].group];
+            if (const auto found = offsets.find(tensor); found != offsets.end()) {
+                return blocks_[b] + found->second;
+            }
+        }
+    }
+    return -1;
+}
+
+std::vector<TensorInstance> MemoryPlan::instances() const {
+    std::vector<TensorInstance> all = lifetimes_.whole_step;
+    for (const TensorBlock& block : lifetimes_.blocks) {
+        for (const TensorId t : lifetimes_.groups[block.group].tensors) {
+            all.emplace_back(t, block.micro_batch);
+        }
+    }
+    return all;
+}
+
+std::vector<TensorId> MemoryPlan::cleared_before_step() const {
+    std::vector<TensorId> cleared;
+    for (const auto& [id, micro_batch] : lifetimes_.whole_step) {
+        const Tensor& tensor = program_.tensors[index(id)];
+        if (tensor.lifetime == Lifetime::step || tensor.kind == TensorKind::gradients) {
+            cleared.push_back(id);
+        }
+    }
+    return cleared;
+}
+
+Bytes MemoryPlan::cleared_bytes() const {
+    Bytes sum;
+    for (const TensorId id : cleared_before_step()) {
+        sum += program_.tensors[index(id)].bytes;
+    }
+    return sum;
+}
+
+}  // namespace orrery

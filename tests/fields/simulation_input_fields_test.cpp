@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every field of a simulation's input changes its result or its trace.
+#include "models/lowering.h"
+#include "tests/fields/field_rows.h"
+#include "tests/fields/program_judge.h"
+
+namespace orrery {
+namespace {
+
+const Program& small_program() {
+    static const Program program = [] {
+        const Scenario scenario = small_scenario("input",
+                                                 {"plan.pipeline_model_parallel_size=2",
+                                                  "plan.tensor_model_parallel_size=2",
+                                                  "plan.global_batch_size=8",
+                                                  "model.num_layers=2"});
+        return lower(scenario.model, scenario.plan);
+    }();
+    return program;
+}
+
+TEST(SimulationInputFields, ChangeItsResult) {
+    static const Program changed = [] {
+        Program program = small_program();
+        program.kernels[0].bytes *= 64;
+        return program;
+    }();
+    static const NcclNetwork other{*build_fabric(small_scenario("program", {}).cluster),
+                                   NcclNetworkOptions{.compute_capability = 70, .num_sms = 80}};
+    using InputRow = FieldRow<SimulationInput>;
+    const FieldAnswers<SimulationInput> answers{
+        [](const SimulationInput& input) { return judge().simulated(input); }};
+    const SimulationInput whole = judge().input(small_program());
+    const InputRow rows[] = {
+        {"program",
+         [](SimulationInput& in) { in.program = &changed; },
+         {},
+         "costs stand beside the program: of a kernel only its place counts here"},
+        {"network", [](SimulationInput& in) { in.network = &other; }},
+        {"devices", [](SimulationInput& in) { in.devices[0].num_sms = 0; }},
+        {"device_class",
+         [](SimulationInput& in) {
+             in.device_class = {0, 1, 0, 0};
+         },
+         [](SimulationInput& in) {
+             in.devices.push_back(in.devices[0]);
+             for (KernelTime& time : in.devices[1].kernels) {
+                 time.duration = time.duration * 2;
+             }
+         }},
+        {"launch_cost", [](SimulationInput& in) { in.launch_cost = Time{}; }},
+        {"in_program_order", [](SimulationInput& in) { in.in_program_order = true; }},
+        {"steps", [](SimulationInput& in) { in.steps = 3; }},
+        {"fold", [](SimulationInput& in) { in.fold = false; }},
+        {"every_step", [](SimulationInput& in) { in.every_step = true; }},
+        {"traced_ranks", [](SimulationInput& in) { in.traced_ranks.pop_back(); }},
+        {"events",
+         [](SimulationInput& in) {
+             in.events.devices = {{.at = Time::picoseconds(1000), .device = 0, .becomes = 1}};
+         },
+         [](SimulationInput& in) {
+             in.every_step = true;
+             in.devices.push_back(in.devices[0]);
+             in.devices[1].kernels.back().duration += Time::picoseconds(1'000'000);
+             for (KernelTime& time : in.devices[1].kernels) {
+                 time.duration = time.duration * 2;
+             }
+         }},
+        {"progress",
+         [](SimulationInput& in) { in.progress = [](double) {}; },
+         {},
+         "it is called, and asks nothing"},
+    };
+    expect_effects<SimulationInput>(rows, whole, answers);
+    const auto times = [](SimulationInput& in) -> KernelTime& { return in.devices[0].kernels[0]; };
+    const InputRow of_kernels[] = {
+        {"duration",
+         [&](SimulationInput& in) { times(in).duration += Time::picoseconds(1'000'000); }},
+        {"ideal", [&](SimulationInput& in) { times(in).ideal = Time{}; }},
+        {"source",
+         [&](SimulationInput& in) { times(in).source = CostSource::measured; },
+         {},
+         "the answer's shares of sources: kernel_timings.h, not the executor"},
+        {"relative_sigma",
+         [&](SimulationInput& in) { times(in).relative_sigma = 0.5; },
+         {},
+         "the answer's uncertainty: kernel_timings.h, not the executor"},
+        {"sm_sensitivity_permille",
+         [](SimulationInput& in) {
+             for (KernelTime& time : in.devices[0].kernels) {
+                 time.sm_sensitivity_permille = 0;
+             }
+         }},
+    };
+    expect_effects<KernelTime>(of_kernels, whole, answers);
+    const InputRow of_devices[] = {
+        {"kernels", [](SimulationInput& in) { in.devices[0].kernels[0].duration = Time{}; }},
+        {"restart", [](SimulationInput& in) { in.devices[0].restart = Time{}; }},
+        {"num_sms", [](SimulationInput& in) { in.devices[0].num_sms = 0; }},
+    };
+    expect_effects<DeviceTimings>(of_devices, whole, answers);
+}
+
+}  // namespace
+}  // namespace orrery
