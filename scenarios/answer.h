@@ -58,7 +58,9 @@ struct CollectiveUse {
     std::string algorithm;
     std::string protocol;
     std::uint32_t channels = 0;
-    std::int64_t count = 0;  // a rank and step
+    TransferEngine engine = TransferEngine::sm;  // that moves the bytes
+    std::uint32_t sms = 0;                       // that each member holds meanwhile
+    std::int64_t count = 0;                      // a rank and step
 };
 
 // Shares of the kernels' time, adding up to 1.

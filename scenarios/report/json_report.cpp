@@ -103,6 +103,8 @@ Json collectives_json(const Answer& answer) {
                         {"algorithm", use.algorithm},
                         {"protocol", use.protocol},
                         {"channels", use.channels},
+                        {"moved_by", name(use.engine)},
+                        {"sms", use.sms},
                         {"count", use.count}});
     }
     return list;
