@@ -14,6 +14,7 @@
 #include "engine/program.h"
 #include "engine/units.h"
 #include "scenarios/network_study/network_answer.h"
+#include "scenarios/simulate/step_efficiency.h"
 
 namespace orrery {
 
@@ -136,9 +137,10 @@ struct Answer {
     double hfu_causal = 0;
     Flop model_flops_per_step;  // full attention
     Flop model_flops_per_step_causal;
-    Flop hardware_flops_per_step;  // full attention
-    FlopRate peak;                 // of one GPU at the plan's precision
-    double uncertainty = 0;        // relative standard deviation of the iteration time
+    Flop hardware_flops_per_step;     // full attention
+    FlopRate peak;                    // of one GPU at the plan's precision
+    double uncertainty = 0;           // relative standard deviation of the iteration time
+    Unseen unseen = Unseen::nothing;  // what widens it
 
     // Why
     std::vector<LostMfu> lost_mfu;  // in the order of Cause, without those that cost nothing

@@ -15,6 +15,7 @@
 #include "scenarios/validate/kernel_fit.h"
 #include "scenarios/validate/ratio_floor.h"
 #include "scenarios/validate/step_fit.h"
+#include "scenarios/validate/unseen_fit.h"
 #include "scenarios/validate/validation.h"
 
 namespace orrery {
@@ -78,6 +79,31 @@ std::string residuals(const StepFit& fit) {
                         100 * balanced(with),
                         100 * balanced(left_out));
     return text;
+}
+
+std::string coverage_text(const UnseenErrors& errors) {
+    std::string text = fmt::format("{:<34} {:>8} {:>5} {:>10} {:>24}\n",
+                                   "left out of the fit",
+                                   "families",
+                                   "steps",
+                                   "1 sigma",
+                                   "within 90 % of the others");
+    const auto line = [&](const char* name, const FamilyErrors& of) {
+        std::size_t steps = 0;
+        for (const auto& [family, all] : of) {
+            steps += all.size();
+        }
+        text += fmt::format("{:<34} {:>8} {:>5} {:>9.1f}% {:>23.0f}%\n",
+                            name,
+                            of.size(),
+                            steps,
+                            100 * spread_between(of),
+                            100 * left_out_coverage(of));
+    };
+    line("a family of steps", errors.family);
+    line("all steps of a software", errors.software);
+    line("all steps of a device generation", errors.device);
+    return text + "\n";
 }
 
 std::string calls_text(const std::vector<CallSample>& calls) {
@@ -199,6 +225,12 @@ int fit_command(const FitArguments& arguments) {
     if (!host_bound) {
         return report_errors(host_bound.error());
     }
+    const auto unseen = read_published_cases(
+        arguments.unseen.empty() ? default_catalogue() / "published" / "training_more.csv"
+                                 : std::filesystem::path{arguments.unseen});
+    if (!unseen) {
+        return report_errors(unseen.error());
+    }
     const Catalogue catalogue{default_catalogue()};
     Result<StepFit> fit = fit_step_efficiency(*cases, catalogue);
     if (!fit) {
@@ -213,7 +245,13 @@ int fit_command(const FitArguments& arguments) {
         return report_error(
             {arguments.file, "no row can be simulated", "orrery validate tells why not"});
     }
-    const std::string text = residuals(*fit) + calls_text(*calls) +
+    const Result<std::vector<StepSample>> others = sample_steps(*unseen, catalogue);
+    if (!others) {
+        return report_error(others.error());
+    }
+    const UnseenErrors errors = unseen_errors(fit->samples, *others);
+    set_residuals(fit->samples, errors, fit->table);
+    const std::string text = residuals(*fit) + coverage_text(errors) + calls_text(*calls) +
                              (arguments.floor ? floor_text(fit->samples) : std::string{});
     return print_table(file->get(), text, efficiency_table_csv(fit->table, kComment));
 }
@@ -236,6 +274,11 @@ Command describe_fit() {
                      &arguments->host_bound,
                      "Table of steps that the host binds, for the cost of a framework's calls, if "
                      "not the catalogue's",
+                     "FILE"},
+                    {"--unseen",
+                     &arguments->unseen,
+                     "Table of steps of software that no case ran on, for how far such steps are "
+                     "off, if not the catalogue's",
                      "FILE"},
                     {"--floor",
                      &arguments->floor,

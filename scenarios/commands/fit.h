@@ -17,6 +17,7 @@ struct FitArguments {
     std::string file;
     std::string output;      // empty: only print
     std::string host_bound;  // steps that host.call is fitted on; empty: the catalogue's
+    std::string unseen;      // steps of software that no case ran on; empty: the catalogue's
     bool floor = false;
     bool kernels = false;  // `file`: measurements of kernels; empty: the catalogue's
 };

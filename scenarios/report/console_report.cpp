@@ -86,10 +86,24 @@ std::string heading(const Answer& a) {
     return text;
 }
 
+std::string_view unseen(const Answer& a) {
+    switch (a.unseen) {
+        case Unseen::nothing:
+            break;
+        case Unseen::software:
+            return "  (wider: the factors were fitted on no step of this software)";
+        case Unseen::device:
+            return "  (wider: the factors were fitted on no step of this device and precision)";
+    }
+    return {};
+}
+
 std::string result(const Answer& a) {
     std::string text = "\n";
-    text += fmt::format(
-        "  iteration time    {} ± {:.1f} %\n", to_short_text(a.iteration), a.uncertainty * 100);
+    text += fmt::format("  iteration time    {} ± {:.1f} %{}\n",
+                        to_short_text(a.iteration),
+                        a.uncertainty * 100,
+                        unseen(a));
     text += fmt::format("  throughput        {} tokens/s, {:.1f} model TFLOP/s per GPU\n",
                         thousands(std::llround(a.tokens_per_s)),
                         a.mfu * a.peak.per_second() * 1e-12);

@@ -134,6 +134,7 @@ std::string json_report(const Answer& a) {
     json["hardware_flops_per_step"] = a.hardware_flops_per_step.count();
     json["peak_flops_per_s"] = a.peak.per_second();
     json["uncertainty"] = a.uncertainty;
+    json["unseen"] = name(a.unseen);
     json["peak_memory_bytes"] = a.memory.peak.count();
     json["device_memory_bytes"] = a.memory.device.count();
     json["fits"] = a.memory.fits;
