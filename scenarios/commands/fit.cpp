@@ -157,14 +157,14 @@ std::string kernels_text(const KernelFit& fit) {
 }
 
 // Opens the file before the work is done, so that a place that can't be written is told at once.
-Result<std::unique_ptr<OutputFile>> opened(const std::string& path) {
+Result<std::unique_ptr<OutputFile>> open_table(const std::string& path) {
     if (path.empty()) {
         return std::unique_ptr<OutputFile>{};
     }
     return OutputFile::open(path);
 }
 
-int print_table(OutputFile* file, const std::string& text, const std::string& csv) {
+int print_fit_table(OutputFile* file, const std::string& text, const std::string& csv) {
     if (file == nullptr) {
         return print_output(text + csv);
     }
@@ -184,7 +184,7 @@ int fit_kernels_command(const FitArguments& arguments) {
                              "no table of measurements (*.csv) is there",
                              "orrery fit --kernels FILE"});
     }
-    const auto file = opened(arguments.output);
+    const auto file = open_table(arguments.output);
     if (!file) {
         return report_error(file.error());
     }
@@ -197,7 +197,7 @@ int fit_kernels_command(const FitArguments& arguments) {
                              "no row is a kernel on a device of the catalogue",
                              "scenarios/catalogue/measurements/README.md explains the columns"});
     }
-    return print_table(file->get(), kernels_text(*fit), kernel_efficiency_csv(*fit));
+    return print_fit_table(file->get(), kernels_text(*fit), kernel_efficiency_csv(*fit));
 }
 
 }  // namespace
@@ -215,7 +215,7 @@ int fit_command(const FitArguments& arguments) {
     if (!cases) {
         return report_errors(cases.error());
     }
-    const auto file = opened(arguments.output);
+    const auto file = open_table(arguments.output);
     if (!file) {
         return report_error(file.error());
     }
@@ -253,7 +253,7 @@ int fit_command(const FitArguments& arguments) {
     set_residuals(fit->samples, errors, fit->table);
     const std::string text = residuals(*fit) + coverage_text(errors) + calls_text(*calls) +
                              (arguments.floor ? floor_text(fit->samples) : std::string{});
-    return print_table(file->get(), text, efficiency_table_csv(fit->table, kComment));
+    return print_fit_table(file->get(), text, efficiency_table_csv(fit->table, kComment));
 }
 
 Command describe_fit() {

@@ -13,14 +13,14 @@
 namespace orrery {
 namespace {
 
-constexpr const char* kComment =
+constexpr const char* kKernelTableComment =
     "Parameters of the efficiency curves (kernels/efficiency.h), fitted (kernels/fit.h) on the\n"
     "tables in measurements/ by: orrery fit --kernels -o "
     "scenarios/catalogue/kernel_efficiency.csv\n"
     "sigma is relative. Do not edit: change the measurements or kernels/fit_parameters.cpp and fit "
     "again.";
 
-ResultOrErrors<std::map<std::string, DeviceSpec>> devices_of(const Catalogue& catalogue) {
+ResultOrErrors<std::map<std::string, DeviceSpec>> catalogue_devices(const Catalogue& catalogue) {
     std::map<std::string, DeviceSpec> devices;
     Errors errors;
     for (const std::string& name : catalogue.names("devices")) {
@@ -55,7 +55,7 @@ std::vector<std::string> measurement_files(const std::filesystem::path& root) {
 
 ResultOrErrors<KernelFit> fit_kernels(const std::vector<std::string>& files,
                                       const Catalogue& catalogue) {
-    const auto devices = devices_of(catalogue);
+    const auto devices = catalogue_devices(catalogue);
     if (!devices) {
         return unexpected<Errors>(devices.error());
     }
@@ -86,7 +86,7 @@ ResultOrErrors<KernelFit> fit_kernels(const std::vector<std::string>& files,
 }
 
 std::string kernel_efficiency_csv(const KernelFit& fit) {
-    return efficiency_table_csv(fit.report.table, kComment);
+    return efficiency_table_csv(fit.report.table, kKernelTableComment);
 }
 
 }  // namespace orrery

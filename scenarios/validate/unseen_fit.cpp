@@ -7,21 +7,22 @@
 #include <tuple>
 #include <utility>
 
+#include "scenarios/validate/validation.h"
+
 namespace orrery {
 namespace {
 
-constexpr double kShare = 0.9;
-constexpr double kQuantile95 = 1.6448536269514722;
+constexpr double kSpreadShare = 0.9;
 constexpr double kSpreadSigma = 0.2;  // of a spread that some fifteen families tell
 
-void add_error(const StepSample& sample, const EfficiencyTable& table, FamilyErrors& errors) {
+void add_step_error(const StepSample& sample, const EfficiencyTable& table, FamilyErrors& errors) {
     errors[sample.family].push_back(
         std::abs(std::log(predict_step(sample, table) / sample.measured_s)));
 }
 
 // Every sample as factors predict it that were fitted on the samples of another key.
 template <class Key>
-FamilyErrors left_out(const std::vector<StepSample>& samples, const Key& key_of) {
+FamilyErrors errors_left_out(const std::vector<StepSample>& samples, const Key& key_of) {
     std::set<std::string> keys;
     for (const StepSample& sample : samples) {
         keys.insert(key_of(sample));
@@ -35,7 +36,7 @@ FamilyErrors left_out(const std::vector<StepSample>& samples, const Key& key_of)
         const EfficiencyTable table = fit_factors(kept);
         for (const StepSample& sample : samples) {
             if (key_of(sample) == key) {
-                add_error(sample, table, errors);
+                add_step_error(sample, table, errors);
             }
         }
     }
@@ -56,7 +57,7 @@ double spread_between(const FamilyErrors& errors) {
     double below = 0;
     for (const auto& [error, weight] : weighed) {
         below += weight;
-        if (below >= kShare) {
+        if (below >= kSpreadShare) {
             return error / kQuantile95;
         }
     }
@@ -66,9 +67,10 @@ double spread_between(const FamilyErrors& errors) {
 UnseenErrors unseen_errors(const std::vector<StepSample>& fitted,
                            const std::vector<StepSample>& others) {
     UnseenErrors errors{
-        .family = left_out(fitted, [](const StepSample& s) { return s.family; }),
-        .software = left_out(fitted, [](const StepSample& s) { return software_of(s.stack); }),
-        .device = left_out(fitted, [](const StepSample& s) { return s.generation; })};
+        .family = errors_left_out(fitted, [](const StepSample& s) { return s.family; }),
+        .software =
+            errors_left_out(fitted, [](const StepSample& s) { return software_of(s.stack); }),
+        .device = errors_left_out(fitted, [](const StepSample& s) { return s.generation; })};
     std::set<std::string> seen;
     std::set<std::string> generations;
     for (const StepSample& sample : fitted) {
@@ -78,9 +80,9 @@ UnseenErrors unseen_errors(const std::vector<StepSample>& fitted,
     const EfficiencyTable table = fit_factors(fitted);
     for (const StepSample& sample : others) {
         if (!generations.contains(sample.generation)) {
-            add_error(sample, table, errors.device);
+            add_step_error(sample, table, errors.device);
         } else if (!seen.contains(software_of(sample.stack))) {
-            add_error(sample, table, errors.software);
+            add_step_error(sample, table, errors.software);
         }
     }
     return errors;
