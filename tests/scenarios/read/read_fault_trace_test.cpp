@@ -41,7 +41,7 @@ std::vector<FaultEvent> made_up_faults() {
     for (int i = 0; i < 300; ++i) {
         from += static_cast<double>(random() % 600);
         const auto length = static_cast<double>(1 + random() % (i % 10 == 0 ? 30'000 : 900));
-        faults.push_back(down(from, from + length, random() % 40));
+        faults.push_back(down(from, from + length, static_cast<std::uint32_t>(random() % 40)));
     }
     return faults;
 }
