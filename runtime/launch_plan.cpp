@@ -193,7 +193,7 @@ private:
             const Launch& other = plan_.launches[static_cast<std::size_t>(last_[s])];
             const Op& op = rank_.op(other.slot, other.op);
             if (op.kind == OpKind::collective) {
-                most = std::max(most, rank_.program().collectives[op.payload].sm_limit);
+                most = std::max(most, rank_.program().collectives[op.payload].mover.sm_limit);
             }
         }
         return most;

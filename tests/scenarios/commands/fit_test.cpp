@@ -95,5 +95,19 @@ TEST_F(FitCommand, ErrorsOfTheCasesLeaveNoTable) {
     EXPECT_EQ(out, "");
 }
 
+TEST_F(FitCommand, FitsKernelsOnTheCataloguesMeasurements) {
+    ASSERT_EQ(run({.output = output(), .kernels = true}), kExitOk) << err;
+    EXPECT_NE(out.find("\ngemm a100-80g "), std::string::npos) << out;
+    EXPECT_TRUE(read_efficiency_table(output()));
+    EXPECT_EQ(run({.file = cases("case,family\n"), .kernels = true}), kExitUserError);
+    EXPECT_EQ(run({.file = (folder / "nowhere.csv").string(), .kernels = true}), kExitUserError);
+    EXPECT_NE(err.find("nowhere.csv"), std::string::npos) << err;
+}
+
+TEST_F(FitCommand, WantsATableOfSteps) {
+    EXPECT_EQ(run({}), kExitUserError);
+    EXPECT_NE(err.find("no table of measured steps is named"), std::string::npos) << err;
+}
+
 }  // namespace
 }  // namespace orrery
