@@ -2,6 +2,7 @@
 // How a training step is spread over the ranks. Names and meanings are Megatron-LM's.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -97,7 +98,8 @@ struct ParallelPlan {
         plan.eager_framework = false;
         return plan;
     }
-    bool operator==(const ParallelPlan&) const = default;
+    // The order says nothing about plans: it is for maps whose key is a plan.
+    auto operator<=>(const ParallelPlan&) const = default;
 };
 
 }  // namespace orrery
