@@ -40,8 +40,7 @@ inline bool exists(const ParallelPlan& plan) {
            plan.recompute_granularity <= Recompute::full &&
            plan.schedule <= ScheduleKind::zero_bubble &&
            plan.rank_order <= RankOrder::tp_cp_pp_dp &&
-           plan.attention_kernel <= AttentionKernel::flash_3_or_cudnn &&
-           plan.optimizer <= Optimizer::lamb;
+           plan.attention_kernel <= AttentionKernel::cudnn && plan.optimizer <= Optimizer::lamb;
 }
 
 // Calls `visit(name of the field, plan)` for each changed plan that is valid for the model on as
