@@ -2,7 +2,6 @@
 #include "scenarios/search/search.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -15,7 +14,7 @@
 #include "scenarios/search/empty_space.h"
 #include "scenarios/search/plan_goodput.h"
 #include "scenarios/search/plan_timer.h"
-#include "scenarios/search/score.h"
+#include "scenarios/search/search_outcome.h"
 #include "scenarios/simulate/simulate_scenario.h"
 
 namespace orrery {
@@ -39,22 +38,16 @@ Result<Costs> read_costs() {
     return Costs{std::move(*curves), std::move(*step)};
 }
 
-struct Candidate {
-    ParallelPlan plan;
-    std::size_t cluster = 0;
-    Bound bound;
-    double objective_bound = 0;
-    double guess = 0;    // of the objective
-    bool tried = false;  // simulated without contention, or found not to fit
-    // Once simulated without contention, and on the scenario's network.
-    std::optional<double> analytic;
-    std::optional<Answer> answer;
-    double goodput = 1;  // of its campaign, where that counts
-    Bytes memory;        // peak, once simulated; 0 while only the step has been timed
-};
-
 // A plan that folds (plan_timer.h) costs no more than this share of a simulation.
 constexpr double kFoldedEffort = 0.01;
+
+// Who competes: plans of all clusters for `keep` places, or those of one cluster for the first.
+struct Contest {
+    std::optional<std::size_t> cluster{};
+    std::size_t keep = 1;
+
+    bool has(const Candidate& c) const { return !cluster || c.cluster == *cluster; }
+};
 
 class Search {
 public:
@@ -69,28 +62,26 @@ private:
     Result<void> enumerate();
     Result<void> enumerate(std::size_t cluster);
     void consider(PlanPoint point, std::size_t cluster, PlanBound& bound);
-    Result<void> explore();
-    Result<void> analytic_round(double threshold);
-    Result<void> network_round();
+    Result<void> explore_all();
+    Result<void> explore_each_cluster(double limit, double share);
+    Result<void> explore(const Contest& contest, double limit);
+    Result<void> analytic_round(const Contest& contest, double limit);
+    Result<void> network_round(const Contest& contest, double limit);
     Result<void> explore_front();
     Result<void> time_analytic(Candidate& candidate);
     Result<void> simulate_analytic(Candidate& candidate);
     void take_analytic(Candidate& candidate, Time step);
-    bool may_go_on() const { return effort_ < static_cast<double>(spec_.simulations); }
+    bool breaks_limit(Time step, const ClusterVariant& on);
+    void too_large(Bytes memory, const ClusterVariant& on);
+    double most_effort() const { return static_cast<double>(spec_.simulations); }
     Result<void> simulate_network(Candidate& candidate);
     Result<void> find_goodput(Candidate& candidate) const;
     Scenario scenario_of(const Candidate& candidate) const;
     const ClusterVariant& cluster_of(const Candidate& c) const { return spec_.clusters[c.cluster]; }
     double score(const Candidate& c, Time step) const { return score_.of(step, cluster_of(c)); }
-    // Of a plan that was simulated on the network. No campaign is better than one without faults,
-    // so the bounds of the step hold.
-    double score(const Candidate& c) const { return score(c, c.answer->iteration) / c.goodput; }
-    double threshold() const;
+    double threshold(const Contest& contest) const;
     void say(double bound);
     Result<void> complain_if_empty() const;
-    void collect();
-    void collect_front(const std::vector<const Candidate*>& known);
-    FoundPlan found(const Candidate& candidate) const;
 
     const Scenario& scenario_;
     const SearchSpec& spec_;
@@ -105,6 +96,27 @@ private:
     SearchResult result_;
 };
 
+void Search::too_large(Bytes memory, const ClusterVariant& on) {
+    LeftOut& out = result_.left_out;
+    ++out.memory;
+    out.least_memory = std::min(
+        out.least_memory,
+        static_cast<double>(memory.count()) / static_cast<double>(on.device.memory.count()));
+}
+
+bool Search::breaks_limit(Time step, const ClusterVariant& on) {
+    LeftOut& out = result_.left_out;
+    const Limit limit = score_.broken_limit(step, on);
+    if (limit == Limit::deadline) {
+        ++out.deadline;
+        out.least_days = std::min(out.least_days, score_.days(step));
+    } else if (limit == Limit::budget) {
+        ++out.budget;
+        out.least_money = std::min(out.least_money, score_.money(step, on) * spec_.tokens);
+    }
+    return limit != Limit::none;
+}
+
 void Search::consider(PlanPoint point, std::size_t cluster, PlanBound& bound) {
     ++result_.candidates;
     if (point.split == StageSplit::balanced) {
@@ -113,19 +125,17 @@ void Search::consider(PlanPoint point, std::size_t cluster, PlanBound& bound) {
             std::ranges::adjacent_find(point.plan.pipeline_layout, std::ranges::not_equal_to{}) ==
             point.plan.pipeline_layout.end();
         if (even) {
-            ++result_.pruned["same plan"];
+            ++result_.left_out.same_plan;
             return;
         }
     }
     Candidate candidate{.plan = std::move(point.plan), .cluster = cluster};
     candidate.bound = bound.of(candidate.plan);
-    if (candidate.bound.memory > cluster_of(candidate).device.memory) {
-        ++result_.pruned["memory"];
-        return;
+    const ClusterVariant& on = cluster_of(candidate);
+    if (candidate.bound.memory > on.device.memory) {
+        return too_large(candidate.bound.memory, on);
     }
-    if (const std::string why = score_.refusal(candidate.bound.time, cluster_of(candidate));
-        !why.empty()) {
-        ++result_.pruned[why];
+    if (breaks_limit(candidate.bound.time, on)) {
         return;
     }
     candidate.objective_bound = score(candidate, candidate.bound.time);
@@ -157,7 +167,7 @@ Result<void> Search::enumerate(std::size_t cluster) {
         spec.num_gpus(),
         spec.node.gpus_per_node,
         [&](PlanPoint point) { consider(std::move(point), cluster, bound); },
-        result_.pruned);
+        result_.left_out.rules);
     return {};
 }
 
@@ -209,8 +219,7 @@ Result<void> Search::time_analytic(Candidate& candidate) {
 }
 
 void Search::take_analytic(Candidate& candidate, Time step) {
-    if (const std::string why = score_.refusal(step, cluster_of(candidate)); !why.empty()) {
-        ++result_.pruned[why];
+    if (breaks_limit(step, cluster_of(candidate))) {
         return;
     }
     candidate.analytic = score(candidate, step);
@@ -230,7 +239,7 @@ Result<void> Search::simulate_analytic(Candidate& candidate) {
     candidate.tried = true;
     candidate.memory = answer->memory.peak;
     if (!answer->memory.fits) {
-        ++result_.pruned["memory"];
+        too_large(candidate.memory, cluster_of(candidate));
         return {};
     }
     take_analytic(candidate, answer->iteration);
@@ -250,8 +259,12 @@ Result<void> Search::simulate_network(Candidate& candidate) {
     ++result_.simulated;
     candidate.memory = answer->memory.peak;
     if (!answer->memory.fits) {
-        ++result_.pruned["memory"];
+        too_large(candidate.memory, cluster_of(candidate));
         candidate.analytic.reset();
+        return {};
+    }
+    if (breaks_limit(answer->iteration, cluster_of(candidate))) {
+        candidate.analytic.reset();  // contention makes it too long
         return {};
     }
     candidate.answer = *answer;
@@ -273,16 +286,17 @@ Result<void> Search::find_goodput(Candidate& candidate) const {
 
 // Objective of the last plan that would be kept; infinite while there are fewer. Plans that differ
 // in nothing that shows count once.
-double Search::threshold() const {
+double Search::threshold(const Contest& contest) const {
     std::set<std::tuple<double, Bytes, std::size_t>> known;
     for (const Candidate& c : candidates_) {
-        if (c.answer) {
-            known.emplace(score(c), c.memory, c.cluster);
+        if (c.answer && contest.has(c)) {
+            known.emplace(c.objective(score_, spec_), c.memory, c.cluster);
         }
     }
-    const auto keep = static_cast<std::size_t>(spec_.keep);
-    return known.size() < keep ? std::numeric_limits<double>::infinity()
-                               : std::get<0>(*std::next(known.begin(), spec_.keep - 1));
+    return known.size() < contest.keep
+               ? std::numeric_limits<double>::infinity()
+               : std::get<0>(
+                     *std::next(known.begin(), static_cast<std::ptrdiff_t>(contest.keep) - 1));
 }
 
 void Search::say(double bound) {
@@ -294,23 +308,24 @@ void Search::say(double bound) {
 
 // Simulates without contention, in the order of the guesses, what may still be among the best: what
 // has a bound below the threshold, or while nothing is known of the network, below the last kept.
-Result<void> Search::analytic_round(double threshold) {
-    std::vector<double> best;  // a heap of the `keep` least
-    const auto keep = static_cast<std::size_t>(spec_.keep);
+Result<void> Search::analytic_round(const Contest& contest, double limit) {
+    // Contention makes a step longer: what is found on the network lets more plans compete.
+    const double known = threshold(contest);
+    std::vector<double> best;  // the `keep` least, ascending
     for (const Candidate& c : candidates_) {
-        if (c.analytic) {
+        if (c.analytic && contest.has(c)) {
             best.push_back(*c.analytic);
         }
     }
     std::ranges::sort(best);
     for (Candidate& candidate : candidates_) {
-        const double worst = std::isfinite(threshold) ? threshold
-                             : best.size() >= keep    ? best[keep - 1]
-                                                      : threshold;
-        if (candidate.tried || candidate.objective_bound >= worst) {
+        const double worst = std::isfinite(known)          ? known
+                             : best.size() >= contest.keep ? best[contest.keep - 1]
+                                                           : known;
+        if (candidate.tried || !contest.has(candidate) || candidate.objective_bound >= worst) {
             continue;
         }
-        if (!may_go_on()) {
+        if (effort_ >= limit) {
             return {};
         }
         say(candidate.objective_bound);
@@ -319,47 +334,78 @@ Result<void> Search::analytic_round(double threshold) {
         }
         if (candidate.analytic) {
             best.insert(std::ranges::upper_bound(best, *candidate.analytic), *candidate.analytic);
-            best.resize(std::min(best.size(), keep));
+            best.resize(std::min(best.size(), contest.keep));
         }
     }
     return {};
 }
 
 // Simulates on the network, the fastest without contention first, until the rest can't be kept.
-Result<void> Search::network_round() {
+// Among the plans of one cluster that is an effort, too.
+Result<void> Search::network_round(const Contest& contest, double limit) {
     std::vector<Candidate*> open;
     for (Candidate& c : candidates_) {
-        if (c.analytic && !c.answer) {
+        if (c.analytic && !c.answer && contest.has(c)) {
             open.push_back(&c);
         }
     }
     std::ranges::stable_sort(
         open, {}, [](const Candidate* candidate) { return *candidate->analytic; });
     for (Candidate* candidate : open) {
-        if (*candidate->analytic >= threshold()) {
+        if (*candidate->analytic >= threshold(contest) || (contest.cluster && effort_ >= limit)) {
             return {};
         }
         if (const Result<void> done = simulate_network(*candidate); !done) {
             return done;
         }
+        effort_ += contest.cluster ? 1 : 0;
     }
     return {};
 }
 
-Result<void> Search::explore() {
+// Until nothing is left that could win, or the effort has reached the limit.
+Result<void> Search::explore(const Contest& contest, double limit) {
     for (;;) {
         const std::int64_t before = result_.simulated_analytic + result_.simulated;
-        // Contention makes a step longer: what is found on the network lets more plans compete.
-        if (const Result<void> done = analytic_round(threshold()); !done) {
+        // Of a cluster's share half is for the network.
+        const double analytic_limit = contest.cluster ? (effort_ + limit) / 2 : limit;
+        if (const Result<void> done = analytic_round(contest, analytic_limit); !done) {
             return done;
         }
-        if (const Result<void> done = network_round(); !done) {
+        if (const Result<void> done = network_round(contest, limit); !done) {
             return done;
         }
         if (result_.simulated_analytic + result_.simulated == before) {
             return {};
         }
     }
+}
+
+// The best plan of each cluster, with at most `share` of the effort each.
+Result<void> Search::explore_each_cluster(double limit, double share) {
+    for (std::size_t cluster = 0; cluster < spec_.clusters.size(); ++cluster) {
+        const double mine = std::min(effort_ + share, limit);
+        if (const Result<void> done = explore({.cluster = cluster}, mine); !done) {
+            return done;
+        }
+    }
+    return {};
+}
+
+Result<void> Search::explore_all() {
+    const bool several = spec_.clusters.size() > 1;
+    const double half = most_effort() / 2;
+    const auto share = half / static_cast<double>(spec_.clusters.size());
+    if (const Result<void> done = several ? explore_each_cluster(half, share) : Result<void>{};
+        !done) {
+        return done;
+    }
+    const Contest all{.keep = static_cast<std::size_t>(spec_.keep)};
+    if (const Result<void> done = explore(all, most_effort()); !done) {
+        return done;
+    }
+    // What is left shows that nothing beats the best plan of each.
+    return several ? explore_each_cluster(most_effort(), most_effort()) : Result<void>{};
 }
 
 // Plans that need less memory than all that are as fast by their bounds.
@@ -376,7 +422,7 @@ Result<void> Search::explore_front() {
         if (c.tried || c.bound.memory >= least) {
             continue;
         }
-        if (++simulated > kMost || !may_go_on()) {
+        if (++simulated > kMost || effort_ >= most_effort()) {
             return {};
         }
         if (const Result<void> done = simulate_analytic(c); !done) {
@@ -393,78 +439,16 @@ Result<void> Search::explore_front() {
 }
 
 Result<void> Search::complain_if_empty() const {
-    const bool any =
-        std::ranges::any_of(candidates_, [](const Candidate& c) { return c.answer.has_value(); });
-    return any ? Result<void>{}
-               : tl::unexpected(why_space_is_empty(result_.points, result_.pruned));
-}
-
-FoundPlan Search::found(const Candidate& c) const {
-    return {.plan = c.plan,
-            .cluster = c.cluster,
-            .objective = score(c),
-            .bound = c.objective_bound,
-            .goodput = c.goodput,
-            .answer = *c.answer};
-}
-
-void Search::collect_front(const std::vector<const Candidate*>& known) {
-    const auto beats = [&](const Candidate& a, const Candidate& b) {
-        const auto values = [&](const Candidate& c) {
-            return std::array{c.answer->iteration.seconds(),
-                              static_cast<double>(c.memory.count()),
-                              score_.money(c.answer->iteration, cluster_of(c))};
-        };
-        const auto x = values(a);
-        const auto y = values(b);
-        bool less = false;
-        for (std::size_t i = 0; i < x.size(); ++i) {
-            if (x[i] > y[i]) {
-                return false;
-            }
-            less = less || x[i] < y[i];
-        }
-        return less;
-    };
-    for (const Candidate* c : known) {
-        if (std::ranges::none_of(known, [&](const Candidate* o) { return beats(*o, *c); })) {
-            result_.pareto.push_back(found(*c));
-        }
-    }
-}
-
-void Search::collect() {
-    std::vector<const Candidate*> known;
+    EmptySpace space{.points = result_.points,
+                     .simulated = result_.simulated_analytic,
+                     .left_out = result_.left_out};
     for (const Candidate& c : candidates_) {
         if (c.answer) {
-            known.push_back(&c);
+            return {};
         }
+        space.left_out.ran_out += c.tried && !c.analytic ? 0 : 1;
     }
-    const auto shown = [&](const Candidate* c) {
-        return std::tuple{score(*c), c->memory, c->cluster};
-    };
-    std::ranges::stable_sort(known, {}, shown);
-    // Of plans that differ in nothing that shows, the first.
-    const auto alike = [&](const auto* a, const auto* b) { return shown(a) == shown(b); };
-    const auto same = std::unique(known.begin(), known.end(), alike);
-    result_.equal = known.end() - same;
-    known.erase(same, known.end());
-    const auto keep = std::min(known.size(), static_cast<std::size_t>(spec_.keep));
-    for (std::size_t i = 0; i < keep; ++i) {
-        result_.best.push_back(found(*known[i]));
-    }
-    collect_front(known);
-    const double best = result_.best.front().objective;
-    for (const Candidate& c : candidates_) {
-        if (c.answer || (c.tried && !c.analytic)) {
-            continue;  // known, or does not fit
-        }
-        const double bound = c.analytic.value_or(c.objective_bound);
-        result_.bound_gap = std::max(result_.bound_gap, (best - bound) / best);
-        ++result_.pruned[bound >= best ? c.analytic ? "slower without contention" : "bound"
-                         : c.analytic  ? "not simulated on the network"
-                                       : "simulations ran out"];
-    }
+    return tl::unexpected(why_space_is_empty(space, spec_));
 }
 
 Result<SearchResult> Search::run() {
@@ -476,7 +460,7 @@ Result<SearchResult> Search::run() {
     if (const Result<void> done = enumerate(); !done) {
         return tl::unexpected(done.error());
     }
-    if (const Result<void> done = explore(); !done) {
+    if (const Result<void> done = explore_all(); !done) {
         return tl::unexpected(done.error());
     }
     if (const Result<void> done = explore_front(); !done) {
@@ -485,7 +469,7 @@ Result<SearchResult> Search::run() {
     if (const Result<void> done = complain_if_empty(); !done) {
         return tl::unexpected(done.error());
     }
-    collect();
+    collect_outcome(candidates_, score_, spec_, result_);
     return std::move(result_);
 }
 

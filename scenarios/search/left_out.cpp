@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/search/left_out.h"
+
+namespace orrery {
+
+std::vector<std::pair<std::string, std::int64_t>> LeftOut::rows() const {
+    std::vector<std::pair<std::string, std::int64_t>> rows{rules.begin(), rules.end()};
+    for (const auto& [reason, plans] : {std::pair{"same plan", same_plan},
+                                        {"memory", memory},
+                                        {"deadline", deadline},
+                                        {"budget", budget},
+                                        {"bound", bound},
+                                        {"slower without contention", slower},
+                                        {"not simulated on the network", not_on_network},
+                                        {"simulations ran out", ran_out}}) {
+        if (plans > 0) {
+            rows.emplace_back(reason, plans);
+        }
+    }
+    return rows;
+}
+
+std::int64_t LeftOut::total() const {
+    std::int64_t sum = 0;
+    for (const auto& [reason, plans] : rows()) {
+        sum += plans;
+    }
+    return sum;
+}
+
+}  // namespace orrery
