@@ -83,6 +83,9 @@ std::string heading(const Answer& a) {
                      counted(a.global_batch_size, "sequence"),
                      a.micro_batches == 1 ? "1 micro-batch"
                                           : thousands(a.micro_batches) + " micro-batches"));
+    for (const std::string& remark : a.remarks) {
+        text += "\n" + wrapped(remark, kReportColumns - 2, 2);
+    }
     return text;
 }
 
