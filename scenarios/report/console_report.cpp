@@ -8,6 +8,7 @@
 
 #include "scenarios/read/quantity.h"
 #include "scenarios/read/utf8.h"
+#include "scenarios/report/text_table.h"
 
 namespace orrery {
 

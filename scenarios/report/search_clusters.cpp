@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "network/fabric_remarks.h"
 #include "scenarios/read/quantity.h"
 #include "scenarios/read/utf8.h"
 #include "scenarios/report/console_report.h"
@@ -84,6 +85,17 @@ std::string training_words(const Scenario& scenario, const FoundPlan& found) {
                                    : fmt::format("{:.4g} J a token", found.joules));
     }
     return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::vector<std::string> search_remarks(const Scenario& scenario) {
+    std::vector<std::string> remarks;
+    for (const ClusterVariant& variant : scenario.search.clusters) {
+        const std::string on = variant.label.empty() ? "" : variant.label + ": ";
+        for (const std::string& remark : fabric_remarks(variant.cluster)) {
+            remarks.push_back(on + remark);
+        }
+    }
+    return remarks;
 }
 
 Behind behind(const SearchResult& result, const ClusterBest& cluster) {

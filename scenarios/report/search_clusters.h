@@ -27,6 +27,9 @@ double training_money(const Scenario& scenario, const FoundPlan& found);
 // "16.7 days, 205,004 GPU-hours, cost 511,851"; empty where the search asks for none of it.
 std::string training_words(const Scenario& scenario, const FoundPlan& found);
 
+// What is not quite as the scenario asks for, of each cluster once.
+std::vector<std::string> search_remarks(const Scenario& scenario);
+
 // By how much the cluster's best plan is worse than the best of all, as shares of its objective;
 // the two differ where the simulations ran out.
 struct Behind {

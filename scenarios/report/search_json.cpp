@@ -104,6 +104,7 @@ std::string search_json(const Scenario& scenario,
     const ObjectiveWords objective = words_of(scenario.search.objective);
     const Json json = {{"scenario", scenario.name},
                        {"objective", {{"name", objective.name}, {"unit", objective.unit}}},
+                       {"remarks", search_remarks(scenario)},
                        {"points", result.points},
                        {"candidates", result.candidates},
                        {"pruned", pruned},

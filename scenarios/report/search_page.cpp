@@ -166,6 +166,7 @@ std::string search_page(const Scenario& scenario,
     StudyPage page{.title = scenario.name};
     page.lines = {fmt::format(
         "{} on {}: {}", scenario.model.name, best.answer.cluster, search_headline(result))};
+    std::ranges::move(search_remarks(scenario), std::back_inserter(page.lines));
     page.cards = {{to_short_text(best.answer.iteration), "step time of the best plan"},
                   {plan_percent(best.answer.mfu), "MFU (full attention)"},
                   {to_short_text(best.answer.memory.peak), "peak memory of a GPU"},

@@ -124,6 +124,9 @@ std::string search_report(const Scenario& scenario, const SearchResult& result) 
         text +=
             "\nThe best plan of each cluster\n\n" + text_table(cluster_rows(scenario, result), 1);
     }
+    for (const std::string& remark : search_remarks(scenario)) {
+        text += "\n" + wrapped(remark, kReportColumns - 2, 2);
+    }
     text += "\nThe front of time, memory and cost\n\n";
     text += kPlanColumns;
     for (std::size_t i = 0; i < result.pareto.size(); ++i) {

@@ -80,5 +80,20 @@ TEST(SearchClusters, ThePageAndTheReportHaveThem) {
     EXPECT_NE(text.find("+25.0 %"), std::string::npos) << text;
 }
 
+TEST(SearchClusters, ANetworkThatIsNotQuiteAsAskedForIsRemarkedUpon) {
+    SearchedPlans searched = two_clusters();
+    ClusterSpec& cluster = searched.scenario.search.clusters[1].cluster;
+    cluster.fabric.nic_bandwidth = Bandwidth::bits_per_second(400'000'000'000);
+    cluster.fabric.oversubscription = 3;
+    const auto remarks = search_remarks(searched.scenario);
+    ASSERT_EQ(remarks.size(), 1u);
+    EXPECT_EQ(remarks[0].find("node dgx-h100: all 2 nodes are under one set of leaf switches"), 0u);
+    const std::string text = search_report(searched.scenario, searched.result);
+    EXPECT_NE(text.find("node dgx-h100: all 2 nodes"), std::string::npos) << text;
+    EXPECT_NE(search_json(searched.scenario, searched.result).find(remarks[0]), std::string::npos);
+    EXPECT_NE(search_page(searched.scenario, searched.result, {}).find(remarks[0]),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery
