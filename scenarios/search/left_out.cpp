@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/search/left_out.h"
 
+#include <algorithm>
+
 namespace orrery {
 
 std::vector<std::pair<std::string, std::int64_t>> LeftOut::rows() const {
@@ -18,6 +20,26 @@ std::vector<std::pair<std::string, std::int64_t>> LeftOut::rows() const {
         }
     }
     return rows;
+}
+
+LeftOut& LeftOut::operator+=(const LeftOut& other) {
+    for (const auto& [rule, plans] : other.rules) {
+        rules[rule] += plans;
+    }
+    for (std::int64_t LeftOut::*count : {&LeftOut::same_plan,
+                                         &LeftOut::memory,
+                                         &LeftOut::deadline,
+                                         &LeftOut::budget,
+                                         &LeftOut::bound,
+                                         &LeftOut::slower,
+                                         &LeftOut::not_on_network,
+                                         &LeftOut::ran_out}) {
+        this->*count += other.*count;
+    }
+    least_memory = std::min(least_memory, other.least_memory);
+    least_days = std::min(least_days, other.least_days);
+    least_money = std::min(least_money, other.least_money);
+    return *this;
 }
 
 std::int64_t LeftOut::total() const {

@@ -32,6 +32,8 @@ struct LeftOut {
     double least_days = kNone;
     double least_money = kNone;
 
+    // Those of another part of the space as well.
+    LeftOut& operator+=(const LeftOut& other);
     // Plans that could be better than the best that was found.
     std::int64_t unsimulated() const { return not_on_network + ran_out; }
     std::int64_t total() const;

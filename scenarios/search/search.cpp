@@ -3,19 +3,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "kernels/efficiency_table.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/search/cluster_costs.h"
 #include "scenarios/search/empty_space.h"
-#include "scenarios/search/plan_goodput.h"
-#include "scenarios/search/plan_timer.h"
+#include "scenarios/search/plan_trials.h"
 #include "scenarios/search/search_outcome.h"
-#include "scenarios/simulate/simulate_scenario.h"
 
 namespace orrery {
 namespace {
@@ -51,32 +53,32 @@ struct Contest {
 
 class Search {
 public:
-    Search(const Scenario& scenario,
-           const SearchSpec& spec,
-           const std::function<void(const SearchProgress&)>& progress)
-        : scenario_(scenario), spec_(spec), progress_(progress), score_(spec, scenario) {}
+    Search(const Scenario& scenario, const SearchSpec& spec, const SearchOptions& options)
+        : scenario_(scenario), spec_(spec), options_(options), score_(spec, scenario) {}
 
     Result<SearchResult> run();
 
 private:
     Result<void> enumerate();
     Result<void> enumerate(std::size_t cluster);
-    void consider(PlanPoint point, std::size_t cluster, PlanBound& bound);
     Result<void> explore_all();
     Result<void> explore_each_cluster(double limit, double share);
     Result<void> explore(const Contest& contest, double limit);
+    struct Ahead;
+    void time_ahead(std::span<Ahead> open, double worst);
+    void simulate_ahead(std::span<Ahead> open, double worst, double limit);
     Result<void> analytic_round(const Contest& contest, double limit);
     Result<void> network_round(const Contest& contest, double limit);
     Result<void> explore_front();
-    Result<void> time_analytic(Candidate& candidate);
-    Result<void> simulate_analytic(Candidate& candidate);
-    void take_analytic(Candidate& candidate, Time step);
-    bool breaks_limit(Time step, const ClusterVariant& on);
-    void too_large(Bytes memory, const ClusterVariant& on);
+    // What is found out about a candidate, in the order in which they are looked at.
+    void take_folded(Candidate& candidate, Time step);
+    Result<void> take_analytic(Candidate& candidate, PlanTrials::Trial trial);
+    Result<void> take_network(Candidate& candidate, PlanTrials::Trial trial);
+    void take_step(Candidate& candidate, Time step);
+    bool too_long(Time step, const ClusterVariant& on) {
+        return breaks_limit(step, on, score_, spec_, result_.left_out);
+    }
     double most_effort() const { return static_cast<double>(spec_.simulations); }
-    Result<void> simulate_network(Candidate& candidate);
-    Result<void> find_goodput(Candidate& candidate) const;
-    Scenario scenario_of(const Candidate& candidate) const;
     const ClusterVariant& cluster_of(const Candidate& c) const { return spec_.clusters[c.cluster]; }
     double score(const Candidate& c, Time step) const { return score_.of(step, cluster_of(c)); }
     double threshold(const Contest& contest) const;
@@ -85,63 +87,16 @@ private:
 
     const Scenario& scenario_;
     const SearchSpec& spec_;
-    const std::function<void(const SearchProgress&)>& progress_;
+    const SearchOptions& options_;
     Score score_;
     Costs costs_;
     std::vector<std::unique_ptr<ClusterCosts>> cluster_costs_;  // by cluster
-    std::vector<std::unique_ptr<PlanTimer>> timers_;
+    std::optional<PlanTrials> trials_;
     std::vector<Candidate> candidates_;  // by ascending guesses, once enumerated
     double effort_ = 0;                  // in simulations without contention
     double best_analytic_ = 0;           // objective, 0 while there is none
     SearchResult result_;
 };
-
-void Search::too_large(Bytes memory, const ClusterVariant& on) {
-    LeftOut& out = result_.left_out;
-    ++out.memory;
-    out.least_memory = std::min(
-        out.least_memory,
-        static_cast<double>(memory.count()) / static_cast<double>(on.device.memory.count()));
-}
-
-bool Search::breaks_limit(Time step, const ClusterVariant& on) {
-    LeftOut& out = result_.left_out;
-    const Limit limit = score_.broken_limit(step, on);
-    if (limit == Limit::deadline) {
-        ++out.deadline;
-        out.least_days = std::min(out.least_days, score_.days(step));
-    } else if (limit == Limit::budget) {
-        ++out.budget;
-        out.least_money = std::min(out.least_money, score_.money(step, on) * spec_.tokens);
-    }
-    return limit != Limit::none;
-}
-
-void Search::consider(PlanPoint point, std::size_t cluster, PlanBound& bound) {
-    ++result_.candidates;
-    if (point.split == StageSplit::balanced) {
-        point.plan.pipeline_layout = bound.balanced(point.plan);
-        const bool even =
-            std::ranges::adjacent_find(point.plan.pipeline_layout, std::ranges::not_equal_to{}) ==
-            point.plan.pipeline_layout.end();
-        if (even) {
-            ++result_.left_out.same_plan;
-            return;
-        }
-    }
-    Candidate candidate{.plan = std::move(point.plan), .cluster = cluster};
-    candidate.bound = bound.of(candidate.plan);
-    const ClusterVariant& on = cluster_of(candidate);
-    if (candidate.bound.memory > on.device.memory) {
-        return too_large(candidate.bound.memory, on);
-    }
-    if (breaks_limit(candidate.bound.time, on)) {
-        return;
-    }
-    candidate.objective_bound = score(candidate, candidate.bound.time);
-    candidate.guess = score(candidate, candidate.bound.guess);
-    candidates_.push_back(std::move(candidate));
-}
 
 Result<void> Search::enumerate(std::size_t cluster) {
     const ClusterSpec& spec = spec_.clusters[cluster].cluster;
@@ -151,23 +106,11 @@ Result<void> Search::enumerate(std::size_t cluster) {
         return tl::unexpected(made.error());
     }
     const ClusterCosts& costs = *cluster_costs_.emplace_back(std::move(*made));
-    timers_.push_back(std::make_unique<PlanTimer>(
-        scenario_.model,
-        costs.network(),
-        [&costs](const Program& program) { return costs.slowest_device(program); },
-        [&costs](const ParallelPlan& plan) { return costs.launch_cost(plan); },
-        costs.restart()));
-    PlanBound bound{scenario_.model, costs.network(), [&costs](const Program& program) {
-                        return costs.mean_device(program);
-                    }};
-    result_.points += for_each_plan(
-        spec_.space,
-        scenario_.model,
-        scenario_.plan,
-        spec.num_gpus(),
-        spec.node.gpus_per_node,
-        [&](PlanPoint point) { consider(std::move(point), cluster, bound); },
-        result_.left_out.rules);
+    Candidates found = candidates_on(scenario_, spec_, cluster, costs, score_, options_.jobs);
+    result_.points += found.points;
+    result_.candidates += found.admitted;
+    result_.left_out += found.left_out;
+    std::ranges::move(found.plans, std::back_inserter(candidates_));
     return {};
 }
 
@@ -182,6 +125,7 @@ Result<void> Search::enumerate() {
             return done;
         }
     }
+    trials_.emplace(scenario_, spec_, cluster_costs_, options_.jobs);
     std::stable_sort(
         candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
             return std::pair{a.guess, a.objective_bound} < std::pair{b.guess, b.objective_bound};
@@ -196,30 +140,17 @@ Result<void> Search::enumerate() {
     return {};
 }
 
-Scenario Search::scenario_of(const Candidate& candidate) const {
-    Scenario scenario = scenario_;
-    scenario.cluster = cluster_of(candidate).cluster;
-    scenario.device = cluster_of(candidate).device;
-    scenario.plan = candidate.plan;
-    return scenario;
-}
-
-// The step's time alone, if the plan folds: whether it fits into memory shows when it is simulated
-// on the scenario's network.
-Result<void> Search::time_analytic(Candidate& candidate) {
-    const auto step = timers_[candidate.cluster]->step_of(candidate.plan);
-    if (!step) {
-        return simulate_analytic(candidate);
-    }
+// The step's time alone: whether the plan fits into memory shows when it is simulated on the
+// scenario's network.
+void Search::take_folded(Candidate& candidate, Time step) {
     effort_ += kFoldedEffort;
     ++result_.simulated_analytic;
     candidate.tried = true;
-    take_analytic(candidate, *step);
-    return {};
+    take_step(candidate, step);
 }
 
-void Search::take_analytic(Candidate& candidate, Time step) {
-    if (breaks_limit(step, cluster_of(candidate))) {
+void Search::take_step(Candidate& candidate, Time step) {
+    if (too_long(step, cluster_of(candidate))) {
         return;
     }
     candidate.analytic = score(candidate, step);
@@ -227,60 +158,44 @@ void Search::take_analytic(Candidate& candidate, Time step) {
         best_analytic_ == 0 ? *candidate.analytic : std::min(best_analytic_, *candidate.analytic);
 }
 
-Result<void> Search::simulate_analytic(Candidate& candidate) {
-    Scenario scenario = scenario_of(candidate);
-    scenario.network = NetworkFidelity::analytic;
-    const Result<Answer> answer = simulate_scenario(scenario, {.only_if_fits = true});
-    if (!answer) {
-        return tl::unexpected(answer.error());
+Result<void> Search::take_analytic(Candidate& candidate, PlanTrials::Trial trial) {
+    if (!trial.answer) {
+        return tl::unexpected(trial.answer.error());
     }
     effort_ += 1;
     ++result_.simulated_analytic;
     candidate.tried = true;
-    candidate.memory = answer->memory.peak;
-    if (!answer->memory.fits) {
-        too_large(candidate.memory, cluster_of(candidate));
+    candidate.memory = trial.answer->memory.peak;
+    if (!trial.answer->memory.fits) {
+        count_too_large(candidate.memory, cluster_of(candidate), result_.left_out);
         return {};
     }
-    take_analytic(candidate, answer->iteration);
+    take_step(candidate, trial.answer->iteration);
     if (candidate.analytic && scenario_.network == NetworkFidelity::analytic) {
-        candidate.answer = *answer;
+        candidate.answer = std::move(*trial.answer);
+        candidate.goodput = trial.goodput;
         ++result_.simulated;
-        return find_goodput(candidate);
     }
     return {};
 }
 
-Result<void> Search::simulate_network(Candidate& candidate) {
-    const Result<Answer> answer = simulate_scenario(scenario_of(candidate), {.only_if_fits = true});
-    if (!answer) {
-        return tl::unexpected(answer.error());
+Result<void> Search::take_network(Candidate& candidate, PlanTrials::Trial trial) {
+    if (!trial.answer) {
+        return tl::unexpected(trial.answer.error());
     }
     ++result_.simulated;
-    candidate.memory = answer->memory.peak;
-    if (!answer->memory.fits) {
-        too_large(candidate.memory, cluster_of(candidate));
+    candidate.memory = trial.answer->memory.peak;
+    if (!trial.answer->memory.fits) {
+        count_too_large(candidate.memory, cluster_of(candidate), result_.left_out);
         candidate.analytic.reset();
         return {};
     }
-    if (breaks_limit(answer->iteration, cluster_of(candidate))) {
+    if (too_long(trial.answer->iteration, cluster_of(candidate))) {
         candidate.analytic.reset();  // contention makes it too long
         return {};
     }
-    candidate.answer = *answer;
-    return find_goodput(candidate);
-}
-
-Result<void> Search::find_goodput(Candidate& candidate) const {
-    if (spec_.objective != Objective::goodput) {
-        return {};
-    }
-    const Result<double> goodput =
-        plan_goodput(scenario_of(candidate), candidate.answer->iteration, spec_.seeds);
-    if (!goodput) {
-        return tl::unexpected(goodput.error());
-    }
-    candidate.goodput = *goodput;
+    candidate.answer = std::move(*trial.answer);
+    candidate.goodput = trial.goodput;
     return {};
 }
 
@@ -300,36 +215,97 @@ double Search::threshold(const Contest& contest) const {
 }
 
 void Search::say(double bound) {
-    if (!progress_) {
-        return;
+    if (options_.progress) {
+        options_.progress(
+            {.simulated = result_.simulated_analytic, .best = best_analytic_, .bound = bound});
     }
-    progress_({.simulated = result_.simulated_analytic, .best = best_analytic_, .bound = bound});
+}
+
+// What analytic_round knows of a plan ahead of its turn.
+struct Search::Ahead {
+    Candidate* candidate;
+    bool timed = false;
+    std::optional<Time> folded{};  // its step, if it folds
+    std::unique_ptr<PlanTrials::Trial> trial{};
+};
+
+// Times the first plan and those behind it that could still be kept.
+void Search::time_ahead(std::span<Ahead> open, double worst) {
+    std::vector<Ahead*> wanted;
+    std::vector<const Candidate*> plans;
+    for (Ahead& one : open) {
+        if (plans.size() < trials_->timed_together() && !one.timed &&
+            one.candidate->objective_bound < worst) {
+            wanted.push_back(&one);
+            plans.push_back(one.candidate);
+        }
+    }
+    const auto steps = trials_->folded_steps(plans);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        wanted[i]->timed = true;
+        wanted[i]->folded = steps[i];
+    }
+}
+
+// Simulates the first plan and those behind it that do not fold either, as far as they are timed.
+void Search::simulate_ahead(std::span<Ahead> open, double worst, double limit) {
+    const auto most = std::min(trials_->simulated_together(),
+                               static_cast<std::size_t>(std::ceil(limit - effort_)));
+    std::vector<Ahead*> wanted;
+    std::vector<const Candidate*> plans;
+    for (Ahead& one : open) {
+        if (plans.size() == most || !one.timed) {
+            break;
+        }
+        if (!one.folded && !one.trial && one.candidate->objective_bound < worst) {
+            wanted.push_back(&one);
+            plans.push_back(one.candidate);
+        }
+    }
+    auto trials = trials_->simulate(plans, NetworkFidelity::analytic);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        wanted[i]->trial = std::make_unique<PlanTrials::Trial>(std::move(trials[i]));
+    }
 }
 
 // Simulates without contention, in the order of the guesses, what may still be among the best: what
 // has a bound below the threshold, or while nothing is known of the network, below the last kept.
+// Plans are timed ahead of their turn, and left if their turn does not come.
 Result<void> Search::analytic_round(const Contest& contest, double limit) {
     // Contention makes a step longer: what is found on the network lets more plans compete.
     const double known = threshold(contest);
     std::vector<double> best;  // the `keep` least, ascending
-    for (const Candidate& c : candidates_) {
+    std::vector<Ahead> open;
+    for (Candidate& c : candidates_) {
         if (c.analytic && contest.has(c)) {
             best.push_back(*c.analytic);
+        } else if (!c.tried && contest.has(c) && c.objective_bound < known) {
+            open.push_back({.candidate = &c});
         }
     }
     std::ranges::sort(best);
-    for (Candidate& candidate : candidates_) {
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        Candidate& candidate = *open[i].candidate;
         const double worst = std::isfinite(known)          ? known
                              : best.size() >= contest.keep ? best[contest.keep - 1]
                                                            : known;
-        if (candidate.tried || !contest.has(candidate) || candidate.objective_bound >= worst) {
+        if (candidate.objective_bound >= worst) {
             continue;
         }
         if (effort_ >= limit) {
             return {};
         }
         say(candidate.objective_bound);
-        if (const Result<void> done = time_analytic(candidate); !done) {
+        const std::span from_here = std::span{open}.subspan(i);
+        if (!open[i].timed) {
+            time_ahead(from_here, worst);
+        }
+        if (!open[i].folded && !open[i].trial) {
+            simulate_ahead(from_here, worst, limit);
+        }
+        if (open[i].folded) {
+            take_folded(candidate, *open[i].folded);
+        } else if (const auto done = take_analytic(candidate, std::move(*open[i].trial)); !done) {
             return done;
         }
         if (candidate.analytic) {
@@ -351,11 +327,24 @@ Result<void> Search::network_round(const Contest& contest, double limit) {
     }
     std::ranges::stable_sort(
         open, {}, [](const Candidate* candidate) { return *candidate->analytic; });
-    for (Candidate* candidate : open) {
-        if (*candidate->analytic >= threshold(contest) || (contest.cluster && effort_ >= limit)) {
+    std::vector<PlanTrials::Trial> ahead;
+    std::size_t taken = 0;  // of those
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        const double worst = threshold(contest);
+        if (*open[i]->analytic >= worst || (contest.cluster && effort_ >= limit)) {
             return {};
         }
-        if (const Result<void> done = simulate_network(*candidate); !done) {
+        if (taken == ahead.size()) {
+            std::vector<const Candidate*> plans;
+            for (std::size_t k = i; k < open.size() && *open[k]->analytic < worst &&
+                                    plans.size() < trials_->simulated_together();
+                 ++k) {
+                plans.push_back(open[k]);
+            }
+            ahead = trials_->simulate(plans, scenario_.network);
+            taken = 0;
+        }
+        if (const auto done = take_network(*open[i], std::move(ahead[taken++])); !done) {
             return done;
         }
         effort_ += contest.cluster ? 1 : 0;
@@ -417,20 +406,39 @@ Result<void> Search::explore_front() {
             least = std::min(least, c.memory);
         }
     }
+    std::map<const Candidate*, PlanTrials::Trial> ahead;
     int simulated = 0;
-    for (Candidate& c : candidates_) {
-        if (c.tried || c.bound.memory >= least) {
+    for (auto c = candidates_.begin(); c != candidates_.end(); ++c) {
+        if (c->tried || c->bound.memory >= least) {
             continue;
         }
         if (++simulated > kMost || effort_ >= most_effort()) {
             return {};
         }
-        if (const Result<void> done = simulate_analytic(c); !done) {
+        if (!ahead.contains(&*c)) {
+            std::vector<const Candidate*> plans;
+            for (auto k = c; k != candidates_.end() && plans.size() < trials_->simulated_together();
+                 ++k) {
+                if (!k->tried && k->bound.memory < least && !ahead.contains(&*k)) {
+                    plans.push_back(&*k);
+                }
+            }
+            auto trials = trials_->simulate(plans, NetworkFidelity::analytic);
+            for (std::size_t n = 0; n < plans.size(); ++n) {
+                ahead.emplace(plans[n], std::move(trials[n]));
+            }
+        }
+        if (const auto done = take_analytic(*c, std::move(ahead.at(&*c))); !done) {
             return done;
         }
-        if (c.analytic && c.memory < least) {
-            least = c.memory;
-            if (const Result<void> done = simulate_network(c); !done) {
+        if (c->analytic && c->memory < least) {
+            least = c->memory;
+            if (c->answer) {
+                continue;
+            }
+            const Candidate* const plan = &*c;
+            auto trial = trials_->simulate({&plan, 1}, scenario_.network);
+            if (const auto done = take_network(*c, std::move(trial.front())); !done) {
                 return done;
             }
         }
@@ -477,8 +485,8 @@ Result<SearchResult> Search::run() {
 
 Result<SearchResult> search_plans(const Scenario& scenario,
                                   const SearchSpec& spec,
-                                  const std::function<void(const SearchProgress&)>& progress) {
-    return Search{scenario, spec, progress}.run();
+                                  const SearchOptions& options) {
+    return Search{scenario, spec, options}.run();
 }
 
 }  // namespace orrery

@@ -63,10 +63,15 @@ struct SearchProgress {
     double bound = 0;  // of the next plan
 };
 
+struct SearchOptions {
+    std::uint32_t jobs = 1;  // threads; 0: one a core. The answer is the same
+    std::function<void(const SearchProgress&)> progress{};
+};
+
 // The error of a search without a plan says whether the simulations ran out, a limit refuses all
 // plans or which rule empties the space.
 Result<SearchResult> search_plans(const Scenario& scenario,
                                   const SearchSpec& spec,
-                                  const std::function<void(const SearchProgress&)>& progress = {});
+                                  const SearchOptions& options = {});
 
 }  // namespace orrery

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "scenarios/campaign/run_campaign.h"
+#include "scenarios/report/search_report.h"
 #include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
@@ -271,6 +272,32 @@ TEST(Search, GoodputCountsWhatFaultsTake) {
     const auto without = search_plans(scenario, spec);
     ASSERT_FALSE(without);
     EXPECT_NE(without.error().what.find("needs faults"), std::string::npos);
+}
+
+// Plans that fold and that do not, several clusters, simulations that suffice and that run out.
+TEST(Search, TheBytesDoNotDependOnTheNumberOfJobs) {
+    Scenario scenario = small_scenario("small", {});
+    SearchSpec spec = spec_of(scenario);
+    spec.space.sharding = {ShardingStrategy::optim, ShardingStrategy::optim_grads_params};
+    spec.clusters[0].label = "nodes 2";
+    spec.clusters.push_back(spec.clusters[0]);
+    spec.clusters[1].label = "nodes 1";
+    spec.clusters[1].cluster.num_nodes = 1;
+    for (const std::int64_t simulations :
+         {std::int64_t{3}, std::int64_t{12}, std::int64_t{10'000}}) {
+        spec.simulations = simulations;
+        scenario.search = spec;
+        const auto printed = [&](std::uint32_t jobs) {
+            const auto result = search_plans(scenario, spec, {.jobs = jobs});
+            EXPECT_TRUE(result);
+            const auto figures = sensitivity(scenario, spec, *result, {.jobs = jobs});
+            EXPECT_TRUE(figures);
+            return search_json(scenario, *result, *figures);
+        };
+        const std::string one = printed(1);
+        EXPECT_EQ(one, printed(4)) << simulations;
+        EXPECT_EQ(one, printed(3)) << simulations;
+    }
 }
 
 }  // namespace
