@@ -127,7 +127,7 @@ PageSection waterfall_section(const Answer& answer) {
     return section;
 }
 
-PageSection left_out(const SearchResult& result) {
+PageSection left_out_section(const SearchResult& result) {
     PageSection section{.title = "What became of the plans"};
     auto rows = result.left_out.rows();
     rows.emplace_back("simulated on the network", result.fit);
@@ -193,7 +193,7 @@ std::string search_page(const Scenario& scenario,
     if (!figures.empty()) {
         page.sections.push_back(hinges(figures));
     }
-    page.sections.push_back(left_out(result));
+    page.sections.push_back(left_out_section(result));
     page.footer = fmt::format("Orrery {}, seed {}.", ORRERY_VERSION, scenario.job.seed);
     return study_html(page);
 }

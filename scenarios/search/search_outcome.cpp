@@ -8,12 +8,12 @@
 namespace orrery {
 namespace {
 
-class Outcome {
+class SearchOutcome {
 public:
-    Outcome(const std::vector<Candidate>& candidates,
-            const Score& score,
-            const SearchSpec& spec,
-            SearchResult& result)
+    SearchOutcome(const std::vector<Candidate>& candidates,
+                  const Score& score,
+                  const SearchSpec& spec,
+                  SearchResult& result)
         : candidates_(candidates), score_(score), spec_(spec), result_(result) {}
 
     void collect();
@@ -34,7 +34,7 @@ private:
     SearchResult& result_;
 };
 
-FoundPlan Outcome::found(const Candidate& c) const {
+FoundPlan SearchOutcome::found(const Candidate& c) const {
     const ClusterVariant& on = spec_.clusters[c.cluster];
     // What faults leave of the time stretches the training, and the bill with it.
     const Time step = Time::seconds(c.answer->iteration.seconds() / c.goodput);
@@ -50,7 +50,7 @@ FoundPlan Outcome::found(const Candidate& c) const {
 }
 
 // Best first; of plans that differ in nothing that shows, the first.
-Outcome::Known Outcome::known_by_objective() {
+SearchOutcome::Known SearchOutcome::known_by_objective() {
     Known known;
     for (const Candidate& c : candidates_) {
         if (c.answer) {
@@ -69,7 +69,7 @@ Outcome::Known Outcome::known_by_objective() {
     return known;
 }
 
-void Outcome::collect_front(const Known& known) {
+void SearchOutcome::collect_front(const Known& known) {
     const auto beats = [&](const Candidate& a, const Candidate& b) {
         const auto values = [&](const Candidate& c) {
             return std::array{c.answer->iteration.seconds(),
@@ -94,7 +94,7 @@ void Outcome::collect_front(const Known& known) {
     }
 }
 
-void Outcome::collect_clusters(const Known& known) {
+void SearchOutcome::collect_clusters(const Known& known) {
     result_.clusters.resize(spec_.clusters.size());
     for (const Candidate* c : known) {
         ClusterBest& best = result_.clusters[c->cluster];
@@ -117,7 +117,7 @@ void Outcome::collect_clusters(const Known& known) {
     }
 }
 
-void Outcome::count_left_out() {
+void SearchOutcome::count_left_out() {
     const double best = result_.best.front().objective;
     for (const Candidate& c : candidates_) {
         if (c.answer || (c.tried && !c.analytic)) {
@@ -132,7 +132,7 @@ void Outcome::count_left_out() {
     }
 }
 
-void Outcome::collect() {
+void SearchOutcome::collect() {
     const Known known = known_by_objective();
     const auto keep = std::min(known.size(), static_cast<std::size_t>(spec_.keep));
     for (std::size_t i = 0; i < keep; ++i) {
@@ -149,7 +149,7 @@ void collect_outcome(const std::vector<Candidate>& candidates,
                      const Score& score,
                      const SearchSpec& spec,
                      SearchResult& result) {
-    Outcome{candidates, score, spec, result}.collect();
+    SearchOutcome{candidates, score, spec, result}.collect();
 }
 
 }  // namespace orrery
