@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -20,11 +21,10 @@ constexpr int kOwnMapping = 32 << 20;
 
 void prefer_large_pages(std::size_t bytes) {
 #if defined(__GLIBC__) && defined(MADV_HUGEPAGE)
-    static bool done = false;
-    if (done || bytes > std::size_t{1} << 30) {
+    static std::atomic<bool> done = false;
+    if (bytes > std::size_t{1} << 30 || done.exchange(true)) {
         return;
     }
-    done = true;
     mallopt(M_MMAP_THRESHOLD, kOwnMapping);
     mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
     // The heap grows by the whole once, so that one call can speak of it; then as it does always.

@@ -4,6 +4,7 @@
 // of ranks that differ from a given one only along some of the axes.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ struct MeshAxis {
     // With the next axis it makes up one, of which it is the less significant digit and whose name
     // the next axis has: wherever both cut something, the next axis cuts first.
     bool low_digit = false;
+
+    auto operator<=>(const MeshAxis&) const = default;
 };
 
 // Which ranks communicate, seen from any of them.
@@ -51,6 +54,8 @@ public:
     // Members in ascending rank order, `rank` among them; empty if `rank` takes no part.
     std::vector<RankId> members(const Group& group, RankId rank) const;
     std::uint32_t group_size(const Group& group) const;  // not for explicit_ranks
+
+    auto operator<=>(const Mesh&) const = default;  // for maps whose key is a mesh
 
 private:
     std::vector<MeshAxis> axes_;

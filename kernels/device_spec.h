@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/kernel_call.h"
 #include "engine/units.h"
@@ -16,9 +17,12 @@ struct DeviceSpec {
     std::string generation;                 // "volta", "ampere", "hopper", "blackwell", "cpu"
     std::uint32_t compute_capability = 80;  // 70, 80, 90, 100
     std::uint32_t num_sms = 108;
-    FlopRate peak_fp32;          // CUDA cores (TF32 tensor cores where they exist)
-    FlopRate peak_fp16;          // dense tensor core, fp16 and bf16
-    FlopRate peak_fp8;           // 0: not supported, falls back to peak_fp16
+    FlopRate peak_fp32;  // CUDA cores (TF32 tensor cores where they exist)
+    FlopRate peak_fp16;  // dense tensor core, fp16 and bf16
+    bool bf16 = true;    // whether it computes in bf16 at all
+    FlopRate peak_fp8;   // 0: no fp8
+    // Attention kernels that exist for it, as plan.attention_kernel names them; empty: all.
+    std::vector<std::string> attention_kernels{};
     Bandwidth memory_bandwidth;  // HBM
     Bytes memory;                // HBM capacity
     Bytes l2_cache;

@@ -23,7 +23,8 @@ AttentionGeneration generation(AttentionKernel kernel) {
     switch (kernel) {
         case AttentionKernel::flash_1:
             return AttentionGeneration::flash_1;
-        case AttentionKernel::flash_3_or_cudnn:
+        case AttentionKernel::flash_3:
+        case AttentionKernel::cudnn:
             return AttentionGeneration::flash_3_or_cudnn;
         default:
             return AttentionGeneration::flash_2;

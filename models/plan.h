@@ -2,8 +2,11 @@
 // How a training step is spread over the ranks. Names and meanings are Megatron-LM's.
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/kernel_call.h"
@@ -23,7 +26,13 @@ enum class ScheduleKind : std::uint8_t {
 enum class ContextParallelComm : std::uint8_t { ring, all_to_all };  // p2p ring, head exchange
 enum class Optimizer : std::uint8_t { adam, lamb };
 // Which attention kernel a stack ran: a fact about the stack, not a tuning knob.
-enum class AttentionKernel : std::uint8_t { unfused, flash_1, flash_2, flash_3_or_cudnn };
+enum class AttentionKernel : std::uint8_t { unfused, flash_1, flash_2, flash_3, cudnn };
+// As scenarios name it.
+constexpr std::string_view name(AttentionKernel kernel) {
+    constexpr std::array<std::string_view, 5> kNames{
+        "unfused", "flash_1", "flash_2", "flash_3", "cudnn"};
+    return kNames[static_cast<std::size_t>(kernel)];
+}
 enum class RankOrder : std::uint8_t {
     tp_cp_dp_pp,  // Megatron-LM's default; data-parallel groups before pipeline groups
     tp_cp_pp_dp,
@@ -97,7 +106,8 @@ struct ParallelPlan {
         plan.eager_framework = false;
         return plan;
     }
-    bool operator==(const ParallelPlan&) const = default;
+    // The order says nothing about plans: it is for maps whose key is a plan.
+    auto operator<=>(const ParallelPlan&) const = default;
 };
 
 }  // namespace orrery

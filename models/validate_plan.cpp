@@ -344,4 +344,32 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     return rules.errors;
 }
 
+Errors check_device(const ParallelPlan& plan, const DeviceSpec& device) {
+    Errors errors;
+    const std::string who = device.name.empty() ? "the device" : device.name;
+    const bool has_fp8 = device.peak_fp8.per_second() > 0;
+    const std::string half = device.bf16 ? "bf16 or fp16" : "fp16";
+    const std::string fp8 = has_fp8 ? ", or fp8" : "";
+    if ((plan.precision == Dtype::fp8 && !has_fp8) ||
+        (plan.precision == Dtype::bf16 && !device.bf16)) {
+        errors.push_back({"plan.precision",
+                          fmt::format("{} does not compute in {}", who, name(plan.precision)),
+                          half + fp8 + "; or a device whose catalogue entry has it"});
+    }
+    for (const auto& [key, dtype] : {std::pair{"plan.gradient_dtype", plan.gradient_dtype},
+                                     std::pair{"plan.main_params_dtype", plan.main_params_dtype}}) {
+        if (dtype == Dtype::bf16 && !device.bf16) {
+            errors.push_back({key, who + " does not compute in bf16", "fp32"});
+        }
+    }
+    const std::string kernel{name(plan.attention_kernel)};
+    const std::vector<std::string>& has = device.attention_kernels;
+    if (!has.empty() && std::ranges::find(has, kernel) == has.end()) {
+        errors.push_back({"plan.attention_kernel",
+                          fmt::format("there is no attention kernel {} for {}", kernel, who),
+                          fmt::format("{}", fmt::join(has, ", "))});
+    }
+    return errors;
+}
+
 }  // namespace orrery

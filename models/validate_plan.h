@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "engine/result.h"
+#include "kernels/device_spec.h"
 #include "models/plan.h"
 #include "models/transformer.h"
 
@@ -17,6 +18,9 @@ namespace orrery {
 // All errors, none if the plan is good. plan.data_parallel_size is not read but derived from
 // num_gpus.
 Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t num_gpus);
+
+// What the plan asks of a device that the device does not have: number formats, attention kernels.
+Errors check_device(const ParallelPlan& plan, const DeviceSpec& device);
 
 // What is left for data parallelism; 0 if tensor x pipeline x context does not divide num_gpus.
 std::int64_t derived_data_parallel_size(const ParallelPlan& plan, std::int64_t num_gpus);

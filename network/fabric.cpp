@@ -80,22 +80,6 @@ Result<void> check_node(const ClusterSpec& spec) {
     return check_placement(spec);
 }
 
-Result<SwitchTree> tree_of(const ClusterSpec& spec) {
-    if (spec.num_nodes == 1 && spec.fabric.nic_bandwidth == Bandwidth{}) {
-        return single_switch_tree(spec);  // a lone server needs no network
-    }
-    switch (spec.fabric.kind) {
-        case FabricKind::clos:
-            return clos_tree(spec);
-        case FabricKind::rail:
-            return rail_tree(spec);
-        case FabricKind::single_switch:
-        case FabricKind::file:
-            break;
-    }
-    return single_switch_tree(spec);
-}
-
 Result<void> check_listed(const ClusterSpec& spec) {
     const FabricSpec& fabric = spec.fabric;
     if (fabric.kind != FabricKind::file) {
@@ -142,6 +126,22 @@ std::vector<std::string> class_names_of(const FabricSpec& fabric) {
 
 }  // namespace
 
+Result<SwitchTree> switch_tree_of(const ClusterSpec& spec) {
+    if (spec.num_nodes == 1 && spec.fabric.nic_bandwidth == Bandwidth{}) {
+        return single_switch_tree(spec);  // a lone server needs no network
+    }
+    switch (spec.fabric.kind) {
+        case FabricKind::clos:
+            return clos_tree(spec);
+        case FabricKind::rail:
+            return rail_tree(spec);
+        case FabricKind::single_switch:
+        case FabricKind::file:
+            break;
+    }
+    return single_switch_tree(spec);
+}
+
 namespace {
 
 // The tree of a cluster that can be built.
@@ -152,7 +152,7 @@ Result<SwitchTree> checked_tree(const ClusterSpec& spec) {
     if (auto checked = check_listed(spec); !checked) {
         return unexpected<Error>(checked.error());
     }
-    auto tree = tree_of(spec);
+    auto tree = switch_tree_of(spec);
     if (!tree) {
         return tree;
     }

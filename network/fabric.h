@@ -148,6 +148,8 @@ private:
     std::uint32_t num_vertices_ = 0;
 };
 
+// The switches of a cluster's network; of a table of cables one switch, which stands for all.
+Result<SwitchTree> switch_tree_of(const ClusterSpec& spec);
 // The error says which number cannot be, and which would; its place is the dotted name of the
 // scenario's key ("cluster.fabric.oversubscription").
 Result<void> check_cluster(const ClusterSpec& spec);

@@ -10,7 +10,7 @@ namespace orrery {
 
 namespace {
 
-constexpr double kRoundingTolerance = 0.05;
+constexpr double kRoundingMost = 0.45;  // beyond, the ratio is another one
 constexpr std::uint32_t kUplinksMax = 16384;
 constexpr std::uint32_t kNicsPerNodeMax = 256;
 constexpr std::uint32_t kGroupSizeMax = 65536;
@@ -31,7 +31,7 @@ Result<std::uint32_t> count_uplinks(const UplinkDemand& demand) {
     const double groups = std::max(1.0, std::round(wanted / demand.cables));
     const double uplinks = groups * demand.cables;
     const double achieved = demand.oversubscription * wanted / uplinks;
-    if (std::abs(uplinks / wanted - 1) > kRoundingTolerance || uplinks > kUplinksMax) {
+    if (std::abs(uplinks / wanted - 1) > kRoundingMost || uplinks > kUplinksMax) {
         return fail(fmt::format("cluster.fabric.{}", demand.key),
                     fmt::format("{} {} asks for {:.4g} uplinks of {} Gb/s for each {} switch, in "
                                 "multiples of {}",

@@ -128,6 +128,7 @@ struct Answer {
     std::int64_t ranks = 0;
     std::int64_t global_batch_size = 0;
     std::int64_t micro_batches = 0;
+    std::vector<std::string> remarks{};  // what is not quite as the scenario asks for
 
     // How fast
     Time iteration;

@@ -4,6 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <climits>
+#include <csignal>
 #include <system_error>
 #include <utility>
 
@@ -11,6 +16,52 @@
 
 namespace orrery {
 namespace fs = std::filesystem;
+namespace {
+
+// Temporary files that a signal's handler removes. It may allocate nothing and lock nothing.
+struct OpenTemporary {
+    std::atomic<pid_t> owner = 0;  // 0: free; a forked child leaves its parent's files alone
+    std::array<char, PATH_MAX> path{};
+};
+std::array<OpenTemporary, 16> open_temporaries;
+
+void remove_temporaries(int signal) {
+    for (const OpenTemporary& one : open_temporaries) {
+        if (one.owner == getpid()) {
+            unlink(one.path.data());
+        }
+    }
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
+// Signals that are ignored or have another handler stay as they are.
+void remove_when_interrupted(const fs::path& temporary) {
+    const std::string& name = temporary.native();
+    const auto slot = std::ranges::find_if(open_temporaries,
+                                           [](const OpenTemporary& one) { return one.owner == 0; });
+    if (slot == open_temporaries.end() || name.size() >= slot->path.size()) {
+        return;
+    }
+    *std::ranges::copy(name, slot->path.begin()).out = '\0';
+    slot->owner = getpid();
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction now {};
+        if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
+            std::signal(signal, remove_temporaries);
+        }
+    }
+}
+
+void keep_when_interrupted(const fs::path& temporary) {
+    for (OpenTemporary& one : open_temporaries) {
+        if (one.owner == getpid() && temporary == one.path.data()) {
+            one.owner = 0;
+        }
+    }
+}
+
+}  // namespace
 
 OutputFile::OutputFile(fs::path path, fs::path temporary)
     : path_(std::move(path)),
@@ -29,6 +80,9 @@ Result<std::unique_ptr<OutputFile>> OutputFile::open(const fs::path& name) {
     if (direct) {
         temporary.clear();
     }
+    if (!direct) {
+        remove_when_interrupted(temporary);
+    }
     std::unique_ptr<OutputFile> file{new OutputFile{path, temporary}};
     if (!file->stream_) {
         return fail(
@@ -43,6 +97,7 @@ OutputFile::~OutputFile() {
         stream_.close();
         fs::remove(temporary_, ignored);
     }
+    keep_when_interrupted(temporary_);
 }
 
 Result<void> OutputFile::commit() {

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <limits>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "models/validate_plan.h"
@@ -90,6 +91,23 @@ void check_plan(const DocumentNode& root, const Scenario& scenario, Errors& erro
         }
         error.where = where_of_path(root, error.where);
         errors.push_back(std::move(error));
+    }
+}
+
+// What the plan asks of the cluster's devices, and of those that a search compares.
+void check_devices(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
+    const auto add = [&](const DeviceSpec& device, const std::string& where) {
+        for (Error error : check_device(scenario.plan, device)) {
+            error.where = where_of_path(root, where.empty() ? error.where : where);
+            errors.push_back(std::move(error));
+        }
+    };
+    add(scenario.device, {});
+    std::set<std::string> seen{scenario.device.name};
+    for (const ClusterVariant& variant : scenario.search.clusters) {
+        if (seen.insert(variant.device.name).second) {
+            add(variant.device, "search.cluster");
+        }
     }
 }
 
@@ -204,6 +222,7 @@ Scenario read_root(DocumentNode& root,
         derive_data_parallel_size(scenario);
         const std::size_t before = errors.size();
         check_plan(root, scenario, errors);
+        check_devices(root, scenario, errors);
         check_elastic(root, scenario, errors);
         if (options.for_training && errors.size() == before) {
             const std::int64_t ranks = scenario.cluster.num_gpus();

@@ -2,12 +2,10 @@
 #include "engine/campaign/statistics.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
-#include <thread>
 
 #include "engine/check.h"
+#include "engine/parallel.h"
 
 namespace orrery {
 namespace {
@@ -108,33 +106,9 @@ std::vector<CampaignResult> run_seeds(const CampaignSpec& spec,
                                       std::uint32_t threads,
                                       const CampaignOptions& of_first) {
     std::vector<CampaignResult> results(seeds);
-    std::atomic<std::uint32_t> next = 0;
-    const auto work = [&] {
-        for (std::uint32_t i = next++; i < seeds; i = next++) {
-            results[i] = run_campaign(spec, first_seed + i, i == 0 ? of_first : CampaignOptions{});
-        }
-    };
-    // A thread's lack of memory is told by who started it.
-    std::vector<std::exception_ptr> failed(std::max(1U, std::min(threads, seeds)));
-    {
-        std::vector<std::jthread> others;
-        others.reserve(failed.size());
-        for (std::size_t t = 1; t < failed.size(); ++t) {
-            others.emplace_back([&work, &mine = failed[t]] {
-                try {
-                    work();
-                } catch (...) {
-                    mine = std::current_exception();
-                }
-            });
-        }
-        work();
-    }
-    for (const std::exception_ptr& one : failed) {
-        if (one) {
-            std::rethrow_exception(one);
-        }
-    }
+    for_each_index(seeds, threads, [&](std::size_t i) {
+        results[i] = run_campaign(spec, first_seed + i, i == 0 ? of_first : CampaignOptions{});
+    });
     return results;
 }
 

@@ -35,30 +35,12 @@ namespace orrery {
 
 std::vector<Command> all_commands() {
     return {
-        describe_simulate(),
-        describe_network(),
-        describe_explain(),
-        describe_search(),
-        describe_sweep(),
-        describe_merge(),
-        describe_campaign(),
-        describe_validate(),
-        describe_explain_error(),
-        describe_fit(),
-        describe_train(),
-        describe_tokenize(),
-        describe_generate(),
-        describe_export(),
-        describe_gpu_bench(),
-        describe_discover(),
-        describe_profile(),
-        describe_calibrate(),
-        describe_compare(),
-        describe_diagnose(),
-        describe_import(),
-        describe_replay(),
-        describe_catalogue(),
-        describe_completion(),
+        describe_simulate(),      describe_network(),   describe_explain(),   describe_search(),
+        describe_sweep(),         describe_merge(),     describe_campaign(),  describe_validate(),
+        describe_explain_error(), describe_fit(),       describe_train(),     describe_tokenize(),
+        describe_generate(),      describe_export(),    describe_gpu_bench(), describe_discover(),
+        describe_profile(),       describe_calibrate(), describe_compare(),   describe_diagnose(),
+        describe_import(),        describe_replay(),    describe_catalogue(), describe_completion(),
     };
 }
 
@@ -122,6 +104,15 @@ CommandOption override_option(std::vector<std::string>& overrides) {
             "Change one key, e.g. --set plan.micro_batch_size=2; can be repeated; a path in it is "
             "relative to the scenario's folder, as in the scenario",
             "KEY=VALUE"};
+}
+
+CommandOption jobs_option(std::uint32_t& jobs) {
+    return {.names = "-j,--jobs",
+            .target = &jobs,
+            .help = "Simulations at a time (as many as cores if 0); the answer is the same",
+            .type_name = "N",
+            .least = 0,
+            .most = 1024};
 }
 
 }  // namespace orrery

@@ -51,5 +51,7 @@ Error command_line_error(const std::vector<Command>& commands,
 
 // The option --set of every command that reads a scenario.
 CommandOption override_option(std::vector<std::string>& overrides);
+// The option --jobs of commands that simulate many things in one process.
+CommandOption jobs_option(std::uint32_t& jobs);
 
 }  // namespace orrery

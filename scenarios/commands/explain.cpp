@@ -17,6 +17,7 @@ int explain_command(const ExplainArguments& arguments) {
         explain_scenario(arguments.file,
                          {.overrides = arguments.overrides,
                           .keep = static_cast<std::size_t>(arguments.keep),
+                          .jobs = arguments.jobs,
                           .progress = [&bar](double share) { bar.show(share); }});
     bar.finish();
     if (!explanation) {
@@ -44,6 +45,7 @@ Command describe_explain() {
                      .type_name = "N",
                      .least = 1,
                      .most = 1000},
+                    jobs_option(arguments->jobs),
                     {"--json", &arguments->json, "Print one JSON object instead of words"}},
         .examples = {"explain scenarios/llama3-70b-h100.yaml",
                      "explain scenarios/gpt3-175b-1024-a100.yaml --keep 10"},

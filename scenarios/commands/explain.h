@@ -14,6 +14,7 @@ struct ExplainArguments {
     std::vector<std::string> overrides;
     std::uint64_t keep = 5;
     bool json = false;
+    std::uint32_t jobs = 0;  // changes at a time; 0: one a core
 };
 
 int explain_command(const ExplainArguments& arguments);

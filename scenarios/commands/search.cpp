@@ -39,7 +39,7 @@ Result<std::vector<SensitiveFigure>> ask_sensitivity(const SearchArguments& argu
         return std::vector<SensitiveFigure>{};
     }
     ProgressBar bar{"changing figures"};
-    SensitivityOptions options;
+    SensitivityOptions options{.jobs = arguments.jobs};
     options.progress = [&bar](double share) { bar.show(share); };
     return sensitivity(scenario, scenario.search, result, options);
 }
@@ -76,10 +76,11 @@ int search_command(const SearchArguments& arguments) {
     }
     ProgressBar bar{"searching"};
     const auto most = static_cast<double>(scenario->search.simulations);
-    const Result<SearchResult> result =
-        search_plans(*scenario, scenario->search, [&](const SearchProgress& progress) {
-            bar.show(static_cast<double>(progress.simulated) / most);
-        });
+    const SearchOptions how{.jobs = arguments.jobs,
+                            .progress = [&](const SearchProgress& progress) {
+                                bar.show(static_cast<double>(progress.simulated) / most);
+                            }};
+    const Result<SearchResult> result = search_plans(*scenario, scenario->search, how);
     bar.finish();
     if (!result) {
         Error error = result.error();
@@ -123,6 +124,7 @@ Command describe_search() {
         .options = {{"file", &arguments->file, "Scenario file (YAML)", "FILE", true},
                     override_option(arguments->overrides),
                     {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
+                    jobs_option(arguments->jobs),
                     {"--json", &arguments->json, "Print one JSON object instead of a report"},
                     {"--sensitivity",
                      &arguments->sensitivity,

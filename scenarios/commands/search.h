@@ -15,6 +15,7 @@ struct SearchArguments {
     bool json = false;
     std::string html_file;
     bool sensitivity = false;
+    std::uint32_t jobs = 0;  // simulations at a time; 0: one a core
     std::string write_file;  // the winner as a scenario; empty: none
 };
 

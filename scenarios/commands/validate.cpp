@@ -9,7 +9,9 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
 
+#include "engine/parallel.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/read/nearest.h"
 #include "scenarios/report/collective_report.h"
@@ -101,39 +103,63 @@ std::string choice_of(const PublishedCase& row) {
                        static_cast<int>(row.plan.precision));
 }
 
-void validate_case(const PublishedCase& row,
-                   const Catalogue& catalogue,
-                   const Control& control,
-                   Validation& validation) {
+using CaseOutcome = std::variant<ValidatedCase, SkippedCase>;
+
+CaseOutcome validate_case(const PublishedCase& row,
+                          const Catalogue& catalogue,
+                          const Control& control) {
     const auto skip = [&](const Error& error) {
         const bool of_row = error.where.empty() || error.where == row.where;
-        validation.skipped.push_back(
-            {row.name, row.family, of_row ? error.what : error.where + ": " + error.what});
+        return SkippedCase{
+            row.name, row.family, of_row ? error.what : error.where + ": " + error.what};
     };
     const Result<Scenario> scenario = scenario_of(row, catalogue);
     if (!scenario) {
-        skip(scenario.error());
-        return;
+        return skip(scenario.error());
     }
     const auto begin = std::chrono::steady_clock::now();
     const Result<Answer> answer = simulate_scenario(*scenario);
     if (!answer) {
-        skip(answer.error());
-        return;
+        return skip(answer.error());
     }
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-    validation.rows.push_back(
-        {.name = row.name,
-         .family = row.family,
-         .measured_s = row.measured_s,
-         .predicted_s = answer->iteration.seconds(),
-         .control_s = control.predicted_s(*scenario),
-         .stack = row.stack,
-         .choice = choice_of(row),
-         .model = row.model.name,
-         .fits = answer->memory.fits,
-         .wall_s = wall.count(),
-         .sigma = std::hypot(answer->uncertainty, spread_of(row, catalogue, *answer))});
+    return ValidatedCase{
+        .name = row.name,
+        .family = row.family,
+        .measured_s = row.measured_s,
+        .predicted_s = answer->iteration.seconds(),
+        .control_s = control.predicted_s(*scenario),
+        .stack = row.stack,
+        .choice = choice_of(row),
+        .model = row.model.name,
+        .fits = answer->memory.fits,
+        .wall_s = wall.count(),
+        .sigma = std::hypot(answer->uncertainty, spread_of(row, catalogue, *answer))};
+}
+
+// In the order of the table, whatever the number of threads.
+Validation validate_cases(const std::vector<PublishedCase>& cases,
+                          const std::filesystem::path& root,
+                          const Control& control,
+                          std::uint32_t jobs) {
+    ProgressBar bar{"validating"};
+    std::vector<CaseOutcome> outcomes(cases.size());
+    for_each_index(
+        cases.size(),
+        jobs,
+        [&](std::size_t i) { outcomes[i] = validate_case(cases[i], Catalogue{root}, control); },
+        [&](std::size_t done) {
+            bar.show(static_cast<double>(done) / static_cast<double>(cases.size()));
+        });
+    Validation validation;
+    for (CaseOutcome& outcome : outcomes) {
+        if (auto* row = std::get_if<ValidatedCase>(&outcome)) {
+            validation.rows.push_back(std::move(*row));
+        } else {
+            validation.skipped.push_back(std::move(std::get<SkippedCase>(outcome)));
+        }
+    }
+    return validation;
 }
 
 // The cases of the families that were asked for.
@@ -228,14 +254,8 @@ int validate_command(const ValidateArguments& arguments) {
     if (!control) {
         return report_errors(control.error());
     }
-    ProgressBar bar{"validating"};
-    Validation validation;
+    Validation validation = validate_cases(*cases, root, *control, arguments.jobs);
     validation.assumed_instead = arguments.assume;
-    for (std::size_t i = 0; i < cases->size(); ++i) {
-        bar.show(static_cast<double>(i) / static_cast<double>(cases->size()));
-        validate_case((*cases)[i], Catalogue{root}, *control, validation);
-    }
-    bar.finish();
     summarise_families(validation);
     const int status =
         print_output(arguments.json ? with_provenance(json_report(validation), made_of(arguments))
@@ -257,6 +277,7 @@ Command describe_validate() {
                      &arguments->assume,
                      "Another value where a case's source does not state it; can be repeated",
                      "COLUMN=VALUE"},
+                    jobs_option(arguments->jobs),
                     {"--json", &arguments->json, "Print one JSON object instead of a table"}},
         .examples = {"validate scenarios/catalogue/published/training.csv",
                      "validate scenarios/catalogue/published/training.csv --family korthikanti",

@@ -15,6 +15,7 @@ struct ValidateArguments {
     std::vector<std::string> families;  // only these; all if empty
     std::vector<std::string> assume;    // COLUMN=VALUE, where a row's source does not state it
     bool json = false;
+    std::uint32_t jobs = 0;  // cases at a time; 0: one a core
 };
 
 // Returns the exit status.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "models/validate_plan.h"
 #include "scenarios/read/plan_words.h"
 #include "scenarios/read/quantity.h"
 
@@ -137,8 +138,11 @@ private:
         turn_on("fused_activation", plan_.fused_activation);
         turn_on("fused_cross_entropy", plan_.fused_cross_entropy);
         turn_on("cuda_graphs", plan_.cuda_graphs);
-        if (plan_.attention_kernel == AttentionKernel::unfused ||
-            plan_.attention_kernel == AttentionKernel::flash_1) {
+        ParallelPlan flash = plan_;
+        flash.attention_kernel = AttentionKernel::flash_2;
+        if ((plan_.attention_kernel == AttentionKernel::unfused ||
+             plan_.attention_kernel == AttentionKernel::flash_1) &&
+            check_device(flash, device_).empty()) {
             add(ChangeKind::plan, "attention_kernel flash_2", {"plan.attention_kernel=flash_2"});
         }
     }

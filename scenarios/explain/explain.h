@@ -35,7 +35,8 @@ struct Explanation {
 
 struct ExplainOptions {
     std::vector<std::string> overrides;
-    std::size_t keep = 5;  // of each kind of change
+    std::size_t keep = 5;    // of each kind of change
+    std::uint32_t jobs = 1;  // changes at a time; 0: one a core. The answer is the same
     std::function<void(double)> progress;
 };
 

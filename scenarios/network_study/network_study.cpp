@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <optional>
 
+#include "network/fabric_remarks.h"
 #include "network/nccl_network.h"
 #include "network/uncontended.h"
 #include "scenarios/network_study/collective_flows.h"
@@ -329,6 +331,7 @@ void NetworkStudy::note_changes() {
         }
     }
     answer_.notes.insert(answer_.notes.end(), waits_.begin(), waits_.end());
+    std::ranges::move(fabric_remarks(scenario_.cluster), std::back_inserter(answer_.notes));
 }
 
 // `share` of this size is done, and all of the sizes before it.

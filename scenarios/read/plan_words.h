@@ -30,6 +30,14 @@ inline constexpr Choice<ScheduleKind> kSchedules[] = {
     {"zero_bubble", ScheduleKind::zero_bubble},
 };
 
+inline constexpr Choice<AttentionKernel> kAttentionKernels[] = {
+    {name(AttentionKernel::unfused), AttentionKernel::unfused},
+    {name(AttentionKernel::flash_1), AttentionKernel::flash_1},
+    {name(AttentionKernel::flash_2), AttentionKernel::flash_2},
+    {name(AttentionKernel::flash_3), AttentionKernel::flash_3},
+    {name(AttentionKernel::cudnn), AttentionKernel::cudnn},
+};
+
 inline constexpr Choice<RankOrder> kRankOrders[] = {
     {"tp-cp-dp-pp", RankOrder::tp_cp_dp_pp},
     {"tp-cp-pp-dp", RankOrder::tp_cp_pp_dp},

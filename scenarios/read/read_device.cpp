@@ -1,9 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys of a device: the fields of DeviceSpec under their own names.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "scenarios/read/map_reader.h"
+#include "scenarios/read/plan_words.h"
 #include "scenarios/read/read_sections.h"
 
 namespace orrery {
+namespace {
+
+void read_attention_kernels(MapReader& reader, DeviceSpec& device) {
+    const DocumentNode* list = reader.find("attention_kernels");
+    if (list == nullptr) {
+        return;
+    }
+    std::vector<std::string> words;
+    for (const auto& kernel : kAttentionKernels) {
+        words.emplace_back(kernel.word);
+    }
+    const auto known = [&](const DocumentNode& item) {
+        return item.is_scalar() && std::ranges::find(words, item.text) != words.end();
+    };
+    if (!list->is_sequence() || list->items.empty() || !std::ranges::all_of(list->items, known)) {
+        reader.complain(
+            "attention_kernels",
+            fmt::format("{} can't be {}", reader.full_name("attention_kernels"), list->describe()),
+            fmt::format("a list out of {}", fmt::join(words, ", ")));
+        return;
+    }
+    device.attention_kernels.clear();
+    for (const DocumentNode& item : list->items) {
+        device.attention_kernels.push_back(item.text);
+    }
+}
+
+}  // namespace
 
 void read_device(const DocumentNode& map,
                  const std::string& path,
@@ -18,7 +51,9 @@ void read_device(const DocumentNode& map,
     reader.integer("num_sms", device.num_sms, {1, 100'000}, required);
     reader.quantity("peak_fp32", device.peak_fp32, required);
     reader.quantity("peak_fp16", device.peak_fp16, required);
+    reader.boolean("bf16", device.bf16);
     reader.quantity("peak_fp8", device.peak_fp8);
+    read_attention_kernels(reader, device);
     reader.quantity("memory_bandwidth", device.memory_bandwidth, required);
     reader.quantity("memory", device.memory, required);
     reader.quantity("l2_cache", device.l2_cache, required);

@@ -17,13 +17,6 @@ constexpr Choice<Optimizer> kOptimizers[] = {
     {"adam", Optimizer::adam},
     {"lamb", Optimizer::lamb},
 };
-constexpr Choice<AttentionKernel> kAttentionKernels[] = {
-    {"unfused", AttentionKernel::unfused},
-    {"flash_1", AttentionKernel::flash_1},
-    {"flash_2", AttentionKernel::flash_2},
-    {"flash_3", AttentionKernel::flash_3_or_cudnn},
-    {"cudnn", AttentionKernel::flash_3_or_cudnn},
-};
 constexpr Choice<Dtype> kPrecisions[] = {
     {"bf16", Dtype::bf16},
     {"fp16", Dtype::fp16},

@@ -8,6 +8,7 @@
 
 #include "scenarios/read/quantity.h"
 #include "scenarios/read/utf8.h"
+#include "scenarios/report/text_table.h"
 
 namespace orrery {
 
@@ -83,6 +84,9 @@ std::string heading(const Answer& a) {
                      counted(a.global_batch_size, "sequence"),
                      a.micro_batches == 1 ? "1 micro-batch"
                                           : thousands(a.micro_batches) + " micro-batches"));
+    for (const std::string& remark : a.remarks) {
+        text += "\n" + wrapped(remark, kReportColumns - 2, 2);
+    }
     return text;
 }
 

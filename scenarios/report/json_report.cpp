@@ -124,6 +124,7 @@ std::string json_report(const Answer& a) {
     json["ranks"] = a.ranks;
     json["global_batch_size"] = a.global_batch_size;
     json["micro_batches"] = a.micro_batches;
+    json["remarks"] = a.remarks;
     json["iteration_s"] = a.iteration.seconds();
     json["tokens_per_s"] = a.tokens_per_s;
     json["mfu"] = a.mfu;

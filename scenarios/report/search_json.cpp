@@ -3,6 +3,7 @@
 
 #include "scenarios/read/plan_words.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/search_clusters.h"
 #include "scenarios/report/search_report.h"
 #include "scenarios/version.h"
 
@@ -38,6 +39,7 @@ Json found_json(const Scenario& scenario, const FoundPlan& found) {
     for (const LostMfu& part : found.answer.lost_mfu) {
         lost[std::string{name(part.cause)}] = part.mfu;
     }
+    const auto if_any = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
     return {{"plan", plan_json(found.plan)},
             {"cluster", scenario.search.clusters[found.cluster].label},
             {"iteration_s", found.answer.iteration.seconds()},
@@ -49,7 +51,30 @@ Json found_json(const Scenario& scenario, const FoundPlan& found) {
             {"objective", found.objective},
             {"goodput", found.goodput},
             {"bound", found.bound},
+            {"days", if_any(found.days)},
+            {"gpu_hours", if_any(gpu_hours(scenario, found))},
+            {"cost", if_any(training_money(scenario, found))},
+            {"cost_per_token", if_any(found.money)},
+            {"joules_per_token", if_any(found.joules)},
             {"lost_mfu", lost}};
+}
+
+Json clusters_json(const Scenario& scenario, const SearchResult& result) {
+    Json clusters = Json::array();
+    for (std::size_t i = 0; i < result.clusters.size(); ++i) {
+        const ClusterBest& cluster = result.clusters[i];
+        Json json = {{"cluster", scenario.search.clusters[i].label},
+                     {"best", nullptr},
+                     {"behind", nullptr},
+                     {"unsimulated", cluster.unsimulated},
+                     {"bound_gap", cluster.bound_gap}};
+        if (cluster.plan) {
+            json["best"] = found_json(scenario, *cluster.plan);
+            json["behind"] = behind(result, cluster).at_most;
+        }
+        clusters.push_back(std::move(json));
+    }
+    return clusters;
 }
 
 }  // namespace
@@ -66,7 +91,7 @@ std::string search_json(const Scenario& scenario,
                              {"winner_if_worse", figure.winner_if_worse}});
     }
     Json pruned = Json::object();
-    for (const auto& [reason, count] : result.pruned) {
+    for (const auto& [reason, count] : result.left_out.rows()) {
         pruned[reason] = count;
     }
     Json best = Json::array();
@@ -77,13 +102,19 @@ std::string search_json(const Scenario& scenario,
     for (const FoundPlan& found : result.pareto) {
         pareto.push_back(found_json(scenario, found));
     }
+    const ObjectiveWords objective = words_of(scenario.search.objective);
     const Json json = {{"scenario", scenario.name},
+                       {"objective", {{"name", objective.name}, {"unit", objective.unit}}},
+                       {"remarks", search_remarks(scenario)},
                        {"points", result.points},
                        {"candidates", result.candidates},
                        {"pruned", pruned},
                        {"simulated_analytic", result.simulated_analytic},
                        {"simulated", result.simulated},
+                       {"fit", result.fit},
+                       {"unsimulated", result.left_out.unsimulated()},
                        {"best", best},
+                       {"clusters", clusters_json(scenario, result)},
                        {"pareto", pareto},
                        {"bound_gap", result.bound_gap},
                        {"sensitivity", sensitive},

@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include "scenarios/read/plan_words.h"
 #include "scenarios/read/quantity.h"
 #include "scenarios/report/console_report.h"
+#include "scenarios/report/search_clusters.h"
 #include "scenarios/report/search_report.h"
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"
@@ -18,7 +21,29 @@ std::string plan_percent(double share) {
     return fmt::format("{:.1f} %", share * 100);
 }
 
-PageSection plans(const char* title, const std::vector<FoundPlan>& found) {
+// Columns that depend on what the search asks for: the cluster, days, GPU-hours, cost, energy.
+TextRow extra_heads(const Scenario& scenario) {
+    TextRow heads;
+    if (scenario.search.clusters.size() > 1) {
+        heads.emplace_back("cluster");
+    }
+    if (scenario.search.tokens > 0 || scenario.search.objective == Objective::cost ||
+        scenario.search.objective == Objective::energy) {
+        heads.emplace_back("training");
+    }
+    return heads;
+}
+
+void add_extra(const Scenario& scenario, const FoundPlan& found, TextRow& row) {
+    for (const std::string& head : extra_heads(scenario)) {
+        row.push_back(head == "cluster" ? scenario.search.clusters[found.cluster].label
+                                        : training_words(scenario, found));
+    }
+}
+
+PageSection plans(const Scenario& scenario,
+                  const char* title,
+                  const std::vector<FoundPlan>& found) {
     PageSection section{.title = title, .left_columns = 1};
     section.table.push_back({"plan",
                              "tp",
@@ -36,6 +61,7 @@ PageSection plans(const char* title, const std::vector<FoundPlan>& found) {
                              "MFU",
                              "memory",
                              "bound"});
+    std::ranges::move(extra_heads(scenario), std::back_inserter(section.table.front()));
     for (const FoundPlan& one : found) {
         const ParallelPlan& p = one.plan;
         TextRow row{fmt::format("{}", section.table.size())};
@@ -56,6 +82,7 @@ PageSection plans(const char* title, const std::vector<FoundPlan>& found) {
         row.push_back(plan_percent(one.answer.mfu));
         row.push_back(to_short_text(one.answer.memory.peak));
         row.push_back(fmt::format("-{}", plan_percent(1 - one.bound / one.objective)));
+        add_extra(scenario, one, row);
         section.table.push_back(std::move(row));
     }
     return section;
@@ -101,9 +128,11 @@ PageSection waterfall_section(const Answer& answer) {
     return section;
 }
 
-PageSection pruned(const SearchResult& result) {
-    PageSection section{.title = "What was left out"};
-    for (const auto& [reason, count] : result.pruned) {
+PageSection left_out_section(const SearchResult& result) {
+    PageSection section{.title = "What became of the plans"};
+    auto rows = result.left_out.rows();
+    rows.emplace_back("simulated on the network", result.fit);
+    for (const auto& [reason, count] : rows) {
         section.bars.push_back(
             {.name = reason,
              .text = thousands(count),
@@ -136,10 +165,9 @@ std::string search_page(const Scenario& scenario,
                         const std::vector<SensitiveFigure>& figures) {
     const FoundPlan& best = result.best.front();
     StudyPage page{.title = scenario.name};
-    page.lines = {fmt::format("{} on {}: the best of {} plans",
-                              scenario.model.name,
-                              best.answer.cluster,
-                              thousands(result.points))};
+    page.lines = {fmt::format(
+        "{} on {}: {}", scenario.model.name, best.answer.cluster, search_headline(result))};
+    std::ranges::move(search_remarks(scenario), std::back_inserter(page.lines));
     page.cards = {{to_short_text(best.answer.iteration), "step time of the best plan"},
                   {plan_percent(best.answer.mfu), "MFU (full attention)"},
                   {to_short_text(best.answer.memory.peak), "peak memory of a GPU"},
@@ -148,14 +176,25 @@ std::string search_page(const Scenario& scenario,
     if (scenario.search.objective == Objective::goodput) {
         page.cards.push_back({plan_percent(best.goodput), "goodput under the faults"});
     }
-    page.sections = {plans("The best plans", result.best),
-                     front(result),
-                     plans("The front of time, memory and cost", result.pareto),
-                     waterfall_section(best.answer)};
+    if (scenario.search.tokens > 0) {
+        page.cards.push_back({fmt::format("{:.3g} d", best.days), "training with the best plan"});
+    }
+    if (const double money = training_money(scenario, best); money > 0) {
+        page.cards.push_back({thousands(std::llround(money)), "cost of the training"});
+    }
+    page.sections = {plans(scenario, "The best plans", result.best)};
+    if (result.clusters.size() > 1) {
+        page.sections.push_back({.title = "The best plan of each cluster",
+                                 .table = cluster_rows(scenario, result),
+                                 .left_columns = 1});
+    }
+    page.sections.push_back(front(result));
+    page.sections.push_back(plans(scenario, "The front of time, memory and cost", result.pareto));
+    page.sections.push_back(waterfall_section(best.answer));
     if (!figures.empty()) {
         page.sections.push_back(hinges(figures));
     }
-    page.sections.push_back(pruned(result));
+    page.sections.push_back(left_out_section(result));
     page.footer = fmt::format("Orrery {}, seed {}.", kVersion, scenario.job.seed);
     return study_html(page);
 }

@@ -7,6 +7,7 @@
 #include "scenarios/read/quantity.h"
 #include "scenarios/read/utf8.h"
 #include "scenarios/report/console_report.h"
+#include "scenarios/report/search_clusters.h"
 #include "scenarios/report/text_table.h"
 
 namespace orrery {
@@ -43,6 +44,9 @@ std::string notes(const Scenario& scenario, const FoundPlan& found) {
     if (!label.empty()) {
         text += "      on " + cut(label, kReportColumns - 10) + "\n";
     }
+    if (const std::string training = training_words(scenario, found); !training.empty()) {
+        text += "      " + training + "\n";
+    }
     if (scenario.search.objective == Objective::goodput) {
         text += fmt::format("      goodput {:.2f} %: as long a step without faults {}\n",
                             found.goodput * 100,
@@ -51,6 +55,25 @@ std::string notes(const Scenario& scenario, const FoundPlan& found) {
     if (const std::string extra = switch_words(found.plan); !extra.empty()) {
         text += "      " + extra + "\n";
     }
+    return text;
+}
+
+// Every plan of the space once.
+std::string left_out_text(const SearchResult& result) {
+    std::string text = "\nWhat became of the plans\n\n";
+    const auto line = [&](std::string_view what, std::int64_t plans) {
+        text += fmt::format("  {:<44}{:>12}\n", cut(std::string{what}, 44), thousands(plans));
+    };
+    for (const auto& [reason, plans] : result.left_out.rows()) {
+        line(reason, plans);
+    }
+    line("simulated on the network", result.fit);
+    line("in all", result.left_out.total() + result.fit);
+    text += fmt::format("\nSimulated without contention: {}; on the network: {}, of which {} ",
+                        thousands(result.simulated_analytic),
+                        thousands(result.simulated),
+                        thousands(result.simulated - result.fit));
+    text += fmt::format("broke a limit\nand {} gave what another gave.\n", thousands(result.equal));
     return text;
 }
 
@@ -77,13 +100,32 @@ std::string switch_words(const ParallelPlan& plan) {
     return text;
 }
 
+std::string search_headline(const SearchResult& result) {
+    const std::int64_t left = result.left_out.unsimulated();
+    if (left == 0) {
+        return fmt::format("the best of {} plans", thousands(result.points));
+    }
+    return fmt::format(
+        "the best of {} simulated plans;\n{} of all {} that could be better were left when "
+        "search.simulations ran out",
+        thousands(result.simulated_analytic),
+        thousands(left),
+        thousands(result.points));
+}
+
 std::string search_report(const Scenario& scenario, const SearchResult& result) {
-    std::string text = fmt::format(
-        "{}: the best of {} plans\n\n", cut(scenario.name, 60), thousands(result.points));
+    std::string text = fmt::format("{}: {}\n\n", cut(scenario.name, 60), search_headline(result));
     text += kPlanColumns;
     for (std::size_t i = 0; i < result.best.size(); ++i) {
         text += row(i + 1, result.best[i]);
         text += notes(scenario, result.best[i]);
+    }
+    if (result.clusters.size() > 1) {
+        text +=
+            "\nThe best plan of each cluster\n\n" + text_table(cluster_rows(scenario, result), 1);
+    }
+    for (const std::string& remark : search_remarks(scenario)) {
+        text += "\n" + wrapped(remark, kReportColumns - 2, 2);
     }
     text += "\nThe front of time, memory and cost\n\n";
     text += kPlanColumns;
@@ -91,20 +133,11 @@ std::string search_report(const Scenario& scenario, const SearchResult& result) 
         text += row(i + 1, result.pareto[i]);
     }
     text += waterfall_report(result.best.front().answer);
-    text += "\nWhat was left out\n\n";
-    for (const auto& [reason, count] : result.pruned) {
-        text += fmt::format("  {:<44}{:>12}\n", cut(reason, 44), thousands(count));
-    }
-    text += fmt::format(
-        "  {:<44}{:>12}\n", "simulated without contention", thousands(result.simulated_analytic));
-    text +=
-        fmt::format("  {:<44}{:>12}\n", "simulated on the network", thousands(result.simulated));
-    text += fmt::format(
-        "  {:<44}{:>12}\n", "of these, not listed: the same result", thousands(result.equal));
+    text += left_out_text(result);
     const FoundPlan& best = result.best.front();
     text += fmt::format("\nThe bound of the best plan lies {:.1f} % below its {}. ",
                         (1 - best.bound / best.objective) * 100,
-                        scenario.search.objective == Objective::goodput ? "goodput" : "time");
+                        words_of(scenario.search.objective).noun);
     text += result.bound_gap > 0
                 ? fmt::format(
                       "The simulations ran out: a plan\nthat was left out could be better "

@@ -18,6 +18,9 @@ std::string_view zero_stage(ShardingStrategy strategy);
 std::string split_word(const ParallelPlan& plan);
 std::string switch_words(const ParallelPlan& plan);
 
+// How much of the space the best plan is the best of: one or two lines.
+std::string search_headline(const SearchResult& result);
+
 std::string search_report(const Scenario& scenario, const SearchResult& result);
 // `figures`: empty if nobody asked.
 std::string search_json(const Scenario& scenario,

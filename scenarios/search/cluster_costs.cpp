@@ -57,6 +57,7 @@ DeviceTimings ClusterCosts::slowest_device(const Program& program) const {
     DeviceTimings timings;
     timings.num_sms = device_.num_sms;
     timings.kernels.reserve(program.kernels.size());
+    const std::scoped_lock lock(mutex_);
     for (const KernelCall& call : program.kernels) {
         const auto [found, fresh] = known_.try_emplace(key_of(call));
         if (fresh) {

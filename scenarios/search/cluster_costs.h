@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "engine/simulation.h"
 #include "kernels/cost_model.h"
@@ -41,6 +42,7 @@ private:
     CostModel cost_;
     StepEfficiency step_;
     double slowest_ = 1;
+    mutable std::mutex mutex_;                                       // guards what follows
     mutable std::map<std::vector<std::int64_t>, KernelTime> known_;  // of the slowest device
 };
 

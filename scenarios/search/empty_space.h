@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a search found nothing: which rule empties its space.
+// Why a search found nothing: the simulations ran out, a limit that no plan keeps, or the rule that
+// empties its space.
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
 
 #include "engine/result.h"
+#include "scenarios/search/left_out.h"
+#include "scenarios/search/search_spec.h"
 
 namespace orrery {
 
-// `pruned`: points by the rule that refuses them.
-Error why_space_is_empty(std::int64_t points, const std::map<std::string, std::int64_t>& pruned);
+struct EmptySpace {
+    std::int64_t points = 0;
+    std::int64_t simulated = 0;
+    LeftOut left_out;  // ran_out: candidates that no simulation has tried
+};
+
+Error why_space_is_empty(const EmptySpace& space, const SearchSpec& spec);
 
 }  // namespace orrery

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/lowering.h"
+#include "models/plan_fields.h"
 #include "models/rank_mesh.h"
 #include "models/slot_waits.h"
 
@@ -14,27 +15,19 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 
 }  // namespace
 
-ParallelPlan plan_of_passes(ParallelPlan plan) {
+ParallelPlan plan_of_passes(const ParallelPlan& plan) {
+    ParallelPlan passes = within(plan, PlanScope::pass);
     if (plan.hsdp_shard_size == 0) {
-        plan.data_parallel_size = std::min<std::int64_t>(plan.data_parallel_size, 2);
+        passes.data_parallel_size = std::min<std::int64_t>(plan.data_parallel_size, 2);
     }
-    plan.pipeline_model_parallel_size =
+    passes.pipeline_model_parallel_size =
         std::min<std::int64_t>(plan.pipeline_model_parallel_size, 2);
-    plan.virtual_pipeline_model_parallel_size = 1;
-    plan.schedule = plan.schedule == ScheduleKind::zero_bubble ? ScheduleKind::zero_bubble
-                                                               : ScheduleKind::one_f_one_b;
-    plan.data_parallel_sharding_strategy = ShardingStrategy::no_shard;
-    plan.overlap_grad_reduce = false;
-    plan.overlap_param_gather = false;
-    plan.overlap_p2p = false;
-    plan.prefetch_behind_backward = false;
-    plan.eager_framework = plan.ops_are_calls();  // what the next line would hide
-    plan.cuda_graphs = false;
-    plan.ddp_bucket_size = 0;
-    plan.global_batch_size = plan.micro_batch_size * plan.data_parallel_size;
-    plan.embedding_and_loss_as_layers = false;
-    plan.pipeline_layout.clear();
-    return plan;
+    passes.schedule = plan.schedule == ScheduleKind::zero_bubble ? ScheduleKind::zero_bubble
+                                                                 : ScheduleKind::one_f_one_b;
+    passes.eager_framework = plan.ops_are_calls();  // what the next line would hide
+    passes.cuda_graphs = false;
+    passes.global_batch_size = passes.micro_batch_size * passes.data_parallel_size;
+    return passes;
 }
 
 LoweredChunk::LoweredChunk(const Transformer& model,

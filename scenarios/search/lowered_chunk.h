@@ -23,7 +23,7 @@ using KernelTimer = std::function<DeviceTimings(const Program&)>;
 
 // The plan with all that its passes' ops do not depend on at one value. Not if parameters are
 // sharded (LayoutAssignment::weights).
-ParallelPlan plan_of_passes(ParallelPlan plan);
+ParallelPlan plan_of_passes(const ParallelPlan& plan);
 
 class LoweredChunk {
 public:

@@ -6,6 +6,7 @@
 #include "models/lowering.h"
 #include "models/memory.h"
 #include "models/pipeline_split.h"
+#include "models/plan_fields.h"
 #include "models/rank_mesh.h"
 #include "models/schedule/schedule.h"
 
@@ -126,19 +127,19 @@ PlanBound::Cost PlanBound::role_cost(const Program& program,
     return cost;
 }
 
-PlanBound::Parts PlanBound::measure(const ParallelPlan& plan) const {
-    ParallelPlan small = plan;
+// Two stages of one replica: with equal layers and ends two plans have the same Parts.
+ParallelPlan PlanBound::plan_of_parts(const ParallelPlan& plan) {
+    ParallelPlan small = within(plan, PlanScope::pass);
     small.pipeline_model_parallel_size = 2;
-    small.virtual_pipeline_model_parallel_size = 1;
-    small.schedule = ScheduleKind::one_f_one_b;
     small.data_parallel_size = 1;
-    small.data_parallel_sharding_strategy = ShardingStrategy::no_shard;
     small.hsdp_shard_size = 0;
-    small.overlap_grad_reduce = false;
-    small.overlap_param_gather = false;
+    small.rank_order = ParallelPlan{}.rank_order;
+    small.schedule = ScheduleKind::one_f_one_b;
     small.global_batch_size = small.micro_batch_size;
-    small.embedding_and_loss_as_layers = false;
-    small.pipeline_layout.clear();
+    return small;
+}
+
+PlanBound::Parts PlanBound::measure(const ParallelPlan& small) const {
     const auto costs = [&](std::int64_t layers, bool window) {
         Transformer model = model_;
         model.num_layers = layers;
@@ -174,14 +175,10 @@ PlanBound::Parts PlanBound::measure(const ParallelPlan& plan) const {
 }
 
 const PlanBound::Parts& PlanBound::parts(const ParallelPlan& plan) {
-    const Key key{plan.tensor_model_parallel_size,
-                  plan.context_parallel_size,
-                  plan.micro_batch_size,
-                  plan.sequence_parallel,
-                  plan.tp_comm_overlap,
-                  plan.recompute_granularity};
-    const auto found = cache_.find(key);
-    return found != cache_.end() ? found->second : cache_.emplace(key, measure(plan)).first->second;
+    const ParallelPlan small = plan_of_parts(plan);
+    const auto found = cache_.find(small);
+    return found != cache_.end() ? found->second
+                                 : cache_.emplace(small, measure(small)).first->second;
 }
 
 const std::vector<std::int64_t>& PlanBound::balanced(const ParallelPlan& plan) {
@@ -208,16 +205,15 @@ Time PlanBound::data_collective(const ParallelPlan& plan, CollectiveKind kind, B
     }
     // Stages lie between the members only in the order that puts pipelines first.
     const bool apart = plan.rank_order == RankOrder::tp_cp_pp_dp;
-    const auto [found, fresh] =
-        data_times_.try_emplace(DataKey{plan.tensor_model_parallel_size,
-                                        plan.context_parallel_size,
-                                        plan.data_parallel_size,
-                                        apart ? plan.pipeline_model_parallel_size : 1,
-                                        plan.rank_order,
-                                        kind,
-                                        bytes.count()});
+    const ParallelPlan ranks{
+        .tensor_model_parallel_size = plan.tensor_model_parallel_size,
+        .pipeline_model_parallel_size = apart ? plan.pipeline_model_parallel_size : 1,
+        .context_parallel_size = plan.context_parallel_size,
+        .data_parallel_size = plan.data_parallel_size,
+        .rank_order = plan.rank_order};
+    const auto [found, fresh] = data_times_.try_emplace({ranks, kind, bytes.count()});
     if (fresh) {
-        const Mesh mesh = rank_mesh(plan);
+        const Mesh mesh = rank_mesh(ranks);
         Group group;
         for (const char* axis : {"cp", "dp"}) {
             group.axes |= 1u << mesh.axis(axis);

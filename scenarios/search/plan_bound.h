@@ -85,22 +85,17 @@ private:
 
     using FlightKey =
         std::tuple<ScheduleKind, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
-    // Tensor, context, data and pipeline sizes, rank order, collective, bytes.
-    using DataKey = std::tuple<std::int64_t,
-                               std::int64_t,
-                               std::int64_t,
-                               std::int64_t,
-                               RankOrder,
-                               CollectiveKind,
-                               std::int64_t>;
+    // The ranks' plan, collective, bytes.
+    using DataKey = std::tuple<ParallelPlan, CollectiveKind, std::int64_t>;
     using LayoutKey = std::tuple<const Parts*, std::int64_t, std::int64_t>;
-    using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, Recompute>;
 
+    // The plan that a layer, the embedding and the output layer are costed under.
+    static ParallelPlan plan_of_parts(const ParallelPlan& plan);
     const Parts& parts(const ParallelPlan& plan);
     // By virtual stage, of one micro-batch.
     std::vector<Cost> costs_of_places(const ParallelPlan& plan);
     Bytes memory_of(const ParallelPlan& plan, const std::vector<Cost>& places, std::size_t stage);
-    Parts measure(const ParallelPlan& plan) const;
+    Parts measure(const ParallelPlan& small) const;
     Cost role_cost(const Program& program, const DeviceTimings& times, std::size_t role) const;
     Time span(const Program& program, const DeviceTimings& times, const Segment& segment) const;
     Time collective_time(const Program& program, const CollectiveCall& call) const;
@@ -110,7 +105,7 @@ private:
     const Transformer& model_;
     const NetworkModel& network_;
     KernelTimes times_;
-    std::map<Key, Parts> cache_;
+    std::map<ParallelPlan, Parts> cache_;  // by plan_of_parts
     std::map<DataKey, Time> data_times_;
     std::map<FlightKey, std::vector<InFlight>> in_flight_;
     std::map<LayoutKey, std::vector<std::int64_t>> layouts_;

@@ -67,20 +67,14 @@ private:
 
 std::int64_t Enumeration::run(const ParallelPlan& base) {
     ParallelPlan plan = base;
-    const auto tensor =
-        or_all(space_.tensor_model_parallel_size, divisors_up_to(num_gpus_, gpus_per_node_));
-    const auto context =
-        or_all(space_.context_parallel_size, divisors_up_to(num_gpus_, kContextMost));
     const auto pipeline =
         or_all(space_.pipeline_model_parallel_size, divisors_up_to(num_gpus_, model_.num_layers));
-    for (const std::int64_t tp : tensor) {
-        for (const std::int64_t cp : context) {
-            for (const std::int64_t pp : pipeline) {
-                plan.tensor_model_parallel_size = tp;
-                plan.context_parallel_size = cp;
-                plan.pipeline_model_parallel_size = pp;
-                sizes(plan);
-            }
+    for (const auto& [tp, cp] : rank_sizes(space_, num_gpus_, gpus_per_node_)) {
+        for (const std::int64_t pp : pipeline) {
+            plan.tensor_model_parallel_size = tp;
+            plan.context_parallel_size = cp;
+            plan.pipeline_model_parallel_size = pp;
+            sizes(plan);
         }
     }
     return points_;
@@ -269,6 +263,20 @@ std::vector<std::int64_t> balanced_layout(
         of_place[best] += 1;
     }
     return layout;
+}
+
+std::vector<RankSizes> rank_sizes(const PlanSpace& space,
+                                  std::int64_t num_gpus,
+                                  std::int64_t gpus_per_node) {
+    std::vector<RankSizes> sizes;
+    for (const std::int64_t tp :
+         or_all(space.tensor_model_parallel_size, divisors_up_to(num_gpus, gpus_per_node))) {
+        for (const std::int64_t cp :
+             or_all(space.context_parallel_size, divisors_up_to(num_gpus, kContextMost))) {
+            sizes.push_back({tp, cp});
+        }
+    }
+    return sizes;
 }
 
 std::int64_t for_each_plan(const PlanSpace& space,

@@ -46,6 +46,16 @@ struct PlanPoint {
     StageSplit split = StageSplit::even;
 };
 
+// The tensor and context-parallel sizes that the space has, in the order in which plans are
+// visited.
+struct RankSizes {
+    std::int64_t tensor = 1;
+    std::int64_t context = 1;
+};
+std::vector<RankSizes> rank_sizes(const PlanSpace& space,
+                                  std::int64_t num_gpus,
+                                  std::int64_t gpus_per_node);
+
 // Calls `visit` for each plan that fits the model and the GPUs, in a fixed order, starting from
 // `base` for what the space does not vary. Adds to `refused`, by rule, the plans that don't fit.
 // Returns the number of points, those that don't fit included.

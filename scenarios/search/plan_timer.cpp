@@ -6,60 +6,36 @@
 
 #include "models/gradient_sync.h"
 #include "models/pipeline_split.h"
+#include "models/plan_fields.h"
 #include "models/rank_mesh.h"
 #include "scenarios/search/stage_builder.h"
 
 namespace orrery {
 namespace {
 
-// All of a plan that a chunk's ops can depend on: everything but the order of the passes.
-std::vector<std::int64_t> key_of(const ParallelPlan& p) {
+// The plan with all that its chunks' ops do not depend on at one value.
+ParallelPlan plan_of_chunks(const ParallelPlan& plan) {
+    ParallelPlan chunks = within(plan, PlanScope::chunk);
     // ZeRO 2 does what ZeRO 1 does: what it holds for how long is another matter.
-    const ShardingStrategy sharding =
-        p.data_parallel_sharding_strategy == ShardingStrategy::optim_grads
-            ? ShardingStrategy::optim
-            : p.data_parallel_sharding_strategy;
-    return {p.tensor_model_parallel_size,
-            p.pipeline_model_parallel_size,
-            p.context_parallel_size,
-            p.data_parallel_size,
-            p.sequence_parallel,
-            static_cast<std::int64_t>(p.context_parallel_comm),
-            static_cast<std::int64_t>(sharding),
-            p.hsdp_shard_size,
-            p.micro_batch_size,
-            static_cast<std::int64_t>(p.precision),
-            static_cast<std::int64_t>(p.recompute_granularity),
-            p.schedule == ScheduleKind::zero_bubble,
-            static_cast<std::int64_t>(p.rank_order),
-            static_cast<std::int64_t>(p.attention_kernel),
-            static_cast<std::int64_t>(p.optimizer),
-            p.gradient_accumulation_fusion,
-            static_cast<std::int64_t>(p.gradient_dtype),
-            static_cast<std::int64_t>(p.main_params_dtype),
-            p.overlap_grad_reduce,
-            p.overlap_param_gather,
-            p.tp_comm_overlap,
-            p.async_tensor_model_parallel_allreduce,
-            p.scatter_gather_tensors_in_pipeline,
-            p.tp_comm_overlap_chunks,
-            p.fused_norm,
-            p.fused_activation,
-            p.fused_cross_entropy,
-            p.loss_metrics,
-            p.prefetch_behind_backward,
-            p.ops_are_calls(),
-            p.compiled,
-            p.ddp_bucket_size};
+    if (plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads) {
+        chunks.data_parallel_sharding_strategy = ShardingStrategy::optim;
+    }
+    chunks.schedule = plan.schedule == ScheduleKind::zero_bubble ? ScheduleKind::zero_bubble
+                                                                 : ScheduleKind::one_f_one_b;
+    chunks.eager_framework = plan.ops_are_calls();
+    chunks.cuda_graphs = false;
+    return chunks;
 }
 
-std::vector<std::int64_t> mesh_key(const ParallelPlan& p) {
-    return {p.tensor_model_parallel_size,
-            p.pipeline_model_parallel_size,
-            p.context_parallel_size,
-            p.data_parallel_size,
-            p.hsdp_shard_size,
-            static_cast<std::int64_t>(p.rank_order)};
+// What the order of the passes depends on, and nothing else of the plan: the builder of a step sees
+// no more than the key of its time holds.
+ParallelPlan plan_of_order(const ParallelPlan& plan) {
+    return {.virtual_pipeline_model_parallel_size = plan.virtual_pipeline_model_parallel_size,
+            .global_batch_size = plan.num_micro_batches(),
+            .schedule = plan.schedule,
+            .overlap_grad_reduce = plan.overlap_grad_reduce,
+            .overlap_param_gather = plan.overlap_param_gather,
+            .overlap_p2p = plan.overlap_p2p};
 }
 
 }  // namespace
@@ -76,10 +52,10 @@ PlanTimer::PlanTimer(const Transformer& model,
       restart_({PassOp{.is_kernel = false, .duration = restart}}, {}, 0) {}
 
 PlanTimer::Family& PlanTimer::family_of(const ParallelPlan& plan, const LayoutAssignment& layouts) {
-    Family& family = families_[key_of(plan)];
+    Family& family = families_[plan_of_chunks(plan)];
     if (family.prices == nullptr) {
         const StagePrices* others = prices_.empty() ? nullptr : prices_.begin()->second.get();
-        auto& prices = prices_[mesh_key(plan)];
+        auto& prices = prices_[layouts.mesh];
         if (!prices) {
             prices = std::make_unique<StagePrices>(network_, layouts.mesh, others);
         }
@@ -88,15 +64,17 @@ PlanTimer::Family& PlanTimer::family_of(const ParallelPlan& plan, const LayoutAs
     return family;
 }
 
+PlanTimer::ShapeKey PlanTimer::shape_key(const ChunkShape& shape) const {
+    return {shape.num_layers,
+            shape.has_embedding * 2 + shape.has_head,
+            model_.sliding_window > 0 ? shape.first_layer : 0};
+}
+
 LoweredChunk& PlanTimer::lowered(const ParallelPlan& plan, const ChunkShape& shape) {
-    const ParallelPlan passes = plan_of_passes(plan);
-    Key key = key_of(passes);
-    key.push_back(shape.num_layers);
-    key.push_back(shape.has_embedding * 2 + shape.has_head);
-    key.push_back(model_.sliding_window > 0 ? shape.first_layer : 0);
-    auto& found = lowered_[std::move(key)];
+    LoweredKey key{plan_of_passes(plan), shape_key(shape)};
+    auto& found = lowered_[key];
     if (!found) {
-        found = std::make_unique<LoweredChunk>(model_, passes, shape, kernels_);
+        found = std::make_unique<LoweredChunk>(model_, key.first, shape, kernels_);
     }
     return *found;
 }
@@ -105,9 +83,7 @@ PlanTimer::TimedChunk& PlanTimer::chunk_of(Family& family,
                                            const ParallelPlan& plan,
                                            const LayoutAssignment& layouts,
                                            const ChunkShape& shape) {
-    auto& found = family.chunks[{shape.num_layers,
-                                 shape.has_embedding * 2 + shape.has_head,
-                                 model_.sliding_window > 0 ? shape.first_layer : 0}];
+    auto& found = family.chunks[shape_key(shape)];
     if (!found) {
         found = std::make_unique<TimedChunk>();
         found->lowered = &lowered(plan, shape);
@@ -209,17 +185,11 @@ tl::expected<PlanTimer::Parts, std::string_view> PlanTimer::parts_of(
 }
 
 // All that a folded step is made of (StageBuilder): with equal keys two plans take equally long.
-PlanTimer::Key PlanTimer::step_key(const ParallelPlan& plan,
-                                   const LayoutAssignment& layouts,
-                                   const Parts& parts,
-                                   StagePrices& prices) const {
-    Key key{static_cast<std::int64_t>(plan.schedule),
-            layouts.chunks,
-            plan.num_micro_batches(),
-            plan.overlap_p2p,
-            plan.overlap_grad_reduce,
-            plan.overlap_param_gather,
-            launch_(plan).picoseconds()};
+PlanTimer::StepKey PlanTimer::step_key(const ParallelPlan& plan,
+                                       const LayoutAssignment& layouts,
+                                       const Parts& parts,
+                                       StagePrices& prices) const {
+    std::vector<std::int64_t> key;
     const auto add = [&](const std::optional<FixedTransfer>& transfer) {
         key.push_back(transfer ? transfer->alone.picoseconds() : -1);
         key.push_back(transfer ? transfer->sms : 0);
@@ -240,7 +210,7 @@ PlanTimer::Key PlanTimer::step_key(const ParallelPlan& plan,
             add(prices.send(layouts.pipeline_axis, -1, message, stage));
         }
     }
-    return key;
+    return {plan_of_order(plan), launch_(plan), std::move(key)};
 }
 
 PlanTimer::Step PlanTimer::simulate(const ParallelPlan& plan,
@@ -250,6 +220,7 @@ PlanTimer::Step PlanTimer::simulate(const ParallelPlan& plan,
     FoldedStep step;
     step.meeting_sizes = {0, 0};
     step.launch_cost = launch_(plan);
+    const ParallelPlan order = plan_of_order(plan);
     std::map<const PassTiming*, std::uint32_t> numbers;
     const auto chunks = static_cast<std::size_t>(layouts.chunks);
     for (std::size_t stage = 0; stage < parts.ends.size(); ++stage) {
@@ -257,7 +228,7 @@ PlanTimer::Step PlanTimer::simulate(const ParallelPlan& plan,
         for (std::size_t c = 0; c < chunks; ++c) {
             of_stage.push_back(&*parts.chunks[stage * chunks + c]->timing);
         }
-        StageBuilder builder{plan, layouts, prices, restart_, step, numbers};
+        StageBuilder builder{order, layouts, prices, restart_, step, numbers};
         const std::string_view why = builder.build(
             static_cast<std::int32_t>(stage), std::move(of_stage), *parts.ends[stage]);
         if (!why.empty()) {

@@ -36,7 +36,11 @@ public:
     tl::expected<Time, std::string_view> step_of(const ParallelPlan& plan);
 
 private:
-    using Key = std::vector<std::int64_t>;
+    // Layers, embedding and head, first layer if that matters.
+    using ShapeKey = std::tuple<std::int64_t, int, std::int64_t>;
+    using LoweredKey = std::pair<ParallelPlan, ShapeKey>;
+    // Order of the passes, host time of an op, what the stages consist of.
+    using StepKey = std::tuple<ParallelPlan, Time, std::vector<std::int64_t>>;
     using Step = tl::expected<Time, std::string_view>;
     class StageBuilder;
     // Gradient norm, the barrier, and the optimizer behind it.
@@ -53,8 +57,7 @@ private:
     // Plans that differ in nothing but the order of their passes.
     struct Family {
         StagePrices* prices = nullptr;
-        // Layers, embedding and head, first layer if that matters.
-        std::map<std::tuple<std::int64_t, int, std::int64_t>, std::unique_ptr<TimedChunk>> chunks{};
+        std::map<ShapeKey, std::unique_ptr<TimedChunk>> chunks{};
         std::map<std::vector<TimedChunk*>, std::unique_ptr<StepEnd>> ends{};  // by stage's chunks
     };
     // A plan's parts.
@@ -68,6 +71,7 @@ private:
                          const ParallelPlan& plan,
                          const LayoutAssignment& layouts,
                          const ChunkShape& shape);
+    ShapeKey shape_key(const ChunkShape& shape) const;
     LoweredChunk& lowered(const ParallelPlan& plan, const ChunkShape& shape);
     // Null if it is refused.
     const StepEnd* end_of(Family& family,
@@ -82,10 +86,10 @@ private:
     tl::expected<Parts, std::string_view> parts_of(Family& family,
                                                    const ParallelPlan& plan,
                                                    const LayoutAssignment& layouts);
-    Key step_key(const ParallelPlan& plan,
-                 const LayoutAssignment& layouts,
-                 const Parts& parts,
-                 StagePrices& prices) const;
+    StepKey step_key(const ParallelPlan& plan,
+                     const LayoutAssignment& layouts,
+                     const Parts& parts,
+                     StagePrices& prices) const;
     Step simulate(const ParallelPlan& plan,
                   const LayoutAssignment& layouts,
                   const Parts& parts,
@@ -97,10 +101,10 @@ private:
     LaunchCost launch_;
     PassTiming restart_;  // of the host, behind an exchange that it waits for
     TimingPool pool_;
-    std::map<Key, std::unique_ptr<StagePrices>> prices_;
-    std::map<Key, std::unique_ptr<LoweredChunk>> lowered_;
-    std::map<Key, Family> families_;
-    std::map<Key, Step> steps_;
+    std::map<Mesh, std::unique_ptr<StagePrices>> prices_;
+    std::map<LoweredKey, std::unique_ptr<LoweredChunk>> lowered_;
+    std::map<ParallelPlan, Family> families_;
+    std::map<StepKey, Step> steps_;
 };
 
 }  // namespace orrery

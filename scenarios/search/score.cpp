@@ -54,17 +54,17 @@ double Score::days(Time step) const {
     return step.seconds() * (spec_.tokens / tokens_per_step()) / kSecondsPerDay;
 }
 
-std::string Score::refusal(Time step, const ClusterVariant& on) const {
+Limit Score::broken_limit(Time step, const ClusterVariant& on) const {
     if (spec_.tokens <= 0) {
-        return {};
+        return Limit::none;
     }
     if (spec_.deadline_days > 0 && days(step) > spec_.deadline_days) {
-        return "deadline";
+        return Limit::deadline;
     }
     if (spec_.budget > 0 && money(step, on) * spec_.tokens > spec_.budget) {
-        return "budget";
+        return Limit::budget;
     }
-    return {};
+    return Limit::none;
 }
 
 }  // namespace orrery

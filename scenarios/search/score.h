@@ -3,12 +3,14 @@
 // step time is a bound of the objective.
 #pragma once
 
-#include <string>
+#include <cstdint>
 
 #include "scenarios/scenario.h"
 #include "scenarios/search/search_spec.h"
 
 namespace orrery {
+
+enum class Limit : std::uint8_t { none, deadline, budget };
 
 class Score {
 public:
@@ -20,8 +22,8 @@ public:
     double money(Time step, const ClusterVariant& on) const;   // a token, in the price's currency
     double joules(Time step, const ClusterVariant& on) const;  // a token
     double days(Time step) const;                              // to train on all tokens
-    // Why a plan of this step time is too slow or too dear; empty if it is not.
-    std::string refusal(Time step, const ClusterVariant& on) const;
+    // The limit that a plan of this step time breaks.
+    Limit broken_limit(Time step, const ClusterVariant& on) const;
 
 private:
     double tokens_per_step() const;

@@ -2,21 +2,22 @@
 #include "scenarios/search/search.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "kernels/efficiency_table.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/search/cluster_costs.h"
 #include "scenarios/search/empty_space.h"
-#include "scenarios/search/plan_goodput.h"
-#include "scenarios/search/plan_timer.h"
-#include "scenarios/search/score.h"
-#include "scenarios/simulate/simulate_scenario.h"
+#include "scenarios/search/plan_trials.h"
+#include "scenarios/search/search_outcome.h"
 
 namespace orrery {
 namespace {
@@ -39,99 +40,63 @@ Result<Costs> read_costs() {
     return Costs{std::move(*curves), std::move(*step)};
 }
 
-struct Candidate {
-    ParallelPlan plan;
-    std::size_t cluster = 0;
-    Bound bound;
-    double objective_bound = 0;
-    double guess = 0;    // of the objective
-    bool tried = false;  // simulated without contention, or found not to fit
-    // Once simulated without contention, and on the scenario's network.
-    std::optional<double> analytic;
-    std::optional<Answer> answer;
-    double goodput = 1;  // of its campaign, where that counts
-    Bytes memory;        // peak, once simulated; 0 while only the step has been timed
-};
-
 // A plan that folds (plan_timer.h) costs no more than this share of a simulation.
 constexpr double kFoldedEffort = 0.01;
 
+// Who competes: plans of all clusters for `keep` places, or those of one cluster for the first.
+struct Contest {
+    std::optional<std::size_t> cluster{};
+    std::size_t keep = 1;
+
+    bool has(const Candidate& c) const { return !cluster || c.cluster == *cluster; }
+};
+
 class Search {
 public:
-    Search(const Scenario& scenario,
-           const SearchSpec& spec,
-           const std::function<void(const SearchProgress&)>& progress)
-        : scenario_(scenario), spec_(spec), progress_(progress), score_(spec, scenario) {}
+    Search(const Scenario& scenario, const SearchSpec& spec, const SearchOptions& options)
+        : scenario_(scenario), spec_(spec), options_(options), score_(spec, scenario) {}
 
     Result<SearchResult> run();
 
 private:
     Result<void> enumerate();
     Result<void> enumerate(std::size_t cluster);
-    void consider(PlanPoint point, std::size_t cluster, PlanBound& bound);
-    Result<void> explore();
-    Result<void> analytic_round(double threshold);
-    Result<void> network_round();
+    Result<void> explore_all();
+    Result<void> explore_each_cluster(double limit, double share);
+    Result<void> explore(const Contest& contest, double limit);
+    struct Ahead;
+    void time_ahead(std::span<Ahead> open, double worst);
+    void simulate_ahead(std::span<Ahead> open, double worst, double limit);
+    Result<void> analytic_round(const Contest& contest, double limit);
+    Result<void> network_round(const Contest& contest, double limit);
     Result<void> explore_front();
-    Result<void> time_analytic(Candidate& candidate);
-    Result<void> simulate_analytic(Candidate& candidate);
-    void take_analytic(Candidate& candidate, Time step);
-    bool may_go_on() const { return effort_ < static_cast<double>(spec_.simulations); }
-    Result<void> simulate_network(Candidate& candidate);
-    Result<void> find_goodput(Candidate& candidate) const;
-    Scenario scenario_of(const Candidate& candidate) const;
+    // What is found out about a candidate, in the order in which they are looked at.
+    void take_folded(Candidate& candidate, Time step);
+    Result<void> take_analytic(Candidate& candidate, PlanTrials::Trial trial);
+    Result<void> take_network(Candidate& candidate, PlanTrials::Trial trial);
+    void take_step(Candidate& candidate, Time step);
+    bool too_long(Time step, const ClusterVariant& on) {
+        return breaks_limit(step, on, score_, spec_, result_.left_out);
+    }
+    double most_effort() const { return static_cast<double>(spec_.simulations); }
     const ClusterVariant& cluster_of(const Candidate& c) const { return spec_.clusters[c.cluster]; }
     double score(const Candidate& c, Time step) const { return score_.of(step, cluster_of(c)); }
-    // Of a plan that was simulated on the network. No campaign is better than one without faults,
-    // so the bounds of the step hold.
-    double score(const Candidate& c) const { return score(c, c.answer->iteration) / c.goodput; }
-    double threshold() const;
+    double threshold(const Contest& contest) const;
     void say(double bound);
     Result<void> complain_if_empty() const;
-    void collect();
-    void collect_front(const std::vector<const Candidate*>& known);
-    FoundPlan found(const Candidate& candidate) const;
 
     const Scenario& scenario_;
     const SearchSpec& spec_;
-    const std::function<void(const SearchProgress&)>& progress_;
+    const SearchOptions& options_;
     Score score_;
     Costs costs_;
     std::vector<std::unique_ptr<ClusterCosts>> cluster_costs_;  // by cluster
-    std::vector<std::unique_ptr<PlanTimer>> timers_;
+    std::optional<PlanTrials> trials_;
     std::vector<Candidate> candidates_;  // by ascending guesses, once enumerated
     double effort_ = 0;                  // in simulations without contention
     double best_analytic_ = 0;           // objective, 0 while there is none
     SearchResult result_;
 };
-
-void Search::consider(PlanPoint point, std::size_t cluster, PlanBound& bound) {
-    ++result_.candidates;
-    if (point.split == StageSplit::balanced) {
-        point.plan.pipeline_layout = bound.balanced(point.plan);
-        const bool even =
-            std::ranges::adjacent_find(point.plan.pipeline_layout, std::ranges::not_equal_to{}) ==
-            point.plan.pipeline_layout.end();
-        if (even) {
-            ++result_.pruned["same plan"];
-            return;
-        }
-    }
-    Candidate candidate{.plan = std::move(point.plan), .cluster = cluster};
-    candidate.bound = bound.of(candidate.plan);
-    if (candidate.bound.memory > cluster_of(candidate).device.memory) {
-        ++result_.pruned["memory"];
-        return;
-    }
-    if (const std::string why = score_.refusal(candidate.bound.time, cluster_of(candidate));
-        !why.empty()) {
-        ++result_.pruned[why];
-        return;
-    }
-    candidate.objective_bound = score(candidate, candidate.bound.time);
-    candidate.guess = score(candidate, candidate.bound.guess);
-    candidates_.push_back(std::move(candidate));
-}
 
 Result<void> Search::enumerate(std::size_t cluster) {
     const ClusterSpec& spec = spec_.clusters[cluster].cluster;
@@ -141,23 +106,11 @@ Result<void> Search::enumerate(std::size_t cluster) {
         return tl::unexpected(made.error());
     }
     const ClusterCosts& costs = *cluster_costs_.emplace_back(std::move(*made));
-    timers_.push_back(std::make_unique<PlanTimer>(
-        scenario_.model,
-        costs.network(),
-        [&costs](const Program& program) { return costs.slowest_device(program); },
-        [&costs](const ParallelPlan& plan) { return costs.launch_cost(plan); },
-        costs.restart()));
-    PlanBound bound{scenario_.model, costs.network(), [&costs](const Program& program) {
-                        return costs.mean_device(program);
-                    }};
-    result_.points += for_each_plan(
-        spec_.space,
-        scenario_.model,
-        scenario_.plan,
-        spec.num_gpus(),
-        spec.node.gpus_per_node,
-        [&](PlanPoint point) { consider(std::move(point), cluster, bound); },
-        result_.pruned);
+    Candidates found = candidates_on(scenario_, spec_, cluster, costs, score_, options_.jobs);
+    result_.points += found.points;
+    result_.candidates += found.admitted;
+    result_.left_out += found.left_out;
+    std::ranges::move(found.plans, std::back_inserter(candidates_));
     return {};
 }
 
@@ -172,6 +125,7 @@ Result<void> Search::enumerate() {
             return done;
         }
     }
+    trials_.emplace(scenario_, spec_, cluster_costs_, options_.jobs);
     std::stable_sort(
         candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
             return std::pair{a.guess, a.objective_bound} < std::pair{b.guess, b.objective_bound};
@@ -186,31 +140,17 @@ Result<void> Search::enumerate() {
     return {};
 }
 
-Scenario Search::scenario_of(const Candidate& candidate) const {
-    Scenario scenario = scenario_;
-    scenario.cluster = cluster_of(candidate).cluster;
-    scenario.device = cluster_of(candidate).device;
-    scenario.plan = candidate.plan;
-    return scenario;
-}
-
-// The step's time alone, if the plan folds: whether it fits into memory shows when it is simulated
-// on the scenario's network.
-Result<void> Search::time_analytic(Candidate& candidate) {
-    const auto step = timers_[candidate.cluster]->step_of(candidate.plan);
-    if (!step) {
-        return simulate_analytic(candidate);
-    }
+// The step's time alone: whether the plan fits into memory shows when it is simulated on the
+// scenario's network.
+void Search::take_folded(Candidate& candidate, Time step) {
     effort_ += kFoldedEffort;
     ++result_.simulated_analytic;
     candidate.tried = true;
-    take_analytic(candidate, *step);
-    return {};
+    take_step(candidate, step);
 }
 
-void Search::take_analytic(Candidate& candidate, Time step) {
-    if (const std::string why = score_.refusal(step, cluster_of(candidate)); !why.empty()) {
-        ++result_.pruned[why];
+void Search::take_step(Candidate& candidate, Time step) {
+    if (too_long(step, cluster_of(candidate))) {
         return;
     }
     candidate.analytic = score(candidate, step);
@@ -218,148 +158,243 @@ void Search::take_analytic(Candidate& candidate, Time step) {
         best_analytic_ == 0 ? *candidate.analytic : std::min(best_analytic_, *candidate.analytic);
 }
 
-Result<void> Search::simulate_analytic(Candidate& candidate) {
-    Scenario scenario = scenario_of(candidate);
-    scenario.network = NetworkFidelity::analytic;
-    const Result<Answer> answer = simulate_scenario(scenario, {.only_if_fits = true});
-    if (!answer) {
-        return tl::unexpected(answer.error());
+Result<void> Search::take_analytic(Candidate& candidate, PlanTrials::Trial trial) {
+    if (!trial.answer) {
+        return tl::unexpected(trial.answer.error());
     }
     effort_ += 1;
     ++result_.simulated_analytic;
     candidate.tried = true;
-    candidate.memory = answer->memory.peak;
-    if (!answer->memory.fits) {
-        ++result_.pruned["memory"];
+    candidate.memory = trial.answer->memory.peak;
+    if (!trial.answer->memory.fits) {
+        count_too_large(candidate.memory, cluster_of(candidate), result_.left_out);
         return {};
     }
-    take_analytic(candidate, answer->iteration);
+    take_step(candidate, trial.answer->iteration);
     if (candidate.analytic && scenario_.network == NetworkFidelity::analytic) {
-        candidate.answer = *answer;
+        candidate.answer = std::move(*trial.answer);
+        candidate.goodput = trial.goodput;
         ++result_.simulated;
-        return find_goodput(candidate);
     }
     return {};
 }
 
-Result<void> Search::simulate_network(Candidate& candidate) {
-    const Result<Answer> answer = simulate_scenario(scenario_of(candidate), {.only_if_fits = true});
-    if (!answer) {
-        return tl::unexpected(answer.error());
+Result<void> Search::take_network(Candidate& candidate, PlanTrials::Trial trial) {
+    if (!trial.answer) {
+        return tl::unexpected(trial.answer.error());
     }
     ++result_.simulated;
-    candidate.memory = answer->memory.peak;
-    if (!answer->memory.fits) {
-        ++result_.pruned["memory"];
+    candidate.memory = trial.answer->memory.peak;
+    if (!trial.answer->memory.fits) {
+        count_too_large(candidate.memory, cluster_of(candidate), result_.left_out);
         candidate.analytic.reset();
         return {};
     }
-    candidate.answer = *answer;
-    return find_goodput(candidate);
-}
-
-Result<void> Search::find_goodput(Candidate& candidate) const {
-    if (spec_.objective != Objective::goodput) {
+    if (too_long(trial.answer->iteration, cluster_of(candidate))) {
+        candidate.analytic.reset();  // contention makes it too long
         return {};
     }
-    const Result<double> goodput =
-        plan_goodput(scenario_of(candidate), candidate.answer->iteration, spec_.seeds);
-    if (!goodput) {
-        return tl::unexpected(goodput.error());
-    }
-    candidate.goodput = *goodput;
+    candidate.answer = std::move(*trial.answer);
+    candidate.goodput = trial.goodput;
     return {};
 }
 
 // Objective of the last plan that would be kept; infinite while there are fewer. Plans that differ
 // in nothing that shows count once.
-double Search::threshold() const {
+double Search::threshold(const Contest& contest) const {
     std::set<std::tuple<double, Bytes, std::size_t>> known;
     for (const Candidate& c : candidates_) {
-        if (c.answer) {
-            known.emplace(score(c), c.memory, c.cluster);
+        if (c.answer && contest.has(c)) {
+            known.emplace(c.objective(score_, spec_), c.memory, c.cluster);
         }
     }
-    const auto keep = static_cast<std::size_t>(spec_.keep);
-    return known.size() < keep ? std::numeric_limits<double>::infinity()
-                               : std::get<0>(*std::next(known.begin(), spec_.keep - 1));
+    return known.size() < contest.keep
+               ? std::numeric_limits<double>::infinity()
+               : std::get<0>(
+                     *std::next(known.begin(), static_cast<std::ptrdiff_t>(contest.keep) - 1));
 }
 
 void Search::say(double bound) {
-    if (!progress_) {
-        return;
+    if (options_.progress) {
+        options_.progress(
+            {.simulated = result_.simulated_analytic, .best = best_analytic_, .bound = bound});
     }
-    progress_({.simulated = result_.simulated_analytic, .best = best_analytic_, .bound = bound});
+}
+
+// What analytic_round knows of a plan ahead of its turn.
+struct Search::Ahead {
+    Candidate* candidate;
+    bool timed = false;
+    std::optional<Time> folded{};  // its step, if it folds
+    std::unique_ptr<PlanTrials::Trial> trial{};
+};
+
+// Times the first plan and those behind it that could still be kept.
+void Search::time_ahead(std::span<Ahead> open, double worst) {
+    std::vector<Ahead*> wanted;
+    std::vector<const Candidate*> plans;
+    for (Ahead& one : open) {
+        if (plans.size() < trials_->timed_together() && !one.timed &&
+            one.candidate->objective_bound < worst) {
+            wanted.push_back(&one);
+            plans.push_back(one.candidate);
+        }
+    }
+    const auto steps = trials_->folded_steps(plans);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        wanted[i]->timed = true;
+        wanted[i]->folded = steps[i];
+    }
+}
+
+// Simulates the first plan and those behind it that do not fold either, as far as they are timed.
+void Search::simulate_ahead(std::span<Ahead> open, double worst, double limit) {
+    const auto most = std::min(trials_->simulated_together(),
+                               static_cast<std::size_t>(std::ceil(limit - effort_)));
+    std::vector<Ahead*> wanted;
+    std::vector<const Candidate*> plans;
+    for (Ahead& one : open) {
+        if (plans.size() == most || !one.timed) {
+            break;
+        }
+        if (!one.folded && !one.trial && one.candidate->objective_bound < worst) {
+            wanted.push_back(&one);
+            plans.push_back(one.candidate);
+        }
+    }
+    auto trials = trials_->simulate(plans, NetworkFidelity::analytic);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        wanted[i]->trial = std::make_unique<PlanTrials::Trial>(std::move(trials[i]));
+    }
 }
 
 // Simulates without contention, in the order of the guesses, what may still be among the best: what
 // has a bound below the threshold, or while nothing is known of the network, below the last kept.
-Result<void> Search::analytic_round(double threshold) {
-    std::vector<double> best;  // a heap of the `keep` least
-    const auto keep = static_cast<std::size_t>(spec_.keep);
-    for (const Candidate& c : candidates_) {
-        if (c.analytic) {
+// Plans are timed ahead of their turn, and left if their turn does not come.
+Result<void> Search::analytic_round(const Contest& contest, double limit) {
+    // Contention makes a step longer: what is found on the network lets more plans compete.
+    const double known = threshold(contest);
+    std::vector<double> best;  // the `keep` least, ascending
+    std::vector<Ahead> open;
+    for (Candidate& c : candidates_) {
+        if (c.analytic && contest.has(c)) {
             best.push_back(*c.analytic);
+        } else if (!c.tried && contest.has(c) && c.objective_bound < known) {
+            open.push_back({.candidate = &c});
         }
     }
     std::ranges::sort(best);
-    for (Candidate& candidate : candidates_) {
-        const double worst = std::isfinite(threshold) ? threshold
-                             : best.size() >= keep    ? best[keep - 1]
-                                                      : threshold;
-        if (candidate.tried || candidate.objective_bound >= worst) {
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        Candidate& candidate = *open[i].candidate;
+        const double worst = std::isfinite(known)          ? known
+                             : best.size() >= contest.keep ? best[contest.keep - 1]
+                                                           : known;
+        if (candidate.objective_bound >= worst) {
             continue;
         }
-        if (!may_go_on()) {
+        if (effort_ >= limit) {
             return {};
         }
         say(candidate.objective_bound);
-        if (const Result<void> done = time_analytic(candidate); !done) {
+        const std::span from_here = std::span{open}.subspan(i);
+        if (!open[i].timed) {
+            time_ahead(from_here, worst);
+        }
+        if (!open[i].folded && !open[i].trial) {
+            simulate_ahead(from_here, worst, limit);
+        }
+        if (open[i].folded) {
+            take_folded(candidate, *open[i].folded);
+        } else if (const auto done = take_analytic(candidate, std::move(*open[i].trial)); !done) {
             return done;
         }
         if (candidate.analytic) {
             best.insert(std::ranges::upper_bound(best, *candidate.analytic), *candidate.analytic);
-            best.resize(std::min(best.size(), keep));
+            best.resize(std::min(best.size(), contest.keep));
         }
     }
     return {};
 }
 
 // Simulates on the network, the fastest without contention first, until the rest can't be kept.
-Result<void> Search::network_round() {
+// Among the plans of one cluster that is an effort, too.
+Result<void> Search::network_round(const Contest& contest, double limit) {
     std::vector<Candidate*> open;
     for (Candidate& c : candidates_) {
-        if (c.analytic && !c.answer) {
+        if (c.analytic && !c.answer && contest.has(c)) {
             open.push_back(&c);
         }
     }
     std::ranges::stable_sort(
         open, {}, [](const Candidate* candidate) { return *candidate->analytic; });
-    for (Candidate* candidate : open) {
-        if (*candidate->analytic >= threshold()) {
+    std::vector<PlanTrials::Trial> ahead;
+    std::size_t taken = 0;  // of those
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        const double worst = threshold(contest);
+        if (*open[i]->analytic >= worst || (contest.cluster && effort_ >= limit)) {
             return {};
         }
-        if (const Result<void> done = simulate_network(*candidate); !done) {
+        if (taken == ahead.size()) {
+            std::vector<const Candidate*> plans;
+            for (std::size_t k = i; k < open.size() && *open[k]->analytic < worst &&
+                                    plans.size() < trials_->simulated_together();
+                 ++k) {
+                plans.push_back(open[k]);
+            }
+            ahead = trials_->simulate(plans, scenario_.network);
+            taken = 0;
+        }
+        if (const auto done = take_network(*open[i], std::move(ahead[taken++])); !done) {
             return done;
         }
+        effort_ += contest.cluster ? 1 : 0;
     }
     return {};
 }
 
-Result<void> Search::explore() {
+// Until nothing is left that could win, or the effort has reached the limit.
+Result<void> Search::explore(const Contest& contest, double limit) {
     for (;;) {
         const std::int64_t before = result_.simulated_analytic + result_.simulated;
-        // Contention makes a step longer: what is found on the network lets more plans compete.
-        if (const Result<void> done = analytic_round(threshold()); !done) {
+        // Of a cluster's share half is for the network.
+        const double analytic_limit = contest.cluster ? (effort_ + limit) / 2 : limit;
+        if (const Result<void> done = analytic_round(contest, analytic_limit); !done) {
             return done;
         }
-        if (const Result<void> done = network_round(); !done) {
+        if (const Result<void> done = network_round(contest, limit); !done) {
             return done;
         }
         if (result_.simulated_analytic + result_.simulated == before) {
             return {};
         }
     }
+}
+
+// The best plan of each cluster, with at most `share` of the effort each.
+Result<void> Search::explore_each_cluster(double limit, double share) {
+    for (std::size_t cluster = 0; cluster < spec_.clusters.size(); ++cluster) {
+        const double mine = std::min(effort_ + share, limit);
+        if (const Result<void> done = explore({.cluster = cluster}, mine); !done) {
+            return done;
+        }
+    }
+    return {};
+}
+
+Result<void> Search::explore_all() {
+    const bool several = spec_.clusters.size() > 1;
+    const double half = most_effort() / 2;
+    const auto share = half / static_cast<double>(spec_.clusters.size());
+    if (const Result<void> done = several ? explore_each_cluster(half, share) : Result<void>{};
+        !done) {
+        return done;
+    }
+    const Contest all{.keep = static_cast<std::size_t>(spec_.keep)};
+    if (const Result<void> done = explore(all, most_effort()); !done) {
+        return done;
+    }
+    // What is left shows that nothing beats the best plan of each.
+    return several ? explore_each_cluster(most_effort(), most_effort()) : Result<void>{};
 }
 
 // Plans that need less memory than all that are as fast by their bounds.
@@ -371,20 +406,39 @@ Result<void> Search::explore_front() {
             least = std::min(least, c.memory);
         }
     }
+    std::map<const Candidate*, PlanTrials::Trial> ahead;
     int simulated = 0;
-    for (Candidate& c : candidates_) {
-        if (c.tried || c.bound.memory >= least) {
+    for (auto c = candidates_.begin(); c != candidates_.end(); ++c) {
+        if (c->tried || c->bound.memory >= least) {
             continue;
         }
-        if (++simulated > kMost || !may_go_on()) {
+        if (++simulated > kMost || effort_ >= most_effort()) {
             return {};
         }
-        if (const Result<void> done = simulate_analytic(c); !done) {
+        if (!ahead.contains(&*c)) {
+            std::vector<const Candidate*> plans;
+            for (auto k = c; k != candidates_.end() && plans.size() < trials_->simulated_together();
+                 ++k) {
+                if (!k->tried && k->bound.memory < least && !ahead.contains(&*k)) {
+                    plans.push_back(&*k);
+                }
+            }
+            auto trials = trials_->simulate(plans, NetworkFidelity::analytic);
+            for (std::size_t n = 0; n < plans.size(); ++n) {
+                ahead.emplace(plans[n], std::move(trials[n]));
+            }
+        }
+        if (const auto done = take_analytic(*c, std::move(ahead.at(&*c))); !done) {
             return done;
         }
-        if (c.analytic && c.memory < least) {
-            least = c.memory;
-            if (const Result<void> done = simulate_network(c); !done) {
+        if (c->analytic && c->memory < least) {
+            least = c->memory;
+            if (c->answer) {
+                continue;
+            }
+            const Candidate* const plan = &*c;
+            auto trial = trials_->simulate({&plan, 1}, scenario_.network);
+            if (const auto done = take_network(*c, std::move(trial.front())); !done) {
                 return done;
             }
         }
@@ -393,78 +447,16 @@ Result<void> Search::explore_front() {
 }
 
 Result<void> Search::complain_if_empty() const {
-    const bool any =
-        std::ranges::any_of(candidates_, [](const Candidate& c) { return c.answer.has_value(); });
-    return any ? Result<void>{}
-               : tl::unexpected(why_space_is_empty(result_.points, result_.pruned));
-}
-
-FoundPlan Search::found(const Candidate& c) const {
-    return {.plan = c.plan,
-            .cluster = c.cluster,
-            .objective = score(c),
-            .bound = c.objective_bound,
-            .goodput = c.goodput,
-            .answer = *c.answer};
-}
-
-void Search::collect_front(const std::vector<const Candidate*>& known) {
-    const auto beats = [&](const Candidate& a, const Candidate& b) {
-        const auto values = [&](const Candidate& c) {
-            return std::array{c.answer->iteration.seconds(),
-                              static_cast<double>(c.memory.count()),
-                              score_.money(c.answer->iteration, cluster_of(c))};
-        };
-        const auto x = values(a);
-        const auto y = values(b);
-        bool less = false;
-        for (std::size_t i = 0; i < x.size(); ++i) {
-            if (x[i] > y[i]) {
-                return false;
-            }
-            less = less || x[i] < y[i];
-        }
-        return less;
-    };
-    for (const Candidate* c : known) {
-        if (std::ranges::none_of(known, [&](const Candidate* o) { return beats(*o, *c); })) {
-            result_.pareto.push_back(found(*c));
-        }
-    }
-}
-
-void Search::collect() {
-    std::vector<const Candidate*> known;
+    EmptySpace space{.points = result_.points,
+                     .simulated = result_.simulated_analytic,
+                     .left_out = result_.left_out};
     for (const Candidate& c : candidates_) {
         if (c.answer) {
-            known.push_back(&c);
+            return {};
         }
+        space.left_out.ran_out += c.tried && !c.analytic ? 0 : 1;
     }
-    const auto shown = [&](const Candidate* c) {
-        return std::tuple{score(*c), c->memory, c->cluster};
-    };
-    std::ranges::stable_sort(known, {}, shown);
-    // Of plans that differ in nothing that shows, the first.
-    const auto alike = [&](const auto* a, const auto* b) { return shown(a) == shown(b); };
-    const auto same = std::unique(known.begin(), known.end(), alike);
-    result_.equal = known.end() - same;
-    known.erase(same, known.end());
-    const auto keep = std::min(known.size(), static_cast<std::size_t>(spec_.keep));
-    for (std::size_t i = 0; i < keep; ++i) {
-        result_.best.push_back(found(*known[i]));
-    }
-    collect_front(known);
-    const double best = result_.best.front().objective;
-    for (const Candidate& c : candidates_) {
-        if (c.answer || (c.tried && !c.analytic)) {
-            continue;  // known, or does not fit
-        }
-        const double bound = c.analytic.value_or(c.objective_bound);
-        result_.bound_gap = std::max(result_.bound_gap, (best - bound) / best);
-        ++result_.pruned[bound >= best ? c.analytic ? "slower without contention" : "bound"
-                         : c.analytic  ? "not simulated on the network"
-                                       : "simulations ran out"];
-    }
+    return tl::unexpected(why_space_is_empty(space, spec_));
 }
 
 Result<SearchResult> Search::run() {
@@ -476,7 +468,7 @@ Result<SearchResult> Search::run() {
     if (const Result<void> done = enumerate(); !done) {
         return tl::unexpected(done.error());
     }
-    if (const Result<void> done = explore(); !done) {
+    if (const Result<void> done = explore_all(); !done) {
         return tl::unexpected(done.error());
     }
     if (const Result<void> done = explore_front(); !done) {
@@ -485,7 +477,7 @@ Result<SearchResult> Search::run() {
     if (const Result<void> done = complain_if_empty(); !done) {
         return tl::unexpected(done.error());
     }
-    collect();
+    collect_outcome(candidates_, score_, spec_, result_);
     return std::move(result_);
 }
 
@@ -493,8 +485,8 @@ Result<SearchResult> Search::run() {
 
 Result<SearchResult> search_plans(const Scenario& scenario,
                                   const SearchSpec& spec,
-                                  const std::function<void(const SearchProgress&)>& progress) {
-    return Search{scenario, spec, progress}.run();
+                                  const SearchOptions& options) {
+    return Search{scenario, spec, options}.run();
 }
 
 }  // namespace orrery

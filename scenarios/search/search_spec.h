@@ -16,9 +16,9 @@ namespace orrery {
 enum class Objective : std::uint8_t {
     step_time,
     mfu,
-    cost,    // money a token
-    energy,  // a token
-    goodput, // step time over the share of the time that faults and recovery leave
+    cost,     // money a token
+    energy,   // a token
+    goodput,  // step time over the share of the time that faults and recovery leave
 };
 
 // One of the clusters that are compared.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "engine/parallel.h"
 #include "scenarios/simulate/simulate_scenario.h"
 
 namespace orrery {
@@ -135,12 +136,16 @@ private:
 
     // Step times of the best plans.
     Result<std::vector<double>> times(const Figure& figure, double factor) const {
-        std::vector<double> times;
         const std::size_t plans = std::min(options_.plans, result_.best.size());
-        for (std::size_t i = 0; i < plans; ++i) {
+        std::vector<Result<Answer>> answers(plans);
+        const bool one_engine = scenario_.network == NetworkFidelity::simgrid;
+        for_each_index(plans, one_engine ? 1 : options_.jobs, [&](std::size_t i) {
             Scenario scenario = scenario_of(result_.best[i]);
             figure.change(scenario, factor);
-            const auto answer = simulate_scenario(scenario);
+            answers[i] = simulate_scenario(scenario);
+        });
+        std::vector<double> times;
+        for (const Result<Answer>& answer : answers) {
             if (!answer) {
                 return tl::unexpected(answer.error());
             }

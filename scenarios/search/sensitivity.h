@@ -24,7 +24,8 @@ struct SensitiveFigure {
 
 struct SensitivityOptions {
     double factor = 1.2;
-    std::size_t plans = 4;  // of the best
+    std::size_t plans = 4;   // of the best
+    std::uint32_t jobs = 1;  // threads; 0: one a core. The answer is the same
     std::function<void(double)> progress;
 };
 

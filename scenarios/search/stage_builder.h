@@ -13,6 +13,7 @@ namespace orrery {
 // Follows models/lowering.cpp: what each stage does in which order, and what waits for what.
 class PlanTimer::StageBuilder {
 public:
+    // `plan`: of the order of the passes alone (plan_of_order).
     StageBuilder(const ParallelPlan& plan,
                  const LayoutAssignment& layouts,
                  StagePrices& prices,

@@ -14,6 +14,7 @@
 #include "models/flops.h"
 #include "models/lowering.h"
 #include "models/memory_plan.h"
+#include "network/fabric_remarks.h"
 #include "network/measured_network.h"
 #include "scenarios/measure/program_order.h"
 #include "scenarios/network_study/link_use.h"
@@ -299,6 +300,7 @@ void ScenarioRun::describe(Answer& answer) const {
                               plan.virtual_pipeline_model_parallel_size,
                               plan.context_parallel_size,
                               plan.data_parallel_size);
+    answer.remarks = fabric_remarks(cluster);
     answer.parameters = num_parameters(scenario_.model);
     answer.ranks = program_.num_ranks();
     answer.global_batch_size = plan.global_batch_size;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 #include "models/validate_plan.h"
@@ -172,8 +173,7 @@ AttentionKernel attention_of(const PublishedCase& row,
         return AttentionKernel::flash_2;
     }
     const bool hopper = compute_capability >= 90;
-    return hopper || starts(row, "llm.c") ? AttentionKernel::flash_3_or_cudnn
-                                          : AttentionKernel::flash_2;
+    return hopper || starts(row, "llm.c") ? AttentionKernel::cudnn : AttentionKernel::flash_2;
 }
 
 Dtype gradient_dtype_of(const PublishedCase& row) {
@@ -373,7 +373,8 @@ Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogu
     set_plan(row, words, scenario.device, scenario.plan);
     scenario.plan.data_parallel_size =
         std::max<std::int64_t>(1, row.num_gpus / scenario.plan.model_parallel_size());
-    const Errors errors = check(scenario.model, scenario.plan, row.num_gpus);
+    Errors errors = check(scenario.model, scenario.plan, row.num_gpus);
+    std::ranges::move(check_device(scenario.plan, scenario.device), std::back_inserter(errors));
     if (!errors.empty()) {
         return fail(row.where, errors[0].where + " " + errors[0].what, errors[0].hint);
     }

@@ -362,5 +362,32 @@ TEST(ValidatePlan, EveryNumberOfAHintLiftsTheError) {
     EXPECT_GT(tried, 1000);
 }
 
+TEST(ValidatePlan, ADeviceIsAskedForNothingThatItDoesNotHave) {
+    DeviceSpec volta{.name = "volta", .bf16 = false, .attention_kernels = {"unfused"}};
+    const auto keys = [&](const ParallelPlan& plan) {
+        std::string all;
+        for (const Error& error : check_device(plan, volta)) {
+            all += error.where + " ";
+        }
+        return all;
+    };
+    ParallelPlan plan;
+    EXPECT_EQ(keys(plan), "plan.precision plan.attention_kernel ");
+    EXPECT_EQ(check_device(plan, volta)[0].what, "volta does not compute in bf16");
+    EXPECT_EQ(check_device(plan, volta)[1].what, "there is no attention kernel flash_2 for volta");
+    plan.attention_kernel = AttentionKernel::unfused;
+    plan.precision = Dtype::fp8;
+    plan.gradient_dtype = Dtype::bf16;
+    plan.main_params_dtype = Dtype::bf16;
+    EXPECT_EQ(keys(plan), "plan.precision plan.gradient_dtype plan.main_params_dtype ");
+    plan.precision = Dtype::fp16;
+    plan.gradient_dtype = Dtype::fp32;
+    plan.main_params_dtype = Dtype::fp32;
+    EXPECT_EQ(keys(plan), "");
+    volta.peak_fp8 = FlopRate::per_second(1e12);
+    plan.precision = Dtype::fp8;
+    EXPECT_EQ(keys(plan), "");
+}
+
 }  // namespace
 }  // namespace orrery

@@ -108,17 +108,19 @@ TEST(Clos, OversubscriptionDividesTheCapacityAboveItsTier) {
     }
 }
 
-// Llama 3's 1:7 does not divide 64 links; 9 are within the 5 % that rounding may change.
-TEST(Clos, RoundsUplinksOnlyIfOversubscriptionStaysNear) {
+// Llama 3's 1:7 does not divide 64 links: 9 are nearest.
+TEST(Clos, RoundsUplinksUnlessNoneWouldBeLeft) {
     ClusterSpec spec = samples::a100_cluster(1024);
     spec.fabric.spine_oversubscription = 7;
     const auto tree = clos_tree(spec);
     ASSERT_TRUE(tree);
     EXPECT_EQ(tree->tier2_uplinks(), 9U);
     spec.fabric.spine_oversubscription = 45;  // 1.42 links
+    EXPECT_EQ(clos_tree(spec)->tier2_uplinks(), 1U);
+    spec.fabric.spine_oversubscription = 150;  // 0.43 links
     const auto refused = clos_tree(spec);
     ASSERT_FALSE(refused);
-    EXPECT_NE(refused.error().what.find("spine_oversubscription 45"), std::string::npos);
+    EXPECT_NE(refused.error().what.find("spine_oversubscription 150"), std::string::npos);
     EXPECT_NE(refused.error().hint.find("64"), std::string::npos) << refused.error().hint;
 }
 

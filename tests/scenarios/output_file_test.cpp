@@ -2,7 +2,10 @@
 #include "scenarios/output_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <sstream>
 
 #include "tests/scenarios/test_folder.h"
@@ -87,6 +90,28 @@ TEST(OutputFile, TellsAFullDisk) {
     EXPECT_EQ(written.error().to_string(),
               "/dev/full: error: can't be written (hint: is the disk full?)");
     EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+TEST(OutputFile, ASignalLeavesNoTemporaryFile) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        const TestFolder folder;
+        const pid_t child = fork();
+        if (child == 0) {
+            const auto kept = OutputFile::open(folder / "kept");
+            (*kept)->stream() << "whole";
+            const bool committed = (*kept)->commit().has_value();
+            const auto cut = OutputFile::open(folder / "cut");
+            (*cut)->stream() << "half";
+            raise(signal);
+            _exit(committed ? 1 : 2);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        ASSERT_TRUE(WIFSIGNALED(status));
+        EXPECT_EQ(WTERMSIG(status), signal);
+        EXPECT_EQ(folder.num_files(), 1U);
+        EXPECT_EQ(folder.text("kept"), "whole");
+    }
 }
 
 }  // namespace

@@ -98,6 +98,35 @@ TEST(Reader, WeightsWithoutAnFp32CopyAreOfBf16Plans) {
               std::string::npos);
 }
 
+TEST(Reader, ADeviceOfTheCatalogueIsAskedForNothingThatItDoesNotHave) {
+    const auto errors = [](const char* node, const std::string& setting) {
+        return errors_of(kGood, {std::string{"cluster.node="} + node, setting});
+    };
+    EXPECT_NE(errors("dgx-a100-80g", "plan.precision=fp8").find("a100-80g does not compute in fp8"),
+              std::string::npos);
+    EXPECT_EQ(errors("dgx-h100", "plan.precision=fp8"), "");
+    EXPECT_NE(errors("dgx-v100", "plan.precision=bf16").find("does not compute in bf16"),
+              std::string::npos);
+    EXPECT_EQ(
+        errors_of(
+            kGood,
+            {"cluster.node=dgx-v100", "plan.precision=fp16", "plan.attention_kernel=unfused"}),
+        "");
+    EXPECT_NE(
+        errors("dgx-a100-80g", "plan.attention_kernel=flash_3")
+            .find("there is no attention kernel flash_3 for a100-80g (hint: unfused, flash_1, "
+                  "flash_2, cudnn)"),
+        std::string::npos);
+    EXPECT_EQ(errors("dgx-h100", "plan.attention_kernel=flash_3"), "");
+    // The clusters that a search compares.
+    EXPECT_NE(errors_of(kGood,
+                        {"cluster.node=dgx-h100",
+                         "plan.precision=fp8",
+                         "search={cluster: {node: [dgx-h100, dgx-a100-80g]}}"})
+                  .find("a100-80g does not compute in fp8"),
+              std::string::npos);
+}
+
 constexpr const char* kWholePlan = R"(  pipeline_model_parallel_size: 2
   virtual_pipeline_model_parallel_size: 3
   context_parallel_size: 1

@@ -14,7 +14,7 @@ function heading() {
   card(percent(data.hfu), "HFU (full attention)");
   card(thousands(data.tokens_per_s), "tokens a second");
   card(bytes(data.peak_memory_bytes), data.fits ? "peak memory of a GPU" : "peak memory: does not fit", !data.fits);
-  page.append(cards);
+  page.append(cards, ...data.remarks.map((remark) => element("p", {}, remark)));
 }
 
 // What was wrong with the cluster in this step, what it cost, and who waited for whom.
@@ -122,18 +122,19 @@ function timeline() {
     element("p", {}, "One rank of each role, and the slowest rank, in the last simulated step. White space is waiting."));
 }
 
-// Stacked: each kind on top of those before it.
+// Stacked: each kind on top of those before it. The read-out tells each kind's own bytes.
+function stackedMemory(memory) {
+  const sums = memory.xs.map(() => 0);
+  return memory.kinds.map((name, k) => ({ name, values: memory.values.map((at, i) => (sums[i] += at[k])),
+    own: memory.values.map((at) => at[k]), area: true, colour: memoryColours[k % memoryColours.length] })).reverse();
+}
+
 function memoryOverTime() {
   const memory = data.memory_over_time;
   if (!memory || memory.xs.length < 2) return;
-  const sums = memory.xs.map(() => 0);
-  const series = memory.kinds.map((name, k) => {
-    const values = memory.values.map((at, i) => (sums[i] += at[k]));
-    return { name, values: values.slice(), area: true, colour: memoryColours[k % memoryColours.length] };
-  });
   page.append(element("h2", {}, `Memory over time: ${memory.role}`),
     chartOf({ x: { title: "time in the step", unit: "s" }, y: { title: "bytes, one kind on the other", unit: "bytes" },
-      xs: memory.xs, series: series.reverse() }));
+      xs: memory.xs, series: stackedMemory(memory) }));
 }
 
 heading();

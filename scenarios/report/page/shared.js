@@ -66,7 +66,13 @@ const formats = {
   days: (v) => +v.toPrecision(3) + " d", "GB/s": (v) => +v.toPrecision(3) + " GB/s",
 };
 
-// A chart of {x, y: {title, unit}, log, xs, series: [{name, values, points, area}]}.
+// What the read-out of a series says at a place: its own value where the curve is a sum (series.own).
+function readOut(series, unit, value, place) {
+  const own = series.own && place !== null ? series.own[place] : value;
+  return own === null || own === undefined || value === null ? "–" : formats[unit](own);
+}
+
+// A chart of {x, y: {title, unit}, log, xs, series: [{name, values, own, points, area}]}.
 function chartOf(chart) {
   const holder = element("div", { class: "chart", role: "img", tabindex: "0", "aria-label": `${chart.y.title} over ${chart.x.title}` });
   let plot = null;
@@ -83,7 +89,7 @@ function chartOf(chart) {
     const series = chart.series.map((s, i) => {
       const stroke = colour(s.colour || palette[i % palette.length]);
       return { label: s.name, stroke, width: s.points ? 0 : 2, fill: s.area ? stroke : undefined, paths: s.points ? () => null : undefined,
-        points: { show: s.points ? true : undefined, size: 8, fill: stroke }, value: (u, v) => v === null || v === undefined ? "–" : formats[chart.y.unit](v) };
+        points: { show: s.points ? true : undefined, size: 8, fill: stroke }, value: (u, v, n, place) => readOut(s, chart.y.unit, v, place) };
     });
     plot = new uPlot({
       width: Math.max(320, holder.clientWidth), height: 320, legend: { live: true },

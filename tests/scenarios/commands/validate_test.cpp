@@ -185,5 +185,34 @@ TEST(ValidateCommand, LineEndsAndByteOrderMarksDoNotMatter) {
     EXPECT_EQ(predicted(header_line() + row.substr(0, row.size() - 1)), expected);
 }
 
+TEST(ValidateCommand, TheBytesDoNotDependOnTheNumberOfJobs) {
+    const TestFolder folder;
+    std::string rows;
+    for (int i = 0; i < 9; ++i) {
+        rows += row_line({{"case", "case " + std::to_string(i)},
+                          {"family", i % 2 == 0 ? "even" : "odd"},
+                          {"num_layers", std::to_string(2 + i % 4)},
+                          {"num_experts", i == 4 ? "8" : "0"}});
+    }
+    const std::string file = folder.write("cases.csv", header_line() + rows);
+    const auto printed = [&](std::uint32_t jobs, bool json) {
+        ValidateArguments arguments;
+        arguments.file = file;
+        arguments.json = json;
+        arguments.jobs = jobs;
+        return run_command([&] { return validate_command(arguments); }).out;
+    };
+    EXPECT_EQ(printed(1, false), printed(4, false));
+    const auto without_wall_time = [&](std::uint32_t jobs) {
+        auto json = nlohmann::json::parse(printed(jobs, true));
+        for (auto& row : json["rows"]) {
+            row.erase("wall_s");
+        }
+        EXPECT_EQ(json["rows"].size(), 8u);
+        return json.dump();
+    };
+    EXPECT_EQ(without_wall_time(1), without_wall_time(4));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "scenarios/reader.h"
+#include "scenarios/report/explain_report.h"
 #include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/test_folder.h"
 
@@ -67,6 +68,17 @@ TEST(Explain, AnUnreadableScenarioIsItsErrors) {
     const TestFolder folder;
     EXPECT_FALSE(explain_scenario(folder / "none.yaml", {}));
     EXPECT_FALSE(explain_scenario(folder.write("s.yaml", "plan: 3\n"), {}));
+}
+
+TEST(Explain, TheBytesDoNotDependOnTheNumberOfJobs) {
+    const TestFolder folder;
+    const std::string file = folder.write("s.yaml", kText);
+    const auto printed = [&](std::uint32_t jobs) {
+        const auto explanation = explain_scenario(file, {.jobs = jobs});
+        EXPECT_TRUE(explanation);
+        return explain_json(*explanation) + explain_report(*explanation);
+    };
+    EXPECT_EQ(printed(1), printed(4));
 }
 
 }  // namespace

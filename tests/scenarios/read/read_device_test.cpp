@@ -14,7 +14,9 @@ compute_capability: 80
 num_sms: 100
 peak_fp32: 10 TFLOPS
 peak_fp16: 100 TFLOPS
+bf16: false
 peak_fp8: 200 TFLOPS
+attention_kernels: [unfused, flash_3]
 memory_bandwidth: 1 TB/s
 memory: 16 GiB
 l2_cache: 32 MiB
@@ -46,7 +48,9 @@ TEST(ReadDevice, EveryKeyReachesItsField) {
     EXPECT_EQ(d.num_sms, 100U);
     EXPECT_EQ(d.peak_fp32.per_second(), 10e12);
     EXPECT_EQ(d.peak_fp16.per_second(), 100e12);
+    EXPECT_FALSE(d.bf16);
     EXPECT_EQ(d.peak_fp8.per_second(), 200e12);
+    EXPECT_EQ(d.attention_kernels, (std::vector<std::string>{"unfused", "flash_3"}));
     EXPECT_EQ(d.memory_bandwidth.bits_per_second(), 8'000'000'000'000);
     EXPECT_EQ(d.memory, 16_GiB);
     EXPECT_EQ(d.l2_cache, 32_MiB);
@@ -73,6 +77,15 @@ TEST(ReadDevice, OnlyItsNameAndFp8MayBeAbsent) {
             std::string::npos)
             << key;
     }
+}
+
+TEST(ReadDevice, AttentionKernelsAreThoseOfAPlan) {
+    std::string text = kDevice;
+    text.replace(text.find("flash_3]"), 8, "flash_9]");
+    EXPECT_NE(errors_of(text).find("it.attention_kernels can't be"), std::string::npos);
+    EXPECT_NE(errors_of(text).find("a list out of unfused, flash_1, flash_2, flash_3, cudnn"),
+              std::string::npos)
+        << errors_of(text);
 }
 
 // Zeros are told even where the scenario has errors elsewhere.

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "scenarios/read/utf8.h"
+#include "scenarios/report/json_report.h"
 #include "tests/scenarios/report/sample_answer.h"
 
 namespace orrery {
@@ -99,6 +100,17 @@ TEST(ConsoleReport, BarsOfTheWaterfallTouch) {
         EXPECT_EQ(num_characters(bars[i]), i == 1 ? 42U : 29U) << bars[i];  // 1, then 1 - 0.3
     }
     EXPECT_EQ(num_characters(bars[3]), 23U);  // 0.552 of 42
+}
+
+TEST(ConsoleReport, RemarksFollowTheHeading) {
+    Answer a = sample_answer("x");
+    a.remarks = {
+        "all 32 nodes are under one set of leaf switches: oversubscription 3 changes "
+        "nothing; cluster.fabric.nodes_per_leaf_set is 32"};
+    EXPECT_NE(console_report(a).find("\n  all 32 nodes are under one set"), std::string::npos);
+    EXPECT_EQ(console_report(a).find("nothing; cluster.fabric.nodes_per_leaf_set is 32 "),
+              std::string::npos);
+    EXPECT_NE(json_report(a).find("oversubscription 3 changes nothing"), std::string::npos);
 }
 
 }  // namespace

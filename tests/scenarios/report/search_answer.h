@@ -26,11 +26,14 @@ inline SearchedPlans searched_plans() {
     found.answer.memory.peak = Bytes{1 << 30};
     searched.result.points = 12'345;
     searched.result.candidates = 345;
-    searched.result.pruned = {{"memory", 12'000}, {"bound", 300}};
+    searched.result.left_out.memory = 12'000;
+    searched.result.left_out.bound = 301;
     searched.result.simulated_analytic = 50;
     searched.result.simulated = 45;
+    searched.result.fit = 44;
     searched.result.best = {found};
     searched.result.pareto = {found};
+    searched.result.clusters = {{.plan = found}};
     return searched;
 }
 

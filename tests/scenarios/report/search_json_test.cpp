@@ -24,6 +24,27 @@ TEST(SearchJson, HasTheResultUnderItsPublishedKeys) {
     EXPECT_EQ(best.at("plan").at("schedule"), "interleaved_1f1b");
     EXPECT_EQ(best.at("plan").at("tensor_model_parallel_size"), 4);
     EXPECT_EQ(json.at("pareto").size(), 1u);
+    EXPECT_EQ(json.at("objective").at("name"), "step_time");
+    EXPECT_EQ(json.at("objective").at("unit"), "s");
+    EXPECT_TRUE(best.at("cost").is_null());
+}
+
+TEST(SearchJson, CostsAreThoseOfTheTraining) {
+    SearchedPlans searched = searched_plans();
+    searched.scenario.search.objective = Objective::cost;
+    searched.scenario.search.tokens = 1e12;
+    searched.scenario.search.clusters[0].cluster.num_nodes = 2;
+    searched.scenario.search.clusters[0].cluster.node.gpus_per_node = 8;
+    FoundPlan& plan = *searched.result.clusters[0].plan;
+    plan.money = 5e-7;
+    plan.days = 10;
+    const auto json = nlohmann::json::parse(search_json(searched.scenario, searched.result));
+    EXPECT_EQ(json.at("objective").at("name"), "cost");
+    const auto& cluster = json.at("clusters")[0];
+    EXPECT_EQ(cluster.at("cluster"), "nodes 4");
+    EXPECT_DOUBLE_EQ(cluster.at("best").at("cost"), 5e5);
+    EXPECT_DOUBLE_EQ(cluster.at("best").at("gpu_hours"), 10 * 24 * 16);
+    EXPECT_DOUBLE_EQ(cluster.at("behind"), 0);
 }
 
 }  // namespace

@@ -33,5 +33,22 @@ TEST(SearchReport, SaysWhatAPlanThatWasLeftOutCouldSave) {
     EXPECT_NE(text.find("better by 3.4 % at most"), std::string::npos) << text;
 }
 
+TEST(SearchReport, EveryPlanOfTheSpaceIsCountedOnce) {
+    const SearchedPlans searched = searched_plans();
+    const std::string text = search_report(searched.scenario, searched.result);
+    EXPECT_NE(text.find("  in all " + std::string(42, ' ') + " 12,345\n"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("on the network: 45, of which 1 broke a limit"), std::string::npos) << text;
+}
+
+TEST(SearchReport, WhatTheSimulationsCouldNotReachIsInTheHeadline) {
+    SearchedPlans searched = searched_plans();
+    searched.result.left_out.ran_out = 7;
+    EXPECT_EQ(
+        search_headline(searched.result),
+        "the best of 50 simulated plans;\n7 of all 12,345 that could be better were left when "
+        "search.simulations ran out");
+}
+
 }  // namespace
 }  // namespace orrery

@@ -8,6 +8,8 @@
 #include "scenarios/catalogue.h"
 #include "scenarios/simulate/kernel_timings.h"
 #include "scenarios/simulate/simulate_scenario.h"
+#include "tests/models/changed_plans.h"
+#include "tests/scenarios/search/timed_plans.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
@@ -86,6 +88,36 @@ TEST(PlanBound, NoPlanOfASpaceIsFasterOrSmaller) {
         ++checked;
     }
     EXPECT_GE(checked, 60u);
+}
+
+// A bound that has seen other plans gives what a fresh one gives, whatever the field in which the
+// plans differ.
+TEST(PlanBound, NoFieldOfAPlanIsForgottenByItsCaches) {
+    const Scenario scenario = small_scenario("one field",
+                                             {"plan.tensor_model_parallel_size=2",
+                                              "plan.pipeline_model_parallel_size=2",
+                                              "plan.sequence_parallel=true",
+                                              "plan.tp_comm_overlap=true",
+                                              "plan.overlap_grad_reduce=true"});
+    const testing::TimedPlans timed{scenario};
+    const auto make = [&] {
+        return PlanBound{scenario.model, timed.costs->network(), [&](const Program& program) {
+                             return timed.costs->mean_device(program);
+                         }};
+    };
+    PlanBound shared = make();
+    shared.of(scenario.plan);
+    int plans = 0;
+    testing::for_each_changed_plan(
+        scenario.model, scenario.plan, [&](std::string_view field, const ParallelPlan& plan) {
+            const Bound expected = make().of(plan);
+            const Bound bound = shared.of(plan);
+            EXPECT_EQ(bound.time, expected.time) << field;
+            EXPECT_EQ(bound.guess, expected.guess) << field;
+            EXPECT_EQ(bound.memory.count(), expected.memory.count()) << field;
+            ++plans;
+        });
+    EXPECT_GT(plans, 35);
 }
 
 }  // namespace

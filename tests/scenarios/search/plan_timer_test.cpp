@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "scenarios/search/plan_space.h"
 #include "scenarios/simulate/simulate_scenario.h"
+#include "tests/models/changed_plans.h"
 #include "tests/scenarios/search/timed_plans.h"
 #include "tests/scenarios/small_scenarios.h"
 
@@ -106,6 +109,43 @@ TEST(PlanTimer, RefusesParametersThatAreGatheredLayerByLayer) {
     const auto step = timed.timer.step_of(scenario.plan);
     ASSERT_FALSE(step);
     EXPECT_EQ(step.error(), "parameters are gathered layer by layer");
+}
+
+// A timer that has timed other plans gives what a fresh one gives, whatever the field in which the
+// plans differ.
+TEST(PlanTimer, NoFieldOfAPlanIsForgottenByItsCaches) {
+    std::set<std::string_view> changed;
+    for (const auto& settings : std::vector<std::vector<std::string>>{
+             {"plan.tensor_model_parallel_size=2",
+              "plan.pipeline_model_parallel_size=2",
+              "plan.sequence_parallel=true",
+              "plan.tp_comm_overlap=true",
+              "plan.overlap_grad_reduce=true",
+              "plan.data_parallel_sharding_strategy=optim"},
+             {"plan.context_parallel_size=2", "plan.pipeline_model_parallel_size=2"},
+             {"plan.tensor_model_parallel_size=2",
+              "plan.pipeline_model_parallel_size=4",
+              "plan.virtual_pipeline_model_parallel_size=2",
+              "plan.eager_framework=true"}}) {
+        const Scenario scenario = small_scenario("one field", settings);
+        testing::TimedPlans shared{scenario};
+        ASSERT_TRUE(shared.timer.step_of(scenario.plan));
+        testing::for_each_changed_plan(
+            scenario.model,
+            scenario.plan,
+            [&](std::string_view field, const ParallelPlan& plan) {
+                changed.insert(field);
+                testing::TimedPlans alone{scenario};
+                const auto expected = alone.timer.step_of(plan);
+                const auto time = shared.timer.step_of(plan);
+                ASSERT_EQ(time.has_value(), expected.has_value()) << field;
+                if (time) {
+                    EXPECT_EQ(time->picoseconds(), expected->picoseconds()) << field;
+                }
+            });
+    }
+    changed.insert("data_parallel_size");  // follows from the other sizes
+    EXPECT_EQ(changed.size(), kNumPlanFields);
 }
 
 }  // namespace

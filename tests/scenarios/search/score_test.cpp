@@ -51,12 +51,12 @@ TEST(Score, RefusesWhatBreaksADeadlineOrABudget) {
     c.spec.tokens = 32.0 * 1024 * 86'400;  // a day of steps of a second
     c.spec.deadline_days = 1.5;
     const Score score{c.spec, c.scenario};
-    EXPECT_EQ(score.refusal(Time::seconds(1.4), c.cluster), "");
-    EXPECT_EQ(score.refusal(Time::seconds(1.6), c.cluster), "deadline");
+    EXPECT_EQ(score.broken_limit(Time::seconds(1.4), c.cluster), Limit::none);
+    EXPECT_EQ(score.broken_limit(Time::seconds(1.6), c.cluster), Limit::deadline);
     c.spec.deadline_days = 0;
     c.spec.budget = 8 * 3 * 24 * 1.5;
-    EXPECT_EQ(score.refusal(Time::seconds(1.4), c.cluster), "");
-    EXPECT_EQ(score.refusal(Time::seconds(1.6), c.cluster), "budget");
+    EXPECT_EQ(score.broken_limit(Time::seconds(1.4), c.cluster), Limit::none);
+    EXPECT_EQ(score.broken_limit(Time::seconds(1.6), c.cluster), Limit::budget);
 }
 
 }  // namespace

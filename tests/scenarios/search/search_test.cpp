@@ -6,6 +6,7 @@
 #include <set>
 
 #include "scenarios/campaign/run_campaign.h"
+#include "scenarios/report/search_report.h"
 #include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
@@ -70,19 +71,68 @@ TEST(Search, FindsWhatSimulatingEveryPlanFinds) {
     }
 }
 
+// Of what is simulated on the network some plans turn out not to fit: each plan counts once.
 TEST(Search, AccountsForEveryPoint) {
     const Scenario scenario = small_scenario("small", {});
+    SearchSpec spec = spec_of(scenario);
+    const auto open = search_plans(scenario, spec);
+    ASSERT_TRUE(open);
     for (const std::int64_t simulations : {std::int64_t{4}, std::int64_t{10'000}}) {
-        SearchSpec spec = spec_of(scenario);
-        spec.simulations = simulations;
-        const auto result = search_plans(scenario, spec);
-        ASSERT_TRUE(result);
-        std::int64_t pruned = 0;
-        for (const auto& [reason, count] : result->pruned) {
-            pruned += count;
+        for (const bool tight : {false, true}) {
+            spec.simulations = simulations;
+            spec.clusters[0].device.memory =
+                tight ? open->best.front().answer.memory.peak - Bytes{1} : scenario.device.memory;
+            const auto result = search_plans(scenario, spec);
+            ASSERT_TRUE(result) << result.error().to_string();
+            EXPECT_EQ(result->points, result->left_out.total() + result->fit) << simulations;
+            EXPECT_LE(result->fit, result->simulated);
         }
-        EXPECT_EQ(result->points, pruned + result->simulated) << simulations;
     }
+}
+
+TEST(Search, ComparesTheBestPlanOfEachCluster) {
+    const Scenario scenario = small_scenario("small", {});
+    SearchSpec spec = spec_of(scenario);
+    spec.keep = 2;
+    ClusterVariant slow = spec.clusters[0];
+    slow.device.peak_fp16 = FlopRate::per_second(slow.device.peak_fp16.per_second() / 4);
+    ClusterVariant tiny = spec.clusters[0];
+    tiny.device.memory = Bytes{1 << 20};
+    spec.clusters.push_back(slow);
+    spec.clusters.push_back(tiny);
+    const auto result = search_plans(scenario, spec);
+    ASSERT_TRUE(result) << result.error().to_string();
+    ASSERT_EQ(result->clusters.size(), 3u);
+    // As a search on that cluster alone finds.
+    for (std::size_t i = 0; i < 2; ++i) {
+        SearchSpec alone = spec;
+        alone.clusters = {spec.clusters[i]};
+        const auto expected = search_plans(scenario, alone);
+        ASSERT_TRUE(expected);
+        ASSERT_TRUE(result->clusters[i].plan) << i;
+        EXPECT_EQ(result->clusters[i].plan->objective, expected->best.front().objective) << i;
+        EXPECT_EQ(result->clusters[i].bound_gap, 0) << i;
+    }
+    EXPECT_FALSE(result->clusters[2].plan);
+    EXPECT_EQ(result->clusters[2].unsimulated, 0);
+}
+
+TEST(Search, SimulationsThatRunOutAreNotCalledInfeasible) {
+    const Scenario scenario = small_scenario("small", {});
+    SearchSpec spec = spec_of(scenario);
+    const auto open = search_plans(scenario, spec);
+    ASSERT_TRUE(open);
+    // Plans whose bound fits, and which do not.
+    std::int64_t least = open->best.front().answer.memory.peak.count();
+    for (const FoundPlan& found : open->pareto) {
+        least = std::min(least, found.answer.memory.peak.count());
+    }
+    spec.clusters[0].device.memory = Bytes{least - 1};
+    spec.simulations = 1;
+    const auto result = search_plans(scenario, spec);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().what.find("feasible"), std::string::npos) << result.error().what;
+    EXPECT_EQ(result.error().where, "search.simulations");
 }
 
 TEST(Search, CutShortSaysByHowMuchItCouldBeBeaten) {
@@ -178,11 +228,12 @@ TEST(Search, ADeadlineRefusesWhatIsTooSlow) {
     const auto enough = search_plans(scenario, spec);
     ASSERT_TRUE(enough);
     EXPECT_EQ(enough->best.front().objective, open->best.front().objective);
-    EXPECT_GT(enough->pruned.at("deadline"), 0);
+    EXPECT_GT(enough->left_out.deadline, 0);
     spec.deadline_days = days * 0.5;
     const auto late = search_plans(scenario, spec);
     ASSERT_FALSE(late);
-    EXPECT_NE(late.error().what.find("deadline"), std::string::npos);
+    EXPECT_EQ(late.error().where, "search.deadline_days");
+    EXPECT_NE(late.error().what.find("take longer than deadline_days"), std::string::npos);
 }
 
 TEST(Search, GoodputCountsWhatFaultsTake) {
@@ -221,6 +272,32 @@ TEST(Search, GoodputCountsWhatFaultsTake) {
     const auto without = search_plans(scenario, spec);
     ASSERT_FALSE(without);
     EXPECT_NE(without.error().what.find("needs faults"), std::string::npos);
+}
+
+// Plans that fold and that do not, several clusters, simulations that suffice and that run out.
+TEST(Search, TheBytesDoNotDependOnTheNumberOfJobs) {
+    Scenario scenario = small_scenario("small", {});
+    SearchSpec spec = spec_of(scenario);
+    spec.space.sharding = {ShardingStrategy::optim, ShardingStrategy::optim_grads_params};
+    spec.clusters[0].label = "nodes 2";
+    spec.clusters.push_back(spec.clusters[0]);
+    spec.clusters[1].label = "nodes 1";
+    spec.clusters[1].cluster.num_nodes = 1;
+    for (const std::int64_t simulations :
+         {std::int64_t{3}, std::int64_t{12}, std::int64_t{10'000}}) {
+        spec.simulations = simulations;
+        scenario.search = spec;
+        const auto printed = [&](std::uint32_t jobs) {
+            const auto result = search_plans(scenario, spec, {.jobs = jobs});
+            EXPECT_TRUE(result);
+            const auto figures = sensitivity(scenario, spec, *result, {.jobs = jobs});
+            EXPECT_TRUE(figures);
+            return search_json(scenario, *result, *figures);
+        };
+        const std::string one = printed(1);
+        EXPECT_EQ(one, printed(4)) << simulations;
+        EXPECT_EQ(one, printed(3)) << simulations;
+    }
 }
 
 }  // namespace
