@@ -5,8 +5,7 @@
 
 #include "engine/check.h"
 #include "network/cable_list.h"
-#include "network/clos.h"
-#include "network/rail.h"
+#include "network/switch_counts.h"
 
 namespace orrery {
 
@@ -80,22 +79,6 @@ Result<void> check_node(const ClusterSpec& spec) {
     return check_placement(spec);
 }
 
-Result<SwitchTree> tree_of(const ClusterSpec& spec) {
-    if (spec.num_nodes == 1 && spec.fabric.nic_bandwidth == Bandwidth{}) {
-        return single_switch_tree(spec);  // a lone server needs no network
-    }
-    switch (spec.fabric.kind) {
-        case FabricKind::clos:
-            return clos_tree(spec);
-        case FabricKind::rail:
-            return rail_tree(spec);
-        case FabricKind::single_switch:
-        case FabricKind::file:
-            break;
-    }
-    return single_switch_tree(spec);
-}
-
 Result<void> check_listed(const ClusterSpec& spec) {
     const FabricSpec& fabric = spec.fabric;
     if (fabric.kind != FabricKind::file) {
@@ -152,7 +135,7 @@ Result<SwitchTree> checked_tree(const ClusterSpec& spec) {
     if (auto checked = check_listed(spec); !checked) {
         return unexpected<Error>(checked.error());
     }
-    auto tree = tree_of(spec);
+    auto tree = fabric_tree(spec);
     if (!tree) {
         return tree;
     }

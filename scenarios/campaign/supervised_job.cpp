@@ -10,6 +10,7 @@
 
 #include "models/transformer.h"
 #include "runtime/supervisor/drill.h"
+#include "scenarios/campaign/cluster_shape.h"
 #include "scenarios/campaign/run_campaign.h"
 #include "scenarios/simulate/degraded_steps.h"
 
@@ -19,10 +20,8 @@ namespace {
 constexpr WallTime kMicrosecond = WallTime::microseconds(1);
 
 ClusterShape shape_of(const Scenario& scenario, std::uint32_t nodes) {
-    ClusterShape shape = scenario.campaign.shape;
+    ClusterShape shape = cluster_shape(scenario.cluster, scenario.campaign);
     shape.nodes = nodes;
-    shape.gpus_per_node = std::max(1U, scenario.cluster.node.gpus_per_node);
-    shape.nics_per_node = std::max(1U, scenario.cluster.fabric.nics_per_node);
     return shape;
 }
 
