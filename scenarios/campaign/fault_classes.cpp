@@ -53,6 +53,7 @@ FaultClass class_of(const FaultProcess& process, const ClusterShape& shape) {
                       process.interval.kind == DistributionKind::lognormal;
     return {.name = process.name,
             .kind = process.kind,
+            .form = form,
             .components = one ? to_text(shape, process.at)
                               : count_of(traced ? Scope::node : process.at.scope, number),
             .population = number,

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/faults/fault_kind.h"
+#include "scenarios/campaign/fault_use.h"
 
 namespace orrery {
 
@@ -16,6 +16,7 @@ struct Scenario;
 struct FaultClass {
     std::string name;
     FaultKind kind = FaultKind::node_crash;
+    FaultForm form = FaultForm::process;
     std::string components;        // "1,024 GPUs", "node:3/gpu:1"
     std::uint32_t population = 1;  // of these
     std::string when;              // "one every 2.03 d", "after 3.0 d", "from the start on"

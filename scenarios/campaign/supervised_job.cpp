@@ -84,7 +84,13 @@ std::vector<FaultEvent> drill_schedule(const Scenario& scenario) {
     if (!scenario.job.drill) {
         return schedule;
     }
-    return make_schedule(scenario.faults.processes,
+    std::vector<FaultProcess> injected;
+    for (const FaultProcess& process : scenario.faults.processes) {
+        if (why_left_out(FaultUser::drill, form_of(process), process.kind).empty()) {
+            injected.push_back(process);
+        }
+    }
+    return make_schedule(injected,
                          {},
                          shape_of(scenario, std::max(1U, scenario.cluster.num_nodes)),
                          WallTime::days(3650),
@@ -113,15 +119,13 @@ ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
     }
     check_policies(plan, errors);
     check_shrinking(scenario, plan, errors);
-    if (!scenario.faults.processes.empty() && !scenario.job.drill) {
+    const bool injects = std::ranges::any_of(scenario.faults.processes, [](const auto& process) {
+        return form_of(process) == FaultForm::at_step;
+    });
+    if (injects && !scenario.job.drill) {
         errors.push_back({"faults",
                           "would be injected into a run that is not marked as a drill",
                           "job.drill: true, or --set 'faults=[]'"});
-    }
-    if (!scenario.faults.in_step.empty()) {
-        errors.push_back({"faults",
-                          "with 'time' they are in the middle of a simulated step",
-                          "step: 12 of a drill"});
     }
     for (const FaultEvent& fault : drill_schedule(scenario)) {
         if (const Result<void> can = check_injectable(fault); !can) {
@@ -244,6 +248,9 @@ std::string predicted_log(const Scenario& scenario,
     spec.repair.time = {.kind = DistributionKind::fixed,
                         .scale = WallTime::microseconds(job.repair.count() * 1000)};
     spec.costs = measured_costs(job, step_s, first, store);
+    std::erase_if(spec.faults, [](const FaultProcess& process) {
+        return !why_left_out(FaultUser::drill, form_of(process), process.kind).empty();
+    });
     // From outside, a process that is stopped or cut off is a node that is silent.
     for (FaultProcess& process : spec.faults) {
         if (process.kind == FaultKind::host_fault || process.kind == FaultKind::nic_down) {

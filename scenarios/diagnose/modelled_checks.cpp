@@ -50,6 +50,12 @@ public:
             neighbours();
         }
         name_suspects();
+        for (FaultClass& one : fault_classes(scenario_)) {
+            if (one.form == FaultForm::standing &&
+                why_left_out(FaultUser::step, one.form, one.kind).empty()) {
+                out_.faults.push_back(std::move(one));
+            }
+        }
         return std::move(out_);
     }
 

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/read/plan_words.h"
+#include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/search_report.h"
 
@@ -76,7 +77,7 @@ std::string search_json(const Scenario& scenario,
     for (const FoundPlan& found : result.pareto) {
         pareto.push_back(found_json(scenario, found));
     }
-    const Json json = {{"scenario", scenario.name},
+    Json json = {{"scenario", scenario.name},
                        {"points", result.points},
                        {"candidates", result.candidates},
                        {"pruned", pruned},
@@ -88,6 +89,11 @@ std::string search_json(const Scenario& scenario,
                        {"sensitivity", sensitive},
                        {"seed", scenario.job.seed},
                        {"version", ORRERY_VERSION}};
+    if (scenario.search.objective == Objective::goodput) {
+        Scenario of_best = scenario;
+        of_best.cluster = scenario.search.clusters[result.best.front().cluster].cluster;
+        json["fault_classes"] = Json::parse(fault_classes_json(fault_classes(of_best)));
+    }
     return json_text(json);
 }
 
