@@ -12,6 +12,7 @@
 #include "runtime/supervisor/drill.h"
 #include "scenarios/campaign/cluster_shape.h"
 #include "scenarios/campaign/run_campaign.h"
+#include "scenarios/read/wall_time_text.h"
 #include "scenarios/simulate/degraded_steps.h"
 
 namespace orrery {
@@ -97,6 +98,29 @@ std::vector<FaultEvent> drill_schedule(const Scenario& scenario) {
                          scenario.job.seed);
 }
 
+Result<DetectionSpec> real_detection(DetectionSpec spec, Time timeout, const std::string& path) {
+    constexpr double kMost = 0.9;  // of the timeout; the rest is for reports on their way
+    constexpr double kUsual = 0.75;
+    const auto part = [&](double share) { return WallTime::seconds(share * timeout.seconds()); };
+    const WallTime gives_up = part(1);
+    if (spec.collective_timeout < part(kMost)) {
+        return spec;  // the supervisor itself looks that often
+    }
+    spec.collective_timeout = gives_up;
+    if (spec.progress_watchdog == WallTime{}) {
+        spec.progress_watchdog = part(kUsual);
+    } else if (spec.progress_watchdog > part(kMost)) {
+        return fail(path + ".progress_watchdog",
+                    fmt::format("a watchdog of {} does not look before ranks give up after "
+                                "job.distributed_timeout, {}: who waits for whom would be lost",
+                                to_short_text(spec.progress_watchdog),
+                                to_short_text(gives_up)),
+                    fmt::format("{} or less, or a longer job.distributed_timeout",
+                                to_short_text(part(kUsual))));
+    }
+    return spec;
+}
+
 std::optional<PeerPlacement> memory_placement(const Scenario& scenario) {
     std::optional<PeerPlacement> placement;
     for (const PolicySpec& policy : plan_of(scenario).policies) {
@@ -142,6 +166,13 @@ ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
         errors.push_back(
             {"job", "a supervised run needs checkpoints", "job.checkpoint_folder: a folder"});
     }
+    const Result<DetectionSpec> detection =
+        real_detection(plan.detection.value_or(scenario.campaign.detection),
+                       training.distributed_timeout,
+                       plan.detection ? "recovery.detection" : "campaign.detection");
+    if (!detection) {
+        errors.push_back(detection.error());
+    }
     if (!errors.empty()) {
         return unexpected<Errors>(errors);
     }
@@ -155,7 +186,7 @@ ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
         }
     }
     job.limits.attempts_max = plan.attempts_max;
-    job.detection = plan.detection.value_or(scenario.campaign.detection);
+    job.detection = *detection;
     job.repair = std::chrono::milliseconds{
         static_cast<std::int64_t>(1e3 * scenario.campaign.repair.time.mean_s())};
     job.steps = training.steps;
@@ -172,11 +203,12 @@ std::map<std::int64_t, double> predicted_detection_s(const Scenario& scenario,
     for (const FaultEvent& fault : drill_schedule(scenario)) {
         const FaultKindInfo& kind = info(fault.kind);
         double seconds = settle;
+        const double hang = hang_detection(d).latency.seconds();
         if (kind.symptom == Symptom::hang) {
-            const bool dog = d.progress_watchdog > WallTime{};
-            seconds = (dog ? d.progress_watchdog : d.collective_timeout).seconds();
+            seconds = hang;
         } else if (fault.kind == FaultKind::host_fault) {
-            seconds = d.heartbeat.seconds() + settle;
+            const bool beats = d.heartbeat > WallTime{};
+            seconds = beats ? std::min(d.heartbeat.seconds() + settle, hang) : hang;
         } else if (kind.effect != FaultEffect::stop && kind.effect != FaultEffect::corrupt) {
             continue;
         }
