@@ -29,7 +29,7 @@ std::string when(const FaultProcess& process, const Times& times, WallTime span)
             return "after " + to_short_text(*process.once) + more;
         case FaultForm::standing:
             return (process.probability < 1
-                        ? fmt::format("from the start on, each with p {:g}", process.probability)
+                        ? fmt::format("from the start on, p {:g}", process.probability)
                         : "from the start on") +
                    more;
         default:
