@@ -33,7 +33,7 @@ constexpr std::array<KindWord<ReportKind>, kNumReportKinds> kReports{
      {ReportKind::checked, "checked"}}};
 // Row i is the kind of number i, so that a kind finds its word.
 template <class Table>
-constexpr bool in_order(const Table& table) {
+constexpr bool rows_in_order(const Table& table) {
     for (std::size_t i = 0; i < table.size(); ++i) {
         if (static_cast<std::size_t>(table[i].kind) != i) {
             return false;
@@ -41,7 +41,7 @@ constexpr bool in_order(const Table& table) {
     }
     return true;
 }
-static_assert(in_order(kOrders) && in_order(kReports));
+static_assert(rows_in_order(kOrders) && rows_in_order(kReports));
 constexpr std::size_t kTextMost = 1000;  // a line goes into a pipe as a whole
 
 std::string clean(std::string_view text) {

@@ -17,7 +17,7 @@ struct Times {
     double expected = 0;
 };
 
-std::string when(const FaultProcess& process, const Times& times, WallTime span) {
+std::string when_of(const FaultProcess& process, const Times& times, WallTime span) {
     const std::string more =
         times.count > 1 ? fmt::format(", {} times", times.count) : std::string{};
     switch (form_of(process)) {
@@ -44,7 +44,7 @@ bool same_class(const FaultProcess& a, const FaultProcess& b) {
     return a.once && b.once && a.name == b.name && a.kind == b.kind && a.at == b.at;
 }
 
-FaultClass class_of(const FaultProcess& process, const ClusterShape& shape) {
+FaultClass fault_class(const FaultProcess& process, const ClusterShape& shape) {
     const FaultForm form = form_of(process);
     const bool traced = form == FaultForm::trace;
     const std::uint32_t number = traced ? shape.nodes : population(process, shape);
@@ -77,8 +77,8 @@ std::vector<FaultClass> fault_classes(const Scenario& scenario) {
             times.expected += expected_faults(processes[next], shape, span);
             ++times.count;
         }
-        classes.push_back(class_of(processes[i], shape));
-        classes.back().when = when(processes[i], times, span);
+        classes.push_back(fault_class(processes[i], shape));
+        classes.back().when = when_of(processes[i], times, span);
         classes.back().expected = times.expected;
         i = next;
     }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr WallTime kMicrosecond = WallTime::microseconds(1);
 
-ClusterShape shape_of(const Scenario& scenario, std::uint32_t nodes) {
+ClusterShape drill_shape(const Scenario& scenario, std::uint32_t nodes) {
     ClusterShape shape = cluster_shape(scenario.cluster, scenario.campaign);
     shape.nodes = nodes;
     return shape;
@@ -93,7 +93,7 @@ std::vector<FaultEvent> drill_schedule(const Scenario& scenario) {
     }
     return make_schedule(injected,
                          {},
-                         shape_of(scenario, std::max(1U, scenario.cluster.num_nodes)),
+                         drill_shape(scenario, std::max(1U, scenario.cluster.num_nodes)),
                          WallTime::days(3650),
                          scenario.job.seed);
 }
@@ -182,7 +182,7 @@ ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
     job.policies = plan.policies;
     for (PolicySpec& policy : job.policies) {
         if (auto* over_eviction = std::get_if<OverEviction>(&policy)) {
-            over_eviction->cluster = shape_of(scenario, job.nodes);
+            over_eviction->cluster = drill_shape(scenario, job.nodes);
         }
     }
     job.limits.attempts_max = plan.attempts_max;

@@ -134,7 +134,7 @@ std::string mttr_text(const PlanAnswer& p) {
 }
 
 // What does not fit in the line goes on in the next one, under its begin.
-std::string line_of(const std::string& head, const std::string& value) {
+std::string aligned_line(const std::string& head, const std::string& value) {
     const std::size_t indent = num_characters(head);
     return indent + num_characters(value) <= kColumns
                ? head + value + "\n"
@@ -144,7 +144,7 @@ std::string line_of(const std::string& head, const std::string& value) {
 std::string results(const PlanAnswer& p, const CampaignAnswer& a) {
     std::string text = fmt::format("\n{}\n\n", cut(p.name, kColumns));
     const auto line = [&](const char* what, const std::string& value) {
-        text += line_of(fmt::format("  {:<18}", what), value);
+        text += aligned_line(fmt::format("  {:<18}", what), value);
     };
     line("policies", fmt::format("{}; {} spares", fmt::join(p.policies, ", "), p.spares));
     line("checkpoints",
@@ -256,7 +256,7 @@ std::string timeline(const PlanAnswer& p) {
         const bool logged =
             space != std::string::npos && mark.text[0] >= '0' && mark.text[0] <= '9';
         const std::string clock = "    " + to_clock_text(mark.time) + (logged ? "    " : "  ");
-        text += line_of(clock, logged ? mark.text.substr(space + 1) : mark.text);
+        text += aligned_line(clock, logged ? mark.text.substr(space + 1) : mark.text);
     }
     if (p.first.marks.size() > kIncidentsShown) {
         text += fmt::format("    and {} more; --trace FILE has all\n",
@@ -268,7 +268,7 @@ std::string timeline(const PlanAnswer& p) {
 std::string uncovered(const PlanAnswer& p) {
     std::string text = "\n  Not covered\n";
     for (const auto& [policy, what] : p.not_covered) {
-        text += line_of(fmt::format("    {:<18}", policy), what);
+        text += aligned_line(fmt::format("    {:<18}", policy), what);
     }
     return text;
 }

@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kShown = 24;
+constexpr std::size_t kClassesListed = 24;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ std::string fault_classes_text(const std::vector<FaultClass>& classes, const std
         return {};
     }
     std::vector<TextRow> rows = fault_class_rows(classes, of);
-    const std::size_t more = rows.size() - std::min(rows.size(), kShown + 1);
+    const std::size_t more = rows.size() - std::min(rows.size(), kClassesListed + 1);
     rows.resize(rows.size() - more);
     std::string text = "\nWhat can fail\n\n" + text_table(rows, 3);
     if (more > 0) {
