@@ -5,8 +5,7 @@
 
 #include "engine/check.h"
 #include "network/cable_list.h"
-#include "network/clos.h"
-#include "network/rail.h"
+#include "network/switch_counts.h"
 
 namespace orrery {
 
@@ -124,26 +123,6 @@ std::vector<std::string> class_names_of(const FabricSpec& fabric) {
             fmt::format("{}-core", names.tier2)};
 }
 
-}  // namespace
-
-Result<SwitchTree> switch_tree_of(const ClusterSpec& spec) {
-    if (spec.num_nodes == 1 && spec.fabric.nic_bandwidth == Bandwidth{}) {
-        return single_switch_tree(spec);  // a lone server needs no network
-    }
-    switch (spec.fabric.kind) {
-        case FabricKind::clos:
-            return clos_tree(spec);
-        case FabricKind::rail:
-            return rail_tree(spec);
-        case FabricKind::single_switch:
-        case FabricKind::file:
-            break;
-    }
-    return single_switch_tree(spec);
-}
-
-namespace {
-
 // The tree of a cluster that can be built.
 Result<SwitchTree> checked_tree(const ClusterSpec& spec) {
     if (auto checked = check_node(spec); !checked) {
@@ -152,7 +131,7 @@ Result<SwitchTree> checked_tree(const ClusterSpec& spec) {
     if (auto checked = check_listed(spec); !checked) {
         return unexpected<Error>(checked.error());
     }
-    auto tree = switch_tree_of(spec);
+    auto tree = fabric_tree(spec);
     if (!tree) {
         return tree;
     }

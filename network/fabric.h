@@ -146,11 +146,7 @@ private:
     std::uint32_t first_tier2_ = 0;
     std::uint32_t first_core_ = 0;
     std::uint32_t num_vertices_ = 0;
-};
-
-// The switches of a cluster's network; of a table of cables one switch, which stands for all.
-Result<SwitchTree> switch_tree_of(const ClusterSpec& spec);
-// The error says which number cannot be, and which would; its place is the dotted name of the
+};// The error says which number cannot be, and which would; its place is the dotted name of the
 // scenario's key ("cluster.fabric.oversubscription").
 Result<void> check_cluster(const ClusterSpec& spec);
 Result<Fabric> build_fabric(const ClusterSpec& spec);

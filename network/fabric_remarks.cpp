@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "network/fabric.h"
+#include "network/switch_counts.h"
 
 namespace orrery {
 namespace {
@@ -79,7 +80,7 @@ std::vector<std::string> fabric_remarks(const ClusterSpec& cluster) {
         }
         return remarks;
     }
-    const auto tree = switch_tree_of(cluster);
+    const auto tree = fabric_tree(cluster);
     if (!tree) {
         return remarks;
     }

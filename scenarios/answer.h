@@ -13,6 +13,7 @@
 #include "engine/ids.h"
 #include "engine/program.h"
 #include "engine/units.h"
+#include "scenarios/campaign/fault_use.h"
 #include "scenarios/network_study/network_answer.h"
 #include "scenarios/simulate/step_efficiency.h"
 
@@ -155,7 +156,8 @@ struct Answer {
     MemoryUse memory;
     // With faults in the step
     std::vector<std::string> faults;  // "slow_gpu at node:3/gpu:1, 1.1 times slower"
-    Time healthy_iteration;           // of the same step without them
+    std::vector<FaultLeftOut> faults_left_out;
+    Time healthy_iteration;  // of the same step without them
     std::vector<RankWait> rank_waits;
     std::optional<StepHang> hang;  // then all else is of the step without the loss
 

@@ -13,6 +13,7 @@
 
 #include "models/validate_plan.h"
 #include "runtime/trainable.h"
+#include "scenarios/campaign/cluster_shape.h"
 #include "scenarios/provenance/effective_scenario.h"
 #include "scenarios/read/map_reader.h"
 #include "scenarios/read/overrides.h"
@@ -153,10 +154,7 @@ void read_weeks(const DocumentNode& root,
                 Scenario& scenario,
                 Errors& errors) {
     ClusterShape& shape = scenario.campaign.shape;
-    shape.nodes = std::max(1U, scenario.cluster.num_nodes);
-    shape.gpus_per_node = std::max(1U, scenario.cluster.node.gpus_per_node);
-    shape.nics_per_node = std::max(1U, scenario.cluster.fabric.nics_per_node);
-    shape.nodes_per_leaf = std::max(1U, scenario.cluster.fabric.nodes_per_leaf_set);
+    shape = cluster_shape(scenario.cluster, scenario.campaign);
     if (reader.find("campaign") != nullptr) {
         read_campaign(*root.find("campaign"), scenario.campaign, errors);
     }

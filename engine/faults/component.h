@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fault can stand at: a GPU, a node, one of the domains whose nodes share a fate (rack, leaf
-// or ToR, power feed, pod), or the job as a whole. Written "node:17/gpu:3", "rack:4", "node:*".
-// Domains are ranges of consecutive nodes.
+// What a fault can stand at: a GPU, a NIC, a node, one of the domains whose nodes share a fate
+// (rack, power feed, pod, site), a leaf (ToR) switch, a spine switch, or the job as a whole.
+// Written "node:17/gpu:3", "rack:4", "node:*", "site". Domains are ranges of consecutive nodes.
+// Where a node has NICs on several leaf switches, these switches share one range: leaf i serves
+// range i / leaves_per_set.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,7 +15,9 @@
 
 namespace orrery {
 
-enum class Scope : std::uint8_t { gpu, nic, node, rack, leaf, pdu, pod, job };
+// Random streams are keyed by the number: new scopes come last.
+enum class Scope : std::uint8_t { gpu, nic, node, rack, leaf, pdu, pod, job, spine, site };
+inline constexpr std::size_t kNumScopes = 10;
 
 struct ClusterShape {
     std::uint32_t nodes = 1;
@@ -20,7 +25,9 @@ struct ClusterShape {
     std::uint32_t nics_per_node = 8;
     std::uint32_t nodes_per_rack =
         2;  // Kokolis et al. (HPCA 2025): 2 servers a rack, 10 racks a pod
-    std::uint32_t nodes_per_leaf = 32;
+    std::uint32_t nodes_per_leaf = 32;  // under one set of leaf switches
+    std::uint32_t leaves_per_set = 1;   // one a rail, where each NIC has its own
+    std::uint32_t spines = 0;           // switches above the leaves
     std::uint32_t nodes_per_pdu = 4;
     std::uint32_t nodes_per_pod = 20;
 
@@ -43,7 +50,11 @@ struct Component {
 };
 
 std::string_view name(Scope scope);
-NodeRange nodes_of(const ClusterShape& shape, Component component);  // none of the job
+// "1 GPU", "1,024 GPUs", "32 leaf switches".
+std::string count_of(Scope scope, std::uint32_t count);
+NodeRange nodes_of(const ClusterShape& shape, Component component);  // none of the job or a spine
+// The component of a scope that a node belongs to; of several the first.
+Component domain_of(const ClusterShape& shape, Scope scope, std::uint32_t node);
 // Of one component, for the key of its random stream: the same whatever the cluster's size.
 std::uint64_t entity_of(Component component);
 std::string to_text(const ClusterShape& shape, Component component);

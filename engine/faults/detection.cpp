@@ -2,17 +2,11 @@
 #include "engine/faults/detection.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace orrery {
 namespace {
-
-Detection stopped(const DetectionSpec& spec) {
-    if (spec.progress_watchdog > WallTime{} && spec.progress_watchdog < spec.collective_timeout) {
-        return {Detector::progress_watchdog, spec.progress_watchdog, false};
-    }
-    return {Detector::collective_timeout, spec.collective_timeout, false};
-}
 
 // Whichever comes first; a timeout without a place only if it is really earlier.
 Detection earlier(const Detection& seen, const Detection& timeout) {
@@ -29,11 +23,12 @@ Detection unconfirmed(const DetectionSpec& spec, FaultKind kind, double uniform)
             return {Detector::exit_code, WallTime{}, true};
         case Symptom::node_error: {
             const Detection agent{Detector::node_agent, periodic(info(kind).inspection), true};
-            return spec.node_agent ? earlier(agent, stopped(spec)) : stopped(spec);
+            return spec.node_agent ? earlier(agent, hang_detection(spec)) : hang_detection(spec);
         }
         case Symptom::silence: {
             const Detection beat{Detector::heartbeat, spec.heartbeat, true};
-            return spec.heartbeat > WallTime{} ? earlier(beat, stopped(spec)) : stopped(spec);
+            return spec.heartbeat > WallTime{} ? earlier(beat, hang_detection(spec))
+                                               : hang_detection(spec);
         }
         case Symptom::slowness:
             return {Detector::step_outlier,
@@ -48,21 +43,29 @@ Detection unconfirmed(const DetectionSpec& spec, FaultKind kind, double uniform)
         case Symptom::store_error:
             return {Detector::exit_code, WallTime{}, true};
         default:
-            return stopped(spec);
+            return hang_detection(spec);
     }
 }
 
 }  // namespace
 
+Detection hang_detection(const DetectionSpec& spec) {
+    if (spec.progress_watchdog > WallTime{} && spec.progress_watchdog < spec.collective_timeout) {
+        return {Detector::progress_watchdog, spec.progress_watchdog, false};
+    }
+    return {Detector::collective_timeout, spec.collective_timeout, false};
+}
+
 std::string_view name(Detector detector) {
-    static constexpr std::string_view kNames[] = {"exit_code",
-                                                  "node_agent",
-                                                  "heartbeat",
-                                                  "progress_watchdog",
-                                                  "collective_timeout",
-                                                  "step_outlier",
-                                                  "replay",
-                                                  "anomaly"};
+    static constexpr std::array<std::string_view, kNumDetectors> kNames = {"exit_code",
+                                                                           "node_agent",
+                                                                           "heartbeat",
+                                                                           "progress_watchdog",
+                                                                           "collective_timeout",
+                                                                           "step_outlier",
+                                                                           "replay",
+                                                                           "anomaly"};
+    static_assert(static_cast<std::size_t>(Detector::anomaly) + 1 == kNames.size());
     return kNames[static_cast<std::size_t>(detector)];
 }
 

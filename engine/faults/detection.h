@@ -5,6 +5,7 @@
 // that stops, without a place: then a diagnosis has to find it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -23,6 +24,7 @@ enum class Detector : std::uint8_t {
     replay,
     anomaly,
 };
+inline constexpr std::size_t kNumDetectors = 8;
 std::string_view name(Detector detector);
 
 struct DetectionSpec {
@@ -45,6 +47,9 @@ struct Detection {
     bool located = false;  // the place is known with it
     bool operator==(const Detection&) const = default;
 };
+
+// Which timeout sees first that no step is made, whatever the reason.
+Detection hang_detection(const DetectionSpec& spec);
 
 // `uniform` in (0, 1) belongs to the fault. A smaller period never detects it later.
 Detection detect(const DetectionSpec& spec, FaultKind kind, double uniform);

@@ -24,6 +24,12 @@ struct Distribution {
 
 double sample_s(const Distribution& distribution, CounterRandom& random);
 WallTime sample(const Distribution& distribution, CounterRandom& random);
+// That a sample is at most so long.
+double probability_within(const Distribution& distribution, double seconds);
+// Mean number of failures in a span of a component that is new at its begin and is replaced by a
+// new one each time: the renewal function, by Xie's method (Communications in Statistics 18, 1989).
+// Only for the exponential distribution is it span over mean.
+double expected_renewals(const Distribution& distribution, double span_s);
 // The Weibull or lognormal distribution of this mean.
 Distribution with_mean(DistributionKind kind, WallTime mean, double shape);
 

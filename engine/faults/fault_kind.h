@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "engine/faults/component.h"
 #include "engine/wall_time.h"
 
 namespace orrery {
@@ -84,13 +85,18 @@ struct FaultKindInfo {
     WallTime inspection;  // period of the node agent's check that sees it
     double transient;     // share that a restart in place cures
     double slowdown;      // of a step's kernels or links, where it slows
-    bool on_node;         // the place is a node's; else the job's or the store's
+    Scope natural;        // what breaks: a fault without a place stands at each of these
+    // The place is a node's or of several; else the job's, the store's or the network's core.
+    constexpr bool on_node() const { return natural != Scope::job && natural != Scope::spine; }
 };
 
 const FaultKindInfo& info(FaultKind kind);
 inline std::string_view name(FaultKind kind) {
     return info(kind).name;
 }
+// Whether the kind slows down kernels, or network adapters.
+bool slows_gpus(FaultKind kind);
+bool slows_adapters(FaultKind kind);
 std::span<const FaultKindInfo> fault_kinds();
 std::optional<FaultKind> fault_kind_of(std::string_view name);
 

@@ -219,16 +219,19 @@ std::vector<FaultEvent> make_schedule(const std::vector<FaultProcess>& processes
     return std::move(generator).sorted();
 }
 
+std::uint32_t population(const FaultProcess& process, const ClusterShape& shape) {
+    return process.at.index == kEvery ? shape.components(process.at.scope) : 1;
+}
+
 double expected_faults(const FaultProcess& process, const ClusterShape& shape, WallTime span) {
     if (!process.events.empty()) {
         return static_cast<double>(process.events.size());
     }
-    const double components = process.at.index == kEvery ? shape.components(process.at.scope) : 1.0;
+    const double components = population(process, shape);
     if (process.once || process.once_step >= 0) {
         return process.probability * components;
     }
-    const double mean = process.interval.mean_s();
-    return mean > 0 ? process.probability * components * span.seconds() / mean : 0;
+    return process.probability * components * expected_renewals(process.interval, span.seconds());
 }
 
 }  // namespace orrery

@@ -74,7 +74,10 @@ std::vector<FaultEvent> make_schedule(const std::vector<FaultProcess>& processes
                                       WallTime horizon,
                                       std::uint64_t seed);
 
-// Expected faults in a span, without frailty and bursts, which leave means as they are.
+// Components that the process can strike.
+std::uint32_t population(const FaultProcess& process, const ClusterShape& shape);
+// Expected faults in a span whose components are all new at its begin, without bursts, which leave
+// means as they are, and frailty, which does so for exponential intervals.
 double expected_faults(const FaultProcess& process, const ClusterShape& shape, WallTime span);
 
 }  // namespace orrery

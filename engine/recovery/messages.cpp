@@ -3,19 +3,23 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace orrery {
 
 std::string_view name(ObservationKind kind) {
-    static constexpr std::string_view kNames[] = {"training_started",
-                                                  "fault_detected",
-                                                  "node_slow",
-                                                  "corruption_found",
-                                                  "diagnosis_done",
-                                                  "warning",
-                                                  "notice",
-                                                  "drained",
-                                                  "node_ready",
-                                                  "checked"};
+    static constexpr std::array<std::string_view, kNumObservationKinds> kNames = {
+        "training_started",
+        "fault_detected",
+        "node_slow",
+        "corruption_found",
+        "diagnosis_done",
+        "warning",
+        "notice",
+        "drained",
+        "node_ready",
+        "checked"};
+    static_assert(static_cast<std::size_t>(ObservationKind::checked) + 1 == kNames.size());
     return kNames[static_cast<std::size_t>(kind)];
 }
 

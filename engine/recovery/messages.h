@@ -5,6 +5,7 @@
 // cluster.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@ enum class ObservationKind : std::uint8_t {
     node_ready,        // `nodes` are healthy and not in the job
     checked,           // as ordered: `nodes` fail their tests, `slow` ones are far from the median
 };
+inline constexpr std::size_t kNumObservationKinds = 10;
 
 struct Observation {
     WallTime time;

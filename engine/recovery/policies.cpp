@@ -134,9 +134,8 @@ public:
     void widen(const JobState& state, std::vector<NodeNumber>& nodes) const override {
         std::vector<NodeNumber> wide;
         for (const NodeNumber node : nodes) {
-            const std::uint32_t size =
-                std::max(1U, nodes_of(spec_.cluster, {spec_.scope, 0}).count);
-            const NodeRange range = nodes_of(spec_.cluster, {spec_.scope, node / size});
+            const NodeRange range =
+                nodes_of(spec_.cluster, domain_of(spec_.cluster, spec_.scope, node));
             for (NodeNumber n = range.first; n < range.first + range.count; ++n) {
                 if (state.slot_of_node[n] != kNoSlot) {
                     wide.push_back(n);

@@ -10,18 +10,38 @@
 namespace orrery {
 namespace {
 
-constexpr std::array<std::string_view, 4> kOrders{"go", "leave", "quit", "check"};
-constexpr std::array<std::string_view, 11> kReports{"ready",
-                                                    "beat",
-                                                    "training",
-                                                    "fault",
-                                                    "step",
-                                                    "saved",
-                                                    "unsaved",
-                                                    "left",
-                                                    "failed",
-                                                    "done",
-                                                    "checked"};
+template <class Kind>
+struct KindWord {
+    Kind kind;
+    std::string_view word;
+};
+constexpr std::array<KindWord<OrderKind>, kNumOrderKinds> kOrders{{{OrderKind::go, "go"},
+                                                                   {OrderKind::leave, "leave"},
+                                                                   {OrderKind::quit, "quit"},
+                                                                   {OrderKind::check, "check"}}};
+constexpr std::array<KindWord<ReportKind>, kNumReportKinds> kReports{
+    {{ReportKind::ready, "ready"},
+     {ReportKind::beat, "beat"},
+     {ReportKind::training, "training"},
+     {ReportKind::fault, "fault"},
+     {ReportKind::step, "step"},
+     {ReportKind::saved, "saved"},
+     {ReportKind::unsaved, "unsaved"},
+     {ReportKind::left, "left"},
+     {ReportKind::failed, "failed"},
+     {ReportKind::done, "done"},
+     {ReportKind::checked, "checked"}}};
+// Row i is the kind of number i, so that a kind finds its word.
+template <class Table>
+constexpr bool rows_in_order(const Table& table) {
+    for (std::size_t i = 0; i < table.size(); ++i) {
+        if (static_cast<std::size_t>(table[i].kind) != i) {
+            return false;
+        }
+    }
+    return true;
+}
+static_assert(rows_in_order(kOrders) && rows_in_order(kReports));
 constexpr std::size_t kTextMost = 1000;  // a line goes into a pipe as a whole
 
 std::string clean(std::string_view text) {
@@ -51,10 +71,10 @@ bool number(std::string_view text, T& value) {
 }
 
 template <class Kind, std::size_t N>
-bool kind_of(std::string_view word, const std::array<std::string_view, N>& words, Kind& kind) {
-    for (std::size_t i = 0; i < N; ++i) {
-        if (words[i] == word) {
-            kind = static_cast<Kind>(i);
+bool kind_of(std::string_view word, const std::array<KindWord<Kind>, N>& table, Kind& kind) {
+    for (const KindWord<Kind>& row : table) {
+        if (row.word == word) {
+            kind = row.kind;
             return true;
         }
     }
@@ -78,7 +98,7 @@ bool numbers(std::string_view text, std::vector<std::uint32_t>& values) {
 
 std::string to_line(const Order& order) {
     return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
-                       kOrders[static_cast<std::size_t>(order.kind)],
+                       kOrders[static_cast<std::size_t>(order.kind)].word,
                        order.generation,
                        order.rank,
                        order.num_ranks,
@@ -90,7 +110,7 @@ std::string to_line(const Order& order) {
 
 std::string to_line(const MemberReport& report) {
     return fmt::format("{}\t{}\t{}\t{}\t{}",
-                       kReports[static_cast<std::size_t>(report.kind)],
+                       kReports[static_cast<std::size_t>(report.kind)].word,
                        report.generation,
                        report.step,
                        report.number,

@@ -5,6 +5,7 @@
 // of an earlier one is void.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ enum class OrderKind : std::uint8_t {
     quit,
     check,  // test yourself and the connections with the others, and tell
 };
+inline constexpr std::size_t kNumOrderKinds = 4;
 
 struct Order {
     OrderKind kind = OrderKind::go;
@@ -49,6 +51,7 @@ enum class ReportKind : std::uint8_t {
     done,      // all steps
     checked,   // as ordered; `text`: the ranks that are far from the median, and why
 };
+inline constexpr std::size_t kNumReportKinds = 11;
 
 struct MemberReport {
     ReportKind kind = ReportKind::beat;

@@ -310,4 +310,16 @@ std::vector<NodeNumber> Nodes::repaired(Clock::time_point now) {
     return ready;
 }
 
+std::vector<NodeInRepair> Nodes::in_repair(Clock::time_point now) const {
+    std::vector<NodeInRepair> nodes;
+    for (NodeNumber number = 0; number < nodes_.size(); ++number) {
+        if (nodes_[number].back) {
+            const std::chrono::duration<double> left = *nodes_[number].back - now;
+            nodes.push_back({.node = number, .seconds_left = left.count()});
+        }
+    }
+    std::ranges::stable_sort(nodes, {}, &NodeInRepair::seconds_left);
+    return nodes;
+}
+
 }  // namespace orrery

@@ -15,6 +15,7 @@
 #include "runtime/supervisor/failures.h"
 #include "runtime/supervisor/member_process.h"
 #include "runtime/supervisor/places.h"
+#include "runtime/supervisor/waiting_line.h"
 
 namespace orrery {
 
@@ -90,6 +91,8 @@ public:
     // Gone, and back at that time.
     void evict(NodeNumber node, Clock::time_point back);
     std::vector<NodeNumber> repaired(Clock::time_point now);  // each once
+    // The evicted ones that are not back yet, the first one to come back first.
+    std::vector<NodeInRepair> in_repair(Clock::time_point now) const;
 
 private:
     enum class State : std::uint8_t {

@@ -76,6 +76,7 @@ private:
     void settle();
     bool hearing() const;
     void repaired();
+    void remind();
     void watch_progress();
     void watch_slowness();
     void tell(Observation o);
@@ -107,8 +108,9 @@ private:
     Clock::time_point progress_ = begin_;
     Clock::time_point trouble_ = begin_;
     std::optional<Clock::time_point> struck_;
-    Clock::time_point gathers_ = begin_;  // since then
-    Clock::time_point gone_ = begin_;     // the orders to train
+    std::optional<Clock::time_point> remind_;  // to say then what the job waits for
+    Clock::time_point gathers_ = begin_;       // since then
+    Clock::time_point gone_ = begin_;          // the orders to train
     std::string checkpoint_;
     std::filesystem::file_time_type since_;  // checkpoints of this run
     std::int64_t from_step_ = 0;

@@ -32,6 +32,7 @@ void Supervisor::obey(const std::vector<Action>& actions) {
                 return;
             case ActionKind::wait:
                 phase_ = Phase::idle;
+                remind_ = Clock::now();
                 break;
             case ActionKind::drain:
                 draining_ = true;
@@ -60,6 +61,7 @@ void Supervisor::diagnose() {
 
 // The healthy stop first, all after the same step.
 void Supervisor::begin(const Action& restart) {
+    remind_.reset();
     restart_ = restart;
     if (phase_ != Phase::training) {
         return begin_now();

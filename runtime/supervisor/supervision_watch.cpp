@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/supervisor/supervision.h"
+#include "runtime/supervisor/waiting_line.h"
 
 namespace orrery {
 namespace {
@@ -69,6 +70,21 @@ void Supervisor::repaired() {
     }
 }
 
+// What a job that stands still waits for, now and then.
+void Supervisor::remind() {
+    if (!remind_ || Clock::now() < *remind_) {
+        return;
+    }
+    remind_ = Clock::now() + job_.reminder;
+    std::vector<std::uint32_t> slots;
+    for (const std::uint32_t slot : machine_.state().vacancies) {
+        if (machine_.state().slots[slot].vacancy == Vacancy::open) {
+            slots.push_back(slot);
+        }
+    }
+    say(waiting_line(slots, nodes_.in_repair(Clock::now())));
+}
+
 void Supervisor::watch_progress() {
     if (phase_ != Phase::training) {
         return;
@@ -80,14 +96,12 @@ void Supervisor::watch_progress() {
         o.nodes.swap(drained_);
         return tell(o);
     }
-    const DetectionSpec& d = job_.detection;
-    const bool dog = d.progress_watchdog > WallTime{} && d.progress_watchdog < d.collective_timeout;
-    const Milliseconds limit = milliseconds(dog ? d.progress_watchdog : d.collective_timeout);
-    if (Clock::now() - progress_ < limit) {
+    const Detection hang = hang_detection(job_.detection);
+    if (Clock::now() - progress_ < milliseconds(hang.latency)) {
         return;
     }
     Observation o = observation(ObservationKind::fault_detected);
-    o.detector = dog ? Detector::progress_watchdog : Detector::collective_timeout;
+    o.detector = hang.detector;
     o.fault = FaultKind::job_hang;
     say(fmt::format(
         "no step for {:.1f} s after step {}", seconds(Clock::now() - progress_), step_));

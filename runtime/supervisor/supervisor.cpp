@@ -97,6 +97,8 @@ void Supervisor::turn() {
             return nodes_.all_left() || Clock::now() >= deadline_ ? begin_now() : void();
         case Phase::settling:
             return Clock::now() >= deadline_ && !hearing() ? settle() : void();
+        case Phase::idle:
+            return remind();
         default:
             return;
     }

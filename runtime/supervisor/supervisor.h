@@ -36,6 +36,7 @@ struct SupervisedJob {
     DetectionSpec detection;
     std::chrono::milliseconds repair{1000};      // of a node that was evicted
     std::chrono::milliseconds patience{10'000};  // for starts, stops and good-byes
+    std::chrono::milliseconds reminder{60'000};  // between two lines that say what is waited for
     bool keeps_copies = false;                   // members keep copies of the state in memories
     std::int64_t steps = 0;
     std::filesystem::path checkpoint_folder;

@@ -4,11 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/campaign/statistics.h"
+#include "scenarios/campaign/fault_classes.h"
 
 namespace orrery {
 
@@ -42,11 +44,11 @@ struct PlanAnswer {
     Statistic evictions;
     Statistic false_evictions;
     Statistic operator_calls;
-    Statistic mttf_h;       // wall time over interruptions
-    Statistic lost_h;       // training thrown away
-    Statistic finish_days;  // of the tokens asked for
-    Statistic undetected;   // 1: wrong numbers nobody noticed
-    double mttr_s = 0;      // from a fault to training, mean over all of them
+    std::optional<double> mttf_h{};  // wall time of all runs over all interruptions, if any
+    Statistic lost_h;                // training thrown away
+    Statistic finish_days;           // of the tokens asked for
+    Statistic undetected;            // 1: wrong numbers nobody noticed
+    double mttr_s = 0;               // from a fault to training, mean over all of them
     double recovery_p50_s = 0;
     double recovery_p95_s = 0;
     double recovery_max_s = 0;
@@ -76,6 +78,7 @@ struct CampaignAnswer {
     double slow_slope = 1;
     double shrunk = 1;
     double mtbf_h = 0;  // expected, of the job; 0: no faults
+    std::vector<FaultClass> fault_classes;
     double tokens = 0;
     double tokens_per_day = 0;  // of the healthy job
     std::vector<PlanAnswer> plans;

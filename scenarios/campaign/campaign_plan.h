@@ -11,6 +11,7 @@
 
 #include "engine/campaign/campaign.h"
 #include "engine/units.h"
+#include "scenarios/campaign/fault_use.h"
 
 namespace orrery {
 
@@ -28,6 +29,7 @@ struct StepFault {
 struct FaultPlan {
     std::vector<FaultProcess> processes;
     std::vector<StepFault> in_step{};
+    std::vector<FaultEntry> entries{};  // of the list, for what a command leaves out
     double daily_variance = 0;  // variance over mean of the daily count of faults; 0: independent
     bool operator==(const FaultPlan&) const = default;
 };
@@ -93,9 +95,10 @@ struct CampaignPlan {
     bool present = false;
     WallTime length = WallTime::days(30);
     std::uint32_t seeds = 30;
-    std::optional<WallTime> step_time{};  // instead of simulating a step
-    double tokens = 0;                    // time to finish so many; 0: not asked
-    ClusterShape shape;                   // racks, power feeds and pods
+    std::optional<WallTime> step_time{};            // instead of simulating a step
+    double tokens = 0;                              // time to finish so many; 0: not asked
+    ClusterShape shape;                             // what can fail (cluster_shape.h)
+    std::optional<std::uint32_t> nodes_per_leaf{};  // instead of the fabric's
     DetectionSpec detection;
     RepairSpec repair;
     Forecast forecast;

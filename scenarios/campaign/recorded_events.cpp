@@ -70,8 +70,8 @@ void read_observation(MapReader& line, RecordedEvents& events, Errors& errors) {
         return;
     }
     MapReader reader{*map, "observation", errors};
-    kind_of(reader, "kind", 10, o.kind);
-    kind_of(reader, "detector", 8, o.detector);
+    kind_of(reader, "kind", kNumObservationKinds, o.kind);
+    kind_of(reader, "detector", kNumDetectors, o.detector);
     kind_of(reader, "fault", kNumFaultKinds, o.fault);
     const auto nodes_of = [&](const char* key, std::vector<NodeNumber>& nodes) {
         std::vector<std::int64_t> numbers;

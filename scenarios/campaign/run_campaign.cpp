@@ -11,6 +11,7 @@
 #include "engine/recovery/closed_forms.h"
 #include "models/flops.h"
 #include "models/transformer.h"
+#include "scenarios/campaign/fault_classes.h"
 #include "scenarios/campaign/start_up.h"
 #include "scenarios/campaign/state_times.h"
 #include "scenarios/version.h"
@@ -107,15 +108,15 @@ std::uint32_t spares_of(const Scenario& scenario, const RecoveryPlan& plan) {
     double daily = 0;
     for (const FaultProcess& process : scenario.faults.processes) {
         const FaultKindInfo& kind = info(process.kind);
-        if (kind.on_node && kind.effect == FaultEffect::stop && !process.once &&
+        if (kind.on_node() && kind.effect == FaultEffect::stop && !process.once &&
             process.once_step < 0) {
             const double nodes =
                 process.events.empty()
                     ? std::max(1U, nodes_of(scenario.campaign.shape, {process.at.scope, 0}).count)
                     : 1;
-            const double span = process.events.empty() ? 1 : scenario.campaign.length.days();
-            daily += (1 - kind.transient) * nodes / span *
-                     expected_faults(process, scenario.campaign.shape, WallTime::days(1));
+            const WallTime span = scenario.campaign.length;
+            daily += (1 - kind.transient) * nodes / span.days() *
+                     expected_faults(process, scenario.campaign.shape, span);
         }
     }
     const std::uint32_t nodes = scenario.campaign.shape.nodes;
@@ -169,6 +170,17 @@ void collect_times(const std::vector<CampaignResult>& runs, PlanAnswer& answer) 
     }
 }
 
+// Wall time of all runs over all their interruptions: a run without one counts with its time.
+std::optional<double> mttf_h(const std::vector<CampaignResult>& runs) {
+    double hours = 0;
+    std::int64_t interruptions = 0;
+    for (const CampaignResult& run : runs) {
+        hours += run.wall.seconds() / 3600;
+        interruptions += run.interruptions;
+    }
+    return interruptions > 0 ? std::optional{hours / count_of(interruptions)} : std::nullopt;
+}
+
 PlanAnswer plan_answer(const Scenario& scenario,
                        const CampaignSpec& spec,
                        std::vector<CampaignResult> runs,
@@ -184,9 +196,7 @@ PlanAnswer plan_answer(const Scenario& scenario,
     answer.false_evictions = over(runs, [](const auto& r) { return count_of(r.false_evictions); });
     answer.operator_calls = over(runs, [](const auto& r) { return count_of(r.operator_calls); });
     answer.undetected = over(runs, [](const auto& r) { return count_of(r.corrupt_at_end); });
-    answer.mttf_h = over(runs, [](const auto& r) {
-        return r.wall.seconds() / 3600 / std::max(1.0, count_of(r.interruptions));
-    });
+    answer.mttf_h = mttf_h(runs);
     answer.lost_h = over(runs, [](const auto& r) {
         double lost = 0;
         for (const WallTime loss : r.losses) {
@@ -337,7 +347,8 @@ CampaignSpec campaign_spec(const Scenario& scenario,
         for (const FaultProcess& process : spec.faults) {
             daily += process.once || process.once_step >= 0 || !process.events.empty()
                          ? 0
-                         : expected_faults(process, campaign.shape, WallTime::days(1));
+                         : expected_faults(process, campaign.shape, campaign.length) /
+                               campaign.length.days();
         }
         spec.weather.burst_shape = daily / (scenario.faults.daily_variance - 1);
     }
@@ -411,6 +422,7 @@ Result<CampaignAnswer> run_campaign_scenario(const Scenario& scenario,
     answer.shrunk = steps->speed.shrunk.back();
     const double rate = expected_rate(scenario);
     answer.mtbf_h = rate > 0 ? 1 / rate / 3600 : 0;
+    answer.fault_classes = fault_classes(scenario);
     answer.tokens = scenario.campaign.tokens;
     answer.version = kVersion;
     for (const RecoveryPlan& plan : plans) {

@@ -11,7 +11,9 @@
 #include "models/lowering.h"
 #include "models/memory.h"
 #include "runtime/supervisor/drill.h"
+#include "scenarios/campaign/cluster_shape.h"
 #include "scenarios/campaign/run_campaign.h"
+#include "scenarios/read/wall_time_text.h"
 #include "scenarios/simulate/degraded_steps.h"
 
 namespace orrery {
@@ -19,11 +21,9 @@ namespace {
 
 constexpr WallTime kMicrosecond = WallTime::microseconds(1);
 
-ClusterShape shape_of(const Scenario& scenario, std::uint32_t nodes) {
-    ClusterShape shape = scenario.campaign.shape;
+ClusterShape drill_shape(const Scenario& scenario, std::uint32_t nodes) {
+    ClusterShape shape = cluster_shape(scenario.cluster, scenario.campaign);
     shape.nodes = nodes;
-    shape.gpus_per_node = std::max(1U, scenario.cluster.node.gpus_per_node);
-    shape.nics_per_node = std::max(1U, scenario.cluster.fabric.nics_per_node);
     return shape;
 }
 
@@ -86,11 +86,40 @@ std::vector<FaultEvent> drill_schedule(const Scenario& scenario) {
     if (!scenario.job.drill) {
         return schedule;
     }
-    return make_schedule(scenario.faults.processes,
+    std::vector<FaultProcess> injected;
+    for (const FaultProcess& process : scenario.faults.processes) {
+        if (why_left_out(FaultUser::drill, form_of(process), process.kind).empty()) {
+            injected.push_back(process);
+        }
+    }
+    return make_schedule(injected,
                          {},
-                         shape_of(scenario, std::max(1U, scenario.cluster.num_nodes)),
+                         drill_shape(scenario, std::max(1U, scenario.cluster.num_nodes)),
                          WallTime::days(3650),
                          scenario.job.seed);
+}
+
+Result<DetectionSpec> real_detection(DetectionSpec spec, Time timeout, const std::string& path) {
+    constexpr double kMost = 0.9;  // of the timeout; the rest is for reports on their way
+    constexpr double kUsual = 0.75;
+    const auto part = [&](double share) { return WallTime::seconds(share * timeout.seconds()); };
+    const WallTime gives_up = part(1);
+    if (spec.collective_timeout < part(kMost)) {
+        return spec;  // the supervisor itself looks that often
+    }
+    spec.collective_timeout = gives_up;
+    if (spec.progress_watchdog == WallTime{}) {
+        spec.progress_watchdog = part(kUsual);
+    } else if (spec.progress_watchdog > part(kMost)) {
+        return fail(path + ".progress_watchdog",
+                    fmt::format("a watchdog of {} does not look before ranks give up after "
+                                "job.distributed_timeout, {}: who waits for whom would be lost",
+                                to_short_text(spec.progress_watchdog),
+                                to_short_text(gives_up)),
+                    fmt::format("{} or less, or a longer job.distributed_timeout",
+                                to_short_text(part(kUsual))));
+    }
+    return spec;
 }
 
 std::optional<PeerPlacement> memory_placement(const Scenario& scenario) {
@@ -115,15 +144,13 @@ ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
     }
     check_policies(plan, errors);
     check_shrinking(scenario, plan, errors);
-    if (!scenario.faults.processes.empty() && !scenario.job.drill) {
+    const bool injects = std::ranges::any_of(scenario.faults.processes, [](const auto& process) {
+        return form_of(process) == FaultForm::at_step;
+    });
+    if (injects && !scenario.job.drill) {
         errors.push_back({"faults",
                           "would be injected into a run that is not marked as a drill",
                           "job.drill: true, or --set 'faults=[]'"});
-    }
-    if (!scenario.faults.in_step.empty()) {
-        errors.push_back({"faults",
-                          "with 'time' they are in the middle of a simulated step",
-                          "step: 12 of a drill"});
     }
     for (const FaultEvent& fault : drill_schedule(scenario)) {
         if (const Result<void> can = check_injectable(fault); !can) {
@@ -140,6 +167,13 @@ ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
         errors.push_back(
             {"job", "a supervised run needs checkpoints", "job.checkpoint_folder: a folder"});
     }
+    const Result<DetectionSpec> detection =
+        real_detection(plan.detection.value_or(scenario.campaign.detection),
+                       training.distributed_timeout,
+                       plan.detection ? "recovery.detection" : "campaign.detection");
+    if (!detection) {
+        errors.push_back(detection.error());
+    }
     if (!errors.empty()) {
         return unexpected<Errors>(errors);
     }
@@ -149,11 +183,11 @@ ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario) {
     job.policies = plan.policies;
     for (PolicySpec& policy : job.policies) {
         if (auto* over_eviction = std::get_if<OverEviction>(&policy)) {
-            over_eviction->cluster = shape_of(scenario, job.nodes);
+            over_eviction->cluster = drill_shape(scenario, job.nodes);
         }
     }
     job.limits.attempts_max = plan.attempts_max;
-    job.detection = plan.detection.value_or(scenario.campaign.detection);
+    job.detection = *detection;
     job.repair = std::chrono::milliseconds{
         static_cast<std::int64_t>(1e3 * scenario.campaign.repair.time.mean_s())};
     job.steps = training.steps;
@@ -170,11 +204,12 @@ std::map<std::int64_t, double> predicted_detection_s(const Scenario& scenario,
     for (const FaultEvent& fault : drill_schedule(scenario)) {
         const FaultKindInfo& kind = info(fault.kind);
         double seconds = settle;
+        const double hang = hang_detection(d).latency.seconds();
         if (kind.symptom == Symptom::hang) {
-            const bool dog = d.progress_watchdog > WallTime{};
-            seconds = (dog ? d.progress_watchdog : d.collective_timeout).seconds();
+            seconds = hang;
         } else if (fault.kind == FaultKind::host_fault) {
-            seconds = d.heartbeat.seconds() + settle;
+            const bool beats = d.heartbeat > WallTime{};
+            seconds = beats ? std::min(d.heartbeat.seconds() + settle, hang) : hang;
         } else if (kind.effect != FaultEffect::stop && kind.effect != FaultEffect::corrupt) {
             continue;
         }
@@ -242,6 +277,9 @@ std::string predicted_log(const Scenario& scenario,
     spec.repair.time = {.kind = DistributionKind::fixed,
                         .scale = WallTime::microseconds(job.repair.count() * 1000)};
     spec.costs = measured_costs(job, step_s, first, store);
+    std::erase_if(spec.faults, [](const FaultProcess& process) {
+        return !why_left_out(FaultUser::drill, form_of(process), process.kind).empty();
+    });
     // From outside, a process that is stopped or cut off is a node that is silent.
     for (FaultProcess& process : spec.faults) {
         if (process.kind == FaultKind::host_fault || process.kind == FaultKind::nic_down) {

@@ -24,6 +24,11 @@ std::vector<FaultEvent> drill_schedule(const Scenario& scenario);
 // goes on with those who are left.
 std::optional<PeerPlacement> memory_placement(const Scenario& scenario);
 
+// The detection of a real run, whose ranks give up after job.distributed_timeout: the supervisor
+// has to see a hang before, while it is known who waits for whom. Without a watchdog there is one
+// at three quarters of the timeout; a later one is an error at `path`.progress_watchdog.
+Result<DetectionSpec> real_detection(DetectionSpec spec, Time timeout, const std::string& path);
+
 // All but `command` and `line`. Errors where the scenario asks for what a real run can't do.
 ResultOrErrors<SupervisedJob> supervised_job(const Scenario& scenario);
 

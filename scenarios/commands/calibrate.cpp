@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/fault_note.h"
 #include "scenarios/measure/observed_costs.h"
 #include "scenarios/measure/recorded_run.h"
 #include "scenarios/output_file.h"
@@ -30,6 +31,7 @@ int calibrate_command(const CalibrateArguments& arguments) {
         profiles.push_back(
             observed_costs(run->program, steps, run->scenario.device.name, run->sharing_ranks()));
         made_of.scenarios.push_back(run->scenario.origin);
+        note_faults_left_out(run->scenario, FaultUser::recorded_run);
         header += fmt::format("{}: {} ranks, {} steps, {}\n",
                               run->scenario.name,
                               run->description.ranks,

@@ -9,6 +9,7 @@
 #include "scenarios/campaign/run_campaign.h"
 #include "scenarios/campaign/supervised_job.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/fault_note.h"
 #include "scenarios/commands/page_file.h"
 #include "scenarios/output_file.h"
 #include "scenarios/reader.h"
@@ -67,11 +68,7 @@ int campaign_command(const CampaignArguments& arguments) {
                              "the scenario has no section 'campaign'",
                              "campaign: {days: 30, seeds: 30}, and faults: […]"});
     }
-    if (!scenario->faults.in_step.empty()) {
-        return report_error({arguments.file,
-                             "faults with 'time' are in the middle of one step, not of weeks",
-                             "t: 3d4h, or orrery simulate"});
-    }
+    note_faults_left_out(*scenario, FaultUser::campaign);
     if (!arguments.trace_file.empty()) {
         // Tell an unwritable place now, not after the simulation.
         if (const auto writable = OutputFile::open(arguments.trace_file); !writable) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/fault_note.h"
 #include "scenarios/commands/page_file.h"
 #include "scenarios/measure/run_comparison.h"
 #include "scenarios/report/provenance_report.h"
@@ -20,6 +21,7 @@ int compare_command(const CompareArguments& arguments) {
     if (!run) {
         return report_errors(run.error());
     }
+    note_faults_left_out(run->scenario, FaultUser::recorded_run);
     const Result<RunComparison> comparison = compare_run(*run, arguments.profile_file);
     if (!comparison) {
         return report_error(comparison.error());

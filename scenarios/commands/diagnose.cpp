@@ -9,6 +9,7 @@
 #include "runtime/measure/node_checks.h"
 #include "runtime/world.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/fault_note.h"
 #include "scenarios/commands/page_file.h"
 #include "scenarios/diagnose/heat_map.h"
 #include "scenarios/diagnose/modelled_checks.h"
@@ -41,6 +42,7 @@ int diagnose_run(const DiagnoseArguments& arguments, PageFile& page) {
     if (!run) {
         return report_errors(run.error());
     }
+    note_faults_left_out(run->scenario, FaultUser::recorded_run);
     const HeatMap map = heat_map_of(*run);
     Provenance provenance = provenance_of("diagnose", run->scenario);
     provenance.recorded_by = run->description.build;
@@ -132,6 +134,8 @@ int diagnose_command(const DiagnoseArguments& arguments) {
     if (arguments.num_processes == 1) {
         return report_error({"--nproc", "one process has nobody to talk to", "--nproc 4"});
     }
+    note_faults_left_out(*scenario,
+                         arguments.num_processes > 0 ? FaultUser::real_run : FaultUser::step);
     return arguments.num_processes > 0 ? start_ranks(arguments)
                                        : diagnose_model(arguments, *scenario, *page);
 }

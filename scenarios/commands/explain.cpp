@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/fault_note.h"
 #include "scenarios/explain/explain.h"
 #include "scenarios/report/explain_report.h"
 #include "scenarios/report/progress.h"
@@ -27,6 +28,7 @@ int explain_command(const ExplainArguments& arguments) {
         }
         return report_errors(errors);
     }
+    note_faults_left_out(explanation->answer.faults_left_out);
     return print_output(arguments.json
                             ? with_provenance(explain_json(*explanation), explanation->provenance)
                             : explain_report(*explanation));

@@ -7,6 +7,7 @@
 
 #include "network/nccl_topology.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/fault_note.h"
 #include "scenarios/commands/page_file.h"
 #include "scenarios/network_study/congestion_study.h"
 #include "scenarios/network_study/network_study.h"
@@ -192,6 +193,7 @@ int network_command(const NetworkArguments& arguments) {
         }
         scenario->network = *fidelity;
     }
+    note_faults_left_out(*scenario, FaultUser::network);
     if (!arguments.store_file.empty()) {
         return store_congestion(*scenario, arguments);
     }

@@ -14,6 +14,7 @@
 #include "runtime/measure/host_machine.h"
 #include "runtime/world.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/fault_note.h"
 #include "scenarios/measure/discovered_cluster.h"
 #include "scenarios/measure/observed_costs.h"
 #include "scenarios/measure/profile_cases.h"
@@ -91,6 +92,7 @@ public:
             return scenario.error();
         }
         made_of_ = provenance_of("profile", *scenario);
+        note_faults_left_out(*scenario, FaultUser::real_run);
         const std::int64_t sample = scenario->model.seq_length + 1;
         const std::int64_t vocabulary = std::min<std::int64_t>(scenario->model.vocab_size, 1 << 16);
         const std::filesystem::path tokens = folder_ / "tokens";
@@ -104,6 +106,11 @@ public:
                           "job.eval_steps=0",
                           "job.learning_rate=1e-4",
                           "job.clip_grad=1e-6",
+                          "job.sample_interval=0",
+                          // A measurement leaves the job's own files alone.
+                          "job.checkpoint_folder=~",
+                          "job.log_file=~",
+                          "job.tensorboard_folder=~",
                           "job.min_learning_rate=0"});
         return add(measure(arguments_.scenario,
                            overrides,

@@ -6,6 +6,7 @@
 
 #include "engine/input_file.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/fault_note.h"
 #include "scenarios/reader.h"
 #include "scenarios/replay/chakra_reader.h"
 #include "scenarios/replay/simai_workload.h"
@@ -34,6 +35,7 @@ int replay_command(const ReplayArguments& arguments) {
     if (!scenario) {
         return report_errors(scenario.error());
     }
+    note_faults_left_out(*scenario, FaultUser::network);
     const auto step = read_step(arguments.trace);
     if (!step) {
         return report_errors(step.error());

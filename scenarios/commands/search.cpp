@@ -4,10 +4,14 @@
 #include <memory>
 #include <optional>
 
+#include "scenarios/campaign/fault_classes.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/fault_note.h"
 #include "scenarios/commands/page_file.h"
 #include "scenarios/output_file.h"
+#include "scenarios/read/wall_time_text.h"
 #include "scenarios/reader.h"
+#include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"
 #include "scenarios/report/search_report.h"
@@ -44,6 +48,12 @@ Result<std::vector<SensitiveFigure>> ask_sensitivity(const SearchArguments& argu
     return sensitivity(scenario, scenario.search, result, options);
 }
 
+// What can fail is what the best plan's cluster has.
+Scenario on_best_cluster(Scenario scenario, const SearchResult& result) {
+    scenario.cluster = scenario.search.clusters[result.best.front().cluster].cluster;
+    return scenario;
+}
+
 }  // namespace
 
 int search_command(const SearchArguments& arguments) {
@@ -58,6 +68,8 @@ int search_command(const SearchArguments& arguments) {
                              "network: packet is for one step, not for a search among plans",
                              "fluid, with network.congestion: what packets measured"});
     }
+    const bool goodput = scenario->search.objective == Objective::goodput;
+    note_faults_left_out(*scenario, goodput ? FaultUser::search_goodput : FaultUser::search);
     if (scenario->search.clusters.empty()) {
         scenario->search.clusters.push_back(
             {.cluster = scenario->cluster, .device = scenario->device});
@@ -111,8 +123,12 @@ int search_command(const SearchArguments& arguments) {
     if (arguments.json) {
         return print_output(with_provenance(search_json(*scenario, *result, *figures), provenance));
     }
+    const std::string classes =
+        goodput ? fault_classes_text(fault_classes(on_best_cluster(*scenario, *result)),
+                                     to_short_text(scenario->campaign.length))
+                : std::string{};
     return print_output(
-        search_report(*scenario, *result) +
+        search_report(*scenario, *result) + classes +
         (figures->empty() ? "" : sensitivity_report(*figures, SensitivityOptions{}.factor)));
 }
 

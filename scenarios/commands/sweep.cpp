@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/fault_note.h"
 #include "scenarios/commands/page_file.h"
 #include "scenarios/output_file.h"
 #include "scenarios/reader.h"
@@ -100,6 +101,15 @@ int print_outcome(const SweepArguments& arguments,
     return outcome.crashed.empty() ? printed : kExitUserError;
 }
 
+// Of the scenarios as they are; a point that changes them says so in its own answer.
+void note_faults(const Study& study) {
+    for (const std::filesystem::path& file : study.scenarios) {
+        if (const auto scenario = read_scenario(file, {})) {
+            note_faults_left_out(*scenario, FaultUser::step);
+        }
+    }
+}
+
 }  // namespace
 
 int sweep_command(const SweepArguments& arguments) {
@@ -126,6 +136,9 @@ int sweep_command(const SweepArguments& arguments) {
     }
     if (!all_well) {
         return kExitUserError;  // rank 0 tells
+    }
+    if (leader) {
+        note_faults(*study);
     }
     ProgressBar bar{"sweeping"};
     SweepOptions options{.results = results_name(arguments, *shard), .shard = *shard};

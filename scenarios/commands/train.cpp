@@ -19,6 +19,7 @@
 #include "runtime/trainer.h"
 #include "runtime/world.h"
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/commands/fault_note.h"
 #include "scenarios/commands/train_member.h"
 #include "scenarios/commands/train_supervised.h"
 #include "scenarios/measure/measured_step.h"
@@ -189,13 +190,17 @@ int train_as(World& world,
              const Tokens& tokens,
              const TrainArguments& arguments) {
     const TrainingJob& job = scenario.job.training;
+    int status = kExitOk;
+    const auto claim = claim_run(world.rank == 0 ? job : TrainingJob{}, arguments);
+    if (!all_well(world, claim ? Errors{} : claim.error(), status)) {
+        return status;
+    }
     auto created = Trainer::create(scenario.model,
                                    scenario.plan,
                                    job,
                                    tokens,
                                    world.transport.get(),
                                    arguments.resume ? FirstWeights::stored : FirstWeights::drawn);
-    int status = kExitOk;
     if (!all_well(world, created ? Errors{} : Errors{placed(created.error(), scenario)}, status)) {
         return status;
     }
@@ -220,6 +225,9 @@ int train_as(World& world,
         line(resumed(trainer.steps_done(), job.steps));
     }
     if (trainer.steps_done() >= job.steps) {
+        return status;
+    }
+    if (!all_well(world, clear_claim(*claim, line), status)) {
         return status;
     }
     Reports reports{.line = line};
@@ -273,6 +281,9 @@ int start_ranks(const TrainArguments& arguments) {
     if (arguments.resume) {
         again.emplace_back("--resume");
     }
+    if (arguments.overwrite) {
+        again.emplace_back("--overwrite");
+    }
     if (arguments.quiet) {
         again.emplace_back("--quiet");
     }
@@ -281,6 +292,21 @@ int start_ranks(const TrainArguments& arguments) {
 }
 
 }  // namespace
+
+ResultOrErrors<RunClaim> claim_run(const TrainingJob& job, const TrainArguments& arguments) {
+    return RunClaim::make(job,
+                          arguments.resume      ? RunBegin::resume
+                          : arguments.overwrite ? RunBegin::overwrite
+                                                : RunBegin::anew);
+}
+
+Errors clear_claim(const RunClaim& claim, const std::function<void(const std::string&)>& line) {
+    for (const std::string& one : claim.earlier()) {
+        line("overwrites " + one);
+    }
+    const Result<void> cleared = claim.clear();
+    return cleared ? Errors{} : Errors{cleared.error()};
+}
 
 Result<void> choose_device(Scenario& scenario, const std::string& asked, bool speaks) {
     DeviceChoice& device = scenario.job.training.device;
@@ -342,6 +368,9 @@ int train_command(const TrainArguments& arguments) {
     if (!tokens) {
         return report_error(tokens.error());
     }
+    if (arguments.resume && arguments.overwrite) {
+        return report_error({"--overwrite", "begins anew, and --resume goes on", "one of them"});
+    }
     if (arguments.resume && scenario->job.training.checkpoint_folder.empty()) {
         return report_error({"--resume",
                              "the scenario has no job.checkpoint_folder to resume from",
@@ -361,6 +390,10 @@ int train_command(const TrainArguments& arguments) {
         return report_error({"--hosts",
                              "is of a supervised run",
                              "--supervise, or torchrun, srun or mpirun to start the ranks"});
+    }
+    if (place->rank == 0 && !starts && !arguments.quiet) {
+        note_faults_left_out(*scenario,
+                             arguments.supervise ? FaultUser::drill : FaultUser::real_run);
     }
     if (arguments.supervise) {
         return supervise_training(arguments, *scenario);
@@ -418,6 +451,9 @@ Command describe_train() {
              {"--resume",
               &arguments->resume,
               "Go on after the latest checkpoint in job.checkpoint_folder"},
+             {"--overwrite",
+              &arguments->overwrite,
+              "Delete the checkpoints, log and curves of an earlier run, and begin anew"},
              {"--supervise",
               &arguments->supervise,
               "Start a process for each node, watch them, and recover by the scenario's policies"},

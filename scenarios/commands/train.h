@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "engine/result.h"
 #include "runtime/data/token_file.h"
 #include "runtime/data/tokenizer.h"
+#include "runtime/state/run_claim.h"
 #include "scenarios/commands/command.h"
 #include "scenarios/scenario.h"
 
@@ -29,9 +31,14 @@ struct TrainArguments {
     std::string event_file;           // of the supervisor; empty: none
     std::string hosts;                // of its nodes, as "one:2,two:2"; empty: this machine
     std::string launch = "ssh -o BatchMode=yes {host}";  // runs a command on one of them
-    bool resume = false;  // from the latest checkpoint of job.checkpoint_folder
+    bool resume = false;     // from the latest checkpoint of job.checkpoint_folder
+    bool overwrite = false;  // what an earlier run has left
 };
 
+// The run's own files, for as long as the claim lives (run_claim.h).
+ResultOrErrors<RunClaim> claim_run(const TrainingJob& job, const TrainArguments& arguments);
+// Deletes what an earlier run has left, and says what.
+Errors clear_claim(const RunClaim& claim, const std::function<void(const std::string&)>& line);
 // Tokens that go with the model's vocabulary. Errors stand at the scenario's job.dataset.
 Result<Tokens> dataset_of(const Scenario& scenario);
 // Which device trains; says on standard error why it is not a GPU where the scenario has GPUs.

@@ -71,6 +71,10 @@ int supervise_training(const TrainArguments& arguments, const Scenario& scenario
     if (Result<void> placed = place(*job, arguments); !placed) {
         return report_error(placed.error());
     }
+    const auto claim = claim_run(scenario.job.training, arguments);
+    if (!claim) {
+        return report_errors(claim.error());
+    }
     job->resume = arguments.resume;
     // Measured before anything else is under way; of fewer in proportion to the connections.
     const auto all = static_cast<double>(job->shape.slots);
@@ -84,6 +88,10 @@ int supervise_training(const TrainArguments& arguments, const Scenario& scenario
         job->checkpoint_folder, {.model = scenario.model}, state_bytes_of_rank(scenario));
     if (!arguments.quiet) {
         job->line = [](const std::string& text) { print_output(text + "\n"); };
+    }
+    const auto say = job->line ? job->line : [](const std::string&) {};
+    if (const Errors kept = clear_claim(*claim, say); !kept.empty()) {
+        return report_errors(kept);
     }
     const Result<SupervisedRun> run = supervise(*job);
     if (!run) {

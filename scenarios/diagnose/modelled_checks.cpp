@@ -50,6 +50,12 @@ public:
             neighbours();
         }
         name_suspects();
+        for (FaultClass& one : fault_classes(scenario_)) {
+            if (one.form == FaultForm::standing &&
+                why_left_out(FaultUser::step, one.form, one.kind).empty()) {
+                out_.faults.push_back(std::move(one));
+            }
+        }
         return std::move(out_);
     }
 
@@ -63,6 +69,8 @@ private:
         for (const FaultEvent& fault : step_faults(scenario_)) {
             if (info(fault.kind).effect != FaultEffect::stop) {
                 standing.push_back(fault);
+            } else if (fault.kind == FaultKind::nic_down || fault.kind == FaultKind::switch_down) {
+                cut_adapters(fault);
             } else if (fault.at.scope == Scope::gpu) {
                 lost_[fault.at.index] = true;
             } else {
@@ -79,6 +87,11 @@ private:
         }
         if (Result<void> slowed = slow_links(standing, scenario_, *fabric); !slowed) {
             return slowed;
+        }
+        for (const NicPort& port : cut_) {
+            for (const LinkId link : {fabric->nic_out(port), fabric->nic_in(port)}) {
+                fabric->set_capacity(link, Bandwidth{});
+            }
         }
         KernelTime kernel;
         kernel.duration = kKernel;
@@ -103,6 +116,24 @@ private:
             NcclNetworkOptions{.compute_capability = scenario_.device.compute_capability,
                                .num_sms = scenario_.device.num_sms});
         return {};
+    }
+
+    // The NICs that a dead NIC, or the switch that they are on, cuts off; their GPUs go on.
+    void cut_adapters(const FaultEvent& fault) {
+        const std::uint32_t rails = scenario_.campaign.shape.leaves_per_set;
+        for (std::uint32_t n = fault.nodes.first * nics_;
+             n < (fault.nodes.first + fault.nodes.count) * nics_;
+             ++n) {
+            const NicPort port{.node = n / nics_, .nic = n % nics_};
+            const bool own =
+                fault.at.scope == Scope::nic ? n == fault.at.index
+                : fault.at.scope == Scope::leaf
+                    ? port.nic % std::max(1U, rails) == fault.at.index % std::max(1U, rails)
+                    : true;
+            if (own) {
+                cut_.push_back(port);
+            }
+        }
     }
 
     const Fabric& fabric() const { return network_->fabric(); }
@@ -348,6 +379,7 @@ private:
     std::uint32_t per_node_ = 1;
     std::uint32_t nics_ = 1;
     std::vector<bool> lost_;  // by GPU
+    std::vector<NicPort> cut_;
     DeviceClasses classes_;
     std::vector<DeviceChange> changes_;
     std::unique_ptr<NcclNetwork> network_;

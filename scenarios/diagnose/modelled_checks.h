@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/result.h"
+#include "scenarios/campaign/fault_classes.h"
 #include "scenarios/scenario.h"
 
 namespace orrery {
@@ -25,6 +26,7 @@ struct ModelledCheck {
 };
 
 struct ModelledChecks {
+    std::vector<FaultClass> faults;  // of the cluster, those that the checks see
     std::vector<ModelledCheck> tests;
     std::vector<std::string> suspects;  // "node 3 nic 2: 0.50 of the median, in 4 of 4 tests"
 };

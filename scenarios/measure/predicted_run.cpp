@@ -15,7 +15,8 @@ std::span<const TracedOp> PredictedRun::of_rank(RankId rank) const {
 }
 
 Result<PredictedRun> predict_run(const Scenario& trained, const std::string& profile_file) {
-    const Scenario scenario = on_own_runtime(trained);
+    Scenario scenario = on_own_runtime(trained);
+    scenario.faults = {};  // training injected none
     PredictedRun run;
     SimulationOptions options;
     options.profile_file = profile_file;

@@ -68,10 +68,13 @@ void read_start_up(const DocumentNode& map, StartUpPlan& start_up, Errors& error
     reader.finish();
 }
 
-void read_shape(const DocumentNode& map, ClusterShape& shape, Errors& errors) {
+void read_shape(const DocumentNode& map, CampaignPlan& plan, Errors& errors) {
+    ClusterShape& shape = plan.shape;
     MapReader reader{map, "campaign.domains", errors};
     reader.integer("nodes_per_rack", shape.nodes_per_rack, {1, 100'000});
-    reader.integer("nodes_per_leaf", shape.nodes_per_leaf, {1, 100'000});
+    if (reader.integer("nodes_per_leaf", shape.nodes_per_leaf, {1, 100'000})) {
+        plan.nodes_per_leaf = shape.nodes_per_leaf;
+    }
     reader.integer("nodes_per_pdu", shape.nodes_per_pdu, {1, 100'000});
     reader.integer("nodes_per_pod", shape.nodes_per_pod, {1, 1'000'000});
     reader.finish();
@@ -113,7 +116,7 @@ void read_campaign(const DocumentNode& section, CampaignPlan& plan, Errors& erro
             read(*node);
         }
     };
-    part("domains", [&](const DocumentNode& map) { read_shape(map, plan.shape, errors); });
+    part("domains", [&](const DocumentNode& map) { read_shape(map, plan, errors); });
     part("repair", [&](const DocumentNode& map) { read_repair(map, plan.repair, errors); });
     part("forecast", [&](const DocumentNode& map) { read_forecast(map, plan.forecast, errors); });
     part("storage", [&](const DocumentNode& map) { read_storage(map, plan.storage, errors); });

@@ -7,10 +7,13 @@
 //   {kind: slow_host, at: "node:*", p: 0.005, factor: 1.1}  a lottery over components
 //   {kind: link_flap, at: "node:2/nic:1", duration: 3 s, every: 20 s, cycles: 5}
 //   {process: exponential, kind: gpu_lost, at: "gpu:*", mtbf: 2000 d}     also weibull, lognormal
-//   {process: exponential, kind: …, count: 148, window: 54 d, over: 16384}
+//   {process: exponential, kind: …, count: 148, window: 54 d, over: 16384}   counted on so many
+//                                                           components; without over: on all here
 //   {process: trace, file: fault_trace.csv}
 //   {catalogue: llama-3-405b}                               classes with published counts
 //   {daily_variance: 3.43}                                  faults come in bursts
+// Without `at` a fault stands at each component of its kind (fault_kind.cpp): a GPU's at gpu:*, a
+// switch's at leaf:*. Times are of one component.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,6 +60,8 @@ public:
 private:
     void entry(const DocumentNode& item, const std::string& path) {
         MapReader reader{item, path, errors_};
+        const std::size_t processes = plan_.processes.size();
+        const std::size_t in_step = plan_.in_step.size();
         if (reader.find("catalogue") != nullptr) {
             from_catalogue(reader);
         } else if (reader.find("daily_variance") != nullptr) {
@@ -65,6 +70,40 @@ private:
             process(reader, path);
         }
         reader.finish();
+        remember(item, path, processes, in_step);
+    }
+
+    // What the entry has become: the processes and faults from these numbers on.
+    void remember(const DocumentNode& item,
+                  const std::string& path,
+                  std::size_t processes,
+                  std::size_t in_step) {
+        FaultEntry entry{.path = path};
+        const auto add = [&](FaultForm form, FaultKind kind) {
+            entry.form = form;
+            entry.kind = kind;
+            if (plan_.entries.empty() || plan_.entries.back() != entry) {
+                plan_.entries.push_back(entry);
+            }
+        };
+        if (item.find("daily_variance") != nullptr) {
+            return add(FaultForm::bursts, FaultKind::node_crash);
+        }
+        const DocumentNode* catalogue = item.find("catalogue");
+        for (; processes < plan_.processes.size(); ++processes) {
+            const FaultProcess& process = plan_.processes[processes];
+            if (catalogue != nullptr) {
+                entry.what = catalogue->is_scalar() ? catalogue->text : "a catalogue";
+                return add(FaultForm::process, process.kind);
+            }
+            const FaultForm form = form_of(process);
+            entry.what = form == FaultForm::trace ? "a trace" : std::string{name(process.kind)};
+            add(form, process.kind);
+        }
+        for (; in_step < plan_.in_step.size(); ++in_step) {
+            entry.what = std::string{name(plan_.in_step[in_step].kind)};
+            add(FaultForm::in_step, plan_.in_step[in_step].kind);
+        }
     }
 
     void from_catalogue(MapReader& reader) {
@@ -137,8 +176,9 @@ private:
         }
         process.kind = *kind;
         process.name = word;
-        process.at =
-            info(*kind).on_node ? Component{Scope::node, kEvery} : Component{Scope::job, 0};
+        const Scope natural = info(*kind).natural;
+        const bool one = natural == Scope::job || natural == Scope::site;
+        process.at = {natural, one ? 0 : kEvery};
         std::string at;
         if (!reader.word("at", at)) {
             return true;
@@ -150,11 +190,15 @@ private:
                             component.error().hint);
             return false;
         }
-        const bool of_job = component->scope == Scope::job;
-        if (of_job == info(*kind).on_node) {
+        const bool of_nodes = component->scope != Scope::job && component->scope != Scope::spine;
+        const bool fits = of_nodes == info(*kind).on_node() &&
+                          (component->scope != Scope::spine || info(*kind).natural == Scope::spine);
+        if (!fits) {
             reader.complain("at",
                             fmt::format("{} does not happen to {}", word, at),
-                            of_job ? "a node, a GPU, a rack …" : "job, or leave it out");
+                            info(*kind).on_node()                 ? "a node, a GPU, a rack …"
+                            : info(*kind).natural == Scope::spine ? "spine:*, job, or leave it out"
+                                                                  : "job, or leave it out");
             return false;
         }
         process.at = *component;
@@ -206,7 +250,7 @@ private:
         const WallTime least = WallTime::seconds(1);
         const bool has_mtbf = read_wall_time(reader, "mtbf", mtbf, least);
         double count = 0;
-        double over = 1;
+        double over = population(process, shape_);
         WallTime window;
         const bool has_count = reader.real("count", count, 1e-6, 1e9);
         const bool has_window = read_wall_time(reader, "window", window, least);
@@ -219,7 +263,8 @@ private:
         if (has_mtbf == (has_count && has_window)) {
             reader.complain("mtbf",
                             reader.full_name("mtbf") + " is missing",
-                            "mtbf of one component, or count, window and over (components)");
+                            "mtbf of one component, or count and window (of all of them here, or "
+                            "over: so many)");
             return false;
         }
         if (!has_mtbf) {

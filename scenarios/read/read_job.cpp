@@ -59,13 +59,16 @@ void read_intervals(MapReader& reader, TrainingJob& job) {
     reader.word("sample_prompt", job.sample_prompt);
 }
 
-// Paths are relative to the scenario's folder.
+// Paths are relative to the scenario's folder; ~ is none, as if the key were not there.
 void read_files(MapReader& reader, const std::filesystem::path& folder, TrainingJob& job) {
     const auto path = [&](const char* key, std::filesystem::path& value) {
         std::string text;
-        if (reader.word(key, text)) {
+        const DocumentNode* node = reader.find(key);
+        const bool none = node != nullptr && node->kind == DocumentNode::Kind::null;
+        if (!none && reader.word(key, text)) {
             value = folder / text;
         }
+        return none;
     };
     if (reader.quantity("distributed_timeout", job.distributed_timeout) &&
         (job.distributed_timeout < Time::seconds(0.001) ||
@@ -74,12 +77,12 @@ void read_files(MapReader& reader, const std::filesystem::path& folder, Training
                         "job.distributed_timeout is out of range",
                         "1 ms to 24 h, e.g. 2 min");
     }
-    path("checkpoint_folder", job.checkpoint_folder);
+    const bool keeps_none = path("checkpoint_folder", job.checkpoint_folder);
     path("initial_weights", job.initial_weights);
     path("tensorboard_folder", job.tensorboard_folder);
     path("log_file", job.log_file);
     if (reader.integer("checkpoint_interval", job.checkpoint_interval, {1, kMost}) &&
-        job.checkpoint_folder.empty()) {
+        job.checkpoint_folder.empty() && !keeps_none) {
         reader.complain("checkpoint_interval",
                         "job.checkpoint_interval needs a job.checkpoint_folder");
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/json_text.h"
 
@@ -80,7 +81,7 @@ Json plan_json(const PlanAnswer& plan) {
     json["false_evictions_mean"] = plan.false_evictions.mean;
     json["operator_calls_mean"] = plan.operator_calls.mean;
     json["undetected_corruption_share"] = plan.undetected.mean;
-    json["mttf_h_mean"] = plan.mttf_h.mean;
+    json["mttf_h"] = plan.mttf_h ? Json(*plan.mttf_h) : Json(nullptr);
     json["mttr_s"] = plan.mttr_s;
     Json parts = Json::object();
     for (std::size_t u = 0; u < kNumNodeUses; ++u) {
@@ -120,6 +121,7 @@ std::string json_report(const CampaignAnswer& a) {
     json["slow_slope"] = a.slow_slope;
     json["shrunk_rate"] = a.shrunk;
     json["expected_mtbf_h"] = a.mtbf_h;
+    json["fault_classes"] = Json::parse(fault_classes_json(a.fault_classes));
     json["tokens_per_day"] = a.tokens_per_day;
     if (!a.plans.empty()) {
         add_plan_numbers(json, a.plans.front());

@@ -6,6 +6,7 @@
 
 #include "scenarios/read/wall_time_text.h"
 #include "scenarios/report/console_report.h"
+#include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"
 
@@ -151,6 +152,11 @@ PageSection faults(const PlanAnswer& plan) {
     return section;
 }
 
+PageSection what_can_fail(const CampaignAnswer& answer) {
+    return {.title = "What can fail",
+            .table = fault_class_rows(answer.fault_classes, to_short_text(answer.length))};
+}
+
 }  // namespace
 
 std::string campaign_page(const CampaignAnswer& answer) {
@@ -177,6 +183,7 @@ std::string campaign_page(const CampaignAnswer& answer) {
     for (const PlanAnswer& plan : answer.plans) {
         page.sections.push_back(hours(plan));
     }
+    page.sections.push_back(what_can_fail(answer));
     page.sections.push_back(faults(answer.plans.front()));
     page.footer = fmt::format("Orrery {}, seeds from {} on.", answer.version, answer.first_seed);
     return study_html(page);

@@ -9,6 +9,8 @@
 #include "scenarios/read/utf8.h"
 #include "scenarios/read/wall_time_text.h"
 #include "scenarios/report/console_report.h"
+#include "scenarios/report/fault_classes_report.h"
+#include "scenarios/report/text_table.h"
 
 namespace orrery {
 namespace {
@@ -131,10 +133,18 @@ std::string mttr_text(const PlanAnswer& p) {
                        part(NodeUse::restore));
 }
 
+// What does not fit in the line goes on in the next one, under its begin.
+std::string aligned_line(const std::string& head, const std::string& value) {
+    const std::size_t indent = num_characters(head);
+    return indent + num_characters(value) <= kColumns
+               ? head + value + "\n"
+               : head + wrapped(value, kColumns, indent).substr(indent);
+}
+
 std::string results(const PlanAnswer& p, const CampaignAnswer& a) {
     std::string text = fmt::format("\n{}\n\n", cut(p.name, kColumns));
     const auto line = [&](const char* what, const std::string& value) {
-        text += fmt::format("  {:<18}{}\n", what, cut(value, kColumns - 20));
+        text += aligned_line(fmt::format("  {:<18}", what), value);
     };
     line("policies", fmt::format("{}; {} spares", fmt::join(p.policies, ", "), p.spares));
     line("checkpoints",
@@ -155,7 +165,7 @@ std::string results(const PlanAnswer& p, const CampaignAnswer& a) {
     line("interruptions",
          fmt::format("{}, MTTF {}, {} restarts, {} human calls",
                      count_text(p.interruptions),
-                     seconds_text(p.mttf_h.mean * 3600),
+                     p.mttf_h ? seconds_text(*p.mttf_h * 3600) : "longer than the runs",
                      fmt::format("{:.1f}", p.restarts.mean),
                      fmt::format("{:.1f}", p.operator_calls.mean)));
     line("MTTR", mttr_text(p));
@@ -245,9 +255,8 @@ std::string timeline(const PlanAnswer& p) {
         const std::size_t space = mark.text.find(' ');
         const bool logged =
             space != std::string::npos && mark.text[0] >= '0' && mark.text[0] <= '9';
-        text += fmt::format("    {}  {}\n",
-                            to_clock_text(mark.time),
-                            cut(logged ? "  " + mark.text.substr(space + 1) : mark.text, 80));
+        const std::string clock = "    " + to_clock_text(mark.time) + (logged ? "    " : "  ");
+        text += aligned_line(clock, logged ? mark.text.substr(space + 1) : mark.text);
     }
     if (p.first.marks.size() > kIncidentsShown) {
         text += fmt::format("    and {} more; --trace FILE has all\n",
@@ -259,7 +268,7 @@ std::string timeline(const PlanAnswer& p) {
 std::string uncovered(const PlanAnswer& p) {
     std::string text = "\n  Not covered\n";
     for (const auto& [policy, what] : p.not_covered) {
-        text += fmt::format("    {:<18}{}\n", policy, cut(what, kColumns - 22));
+        text += aligned_line(fmt::format("    {:<18}", policy), what);
     }
     return text;
 }
@@ -267,7 +276,9 @@ std::string uncovered(const PlanAnswer& p) {
 }  // namespace
 
 std::string campaign_report(const CampaignAnswer& answer) {
-    std::string text = heading(answer) + comparison(answer);
+    std::string text = heading(answer) +
+                       fault_classes_text(answer.fault_classes, to_short_text(answer.length)) +
+                       comparison(answer);
     for (const PlanAnswer& plan : answer.plans) {
         text += results(plan, answer);
         if (answer.plans.size() == 1) {

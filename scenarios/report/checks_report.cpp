@@ -6,6 +6,7 @@
 #include "engine/units.h"
 #include "scenarios/diagnose/modelled_checks.h"
 #include "scenarios/read/quantity.h"
+#include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/text_table.h"
 
@@ -34,6 +35,14 @@ std::string checks_text(const ModelledChecks& checks) {
     for (const std::string& suspect : checks.suspects) {
         text += "    " + suspect + "\n";
     }
+    for (const FaultClass& one : checks.faults) {
+        text += fmt::format("{}  {} at {}, {}: {:.1f} expected\n",
+                            &one == &checks.faults.front() ? "\n" : "",
+                            one.name,
+                            one.components,
+                            one.when,
+                            one.expected);
+    }
     return text;
 }
 
@@ -48,7 +57,10 @@ std::string checks_json(const ModelledChecks& checks) {
                          {"worst", c.worst},
                          {"worst_at", c.worst_at}});
     }
-    const nlohmann::ordered_json json{{"tests", tests}, {"suspects", checks.suspects}};
+    const nlohmann::ordered_json json{
+        {"tests", tests},
+        {"suspects", checks.suspects},
+        {"fault_classes", nlohmann::ordered_json::parse(fault_classes_json(checks.faults))}};
     return json_text(json);
 }
 

@@ -184,11 +184,16 @@ std::string hang_text(const StepHang& hang) {
     return text + "\n  All else is of the step without the loss.\n";
 }
 
+std::string left_out_line(const Answer& a) {
+    const std::string line = faults_left_out_line(a.faults_left_out);
+    return line.empty() ? line : "\n" + wrapped(line, kReportColumns, 0);
+}
+
 std::string faults(const Answer& a) {
     if (a.faults.empty()) {
-        return {};
+        return left_out_line(a);
     }
-    std::string text = "\nFaults in the step\n\n";
+    std::string text = left_out_line(a) + "\nFaults in the step\n\n";
     for (std::size_t i = 0; i < std::min<std::size_t>(a.faults.size(), 8); ++i) {
         text += fmt::format("  {}\n", cut(a.faults[i], kReportColumns - 2));
     }

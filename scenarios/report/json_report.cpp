@@ -111,6 +111,17 @@ Json collectives_json(const Answer& answer) {
     return list;
 }
 
+Json faults_left_out_json(const std::vector<FaultLeftOut>& left_out) {
+    Json list = Json::array();
+    for (const FaultLeftOut& one : left_out) {
+        list.push_back({{"entry", one.entry.path},
+                        {"what", one.entry.what},
+                        {"form", name(one.entry.form)},
+                        {"why", one.why}});
+    }
+    return list;
+}
+
 }  // namespace
 
 std::string json_report(const Answer& a) {
@@ -157,6 +168,9 @@ std::string json_report(const Answer& a) {
         if (a.hang) {
             json["hang"] = Json::parse(hang_json(*a.hang));
         }
+    }
+    if (!a.faults_left_out.empty()) {
+        json["faults_left_out"] = faults_left_out_json(a.faults_left_out);
     }
     json["network_model"] = a.network_model;
     if (a.packets) {

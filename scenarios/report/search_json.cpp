@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/read/plan_words.h"
+#include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/search_clusters.h"
 #include "scenarios/report/search_report.h"
@@ -103,7 +104,7 @@ std::string search_json(const Scenario& scenario,
         pareto.push_back(found_json(scenario, found));
     }
     const ObjectiveWords objective = words_of(scenario.search.objective);
-    const Json json = {{"scenario", scenario.name},
+    Json json = {{"scenario", scenario.name},
                        {"objective", {{"name", objective.name}, {"unit", objective.unit}}},
                        {"remarks", search_remarks(scenario)},
                        {"points", result.points},
@@ -120,6 +121,11 @@ std::string search_json(const Scenario& scenario,
                        {"sensitivity", sensitive},
                        {"seed", scenario.job.seed},
                        {"version", kVersion}};
+    if (scenario.search.objective == Objective::goodput && !result.best.empty()) {
+        Scenario of_best = scenario;
+        of_best.cluster = scenario.search.clusters[result.best.front().cluster].cluster;
+        json["fault_classes"] = Json::parse(fault_classes_json(fault_classes(of_best)));
+    }
     return json_text(json);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "scenarios/campaign/cluster_shape.h"
 #include "scenarios/campaign/run_campaign.h"
 
 namespace orrery {
@@ -10,7 +11,7 @@ namespace orrery {
 Result<double> plan_goodput(Scenario scenario, Time step, std::uint32_t seeds) {
     scenario.campaign.step_time = WallTime::seconds(step.seconds());
     scenario.campaign.seeds = std::min(scenario.campaign.seeds, seeds);
-    scenario.campaign.shape.nodes = scenario.cluster.num_nodes;
+    scenario.campaign.shape = cluster_shape(scenario.cluster, scenario.campaign);
     scenario.recovery.resize(std::min<std::size_t>(1, scenario.recovery.size()));
     const Result<CampaignAnswer> campaign = run_campaign_scenario(scenario);
     if (!campaign) {

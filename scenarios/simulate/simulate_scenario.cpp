@@ -288,6 +288,7 @@ void ScenarioRun::describe(Answer& answer) const {
     const ParallelPlan& plan = scenario_.plan;
     const ClusterSpec& cluster = scenario_.cluster;
     answer.scenario = scenario_.name;
+    answer.faults_left_out = faults_left_out(scenario_.faults.entries, FaultUser::step);
     answer.model = scenario_.model.name;
     answer.device = scenario_.device.name;
     answer.cluster = fmt::format("{} x {}", cluster.num_nodes, cluster.node.name);

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "scenarios/campaign/cluster_shape.h"
 #include "scenarios/network_study/link_events.h"
 #include "scenarios/read/wall_time_text.h"
 
@@ -33,7 +34,8 @@ Effect effect_of(FaultKind kind) {
         return Effect::slows_link;
     }
     const FaultKindInfo& known = info(kind);
-    return known.effect == FaultEffect::stop && known.on_node ? Effect::loses_device : Effect::none;
+    return known.effect == FaultEffect::stop && known.on_node() ? Effect::loses_device
+                                                                : Effect::none;
 }
 
 double factor_of(const StepFault& fault) {
@@ -275,12 +277,13 @@ StepHang hang_of(const Hang& hang, Time begin, const Scenario& scenario) {
 }
 
 std::vector<FaultEvent> places_of(const std::vector<StepFault>& faults, const Scenario& scenario) {
+    const ClusterShape shape = cluster_shape(scenario.cluster, scenario.campaign);
     std::vector<FaultEvent> places;
     for (const StepFault& fault : faults) {
         FaultEvent place;
         place.kind = fault.kind;
         place.at = fault.at;
-        place.nodes = fault.link.empty() ? nodes_of(shape_of(scenario), fault.at) : NodeRange{};
+        place.nodes = fault.link.empty() ? nodes_of(shape, fault.at) : NodeRange{};
         places.push_back(place);
     }
     return places;
@@ -288,6 +291,7 @@ std::vector<FaultEvent> places_of(const std::vector<StepFault>& faults, const Sc
 
 std::vector<std::string> fault_lines(const std::vector<StepFault>& faults,
                                      const Scenario& scenario) {
+    const ClusterShape shape = cluster_shape(scenario.cluster, scenario.campaign);
     std::vector<std::string> lines;
     for (const StepFault& fault : faults) {
         const Effect effect = effect_of(fault.kind);
@@ -295,7 +299,7 @@ std::vector<std::string> fault_lines(const std::vector<StepFault>& faults,
         lines.push_back(fmt::format(
             "{} at {}{}, {} into the step{}",
             name(fault.kind),
-            fault.link.empty() ? to_text(shape_of(scenario), fault.at) : fault.link,
+            fault.link.empty() ? to_text(shape, fault.at) : fault.link,
             slows ? fmt::format(", {:g} times slower", factor_of(fault)) : "",
             to_short_text(fault.time),
             fault.duration > WallTime{} ? ", for " + to_short_text(fault.duration) : ""));

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <map>
 
+#include "scenarios/campaign/cluster_shape.h"
+#include "scenarios/campaign/fault_use.h"
+
 namespace orrery {
 namespace {
 
@@ -23,29 +26,6 @@ NodeRange parts_of(const FaultEvent& fault, Scope part, std::uint32_t per_node) 
 
 }  // namespace
 
-bool slows_gpus(FaultKind kind) {
-    switch (kind) {
-        case FaultKind::slow_gpu:
-        case FaultKind::slow_host:
-        case FaultKind::thermal_throttle:
-        case FaultKind::ecc_correctable:
-            return true;
-        default:
-            return false;
-    }
-}
-
-bool slows_adapters(FaultKind kind) {
-    switch (kind) {
-        case FaultKind::slow_nic:
-        case FaultKind::gray_link:
-        case FaultKind::pcie_degraded:
-            return true;
-        default:
-            return false;
-    }
-}
-
 DeviceTimings slower(DeviceTimings timings, double factor) {
     if (factor == 1) {
         return timings;
@@ -56,32 +36,30 @@ DeviceTimings slower(DeviceTimings timings, double factor) {
     return timings;
 }
 
-ClusterShape shape_of(const Scenario& scenario) {
-    ClusterShape shape = scenario.campaign.shape;
-    shape.nodes = std::max(1U, scenario.cluster.num_nodes);
-    shape.gpus_per_node = std::max(1U, scenario.cluster.node.gpus_per_node);
-    shape.nics_per_node = std::max(1U, scenario.cluster.fabric.nics_per_node);
-    return shape;
-}
-
 std::vector<FaultEvent> step_faults(const Scenario& scenario) {
     std::vector<FaultProcess> standing;
     for (const FaultProcess& process : scenario.faults.processes) {
-        if (process.once && *process.once == WallTime{}) {
+        const FaultForm form = form_of(process);
+        if (form == FaultForm::standing &&
+            why_left_out(FaultUser::step, form, process.kind).empty()) {
             standing.push_back(process);
         }
     }
-    return make_schedule(
-        standing, {}, shape_of(scenario), WallTime::microseconds(1), scenario.job.seed);
+    return make_schedule(standing,
+                         {},
+                         cluster_shape(scenario.cluster, scenario.campaign),
+                         WallTime::microseconds(1),
+                         scenario.job.seed);
 }
 
 std::vector<std::string> fault_lines(const std::vector<FaultEvent>& faults,
                                      const Scenario& scenario) {
+    const ClusterShape shape = cluster_shape(scenario.cluster, scenario.campaign);
     std::vector<std::string> lines;
     for (const FaultEvent& fault : faults) {
         lines.push_back(fmt::format("{} at {}, {:g} times slower",
                                     name(fault.kind),
-                                    to_text(shape_of(scenario), fault.at),
+                                    to_text(shape, fault.at),
                                     factor_of(fault)));
     }
     return lines;

@@ -15,12 +15,8 @@
 
 namespace orrery {
 
-// Which of the kinds slow down kernels, and which adapters.
-bool slows_gpus(FaultKind kind);
-bool slows_adapters(FaultKind kind);
-
-ClusterShape shape_of(const Scenario& scenario);
-// Those of the scenario that stand from the start on, with their lotteries drawn.
+// Those of the scenario that stand from the start on and act on a step (fault_use.h), with their
+// lotteries drawn.
 std::vector<FaultEvent> step_faults(const Scenario& scenario);
 
 // "slow_gpu at node:3/gpu:1, 1.1 times slower", for reports, those in the middle of the step last.

@@ -36,7 +36,7 @@ def command(folder: pathlib.Path, supervised: bool, resume: bool) -> list[str]:
              "scenarios/drill-cpu-4.yaml", "--quiet"]
     words += (["--supervise", "--events", f"{folder}/events"] if supervised
               else ["--nproc", str(RANKS)])
-    words += ["--resume"] if resume else []
+    words += ["--resume"] if resume else ["--overwrite"]
     for setting in settings:
         words += ["--set", setting]
     return words

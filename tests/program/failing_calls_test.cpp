@@ -78,7 +78,7 @@ protected:
         for (int step = 2; step <= steps; step += 2) {
             saved = saved || !weights(step).empty();
         }
-        const Ran again = run("", training(steps) + (saved ? "--resume" : ""));
+        const Ran again = run("", training(steps) + (saved ? "--resume" : "--overwrite"));
         EXPECT_EQ(again.status, 0) << what << ": " << again.err;
         EXPECT_TRUE(weights(steps) == expected) << what;
     }

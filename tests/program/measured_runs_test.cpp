@@ -57,6 +57,29 @@ TEST(MeasuredRuns, OfTwoProcessesAreRecordedDrawnComparedAndCalibrated) {
     EXPECT_NE(simulated.out.find("\"algorithm\": \"measured\""), std::string::npos);
 }
 
+// A measurement writes nothing into the files of the scenario's own job.
+TEST(MeasuredRuns, AProfileLeavesTheJobsFilesAlone) {
+    const TemporaryFolder folder;
+    const std::string at = folder.path().string() + "/";
+    write_file(folder.path() / "text", std::string(4096, 'x') + std::string(4096, 'y'));
+    std::string job = tiny(1);
+    job.replace(job.rfind("}\n"), 2,
+                ", checkpoint_folder: run, checkpoint_interval: 4, log_file: log.jsonl,"
+                " tensorboard_folder: curves, sample_interval: 4}\n");
+    write_file(folder.path() / "s.yaml", job);
+    const Ran trained = run_orrery("train " + at + "s.yaml --quiet");
+    ASSERT_EQ(trained.status, 0) << trained.err;
+    const std::string all = "find run log.jsonl curves -type f | sort | xargs md5sum";
+    const Ran before = run_shell(all, folder.path());
+    const Ran profiled = run_orrery("profile --for " + at + "s.yaml -o " + at + "p.csv");
+    ASSERT_EQ(profiled.status, 0) << profiled.err;
+    EXPECT_EQ(run_shell(all, folder.path()).out, before.out);
+    EXPECT_EQ(read_file(folder.path() / "run/latest").substr(0, 11), "step-000008");
+    std::filesystem::remove_all(folder.path() / "run");
+    ASSERT_EQ(run_orrery("profile --for " + at + "s.yaml -o " + at + "p.csv").status, 0);
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "run"));
+}
+
 TEST(MeasuredRuns, AClusterThatWasDiscoveredTrains) {
     const TemporaryFolder folder;
     const std::string at = folder.path().string() + "/";

@@ -73,6 +73,21 @@ TEST(SupervisedTraining, AStepThatNeverEndsIsDiagnosed) {
     expect_same_weights("{step: 12, at: \"node:1\", kind: gpu_hang}", "", "1 of 1 stops as");
 }
 
+// Without a word about detection the supervisor looks before ranks give up.
+TEST(SupervisedTraining, AHangIsExplainedWithDefaultDetection) {
+    const TemporaryFolder folder;
+    const Ran ran = run_orrery(
+        supervised(folder.path(),
+                   faults("{step: 12, at: \"node:0\", kind: gpu_hang}") +
+                       "--set 'campaign.detection={}' --set job.distributed_timeout=4s"));
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_NE(ran.out.find("rank 0 (node 0) never arrived"), std::string::npos) << ran.out;
+    EXPECT_NE(ran.out.find("for rank 0"), std::string::npos) << ran.out;
+    EXPECT_NE(ran.out.find("1 of 1 stops as predicted"), std::string::npos) << ran.out;
+    EXPECT_LT(ran.out.find("never arrived"), ran.out.find("evict node:0")) << ran.out;
+    EXPECT_NE(ran.out.find("seen after 3.00 s"), std::string::npos) << ran.out;
+}
+
 TEST(SupervisedTraining, AStoppedProcessIsMissed) {
     expect_same_weights("{step: 12, at: \"node:1\", kind: host_fault}", "", "1 of 1 stops as");
 }

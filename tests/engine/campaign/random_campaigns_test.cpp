@@ -32,7 +32,7 @@ FaultProcess random_process(Dice& dice, const ClusterShape& shape) {
     FaultProcess process;
     process.kind = static_cast<FaultKind>(dice.below(kNumFaultKinds));
     process.name = std::string{name(process.kind)};
-    const bool on_node = info(process.kind).on_node;
+    const bool on_node = info(process.kind).on_node();
     process.at = {on_node ? static_cast<Scope>(dice.below(7)) : Scope::job, kEvery};
     const DistributionKind kinds[] = {
         DistributionKind::exponential, DistributionKind::weibull, DistributionKind::lognormal};

@@ -13,6 +13,8 @@ const ClusterShape kShape{.nodes = 45,
                           .nics_per_node = 4,
                           .nodes_per_rack = 2,
                           .nodes_per_leaf = 32,
+                          .leaves_per_set = 4,
+                          .spines = 6,
                           .nodes_per_pdu = 4,
                           .nodes_per_pod = 20};
 
@@ -21,7 +23,9 @@ TEST(Component, IsReadAndWrittenTheSame) {
                              "node:44/gpu:7",
                              "node:0/nic:3",
                              "rack:22",
-                             "leaf:1",
+                             "leaf:7",
+                             "spine:5",
+                             "site",
                              "pdu:11",
                              "pod:2",
                              "job",
@@ -35,12 +39,16 @@ TEST(Component, IsReadAndWrittenTheSame) {
     EXPECT_EQ(parse_component("gpu:130", kShape), (Component{Scope::gpu, 130}));
     EXPECT_EQ(parse_component("node:16/gpu:2", kShape), (Component{Scope::gpu, 130}));
     EXPECT_EQ(parse_component("node:*/gpu:*", kShape), (Component{Scope::gpu, kEvery}));
+    EXPECT_EQ(parse_component("site:*", kShape), (Component{Scope::site, 0}));
+    EXPECT_EQ(parse_component("site:0", kShape), (Component{Scope::site, 0}));
 }
 
 TEST(Component, WhatIsNotThereIsAnErrorThatSaysWhatIs) {
     for (const auto& [text, hint] : {std::pair{"node:45", "node:0 to node:44"},
                                      std::pair{"node:3/gpu:8", "gpu:0 to gpu:7"},
-                                     std::pair{"leaf:2", "leaf:0 to leaf:1"},
+                                     std::pair{"leaf:8", "leaf:0 to leaf:7"},
+                                     std::pair{"spine:6", "spine:0 to spine:5"},
+                                     std::pair{"site:1", "site:0 to site:0"},
                                      std::pair{"rack:23", "rack:0 to rack:22"}}) {
         const Result<Component> component = parse_component(text, kShape);
         ASSERT_FALSE(component) << text;
@@ -66,8 +74,31 @@ TEST(Component, NonsenseIsAnError) {
     }
 }
 
+TEST(Component, LeafSwitchesOfASetShareItsNodes) {
+    EXPECT_EQ(kShape.components(Scope::leaf), 8u);  // two sets of four rails
+    EXPECT_EQ(nodes_of(kShape, {Scope::leaf, 3}), (NodeRange{0, 32}));
+    EXPECT_EQ(nodes_of(kShape, {Scope::leaf, 4}), (NodeRange{32, 13}));
+    EXPECT_EQ(domain_of(kShape, Scope::leaf, 40), (Component{Scope::leaf, 4}));
+    EXPECT_EQ(domain_of(kShape, Scope::pdu, 40), (Component{Scope::pdu, 10}));
+    EXPECT_EQ(domain_of(kShape, Scope::gpu, 40), (Component{Scope::gpu, 320}));
+    EXPECT_EQ(nodes_of(kShape, {Scope::site, 0}), (NodeRange{0, 45}));
+    EXPECT_EQ(nodes_of(kShape, {Scope::spine, 2}).count, 0u);
+    EXPECT_EQ(ClusterShape{}.components(Scope::spine), 0u);
+    const Result<Component> none = parse_component("spine:0", ClusterShape{});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().what, "the cluster has no spine switch");
+}
+
+TEST(Component, AreCountedInWords) {
+    EXPECT_EQ(count_of(Scope::gpu, 1024), "1,024 GPUs");
+    EXPECT_EQ(count_of(Scope::gpu, 1), "1 GPU");
+    EXPECT_EQ(count_of(Scope::leaf, 32), "32 leaf switches");
+    EXPECT_EQ(count_of(Scope::nic, 1234567), "1,234,567 NICs");
+    EXPECT_EQ(count_of(Scope::pdu, 0), "0 power feeds");
+}
+
 TEST(Component, DomainsShareTheirNodesAmongThem) {
-    for (const Scope scope : {Scope::node, Scope::rack, Scope::leaf, Scope::pdu, Scope::pod}) {
+    for (const Scope scope : {Scope::node, Scope::rack, Scope::pdu, Scope::pod, Scope::site}) {
         std::uint32_t next = 0;
         for (std::uint32_t i = 0; i < kShape.components(scope); ++i) {
             const NodeRange nodes = nodes_of(kShape, {scope, i});
@@ -82,7 +113,14 @@ TEST(Component, DomainsShareTheirNodesAmongThem) {
 
 TEST(Component, EntitiesDiffer) {
     std::set<std::uint64_t> entities;
-    for (const Scope scope : {Scope::gpu, Scope::nic, Scope::node, Scope::rack, Scope::job}) {
+    for (const Scope scope : {Scope::gpu,
+                              Scope::nic,
+                              Scope::node,
+                              Scope::rack,
+                              Scope::job,
+                              Scope::leaf,
+                              Scope::spine,
+                              Scope::site}) {
         for (std::uint32_t i = 0; i < kShape.components(scope); ++i) {
             EXPECT_TRUE(entities.insert(entity_of({scope, i})).second);
         }

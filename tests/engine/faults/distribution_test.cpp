@@ -38,6 +38,44 @@ TEST(Distribution, WithMeanHasThatMean) {
     }
 }
 
+TEST(Distribution, RenewalsAreThoseOfManySamples) {
+    for (const Distribution& d :
+         {Distribution{DistributionKind::exponential, WallTime::days(9), 1},
+          Distribution{DistributionKind::weibull, WallTime::days(40), 0.6},
+          Distribution{DistributionKind::weibull, WallTime::days(9), 2.5},
+          Distribution{DistributionKind::lognormal, WallTime::days(9), 0.8}}) {
+        const double span = WallTime::days(30).seconds();
+        constexpr int kComponents = 20000;
+        double sum = 0;
+        double squares = 0;
+        for (std::uint32_t i = 0; i < kComponents; ++i) {
+            CounterRandom random{i, 7, static_cast<std::uint32_t>(d.kind)};
+            int count = 0;
+            for (double at = sample_s(d, random); at < span; at += sample_s(d, random)) {
+                ++count;
+            }
+            sum += count;
+            squares += count * count;
+        }
+        const double mean = sum / kComponents;
+        const double sigma = std::sqrt((squares / kComponents - mean * mean) / kComponents);
+        EXPECT_NEAR(expected_renewals(d, span), mean, 4 * sigma) << d.shape;
+    }
+}
+
+// New components of a Weibull process with a falling rate fail more often than in the long run:
+// 128 servers, mean 17,520 h, shape 0.7, 30 days.
+TEST(Distribution, NewComponentsFailMoreOftenThanOldOnes) {
+    const Distribution d = with_mean(DistributionKind::weibull, WallTime::hours(17520), 0.7);
+    const double span = WallTime::days(30).seconds();
+    EXPECT_NEAR(128 * expected_renewals(d, span), 16.1, 0.3);
+    EXPECT_NEAR(128 * span / d.mean_s(), 5.26, 0.01);
+    // After a long time only how it began is left of that.
+    const double far = 1000 * d.mean_s();
+    EXPECT_NEAR(expected_renewals(d, far) - 1000, 0.5 * (2.1390 - 1), 0.01);
+    EXPECT_EQ(expected_renewals(d, 0), 0);
+}
+
 TEST(Distribution, TheSameStreamGivesLessForASmallerScale) {
     for (const DistributionKind kind :
          {DistributionKind::exponential, DistributionKind::weibull, DistributionKind::lognormal}) {

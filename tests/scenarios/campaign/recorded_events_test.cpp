@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/recovery/policies.h"
 #include "runtime/supervisor/event_log.h"
 #include "tests/scenarios/test_folder.h"
@@ -92,6 +94,29 @@ TEST(RecordedEvents, NonsenseIsAnError) {
     EXPECT_TRUE(error_of(job + "{\"t_us\": x}\n").starts_with(file + ":2:10: error: not valid"));
     EXPECT_NE(read_events(folder.path()).error().front().to_string().find("is a folder"),
               std::string::npos);
+}
+
+TEST(RecordedEvents, EveryKindOfObservationAndDetectorComesBack) {
+    const TestFolder folder;
+    std::vector<Observation> told;
+    {
+        const auto log = EventLog::open(folder / "events");
+        (*log)->job({.slots = 2, .units = 2}, 3, {"spares"});
+        for (std::size_t i = 0; i < std::max(kNumObservationKinds, kNumDetectors); ++i) {
+            told.push_back(
+                {.time = WallTime::seconds(static_cast<double>(i)),
+                 .kind = static_cast<ObservationKind>(std::min(i, kNumObservationKinds - 1)),
+                 .detector = static_cast<Detector>(std::min(i, kNumDetectors - 1))});
+            (*log)->exchange(told.back(), {});
+        }
+    }
+    const auto events = read_events(folder / "events");
+    ASSERT_TRUE(events) << events.error().front().to_string();
+    ASSERT_EQ(events->observations.size(), told.size());
+    for (std::size_t i = 0; i < told.size(); ++i) {
+        EXPECT_EQ(events->observations[i].kind, told[i].kind) << i;
+        EXPECT_EQ(events->observations[i].detector, told[i].detector) << i;
+    }
 }
 
 }  // namespace

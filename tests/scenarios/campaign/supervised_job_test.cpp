@@ -40,12 +40,61 @@ TEST(SupervisedJob, IsTheScenarios) {
 TEST(SupervisedJob, WhatARealRunCannotDoIsRefused) {
     EXPECT_NE(refusal({"job.drill=false"}).find("not marked as a drill"), std::string::npos);
     EXPECT_NE(refusal({"recovery.policies=[reroute]"}).find("reroute"), std::string::npos);
-    EXPECT_NE(refusal({"faults=[{t: 3 s, at: \"node:1\", kind: node_crash}]"}).find("step"),
+    EXPECT_NE(refusal({"job.distributed_timeout=3 s"}).find("progress_watchdog"),
               std::string::npos);
     EXPECT_NE(refusal({"faults=[{step: 3, at: \"rack:0\", kind: power_loss}]"}).find("power_loss"),
               std::string::npos);
     EXPECT_NE(refusal({"recovery.policies=[elastic]", "plan.global_batch_size=8"}).find("shared"),
               std::string::npos);
+}
+
+// A scenario may serve campaigns, too: only what comes by a step is injected.
+TEST(SupervisedJob, FaultsOfWeeksAreLeftOut) {
+    const Scenario scenario =
+        drill({"faults=[{t: 3 s, at: \"node:1\", kind: node_crash}, {step: 17, at: \"node:2\", "
+               "kind: node_crash}, {process: exponential, kind: power_loss, mtbf: 1 d}]"});
+    EXPECT_EQ(drill_schedule(scenario).size(), 1u);
+    const auto job = supervised_job(scenario);
+    ASSERT_TRUE(job) << job.error().front().to_string();
+    EXPECT_EQ(predicted_log(scenario, *job, 0.02), predicted_log(drill(), *job, 0.02));
+    EXPECT_TRUE(supervised_job(drill(
+        {"job.drill=false", "faults=[{process: exponential, kind: power_loss, mtbf: 1 d}]"})));
+}
+
+// Whatever the timeouts are, the supervisor looks before ranks give up.
+TEST(SupervisedJob, AHangIsSeenBeforeRanksGiveUp) {
+    const auto detected = [](DetectionSpec spec, double timeout) {
+        return real_detection(spec, Time::seconds(timeout), "campaign.detection");
+    };
+    for (const double timeout : {0.5, 4.0, 120.0, 3600.0}) {
+        const auto usual = detected({}, timeout);
+        ASSERT_TRUE(usual);
+        const Detection hang = hang_detection(*usual);
+        EXPECT_LT(hang.latency.seconds(), 0.91 * timeout);
+        EXPECT_EQ(hang.detector,
+                  timeout < 600 ? Detector::progress_watchdog : Detector::collective_timeout);
+    }
+    EXPECT_EQ(hang_detection(*detected({.progress_watchdog = WallTime::seconds(3)}, 120)).latency,
+              WallTime::seconds(3));
+    EXPECT_EQ(hang_detection(*detected({.collective_timeout = WallTime::seconds(5)}, 120)).latency,
+              WallTime::seconds(5));
+    const auto late = detected({.progress_watchdog = WallTime::seconds(119)}, 120);
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().where, "campaign.detection.progress_watchdog");
+    EXPECT_NE(late.error().hint.find("90.0 s"), std::string::npos) << late.error().hint;
+}
+
+TEST(SupervisedJob, WhatIsPredictedIsTheDetectorThatFires) {
+    const Scenario scenario =
+        drill({"faults=[{step: 5, at: \"node:0\", kind: gpu_hang}, {step: 9, at: \"node:1\", "
+               "kind: host_fault}]",
+               "campaign.detection={}",
+               "job.distributed_timeout=20 s"});
+    const auto job = supervised_job(scenario);
+    ASSERT_TRUE(job) << job.error().front().to_string();
+    // Without signs of life for 30 s a node is lost: the watchdog, at 15 s, is earlier.
+    EXPECT_EQ(predicted_detection_s(scenario, *job),
+              (std::map<std::int64_t, double>{{5, 15.0}, {9, 15.0}}));
 }
 
 TEST(SupervisedJob, APredictionResumesFromTheLastCheckpoint) {

@@ -6,6 +6,7 @@
 
 #include "scenarios/commands/exit_status.h"
 #include "tests/scenarios/commands/command_run.h"
+#include "tests/scenarios/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -19,6 +20,19 @@ TEST(TrainSupervised, TellsAllThatItCannotDoAtOnce) {
     EXPECT_EQ(run.status, kExitUserError);
     EXPECT_NE(run.err.find("not marked as a drill"), std::string::npos) << run.err;
     EXPECT_NE(run.err.find("reroute"), std::string::npos) << run.err;
+}
+
+TEST(TrainSupervised, DoesNotOverwriteAnEarlierRunUnasked) {
+    const TestFolder folder;
+    std::filesystem::create_directories(folder / "run/step-000010");
+    TrainArguments arguments;
+    arguments.file = ORRERY_SOURCE_DIR "/scenarios/drill-cpu-4.yaml";
+    arguments.supervise = true;
+    arguments.overrides = {"job.checkpoint_folder=" + (folder / "run").string()};
+    const CommandRun run = run_command([&] { return train_command(arguments); });
+    EXPECT_EQ(run.status, kExitUserError);
+    EXPECT_NE(run.err.find("up to step-000010 of an earlier run"), std::string::npos) << run.err;
+    EXPECT_TRUE(std::filesystem::exists(folder / "run/step-000010"));
 }
 
 }  // namespace

@@ -117,6 +117,34 @@ TEST(TrainCommand, WritesALogCurvesAndTexts) {
     EXPECT_FALSE(std::filesystem::is_empty(folder / "curves"));
 }
 
+TEST(TrainCommand, DoesNotOverwriteAnEarlierRunUnasked) {
+    const TestFolder folder;
+    folder.write("text.txt", text());
+    TrainArguments arguments;
+    arguments.file = folder.write("s.yaml", kScenario);
+    arguments.overrides = {"job.checkpoint_folder=run", "job.log_file=run.jsonl"};
+    const auto again = [&] { return run_command([&] { return train_command(arguments); }); };
+    EXPECT_EQ(again().status, kExitOk);
+    const std::string log = folder.text("run.jsonl");
+    const CommandRun refused = again();
+    expect_error(refused, "has checkpoints up to step-000004 of an earlier run");
+    expect_error(refused, "has the log of an earlier run");
+    EXPECT_EQ(refused.out.find(" iteration "), std::string::npos);
+    EXPECT_EQ(folder.text("run.jsonl"), log);
+    arguments.overwrite = true;
+    const CommandRun anew = again();
+    EXPECT_EQ(anew.status, kExitOk) << anew.err;
+    EXPECT_NE(anew.out.find("overwrites "), std::string::npos) << anew.out;
+    EXPECT_EQ(std::ranges::count(folder.text("run.jsonl"), '\n'), std::ranges::count(log, '\n'));
+    arguments.resume = true;
+    expect_error(again(), "--overwrite");
+    // A run that is under way keeps others out, those that would resume it, too.
+    arguments.overwrite = false;
+    const auto claim = RunClaim::make({.checkpoint_folder = folder / "run"}, RunBegin::resume);
+    ASSERT_TRUE(claim);
+    expect_error(again(), "another run is writing to it now");
+}
+
 // A log is no reason to lose a run.
 TEST(TrainCommand, GoesOnWithoutALogThatCannotBeWritten) {
     const TestFolder folder;

@@ -47,6 +47,28 @@ TEST(ReadFaults, CyclesAreFaultsOneAfterAnother) {
     EXPECT_NE(errors_of("- {kind: link_flap, cycles: 2}").find("needs 'every'"), std::string::npos);
 }
 
+TEST(ReadFaults, AFaultWithoutAPlaceStandsAtEachComponentOfItsKind) {
+    for (const auto& [kind, scope] : {std::pair{"gpu_lost", Scope::gpu},
+                                      std::pair{"slow_gpu", Scope::gpu},
+                                      std::pair{"nic_down", Scope::nic},
+                                      std::pair{"gray_link", Scope::nic},
+                                      std::pair{"switch_down", Scope::leaf},
+                                      std::pair{"spine_loss", Scope::spine},
+                                      std::pair{"power_loss", Scope::pdu},
+                                      std::pair{"site_loss", Scope::site},
+                                      std::pair{"node_crash", Scope::node},
+                                      std::pair{"slow_host", Scope::node},
+                                      std::pair{"software_bug", Scope::job}}) {
+        const FaultPlan plan =
+            plan_of(std::string{"- {process: exponential, mtbf: 9 d, kind: "} + kind + "}");
+        ASSERT_EQ(plan.processes.size(), 1u);
+        EXPECT_EQ(plan.processes[0].at.scope, scope) << kind;
+    }
+    EXPECT_EQ(plan_of("- {kind: spine_loss, at: job}").processes[0].at.scope, Scope::job);
+    EXPECT_NE(errors_of("- {kind: switch_down, at: job}").find("does not happen to job"),
+              std::string::npos);
+}
+
 TEST(ReadFaults, ReadsProcesses) {
     const FaultPlan plan = plan_of(
         "- {process: exponential, kind: gpu_lost, at: \"gpu:*\", mtbf: 2000 d, frailty: 0.93}\n"

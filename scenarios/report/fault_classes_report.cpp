@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/fault_classes_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "scenarios/read/utf8.h"
+#include "scenarios/report/json_text.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kClassesListed = 24;
+
+}  // namespace
+
+std::vector<TextRow> fault_class_rows(const std::vector<FaultClass>& classes,
+                                      const std::string& of) {
+    std::vector<TextRow> rows{{"class", "can strike", "when", "expected in " + of}};
+    for (const FaultClass& one : classes) {
+        rows.push_back({cut(one.name, 26),
+                        one.components,
+                        one.when,
+                        fmt::format("{:.1f} {}", one.expected, one.stops ? "stops" : "faults")});
+    }
+    return rows;
+}
+
+std::string fault_classes_text(const std::vector<FaultClass>& classes, const std::string& of) {
+    if (classes.empty()) {
+        return {};
+    }
+    std::vector<TextRow> rows = fault_class_rows(classes, of);
+    const std::size_t more = rows.size() - std::min(rows.size(), kClassesListed + 1);
+    rows.resize(rows.size() - more);
+    std::string text = "\nWhat can fail\n\n" + text_table(rows, 3);
+    if (more > 0) {
+        text += fmt::format("  and {} more classes\n", more);
+    }
+    if (std::ranges::any_of(classes, &FaultClass::from_new)) {
+        text += "  Weibull and lognormal components are new at the start and after each fault.\n";
+    }
+    return text;
+}
+
+std::string fault_classes_json(const std::vector<FaultClass>& classes) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const FaultClass& one : classes) {
+        list.push_back({{"class", one.name},
+                        {"kind", name(one.kind)},
+                        {"components", one.population},
+                        {"of", one.components},
+                        {"when", one.when},
+                        {"expected", one.expected},
+                        {"stops_the_job", one.stops}});
+    }
+    return json_line(list);
+}
+
+}  // namespace orrery
