@@ -8,6 +8,7 @@
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/measure/discovered_cluster.h"
 #include "scenarios/output_file.h"
+#include "scenarios/read/yaml_document.h"
 
 namespace orrery {
 namespace {
@@ -51,7 +52,7 @@ Result<Discovery> discover(const DiscoverArguments& arguments) {
         if (!cluster) {
             return unexpected<Error>(cluster.error());
         }
-        found.cluster = std::move(*cluster);
+        found.cluster = to_yaml(*cluster);
         return found;
     }
     const Result<MachineRates> rates = probe_machine();
@@ -59,7 +60,7 @@ Result<Discovery> discover(const DiscoverArguments& arguments) {
         return unexpected<Error>(rates.error());
     }
     found.rates = *rates;
-    found.cluster = cpu_cluster(found.machine, found.rates);
+    found.cluster = to_yaml(cpu_cluster(found.machine, found.rates));
     return found;
 }
 

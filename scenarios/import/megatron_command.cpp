@@ -9,7 +9,7 @@
 #include <optional>
 #include <set>
 
-#include "scenarios/import/megatron_flags.h"
+#include "scenarios/read/megatron_flags.h"
 
 namespace orrery {
 namespace {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "scenarios/read/device_names.h"
 #include "scenarios/read/json_document.h"
 
 namespace orrery {
@@ -26,27 +27,6 @@ std::optional<Dtype> dtype_of(std::string_view word) {
     const auto* found =
         std::ranges::find(kWords, word, [](const auto& pair) { return pair.first; });
     return found == kWords.end() ? std::nullopt : std::optional{found->second};
-}
-
-// The catalogue's device of a name as CUDA gives it.
-std::string device_of(std::string_view name) {
-    constexpr std::array<std::pair<std::string_view, const char*>, 10> kNames{
-        {{"H100 80GB", "h100-80g"},
-         {"H800", "h800"},
-         {"H200", "h200"},
-         {"GB200", "gb200"},
-         {"B200", "b200"},
-         {"A100-SXM4-80GB", "a100-80g"},
-         {"A100 80GB", "a100-80g"},
-         {"A100-SXM4-40GB", "a100-40g"},
-         {"V100-SXM2-32GB", "v100-32g"},
-         {"RTX 4090", "rtx-4090"}}};
-    for (const auto& [part, device] : kNames) {
-        if (name.find(part) != name.npos) {
-            return device;
-        }
-    }
-    return "";
 }
 
 template <class T>
@@ -125,7 +105,7 @@ private:
 
     void note_device(const std::string& name) {
         if (device_.empty()) {
-            device_ = device_of(name);
+            device_ = device_of_gpu(name, 0);
         }
     }
 

@@ -23,18 +23,6 @@ Result<std::uint32_t> checksum_of(const std::filesystem::path& file) {
     return crc32c({std::as_bytes(std::span{*text})});
 }
 
-// In double quotes, as YAML reads it back.
-std::string double_quoted(const std::string& text) {
-    std::string result = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            result += '\\';
-        }
-        result += c;
-    }
-    return result + "\"";
-}
-
 void read_overrides(MapReader& reader, std::vector<std::string>& overrides) {
     const DocumentNode* list = reader.find("overrides");
     if (list == nullptr || list->kind == DocumentNode::Kind::null) {
@@ -116,13 +104,14 @@ Result<void> write_run_description(const std::filesystem::path& folder, const Ru
     if (!file) {
         return unexpected<Error>(file.error());
     }
-    std::ostream& out = (*file)->stream();
-    out << "scenario: " << double_quoted(scenario.string()) << "\nchecksum: " << *checksum
-        << "\nmachine: " << double_quoted(run.machine) << "\nranks: " << run.ranks
-        << "\noverlaps: " << (run.overlaps ? "true" : "false") << "\noverrides:\n";
-    for (const std::string& change : run.overrides) {
-        out << "  - " << double_quoted(change) << "\n";
-    }
+    DocumentNode description;
+    put(description, "scenario", scalar_node(scenario.string()));
+    put(description, "checksum", scalar_node(fmt::format("{}", *checksum)));
+    put(description, "machine", scalar_node(run.machine));
+    put(description, "ranks", scalar_node(fmt::format("{}", run.ranks)));
+    put(description, "overlaps", scalar_node(fmt::format("{}", run.overlaps)));
+    put(description, "overrides", list_node(run.overrides));
+    (*file)->stream() << to_yaml(description);
     return (*file)->commit();
 }
 
