@@ -123,6 +123,7 @@ struct Answer {
     std::int64_t parameters = 0;
     std::int64_t ranks = 0;
     std::int64_t global_batch_size = 0;
+    std::int64_t seq_length = 0;  // tokens
     std::int64_t micro_batches = 0;
 
     // How fast

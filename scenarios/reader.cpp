@@ -244,6 +244,30 @@ Error of_another_kind(const DocumentNode& root, const ReadOptions& options) {
 
 }  // namespace
 
+ResultOrErrors<Scenario> read_scenario_document(DocumentNode root,
+                                                const std::string& source,
+                                                const std::filesystem::path& folder,
+                                                const ReadOptions& options) {
+    Errors errors;
+    if (root.is_map()) {
+        for (const std::string& assignment : options.overrides) {
+            apply_override(root, assignment, errors);
+        }
+    }
+    if (Error other = of_another_kind(root, options); errors.empty() && !other.what.empty()) {
+        return unexpected<Errors>(Errors{std::move(other)});
+    }
+    Scenario scenario = read_root(root, folder, options, errors);
+    if (!errors.empty()) {
+        sort_by_place(errors, source);
+        return unexpected<Errors>(std::move(errors));
+    }
+    if (scenario.name.empty()) {
+        scenario.name = std::filesystem::path{source}.stem().string();
+    }
+    return scenario;
+}
+
 ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
                                             const std::string& source,
                                             const std::filesystem::path& folder,
@@ -253,24 +277,7 @@ ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
         sort_by_place(root.error(), source);
         return unexpected<Errors>(std::move(root.error()));
     }
-    Errors errors;
-    if (root->is_map()) {
-        for (const std::string& assignment : options.overrides) {
-            apply_override(*root, assignment, errors);
-        }
-    }
-    if (Error other = of_another_kind(*root, options); errors.empty() && !other.what.empty()) {
-        return unexpected<Errors>(Errors{std::move(other)});
-    }
-    Scenario scenario = read_root(*root, folder, options, errors);
-    if (!errors.empty()) {
-        sort_by_place(errors, source);
-        return unexpected<Errors>(std::move(errors));
-    }
-    if (scenario.name.empty()) {
-        scenario.name = std::filesystem::path{source}.stem().string();
-    }
-    return scenario;
+    return read_scenario_document(std::move(*root), source, folder, options);
 }
 
 ResultOrErrors<Scenario> read_scenario(const std::filesystem::path& file,

@@ -20,6 +20,7 @@
 
 #include "engine/result.h"
 #include "scenarios/catalogue.h"
+#include "scenarios/read/document_node.h"
 #include "scenarios/scenario.h"
 
 namespace orrery {
@@ -38,5 +39,10 @@ ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
                                             const std::string& source,
                                             const std::filesystem::path& folder,
                                             const ReadOptions& options = {});
+// A document that the program itself made, of values that keep the places they were read at.
+ResultOrErrors<Scenario> read_scenario_document(DocumentNode root,
+                                                const std::string& source,
+                                                const std::filesystem::path& folder,
+                                                const ReadOptions& options = {});
 
 }  // namespace orrery

@@ -66,8 +66,9 @@ std::string DocumentNode::describe() const {
     return fmt::format("'{}{}'", head, head.size() < text.size() ? "…" : "");
 }
 
-DocumentNode scalar_node(std::string text, std::string remark) {
+DocumentNode scalar_node(std::string text, std::string remark, const std::string& where) {
     DocumentNode node;
+    node.source = where.empty() ? nullptr : std::make_shared<const std::string>(where);
     node.kind = DocumentNode::Kind::scalar;
     node.text = std::move(text);
     node.remark = std::move(remark);
@@ -88,16 +89,19 @@ void put(DocumentNode& root, std::string_view path, DocumentNode value) {
     for (std::size_t dot = path.find('.');; dot = path.find('.')) {
         if (map->kind == DocumentNode::Kind::null) {
             map->kind = DocumentNode::Kind::map;
+            map->source = map->source ? map->source : value.source;
         }
-        const std::string key{path.substr(0, dot)};
+        DocumentNode key = scalar_node(std::string{path.substr(0, dot)});
+        key.source = value.source;
+        const std::string name = key.text;
         if (dot == std::string_view::npos) {
-            map->set(scalar_node(key), std::move(value));
+            map->set(std::move(key), std::move(value));
             return;
         }
-        if (map->find(key) == nullptr) {
-            map->set(scalar_node(key), {});
+        if (map->find(name) == nullptr) {
+            map->set(std::move(key), {});
         }
-        map = map->find(key);
+        map = map->find(name);
         path.remove_prefix(dot + 1);
     }
 }

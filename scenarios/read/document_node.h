@@ -48,10 +48,11 @@ struct DocumentNode {
 };
 
 // Documents that the program itself makes; to_yaml (yaml_document.h) writes them.
-DocumentNode scalar_node(std::string text, std::string remark = {});  // a number or a word
+// A number or a word; `where` is the place that errors about it name ("run.sh:12:7").
+DocumentNode scalar_node(std::string text, std::string remark = {}, const std::string& where = {});
 DocumentNode list_node(const std::vector<std::string>& scalars);
 // Sets the value at a dotted path ("plan.micro_batch_size"); maps on the way are made where they
-// are absent. No value on the way may be a scalar or a list.
+// are absent, at the place of the value. No value on the way may be a scalar or a list.
 void put(DocumentNode& root, std::string_view path, DocumentNode value);
 
 inline constexpr std::size_t kNoKey = static_cast<std::size_t>(-1);

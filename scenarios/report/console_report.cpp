@@ -79,8 +79,9 @@ std::string heading(const Answer& a) {
     line("cluster", fmt::format("{} ({}): {}", counted(a.ranks, "GPU"), a.device, a.cluster));
     line("plan", a.plan);
     line("batch",
-         fmt::format("{}, {}",
+         fmt::format("{} of {}, {}",
                      counted(a.global_batch_size, "sequence"),
+                     counted(a.seq_length, "token"),
                      a.micro_batches == 1 ? "1 micro-batch"
                                           : thousands(a.micro_batches) + " micro-batches"));
     return text;

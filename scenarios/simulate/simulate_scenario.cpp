@@ -302,6 +302,7 @@ void ScenarioRun::describe(Answer& answer) const {
     answer.parameters = num_parameters(scenario_.model);
     answer.ranks = program_.num_ranks();
     answer.global_batch_size = plan.global_batch_size;
+    answer.seq_length = scenario_.model.seq_length;
     answer.micro_batches = plan.num_micro_batches();
     answer.network_model = name(scenario_.network);
     if (step_network_.packets) {

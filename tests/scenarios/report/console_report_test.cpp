@@ -51,6 +51,7 @@ TEST(ConsoleReport, NamesWhatCostsAndLeavesOutWhatIsEmpty) {
 TEST(ConsoleReport, CountsInTheSingularAndInThousands) {
     Answer a = sample_answer("x");
     a.ranks = 1;
+    a.seq_length = 4096;
     a.micro_batches = 1;
     a.global_batch_size = 1;
     a.fold_classes = 1;
@@ -60,7 +61,7 @@ TEST(ConsoleReport, CountsInTheSingularAndInThousands) {
     a.parameters = 124'082'688;
     const std::string one = console_report(a);
     for (const char* text : {"  cluster   1 GPU (a100-80g): x\n",
-                             "  batch     1 sequence, 1 micro-batch\n",
+                             "  batch     1 sequence of 4,096 tokens, 1 micro-batch\n",
                              "  model     x, 124.1 million parameters\n",
                              "1 fold class, 1 flow on 1 path, 1 rate solve."}) {
         EXPECT_NE(one.find(text), std::string::npos) << text << "\n" << one;
