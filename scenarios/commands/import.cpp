@@ -125,8 +125,8 @@ int hugging_face(const ImportArguments& arguments) {
     if (arguments.seq_length == 0) {
         length = model->section.find("seq_length")->text;
         why = "the longest that the model takes; training may use shorter ones";
-        notes.push_back(fmt::format(
-            "seq_length {} is {}: --seq-length gives another", length, why));
+        notes.push_back(
+            fmt::format("seq_length {} is {}: --seq-length gives another", length, why));
     }
     note("left out, and CHANGES THE ANSWER", model->changes, notes);
     note("not known, and left out", model->unknown, notes);

@@ -41,7 +41,7 @@ constexpr std::array kGpuNames{
 };
 
 // In capitals, split at everything that is neither a letter nor a digit.
-std::vector<std::string> words_of(std::string_view name) {
+std::vector<std::string> words_of_name(std::string_view name) {
     std::vector<std::string> words(1);
     for (const char c : name) {
         const auto byte = static_cast<unsigned char>(c);
@@ -58,8 +58,7 @@ std::vector<std::string> words_of(std::string_view name) {
 double gib_in(const std::vector<std::string>& words) {
     for (const std::string& word : words) {
         double size = 0;
-        const auto [end, error] =
-            std::from_chars(word.data(), word.data() + word.size(), size);
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
         if (error == std::errc{} &&
             std::string_view{end, static_cast<std::size_t>(word.data() + word.size() - end)} ==
                 "GB") {
@@ -72,9 +71,9 @@ double gib_in(const std::vector<std::string>& words) {
 }  // namespace
 
 std::string device_of_gpu(std::string_view name, std::uint64_t memory_bytes) {
-    const std::vector<std::string> words = words_of(name);
-    const double gib = memory_bytes > 0 ? static_cast<double>(memory_bytes) / (1 << 30)
-                                        : gib_in(words);
+    const std::vector<std::string> words = words_of_name(name);
+    const double gib =
+        memory_bytes > 0 ? static_cast<double>(memory_bytes) / (1 << 30) : gib_in(words);
     const GpuName* last = nullptr;
     for (const GpuName& known : kGpuNames) {
         const bool called_so = std::ranges::all_of(known.words, [&](std::string_view word) {

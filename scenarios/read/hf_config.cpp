@@ -166,8 +166,8 @@ void translate_gpt2(Translator& to) {
 // Which layers see a window of tokens only: layer_types, or what the family makes of the other
 // keys. Empty: none of them.
 std::vector<bool> windowed_layers(Translator& to, std::string_view family) {
-    std::vector<bool> layers(static_cast<std::size_t>(std::min<std::int64_t>(
-        to.number("num_layers"), 100'000)));
+    std::vector<bool> layers(
+        static_cast<std::size_t>(std::min<std::int64_t>(to.number("num_layers"), 100'000)));
     const DocumentNode* types = to.value("layer_types");
     const bool switched_on = to.flag("use_sliding_window", family == "mistral");
     const DocumentNode* first = to.value("max_window_layers");
@@ -185,8 +185,9 @@ std::vector<bool> windowed_layers(Translator& to, std::string_view family) {
         }
     } else if (switched_on) {
         // Qwen2Config: 28 layers at the bottom keep full attention.
-        const auto from = static_cast<std::size_t>(
-            family == "mistral" ? 0 : first != nullptr ? Translator::whole(*first) : 28);
+        const auto from = static_cast<std::size_t>(family == "mistral" ? 0
+                                                   : first != nullptr  ? Translator::whole(*first)
+                                                                       : 28);
         std::fill(layers.begin() + static_cast<std::ptrdiff_t>(std::min(from, layers.size())),
                   layers.end(),
                   true);
@@ -259,8 +260,8 @@ void translate_biases(Translator& to, std::string_view family) {
                                  layers * (2 * ffn + hidden)));
     }
     if (family == "qwen2") {
-        to.leave_out(fmt::format("biases of query, key and value, which qwen2 has: {:.0f} parameters",
-                                 layers * qkv));
+        to.leave_out(fmt::format(
+            "biases of query, key and value, which qwen2 has: {:.0f} parameters", layers * qkv));
     } else if (family == "qwen3") {
         to.leave_out(fmt::format("norms of query and key, which qwen3 has: {:.0f} parameters",
                                  layers * 2 * head));

@@ -15,7 +15,7 @@ constexpr std::string_view kNames = "names and versions";
 constexpr std::string_view kGenerating = "of generating text";
 constexpr std::string_view kClassifier = "of classifiers built on the model";
 constexpr std::string_view kOutputs = "what the Python module returns";
-constexpr std::string_view kPrecision = "plan.precision says how to train";
+constexpr std::string_view kTrainedIn = "plan.precision says how to train";
 constexpr std::string_view kPositions = "positions of another length cost the same";
 constexpr std::string_view kInBlocks = "how the Python module splits its work";
 
@@ -51,10 +51,10 @@ constexpr Irrelevant kIrrelevant[] = {
     {"transformers_version", kNames},
     {"tokenizer_class", kNames},
     {"_commit_hash", kNames},
-    {"torch_dtype", kPrecision},
-    {"dtype", kPrecision},
+    {"torch_dtype", kTrainedIn},
+    {"dtype", kTrainedIn},
     {"use_cache", kGenerating},
-    {"use_bfloat16", kPrecision},
+    {"use_bfloat16", kTrainedIn},
     {"task_specific_params", kGenerating},
     {"max_length", kGenerating},
     {"min_length", kGenerating},
@@ -132,7 +132,7 @@ constexpr Switched kSwitched[] = {
     {"tie_encoder_decoder", 0, "the encoder"},
 };
 
-double number_of(const DocumentNode& value) {
+double switch_value(const DocumentNode& value) {
     return value.text == "true"    ? 1
            : value.text == "false" ? 0
                                    : MapReader::number(value).value_or(-1);
@@ -151,8 +151,8 @@ HfKey left_out_hf_key(std::string_view key, const DocumentNode& value) {
     }
     for (const auto& [known, neutral, lost] : kSwitched) {
         if (known == key) {
-            return number_of(value) == neutral ? HfKey{HfKeyEffect::none, "off"}
-                                               : HfKey{HfKeyEffect::answer, lost};
+            return switch_value(value) == neutral ? HfKey{HfKeyEffect::none, "off"}
+                                                  : HfKey{HfKeyEffect::answer, lost};
         }
     }
     const bool empty = !value.is_scalar() && value.items.empty();  // "pruned_heads": {}

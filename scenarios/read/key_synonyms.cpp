@@ -23,7 +23,7 @@ constexpr std::string_view kZero =
 constexpr std::string_view kZero1 = "plan.data_parallel_sharding_strategy: optim";
 constexpr std::string_view kFsdp = "plan.data_parallel_sharding_strategy: optim_grads_params";
 constexpr std::string_view kFlash = "plan.attention_kernel: flash_2";
-constexpr std::string_view kRecompute = "plan.recompute_granularity: full";
+constexpr std::string_view kRecomputeKey = "plan.recompute_granularity: full";
 constexpr std::string_view kExperts = "mixture-of-experts models are not supported yet";
 constexpr std::string_view kReplicas =
     "it follows: the number of GPUs / (tensor * pipeline * context)";
@@ -75,11 +75,11 @@ constexpr Synonym kSynonyms[] = {
     {"flash_attn", kFlash},
     {"use_flash_attn", kFlash},
     {"attention_backend", kFlash},
-    {"recompute", kRecompute},
-    {"recomputation", kRecompute},
+    {"recompute", kRecomputeKey},
+    {"recomputation", kRecomputeKey},
     {"recompute_activations", "plan.recompute_granularity: selective"},
-    {"activation_checkpointing", kRecompute},
-    {"gradient_checkpointing", kRecompute},
+    {"activation_checkpointing", kRecomputeKey},
+    {"gradient_checkpointing", kRecomputeKey},
     {"mbs", "plan.micro_batch_size"},
     {"gbs", "plan.global_batch_size"},
     {"batch_size", "plan.global_batch_size"},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a YAML file into a tree with places, and writes such a tree. The subset is what a scenario needs: one document of
-// maps with plain keys, lists and scalars. Anchors, aliases and tags are refused (an alias can blow
-// a small file up to any size), and so are duplicate keys, control characters, text that is not
-// UTF-8, and files that are too large or too deep.
+// Reads a YAML file into a tree with places, and writes such a tree. The subset is what a scenario
+// needs: one document of maps with plain keys, lists and scalars. Anchors, aliases and tags are
+// refused (an alias can blow a small file up to any size), and so are duplicate keys, control
+// characters, text that is not UTF-8, and files that are too large or too deep.
 #pragma once
 
 #include <cstddef>

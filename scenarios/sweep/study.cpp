@@ -135,7 +135,8 @@ ResultOrErrors<Study> study_of(const DocumentNode& root,
                                const std::filesystem::path& folder) {
     Errors errors;
     if (!root.is_map()) {
-        return unexpected<Errors>({{root.where(), "a study must be a map", "see scenarios/sweep-70b-plans.yaml"}});
+        return unexpected<Errors>(
+            {{root.where(), "a study must be a map", "see scenarios/sweep-70b-plans.yaml"}});
     }
     if (root.find("scenario") == nullptr &&
         (root.find("cluster") != nullptr || root.find("model") != nullptr)) {

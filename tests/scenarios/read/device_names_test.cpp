@@ -40,8 +40,7 @@ TEST(DeviceNames, OfEveryGpuOfTheCatalogue) {
         EXPECT_EQ(device_of_gpu(known.name, bytes), known.device) << known.name;
         found.insert(known.device);
     }
-    for (const auto& entry :
-         std::filesystem::directory_iterator{default_catalogue() / "devices"}) {
+    for (const auto& entry : std::filesystem::directory_iterator{default_catalogue() / "devices"}) {
         const std::string device = entry.path().stem().string();
         EXPECT_TRUE(device == "cpu-core" || found.contains(device)) << device;
     }

@@ -99,15 +99,17 @@ HfModel imported(const std::string& json) {
 }
 
 bool has(const std::vector<std::string>& list, std::string_view part) {
-    return std::ranges::any_of(list, [&](const std::string& one) { return one.find(part) != one.npos; });
+    return std::ranges::any_of(list,
+                               [&](const std::string& one) { return one.find(part) != one.npos; });
 }
 
 // A config with one change that the model cannot say: nothing may be dropped in silence.
 TEST(HfConfig, NamesWhatItLeavesOutAlthoughTheAnswerDependsOnIt) {
     EXPECT_TRUE(imported(kLlama).changes.empty());
     for (const auto& [change, due] :
-         {std::pair{R"("attention_bias": true)", "attention_bias: biases of the attention alone, "
-                                                 "327680 parameters"},
+         {std::pair{R"("attention_bias": true)",
+                    "attention_bias: biases of the attention alone, "
+                    "327680 parameters"},
           {R"("mlp_bias": true)", "mlp_bias"},
           {R"("attn_logit_softcapping": 50.0)", "attn_logit_softcapping 50.0: a tanh"},
           {R"("num_nextn_predict_layers": 1)", "num_nextn_predict_layers 1: layers that predict"},
@@ -120,16 +122,19 @@ TEST(HfConfig, NamesWhatItLeavesOutAlthoughTheAnswerDependsOnIt) {
 }
 
 TEST(HfConfig, EveryOtherKeyIsIrrelevantForAReasonOrUnknown) {
-    const HfModel model = imported(
-        std::string{kLlama} +
-        R"(, "rope_theta": 5e5, "rope_scaling": {"factor": 8}, "attention_bias": false,
+    const HfModel model =
+        imported(std::string{kLlama} +
+                 R"(, "rope_theta": 5e5, "rope_scaling": {"factor": 8}, "attention_bias": false,
         "mlp_bias": false, "attention_dropout": 0.0, "torch_dtype": "bfloat16",
         "quantization_config": {"bits": 4}, "architectures": ["LlamaForCausalLM"],
         "attn_logit_softcapping": null, "pruned_heads": {}, "shiny_new_trick": 3)");
     EXPECT_TRUE(model.changes.empty()) << model.changes.front();
     EXPECT_EQ(model.unknown, std::vector<std::string>{"shiny_new_trick 3"});
-    for (const char* key : {"rope_theta (a constant", "rope_scaling (", "torch_dtype (plan",
-                            "quantization_config (", "attn_logit_softcapping (null)"}) {
+    for (const char* key : {"rope_theta (a constant",
+                            "rope_scaling (",
+                            "torch_dtype (plan",
+                            "quantization_config (",
+                            "attn_logit_softcapping (null)"}) {
         EXPECT_TRUE(has(model.without_effect, key)) << key;
     }
     EXPECT_EQ(model.assumed,

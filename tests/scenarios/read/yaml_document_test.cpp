@@ -127,10 +127,19 @@ TEST(ToYaml, QuotesWhatWouldReadBackAsSomethingElse) {
 }
 
 TEST(ToYaml, NamesThatLookLikeYamlReadBackAsTheyWere) {
-    const std::vector<std::string> hostile{"a: b/config.json", "# no remark", "null", "~",
-                                           "[half",            "tab\tline\n",  "- item",
-                                           "it's \"so\"",      "*star",       " blank ",
-                                           "a, b",             "C:\\folder",   ""};
+    const std::vector<std::string> hostile{"a: b/config.json",
+                                           "# no remark",
+                                           "null",
+                                           "~",
+                                           "[half",
+                                           "tab\tline\n",
+                                           "- item",
+                                           "it's \"so\"",
+                                           "*star",
+                                           " blank ",
+                                           "a, b",
+                                           "C:\\folder",
+                                           ""};
     DocumentNode document;
     for (std::size_t i = 0; i < hostile.size(); ++i) {
         put(document, "names.n" + std::to_string(i), scalar_node(hostile[i], "said: so\nand so"));
