@@ -34,15 +34,6 @@ int write_text(const ImportArguments& arguments, const std::string& text) {
     return written ? kExitOk : report_error(written.error());
 }
 
-// What was understood but does not make a scenario: told at the keys that came out.
-int write_scenario(const ImportArguments& arguments, const std::string& yaml) {
-    const auto scenario = read_scenario_text(yaml, "imported scenario", fs::current_path(), {});
-    if (!scenario) {
-        return report_errors(scenario.error());
-    }
-    return write_text(arguments, yaml);
-}
-
 void tell(const char* what, const std::vector<std::string>& list) {
     for (const std::string& one : list) {
         fmt::print(stderr, "{}: {}\n", what, one);
@@ -59,30 +50,32 @@ std::uint32_t gpus_of(const std::string& node) {
     return 8;
 }
 
-ResultOrErrors<std::vector<CommandWord>> command_words(const ImportArguments& arguments) {
+// A script, a pasted command line, or the words of one.
+ResultOrErrors<LaunchCommand> launch_of(const ImportArguments& arguments) {
     std::error_code ignored;
     if (arguments.words.size() == 1) {
         const std::string& only = arguments.words.front();
         if (!fs::is_regular_file(only, ignored)) {
-            return split_command(only, "command line");
+            return launch_command(only, "command line");
         }
         const auto text = read_text_file(only);
-        return text ? split_command(*text, only)
-                    : ResultOrErrors<std::vector<CommandWord>>{unexpected<Errors>({text.error()})};
+        return text ? launch_command(*text, only)
+                    : ResultOrErrors<LaunchCommand>{unexpected<Errors>({text.error()})};
     }
-    std::vector<CommandWord> words;
+    LaunchCommand launch;
     for (const std::string& word : arguments.words) {
-        words.push_back({word, fmt::format("word {}", words.size() + 1)});
+        launch.words.push_back({word, fmt::format("word {}", launch.words.size() + 1)});
     }
-    return words;
+    return launch;
 }
 
 int megatron(const ImportArguments& arguments) {
-    const auto words = command_words(arguments);
-    if (!words) {
-        return report_errors(words.error());
+    const auto launch = launch_of(arguments);
+    if (!launch) {
+        return report_errors(launch.error());
     }
-    const auto imported = import_megatron(*words,
+    tell("not followed", launch->passed_over);
+    const auto imported = import_megatron(launch->words,
                                           {.node = arguments.node,
                                            .fabric = arguments.fabric,
                                            .nodes = arguments.nodes,
@@ -90,10 +83,14 @@ int megatron(const ImportArguments& arguments) {
     if (!imported) {
         return report_errors(imported.error());
     }
+    tell("switched off, as Megatron-LM does", imported->changed);
     tell("not known, and left out", imported->unknown);
     tell("left out, as the step does not depend on them", imported->without_effect);
     tell("not in the command line", imported->assumed);
-    return write_scenario(arguments, imported->yaml);
+    // What was understood but does not make a scenario is told at the words that it comes from.
+    const auto scenario =
+        read_scenario_document(imported->document, arguments.words.front(), fs::current_path());
+    return scenario ? write_text(arguments, imported->yaml) : report_errors(scenario.error());
 }
 
 Result<std::string> the_file(const ImportArguments& arguments) {
