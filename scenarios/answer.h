@@ -144,6 +144,9 @@ struct Answer {
     CauseTimes critical_path;       // adds up to the iteration; what a cause at zero can save
     std::vector<LinkUse> network;
     std::vector<LinkHeat> heat;  // utilisation of the links, of classes that were used
+    // Transfers that the given profile has, and those of them that are of this device.
+    std::size_t profile_transfers = 0;
+    std::size_t profile_transfers_here = 0;
     std::vector<CollectiveUse> collectives;
     std::optional<PacketWindowUse> packets;
     CostSources cost_sources;

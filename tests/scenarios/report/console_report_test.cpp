@@ -99,5 +99,19 @@ TEST(ConsoleReport, BarsOfTheWaterfallTouch) {
     EXPECT_EQ(num_characters(bars[3]), 23U);  // 0.552 of 42
 }
 
+TEST(ConsoleReport, SaysWhichCollectivesTheProfileTimes) {
+    Answer a = sample_answer("x");
+    EXPECT_EQ(console_report(a).find("The profile has"), std::string::npos);
+    a.profile_transfers = 26;
+    a.profile_transfers_here = 20;
+    a.collectives = {{.name = "all_reduce on tp", .ranks = 8, .algorithm = "measured", .count = 40},
+                     {.name = "all_reduce on dp", .ranks = 16, .algorithm = "ring", .count = 2}};
+    EXPECT_NE(
+        console_report(a).find("The profile has 26 transfers, 6 of another device. It times 40 "
+                               "of 42 collectives\n"),
+        std::string::npos)
+        << console_report(a);
+}
+
 }  // namespace
 }  // namespace orrery
