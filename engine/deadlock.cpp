@@ -27,8 +27,12 @@ public:
                                             seen_.begin());
         }
         std::string what = next ? "deadlock: these ops wait on each other" : "no progress";
-        for (std::size_t i = from; i < words_.size(); ++i) {
+        const std::size_t shown = std::min(words_.size(), from + kWaitersShown);
+        for (std::size_t i = from; i < shown; ++i) {
             what += (i == from ? ": " : "; ") + words_[i];
+        }
+        if (shown < words_.size()) {
+            what += fmt::format("; and {} more in turn", words_.size() - shown);
         }
         return Error{.where = {},
                      .what = what,
@@ -155,6 +159,9 @@ private:
         }
         return std::nullopt;
     }
+
+    // A cycle over a thousand ranks repeats itself.
+    static constexpr std::size_t kWaitersShown = 6;
 
     const Execution& e_;
     std::vector<std::uint32_t> seen_;

@@ -47,6 +47,21 @@ std::string default_of(const std::string& column) {
     return column.substr(column.find('=') + 1);
 }
 
+// One error for a file that is something else, instead of one for each of its columns.
+Error not_the_table(const std::vector<std::string>& columns, const std::string& where) {
+    constexpr std::size_t kNamed = 5;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(kNamed, columns.size()); ++i) {
+        names += (i > 0 ? ", " : "") + std::string{name_of(columns[i])};
+    }
+    if (columns.size() > kNamed) {
+        names += ", … (" + std::to_string(columns.size()) + " in all)";
+    }
+    return {where,
+            "not the table (CSV) that is due here: the first line names none of its columns",
+            "columns " + names};
+}
+
 // Position of each wanted column in the file.
 ResultOrErrors<std::vector<std::size_t>> match_header(const std::vector<std::string>& header,
                                                       const std::vector<std::string>& columns,
@@ -54,6 +69,13 @@ ResultOrErrors<std::vector<std::size_t>> match_header(const std::vector<std::str
                                                       const std::string& where) {
     std::vector<std::size_t> position;
     Errors errors;
+    const auto is_there = [&](const std::string& column) {
+        return std::find(header.begin(), header.end(), name_of(column)) != header.end();
+    };
+    if (std::none_of(columns.begin(), columns.end(), is_there)) {
+        errors.push_back(not_the_table(columns, where));
+        return unexpected<Errors>(std::move(errors));
+    }
     for (const std::string& column : columns) {
         const auto found = std::find(header.begin(), header.end(), name_of(column));
         const bool optional = column.find('=') != std::string::npos;

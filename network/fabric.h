@@ -146,7 +146,9 @@ private:
     std::uint32_t first_tier2_ = 0;
     std::uint32_t first_core_ = 0;
     std::uint32_t num_vertices_ = 0;
-};// The error says which number cannot be, and which would; its place is the dotted name of the
+};
+
+// The error says which number cannot be, and which would; its place is the dotted name of the
 // scenario's key ("cluster.fabric.oversubscription").
 Result<void> check_cluster(const ClusterSpec& spec);
 Result<Fabric> build_fabric(const ClusterSpec& spec);

@@ -23,6 +23,7 @@ constexpr int kDepthMax = 64;
 constexpr std::size_t kNodeGpusMax = 1024;
 constexpr std::uint32_t kClassGpu = 0x0302;     // 3D controller
 constexpr std::uint32_t kClassBridge = 0x0680;  // NVSwitch
+constexpr std::uint32_t kClassNetwork = 0x02;   // Ethernet, InfiniBand and others
 constexpr std::size_t kTopologyErrorsMax = 20;
 
 struct KnownGpu {
@@ -77,6 +78,8 @@ private:
                                         int base = 10);
     Bandwidth pcie_of(const pugi::xml_node& pci);
     void read_children(const pugi::xml_node& node, int depth);
+    void read_pci(const pugi::xml_node& pci);
+    void add_gpu(const pugi::xml_node& pci, Gpu gpu);
     void read_gpu(const pugi::xml_node& node);
     void read_net(const pugi::xml_node& node);
     void derive(NcclTopology& topology);
@@ -89,6 +92,8 @@ private:
     std::size_t cpus_with_gpus_ = 0;
     bool amd_ = false;
     std::uint32_t num_nets_ = 0;
+    std::uint32_t num_bare_nics_ = 0;  // without <net>, and so without a speed
+    bool links_known_ = true;
     std::int64_t slowest_net_ = 0;
 };
 
@@ -132,11 +137,14 @@ double pcie_coding(double transfers) {
 
 // "32.0 GT/s PCIe" times lanes.
 Bandwidth Reader::pcie_of(const pugi::xml_node& pci) {
-    const auto speed = text(pci, "link_speed");
-    const auto width = number(pci, "link_width", 32);
+    // Where a virtual machine hides the link, NCCL takes 16 lanes of 8 GT/s (ncclTopoAddPci).
+    const auto has = [&](const char* name) { return *pci.attribute(name).value() != '\0'; };
+    const auto speed = has("link_speed") ? text(pci, "link_speed") : std::string{"8.0 GT/s"};
+    auto width = has("link_width") ? number(pci, "link_width", 32) : std::uint64_t{16};
     if (!speed || !width) {
         return {};
     }
+    width = *width == 0 ? 16 : *width;
     std::istringstream in(*speed);
     in.imbue(std::locale::classic());
     double transfers = 0;  // GT/s
@@ -161,15 +169,7 @@ void Reader::read_gpu(const pugi::xml_node& node) {
         return;
     }
     Gpu gpu;
-    gpu.bus_id = text(pci, "busid").value_or("");
-    if (!gpu.bus_id.empty() && !bus_ids_.insert(gpu.bus_id).second) {
-        complain(pci, fmt::format("bus id '{}' is there twice", gpu.bus_id.substr(0, 40)));
-    }
     gpu.sm = static_cast<std::uint32_t>(number(node, "sm", 999).value_or(0));
-    gpu.pcie = pcie_of(pci);
-    if (pci.attribute("device")) {
-        gpu.pci_device = static_cast<std::uint32_t>(number(pci, "device", 0xffff, 16).value_or(0));
-    }
     for (const pugi::xml_node link : node.children("nvlink")) {
         const auto target = text(link, "target");
         const auto count = number(link, "count", 1024);
@@ -183,11 +183,37 @@ void Reader::read_gpu(const pugi::xml_node& node) {
             gpu.switch_links += *count;
         }  // others lead to a CPU
     }
+    add_gpu(pci, std::move(gpu));
+}
+
+void Reader::add_gpu(const pugi::xml_node& pci, Gpu gpu) {
+    gpu.bus_id = text(pci, "busid").value_or("");
+    if (!gpu.bus_id.empty() && !bus_ids_.insert(gpu.bus_id).second) {
+        complain(pci, fmt::format("bus id '{}' is there twice", gpu.bus_id.substr(0, 40)));
+    }
+    gpu.pcie = pcie_of(pci);
+    if (pci.attribute("device")) {
+        gpu.pci_device = static_cast<std::uint32_t>(number(pci, "device", 0xffff, 16).value_or(0));
+    }
     if (gpus_.size() == kNodeGpusMax) {
-        complain(node, fmt::format("more than {} GPUs", kNodeGpusMax));
+        complain(pci, fmt::format("more than {} GPUs", kNodeGpusMax));
     }
     if (gpus_.size() <= kNodeGpusMax) {
         gpus_.push_back(std::move(gpu));
+    }
+}
+
+// A GPU or a NIC by its class alone, in a file that a cloud ships.
+void Reader::read_pci(const pugi::xml_node& pci) {
+    if (pci.first_child() || *pci.attribute("class").value() == '\0') {
+        return;
+    }
+    const auto kind = number(pci, "class", 0xffffff, 16);
+    if (kind && *kind >> 8U == kClassGpu) {
+        links_known_ = false;
+        add_gpu(pci, {});
+    } else if (kind && *kind >> 16U == kClassNetwork) {
+        ++num_bare_nics_;
     }
 }
 
@@ -223,6 +249,9 @@ void Reader::read_children(const pugi::xml_node& node, int depth) {
             cpus_with_gpus_ += gpus_.size() > before ? 1 : 0;
         } else if (name == "pci" || name == "nic") {
             read_children(child, depth + 1);
+            if (name == "pci") {
+                read_pci(child);
+            }
         }
     }
 }
@@ -265,7 +294,8 @@ void Reader::derive(NcclTopology& topology) {
     node.nvlink_latency = Time::picoseconds(350'000);
     node.pcie_latency = Time::picoseconds(270'000);
     node.nvls = nvswitch && topology.compute_capability >= 90;
-    topology.nics_per_node = num_nets_;
+    topology.links_known = links_known_;
+    topology.nics_per_node = num_nets_ > 0 ? num_nets_ : num_bare_nics_;
     topology.nic_bandwidth = Bandwidth::bits_per_second(slowest_net_);
 }
 

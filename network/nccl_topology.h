@@ -14,8 +14,12 @@ namespace orrery {
 
 struct NcclTopology {
     NodeSpec node;
+    // False for files that clouds ship: their GPUs and NICs are <pci> without <gpu> and <net>,
+    // whose links and speeds NCCL finds out when it runs. Then node.intra_node, compute_capability
+    // and nic_bandwidth mean nothing.
+    bool links_known = true;
     std::uint32_t compute_capability = 0;  // 90
-    std::uint32_t pci_device = 0;          // of the GPUs: 0x2330
+    std::uint32_t pci_device = 0;          // of the GPUs: 0x2330; 0 if the file does not say
     std::uint32_t nics_per_node = 0;
     Bandwidth nic_bandwidth;  // of the slowest
 };

@@ -128,6 +128,7 @@ struct Answer {
     std::int64_t parameters = 0;
     std::int64_t ranks = 0;
     std::int64_t global_batch_size = 0;
+    std::int64_t seq_length = 0;  // tokens
     std::int64_t micro_batches = 0;
     std::vector<std::string> remarks{};  // what is not quite as the scenario asks for
 
@@ -150,6 +151,9 @@ struct Answer {
     CauseTimes critical_path;       // adds up to the iteration; what a cause at zero can save
     std::vector<LinkUse> network;
     std::vector<LinkHeat> heat;  // utilisation of the links, of classes that were used
+    // Transfers that the given profile has, and those of them that are of this device.
+    std::size_t profile_transfers = 0;
+    std::size_t profile_transfers_here = 0;
     std::vector<CollectiveUse> collectives;
     std::optional<PacketWindowUse> packets;
     CostSources cost_sources;

@@ -233,6 +233,34 @@ Scenario read_root(DocumentNode& root,
     return scenario;
 }
 
+// One error for a file of another kind, instead of one for each of its keys; empty if it is none.
+Error of_another_kind(const DocumentNode& root, const ReadOptions& options) {
+    const auto has = [&](const char* key) { return root.find(key) != nullptr; };
+    if (!root.is_map()) {
+        const bool table = root.is_scalar() && root.text.find(',') != std::string::npos;
+        return {root.where(),
+                table ? "this is a table (CSV), and a scenario is due"
+                      : "a scenario must be a map, not " + root.describe(),
+                "its keys are cluster, model and plan"};
+    }
+    if (has("cluster") || has("model") || has("plan")) {
+        const bool network = !options.network_only && !has("model") && !has("plan");
+        return network ? Error{root.where(),
+                               "there is no model and no plan: this describes a network",
+                               "orrery network FILE, or add model and plan"}
+                       : Error{};
+    }
+    if (has("scenario")) {
+        return has("checksum") ? Error{root.where(),
+                                       "this describes a recorded run, and a scenario is due",
+                                       "orrery compare FOLDER"}
+                               : Error{root.where(),
+                                       "this is a study of scenarios, and a scenario is due",
+                                       "orrery sweep FILE"};
+    }
+    return {};
+}
+
 // The scenario of a document; `of` says which file and overrides it has already.
 ResultOrErrors<Scenario> read_document(DocumentNode root,
                                        const std::string& source,
@@ -240,14 +268,13 @@ ResultOrErrors<Scenario> read_document(DocumentNode root,
                                        const ReadOptions& options,
                                        ScenarioOrigin of) {
     Errors errors;
-    if (!root.is_map()) {
-        errors.push_back({root.where(),
-                          "a scenario must be a map, not " + root.describe(),
-                          "its keys are cluster, model and plan"});
-        return unexpected<Errors>(std::move(errors));
+    if (root.is_map()) {
+        for (const std::string& assignment : options.overrides) {
+            apply_override(root, assignment, errors);
+        }
     }
-    for (const std::string& assignment : options.overrides) {
-        apply_override(root, assignment, errors);
+    if (Error other = of_another_kind(root, options); errors.empty() && !other.what.empty()) {
+        return unexpected<Errors>(Errors{std::move(other)});
     }
     Scenario scenario = read_root(root, folder, options, errors);
     if (!errors.empty()) {
@@ -266,6 +293,14 @@ ResultOrErrors<Scenario> read_document(DocumentNode root,
 
 }  // namespace
 
+ResultOrErrors<Scenario> read_scenario_document(DocumentNode root,
+                                                const std::string& source,
+                                                const std::filesystem::path& folder,
+                                                const ReadOptions& options) {
+    const std::string file = std::filesystem::path{source}.filename().string();
+    return read_document(std::move(root), source, folder, options, {.file = file});
+}
+
 ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
                                             const std::string& source,
                                             const std::filesystem::path& folder,
@@ -275,8 +310,7 @@ ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
         sort_by_place(root.error(), source);
         return unexpected<Errors>(std::move(root.error()));
     }
-    const std::string file = std::filesystem::path{source}.filename().string();
-    return read_document(std::move(*root), source, folder, options, {.file = file});
+    return read_scenario_document(std::move(*root), source, folder, options);
 }
 
 ResultOrErrors<Scenario> read_effective_scenario(DocumentNode document,

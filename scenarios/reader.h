@@ -2,14 +2,14 @@
 // Reads a scenario file. Its keys:
 //   1. name       what to call it (the file's name if absent)
 //   2. cluster    nodes; node: NodeSpec; fabric: FabricSpec            (read_cluster.cpp)
-//   3. model      Transformer, or hf_config: path/to/config.json      (read_model.cpp)
-//   4. plan       ParallelPlan                                        (read_plan.cpp)
-//   5. network    analytic | fluid | simgrid, or NetworkSettings       (read_network.cpp)
-//   6. job        steps, seed, dataset and what training needs        (read_job.cpp)
+//   3. model      Transformer, or hf_config: path/to/config.json       (read_model.cpp)
+//   4. plan       ParallelPlan                                         (read_plan.cpp)
+//   5. network    analytic | fluid | packet | simgrid, or NetworkSettings  (read_network.cpp)
+//   6. job        steps, seed, dataset and what training needs         (read_job.cpp)
 //   7. search     what orrery search may vary, and its objective       (read_search.cpp)
-//   7. faults     a list of faults and fault processes                (read_faults.cpp)
-//   8. recovery   a ladder of policies, or several to compare         (read_recovery.cpp)
-//   9. campaign   days, seeds, repair, storage, start-up              (read_campaign.cpp)
+//   8. faults     a list of faults and fault processes                 (read_faults.cpp)
+//   9. recovery   a ladder of policies, or several to compare          (read_recovery.cpp)
+//  10. campaign   days, seeds, repair, storage, start-up               (read_campaign.cpp)
 // node, fabric, model and the node's device are names of the catalogue, maps, or maps with a
 // `base`. All errors of a file are collected, in the order of their places.
 #pragma once
@@ -20,6 +20,7 @@
 
 #include "engine/result.h"
 #include "scenarios/catalogue.h"
+#include "scenarios/read/document_node.h"
 #include "scenarios/scenario.h"
 
 namespace orrery {
@@ -45,5 +46,10 @@ ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
                                             const std::string& source,
                                             const std::filesystem::path& folder,
                                             const ReadOptions& options = {});
+// A document that the program itself made, of values that keep the places they were read at.
+ResultOrErrors<Scenario> read_scenario_document(DocumentNode root,
+                                                const std::string& source,
+                                                const std::filesystem::path& folder,
+                                                const ReadOptions& options = {});
 
 }  // namespace orrery

@@ -8,6 +8,7 @@
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/measure/discovered_cluster.h"
 #include "scenarios/output_file.h"
+#include "scenarios/read/yaml_document.h"
 #include "scenarios/report/provenance_report.h"
 
 namespace orrery {
@@ -52,7 +53,7 @@ Result<Discovery> discover(const DiscoverArguments& arguments) {
         if (!cluster) {
             return unexpected<Error>(cluster.error());
         }
-        found.cluster = std::move(*cluster);
+        found.cluster = to_yaml(*cluster);
         return found;
     }
     const Result<MachineRates> rates = probe_machine();
@@ -60,7 +61,7 @@ Result<Discovery> discover(const DiscoverArguments& arguments) {
         return unexpected<Error>(rates.error());
     }
     found.rates = *rates;
-    found.cluster = cpu_cluster(found.machine, found.rates);
+    found.cluster = to_yaml(cpu_cluster(found.machine, found.rates));
     return found;
 }
 

@@ -12,6 +12,7 @@
 #include "scenarios/import/megatron_command.h"
 #include "scenarios/import/nccl_tests.h"
 #include "scenarios/output_file.h"
+#include "scenarios/read/hf_config.h"
 #include "scenarios/read/yaml_document.h"
 #include "scenarios/reader.h"
 
@@ -33,15 +34,6 @@ int write_text(const ImportArguments& arguments, const std::string& text) {
     return written ? kExitOk : report_error(written.error());
 }
 
-// What was understood but does not make a scenario: told at the keys that came out.
-int write_scenario(const ImportArguments& arguments, const std::string& yaml) {
-    const auto scenario = read_scenario_text(yaml, "imported scenario", fs::current_path(), {});
-    if (!scenario) {
-        return report_errors(scenario.error());
-    }
-    return write_text(arguments, yaml);
-}
-
 void tell(const char* what, const std::vector<std::string>& list) {
     for (const std::string& one : list) {
         fmt::print(stderr, "{}: {}\n", what, one);
@@ -58,30 +50,32 @@ std::uint32_t gpus_of(const std::string& node) {
     return 8;
 }
 
-ResultOrErrors<std::vector<CommandWord>> command_words(const ImportArguments& arguments) {
+// A script, a pasted command line, or the words of one.
+ResultOrErrors<LaunchCommand> launch_of(const ImportArguments& arguments) {
     std::error_code ignored;
     if (arguments.words.size() == 1) {
         const std::string& only = arguments.words.front();
         if (!fs::is_regular_file(only, ignored)) {
-            return split_command(only, "command line");
+            return launch_command(only, "command line");
         }
         const auto text = read_text_file(only);
-        return text ? split_command(*text, only)
-                    : ResultOrErrors<std::vector<CommandWord>>{unexpected<Errors>({text.error()})};
+        return text ? launch_command(*text, only)
+                    : ResultOrErrors<LaunchCommand>{unexpected<Errors>({text.error()})};
     }
-    std::vector<CommandWord> words;
+    LaunchCommand launch;
     for (const std::string& word : arguments.words) {
-        words.push_back({word, fmt::format("word {}", words.size() + 1)});
+        launch.words.push_back({word, fmt::format("word {}", launch.words.size() + 1)});
     }
-    return words;
+    return launch;
 }
 
 int megatron(const ImportArguments& arguments) {
-    const auto words = command_words(arguments);
-    if (!words) {
-        return report_errors(words.error());
+    const auto launch = launch_of(arguments);
+    if (!launch) {
+        return report_errors(launch.error());
     }
-    const auto imported = import_megatron(*words,
+    tell("not followed", launch->passed_over);
+    const auto imported = import_megatron(launch->words,
                                           {.node = arguments.node,
                                            .fabric = arguments.fabric,
                                            .nodes = arguments.nodes,
@@ -89,10 +83,14 @@ int megatron(const ImportArguments& arguments) {
     if (!imported) {
         return report_errors(imported.error());
     }
+    tell("switched off, as Megatron-LM does", imported->changed);
     tell("not known, and left out", imported->unknown);
     tell("left out, as the step does not depend on them", imported->without_effect);
     tell("not in the command line", imported->assumed);
-    return write_scenario(arguments, imported->yaml);
+    // What was understood but does not make a scenario is told at the words that it comes from.
+    const auto scenario =
+        read_scenario_document(imported->document, arguments.words.front(), fs::current_path());
+    return scenario ? write_text(arguments, imported->yaml) : report_errors(scenario.error());
 }
 
 Result<std::string> the_file(const ImportArguments& arguments) {
@@ -102,26 +100,63 @@ Result<std::string> the_file(const ImportArguments& arguments) {
     return read_text_file(arguments.words.front());
 }
 
+// The document's comment and the terminal say the same.
+void note(const char* what, const std::vector<std::string>& list, std::vector<std::string>& head) {
+    for (const std::string& one : list) {
+        head.push_back(fmt::format("{}: {}", what, one));
+    }
+}
+
 int hugging_face(const ImportArguments& arguments) {
     if (arguments.words.size() != 1) {
         return report_error({"orrery import hf", "needs one file", "a config.json"});
     }
+    const std::string& file = arguments.words.front();
+    const auto model = read_hf_config(file);
+    if (!model) {
+        return report_errors(model.error());
+    }
+    std::vector<std::string> notes;
+    std::string length = fmt::format("{}", arguments.seq_length);
+    std::string why;
+    if (arguments.seq_length == 0) {
+        length = model->section.find("seq_length")->text;
+        why = "the longest that the model takes; training may use shorter ones";
+        notes.push_back(
+            fmt::format("seq_length {} is {}: --seq-length gives another", length, why));
+    }
+    note("left out, and CHANGES THE ANSWER", model->changes, notes);
+    note("not known, and left out", model->unknown, notes);
+    note("not in the file", model->assumed, notes);
+    for (const std::string& line : notes) {
+        fmt::print(stderr, "{}\n", line);
+    }
+    if (!model->without_effect.empty()) {
+        notes.push_back(fmt::format("left out, as the step does not depend on them: {}",
+                                    fmt::join(model->without_effect, ", ")));
+    }
+    notes.insert(notes.begin(),
+                 "A model of Hugging Face: choose a cluster and a plan (orrery search finds one).");
+    const fs::path to = fs::path{arguments.output}.parent_path();
+    const fs::path folder = to.empty() ? fs::path{"."} : to;
     std::error_code ignored;
-    const fs::path from = fs::path{arguments.output}.parent_path();
-    const fs::path config =
-        fs::relative(arguments.words.front(), from.empty() ? fs::path{"."} : from, ignored);
-    const std::string yaml = fmt::format(
-        "# A model of Hugging Face: choose a cluster and a plan (orrery search finds one).\n"
-        "cluster:\n  nodes: {}\n  node: {}\n{}model:\n  hf_config: {}\nplan:\n"
-        "  micro_batch_size: 1\n  global_batch_size: {}\n",
-        std::max(1U, arguments.nodes),
-        arguments.node,
-        arguments.nodes > 1 ? "  fabric: " + arguments.fabric + "\n" : "",
-        config.string(),
-        std::max(1U, arguments.nodes) * gpus_of(arguments.node));
-    const auto scenario =
-        read_scenario_text(yaml, "imported scenario", from.empty() ? fs::path{"."} : from, {});
-    return scenario ? write_text(arguments, yaml) : report_errors(scenario.error());
+    const std::uint32_t nodes = std::max(1U, arguments.nodes);
+    DocumentNode scenario;
+    const auto set = [&](const char* key, std::string value, const char* where) {
+        put(scenario, key, scalar_node(std::move(value), "", where));
+    };
+    set("cluster.nodes", fmt::format("{}", nodes), "--nodes");
+    set("cluster.node", arguments.node, "--node");
+    if (nodes > 1) {
+        set("cluster.fabric", arguments.fabric, "--fabric");
+    }
+    const fs::path config = fs::relative(file, folder, ignored);
+    set("model.hf_config", config.empty() ? file : config.string(), file.c_str());
+    put(scenario, "model.seq_length", scalar_node(length, why, "--seq-length"));
+    set("plan.micro_batch_size", "1", "--nodes");
+    set("plan.global_batch_size", fmt::format("{}", nodes * gpus_of(arguments.node)), "--nodes");
+    const auto read = read_scenario_document(scenario, file, folder);
+    return read ? write_text(arguments, to_yaml(scenario, notes)) : report_errors(read.error());
 }
 
 int nccl_tests(const ImportArguments& arguments) {
@@ -182,13 +217,17 @@ Command describe_import() {
              {"--node", &arguments->node, "megatron, hf: the catalogue's node", "NAME"},
              {"--fabric", &arguments->fabric, "megatron, hf: the catalogue's fabric", "NAME"},
              {"--nodes", &arguments->nodes, "megatron, hf: how many", "N"},
+             {"--seq-length",
+              &arguments->seq_length,
+              "hf: tokens of a sequence; as many as the model takes if absent",
+              "N"},
              {"--device", &arguments->device, "nccl-tests: the catalogue's device", "NAME"},
              {"--collective", &arguments->collective, "nccl-tests: all_reduce, …", "KIND"},
              {"--ranks", &arguments->ranks, "nccl-tests: of the group", "N"}},
         .examples =
             {"import megatron -o run.yaml --nodes 16 -- pretrain_gpt.py --num-layers 32 ...",
              "import megatron run.sh -o run.yaml",
-             "import hf config.json --nodes 4",
+             "import hf config.json --nodes 4 --seq-length 8192",
              "import nccl-tests all_reduce.txt -o nccl.csv"},
         .run = [arguments] { return import_command(*arguments); },
     };

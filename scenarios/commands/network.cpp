@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "kernels/profile.h"
 #include "network/nccl_topology.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/commands/fault_note.h"
@@ -172,6 +173,30 @@ int store_congestion(const Scenario& scenario, const NetworkArguments& arguments
     return print_output(congestion_report(*study));
 }
 
+// The transfers of a profile that are of the scenario's device.
+ResultOrErrors<std::vector<MeasuredTransfer>> measured_transfers(const std::string& profile,
+                                                                 const std::string& device) {
+    std::vector<MeasuredTransfer> rows;
+    if (profile.empty()) {
+        return rows;
+    }
+    const auto read = read_machine_profile(profile);
+    if (!read) {
+        return unexpected<Errors>(read.error());
+    }
+    for (const TransferEntry& entry : read->transfers) {
+        if (entry.device == device) {
+            rows.push_back(entry.time);
+        }
+    }
+    if (rows.empty()) {
+        return unexpected<Errors>({{profile,
+                                    fmt::format("has no transfer of the device '{}'", device),
+                                    "orrery import nccl-tests makes such a profile"}});
+    }
+    return rows;
+}
+
 }  // namespace
 
 int network_command(const NetworkArguments& arguments) {
@@ -209,12 +234,17 @@ int network_command(const NetworkArguments& arguments) {
     if (!page) {
         return report_error(page.error());
     }
+    auto measured = measured_transfers(arguments.profile_file, scenario->device.name);
+    if (!measured) {
+        return report_errors(measured.error());
+    }
     NetworkTrace trace;
     ProgressBar bar{"simulating"};
     const NetworkRequest request{.pattern = arguments.pattern,
                                  .sizes = *sizes,
                                  .ranks = arguments.ranks,
                                  .trace = !arguments.trace_file.empty(),
+                                 .measured = std::move(*measured),
                                  .progress = [&](double share) { bar.show(share); }};
     const Result<NetworkAnswer> answer = study_network(*scenario, request, trace);
     bar.finish();
@@ -260,6 +290,10 @@ Command describe_network() {
               "analytic, fluid, packet or simgrid, in place of the scenario's",
               "NAME"},
              {"--ranks", &arguments->ranks, "Only the first N ranks", "N", false, 2, 4'000'000},
+             {"--profile",
+              &arguments->profile_file,
+              "Compare with the collectives of a profile, inside a server (import nccl-tests)",
+              "FILE"},
              {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
              {"--json", &arguments->json, "Print one JSON object instead of a report"},
              {"--trace",

@@ -18,6 +18,7 @@ struct NetworkArguments {
     std::string pattern = "all_reduce";
     std::string sizes;     // empty: 1MiB..1GiB
     std::string fidelity;  // empty: the scenario's
+    std::string profile_file;
     std::uint32_t ranks = 0;
     bool json = false;
     std::string html_file;

@@ -20,6 +20,7 @@
 #include "scenarios/measure/profile_cases.h"
 #include "scenarios/measure/recorded_run.h"
 #include "scenarios/output_file.h"
+#include "scenarios/read/yaml_document.h"
 #include "scenarios/reader.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"
@@ -173,7 +174,7 @@ private:
         std::vector<ProfileCase> cases;
         for (std::uint32_t ranks = 1; ranks <= most; ranks *= 2) {
             const std::vector<NvmlGpu> own{gpus->begin(), gpus->begin() + ranks};
-            const Result<std::string> cluster = gpu_cluster(own, std::nullopt);
+            const Result<DocumentNode> cluster = gpu_cluster(own, std::nullopt);
             if (!cluster) {
                 return unexpected<Error>(cluster.error());
             }
@@ -198,8 +199,10 @@ private:
     Errors run_case(const ProfileCase& one) {
         const std::filesystem::path file = folder_ / (one.name + ".yaml");
         const std::filesystem::path tokens = folder_ / "tokens";
+        DocumentNode scenario = one.scenario;
+        put(scenario, "job.dataset", scalar_node(tokens.string()));
         std::ofstream text(file);
-        text << one.scenario << "  dataset: " << tokens.string() << "\n";
+        text << to_yaml(scenario);
         text.close();
         if (!text) {
             return {{file.string(), "can't be written", ""}};

@@ -9,7 +9,8 @@
 #include <optional>
 #include <set>
 
-#include "scenarios/import/megatron_flags.h"
+#include "scenarios/read/megatron_flags.h"
+#include "scenarios/read/yaml_document.h"
 
 namespace orrery {
 namespace {
@@ -60,6 +61,7 @@ public:
         sharding();
         recomputation();
         attention();
+        sequence_parallel();
         for (const char* key : {"model.num_layers",
                                 "model.hidden_size",
                                 "model.num_attention_heads",
@@ -75,7 +77,7 @@ public:
         if (guessed_nodes_) {
             result_.assumed.push_back(fmt::format("cluster.nodes: {}", nodes));
         }
-        result_.yaml = text(nodes);
+        write(nodes);
         return std::move(result_);
     }
 
@@ -104,10 +106,10 @@ private:
             }
         }
         const CommandWord& value = flag.values.front();
-        if (value.text.starts_with('$')) {
+        if (value.text.find('$') != std::string::npos || value.text.starts_with('`')) {
             complain(value.where,
-                     fmt::format("{} has the shell variable '{}'", flag.name, value.text),
-                     "write its value");
+                     fmt::format("{}: only a shell knows '{}'", flag.name, value.text),
+                     "set the variable above in the script, or write the value");
             return std::nullopt;
         }
         return value;
@@ -151,11 +153,11 @@ private:
     void copy(const CommandFlag& flag, const MegatronFlag& copied) {
         const std::string key{copied.key};
         if (copied.kind == FlagKind::turn_on || copied.kind == FlagKind::turn_off) {
-            keys_[key] = copied.kind == FlagKind::turn_on ? "true" : "false";
+            set(key, copied.kind == FlagKind::turn_on ? "true" : "false", flag);
         } else if (copied.kind == FlagKind::whole_number) {
-            keys_[key] = fmt::format("{}", number_of(flag));
+            set(key, fmt::format("{}", number_of(flag)), flag);
         } else if (const auto value = value_of(flag)) {
-            keys_[key] = value->text;
+            set(key, value->text, flag);
         }
     }
 
@@ -193,17 +195,25 @@ private:
         return kSpecial.contains(name);
     }
 
+    // At the place of the flag's value, or of the flag if it has none.
+    void set(const std::string& key, std::string value, const CommandFlag& flag) {
+        const std::string& where = flag.values.empty() ? flag.where : flag.values[0].where;
+        keys_[key] = scalar_node(std::move(value), "", where);
+    }
+    void set(const std::string& key, std::string value, std::string_view flag) {
+        set(key, std::move(value), *find(flag));
+    }
     // A value that no flag gives: Megatron-LM's, or this program's for the cluster.
     void assume(const std::string& key, const std::string& value) {
-        keys_[key] = value;
+        keys_[key] = scalar_node(value, "", "not in the command line");
         result_.assumed.push_back(key + ": " + value);
     }
 
     void activation() {
         if (find("--swiglu") != nullptr) {
-            keys_["model.activation"] = "swiglu";
+            set("model.activation", "swiglu", "--swiglu");
         } else if (find("--squared-relu") != nullptr) {
-            keys_["model.activation"] = "squared_relu";
+            set("model.activation", "squared_relu", "--squared-relu");
         }
         const CommandFlag* experts = find("--expert-model-parallel-size");
         if (experts != nullptr && number_of(*experts) > 1) {
@@ -213,18 +223,25 @@ private:
     }
 
     void precision() {
-        const bool fp8 = find("--fp8-format") != nullptr || find("--fp8-hybrid") != nullptr;
-        if (fp8 || find("--bf16") != nullptr || find("--fp16") != nullptr) {
-            keys_["plan.precision"] = fp8 ? "fp8" : find("--bf16") != nullptr ? "bf16" : "fp16";
-        } else {
+        bool said = false;
+        for (const auto& [flag, word] : {std::pair{"--fp16", "fp16"},
+                                         {"--bf16", "bf16"},
+                                         {"--fp8-hybrid", "fp8"},
+                                         {"--fp8-format", "fp8"}}) {
+            if (find(flag) != nullptr) {
+                set("plan.precision", word, flag);
+                said = true;
+            }
+        }
+        if (!said) {
             assume("plan.precision", "fp32");
         }
         if (find("--grad-reduce-in-bf16") != nullptr) {
-            keys_["plan.gradient_dtype"] = "bf16";
+            set("plan.gradient_dtype", "bf16", "--grad-reduce-in-bf16");
         }
         // The default of every other kind of gradient than Megatron's fp32.
         if (find("--fp16") != nullptr && find("--accumulate-allreduce-grads-in-fp32") == nullptr) {
-            keys_["plan.gradient_dtype"] = "fp16";
+            set("plan.gradient_dtype", "fp16", "--fp16");
         }
     }
 
@@ -233,10 +250,13 @@ private:
         std::int64_t size = 0;
         bool vocabulary_assumed = false;
         const CommandFlag* tokenizer = find("--tokenizer-type");
-        if (const CommandFlag* given = find("--vocab-size")) {
-            size = number_of(*given);
-        } else if (tokenizer == nullptr || (!tokenizer->values.empty() &&
-                                            tokenizer->values[0].text == "GPT2BPETokenizer")) {
+        const CommandFlag* given = find("--vocab-size");
+        const std::string tokenizer_name =
+            tokenizer == nullptr || tokenizer->values.empty() ? "" : tokenizer->values[0].text;
+        if (given != nullptr) {
+            // NullTokenizer has one more, the end of a document.
+            size = number_of(*given) + (tokenizer_name == "NullTokenizer" ? 1 : 0);
+        } else if (tokenizer == nullptr || tokenizer_name == "GPT2BPETokenizer") {
             size = 50257;  // GPT-2's
             vocabulary_assumed = true;
         } else {
@@ -249,15 +269,16 @@ private:
         const std::int64_t multiple = std::max<std::int64_t>(
             1, (divisible == nullptr ? 128 : number_of(*divisible)) * tensor_parallel());
         const std::string padded = fmt::format("{}", rounded_up(size, multiple));
-        keys_["model.vocab_size"] = padded;
         if (vocabulary_assumed) {
             assume("model.vocab_size", padded);
+        } else {
+            set("model.vocab_size", padded, *given);
         }
     }
 
     std::int64_t number_at(const std::string& key, std::int64_t otherwise) const {
         const auto found = keys_.find(key);
-        return found == keys_.end() ? otherwise : std::stoll(found->second);
+        return found == keys_.end() ? otherwise : std::stoll(found->second.text);
     }
     std::int64_t tensor_parallel() const {
         return std::max<std::int64_t>(1, number_at("plan.tensor_model_parallel_size", 1));
@@ -268,6 +289,7 @@ private:
             std::max<std::int64_t>(1, number_at("plan.pipeline_model_parallel_size", 1));
         const std::int64_t layers = number_at("model.num_layers", 0);
         std::int64_t chunks = 1;
+        const CommandFlag* said = nullptr;
         if (const CommandFlag* flag = find("--num-layers-per-virtual-pipeline-stage")) {
             const std::int64_t each = number_of(*flag);
             if (each < 1 || layers % (stages * each) != 0) {
@@ -279,22 +301,26 @@ private:
                 return;
             }
             chunks = layers / stages / each;
+            said = flag;
         }
         for (const char* name :
              {"--num-virtual-stages-per-pipeline-rank", "--virtual-pipeline-model-parallel-size"}) {
             if (const CommandFlag* flag = find(name)) {
                 chunks = number_of(*flag);
+                said = flag;
             }
         }
         if (chunks > 1) {
-            keys_["plan.virtual_pipeline_model_parallel_size"] = fmt::format("{}", chunks);
+            set("plan.virtual_pipeline_model_parallel_size", fmt::format("{}", chunks), *said);
             if (find("--no-overlap-p2p-communication") == nullptr) {
                 assume("plan.overlap_p2p", "true");
             }
         }
         if (find("--account-for-embedding-in-pipeline-split") != nullptr &&
             find("--account-for-loss-in-pipeline-split") != nullptr) {
-            keys_["plan.embedding_and_loss_as_layers"] = "true";
+            set("plan.embedding_and_loss_as_layers",
+                "true",
+                "--account-for-embedding-in-pipeline-split");
         }
     }
 
@@ -303,20 +329,22 @@ private:
         if (keys_.contains(key)) {
             return;
         }
-        if (find("--use-torch-fsdp2") != nullptr || find("--use-megatron-fsdp") != nullptr) {
-            keys_[key] = "optim_grads_params";
-        } else if (find("--use-distributed-optimizer") != nullptr) {
-            keys_[key] = "optim";
+        for (const auto& [flag, word] : {std::pair{"--use-distributed-optimizer", "optim"},
+                                         {"--use-torch-fsdp2", "optim_grads_params"},
+                                         {"--use-megatron-fsdp", "optim_grads_params"}}) {
+            if (find(flag) != nullptr) {
+                set(key, word, flag);
+            }
         }
     }
 
     void recomputation() {
         if (find("--recompute-activations") != nullptr) {
-            keys_["plan.recompute_granularity"] = "selective";
+            set("plan.recompute_granularity", "selective", "--recompute-activations");
         }
         const CommandFlag* number = find("--recompute-num-layers");
         if (keys_.contains("plan.recompute_granularity") &&
-            keys_["plan.recompute_granularity"] == "full" && number != nullptr &&
+            keys_["plan.recompute_granularity"].text == "full" && number != nullptr &&
             number_of(*number) != 1) {
             complain(number->where,
                      "--recompute-num-layers: recomputation of some layers can't be said yet",
@@ -329,17 +357,28 @@ private:
         const std::string name =
             backend != nullptr && !backend->values.empty() ? backend->values[0].text : "";
         if (name == "unfused" || name == "local") {
-            keys_["plan.attention_kernel"] = "unfused";
+            set("plan.attention_kernel", "unfused", *backend);
         } else if (name == "fused") {
-            keys_["plan.attention_kernel"] = "cudnn";
+            set("plan.attention_kernel", "cudnn", *backend);
         }
         const CommandFlag* exchange = find("--cp-comm-type");
         if (exchange != nullptr && !exchange->values.empty() && exchange->values[0].text == "a2a") {
-            keys_["plan.context_parallel_comm"] = "all_to_all";
+            set("plan.context_parallel_comm", "all_to_all", *exchange);
         }
         if (const CommandFlag* graphs = find("--cuda-graph-impl");
             graphs != nullptr && !graphs->values.empty() && graphs->values[0].text != "none") {
-            keys_["plan.cuda_graphs"] = "true";
+            set("plan.cuda_graphs", "true", *graphs);
+        }
+    }
+
+    // Megatron-LM's validate_args: "Disabling sequence parallelism because tensor model parallelism
+    // is disabled".
+    void sequence_parallel() {
+        const CommandFlag* flag = find("--sequence-parallel");
+        if (flag != nullptr && tensor_parallel() == 1) {
+            keys_.erase("plan.sequence_parallel");
+            result_.changed.push_back(fmt::format(
+                "{}: --sequence-parallel has no effect with tensor parallelism 1", flag->where));
         }
     }
 
@@ -368,45 +407,42 @@ private:
             1, rounded_up(ranks, options_.gpus_per_node) / options_.gpus_per_node);
     }
 
-    std::string text(std::int64_t nodes) const {
-        std::string text = "# Made of a Megatron-LM command line.\n";
-        for (const std::string& flag : result_.unknown) {
-            text += "# not known, and left out: " + flag + "\n";
-        }
-        for (const std::string& flag : result_.without_effect) {
-            text += "# left out, as the step does not depend on it: " + flag + "\n";
-        }
-        for (const std::string& value : result_.assumed) {
-            text += "# not in the command line: " + value + "\n";
-        }
-        text += fmt::format("name: {}\ncluster:\n", options_.name);
-        if (guessed_nodes_) {
-            text += "  # The command line does not say: as few as the plan needs.\n";
-        }
-        text += fmt::format("  nodes: {}\n  node: {}\n", nodes, options_.node);
+    void write(std::int64_t nodes) {
+        std::vector<std::string> heading{"Made of a Megatron-LM command line."};
+        const auto list = [&](const char* what, const std::vector<std::string>& lines) {
+            for (const std::string& line : lines) {
+                heading.push_back(fmt::format("{}: {}", what, line));
+            }
+        };
+        list("switched off, as Megatron-LM does", result_.changed);
+        list("not known, and left out", result_.unknown);
+        list("left out, as the step does not depend on it", result_.without_effect);
+        list("not in the command line", result_.assumed);
+        DocumentNode& document = result_.document;
+        put(document, "name", scalar_node(options_.name));
+        put(document,
+            "cluster.nodes",
+            scalar_node(
+                fmt::format("{}", nodes),
+                guessed_nodes_ ? "the command line does not say: as few as the plan needs" : "",
+                "--nodes"));
+        put(document, "cluster.node", scalar_node(options_.node, "", "--node"));
         if (nodes > 1) {
-            text += fmt::format("  fabric: {}\n", options_.fabric);
+            put(document, "cluster.fabric", scalar_node(options_.fabric, "", "--fabric"));
         }
         for (const std::string section : {"model", "plan", "job"}) {
-            const auto in_section = [&](const auto& entry) {
-                return entry.first.starts_with(section + ".");
-            };
-            if (std::ranges::any_of(keys_, in_section)) {
-                text += section + ":\n";
-            }
-            for (const auto& entry : keys_) {
-                if (in_section(entry)) {
-                    text += fmt::format(
-                        "  {}: {}\n", entry.first.substr(section.size() + 1), entry.second);
+            for (const auto& [key, value] : keys_) {
+                if (key.starts_with(section + ".")) {
+                    put(document, key, value);
                 }
             }
         }
-        return text;
+        result_.yaml = to_yaml(document, heading);
     }
 
     std::vector<CommandFlag> flags_;
     const MegatronImport& options_;
-    std::map<std::string, std::string> keys_;
+    std::map<std::string, DocumentNode> keys_;
     ImportedScenario result_;
     Errors errors_;
     bool guessed_nodes_ = false;

@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pasted Megatron-LM command line as a scenario. Flags are those of Megatron-LM's arguments.py
-// (core 0.8 to 0.15) and torchrun's --nnodes and --nproc-per-node. Every flag ends in one of four
-// places: a key of the scenario; the list of flags that the step does not depend on; the list of
-// unknown ones; or an error, for what would change the step and can't be said (experts). What no
-// flag says and the scenario has all the same is a list too. All lists stand in the scenario as
-// comments.
+// The words of a Megatron-LM command line as a scenario. Flags are those of Megatron-LM's
+// arguments.py (core 0.8 to 0.15) and torchrun's --nnodes and --nproc-per-node. Every flag ends in
+// one of four places: a key of the scenario; the list of flags that the step does not depend on;
+// the list of unknown ones; or an error, for what would change the step and can't be said
+// (experts). What no flag says and the scenario has all the same is a list too. All lists stand in
+// the scenario as comments.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "engine/result.h"
+#include "scenarios/import/shell_script.h"
+#include "scenarios/read/document_node.h"
 
 namespace orrery {
 
-struct CommandWord {
-    std::string text;
-    std::string where;  // "run.sh:12:7" or "word 5"
-};
-
-// Words as a shell splits them: quotes, backslashes at line ends, comments.
-ResultOrErrors<std::vector<CommandWord>> split_command(const std::string& text,
-                                                       const std::string& source);
-
 struct ImportedScenario {
+    DocumentNode document;  // its values at the places that the words come from
     std::string yaml;
     std::vector<std::string> unknown;         // with their values
     std::vector<std::string> without_effect;  // names
     std::vector<std::string> assumed;         // "plan.precision: fp32": what no flag says
+    std::vector<std::string> changed;         // as Megatron-LM itself changes it when it starts
 };
 
 struct MegatronImport {

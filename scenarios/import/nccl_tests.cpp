@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <map>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
+#include "scenarios/read/device_names.h"
 #include "scenarios/read/json_document.h"
 
 namespace orrery {
@@ -26,27 +28,6 @@ std::optional<Dtype> dtype_of(std::string_view word) {
     const auto* found =
         std::ranges::find(kWords, word, [](const auto& pair) { return pair.first; });
     return found == kWords.end() ? std::nullopt : std::optional{found->second};
-}
-
-// The catalogue's device of a name as CUDA gives it.
-std::string device_of(std::string_view name) {
-    constexpr std::array<std::pair<std::string_view, const char*>, 10> kNames{
-        {{"H100 80GB", "h100-80g"},
-         {"H800", "h800"},
-         {"H200", "h200"},
-         {"GB200", "gb200"},
-         {"B200", "b200"},
-         {"A100-SXM4-80GB", "a100-80g"},
-         {"A100 80GB", "a100-80g"},
-         {"A100-SXM4-40GB", "a100-40g"},
-         {"V100-SXM2-32GB", "v100-32g"},
-         {"RTX 4090", "rtx-4090"}}};
-    for (const auto& [part, device] : kNames) {
-        if (name.find(part) != name.npos) {
-            return device;
-        }
-    }
-    return "";
 }
 
 template <class T>
@@ -69,11 +50,12 @@ public:
         std::istringstream lines{text};
         for (std::string line; std::getline(lines, line);) {
             ++line_;
-            if (line.find_first_not_of(" \t\r") == line.npos) {
-                continue;
+            const std::string_view own = without_tag(line);
+            if (!own.empty() && own.front() == '#') {
+                comment(own);
+            } else if (!row(own)) {
+                note_collective(own);
             }
-            const bool comment = line[line.find_first_not_of(" \t")] == '#';
-            comment ? this->comment(line) : row(line);
         }
         return finish();
     }
@@ -109,51 +91,99 @@ public:
     }
 
 private:
-    void comment(const std::string& line) {
-        if (line.find("Rank") != line.npos && line.find("device") != line.npos) {
-            ++ranks_seen_;
-            note_device(line);
+    // Without blanks at both ends and what launchers put before each line: "[1,0]<stdout>:" of
+    // mpirun --tag-output, "0: " of srun -l.
+    static std::string_view without_tag(std::string_view line) {
+        const auto trimmed = [](std::string_view text) {
+            const std::size_t first = text.find_first_not_of(" \t\r");
+            const std::size_t last = text.find_last_not_of(" \t\r");
+            return first == text.npos ? std::string_view{} : text.substr(first, last - first + 1);
+        };
+        line = trimmed(line);
+        const std::size_t tag = line.find(">:");
+        if (line.starts_with('[') && tag != line.npos &&
+            line.substr(0, tag).find('<') != line.npos) {
+            return trimmed(line.substr(tag + 2));
         }
-        for (std::size_t kind = 0; kind < kNumTransferKinds; ++kind) {
-            const auto transfer = static_cast<TransferKind>(kind);
-            const std::string test = std::string{name(transfer)} + "_perf";
-            if (!collective_ && line.find(test) != line.npos) {
-                collective_ = transfer;
+        const std::size_t digits = line.find_first_not_of("0123456789");
+        const bool numbered = digits != line.npos && digits > 0 && line[digits] == ':';
+        return numbered ? trimmed(line.substr(digits + 1)) : line;
+    }
+
+    // "#  Rank  3 Group  0 Pid  37 on  node device  3 [0x0a] NVIDIA H100 80GB HBM3"
+    void comment(std::string_view line) {
+        const std::size_t rank = line.find("Rank");
+        const std::size_t bus = line.rfind("] ");
+        if (rank != line.npos && line.find("device") != line.npos && bus != line.npos) {
+            std::istringstream words{std::string{line.substr(rank + 4)}};
+            std::uint32_t number = 0;
+            if (words >> number && number < 1'000'000) {
+                ranks_seen_ = std::max(ranks_seen_, number + 1);
+            }
+            note_device(line.substr(bus + 2));
+        }
+        note_collective(line);
+    }
+
+    // The name of a test, in the header of newer versions or in a command that is printed.
+    void note_collective(std::string_view line) {
+        constexpr std::array<std::pair<std::string_view, std::optional<TransferKind>>, 12> kTests{
+            {{"all_reduce_perf", TransferKind::all_reduce},
+             {"all_gather_perf", TransferKind::all_gather},
+             {"reduce_scatter_perf", TransferKind::reduce_scatter},
+             {"alltoall_perf", TransferKind::all_to_all},
+             {"all_to_all_perf", TransferKind::all_to_all},
+             {"broadcast_perf", TransferKind::broadcast},
+             {"sendrecv_perf", TransferKind::send_recv},
+             {"send_recv_perf", TransferKind::send_recv},
+             {"reduce_perf", std::nullopt},
+             {"gather_perf", std::nullopt},
+             {"scatter_perf", std::nullopt},
+             {"hypercube_perf", std::nullopt}}};
+        for (const auto& [test, kind] : kTests) {
+            const std::size_t at = line.find(test);
+            const bool whole =
+                at == 0 || (at != line.npos && line[at - 1] != '_' &&
+                            std::isalpha(static_cast<unsigned char>(line[at - 1])) == 0);
+            if (whole && !options_.collective) {
+                collective_ = kind;
+                other_test_ = kind ? "" : test;
+                return;
             }
         }
     }
 
-    void note_device(const std::string& name) {
+    void note_device(std::string_view name) {
         if (device_.empty()) {
-            device_ = device_of(name);
+            device_ = device_of_gpu(name, 0);
         }
     }
 
     // size count type redop root | time algbw busbw #wrong | in-place; some tests lack redop, root.
-    void row(const std::string& line) {
-        std::istringstream in{line};
+    // False if the line is no row of the table: a log has lines of mpirun and NCCL, too.
+    bool row(std::string_view line) {
+        std::istringstream in{std::string{line}};
         std::vector<std::string> words;
-        for (std::string word; in >> word;) {
+        for (std::string word; words.size() < 16 && in >> word;) {
             words.push_back(word);
         }
+        const auto is_count = [](const std::string& word) {
+            return word.find_first_not_of("0123456789") == std::string::npos;
+        };
         const std::size_t type = 2;
+        if (words.size() < type + 2 || !is_count(words[0]) || !is_count(words[1]) ||
+            std::isalpha(static_cast<unsigned char>(words[type][0])) == 0) {
+            return false;
+        }
         // Behind the type: redop (a word) and root (a whole number, -1 for none), where they are.
         std::size_t time = type + 1;
         while (time < words.size() && words[time].find('.') == std::string::npos &&
                time < type + 3) {
             ++time;
         }
-        if (words.size() < time + 3) {
-            complain("a row needs size, count, type and time");
-            return;
-        }
-        add(fmt::format("{}:{}", source_, line_), words[0], words[type], words[time]);
-    }
-
-    void complain(std::string what) {
-        errors_.push_back({fmt::format("{}:{}", source_, line_),
-                           std::move(what),
-                           "this is no line of nccl-tests' table"});
+        const std::string where = fmt::format("{}:{}", source_, line_);
+        add(where, words[0], words[type], time < words.size() ? words[time] : "");
+        return true;
     }
 
     void add(const std::string& where,
@@ -166,19 +196,23 @@ private:
         const auto bytes = number<std::int64_t>(size);
         const auto us = number<double>(time);
         const auto dtype = dtype_of(type);
-        if (!bytes) {
+        if (!dtype || !collective_known()) {
+            ++other_types_[dtype ? other_test_ : type];
+        } else if (!bytes) {
             errors_.push_back({where, fmt::format("size: '{}' is no number of bytes", size), ""});
-        }
-        if (!us || *us > 1e12) {
+        } else if (!us || *us > 1e12) {
             errors_.push_back({where, fmt::format("time: '{}' is no time in us", time), ""});
-        }
-        if (bytes && us && !dtype) {
-            ++other_types_[type];
-        } else if (bytes && us && *us <= 1e12) {
-            rows_.push_back(
-                {.wire = *dtype, .bytes = Bytes{*bytes}, .median = Time::seconds(*us * 1e-6)});
+        } else {
+            unnamed_ += collective_ ? 0 : 1;
+            rows_.push_back({.kind = collective_.value_or(TransferKind::all_reduce),
+                             .wire = *dtype,
+                             .bytes = Bytes{*bytes},
+                             .median = Time::seconds(*us * 1e-6)});
         }
     }
+
+    // False below the header of a test that times nothing of a step.
+    bool collective_known() const { return other_test_.empty(); }
 
     ResultOrErrors<ImportedTransfers> finish() {
         const std::uint32_t ranks = options_.ranks > 0 ? options_.ranks : ranks_seen_;
@@ -187,8 +221,9 @@ private:
                 errors_.push_back({source_, fmt::format("does not say {}", what), hint});
             }
         };
-        if (errors_.empty()) {
-            need(!rows_.empty(), "any time of fp32, fp16 or bf16", "the output of nccl-tests");
+        if (errors_.empty() && rows_.empty()) {
+            need(false, "any time of fp32, fp16 or bf16", "the output of nccl-tests");
+        } else if (errors_.empty()) {
             need(collective_.has_value(), "which collective it is", "--collective all_reduce");
             need(!device_.empty(), "which device it ran on", "--device h100-80g");
             need(ranks >= 2, "how many ranks there were", "--ranks 8");
@@ -196,9 +231,11 @@ private:
         if (!errors_.empty()) {
             return unexpected<Errors>(std::move(errors_));
         }
+        for (std::size_t i = 0; i < unnamed_; ++i) {
+            rows_[i].kind = *collective_;
+        }
         ImportedTransfers imported;
         for (MeasuredTransfer row : rows_) {
-            row.kind = *collective_;
             row.ranks = ranks;
             imported.profile.transfers.push_back({.device = device_, .time = row});
         }
@@ -211,9 +248,11 @@ private:
     std::string source_;
     std::string device_;
     std::optional<TransferKind> collective_;
+    std::string other_test_;  // "reduce_perf": its rows are left out
     std::uint32_t ranks_seen_ = 0;
     const NcclTestsImport& options_;
     std::vector<MeasuredTransfer> rows_;
+    std::size_t unnamed_ = 0;  // the first rows: read before a line named the test
     std::map<std::string, int> other_types_;
     Errors errors_;
     std::size_t line_ = 0;

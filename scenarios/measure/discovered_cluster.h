@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what a machine says and measures of itself to the `cluster:` part of a scenario.
+// From what a machine says and measures of itself to a scenario's document that has the section
+// `cluster` alone.
 #pragma once
 
 #include <optional>
@@ -10,19 +11,17 @@
 #include "runtime/measure/host_machine.h"
 #include "runtime/measure/machine_probe.h"
 #include "runtime/measure/nvml.h"
+#include "scenarios/read/document_node.h"
 #include "scenarios/read/nccl_topology.h"
 
 namespace orrery {
 
 // One node, its devices the cores. The rates stand in the device `cpu-core`, whose name a profile
 // of this machine uses, and messages in its links.
-std::string cpu_cluster(const HostMachine& machine, const MachineRates& rates);
+DocumentNode cpu_cluster(const HostMachine& machine, const MachineRates& rates);
 
 // One node, its devices the GPUs, which must be of one kind that the catalogue has.
-Result<std::string> gpu_cluster(const std::vector<NvmlGpu>& gpus,
-                                const std::optional<NcclMachine>& topology);
-
-// The catalogue's name of a GPU that calls itself so; empty if there is none.
-std::string device_of_gpu(const std::string& name, std::uint64_t memory_bytes);
+Result<DocumentNode> gpu_cluster(const std::vector<NvmlGpu>& gpus,
+                                 const std::optional<NcclMachine>& topology);
 
 }  // namespace orrery

@@ -6,6 +6,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace orrery {
 namespace {
@@ -65,23 +66,24 @@ constexpr std::array<Split, 6> kSplits{{
     {"one", "one", false, "optim"},
 }};
 
-std::string model_text(const Shape& s) {
-    std::string text = fmt::format(
-        "model:\n  num_layers: {}\n  hidden_size: {}\n  num_attention_heads: {}\n"
-        "  num_query_groups: {}\n  ffn_hidden_size: {}\n  seq_length: {}\n  vocab_size: {}\n",
-        s.layers,
-        s.hidden,
-        s.heads,
-        s.groups,
-        s.ffn,
-        s.sequence,
-        s.vocabulary);
+void put_model(DocumentNode& scenario, const Shape& s) {
+    const auto set = [&](const char* key, std::string value) {
+        put(scenario, std::string{"model."} + key, scalar_node(std::move(value)));
+    };
+    set("num_layers", fmt::format("{}", s.layers));
+    set("hidden_size", fmt::format("{}", s.hidden));
+    set("num_attention_heads", fmt::format("{}", s.heads));
+    set("num_query_groups", fmt::format("{}", s.groups));
+    set("ffn_hidden_size", fmt::format("{}", s.ffn));
+    set("seq_length", fmt::format("{}", s.sequence));
+    set("vocab_size", fmt::format("{}", s.vocabulary));
     if (s.llama) {
-        text +=
-            "  normalization: rmsnorm\n  position_embedding_type: rope\n  activation: swiglu\n"
-            "  add_bias_linear: false\n  untie_embeddings_and_output_weights: true\n";
+        set("normalization", "rmsnorm");
+        set("position_embedding_type", "rope");
+        set("activation", "swiglu");
+        set("add_bias_linear", "false");
+        set("untie_embeddings_and_output_weights", "true");
     }
-    return text;
 }
 
 // The largest power of two that divides the ranks and both numbers of heads.
@@ -93,37 +95,34 @@ std::uint32_t tensor_size(std::uint32_t ranks, const Shape& shape) {
     return size;
 }
 
-std::string plan_text(const Shape& shape,
-                      const Split& split,
-                      std::uint32_t ranks,
-                      const std::string& precision) {
+void put_plan(DocumentNode& scenario,
+              const Shape& shape,
+              const Split& split,
+              std::uint32_t ranks,
+              const std::string& precision) {
     const std::uint32_t tensor =
         std::string_view{split.tensor} == "all" ? tensor_size(ranks, shape) : 1;
     const bool pipeline =
         std::string_view{split.pipeline} == "two" && shape.layers > 1 && ranks % 2 == 0;
     const std::uint32_t stages = pipeline ? 2 : 1;
     const std::uint32_t data = ranks / tensor / stages;
-    return fmt::format(
-        "plan:\n  tensor_model_parallel_size: {}\n  pipeline_model_parallel_size: {}\n"
-        "  sequence_parallel: {}\n  data_parallel_sharding_strategy: {}\n"
-        "  micro_batch_size: {}\n  global_batch_size: {}\n  precision: {}\n",
-        tensor,
-        stages,
-        split.sequence_parallel && tensor > 1,
-        data > 1 ? split.sharding : "no_shard",
-        shape.micro_batch,
-        2 * static_cast<std::uint32_t>(shape.micro_batch) * data,
-        precision);
+    const auto set = [&](const char* key, std::string value) {
+        put(scenario, std::string{"plan."} + key, scalar_node(std::move(value)));
+    };
+    set("tensor_model_parallel_size", fmt::format("{}", tensor));
+    set("pipeline_model_parallel_size", fmt::format("{}", stages));
+    set("sequence_parallel", split.sequence_parallel && tensor > 1 ? "true" : "false");
+    set("data_parallel_sharding_strategy", data > 1 ? split.sharding : "no_shard");
+    set("micro_batch_size", fmt::format("{}", shape.micro_batch));
+    set("global_batch_size",
+        fmt::format("{}", 2 * static_cast<std::uint32_t>(shape.micro_batch) * data));
+    set("precision", precision);
 }
-
-}  // namespace
-
-namespace {
 
 std::vector<ProfileCase> cases_of(std::span<const Shape> shapes,
                                   std::uint32_t ranks,
                                   const std::string& precision,
-                                  const std::string& cluster) {
+                                  const DocumentNode& cluster) {
     std::vector<ProfileCase> cases;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         const Shape& shape = shapes[i];
@@ -135,16 +134,18 @@ std::vector<ProfileCase> cases_of(std::span<const Shape> shapes,
                                             shape.sequence * shape.micro_batch),
                         .ranks = ranks,
                         .vocabulary = shape.vocabulary,
-                        .scenario = {}};
-        one.scenario = fmt::format(
-            "name: {}\n{}{}{}"
-            "job:\n  steps: 12\n  learning_rate: 1.0e-4\n  log_interval: 100\n  eval_steps: 0\n"
-            "  clip_grad: 1.0e-6\n",  // gradients are scaled in every step, as they are early in
-                                      // training
-            one.name,
-            cluster,
-            model_text(shape),
-            plan_text(shape, split, ranks, precision));
+                        .scenario = cluster};
+        put(one.scenario, "name", scalar_node(one.name));
+        put_model(one.scenario, shape);
+        put_plan(one.scenario, shape, split, ranks, precision);
+        // Gradients are clipped in every step, as they are early in training.
+        for (const auto& [key, value] : {std::pair{"job.steps", "12"},
+                                         {"job.learning_rate", "1.0e-4"},
+                                         {"job.log_interval", "100"},
+                                         {"job.eval_steps", "0"},
+                                         {"job.clip_grad", "1.0e-6"}}) {
+            put(one.scenario, key, scalar_node(value));
+        }
         cases.push_back(std::move(one));
     }
     return cases;
@@ -153,14 +154,16 @@ std::vector<ProfileCase> cases_of(std::span<const Shape> shapes,
 }  // namespace
 
 std::vector<ProfileCase> profile_cases(std::uint32_t ranks, const std::string& precision) {
-    const std::string cluster =
-        fmt::format("cluster:\n  nodes: 1\n  node: {{base: cpu-core, gpus_per_node: {}}}\n", ranks);
+    DocumentNode cluster;
+    put(cluster, "cluster.nodes", scalar_node("1"));
+    put(cluster, "cluster.node.base", scalar_node("cpu-core"));
+    put(cluster, "cluster.node.gpus_per_node", scalar_node(fmt::format("{}", ranks)));
     return cases_of(kShapes, ranks, precision, cluster);
 }
 
 std::vector<ProfileCase> gpu_profile_cases(std::uint32_t ranks,
                                            const std::string& precision,
-                                           const std::string& cluster) {
+                                           const DocumentNode& cluster) {
     return cases_of(kGpuShapes, ranks, precision, cluster);
 }
 

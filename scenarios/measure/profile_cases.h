@@ -8,22 +8,24 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/read/document_node.h"
+
 namespace orrery {
 
 struct ProfileCase {
     std::string name;
     std::uint32_t ranks = 1;
     std::int64_t vocabulary = 256;
-    std::string scenario;  // YAML, but for job.dataset
+    DocumentNode scenario;  // but for job.dataset
 };
 
 // `ranks`: of one node. `precision`: fp32 or bf16.
 std::vector<ProfileCase> profile_cases(std::uint32_t ranks, const std::string& precision);
 
-// The same for GPUs, with models that fill one for a moment and fit 16 GiB; `cluster` is the
-// section of the scenario (scenarios/measure/discovered_cluster.h).
+// The same for GPUs, with models that fill one for a moment and fit 16 GiB; `cluster` is a document
+// with the section of that name (scenarios/measure/discovered_cluster.h).
 std::vector<ProfileCase> gpu_profile_cases(std::uint32_t ranks,
                                            const std::string& precision,
-                                           const std::string& cluster);
+                                           const DocumentNode& cluster);
 
 }  // namespace orrery

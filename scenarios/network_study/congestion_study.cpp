@@ -16,6 +16,7 @@
 #include "scenarios/network_study/packet_study.h"
 #include "scenarios/read/network_words.h"
 #include "scenarios/read/quantity.h"
+#include "scenarios/read/yaml_document.h"
 
 namespace orrery {
 namespace {
@@ -203,11 +204,11 @@ Result<Measurement> prepare(const Scenario& scenario, std::uint32_t ranks) {
     return Measurement{std::move(*packets), std::move(*fair), p};
 }
 
-std::string factor_line(const char* key, const CongestionFactor& factor) {
-    return fmt::format("{}: {{efficiency: {:.4f}, queueing_delay: {:.3f} us}}\n",
-                       key,
-                       factor.efficiency,
-                       factor.queueing_delay.microseconds());
+void put_factor(DocumentNode& entry, const std::string& key, const CongestionFactor& factor) {
+    put(entry, key + ".efficiency", scalar_node(fmt::format("{:.4f}", factor.efficiency)));
+    put(entry,
+        key + ".queueing_delay",
+        scalar_node(fmt::format("{:.3f} us", factor.queueing_delay.microseconds())));
 }
 
 }  // namespace
@@ -267,33 +268,34 @@ Result<CongestionStudy> measure_congestion(const Scenario& scenario,
 
 std::string congestion_entry(const CongestionStudy& study) {
     const FabricSpec& f = study.factors.measured_on;
-    std::string text = fmt::format(
-        "# Packets against fair shares of the same flows: orrery network --store, {}.\n"
-        "algorithm: {}\n"
-        "measured_on:\n"
-        "  kind: {}\n"
-        "  nic_bandwidth: {}\n",
-        study.factors.name,
-        study.factors.algorithm,
-        word_of(f.kind, kFabricKinds),
-        to_text(f.nic_bandwidth));
+    DocumentNode entry;
+    put(entry, "algorithm", scalar_node(study.factors.algorithm));
+    const auto set = [&](const char* key, std::string value) {
+        put(entry, std::string{"measured_on."} + key, scalar_node(std::move(value)));
+    };
+    set("kind", std::string{word_of(f.kind, kFabricKinds)});
+    set("nic_bandwidth", to_text(f.nic_bandwidth));
     if (f.kind != FabricKind::single_switch) {
-        text += fmt::format("  tiers: {}\n  multi_rail: {}\n", f.tiers, f.multi_rail);
+        set("tiers", fmt::format("{}", f.tiers));
+        set("multi_rail", fmt::format("{}", f.multi_rail));
         if (f.uplink_bandwidth != Bandwidth{}) {
-            text += fmt::format("  uplink_bandwidth: {}\n", to_text(f.uplink_bandwidth));
+            set("uplink_bandwidth", to_text(f.uplink_bandwidth));
         }
-        text += fmt::format("  oversubscription: {}\n", f.oversubscription);
+        set("oversubscription", fmt::format("{}", f.oversubscription));
         if (f.core_bandwidth != Bandwidth{}) {
-            text += fmt::format("  core_bandwidth: {}\n", to_text(f.core_bandwidth));
+            set("core_bandwidth", to_text(f.core_bandwidth));
         }
-        text += fmt::format("  spine_oversubscription: {}\n", f.spine_oversubscription);
-        text += fmt::format("  routing: {}\n  qps_per_connection: {}\n",
-                            word_of(f.routing, kRoutingKinds),
-                            f.qps_per_connection);
+        set("spine_oversubscription", fmt::format("{}", f.spine_oversubscription));
+        set("routing", std::string{word_of(f.routing, kRoutingKinds)});
+        set("qps_per_connection", fmt::format("{}", f.qps_per_connection));
     }
-    return text + factor_line("ring", study.factors.ring) +
-           factor_line("all_to_all", study.factors.all_to_all) +
-           factor_line("point_to_point", study.factors.point_to_point);
+    put_factor(entry, "ring", study.factors.ring);
+    put_factor(entry, "all_to_all", study.factors.all_to_all);
+    put_factor(entry, "point_to_point", study.factors.point_to_point);
+    return to_yaml(
+        entry,
+        {fmt::format("Packets against fair shares of the same flows: orrery network --store, {}.",
+                     study.factors.name)});
 }
 
 std::string congestion_report(const CongestionStudy& study) {

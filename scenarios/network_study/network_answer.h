@@ -24,6 +24,7 @@ struct NetworkRow {
     double algbw = 0;
     double busbw = 0;
     double nccl_us = 0;    // NCCL's own estimate; 0: it has none
+    Time measured;         // by the request's transfers; zero: they do not say
     bool finished = true;  // false: a link stayed dead, and the pattern gave up
 };
 
@@ -95,7 +96,7 @@ struct NetworkAnswer {
     Bytes links_size;
     std::vector<LinkClassUse> classes;
     std::vector<BusyLink> busiest;
-    std::vector<LinkHeat> heat;  // classes that were used; of a large fabric the links' maxima
+    std::vector<LinkHeat> heat;      // classes that were used; of a large fabric the links' maxima
     std::vector<std::string> notes;  // links that changed, batches, what gave up
     std::int64_t rate_solves = 0;
     double wall_s = 0;

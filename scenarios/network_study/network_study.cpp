@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "network/fabric_remarks.h"
+#include "network/measured_network.h"
 #include "network/nccl_network.h"
 #include "network/uncontended.h"
 #include "scenarios/network_study/collective_flows.h"
@@ -182,6 +183,14 @@ void NetworkStudy::finish_row(NetworkRow& row) {
     row.algbw = seconds > 0 ? static_cast<double>(row.size.count()) / seconds * 1e-9 : 0;
     const auto ranks = static_cast<std::uint32_t>(members_.size());
     row.busbw = row.algbw * bus_factor(pattern_.collective, ranks);
+    const bool collective = pattern_.collective || !pattern_.traffic;
+    if (collective && ranks <= scenario_.cluster.node.gpus_per_node) {
+        const TransferKind kind =
+            pattern_.collective ? transfer_kind(*pattern_.collective) : TransferKind::send_recv;
+        row.measured = TransferTimes{request_.measured}
+                           .time(kind, Dtype::fp32, row.size, ranks)
+                           .value_or(Time{});
+    }
     answer_.rows.push_back(row);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/measured_transfer.h"
 #include "engine/result.h"
 #include "scenarios/network_study/network_answer.h"
 #include "scenarios/network_study/network_trace.h"
@@ -15,10 +16,12 @@
 namespace orrery {
 
 struct NetworkRequest {
-    std::string pattern = "all_reduce";      // network_patterns()
-    std::vector<Bytes> sizes;                // of a collective's vector, or of each flow's message
-    std::uint32_t ranks = 0;                 // the first so many; 0: all
-    bool trace = false;                      // fill the trace, of the last size
+    std::string pattern = "all_reduce";  // network_patterns()
+    std::vector<Bytes> sizes;            // of a collective's vector, or of each flow's message
+    std::uint32_t ranks = 0;             // the first so many; 0: all
+    bool trace = false;                  // fill the trace, of the last size
+    // Measured inside a server of this device, to compare with; another group is not compared.
+    std::vector<MeasuredTransfer> measured{};
     std::function<void(double)> progress{};  // hears the share that is done, by bytes
 };
 

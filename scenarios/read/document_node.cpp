@@ -66,6 +66,46 @@ std::string DocumentNode::describe() const {
     return fmt::format("'{}{}'", head, head.size() < text.size() ? "…" : "");
 }
 
+DocumentNode scalar_node(std::string text, std::string remark, const std::string& where) {
+    DocumentNode node;
+    node.source = where.empty() ? nullptr : std::make_shared<const std::string>(where);
+    node.kind = DocumentNode::Kind::scalar;
+    node.text = std::move(text);
+    node.remark = std::move(remark);
+    return node;
+}
+
+DocumentNode list_node(const std::vector<std::string>& scalars) {
+    DocumentNode node;
+    node.kind = DocumentNode::Kind::sequence;
+    for (const std::string& text : scalars) {
+        node.items.push_back(scalar_node(text));
+    }
+    return node;
+}
+
+void put(DocumentNode& root, std::string_view path, DocumentNode value) {
+    DocumentNode* map = &root;
+    for (std::size_t dot = path.find('.');; dot = path.find('.')) {
+        if (map->kind == DocumentNode::Kind::null) {
+            map->kind = DocumentNode::Kind::map;
+            map->source = map->source ? map->source : value.source;
+        }
+        DocumentNode key = scalar_node(std::string{path.substr(0, dot)});
+        key.source = value.source;
+        const std::string name = key.text;
+        if (dot == std::string_view::npos) {
+            map->set(std::move(key), std::move(value));
+            return;
+        }
+        if (map->find(name) == nullptr) {
+            map->set(std::move(key), {});
+        }
+        map = map->find(name);
+        path.remove_prefix(dot + 1);
+    }
+}
+
 std::string where_of_path(const DocumentNode& root, std::string_view path) {
     const DocumentNode* node = &root;
     while (!path.empty()) {

@@ -25,6 +25,7 @@ struct DocumentNode {
     std::uint32_t column = 0;
     std::shared_ptr<const std::string> source;  // "scenario.yaml" or "--set plan.precision"
     std::string text;                           // of a scalar
+    std::string remark;                         // comment that to_yaml writes behind the value
     std::vector<DocumentNode> keys;             // of a map: keys[i] belongs to items[i]
     std::vector<DocumentNode> items;            // of a sequence or a map
 
@@ -45,6 +46,14 @@ struct DocumentNode {
     // "a map", "a list", "nothing", or the text in quotes; what an error message calls it.
     std::string describe() const;
 };
+
+// Documents that the program itself makes; to_yaml (yaml_document.h) writes them.
+// A number or a word; `where` is the place that errors about it name ("run.sh:12:7").
+DocumentNode scalar_node(std::string text, std::string remark = {}, const std::string& where = {});
+DocumentNode list_node(const std::vector<std::string>& scalars);
+// Sets the value at a dotted path ("plan.micro_batch_size"); maps on the way are made where they
+// are absent, at the place of the value. No value on the way may be a scalar or a list.
+void put(DocumentNode& root, std::string_view path, DocumentNode value);
 
 inline constexpr std::size_t kNoKey = static_cast<std::size_t>(-1);
 // Position of a key in a map, or kNoKey.

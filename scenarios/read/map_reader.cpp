@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/check.h"
+#include "scenarios/read/key_synonyms.h"
 #include "scenarios/read/nearest.h"
 #include "scenarios/read/quantity.h"
 
@@ -152,19 +153,25 @@ bool MapReader::real(std::string_view key, double& value, double least, double m
     if (node == nullptr) {
         return false;
     }
-    double number = 0;
-    if (!parse_scalar(node->text, number) || !std::isfinite(number)) {
+    const std::optional<double> found = number(*node);
+    if (!found) {
         wrong_type(*node, key, kDue);
         return false;
     }
-    if (number < least || number > most) {
+    if (*found < least || *found > most) {
         errors_.push_back({node->where(),
                            fmt::format("{} is {}, out of range", full_name(key), node->text),
                            fmt::format("{} to {}", least, most)});
         return false;
     }
-    value = number;
+    value = *found;
     return true;
+}
+
+std::optional<double> MapReader::number(const DocumentNode& node) {
+    double value = 0;
+    const bool whole = node.is_scalar() && !node.is_string && parse_scalar(node.text, value);
+    return whole && std::isfinite(value) ? std::optional{value} : std::nullopt;
 }
 
 bool MapReader::word(std::string_view key, std::string& value, Presence presence) {
@@ -253,6 +260,19 @@ void MapReader::complain(std::string_view key, std::string what, std::string hin
         {i == kNoKey ? map_.where() : map_.keys[i].where(), std::move(what), std::move(hint)});
 }
 
+// The key as other programs call it, else the nearest of the known ones.
+std::string MapReader::hint_at(const std::string& unknown) const {
+    const std::string called = key_called(unknown);
+    if (called.empty()) {
+        return nearest_hint(unknown, known_);
+    }
+    // `search` varies keys of the plan under their own names.
+    const std::string bare = called.substr(called.rfind('.') + 1);
+    const bool here = std::find(known_.begin(), known_.end(), bare) != known_.end();
+    return here ? fmt::format("did you mean '{}'?", bare)
+                : fmt::format("in a scenario: {}", called);
+}
+
 void MapReader::finish() {
     for (const DocumentNode& key : map_.keys) {
         const auto is_in = [&](const std::vector<std::string>& names) {
@@ -262,7 +282,7 @@ void MapReader::finish() {
             const std::string place = path_.empty() ? "" : " in '" + path_ + "'";
             errors_.push_back({key.where(),
                                fmt::format("unknown key {}{}", key.describe(), place),
-                               nearest_hint(key.text, known_)});
+                               hint_at(key.text)});
         }
     }
 }

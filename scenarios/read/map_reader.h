@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,6 +92,8 @@ public:
     void finish();
 
     std::string full_name(std::string_view key) const;
+    // The node as a finite number, in the C locale; nothing if it is none, or in quotes.
+    static std::optional<double> number(const DocumentNode& node);
 
 private:
     std::size_t chosen(std::string_view key,
@@ -99,6 +102,7 @@ private:
     const DocumentNode* scalar(std::string_view key, std::string_view due, Presence presence);
     template <class T>
     bool parsed(std::string_view key, T& value, Presence p, Result<T> (*parse)(std::string_view));
+    std::string hint_at(const std::string& unknown) const;
     void wrong_type(const DocumentNode& node, std::string_view key, std::string_view due);
 
     const DocumentNode& map_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <utility>
 
 namespace orrery {
@@ -51,22 +52,31 @@ std::vector<std::string> nearest_names(std::string_view name,
                                        const std::vector<std::string>& known,
                                        std::size_t count) {
     const std::string wanted = simplified(name);
-    std::vector<std::pair<std::size_t, std::string>> ranked;
+    struct Ranked {
+        bool other;  // than a beginning
+        std::size_t distance;
+        std::string_view name;
+    };
+    std::vector<Ranked> ranked;
     for (const std::string& candidate : known) {
         const std::string simple = simplified(candidate);
-        const bool contained = wanted.size() >= 3 && (simple.find(wanted) != std::string::npos ||
-                                                      wanted.find(simple) != std::string::npos);
+        const bool long_enough = wanted.size() >= 3;
+        const bool begins = long_enough && simple.starts_with(wanted);
+        const bool contained = long_enough && (simple.find(wanted) != std::string::npos ||
+                                               wanted.find(simple) != std::string::npos);
         const std::size_t distance = edit_distance(wanted, simple);
         if (contained || 2 * distance <= std::max(wanted.size(), simple.size())) {
-            ranked.emplace_back(contained ? distance / 2 : distance, candidate);
+            ranked.push_back({!begins, contained ? distance / 2 : distance, candidate});
         }
     }
-    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
-        return a.first < b.first;
+    std::ranges::stable_sort(ranked, std::less{}, [](const Ranked& one) {
+        return std::pair{one.other, one.distance};
     });
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min(count, ranked.size()); ++i) {
-        names.push_back(ranked[i].second);
+    for (const Ranked& one : ranked) {
+        if (names.size() < count && std::ranges::find(names, one.name) == names.end()) {
+            names.emplace_back(one.name);
+        }
     }
     return names;
 }

@@ -47,7 +47,7 @@ bool replace_hf_config(DocumentNode& section, const std::filesystem::path& folde
         errors.push_back({path->where(), "model has both base and hf_config", "keep one of them"});
         return false;
     }
-    ResultOrErrors<DocumentNode> base = read_hf_config(folder / path->text);
+    ResultOrErrors<HfModel> base = read_hf_config(folder / path->text);
     if (!base) {
         errors.insert(errors.end(), base.error().begin(), base.error().end());
         return false;
@@ -56,7 +56,7 @@ bool replace_hf_config(DocumentNode& section, const std::filesystem::path& folde
     const auto at = static_cast<std::ptrdiff_t>(key_position(own, "hf_config"));
     own.keys.erase(own.keys.begin() + at);
     own.items.erase(own.items.begin() + at);
-    section = overlaid(std::move(*base), own);
+    section = overlaid(std::move(base->section), own);
     return true;
 }
 

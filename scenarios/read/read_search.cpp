@@ -101,7 +101,7 @@ double of_device(const DocumentNode* node, const std::string& device) {
         return 0;
     }
     const DocumentNode* value = node->is_map() ? node->find(device) : node;
-    return value != nullptr && value->is_scalar() ? std::atof(value->text.c_str()) : 0;
+    return value != nullptr ? MapReader::number(*value).value_or(0) : 0;
 }
 
 void check_numbers(MapReader& reader, const char* key, Errors& errors) {
@@ -110,9 +110,8 @@ void check_numbers(MapReader& reader, const char* key, Errors& errors) {
         return;
     }
     const auto bad = [](const DocumentNode& value) {
-        char* end = nullptr;
-        const double number = value.is_scalar() ? std::strtod(value.text.c_str(), &end) : -1;
-        return end == nullptr || *end != '\0' || !(number >= 0 && number < 1e9);
+        const double number = MapReader::number(value).value_or(-1);
+        return number < 0 || number >= 1e9;
     };
     const std::vector<DocumentNode> items =
         node->is_map() ? node->items : std::vector<DocumentNode>{*node};

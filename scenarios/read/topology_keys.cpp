@@ -69,6 +69,10 @@ std::optional<NcclTopology> fill_from_nccl_topology(DocumentNode& node,
     auto topology = parse_nccl_topology(*text, file.string());
     if (!topology) {
         errors.insert(errors.end(), topology.error().begin(), topology.error().end());
+        // What the file would give is not missed as well.
+        set_if_absent(node, place, "gpus_per_node", "1");
+        set_if_absent(node, place, "intra_node", "pcie");
+        set_if_absent(node, place, "pcie_bandwidth", "1 GB/s");
         return std::nullopt;
     }
     const NodeSpec& spec = topology->node;
@@ -76,13 +80,21 @@ std::optional<NcclTopology> fill_from_nccl_topology(DocumentNode& node,
         set_if_absent(node, place, key, text_of_value);
     };
     set("gpus_per_node", fmt::format("{}", spec.gpus_per_node));
+    if (!topology->links_known && node.find("intra_node") == nullptr) {
+        errors.push_back({place.where(),
+                          fmt::format("{} names no links between its GPUs", place.text),
+                          "add intra_node: nvswitch (or nvlink_mesh) and nvlink_bandwidth, or "
+                          "intra_node: pcie"});
+    }
     set("intra_node", std::string{word(spec.intra_node)});
-    if (spec.intra_node != IntraNodeKind::pcie) {
+    if (topology->links_known && spec.intra_node != IntraNodeKind::pcie) {
         set("nvlink_bandwidth", to_text(spec.nvlink_bandwidth));
         set("nvlink_efficiency", fmt::format("{}", spec.nvlink_efficiency));
         set("nvlink_latency", to_text(spec.nvlink_latency));
     }
-    set("nvls", spec.nvls ? "true" : "false");
+    if (topology->links_known) {
+        set("nvls", spec.nvls ? "true" : "false");
+    }
     set("pcie_bandwidth", to_text(spec.pcie_bandwidth));
     set("pcie_efficiency", fmt::format("{}", spec.pcie_efficiency));
     set("pcie_latency", to_text(spec.pcie_latency));
@@ -103,7 +115,9 @@ void fill_fabric_from(const NcclTopology& topology,
         return;
     }
     set_if_absent(fabric, *place, "nics_per_node", fmt::format("{}", topology.nics_per_node));
-    set_if_absent(fabric, *place, "nic_bandwidth", to_text(topology.nic_bandwidth));
+    if (topology.nic_bandwidth > Bandwidth{}) {
+        set_if_absent(fabric, *place, "nic_bandwidth", to_text(topology.nic_bandwidth));
+    }
 }
 
 }  // namespace orrery

@@ -4,6 +4,8 @@
 #include "scenarios/read/yaml_document.h"
 
 #include <fmt/format.h>
+#include <yaml-cpp/emitter.h>
+#include <yaml-cpp/emittermanip.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -201,6 +203,51 @@ DocumentNode parse_events(const std::string& text, const std::string& source, Er
     return {};
 }
 
+void emit(YAML::Emitter& out, const DocumentNode& node);
+
+void emit_scalar(YAML::Emitter& out, const DocumentNode& scalar) {
+    if (scalar.is_string) {
+        out << YAML::DoubleQuoted;
+    }
+    out << scalar.text;
+}
+
+void emit_collection(YAML::Emitter& out, const DocumentNode& node) {
+    const auto is_map = [](const DocumentNode& item) { return item.is_map(); };
+    if (node.items.empty() || (node.is_sequence() && std::ranges::none_of(node.items, is_map))) {
+        out << YAML::Flow;
+    }
+    if (node.is_sequence()) {
+        out << YAML::BeginSeq;
+        for (const DocumentNode& item : node.items) {
+            emit(out, item);
+        }
+        out << YAML::EndSeq;
+        return;
+    }
+    out << YAML::BeginMap;
+    for (std::size_t i = 0; i < node.keys.size(); ++i) {
+        out << YAML::Key;
+        emit_scalar(out, node.keys[i]);
+        out << YAML::Value;
+        emit(out, node.items[i]);
+    }
+    out << YAML::EndMap;
+}
+
+void emit(YAML::Emitter& out, const DocumentNode& node) {
+    if (node.kind == DocumentNode::Kind::null) {
+        out << YAML::Null;
+    } else if (node.is_scalar()) {
+        emit_scalar(out, node);
+    } else {
+        emit_collection(out, node);
+    }
+    if (!node.remark.empty()) {
+        out << YAML::Comment(node.remark);
+    }
+}
+
 }  // namespace
 
 Result<std::string> read_text_file(const std::filesystem::path& path) {
@@ -257,6 +304,25 @@ ResultOrErrors<DocumentNode> read_yaml_file(const std::filesystem::path& path) {
         return unexpected<Errors>(Errors{text.error()});
     }
     return parse_yaml(*text, path.string());
+}
+
+std::string to_yaml(const DocumentNode& node, const std::vector<std::string>& heading) {
+    YAML::Emitter out;
+    out.SetNullFormat(YAML::LowerNull);
+    for (const std::string& line : heading) {
+        out << YAML::Comment(line) << YAML::Newline;
+    }
+    emit(out, node);
+    return std::string{out.c_str()} + "\n";
+}
+
+std::string to_flow_yaml(const DocumentNode& node) {
+    YAML::Emitter out;
+    out.SetNullFormat(YAML::LowerNull);
+    out.SetMapFormat(YAML::Flow);
+    out.SetSeqFormat(YAML::Flow);
+    emit(out, node);
+    return out.c_str();
 }
 
 }  // namespace orrery

@@ -15,6 +15,8 @@ namespace {
 
 // StreamId has eight bits; further streams share those from 1 on.
 constexpr std::size_t kStreamsMax = 250;
+// NCCL_BUFFSIZE: a message up to this size has left before its receiver asks for it.
+constexpr std::int64_t kBufferedBytes = std::int64_t{4} << 20;
 
 class Builder {
 public:
@@ -146,7 +148,8 @@ private:
         streams_.clear();
         for (std::size_t i = 0; i < order.size(); ++i) {
             position[order[i]] = static_cast<std::uint32_t>(i);
-            segment.ops.push_back(op_of(ops[order[i]], rank, at, position));
+            wait_for(ops[order[i]], ops, at);
+            segment.ops.push_back(op_of(ops[order[i]], rank, position));
         }
         Role role;
         role.name = segment.name;
@@ -172,22 +175,45 @@ private:
         return static_cast<StreamId>(number % kStreamsMax + 1);
     }
 
+    // The ops that one waits for. A receive behind a small send waits for what that send waits for:
+    // every rank of a ring may send before it receives.
+    void wait_for(const ForeignOp& op,
+                  const std::vector<ForeignOp>& ops,
+                  const std::map<std::uint64_t, std::size_t>& at) {
+        waits_.clear();
+        std::set<std::uint64_t> seen;
+        std::vector<std::uint64_t> open{op.after.rbegin(), op.after.rend()};
+        while (!open.empty()) {
+            const std::uint64_t id = open.back();
+            open.pop_back();
+            const auto found = at.find(id);
+            if (!seen.insert(id).second) {
+                continue;
+            }
+            if (found == at.end()) {
+                complain(op, fmt::format("waits for {}, which is not there", id));
+                continue;
+            }
+            const ForeignOp& other = ops[found->second];
+            if (op.kind == ForeignOp::Kind::receive && other.kind == ForeignOp::Kind::send &&
+                other.bytes.count() <= kBufferedBytes) {
+                open.insert(open.end(), other.after.rbegin(), other.after.rend());
+            } else {
+                waits_.push_back(found->second);
+            }
+        }
+    }
+
     Op op_of(const ForeignOp& from,
              std::uint32_t rank,
-             const std::map<std::uint64_t, std::size_t>& at,
              const std::vector<std::uint32_t>& position) {
         Op op;
         op.stream = stream_of(from);
         op.launches = 0;
         op.name = name_of(from.name);
         op.first_wait = static_cast<std::uint32_t>(program_.waits.size());
-        for (const std::uint64_t id : from.after) {
-            const auto found = at.find(id);
-            if (found == at.end()) {
-                complain(from, fmt::format("waits for {}, which is not there", id));
-            } else {
-                program_.waits.push_back(position[found->second]);
-            }
+        for (const std::size_t i : waits_) {
+            program_.waits.push_back(position[i]);
         }
         op.num_waits = static_cast<std::uint32_t>(program_.waits.size()) - op.first_wait;
         switch (from.kind) {
@@ -248,6 +274,7 @@ private:
     std::map<std::int64_t, std::uint16_t> communicator_of_;
     std::map<std::string, std::uint32_t> names_;
     std::map<std::string, std::size_t> streams_;  // of the current rank
+    std::vector<std::size_t> waits_;              // of the current op: positions in its rank's list
     std::size_t most_streams_ = 0;
     Errors errors_;
 };

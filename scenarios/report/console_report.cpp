@@ -80,8 +80,9 @@ std::string heading(const Answer& a) {
     line("cluster", fmt::format("{} ({}): {}", counted(a.ranks, "GPU"), a.device, a.cluster));
     line("plan", a.plan);
     line("batch",
-         fmt::format("{}, {}",
+         fmt::format("{} of {}, {}",
                      counted(a.global_batch_size, "sequence"),
+                     counted(a.seq_length, "token"),
                      a.micro_batches == 1 ? "1 micro-batch"
                                           : thousands(a.micro_batches) + " micro-batches"));
     for (const std::string& remark : a.remarks) {
@@ -334,6 +335,31 @@ std::string collectives(const Answer& a) {
     return text;
 }
 
+// What became of a profile's collectives, those that nccl-tests measured among them.
+std::string measured_collectives(const Answer& a) {
+    if (a.profile_transfers == 0) {
+        return {};
+    }
+    std::int64_t all = 0;
+    std::int64_t measured = 0;
+    for (const CollectiveUse& use : a.collectives) {
+        all += use.count;
+        measured += use.algorithm == "measured" ? use.count : 0;
+    }
+    const std::string rows =
+        a.profile_transfers_here == a.profile_transfers
+            ? ""
+            : fmt::format(", {} of another device", a.profile_transfers - a.profile_transfers_here);
+    return fmt::format(
+        "\nThe profile has {}{}. It times {} of {} collectives\n"
+        "of a step ('measured'); the network model times those across servers and of other "
+        "kinds.\n",
+        counted(static_cast<std::int64_t>(a.profile_transfers), "transfer"),
+        rows,
+        thousands(measured),
+        thousands(all));
+}
+
 std::string packets(const Answer& a) {
     if (!a.packets) {
         return {};
@@ -418,7 +444,7 @@ std::string words_for(Cause cause) {
 std::string console_report(const Answer& answer) {
     return heading(answer) + result(answer) + faults(answer) + waterfall_text(answer) +
            memory(answer.memory) + links(answer) + packets(answer) + collectives(answer) +
-           footer(answer);
+           measured_collectives(answer) + footer(answer);
 }
 
 std::string waterfall_report(const Answer& answer) {

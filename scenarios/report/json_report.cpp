@@ -134,6 +134,7 @@ std::string json_report(const Answer& a) {
     json["parameters"] = a.parameters;
     json["ranks"] = a.ranks;
     json["global_batch_size"] = a.global_batch_size;
+    json["seq_length"] = a.seq_length;
     json["micro_batches"] = a.micro_batches;
     json["remarks"] = a.remarks;
     json["iteration_s"] = a.iteration.seconds();

@@ -64,6 +64,9 @@ std::string json_report(const NetworkAnswer& a) {
                         {"busbw_GBps", row.busbw},
                         {"nccl_estimate_us", row.nccl_us > 0 ? Json(row.nccl_us) : Json()},
                         {"finished", row.finished}});
+        if (row.measured > Time{}) {
+            rows.back()["measured_us"] = row.measured.microseconds();
+        }
     }
     Json links = {{"size_bytes", a.links_size.count()},
                   {"classes", Json::array()},

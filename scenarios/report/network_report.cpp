@@ -42,6 +42,21 @@ std::string rows(const NetworkAnswer& a) {
     return text;
 }
 
+// What a profile measured inside a server, beside the model's time.
+std::string measured_rows(const NetworkAnswer& a) {
+    std::string text;
+    for (const NetworkRow& row : a.rows) {
+        if (row.measured > Time{}) {
+            text += fmt::format("{:>11} {:>14.2f} {:>11.2f} {:>+8.1f} %\n",
+                                row.size.count(),
+                                row.measured.microseconds(),
+                                row.time.microseconds(),
+                                100 * (row.time / row.measured - 1));
+        }
+    }
+    return text.empty() ? text : "\n   size (B)  measured (us)  model (us)     error\n" + text;
+}
+
 std::string flows_text(const NetworkAnswer& a) {
     if (a.flows.empty()) {
         return {};
@@ -123,8 +138,8 @@ std::string links(const NetworkAnswer& a) {
 }  // namespace
 
 std::string network_report(const NetworkAnswer& answer) {
-    std::string text =
-        heading(answer) + rows(answer) + flows_text(answer) + packets(answer) + links(answer);
+    std::string text = heading(answer) + rows(answer) + measured_rows(answer) + flows_text(answer) +
+                       packets(answer) + links(answer);
     for (const std::string& note : answer.notes) {
         text += "\n  " + note;
     }

@@ -3,93 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "engine/check.h"
 #include "scenarios/read/overrides.h"
 #include "scenarios/read/plan_words.h"
+#include "scenarios/read/yaml_document.h"
 
 namespace orrery {
 namespace {
-
-// A plain scalar is one that YAML reads back as the same text and as no other type.
-bool plain(const DocumentNode& node) {
-    const std::string& text = node.text;
-    const auto good = [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               c == '_' || c == '.' || c == '/' || c == '+' || c == '-' || c == ' ';
-    };
-    return !node.is_string && !text.empty() && text.front() != ' ' && text.back() != ' ' &&
-           text.front() != '-' && std::ranges::all_of(text, good);
-}
-
-std::string scalar_text(const DocumentNode& node) {
-    if (plain(node)) {
-        return node.text;
-    }
-    std::string quoted = "\"";
-    for (const char c : node.text) {
-        if (c == '"' || c == '\\') {
-            quoted += '\\';
-            quoted += c;
-        } else if (c == '\n') {
-            quoted += "\\n";
-        } else if (c == '\t') {
-            quoted += "\\t";
-        } else {
-            quoted += c;
-        }
-    }
-    return quoted + "\"";
-}
-
-std::string inline_text(const DocumentNode& node);
-
-bool fits_inline(const DocumentNode& node) {
-    return node.is_sequence() &&
-           std::ranges::none_of(node.items, [](const DocumentNode& item) { return item.is_map(); });
-}
-
-std::string inline_text(const DocumentNode& node) {
-    if (node.is_scalar()) {
-        // A negative number is plain for YAML too.
-        const bool number = !node.is_string && node.text.size() > 1 && node.text[0] == '-' &&
-                            node.text.find_first_not_of("0123456789.eE-+") == std::string::npos;
-        return number ? node.text : scalar_text(node);
-    }
-    if (node.is_sequence()) {
-        std::string text = "[";
-        for (const DocumentNode& item : node.items) {
-            text += (text.size() > 1 ? ", " : "") + inline_text(item);
-        }
-        return text + "]";
-    }
-    return "null";
-}
-
-void write_map(const DocumentNode& map, std::size_t indent, std::string& text) {
-    const std::string margin(indent, ' ');
-    for (std::size_t i = 0; i < map.keys.size(); ++i) {
-        const DocumentNode& item = map.items[i];
-        text += margin + scalar_text(map.keys[i]) + ":";
-        if (item.is_map() && !item.keys.empty()) {
-            text += "\n";
-            write_map(item, indent + 2, text);
-        } else if (item.is_map()) {
-            text += " {}\n";
-        } else if (item.is_sequence() && !fits_inline(item)) {
-            text += "\n";
-            for (const DocumentNode& element : item.items) {
-                std::string nested;
-                write_map(element, indent + 4, nested);
-                nested[indent + 2] = '-';
-                text += nested;
-            }
-        } else {
-            text += " " + inline_text(item) + "\n";
-        }
-    }
-}
 
 void set(DocumentNode& document, const std::string& key, std::string_view value) {
     Errors errors;
@@ -123,12 +43,6 @@ void move_path(DocumentNode& node,
 }
 
 }  // namespace
-
-std::string to_yaml(const DocumentNode& node) {
-    std::string text;
-    write_map(node, 0, text);
-    return text;
-}
 
 std::string scenario_with_plan(DocumentNode document,
                                const ParallelPlan& plan,

@@ -21,7 +21,4 @@ std::string scenario_with_plan(DocumentNode document,
                                const std::filesystem::path& from,
                                const std::filesystem::path& to);
 
-// Block style, two spaces a level; what would read back as something else is quoted.
-std::string to_yaml(const DocumentNode& node);
-
 }  // namespace orrery

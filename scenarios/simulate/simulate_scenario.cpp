@@ -75,6 +75,7 @@ private:
     Program program_;
     StepNetwork step_network_;
     std::unique_ptr<MeasuredNetwork> measured_network_;
+    std::size_t profile_transfers_ = 0;
     const NetworkModel* network_ = nullptr;  // the latter, if it is there
     std::optional<PacketWindowUse> packets_;
     MeasuredCosts measured_;
@@ -138,6 +139,7 @@ Result<void> ScenarioRun::measure() {
     const std::uint32_t ranks =
         std::min(program_.num_ranks(), scenario_.cluster.node.gpus_per_node);
     measured_ = measured_costs(*profile, scenario_.device.name, ranks);
+    profile_transfers_ = profile->transfers.size();
     return {};
 }
 
@@ -305,7 +307,10 @@ void ScenarioRun::describe(Answer& answer) const {
     answer.parameters = num_parameters(scenario_.model);
     answer.ranks = program_.num_ranks();
     answer.global_batch_size = plan.global_batch_size;
+    answer.seq_length = scenario_.model.seq_length;
     answer.micro_batches = plan.num_micro_batches();
+    answer.profile_transfers = profile_transfers_;
+    answer.profile_transfers_here = measured_.transfers.size();
     answer.network_model = name(scenario_.network);
     if (step_network_.packets) {
         answer.network_model += fmt::format(

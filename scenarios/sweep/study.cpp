@@ -12,42 +12,8 @@
 namespace orrery {
 namespace {
 
-std::string quoted(const std::string& text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            out += '\\';
-        }
-        out += c;
-    }
-    return out + "\"";
-}
-
 std::string assignment(const std::string& key, const std::string& value) {
     return key + "=" + value;
-}
-
-// On one line, as --set reads it back.
-std::string flow_text(const DocumentNode& node) {
-    if (node.is_sequence()) {
-        std::string text = "[";
-        for (const DocumentNode& item : node.items) {
-            text += (text.size() > 1 ? ", " : "") + flow_text(item);
-        }
-        return text + "]";
-    }
-    if (node.is_map()) {
-        std::string text = "{";
-        for (std::size_t i = 0; i < node.keys.size(); ++i) {
-            text += (i > 0 ? ", " : "") + node.keys[i].text + ": " + flow_text(node.items[i]);
-        }
-        return text + "}";
-    }
-    if (!node.is_scalar()) {
-        return "~";
-    }
-    const bool plain = !node.is_string && node.text.find_first_of(",[]{}:#\"'\n") == node.text.npos;
-    return plain ? node.text : quoted(node.text);
 }
 
 void read_settings(const DocumentNode& node,
@@ -63,7 +29,7 @@ void read_settings(const DocumentNode& node,
     }
     for (std::size_t i = 0; i < node.keys.size(); ++i) {
         const auto& [key, value] =
-            settings.emplace_back(node.keys[i].text, flow_text(node.items[i]));
+            settings.emplace_back(node.keys[i].text, to_flow_yaml(node.items[i]));
         study.places.emplace(assignment(key, value), node.items[i].where());
     }
 }
@@ -100,7 +66,7 @@ void read_grid(const DocumentNode& node, Study& study, Errors& errors) {
             continue;
         }
         for (const DocumentNode& item : list.items) {
-            const std::string value = flow_text(item);
+            const std::string value = to_flow_yaml(item);
             if (std::ranges::find(axis.values, value) != axis.values.end()) {
                 errors.push_back({item.where(),
                                   fmt::format("'{}' is in the axis '{}' twice", value, axis.key),
@@ -169,7 +135,15 @@ ResultOrErrors<Study> study_of(const DocumentNode& root,
                                const std::filesystem::path& folder) {
     Errors errors;
     if (!root.is_map()) {
-        return unexpected<Errors>({{root.where(), "a study must be a map", "see scenarios/sweep"}});
+        return unexpected<Errors>(
+            {{root.where(), "a study must be a map", "see scenarios/sweep-70b-plans.yaml"}});
+    }
+    if (root.find("scenario") == nullptr &&
+        (root.find("cluster") != nullptr || root.find("model") != nullptr)) {
+        return unexpected<Errors>({{root.where(),
+                                    "this is a scenario, and a study is due",
+                                    "orrery simulate FILE; a study names scenarios and says what "
+                                    "to vary, like scenarios/sweep-70b-plans.yaml"}});
     }
     Study study;
     study.name = std::filesystem::path{source}.stem().string();

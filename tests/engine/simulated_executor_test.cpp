@@ -252,6 +252,28 @@ TEST(SimulatedExecutor, SaysWhoWaitsOnWhomInADeadlock) {
         << what;
 }
 
+// Each rank of the ring receives before it sends.
+TEST(SimulatedExecutor, ALongDeadlockIsToldInAFewOfItsRanks) {
+    constexpr int kRanks = 24;
+    ProgramBuilder b({{"pp", kRanks}});
+    ScriptedNetwork network({kBytePerNanosecond});
+    for (int r = 0; r < kRanks; ++r) {
+        const int next = (r + 1) % kRanks;
+        const int last = (r + kRanks - 1) % kRanks;
+        b.role(static_cast<std::uint32_t>(r)).exchange({{false, 0, next - r, 10_B, 0}});
+        b.exchange({{true, 0, last - r, 10_B, 0}});
+        network.sends[{to_id<RankId>(static_cast<std::uint32_t>(r)),
+                       to_id<RankId>(static_cast<std::uint32_t>(last))}] = plan_over({0}, {});
+    }
+    const SimulationInput input = b.input(network);
+    NaiveRates rates(network.links());
+    const SimulationOutcome outcome = simulate(input, rates);
+    ASSERT_FALSE(outcome.has_value());
+    const std::string what = outcome.error().what;
+    EXPECT_NE(what.find("more in turn"), std::string::npos) << what;
+    EXPECT_LT(what.size(), 900u) << what;
+}
+
 TEST(SimulatedExecutor, NothingLeavesOverADeadLink) {
     ProgramBuilder b({{"pp", 2}});
     b.role(0).exchange({send(20)});

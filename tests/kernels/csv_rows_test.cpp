@@ -40,6 +40,19 @@ TEST(Csv, RejectsMissingRepeatedAndUnknownColumns) {
     EXPECT_FALSE(read_csv("/no/such/file.csv", {"a"}));
 }
 
+TEST(Csv, AFileOfAnotherKindIsOneErrorThatNamesTheColumns) {
+    const std::vector<std::string> columns{"c1", "c2", "c3", "c4", "c5", "c6", "c7=1"};
+    std::istringstream scenario("cluster:\n  nodes: 1\nmodel: gpt, or another\n");
+    const auto rows = read_csv(scenario, "s.yaml", columns);
+    ASSERT_FALSE(rows);
+    ASSERT_EQ(rows.error().size(), 1U);
+    EXPECT_EQ(rows.error()[0].where, "s.yaml:1");
+    EXPECT_NE(rows.error()[0].what.find("CSV"), std::string::npos);
+    EXPECT_EQ(rows.error()[0].hint, "columns c1, c2, c3, c4, c5, … (7 in all)");
+    std::istringstream semicolons("c1;c2;c3\n1;2;3\n");
+    EXPECT_EQ(read_csv(semicolons, "t.csv", columns).error().size(), 1U);
+}
+
 TEST(Csv, ALineTooLongForTheReaderIsAnError) {
     EXPECT_FALSE(read("a,b\n" + std::string(1 << 25, 'x') + ",1\n"));
 }

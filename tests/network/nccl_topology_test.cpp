@@ -172,5 +172,32 @@ TEST(NcclTopology, KnowsTheCataloguesGpus) {
     EXPECT_EQ(pci_of_device("abacus"), 0U);
 }
 
+// As clouds ship it: devices by their PCI class, links where the virtual machine shows them.
+constexpr const char* kCloud = R"(<system version="1">
+  <cpu numaid="0" arch="x86_64" vendor="AuthenticAMD">
+    <pci busid="ffff:ff:01.0" class="0x060400" link_speed="16 GT/s" link_width="16">
+      <pci busid="0001:00:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"/>
+      <pci busid="0101:00:00.0" class="0x020700" link_speed="16 GT/s" link_width="16"/>
+    </pci>
+  </cpu>
+  <cpu numaid="1" arch="x86_64" vendor="AuthenticAMD">
+    <pci busid="0002:00:00.0" class="0x030200" link_speed="" link_width="0"/>
+    <pci busid="0102:00:00.0" class="0x020700" link_speed="" link_width=""/>
+  </cpu>
+</system>)";
+
+TEST(NcclTopology, DevicesWithoutElementsOfTheirOwnAreKnownByTheirClass) {
+    const auto cloud = parse_nccl_topology(kCloud, "cloud.xml");
+    ASSERT_TRUE(cloud) << cloud.error().front().to_string();
+    EXPECT_EQ(cloud->node.gpus_per_node, 2u);
+    EXPECT_EQ(cloud->node.num_sockets, 2u);
+    EXPECT_TRUE(cloud->node.amd_cpu);
+    EXPECT_FALSE(cloud->links_known);
+    EXPECT_EQ(cloud->nics_per_node, 2u);
+    EXPECT_EQ(cloud->nic_bandwidth, Bandwidth{});
+    // The narrower of 16 lanes of 16 GT/s and NCCL's stand-in, 16 lanes of 8 GT/s.
+    EXPECT_NEAR(cloud->node.pcie_bandwidth.gigabytes_per_second(), 15.754, 0.001);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -366,6 +366,23 @@ TEST(Reader, WrongTypesAreErrorsNotCrashes) {
     }
 }
 
+TEST(Reader, AFileOfAnotherKindIsOneErrorThatNamesItsCommand) {
+    EXPECT_EQ(
+        errors_of("scenario: a.yaml\ngrid: {plan.micro_batch_size: [1, 2]}\n"),
+        "s.yaml:1:1: error: this is a study of scenarios, and a scenario is due (hint: orrery "
+        "sweep FILE)\n");
+    EXPECT_EQ(errors_of("cluster: {nodes: 2, node: dgx-h100}\nnetwork: fluid\n"),
+              "s.yaml:1:1: error: there is no model and no plan: this describes a network (hint: "
+              "orrery network FILE, or add model and plan)\n");
+    EXPECT_EQ(errors_of("case,family,gpu\na,b,c\n"),
+              "s.yaml:1:1: error: this is a table (CSV), and a scenario is due (hint: its keys are "
+              "cluster, model and plan)\n");
+    EXPECT_EQ(
+        errors_of("scenario: \"a\"\nchecksum: 3\n"),
+        "s.yaml:1:1: error: this describes a recorded run, and a scenario is due (hint: orrery "
+        "compare FOLDER)\n");
+}
+
 TEST(Reader, MissingSectionsAreAllNamed) {
     EXPECT_EQ(errors_of("name: x\n"),
               "s.yaml:1:1: error: the scenario lacks the key 'cluster' (hint: add 'cluster: …')\n"

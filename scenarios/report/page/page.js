@@ -4,7 +4,8 @@
 function heading() {
   page.append(element("h1", {}, data.scenario),
     element("p", {}, `${data.model || "a model"} on ${thousands(data.ranks)} GPUs: ${data.cluster}`),
-    element("p", {}, `${data.plan}; ${thousands(data.global_batch_size)} sequences a step in ` +
+    element("p", {}, `${data.plan}; ${thousands(data.global_batch_size)} sequences of ` +
+      `${thousands(data.seq_length)} tokens a step in ` +
       `${thousands(data.micro_batches)} micro-batches`));
   const cards = element("div", { class: "cards" });
   const card = (value, what, bad) =>

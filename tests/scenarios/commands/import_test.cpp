@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "scenarios/commands/exit_status.h"
+#include "scenarios/read/yaml_document.h"
 #include "scenarios/reader.h"
 #include "tests/scenarios/commands/command_run.h"
 #include "tests/scenarios/test_folder.h"
@@ -64,6 +67,39 @@ TEST(ImportCommand, WritesAScenarioOfAHuggingFaceModel) {
     EXPECT_EQ(scenario->model.num_layers, 4);
     arguments.words = {folder.write("bad.json", "{\"model_type\": \"t5\"}")};
     EXPECT_NE(run(arguments).err.find("error: model_type"), std::string::npos);
+}
+
+// The longest sequence that a model takes is not what its training uses.
+TEST(ImportCommand, TheSequenceLengthOfAHuggingFaceModelIsWrittenOut) {
+    const TestFolder folder;
+    std::filesystem::create_directories(folder / "a: b");
+    const std::string config = folder.write("a: b/config.json",
+                                            R"({"model_type": "llama", "num_hidden_layers": 4,
+        "hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 4,
+        "max_position_embeddings": 131072, "vocab_size": 1024, "attention_bias": true,
+        "rope_theta": 5e5, "novelty": 1})");
+    ImportArguments arguments{.format = "hf", .words = {config}};
+    arguments.output = (folder / "s.yaml").string();
+    const CommandRun ran = run(arguments);
+    ASSERT_EQ(ran.status, kExitOk) << ran.err;
+    EXPECT_EQ(ran.err.find("seq_length 131072 is the longest that the model takes"), 0u) << ran.err;
+    EXPECT_NE(ran.err.find("CHANGES THE ANSWER: attention_bias"), std::string::npos) << ran.err;
+    EXPECT_NE(ran.err.find("not known, and left out: novelty 1"), std::string::npos) << ran.err;
+    const auto yaml = read_text_file(folder / "s.yaml");
+    ASSERT_TRUE(yaml);
+    for (const char* line : {"  seq_length: 131072  # the longest that the model takes",
+                             "  hf_config: \"a: b/config.json\"",
+                             "rope_theta (a constant inside a kernel)"}) {
+        EXPECT_NE(yaml->find(line), std::string::npos) << line << '\n' << *yaml;
+    }
+    arguments.seq_length = 4096;
+    const CommandRun shorter = run(arguments);
+    EXPECT_EQ(shorter.err.find("seq_length"), std::string::npos) << shorter.err;
+    const auto scenario = read_scenario(folder / "s.yaml");
+    ASSERT_TRUE(scenario) << scenario.error().front().to_string();
+    EXPECT_EQ(scenario->model.seq_length, 4096);
+    arguments.node = "dgx h1000";
+    EXPECT_EQ(run(arguments).err.find("--node: error: "), 0u) << run(arguments).err;
 }
 
 TEST(ImportCommand, SaysWhatItDoesNotKnow) {

@@ -21,7 +21,7 @@ constexpr const char* k175B = R"(torchrun --nproc_per_node 8 --nnodes=128 pretra
 )";
 
 ResultOrErrors<ImportedScenario> import(const std::string& text) {
-    return import_megatron(split_command(text, "run.sh").value(), {});
+    return import_megatron(launch_command(text, "run.sh").value().words, {});
 }
 
 std::string errors(const std::string& text) {
@@ -129,16 +129,16 @@ TEST(ImportMegatron, LlamaFlagsMakeALlama) {
 
 TEST(ImportMegatron, MistakesNameFileLineAndFlag) {
     const std::string all = errors(
-        "--num-layers abc\n--hidden-size $HIDDEN\n--num-experts 8\n--seq-length\n"
-        "--micro-batch-size 1 2\n");
+        "--num-layers abc\\\n --hidden-size $HIDDEN\\\n --num-experts 8\\\n --seq-length\\\n"
+        " --micro-batch-size 1 2\n");
     EXPECT_NE(all.find("run.sh:1:14: error: --num-layers: 'abc' is not a whole number"),
               std::string::npos)
         << all;
-    EXPECT_NE(all.find("run.sh:2:15: error: --hidden-size has the shell variable '$HIDDEN'"),
+    EXPECT_NE(all.find("run.sh:2:16: error: --hidden-size: only a shell knows '${HIDDEN}'"),
               std::string::npos)
         << all;
-    EXPECT_NE(all.find("run.sh:3:1: error: --num-experts: mixture-of-experts"), std::string::npos);
-    EXPECT_NE(all.find("run.sh:4:1: error: --seq-length needs a value"), std::string::npos) << all;
+    EXPECT_NE(all.find("run.sh:3:2: error: --num-experts: mixture-of-experts"), std::string::npos);
+    EXPECT_NE(all.find("run.sh:4:2: error: --seq-length needs a value"), std::string::npos) << all;
     EXPECT_NE(all.find("'2' is a second"), std::string::npos) << all;
     EXPECT_NE(all.find("has no --global-batch-size"), std::string::npos) << all;
 }
@@ -147,6 +147,46 @@ TEST(ImportMegatron, AVocabularyThatNobodySaysIsAsked) {
     EXPECT_NE(errors("--num-layers 2 --tokenizer-type Llama3Tokenizer").find("--vocab-size N"),
               std::string::npos);
     EXPECT_NE(errors("python train.py").find("no flags"), std::string::npos);
+}
+
+// As validate_args of Megatron-LM: NVIDIA's own script for Llama 3 8B switches it on with tp 1.
+TEST(ImportMegatron, SequenceParallelismWithoutTensorParallelismIsSwitchedOff) {
+    const std::string common =
+        "pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 32 "
+        "--micro-batch-size 1 --global-batch-size 8 --bf16 --sequence-parallel";
+    const auto imported = import(common);
+    ASSERT_TRUE(imported) << imported.error().front().to_string();
+    ASSERT_EQ(imported->changed.size(), 1u);
+    EXPECT_EQ(imported->changed[0].find("run.sh:1:"), 0u) << imported->changed[0];
+    EXPECT_EQ(imported->document.find("plan")->find("sequence_parallel"), nullptr);
+    EXPECT_NE(imported->yaml.find("# switched off, as Megatron-LM does: run.sh"),
+              std::string::npos);
+    EXPECT_TRUE(import(common + " --tensor-model-parallel-size 2")->changed.empty());
+}
+
+// A scenario that does not go together is told at the words of the script.
+TEST(ImportMegatron, ErrorsOfTheScenarioHaveThePlacesOfTheScript) {
+    const auto imported = import(
+        "HEADS=7\ntrain --num-layers 2 --hidden-size 64 --num-attention-heads $HEADS \\\n"
+        " --seq-length 32 --micro-batch-size 1 --global-batch-size 8 --normalization layer\n");
+    ASSERT_TRUE(imported) << imported.error().front().to_string();
+    const auto scenario = read_scenario_document(imported->document, "run.sh", ".");
+    ASSERT_FALSE(scenario);
+    std::string all;
+    for (const Error& error : scenario.error()) {
+        all += error.to_string() + "\n";
+    }
+    EXPECT_NE(all.find("run.sh:1:7: error: num_attention_heads 7"), std::string::npos) << all;
+    EXPECT_NE(all.find("run.sh:3:85: error: model.normalization"), std::string::npos) << all;
+}
+
+TEST(ImportMegatron, TheNullTokenizerHasOneTokenMore) {
+    const auto imported = import(
+        "pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 32 "
+        "--micro-batch-size 1 --global-batch-size 8 --vocab-size 128256 --tokenizer-type "
+        "NullTokenizer");
+    ASSERT_TRUE(imported) << imported.error().front().to_string();
+    EXPECT_EQ(imported->document.find("model")->find("vocab_size")->text, "128384");
 }
 
 }  // namespace

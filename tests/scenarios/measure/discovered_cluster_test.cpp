@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "scenarios/read/yaml_document.h"
 #include "scenarios/reader.h"
 #include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/test_folder.h"
@@ -17,8 +18,9 @@ constexpr const char* kRest =
     "job: {steps: 5, dataset: text.txt}\n";
 
 // What was discovered can be simulated.
-Scenario read(const TestFolder& folder, const std::string& cluster) {
+Scenario read(const TestFolder& folder, const DocumentNode& document) {
     folder.write("text.txt", "text");
+    const std::string cluster = to_yaml(document);
     const auto scenario = read_scenario(folder.write("s.yaml", cluster + kRest));
     if (!scenario) {
         ADD_FAILURE() << cluster << scenario.error()[0].to_string();
@@ -87,15 +89,6 @@ TEST(DiscoveredCluster, OfGpusHasTheirLinks) {
 TEST(DiscoveredCluster, GpusThatTheCatalogueLacksOrThatDifferAreErrors) {
     EXPECT_FALSE(gpu_cluster({{.name = "Tesla K80"}}, std::nullopt));
     EXPECT_FALSE(gpu_cluster({{.name = "NVIDIA H200"}, {.name = "NVIDIA B200"}}, std::nullopt));
-}
-
-TEST(DiscoveredCluster, KnowsTheCataloguesGpusByTheirNames) {
-    EXPECT_EQ(device_of_gpu("NVIDIA A100-SXM4-40GB", 40ULL << 30U), "a100-40g");
-    EXPECT_EQ(device_of_gpu("NVIDIA A100-SXM4-80GB", 80ULL << 30U), "a100-80g");
-    EXPECT_EQ(device_of_gpu("NVIDIA GB200", 0), "gb200");
-    EXPECT_EQ(device_of_gpu("NVIDIA B200", 0), "b200");
-    EXPECT_EQ(device_of_gpu("NVIDIA H200", 0), "h200");
-    EXPECT_EQ(device_of_gpu("GeForce 256", 0), "");
 }
 
 }  // namespace

@@ -8,11 +8,18 @@
 #include "models/lowering.h"
 #include "models/memory.h"
 #include "scenarios/measure/discovered_cluster.h"
+#include "scenarios/read/yaml_document.h"
 #include "scenarios/reader.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
 namespace {
+
+std::string written(const TestFolder& folder, const ProfileCase& one) {
+    DocumentNode scenario = one.scenario;
+    put(scenario, "job.dataset", scalar_node("tokens"));
+    return folder.write("s.yaml", to_yaml(scenario));
+}
 
 // Every case can be trained, by as many ranks as it says.
 TEST(ProfileCases, AreScenariosThatTrain) {
@@ -23,8 +30,7 @@ TEST(ProfileCases, AreScenariosThatTrain) {
     for (const std::uint32_t ranks : {1u, 2u, 4u, 8u}) {
         for (const char* precision : {"fp32", "bf16"}) {
             for (const ProfileCase& one : profile_cases(ranks, precision)) {
-                const std::string file =
-                    folder.write("s.yaml", one.scenario + "  dataset: tokens\n");
+                const std::string file = written(folder, one);
                 const auto scenario = read_scenario(file, options);
                 ASSERT_TRUE(scenario) << one.name << ": " << scenario.error()[0].to_string();
                 EXPECT_EQ(scenario->cluster.num_gpus(), ranks);
@@ -50,7 +56,7 @@ TEST(ProfileCases, OfGpusAreScenariosOfAsManyThatTrain) {
         const auto cluster = gpu_cluster(std::vector<NvmlGpu>(ranks, gpu), std::nullopt);
         ASSERT_TRUE(cluster);
         for (const ProfileCase& one : gpu_profile_cases(ranks, "bf16", *cluster)) {
-            const std::string file = folder.write("s.yaml", one.scenario + "  dataset: tokens\n");
+            const std::string file = written(folder, one);
             const auto scenario = read_scenario(file, options);
             ASSERT_TRUE(scenario) << one.name << ": " << scenario.error()[0].to_string();
             EXPECT_EQ(scenario->cluster.num_gpus(), ranks);
@@ -67,7 +73,7 @@ TEST(ProfileCases, OfSeveralRanksHaveEveryCollectiveAndMessages) {
     std::set<CollectiveKind> kinds;
     std::size_t messages = 0;
     for (const ProfileCase& one : profile_cases(2, "fp32")) {
-        const auto scenario = read_scenario(folder.write("s.yaml", one.scenario));
+        const auto scenario = read_scenario(folder.write("s.yaml", to_yaml(one.scenario)));
         ASSERT_TRUE(scenario);
         const Program program = lower(scenario->model, scenario->plan);
         for (const CollectiveCall& call : program.collectives) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "network/simgrid.h"
+#include "scenarios/reader.h"
 #include "tests/scenarios/network_cluster.h"
 
 namespace orrery {
@@ -148,6 +149,27 @@ TEST(NetworkStudy, SaysWhatCannotBe) {
     EXPECT_NE(error({.sizes = {Bytes(1)}, .ranks = 9}).find("9 ranks of 8"), std::string::npos);
     scenario.network_settings.events = {{.link = "nowhere", .where = "here"}};
     EXPECT_NE(error({.sizes = {Bytes(1)}}).find("no link 'nowhere'"), std::string::npos);
+}
+
+TEST(NetworkStudy, MeasuredTimesStandBesideTheModelsInsideAServerOnly) {
+    ReadOptions network_only;
+    network_only.network_only = true;
+    const auto read = read_scenario_text(
+        "cluster: {nodes: 2, node: dgx-h100, fabric: ndr400-rail}\n", "s.yaml", "", network_only);
+    ASSERT_TRUE(read) << read.error().front().to_string();
+    const Scenario& scenario = *read;
+    const std::uint32_t per_node = 8;
+    NetworkRequest request{.pattern = "all_reduce", .ranks = per_node};
+    request.measured = {{.kind = TransferKind::all_reduce,
+                         .bytes = Bytes{10'000'000},
+                         .ranks = per_node,
+                         .median = Time::seconds(3e-4)}};
+    EXPECT_EQ(answer_of(scenario, request).rows.at(0).measured, Time::seconds(3e-4));
+    request.ranks = 0;
+    EXPECT_EQ(answer_of(scenario, request).rows.at(0).measured, Time{});
+    request.ranks = per_node;
+    request.pattern = "all_gather";
+    EXPECT_EQ(answer_of(scenario, request).rows.at(0).measured, Time{});
 }
 
 }  // namespace

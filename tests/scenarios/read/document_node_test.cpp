@@ -66,5 +66,16 @@ TEST(DocumentNode, ACutDescriptionIsStillUtf8) {
     EXPECT_EQ(check_text(root.find("a")->describe(), "").what, "");
 }
 
+TEST(DocumentNode, PutMakesTheMapsOnTheWay) {
+    DocumentNode root;
+    put(root, "a.b.c", scalar_node("1", "why"));
+    put(root, "a.d", list_node({"2", "3"}));
+    put(root, "a.b.c", scalar_node("4"));
+    ASSERT_TRUE(root.is_map());
+    EXPECT_EQ(root.find("a")->find("b")->find("c")->text, "4");
+    EXPECT_EQ(root.find("a")->find("d")->items.size(), 2u);
+    EXPECT_EQ(root.find("a")->keys.size(), 2u);
+}
+
 }  // namespace
 }  // namespace orrery

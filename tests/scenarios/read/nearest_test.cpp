@@ -44,6 +44,16 @@ TEST(NearestNames, ComeNearestFirstAndLeaveOutWhatIsFar) {
     EXPECT_EQ(nearest_names("h100", known, 1), std::vector<std::string>{"dgx-h100"});
 }
 
+TEST(NearestNames, ThatBeginWithWhatWasWrittenComeFirstAndOnce) {
+    const std::vector<std::string> known = {
+        "h200", "h800", "b200", "h100-96g-hbm2e", "h100-80g", "dgx-h100", "h100-80g"};
+    EXPECT_EQ(nearest_names("h100", known, 2),
+              (std::vector<std::string>{"h100-80g", "h100-96g-hbm2e"}));
+    EXPECT_EQ(nearest_names("H100-8", known, 3).front(), "h100-80g");
+    EXPECT_EQ(nearest_hint("llama-3-405", {"llama-3-405b", "llama-3-405b", "gpt2"}),
+              "did you mean 'llama-3-405b'?");
+}
+
 TEST(NearestHint, ListsEverythingWhenNothingIsNear) {
     EXPECT_EQ(nearest_hint("zzzz", {"fluid", "analytic"}), "one of fluid, analytic");
     EXPECT_EQ(nearest_hint("fluit", {"fluid", "analytic"}), "did you mean 'fluid'?");

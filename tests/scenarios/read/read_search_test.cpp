@@ -78,6 +78,16 @@ TEST(ReadSearch, ComplainsAboutEachMistakeAtItsPlace) {
     }
 }
 
+TEST(ReadSearch, PricesAndWattsAreNumbersLikeAllOthers) {
+    for (const char* bad : {"0x10", "inf", "nan", "\"2\"", "1e9", "-1", "2 dollars", "1,5"}) {
+        const std::string key = std::string{"price_per_gpu_hour: "} + bad + "\n";
+        EXPECT_NE(read(key).errors.find("s.yaml:1:21"), std::string::npos) << bad;
+        const std::string map = std::string{"busy_watts: {a100-80g: "} + bad + "}\n";
+        EXPECT_NE(read(map).errors, "") << bad;
+    }
+    EXPECT_EQ(read("busy_watts: 7e2\nidle_watts: {a100-80g: 90.5}\n").errors, "");
+}
+
 TEST(ReadSearch, CostAndDeadlineNeedTheirFigures) {
     EXPECT_NE(read("objective: cost\n").errors.find("price_per_gpu_hour"), std::string::npos);
     EXPECT_NE(read("objective: energy\n").errors.find("busy_watts"), std::string::npos);

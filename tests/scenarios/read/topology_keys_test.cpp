@@ -65,5 +65,30 @@ TEST(TopologyKeys, ErrorsOfTheXmlAreTheScenarios) {
         << lines_of(s.error());
 }
 
+TEST(TopologyKeys, ACloudsFileGivesWhatItSaysAndNamesWhatItDoesNot) {
+    const TestFolder folder;
+    folder.write("cloud.xml",
+                 "<system version=\"1\"><cpu numaid=\"0\">"
+                 "<pci busid=\"a\" class=\"0x030200\" link_speed=\"16 GT/s\" link_width=\"16\"/>"
+                 "<pci busid=\"b\" class=\"0x030200\" link_speed=\"\" link_width=\"\"/>"
+                 "</cpu></system>");
+    const std::string begin = "cluster:\n  nodes: 1\n  node: {nccl_topology: cloud.xml";
+    const auto s = read(folder,
+                        begin +
+                            ", device: a100-80g, intra_node: nvswitch, nvlink_bandwidth: 300 "
+                            "GB/s, nvlink_latency: 1 us}\n");
+    ASSERT_TRUE(s) << lines_of(s.error());
+    EXPECT_EQ(s->cluster.node.gpus_per_node, 2U);
+    EXPECT_EQ(s->cluster.node.intra_node, IntraNodeKind::nvswitch);
+    const auto bare = read(folder, begin + ", device: a100-80g}\n");
+    ASSERT_FALSE(bare);
+    ASSERT_EQ(bare.error().size(), 1u) << lines_of(bare.error());
+    EXPECT_NE(bare.error()[0].hint.find("intra_node: nvswitch"), std::string::npos);
+    folder.write("cloud.xml", "<system version=\"1\"><cpu numaid=\"0\"/></system>");
+    const auto empty = read(folder, begin + ", device: a100-80g}\n");
+    ASSERT_FALSE(empty);
+    EXPECT_EQ(empty.error().size(), 1u) << lines_of(empty.error());
+}
+
 }  // namespace
 }  // namespace orrery

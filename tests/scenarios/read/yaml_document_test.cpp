@@ -109,5 +109,59 @@ TEST(ReadTextFile, TellsWhyAFileCannotBeRead) {
     EXPECT_EQ(read_text_file("/dev/null").value(), "");
 }
 
+TEST(ToYaml, QuotesWhatWouldReadBackAsSomethingElse) {
+    const std::string text =
+        "a: \"true\"\nb: \"x: y # z\"\nc: [1, \"two\", -3.5e2]\nd:\n  e: {}\n"
+        "  f: \"tab\\tquote\\\"\"\ng:\n  - h: 1\n    i: [2]\n  - h: 3\n";
+    const auto document = parse_yaml(text, "s.yaml");
+    ASSERT_TRUE(document);
+    const std::string written = to_yaml(*document);
+    const auto again = parse_yaml(written, "t.yaml");
+    ASSERT_TRUE(again) << written;
+    EXPECT_EQ(to_yaml(*again), written);
+    EXPECT_TRUE(again->find("a")->is_string);
+    EXPECT_EQ(again->find("b")->text, "x: y # z");
+    EXPECT_EQ(again->find("c")->items[2].text, "-3.5e2");
+    EXPECT_EQ(again->find("d")->find("f")->text, "tab\tquote\"");
+    EXPECT_EQ(again->find("g")->items[1].find("h")->text, "3");
+}
+
+TEST(ToYaml, NamesThatLookLikeYamlReadBackAsTheyWere) {
+    const std::vector<std::string> hostile{"a: b/config.json",
+                                           "# no remark",
+                                           "null",
+                                           "~",
+                                           "[half",
+                                           "tab\tline\n",
+                                           "- item",
+                                           "it's \"so\"",
+                                           "*star",
+                                           " blank ",
+                                           "a, b",
+                                           "C:\\folder",
+                                           ""};
+    DocumentNode document;
+    for (std::size_t i = 0; i < hostile.size(); ++i) {
+        put(document, "names.n" + std::to_string(i), scalar_node(hostile[i], "said: so\nand so"));
+    }
+    put(document, "list", list_node(hostile));
+    const std::string text = to_yaml(document, {"heading: one\ntwo: 2"});
+    const auto again = parse_yaml(text, "t.yaml");
+    ASSERT_TRUE(again) << text << again.error()[0].to_string();
+    ASSERT_EQ(again->keys.size(), 2u) << text;
+    for (std::size_t i = 0; i < hostile.size(); ++i) {
+        EXPECT_EQ(again->find("names")->items[i].text, hostile[i]) << text;
+        EXPECT_EQ(again->find("list")->items[i].text, hostile[i]) << text;
+    }
+}
+
+TEST(ToYaml, OnOneLineReadsBackThroughAnOverride) {
+    const auto document = parse_yaml("a: {b: [1, {c: \"x, y\"}], d: null, e: {}}\n", "s.yaml");
+    ASSERT_TRUE(document);
+    const std::string text = to_flow_yaml(*document);
+    EXPECT_EQ(text, "{a: {b: [1, {c: \"x, y\"}], d: null, e: {}}}");
+    EXPECT_EQ(to_flow_yaml(*parse_yaml(text, "t.yaml")), text);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -50,5 +50,33 @@ TEST(ForeignStep, MistakesAreToldAtTheirNodes) {
     EXPECT_EQ(error([](ForeignStep& s) { s.ranks.clear(); }), "there are no ranks");
 }
 
+// A ring in which every rank sends before it receives, as ASTRA-sim's custom collectives have it.
+TEST(ForeignStep, AReceiveDoesNotWaitUntilASmallSendHasArrived) {
+    ForeignStep ring;
+    ring.ranks.resize(2);
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+        ring.ranks[rank] = {
+            {.kind = Kind::compute, .id = 0},
+            {.kind = Kind::send, .id = 1, .bytes = Bytes{4 << 20}, .peer = 1 - rank, .after = {0}},
+            {.kind = Kind::receive,
+             .id = 2,
+             .bytes = Bytes{4 << 20},
+             .peer = 1 - rank,
+             .after = {1}}};
+    }
+    const auto waited_for = [](const ForeignStep& step) {
+        const auto program = program_of(step);
+        EXPECT_TRUE(program) << program.error().front().to_string();
+        const Op& receive = program->segments[0].ops[2];
+        EXPECT_EQ(receive.num_waits, 1u);
+        return program->waits[receive.first_wait];
+    };
+    EXPECT_EQ(waited_for(ring), 0u);
+    for (auto& ops : ring.ranks) {
+        ops[1].bytes = ops[2].bytes = Bytes{(4 << 20) + 1};
+    }
+    EXPECT_EQ(waited_for(ring), 1u);  // both must be there
+}
+
 }  // namespace
 }  // namespace orrery

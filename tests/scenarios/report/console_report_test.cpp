@@ -55,6 +55,7 @@ TEST(ConsoleReport, NamesWhatCostsAndLeavesOutWhatIsEmpty) {
 TEST(ConsoleReport, CountsInTheSingularAndInThousands) {
     Answer a = sample_answer("x");
     a.ranks = 1;
+    a.seq_length = 4096;
     a.micro_batches = 1;
     a.global_batch_size = 1;
     a.fold_classes = 1;
@@ -64,7 +65,7 @@ TEST(ConsoleReport, CountsInTheSingularAndInThousands) {
     a.parameters = 124'082'688;
     const std::string one = console_report(a);
     for (const char* text : {"  cluster   1 GPU (a100-80g): x\n",
-                             "  batch     1 sequence, 1 micro-batch\n",
+                             "  batch     1 sequence of 4,096 tokens, 1 micro-batch\n",
                              "  model     x, 124.1 million parameters\n",
                              "1 fold class, 1 flow on 1 path, 1 rate solve."}) {
         EXPECT_NE(one.find(text), std::string::npos) << text << "\n" << one;
@@ -111,6 +112,20 @@ TEST(ConsoleReport, RemarksFollowTheHeading) {
     EXPECT_EQ(console_report(a).find("nothing; cluster.fabric.nodes_per_leaf_set is 32 "),
               std::string::npos);
     EXPECT_NE(json_report(a).find("oversubscription 3 changes nothing"), std::string::npos);
+}
+
+TEST(ConsoleReport, SaysWhichCollectivesTheProfileTimes) {
+    Answer a = sample_answer("x");
+    EXPECT_EQ(console_report(a).find("The profile has"), std::string::npos);
+    a.profile_transfers = 26;
+    a.profile_transfers_here = 20;
+    a.collectives = {{.name = "all_reduce on tp", .ranks = 8, .algorithm = "measured", .count = 40},
+                     {.name = "all_reduce on dp", .ranks = 16, .algorithm = "ring", .count = 2}};
+    EXPECT_NE(
+        console_report(a).find("The profile has 26 transfers, 6 of another device. It times 40 "
+                               "of 42 collectives\n"),
+        std::string::npos)
+        << console_report(a);
 }
 
 }  // namespace

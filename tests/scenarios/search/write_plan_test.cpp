@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "scenarios/read/yaml_document.h"
 #include "scenarios/reader.h"
 #include "tests/scenarios/small_scenarios.h"
 
@@ -39,23 +38,6 @@ TEST(WritePlan, ChangesTheClusterAndMovesPaths) {
     EXPECT_EQ(again->cluster.num_nodes, 4u);
     ASSERT_EQ(again->job.training.dataset.size(), 1u);
     EXPECT_EQ(again->job.training.dataset[0].lexically_normal(), "/a/b/data/a.txt");
-}
-
-TEST(ToYaml, QuotesWhatWouldReadBackAsSomethingElse) {
-    const std::string text =
-        "a: \"true\"\nb: \"x: y # z\"\nc: [1, \"two\", -3.5e2]\nd:\n  e: {}\n"
-        "  f: \"tab\\tquote\\\"\"\ng:\n  - h: 1\n    i: [2]\n  - h: 3\n";
-    const auto document = parse_yaml(text, "s.yaml");
-    ASSERT_TRUE(document);
-    const std::string written = to_yaml(*document);
-    const auto again = parse_yaml(written, "t.yaml");
-    ASSERT_TRUE(again) << written;
-    EXPECT_EQ(to_yaml(*again), written);
-    EXPECT_TRUE(again->find("a")->is_string);
-    EXPECT_EQ(again->find("b")->text, "x: y # z");
-    EXPECT_EQ(again->find("c")->items[2].text, "-3.5e2");
-    EXPECT_EQ(again->find("d")->find("f")->text, "tab\tquote\"");
-    EXPECT_EQ(again->find("g")->items[1].find("h")->text, "3");
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST_F(StudyFile, ValuesReadBackAsTheyWere) {
                         {"list", "[1, 2]"},
                         {"at", "\"node:3\""},
                         {"node", "{base: dgx, gpus: 4}"},
-                        {"none", "~"}}));
+                        {"none", "null"}}));
 }
 
 TEST_F(StudyFile, MistakesAreToldTogetherWithTheirPlaces) {
@@ -99,6 +99,13 @@ TEST_F(StudyFile, AStudyWithoutEndIsRefused) {
         text += "  k" + std::to_string(axis) + ": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n";
     }
     EXPECT_NE(errors(text).find("more than 1000000 points"), std::string::npos);
+}
+
+TEST_F(StudyFile, AScenarioInsteadOfAStudyIsOneError) {
+    const auto study = read("cluster: {nodes: 1}\nmodel: gpt\nplan: {micro_batch_size: 1}\n");
+    ASSERT_FALSE(study);
+    ASSERT_EQ(study.error().size(), 1u);
+    EXPECT_NE(study.error()[0].hint.find("orrery simulate"), std::string::npos);
 }
 
 }  // namespace

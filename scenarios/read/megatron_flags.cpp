@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/import/megatron_flags.h"
+#include "scenarios/read/megatron_flags.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic of $((…)) on 64-bit whole numbers, and the tests of [ ] and [[ ]]. What a script alone
+// does not decide (files, patterns, overflow) has no value.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery {
+
+enum class Truth : std::uint8_t { no, yes, unknown };
+
+// The text of a variable, or nothing if only a shell knows it.
+using ShellLookup = std::function<std::optional<std::string>(std::string_view)>;
+
+// + - * / % **, comparisons, && || !, parentheses and names of variables.
+std::optional<std::int64_t> shell_arithmetic(std::string_view expression,
+                                             const ShellLookup& variable);
+
+// The words between the brackets, each with marks as in shell_text.h.
+struct TestWord {
+    std::string marked;
+    bool quoted = false;  // never an operator
+};
+Truth shell_test(const std::vector<TestWord>& words);
+
+}  // namespace orrery
