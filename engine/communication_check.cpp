@@ -18,7 +18,7 @@ constexpr std::size_t kCommunicationErrorsMax = 20;
 
 // One call of a role: what must equal its partner's, and where it stands.
 struct Call {
-    std::uint64_t kind = 0;  // collectives: kind, wire format, SM limit
+    std::uint64_t kind = 0;  // collectives: kind, wire format, mover
     Bytes bytes{};
     std::uint32_t slot = 0;
     std::uint32_t op = 0;
@@ -73,11 +73,13 @@ private:
             for (std::uint32_t o = 0; o < ops.size(); ++o) {
                 if (ops[o].kind == OpKind::collective) {
                     const CollectiveCall& call = p_.collectives[ops[o].payload];
-                    const auto kind = static_cast<std::uint64_t>(call.sm_limit) << 16 |
+                    const auto kind = static_cast<std::uint64_t>(call.mover.engine) << 32 |
+                                      static_cast<std::uint64_t>(call.mover.sm_limit) << 16 |
                                       static_cast<std::uint64_t>(call.kind) << 8 |
                                       static_cast<std::uint64_t>(call.wire);
                     calls.collectives[{call.group, call.communicator}].push_back(
                         {kind, call.bytes, s, o});
+                    check_mover(call, calls.collectives[{call.group, call.communicator}].back());
                 } else if (ops[o].kind == OpKind::send_recv) {
                     for (const SendRecvPart& part : p_.send_recvs[ops[o].payload].parts) {
                         calls.exchanges[key_of(part)].push_back({0, part.bytes, s, o});
@@ -86,6 +88,22 @@ private:
             }
         }
         roles_.push_back(std::move(calls));
+    }
+
+    // Of the role that is being collected.
+    void check_mover(const CollectiveCall& call, const Call& at) {
+        const Mover& mover = call.mover;
+        const bool adds =
+            call.kind == CollectiveKind::all_reduce || call.kind == CollectiveKind::reduce_scatter;
+        const auto role = static_cast<std::uint32_t>(roles_.size());
+        if (mover.engine == TransferEngine::copy_engine && adds) {
+            add(describe(role, at) + ": copy engines cannot add", "SMs move what is reduced");
+        } else if (mover.engine == TransferEngine::host) {
+            add(describe(role, at) + ": the host moves only what devices without SMs exchange",
+                "ask for SMs or copy engines");
+        } else if (mover.engine != TransferEngine::sm && mover.sm_limit > 0) {
+            add(describe(role, at) + ": copy engines hold no SMs that a limit could be on");
+        }
     }
 
     ExchangeKey key_of(const SendRecvPart& part) const {

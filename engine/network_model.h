@@ -44,8 +44,9 @@ struct TransferPlan {
     std::vector<TransferPhase> phases;  // one after the other
     std::uint32_t sms = 0;              // SMs that each member holds from its arrival to the end
     std::string algorithm;              // "ring", "tree", "nvls", "p2p" …
-    std::string protocol;               // "LL", "LL128", "Simple"
+    std::string protocol;               // "LL", "LL128", "Simple"; empty: copy engines have none
     std::uint32_t channels = 0;
+    TransferEngine engine = TransferEngine::sm;  // that moves the bytes
 };
 
 // A connection, or a ring of them, before links go out of order and when switches go around them.

@@ -9,6 +9,11 @@ std::string_view name(CollectiveKind kind) {
     return kNames[static_cast<std::size_t>(kind)];
 }
 
+std::string_view name(TransferEngine engine) {
+    static constexpr std::array<std::string_view, 3> kNames{"sm", "copy_engine", "host"};
+    return kNames[static_cast<std::size_t>(engine)];
+}
+
 std::string_view name(TensorKind kind) {
     static constexpr std::array<std::string_view, kNumTensorKinds> kNames{
         "weights", "gradients", "optimizer", "activations", "communication", "workspace"};
@@ -16,9 +21,16 @@ std::string_view name(TensorKind kind) {
 }
 
 std::string_view name(Pass pass) {
-    static constexpr std::array<std::string_view, 10> kNames{
-        "step_begin",      "receive",  "forward",       "send",           "backward_input",
-        "backward_weight", "backward", "gradient_sync", "parameter_sync", "optimizer"};
+    static constexpr std::array<std::string_view, 10> kNames{"step_begin",
+                                                             "receive",
+                                                             "forward",
+                                                             "send",
+                                                             "backward_input",
+                                                             "backward_weight",
+                                                             "backward",
+                                                             "gradient_sync",
+                                                             "parameter_sync",
+                                                             "optimizer"};
     return kNames[static_cast<std::size_t>(pass)];
 }
 

@@ -14,6 +14,7 @@
 // order, in this step or (carried) in the last one.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -65,6 +66,21 @@ struct Op {
 
 enum class Reduction : std::uint8_t { sum, max };
 
+// What moves the bytes of a transfer: kernels of communication on SMs, the device's copy engines
+// (DMA), or threads of the host.
+enum class TransferEngine : std::uint8_t { sm, copy_engine, host };
+std::string_view name(TransferEngine engine);
+
+// Which engine a collective asks for. Copy engines hold no SM, but they cannot add, and reach only
+// devices that load and store each other's memory: between nodes SMs move the bytes all the same.
+// `host` is a network's answer (TransferPlan::engine), not a request.
+struct Mover {
+    TransferEngine engine = TransferEngine::sm;
+    // Most SMs to hold (NCCL's maxCTAs); 0: as many as the library takes. Of `sm` only.
+    std::uint16_t sm_limit = 0;
+    auto operator<=>(const Mover&) const = default;
+};
+
 struct CollectiveCall {
     CollectiveKind kind = CollectiveKind::all_reduce;
     GroupId group{};
@@ -74,9 +90,7 @@ struct CollectiveCall {
     Dtype wire = Dtype::bf16;
     // Operations of one (group, communicator) form one total order, the same on all members.
     std::uint16_t communicator = 0;
-    // Most SMs that it may hold; 0: as many as the library takes. Overlapped tensor-parallel
-    // exchanges use copy engines and few SMs (Transformer Engine's user buffers).
-    std::uint16_t sm_limit = 0;
+    Mover mover;
     Reduction reduction = Reduction::sum;  // of all_reduce and reduce_scatter
     bool operator==(const CollectiveCall&) const = default;
 };

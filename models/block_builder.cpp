@@ -11,10 +11,17 @@
 namespace orrery {
 namespace {
 
-// SMs that an overlapped exchange may hold: Transformer Engine's user buffers use 1 for a ring
-// all-gather and 16 for a pipelined reduce-scatter (its default configuration).
-constexpr std::uint16_t kOverlappedGatherSms = 1;
+// What moves an exchange that is overlapped piece by piece: the defaults of Transformer Engine's
+// user buffers (transformer_engine/pytorch/module/base.py, initialize_ub). A gather is a
+// `ring_exchange` with use_ce: cudaMemcpyAsync moves the data, and kernels of one thread the flags
+// (userbuffers.cu, userbuffers_send). A reduce-scatter is a `pipeline` on 16 SMs, which the
+// products beside it leave free (set_sm_margin).
 constexpr std::uint16_t kOverlappedReduceSms = 16;
+
+Mover mover_of_pieces(CollectiveKind kind) {
+    return kind == CollectiveKind::all_gather ? Mover{.engine = TransferEngine::copy_engine}
+                                              : Mover{.sm_limit = kOverlappedReduceSms};
+}
 
 std::string piece_name(std::string_view name, std::size_t i, std::size_t pieces) {
     return pieces == 1 ? std::string{name} : std::string{name} + "[" + std::to_string(i) + "]";
@@ -220,8 +227,7 @@ Value BlockBuilder::relayout(std::string_view name,
             .bytes = Bytes{(elements + count - 1) / count * size_bytes(v.dtype)},
             .wire = v.dtype == Dtype::fp8 ? Dtype::uint8 : v.dtype,
             .communicator = 0,
-            .sm_limit = chunks == 1 ? std::uint16_t{0}
-                                    : (gather ? kOverlappedGatherSms : kOverlappedReduceSms),
+            .mover = chunks == 1 ? Mover{} : mover_of_pieces(step.kind),
             .reduction = reduction};
         for (std::size_t i = 0; i < chunks; ++i) {
             ops.collective(call,

@@ -67,8 +67,7 @@ void WeightGather::gather(const std::vector<Parameter*>& unit) {
                            .group = b_.ops.tables().group(step.axes),
                            .bytes = Bytes{elements_of(unit) * size_bytes(b_.activation_dtype())},
                            .wire = b_.activation_dtype(),
-                           .communicator = 0,
-                           .sm_limit = 0},
+                           .communicator = 0},
                           spec);
     }
 }
@@ -109,8 +108,7 @@ void scatter_gradients(BlockBuilder& b, const std::vector<Parameter*>& unit) {
                           .group = b.ops.tables().group(step.axes),
                           .bytes = Bytes{elements * size_bytes(b.plan.gradient_dtype)},
                           .wire = b.plan.gradient_dtype,
-                          .communicator = 0,
-                          .sm_limit = 0},
+                          .communicator = 0},
                          spec);
         if (step.kind == CollectiveKind::reduce_scatter) {
             elements = (elements + layouts.axes_size(step.axes) - 1) / layouts.axes_size(step.axes);

@@ -75,8 +75,7 @@ public:
                              .group = tables_.group(step.axes),
                              .bytes = Bytes{elements * size_bytes(dtype)},
                              .wire = dtype,
-                             .communicator = communicator_of(step.axes),
-                             .sm_limit = 0},
+                             .communicator = communicator_of(step.axes)},
                             op);
             if (step.kind == CollectiveKind::reduce_scatter) {
                 elements = shard_of(elements, ranks);
@@ -240,8 +239,7 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
                   // does), unless no more than the shard persists.
                   .bytes = tables.program().tensors[index(copy.gradient_shard)].bytes,
                   .wire = plan.gradient_dtype,
-                  .communicator = 0,
-                  .sm_limit = 0},
+                  .communicator = 0},
                  {.name = "tied embedding gradient reduce",
                   .stream = kDataStream,
                   .cause = Cause::exposed_other,
@@ -295,8 +293,7 @@ void add_over_ranks(SegmentBuilder& b, std::uint32_t axes, std::string name, Ten
                   .group = b.tables().group(axes),
                   .bytes = b.tables().program().tensors[index(tensor)].bytes,
                   .wire = Dtype::fp32,
-                  .communicator = 1,
-                  .sm_limit = 0},
+                  .communicator = 1},
                  {.name = std::move(name),
                   .stream = kDataStream,
                   .cause = Cause::exposed_other,

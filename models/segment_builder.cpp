@@ -41,7 +41,8 @@ std::uint32_t ProgramTables::collective(const CollectiveCall& call) {
                  call.bytes.count(),
                  static_cast<std::int64_t>(call.wire),
                  call.communicator,
-                 call.sm_limit,
+                 static_cast<std::int64_t>(call.mover.engine),
+                 call.mover.sm_limit,
                  static_cast<std::int64_t>(call.reduction)});
     const auto [entry, added] =
         collectives_.try_emplace(key_, static_cast<std::uint32_t>(program_.collectives.size()));

@@ -14,26 +14,13 @@
 #include "network/collectives/ring.h"
 #include "network/collectives/send.h"
 #include "network/collectives/tree.h"
-#include "network/nccl_channel.h"
+#include "network/nccl_run.h"
 
 namespace orrery {
 namespace {
 
 constexpr int kAllToAll = -1;
 constexpr double kNoPortLimit = 1e9;  // GB/s
-
-NcclFunction function_of(CollectiveKind kind) {
-    switch (kind) {
-        case CollectiveKind::all_gather:
-            return NcclFunction::all_gather;
-        case CollectiveKind::reduce_scatter:
-            return NcclFunction::reduce_scatter;
-        case CollectiveKind::broadcast:
-            return NcclFunction::broadcast;
-        default:
-            return NcclFunction::all_reduce;
-    }
-}
 
 Time microseconds(double us) {
     return Time::seconds(us * 1e-6);
@@ -43,12 +30,6 @@ Time microseconds(double us) {
 Bandwidth rate_of(double gigabytes_per_second) {
     const double bits = std::clamp(gigabytes_per_second * 8e9, 1.0, 9e18);
     return Bandwidth::bits_per_second(static_cast<std::int64_t>(bits));
-}
-
-// What the bytes of a transfer are counted in: those that pass each ring edge, or the whole vector.
-std::int64_t progress_of(const CollectiveCall& call, NcclAlgorithm a, std::uint32_t num_ranks) {
-    const std::int64_t bytes = call.bytes.count();
-    return a == NcclAlgorithm::ring ? ring_edge_bytes(call.kind, bytes, num_ranks) : bytes;
 }
 
 // At an efficiency below one links are in use for longer; what NCCL itself limits is not slower.
@@ -139,8 +120,13 @@ bool NcclNetwork::MembersLess::operator()(std::span<const RankId> a,
     return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
 }
 
-std::uint32_t NcclNetwork::held_sms(std::uint32_t channels) const {
-    return options_.num_sms == 0 ? channels : std::min(channels, options_.num_sms);
+// A channel of NCCL is one block of a kernel, which fills an SM.
+void NcclNetwork::set_mover(TransferPlan& plan, TransferEngine engine) const {
+    plan.engine = options_.compute_capability == 0 ? TransferEngine::host : engine;
+    if (plan.engine == TransferEngine::sm) {
+        plan.sms =
+            options_.num_sms == 0 ? plan.channels : std::min(plan.channels, options_.num_sms);
+    }
 }
 
 CongestionFactor NcclNetwork::factor_of(CollectiveKind kind, bool network) const {
@@ -179,7 +165,7 @@ const NcclChoice& NcclNetwork::choice_of(const Group& group, const CollectiveCal
     auto known = choices_.find(key);
     if (known == choices_.end()) {
         const auto choice =
-            group.tuning->choose(function_of(call.kind), call.bytes.count(), call.wire);
+            group.tuning->choose(nccl_function(call.kind), call.bytes.count(), call.wire);
         known = choices_.emplace(key, choice).first;
     }
     return known->second;
@@ -230,31 +216,23 @@ std::vector<PartShape> NcclNetwork::make_parts(const Group& group,
     return pat_parts(router, call.kind, channels, found);
 }
 
-// NCCL's estimate decides what runs. It also caps the rate, but for two things: rings of small
-// calls are held by the few channels that they run on (nccl_channel.h), and on one node it holds
-// NVLS all_reduce to the bandwidth of rings, though what limits it is the NVLink port: (p+1)/p of
-// the bytes pass it, at nvls_efficiency of NCCL's NVLink bandwidth. Published H200 figures for 5,
-// 6, 7 and 8 GPUs agree with that count of bytes to 2 %.
-double NcclNetwork::bandwidth_of(const Group& group,
-                                 const CollectiveCall& call,
-                                 const NcclChoice& choice) const {
-    const std::uint32_t cc = options_.compute_capability;
-    const bool ring = choice.algorithm == NcclAlgorithm::ring;
-    if (ring && call.kind != CollectiveKind::broadcast) {
-        // Of the vector's bytes n - 1 of n pass each edge, twice for all_reduce.
-        const double n = group.layout.num_ranks();
-        const double passes = call.kind == CollectiveKind::all_reduce ? 2 : 1;
-        const double edge =
-            choice.channels * nccl_channel_bandwidth(choice.protocol, cc, group.layout.num_nodes());
-        return edge > 0 ? std::min(choice.bandwidth, edge * n / (passes * (n - 1)))
-                        : choice.bandwidth;
+// Copy engines forward whole blocks, all at the same time: none is on its way at the end.
+double NcclNetwork::fill_of(const Group& group,
+                            const CollectiveCall& call,
+                            const NcclChoice& choice,
+                            double bandwidth,
+                            TransferEngine engine) const {
+    if (engine == TransferEngine::copy_engine) {
+        return 0;
     }
-    if (choice.algorithm != NcclAlgorithm::nvls || call.kind != CollectiveKind::all_reduce) {
-        return choice.bandwidth;
-    }
-    const double port = nccl_intra_bandwidth(fabric_.spec().node, cc) * nvls_efficiency(cc);
-    const double p = group.layout.num_ranks();
-    return port * p / (p + 1);
+    const bool network = group.layout.num_nodes() > 1;
+    return pipeline_fill_us(choice,
+                            {.bytes = std::max<std::int64_t>(call.bytes.count(), 1),
+                             .num_nodes = group.layout.num_nodes(),
+                             .num_ranks = group.layout.num_ranks(),
+                             .heads = network ? group.layout.num_rails() : group.layout.num_ranks(),
+                             .passes = call.kind == CollectiveKind::all_reduce ? 2u : 1u},
+                            bandwidth);
 }
 
 TransferPlan NcclNetwork::plan_collective(const CollectiveCall& call,
@@ -267,27 +245,20 @@ TransferPlan NcclNetwork::plan_collective(const CollectiveCall& call,
     if (call.kind == CollectiveKind::all_to_all) {
         return plan_all_to_all(group, call);
     }
-    const NcclChoice& choice = choice_of(group, call);
+    const auto [choice, bandwidth, engine] =
+        nccl_run(call, choice_of(group, call), *group.tuning, fabric_.spec().node);
     const auto& shapes = parts_of(group, call, static_cast<int>(choice.algorithm), choice.channels);
     const std::int64_t bytes = std::max<std::int64_t>(call.bytes.count(), 1);
-    const std::int64_t progress = progress_of(call, choice.algorithm, group.layout.num_ranks());
-    const double bandwidth = bandwidth_of(group, call, choice);
-    const double fill_us =
-        pipeline_fill_us(choice,
-                         {.bytes = bytes,
-                          .num_nodes = group.layout.num_nodes(),
-                          .num_ranks = group.layout.num_ranks(),
-                          .heads = group.layout.num_nodes() > 1 ? group.layout.num_rails()
-                                                                : group.layout.num_ranks(),
-                          .passes = call.kind == CollectiveKind::all_reduce ? 2u : 1u},
-                         bandwidth);
+    const std::int64_t progress = nccl_progress(call, choice.algorithm, group.layout.num_ranks());
+    const double fill_us = fill_of(group, call, choice, bandwidth, engine);
     const double progress_bandwidth =
         bandwidth * static_cast<double>(progress) / static_cast<double>(bytes);
-    TransferPlan plan{.phases = {},
-                      .sms = held_sms(choice.channels),
-                      .algorithm = std::string(name(choice.algorithm)),
-                      .protocol = std::string(name(choice.protocol)),
-                      .channels = choice.channels};
+    TransferPlan plan{.phases = {}, .algorithm = std::string(name(choice.algorithm))};
+    if (engine != TransferEngine::copy_engine) {
+        plan.protocol = name(choice.protocol);
+        plan.channels = choice.channels;
+    }
+    set_mover(plan, engine);
     const bool network = group.layout.num_nodes() > 1;
     const auto factor = factor_of(call.kind, network);
     const double latency_us = start_up_us(choice,
@@ -331,18 +302,22 @@ TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& ca
         port /= std::max(1u, fabric_.spec().node.gpus_per_node - 1);
     }
     constexpr std::uint32_t kMaxP2pChannels = 32;
-    const std::uint32_t channels = std::min(std::bit_ceil(communicator.channels), kMaxP2pChannels);
+    const std::uint32_t most = std::min(std::bit_ceil(communicator.channels), kMaxP2pChannels);
+    const TransferEngine engine = transfer_engine(call, group.layout.num_nodes());
+    const std::uint32_t limit = call.mover.sm_limit;
+    const std::uint32_t channels = limit > 0 ? std::min<std::uint32_t>(most, limit) : most;
     const bool local = layout.shape().gpus_per_node > 1;
-    const double rate = local ? port / flows_per_port : kNoPortLimit;
+    const double rate = local ? port / flows_per_port * channels / most : kNoPortLimit;
     TransferPart part = part_of({.broken = false, .footprint = shape.footprint},
                                 (call.bytes.count() + shape.divisor - 1) / shape.divisor,
                                 rate,
                                 factor);
-    TransferPlan plan{.phases = {},
-                      .sms = held_sms(channels),
-                      .algorithm = "p2p",
-                      .protocol = "Simple",
-                      .channels = channels};
+    TransferPlan plan{.phases = {}, .algorithm = "p2p"};
+    if (engine != TransferEngine::copy_engine) {
+        plan.protocol = "Simple";
+        plan.channels = channels;
+    }
+    set_mover(plan, engine);
     plan.phases.push_back({.latency = latency, .parts = {std::move(part)}});
     return plan;
 }
@@ -369,11 +344,8 @@ TransferPlan NcclNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
     const bool network = fabric_.node_of(from) != fabric_.node_of(to);
     const bool nvlink = fabric_.spec().node.intra_node != IntraNodeKind::pcie;
     const std::uint32_t channels = p2p_channels(bytes.count(), network);
-    TransferPlan plan{.phases = {},
-                      .sms = held_sms(channels),
-                      .algorithm = "p2p",
-                      .protocol = "Simple",
-                      .channels = channels};
+    TransferPlan plan{.phases = {}, .algorithm = "p2p", .protocol = "Simple", .channels = channels};
+    set_mover(plan, TransferEngine::sm);
     const auto factor = factor_of_send(network);
     plan.phases.push_back(
         {.latency = p2p_latency(network, nvlink, fabric_.spec().fabric.message_latency) +
@@ -406,9 +378,10 @@ std::vector<NcclNetwork::Channel> NcclNetwork::channels_of(const CollectiveCall&
         channels.push_back({std::move(part), shape.broken});
         return channels;
     }
-    const NcclChoice& choice = choice_of(group, call);
-    const std::int64_t progress = progress_of(call, choice.algorithm, group.layout.num_ranks());
-    const double bandwidth = bandwidth_of(group, call, choice) * static_cast<double>(progress) /
+    const auto [choice, of_vector, engine] =
+        nccl_run(call, choice_of(group, call), *group.tuning, fabric_.spec().node);
+    const std::int64_t progress = nccl_progress(call, choice.algorithm, group.layout.num_ranks());
+    const double bandwidth = of_vector * static_cast<double>(progress) /
                              static_cast<double>(std::max<std::int64_t>(call.bytes.count(), 1));
     const auto algorithm = static_cast<int>(choice.algorithm);
     const auto factor = factor_of(call.kind, group.layout.num_nodes() > 1);

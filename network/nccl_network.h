@@ -29,9 +29,9 @@
 namespace orrery {
 
 struct NcclNetworkOptions {
-    std::uint32_t compute_capability = 90;
-    std::uint32_t num_sms = 0;  // of the device; 0: no limit on channels
-    bool contention = true;     // false: `network: analytic`
+    std::uint32_t compute_capability = 90;  // 0: a CPU, whose threads move what it exchanges
+    std::uint32_t num_sms = 0;              // of the device; 0: no limit on channels
+    bool contention = true;                 // false: `network: analytic`
     // What the chosen congestion control makes of transfers between servers; else fair shares.
     std::optional<CongestionFactors> congestion{};
     // Every connection between NICs is a link of its own as well, behind the fabric's: never full,
@@ -106,11 +106,16 @@ private:
                                       std::uint32_t channels,
                                       Connections& connections) const;
     std::vector<PartShape> send_shapes(RankId from, RankId to, std::uint32_t channels) const;
-    double bandwidth_of(const Group& group, const CollectiveCall& call, const NcclChoice& c) const;
     TransferPlan plan_all_to_all(Group& group, const CollectiveCall& call) const;
     CongestionFactor factor_of(CollectiveKind kind, bool network) const;
     CongestionFactor factor_of_send(bool network) const;
-    std::uint32_t held_sms(std::uint32_t channels) const;
+    // Sets the plan's engine, and the SMs that its channels hold.
+    void set_mover(TransferPlan& plan, TransferEngine engine) const;
+    double fill_of(const Group& group,
+                   const CollectiveCall& call,
+                   const NcclChoice& choice,
+                   double bandwidth,
+                   TransferEngine engine) const;
 
     Fabric fabric_;
     NcclNetworkOptions options_;

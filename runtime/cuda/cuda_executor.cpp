@@ -240,6 +240,14 @@ std::vector<std::string> CudaExecutor::notes() const {
         fmt::format("{} of tensors, {} of workspace", gib(plan().bytes()), gib(beside)),
         fmt::format(
             "{} matrix products measured, cuBLASLt {}", gemm_->measured(), gemm_->version())};
+    const bool asks = std::ranges::any_of(program().collectives, [](const CollectiveCall& call) {
+        return call.mover.engine == TransferEngine::copy_engine;
+    });
+    if (asks && communicators_ != nullptr) {
+        lines.emplace_back(
+            "NCCL was asked for copy engines (zero CTAs): it takes SMs for buffers that are not "
+            "registered as symmetric windows, and these are not");
+    }
     if (!fused_shares_.empty()) {
         const auto used = std::ranges::count_if(
             fused_shares_, [](const auto& choice) { return choice.second > 0; });

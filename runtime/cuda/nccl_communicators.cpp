@@ -181,14 +181,14 @@ void NcclCommunicators::abort(const std::string& why) {
 }
 
 std::vector<NcclMembers> nccl_communicators(const Program& program, RankId rank) {
-    std::map<std::pair<std::uint32_t, std::uint16_t>, NcclMembers> found;
+    std::map<std::pair<std::uint32_t, Mover>, NcclMembers> found;
     for (const Segment& segment : program.segments) {
         for (const Op& op : segment.ops) {
             if (op.kind != OpKind::collective && op.kind != OpKind::send_recv) {
                 continue;
             }
             for (NcclMembers& of : communicators_of(program, rank, op)) {
-                found.emplace(std::pair{of.id, of.sm_limit}, std::move(of));
+                found.emplace(std::pair{of.id, of.mover}, std::move(of));
             }
         }
     }

@@ -36,6 +36,18 @@ ncclDataType_t type_of(Dtype dtype) {
     return ncclUint8;
 }
 
+// Zero CTAs: NCCL uses copy engines wherever it can (user guide, "NCCL API Supported Flags"), which
+// takes buffers that are registered as symmetric windows. Those of other buffers SMs move.
+void set_mover(const Mover& mover, ncclConfig_t& config) {
+    if (mover.engine == TransferEngine::copy_engine) {
+#ifdef NCCL_CTA_POLICY_ZERO  // since NCCL 2.28
+        config.CTAPolicy = NCCL_CTA_POLICY_ZERO;
+#endif
+    } else if (mover.sm_limit > 0) {
+        config.maxCTAs = mover.sm_limit;
+    }
+}
+
 class LoadedNccl final : public NcclLibrary {
 public:
     explicit LoadedNccl(SharedLibrary library) : library_(std::move(library)) {
@@ -80,9 +92,7 @@ public:
         std::memcpy(&copied, id.data(), sizeof copied);
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 0;
-        if (of.sm_limit > 0) {
-            config.maxCTAs = of.sm_limit;
-        }
+        set_mover(of.mover, config);
         ncclComm_t made = nullptr;
         const int status = init_rank_(&made,
                                       static_cast<int>(of.ranks.size()),

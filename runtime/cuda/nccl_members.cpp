@@ -20,14 +20,11 @@ std::vector<std::uint32_t> rank_numbers(const std::vector<RankId>& ranks) {
     return result;
 }
 
-NcclMembers members(std::uint32_t id,
-                    std::vector<std::uint32_t> ranks,
-                    RankId rank,
-                    std::uint16_t sm_limit) {
+NcclMembers members(std::uint32_t id, std::vector<std::uint32_t> ranks, RankId rank, Mover mover) {
     const auto self = std::ranges::find(ranks, static_cast<std::uint32_t>(index(rank)));
     ORRERY_CHECK(self != ranks.end());
     const auto position = static_cast<std::uint32_t>(self - ranks.begin());
-    return {id, std::move(ranks), position, sm_limit};
+    return {id, std::move(ranks), position, mover};
 }
 
 }  // namespace
@@ -37,7 +34,7 @@ NcclMembers nccl_members(const Program& program, RankId rank, const CollectiveCa
     return members(group * kPerGroup + call.communicator,
                    rank_numbers(program.mesh.members(program.groups[group], rank)),
                    rank,
-                   call.sm_limit);
+                   call.mover);
 }
 
 NcclMembers nccl_members(const Program& program, RankId rank, const SendRecvPart& part) {
@@ -49,7 +46,7 @@ NcclMembers nccl_members(const Program& program, RankId rank, const SendRecvPart
         line.push_back(first + c * stride);
     }
     return members(
-        kFirstLine + part.axis * kPerGroup + part.communicator, std::move(line), rank, 0);
+        kFirstLine + part.axis * kPerGroup + part.communicator, std::move(line), rank, {});
 }
 
 std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, const Op& op) {

@@ -16,7 +16,7 @@ struct NcclMembers {
     std::uint32_t id = 0;
     std::vector<std::uint32_t> ranks;
     std::uint32_t position = 0;  // of this rank
-    std::uint16_t sm_limit = 0;  // 0: as the library likes
+    Mover mover;
     bool operator==(const NcclMembers&) const = default;
 };
 

@@ -108,7 +108,7 @@ std::optional<FixedTransfer> StagePrices::collective(const CollectiveCall& call,
     if (mesh_.group_size(group) < 2) {
         return FixedTransfer{};
     }
-    const Kind kind{geometry_of(group), call.kind, call.communicator, call.wire, call.sm_limit};
+    const Kind kind{geometry_of(group), call.kind, call.communicator, call.wire, call.mover};
     const auto [found, fresh] = known_->collectives.try_emplace({kind, call.bytes.count()});
     if (fresh) {
         const TransferPlan plan = network_.plan_collective(call, mesh_.members(group, RankId{}));

@@ -35,8 +35,8 @@ public:
 private:
     // Ranks, then stride, size and subset of each axis: what says who is with whom.
     using Geometry = std::vector<std::uint32_t>;
-    // Kind, communicator, wire, limit of SMs.
-    using Kind = std::tuple<Geometry, CollectiveKind, std::uint16_t, Dtype, std::uint16_t>;
+    // Kind, communicator, wire, mover.
+    using Kind = std::tuple<Geometry, CollectiveKind, std::uint16_t, Dtype, Mover>;
     using CallKey = std::pair<Kind, std::int64_t>;
     // Algorithm, protocol, channels.
     using Way = std::tuple<Kind, std::string, std::string, std::uint32_t>;

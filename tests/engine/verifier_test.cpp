@@ -87,6 +87,30 @@ TEST(Verifier, WantsMembersToMakeTheSameCollectives) {
     expect_error(b.program, "has no partner on role role 0");
 }
 
+TEST(Verifier, WantsEnginesThatCanMoveTheCollective) {
+    ProgramBuilder b = pair_of_stages();
+    const GroupId pp = b.group("pp", 2);
+    b.role(0).collective(pp, 10_B);
+    b.role(1).collective(pp, 10_B);
+    const auto ask = [&](CollectiveKind kind, Mover mover) {
+        for (CollectiveCall& call : b.program.collectives) {
+            call.kind = kind;
+            call.mover = mover;
+        }
+    };
+    const Mover copies{.engine = TransferEngine::copy_engine};
+    ask(CollectiveKind::all_gather, copies);
+    EXPECT_EQ(first_error(b.program), "");
+    b.program.collectives[0].mover = {};
+    expect_error(b.program, "members differs");
+    ask(CollectiveKind::all_reduce, copies);
+    expect_error(b.program, "copy engines cannot add");
+    ask(CollectiveKind::all_gather, {.engine = TransferEngine::copy_engine, .sm_limit = 1});
+    expect_error(b.program, "copy engines hold no SMs");
+    ask(CollectiveKind::all_gather, {.engine = TransferEngine::host});
+    expect_error(b.program, "the host moves only");
+}
+
 TEST(Verifier, WantsCallersToBeMembers) {
     ProgramBuilder b({{"dp", 2}, {"pp", 3}});
     const GroupId ends = b.group("ends", 2, {0, 2});

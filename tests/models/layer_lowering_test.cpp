@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
+#include <tuple>
 
 #include "models/lowering.h"
 #include "tests/models/known_models.h"
@@ -95,6 +97,27 @@ TEST(SequenceParallel, GathersAndScattersInPlaceOfEveryReduction) {
     TrafficTable chunked = traffic_of(small_model(), plan);
     for (auto& [key, t] : chunked) {
         EXPECT_EQ(t.bytes, expected.at(key).bytes);
+    }
+}
+
+// Transformer Engine's user buffers, as they are configured by default.
+TEST(SequenceParallel, OverlappedGathersUseCopyEnginesAndScatters16Sms) {
+    ParallelPlan plan = tensor_parallel_plan();
+    plan.sequence_parallel = true;
+    for (const bool overlap : {false, true}) {
+        plan.tp_comm_overlap = overlap;
+        const Program program = lower(small_model(), plan);
+        std::set<std::tuple<CollectiveKind, TransferEngine, std::uint16_t>> movers;
+        for (const CollectiveCall& call : program.collectives) {
+            if (call.mover != Mover{}) {
+                movers.insert({call.kind, call.mover.engine, call.mover.sm_limit});
+            }
+        }
+        using Movers = decltype(movers);
+        const Movers expected{
+            {CollectiveKind::all_gather, TransferEngine::copy_engine, std::uint16_t{0}},
+            {CollectiveKind::reduce_scatter, TransferEngine::sm, std::uint16_t{16}}};
+        EXPECT_EQ(movers, overlap ? expected : Movers{});
     }
 }
 

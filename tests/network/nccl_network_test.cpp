@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 
@@ -82,6 +83,87 @@ TEST(NcclNetwork, RingsOfSmallCallsAreHeldByTheirFewChannels) {
         EXPECT_EQ(plan.channels, channels);
         EXPECT_NEAR(plan_time(network, plan).microseconds(), 15 + edge_us * 15 / 14, 0.01);
     }
+}
+
+// 24 channels on an A100 server: NCCL's 240 GB/s past each edge of the ring, 10 GB/s a channel.
+TEST(NcclNetwork, CallsHoldNoMoreSmsThanTheyMayAndMoveAsFewChannelsDo) {
+    const auto network = network_on(cluster_of(1, dgx_a100(), with_nics(200_Gbps)), 80);
+    const auto members = first_ranks(8);
+    auto call = call_of(CollectiveKind::all_gather, 1_GiB);
+    const auto stream_seconds = [&](const TransferPlan& plan) {
+        return (plan_time(network, plan) - plan.phases[0].latency).seconds();
+    };
+    const auto all = network.plan_collective(call, members);
+    EXPECT_EQ(all.sms, 24u);
+    EXPECT_NEAR(stream_seconds(all), 1.073741824 * 7 / 8 / 240, 1e-5);
+    for (const int limit : {1, 16, 24, 32}) {
+        call.mover.sm_limit = static_cast<std::uint16_t>(limit);
+        const auto plan = network.plan_collective(call, members);
+        const auto held = static_cast<std::uint32_t>(std::min(limit, 24));
+        EXPECT_EQ(plan.sms, held);
+        EXPECT_EQ(plan.channels, held);
+        EXPECT_EQ(plan.algorithm + plan.protocol, all.algorithm + all.protocol);
+        EXPECT_NEAR(stream_seconds(plan), stream_seconds(all) * 24 / held, 1e-4) << limit;
+        const auto channels = network.channels_of(call, members, {});
+        EXPECT_EQ(channels.front().part, plan.phases[0].parts.front());
+    }
+}
+
+// Between nodes NICs hold the call back: 8 channels still fill them, one does not.
+TEST(NcclNetwork, FewChannelsStillFillNics) {
+    const auto network = network_on(cluster_of(2, dgx_a100(), with_nics(100_Gbps)), 80);
+    const auto members = first_ranks(16);
+    auto call = call_of(CollectiveKind::all_gather, 1_GiB);
+    const auto all = network.plan_collective(call, members);
+    ASSERT_GT(all.channels, 8u);
+    call.mover.sm_limit = 8;
+    const auto some = network.plan_collective(call, members);
+    EXPECT_EQ(some.sms, 8u);
+    EXPECT_LT(plan_time(network, some) / plan_time(network, all), 1.05);
+    call.mover.sm_limit = 1;
+    EXPECT_GT(plan_time(network, network.plan_collective(call, members)) / plan_time(network, all),
+              4);
+}
+
+TEST(NcclNetwork, AllToAllsOfFewSmsAreSlower) {
+    const auto network = network_on(cluster_of(1, dgx_h100(), with_nics(400_Gbps)));
+    const auto members = first_ranks(8);
+    auto call = call_of(CollectiveKind::all_to_all, 1_GiB);
+    const auto all = network.plan_collective(call, members);
+    call.mover.sm_limit = 8;
+    const auto some = network.plan_collective(call, members);
+    EXPECT_EQ(some.sms, 8u);
+    EXPECT_NEAR(plan_time(network, some) / plan_time(network, all), all.sms / 8.0, 0.05);
+}
+
+TEST(NcclNetwork, CopyEnginesHoldNoSmsAndReachNoOtherNode) {
+    const auto network = network_on(cluster_of(2, dgx_a100(), with_nics(200_Gbps)), 80);
+    for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
+        auto call = call_of(kind, 4_GiB);
+        const auto by_sms = network.plan_collective(call, first_ranks(8));
+        EXPECT_EQ(by_sms.engine, TransferEngine::sm);
+        call.mover.engine = TransferEngine::copy_engine;
+        const auto plan = network.plan_collective(call, first_ranks(8));
+        EXPECT_EQ(plan.engine, TransferEngine::copy_engine);
+        EXPECT_EQ(plan.sms, 0u);
+        EXPECT_EQ(plan.channels, 0u);
+        EXPECT_EQ(plan.protocol, "");
+        EXPECT_NEAR(plan_time(network, plan) / plan_time(network, by_sms), 1, 0.05);
+        const auto channels = network.channels_of(call, first_ranks(8), {});
+        EXPECT_EQ(channels.front().part, plan.phases[0].parts.front());
+        const auto far = network.plan_collective(call, first_ranks(16));
+        EXPECT_EQ(far.engine, TransferEngine::sm);
+        EXPECT_GT(far.sms, 0u);
+    }
+}
+
+TEST(NcclNetwork, TheHostMovesWhatCpusExchange) {
+    const auto network = network_on(cluster_of(1, pcie_server(), with_nics(200_Gbps)), 0);
+    const auto plan =
+        network.plan_collective(call_of(CollectiveKind::all_gather, 1_MiB), first_ranks(8));
+    EXPECT_EQ(plan.engine, TransferEngine::host);
+    EXPECT_EQ(plan.sms, 0u);
+    EXPECT_EQ(network.plan_send(RankId{0}, RankId{1}, 1_MiB).engine, TransferEngine::host);
 }
 
 TEST(NcclNetwork, SlowLinksHoldBackWhatNcclDoesNotKnow) {

@@ -247,12 +247,21 @@ private:
         return Bytes{dice_.chance(5) ? 0 : dice_.between<std::int64_t>(1, 6'000'000)};
     }
 
+    Mover any_mover(CollectiveKind kind) {
+        const bool adds =
+            kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
+        if (!adds && dice_.chance(20)) {
+            return {.engine = TransferEngine::copy_engine};
+        }
+        return {.sm_limit = static_cast<std::uint16_t>(dice_.chance(20) ? 1 : 0)};
+    }
+
     void collective_event(const RoleSet& roles, GroupId group) {
-        const CollectiveCall call{
-            .kind = static_cast<CollectiveKind>(dice_.between(0, 4)),
-            .group = group,
-            .bytes = any_bytes(),
-            .communicator = static_cast<std::uint16_t>(dice_.chance(30) ? 1 : 0)};
+        CollectiveCall call{.kind = static_cast<CollectiveKind>(dice_.between(0, 4)),
+                            .group = group,
+                            .bytes = any_bytes(),
+                            .communicator = static_cast<std::uint16_t>(dice_.chance(30) ? 1 : 0)};
+        call.mover = any_mover(call.kind);
         append_to(roles,
                   {.kind = OpKind::collective,
                    .stream = network_stream(),

@@ -84,14 +84,14 @@ TransferPart TableNetwork::part(std::vector<LinkId> links, Bytes bytes) const {
     return part;
 }
 
-TransferPhase TableNetwork::rings(Ranks members, Bytes bytes) const {
+TransferPhase TableNetwork::rings(Ranks members, Bytes bytes, std::uint32_t channels) const {
     TransferPhase phase{.latency = shape_.hop_latency * static_cast<std::int64_t>(members.size())};
-    for (std::uint32_t channel = 0; channel < shape_.channels; ++channel) {
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
         std::vector<LinkId> links;
         for (std::size_t m = 0; m < members.size(); ++m) {
             add_path(members[m], members[(m + 1) % members.size()], channel, links);
         }
-        phase.parts.push_back(part(std::move(links), split(bytes, shape_.channels)));
+        phase.parts.push_back(part(std::move(links), split(bytes, channels)));
     }
     return phase;
 }
@@ -133,10 +133,15 @@ std::vector<TransferPhase> TableNetwork::hierarchy(const std::vector<std::vector
 
 TransferPlan TableNetwork::plan_collective(const CollectiveCall& call, Ranks members) const {
     ORRERY_CHECK(members.size() > 1);
-    TransferPlan plan{.sms = shape_.channels * shape_.collective_sms,
+    const bool copies = call.mover.engine == TransferEngine::copy_engine;
+    const std::uint32_t channels =
+        call.mover.sm_limit > 0 ? std::min<std::uint32_t>(shape_.channels, call.mover.sm_limit)
+                                : shape_.channels;
+    TransferPlan plan{.sms = copies ? 0 : channels * shape_.collective_sms,
                       .algorithm = "table",
                       .protocol = "Simple",
-                      .channels = shape_.channels};
+                      .channels = channels,
+                      .engine = call.mover.engine};
     std::vector<std::vector<RankId>> by_node;
     for (const RankId rank : members) {
         if (by_node.empty() || node_of(by_node.back().front()) != node_of(rank)) {
@@ -155,9 +160,9 @@ TransferPlan TableNetwork::plan_collective(const CollectiveCall& call, Ranks mem
     } else if (is_all_reduce && shape_.hierarchical && even && by_node.size() > 1) {
         plan.phases = hierarchy(by_node, sent);
     } else if (call.bytes == Bytes{}) {
-        plan.phases = {{.latency = shape_.hop_latency}, rings(members, Bytes{})};
+        plan.phases = {{.latency = shape_.hop_latency}, rings(members, Bytes{}, channels)};
     } else {
-        plan.phases = {rings(members, is_all_reduce ? sent * 2 : sent)};
+        plan.phases = {rings(members, is_all_reduce ? sent * 2 : sent, channels)};
     }
     return plan;
 }

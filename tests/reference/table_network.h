@@ -50,7 +50,7 @@ private:
     void add_path(RankId from, RankId to, std::uint64_t label, std::vector<LinkId>& links) const;
     TransferPart part(std::vector<LinkId> links, Bytes bytes) const;
     // One part per channel, round the members in their order.
-    TransferPhase rings(Ranks members, Bytes bytes) const;
+    TransferPhase rings(Ranks members, Bytes bytes, std::uint32_t channels) const;
     // One part per distance between the members: all send that far at the same time.
     TransferPhase exchange(Ranks members, Bytes bytes) const;
     // Rings within the nodes, then between ranks of equal place in their nodes, then within again.

@@ -9,7 +9,8 @@ function heading() {
   const cards = element("div", { class: "cards" });
   const card = (value, what, bad) =>
     cards.append(element("div", { class: bad ? "card bad" : "card" }, element("b", {}, value), element("span", {}, what)));
-  card(seconds(data.iteration_s), `iteration time, ± ${percent(data.uncertainty)}`);
+  const wider = data.unseen === "nothing" ? "" : ` (the factors were fitted on no step of this ${data.unseen})`;
+  card(seconds(data.iteration_s), `iteration time, ± ${percent(data.uncertainty)}${wider}`);
   card(percent(data.mfu), "MFU (full attention)");
   card(percent(data.hfu), "HFU (full attention)");
   card(thousands(data.tokens_per_s), "tokens a second");
@@ -99,6 +100,10 @@ function links() {
     "link, in the fabric's order; of more than a row has room for, the busiest of neighbours."));
 }
 
+function movedBy(use) {
+  return use.moved_by === "sm" ? `${use.sms} ${use.sms === 1 ? "SM" : "SMs"}` : words(use.moved_by);
+}
+
 function collectives() {
   if (!data.collectives.length) return;
   page.append(element("h2", {}, "Collectives of a step"));
@@ -106,9 +111,9 @@ function collectives() {
   for (const c of data.collectives)
     body.append(element("tr", {}, element("td", {}, words(c.name)), element("td", { class: "number" }, thousands(c.ranks)),
       element("td", { class: "number" }, bytes(c.bytes)), element("td", {}, c.algorithm), element("td", {}, c.protocol),
-      element("td", { class: "number" }, String(c.channels)), element("td", { class: "number" }, thousands(c.count))));
-  const head = ["collective", "ranks", "bytes", "algorithm", "protocol", "channels", "count"].map((word, i) =>
-    element("th", [1, 2, 5, 6].includes(i) ? { class: "number" } : {}, word));
+      element("td", {}, movedBy(c)), element("td", { class: "number" }, thousands(c.count))));
+  const head = ["collective", "ranks", "bytes", "algorithm", "protocol", "moved by", "count"].map((word, i) =>
+    element("th", [1, 2, 6].includes(i) ? { class: "number" } : {}, word));
   page.append(element("table", {}, element("thead", {}, element("tr", {}, ...head)), body));
 }
 

@@ -260,8 +260,8 @@ TEST(NcclCommunicators, AreInTheSameOrderOnEveryRank) {
             for (std::size_t i = 0; i < all[r].size(); ++i) {
                 const NcclMembers& of = all[r][i];
                 ASSERT_EQ(of.ranks[of.position], r);
-                EXPECT_TRUE(i == 0 || std::pair(all[r][i - 1].id, all[r][i - 1].sm_limit) <
-                                          std::pair(of.id, of.sm_limit));
+                EXPECT_TRUE(i == 0 || std::pair(all[r][i - 1].id, all[r][i - 1].mover) <
+                                          std::pair(of.id, of.mover));
                 for (std::uint32_t p = 0; p < of.ranks.size(); ++p) {
                     NcclMembers theirs = of;
                     theirs.position = p;

@@ -46,5 +46,23 @@ TEST(NcclMembers, OfAMessageAreALineAndOfACollectiveItsGroup) {
     }
 }
 
+// NCCL takes the limit for a communicator, not for a call: each has one of its own.
+TEST(NcclMembers, OfAnotherMoverAreAnotherCommunicator) {
+    ParallelPlan plan = tiny_plan();
+    plan.tensor_model_parallel_size = 2;
+    plan.sequence_parallel = true;
+    plan.tp_comm_overlap = true;
+    const Program program = lower(tiny_gpt(), plan);
+    std::set<std::pair<std::uint32_t, Mover>> communicators;
+    for (const CollectiveCall& call : program.collectives) {
+        const NcclMembers of = nccl_members(program, RankId{0}, call);
+        EXPECT_EQ(of.mover, call.mover);
+        communicators.emplace(of.id, of.mover);
+    }
+    const auto of_tensor = nccl_members(program, RankId{0}, program.collectives.front()).id;
+    EXPECT_TRUE(communicators.contains({of_tensor, {.engine = TransferEngine::copy_engine}}));
+    EXPECT_TRUE(communicators.contains({of_tensor, {.sm_limit = 16}}));
+}
+
 }  // namespace
 }  // namespace orrery
