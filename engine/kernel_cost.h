@@ -14,10 +14,10 @@ enum class CostSource : std::uint8_t { measured, interpolated, roofline };
 std::string_view name(CostSource source);
 
 struct KernelTime {
-    Time duration;                 // alone on the device
-    Time ideal;                    // flop at the peak of the kernel's precision, at most `duration`
+    Time duration;  // alone on the device
+    Time ideal;     // flop at the peak of the kernel's precision, at most `duration`
     CostSource source = CostSource::roofline;
-    double relative_sigma = 0;     // standard deviation of the relative error
+    double relative_sigma = 0;  // standard deviation of the relative error
     // How much of the kernel's rate goes with the SMs that it may use: 1000 for a compute-bound
     // kernel, less for one that memory bandwidth bounds.
     std::uint32_t sm_sensitivity_permille = 1000;
@@ -33,14 +33,24 @@ public:
 // device. Kernels and communication kernels share the SMs; both executors and the reference use
 // this one definition, in integers, so that they agree to the picosecond.
 inline constexpr std::int64_t kFullKernelRate = std::int64_t{1} << 20;
+// Share of the SMs that kernels keep, however many communication asks for: a quarter. Communication
+// holds its SMs while it waits for peers; with none left, the kernel that a peer waits for would
+// never run. Real devices dispatch blocks of both in turn. The share is an assumption, and it is
+// rarely needed: NCCL opens 64 channels at most (MAXCHANNELS, NCCL 2.28), fewer than half of the
+// SMs of an H100, so that it takes several communicators at work at once.
+inline constexpr std::int64_t kKernelsKeepOneIn = 4;
 constexpr std::int64_t kernel_rate(std::uint32_t held_sms,
                                    std::uint32_t num_sms,
                                    std::uint32_t sm_sensitivity_permille) {
     if (num_sms == 0) {
         return kFullKernelRate;
     }
-    // At most three quarters of the device: NCCL never takes more.
-    const std::int64_t held = held_sms * 4 <= num_sms * 3 ? held_sms : num_sms * 3 / 4;
+    constexpr std::int64_t kMost = kKernelsKeepOneIn - 1;
+    const std::int64_t most = std::int64_t{num_sms} * kMost / kKernelsKeepOneIn;
+    const std::int64_t held =
+        std::int64_t{held_sms} * kKernelsKeepOneIn <= std::int64_t{num_sms} * kMost
+            ? std::int64_t{held_sms}
+            : most;
     return kFullKernelRate -
            kFullKernelRate * held * sm_sensitivity_permille / (std::int64_t{num_sms} * 1000);
 }

@@ -9,6 +9,13 @@ namespace orrery {
 
 namespace {
 
+// Priors are orders of magnitude with sigmas to match, from how the kernels are built, not from
+// measurements: they decide only where no row speaks, and the table then says "prior".
+//   asymptote        most of the tensor cores' peak: what is left are stalls between tiles
+//   k_prologue       filling a pipeline of three or four stages of 32 elements of k
+//   tile_penalty     a 128 x 64 tile loads half again as much per FLOP as a 128 x 256 one
+//   wave_sharpness   halfway between whole waves (1) and none (0: stream-k)
+//   latency_us       launch of a kernel and its first loads
 void add_gemm(std::vector<FitParameter>& list, const std::string& generation) {
     list.push_back({"gemm.asymptote", generation, "fp16", 0.8, 0.5});
     list.push_back({"gemm.k_prologue", generation, "*", 96, 0.7});
@@ -17,6 +24,9 @@ void add_gemm(std::vector<FitParameter>& list, const std::string& generation) {
     list.push_back({"gemm.latency_us", generation, "*", 2, 0.7});
 }
 
+// As above: `fraction` of the peak by kernel generation, roughly as the kernels' authors print it;
+// tokens until the pipeline of a head is full, and what a block on the diagonal wastes; and a
+// backward pass that does 2.5 times the products at a somewhat lower rate.
 void add_attention(std::vector<FitParameter>& list,
                    const std::string& kernel,
                    const std::string& generation,
