@@ -312,6 +312,9 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
         return unexpected<Error>(fabric.error());
     }
     cluster.fabric = *fabric;
+    // Every tray of a rack brings its NICs.
+    cluster.fabric.nics_per_node *=
+        static_cast<std::uint32_t>(std::max<std::int64_t>(1, per_node / row.gpus_per_node));
     if (has(split(row.fabric, '-'), "clos3") && fabric->name == "megascale-clos") {
         // Jiang et al., section 6.3 and 5: 0.5 % of that cluster's machines took 10 % longer for
         // the same forward computation.

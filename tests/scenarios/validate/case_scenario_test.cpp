@@ -91,6 +91,26 @@ TEST(CaseScenario, FabricWordsBecomeFabrics) {
     EXPECT_TRUE(fabric_of(row, shipped()));
 }
 
+// 128 GPUs are two racks of 16 trays, each with four NICs.
+TEST(CaseScenario, EveryTrayOfARackBringsItsNics) {
+    PublishedCase row = training().at("MS-256-M");
+    row.gpu = "gb200";
+    row.gpus_per_node = 4;
+    row.num_gpus = 128;
+    row.nic_gbps_per_gpu = 400;
+    row.fabric = "ib-ndr400-rail";
+    row.plan.data_parallel_size = 2;
+    const auto racks = scenario_of(row, shipped());
+    ASSERT_TRUE(racks) << racks.error().to_string();
+    EXPECT_EQ(racks->cluster.num_nodes, 2u);
+    EXPECT_EQ(racks->cluster.node.gpus_per_node, 64u);
+    EXPECT_EQ(racks->cluster.fabric.nics_per_node, 64u);
+    EXPECT_EQ(racks->cluster.fabric.nic_bandwidth.bits_per_second(), 400'000'000'000);
+    row.gpu = "h100-80g";
+    row.gpus_per_node = 8;
+    EXPECT_EQ(scenario_of(row, shipped())->cluster.fabric.nics_per_node, 8u);
+}
+
 TEST(CaseScenario, UnknownWordsAndGpusAreReasonsNotGuesses) {
     PublishedCase row = training().at("MS-256-M");
     row.features = "warp_drive";
