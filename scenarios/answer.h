@@ -14,6 +14,7 @@
 #include "engine/program.h"
 #include "engine/units.h"
 #include "scenarios/network_study/network_answer.h"
+#include "scenarios/simulate/step_efficiency.h"
 
 namespace orrery {
 
@@ -58,7 +59,9 @@ struct CollectiveUse {
     std::string algorithm;
     std::string protocol;
     std::uint32_t channels = 0;
-    std::int64_t count = 0;  // a rank and step
+    TransferEngine engine = TransferEngine::sm;  // that moves the bytes
+    std::uint32_t sms = 0;                       // that each member holds meanwhile
+    std::int64_t count = 0;                      // a rank and step
 };
 
 // Shares of the kernels' time, adding up to 1.
@@ -134,9 +137,10 @@ struct Answer {
     double hfu_causal = 0;
     Flop model_flops_per_step;  // full attention
     Flop model_flops_per_step_causal;
-    Flop hardware_flops_per_step;  // full attention
-    FlopRate peak;                 // of one GPU at the plan's precision
-    double uncertainty = 0;        // relative standard deviation of the iteration time
+    Flop hardware_flops_per_step;     // full attention
+    FlopRate peak;                    // of one GPU at the plan's precision
+    double uncertainty = 0;           // relative standard deviation of the iteration time
+    Unseen unseen = Unseen::nothing;  // what widens it
 
     // Why
     std::vector<LostMfu> lost_mfu;  // in the order of Cause, without those that cost nothing

@@ -159,6 +159,7 @@ Scenario read_root(DocumentNode& root,
     scenario.document = std::make_shared<DocumentNode>(root);
     MapReader reader{root, "", errors};
     reader.word("name", scenario.name);
+    reader.word("software", scenario.software);
     const auto cluster_of = [&](DocumentNode& section) {
         read_cluster(section, catalogue, folder, scenario.cluster, scenario.device, errors);
     };

@@ -33,6 +33,7 @@ struct Job {
 
 struct Scenario {
     std::string name;
+    std::string software{};  // that runs the job, with or without its version: "nemo-24.05"
     ClusterSpec cluster;
     std::string cluster_where{};  // place of cluster.nodes in the scenario file
     DeviceSpec device;

@@ -12,8 +12,10 @@
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/output_file.h"
 #include "scenarios/validate/call_fit.h"
+#include "scenarios/validate/kernel_fit.h"
 #include "scenarios/validate/ratio_floor.h"
 #include "scenarios/validate/step_fit.h"
+#include "scenarios/validate/unseen_fit.h"
 #include "scenarios/validate/validation.h"
 
 namespace orrery {
@@ -79,6 +81,31 @@ std::string residuals(const StepFit& fit) {
     return text;
 }
 
+std::string coverage_text(const UnseenErrors& errors) {
+    std::string text = fmt::format("{:<34} {:>8} {:>5} {:>10} {:>24}\n",
+                                   "left out of the fit",
+                                   "families",
+                                   "steps",
+                                   "1 sigma",
+                                   "within 90 % of the others");
+    const auto line = [&](const char* name, const FamilyErrors& of) {
+        std::size_t steps = 0;
+        for (const auto& [family, all] : of) {
+            steps += all.size();
+        }
+        text += fmt::format("{:<34} {:>8} {:>5} {:>9.1f}% {:>23.0f}%\n",
+                            name,
+                            of.size(),
+                            steps,
+                            100 * spread_between(of),
+                            100 * left_out_coverage(of));
+    };
+    line("a family of steps", errors.family);
+    line("all steps of a software", errors.software);
+    line("all steps of a device generation", errors.device);
+    return text + "\n";
+}
+
 std::string calls_text(const std::vector<CallSample>& calls) {
     std::string text = fmt::format("{:<30} {:<10} {:<5} {:>22}\n",
                                    "step that the host binds",
@@ -108,26 +135,101 @@ std::string floor_text(const std::vector<StepSample>& samples) {
         100 * floor.balanced_error);
 }
 
+std::string kernels_text(const KernelFit& fit) {
+    const std::map<std::string, FitSummary> left_out = summarise(fit.left_out);
+    std::string text = fmt::format("{:<28} {:>5} {:>8} {:>8} {:>8} {:>17}\n",
+                                   "kernels",
+                                   "rows",
+                                   "median",
+                                   "fitted",
+                                   "90th",
+                                   "fitted elsewhere");
+    for (const auto& [name, summary] : summarise(fit.report.residuals)) {
+        text += fmt::format("{:<28} {:>5} {:>+7.1f}% {:>7.1f}% {:>7.1f}% {:>16.1f}%\n",
+                            name,
+                            summary.rows,
+                            100 * summary.median_error,
+                            100 * summary.median_absolute_error,
+                            100 * summary.p90_absolute_error,
+                            100 * left_out.at(name).median_absolute_error);
+    }
+    return text + "\n";
+}
+
+// Opens the file before the work is done, so that a place that can't be written is told at once.
+Result<std::unique_ptr<OutputFile>> open_table(const std::string& path) {
+    if (path.empty()) {
+        return std::unique_ptr<OutputFile>{};
+    }
+    return OutputFile::open(path);
+}
+
+int print_fit_table(OutputFile* file, const std::string& text, const std::string& csv) {
+    if (file == nullptr) {
+        return print_output(text + csv);
+    }
+    file->stream() << csv;
+    if (const Result<void> written = file->commit(); !written) {
+        return report_error(written.error());
+    }
+    return print_output(text);
+}
+
+int fit_kernels_command(const FitArguments& arguments) {
+    const std::vector<std::string> files = arguments.file.empty()
+                                               ? measurement_files(default_catalogue())
+                                               : std::vector<std::string>{arguments.file};
+    if (files.empty()) {
+        return report_error({(default_catalogue() / "measurements").string(),
+                             "no table of measurements (*.csv) is there",
+                             "orrery fit --kernels FILE"});
+    }
+    const auto file = open_table(arguments.output);
+    if (!file) {
+        return report_error(file.error());
+    }
+    const auto fit = fit_kernels(files, Catalogue{default_catalogue()});
+    if (!fit) {
+        return report_errors(fit.error());
+    }
+    if (fit->report.residuals.empty()) {
+        return report_error({files.front(),
+                             "no row is a kernel on a device of the catalogue",
+                             "scenarios/catalogue/measurements/README.md explains the columns"});
+    }
+    return print_fit_table(file->get(), kernels_text(*fit), kernel_efficiency_csv(*fit));
+}
+
 }  // namespace
 
 int fit_command(const FitArguments& arguments) {
+    if (arguments.kernels) {
+        return fit_kernels_command(arguments);
+    }
+    if (arguments.file.empty()) {
+        return report_error({"",
+                             "no table of measured steps is named",
+                             "orrery fit CASES.csv, or orrery fit --kernels"});
+    }
     const auto cases = read_published_cases(arguments.file);
     if (!cases) {
         return report_errors(cases.error());
     }
-    std::unique_ptr<OutputFile> file;
-    if (!arguments.output.empty()) {
-        auto opened = OutputFile::open(arguments.output);
-        if (!opened) {
-            return report_error(opened.error());
-        }
-        file = std::move(*opened);
+    const auto file = open_table(arguments.output);
+    if (!file) {
+        return report_error(file.error());
     }
     const auto host_bound = read_published_cases(
         arguments.host_bound.empty() ? default_catalogue() / "published" / "host_bound.csv"
                                      : std::filesystem::path{arguments.host_bound});
     if (!host_bound) {
         return report_errors(host_bound.error());
+    }
+    const auto unseen = read_published_cases(
+        arguments.unseen.empty() ? default_catalogue() / "published" / "training_more.csv"
+                                 : std::filesystem::path{arguments.unseen});
+    if (!unseen) {
+        return report_errors(unseen.error());
     }
     const Catalogue catalogue{default_catalogue()};
     Result<StepFit> fit = fit_step_efficiency(*cases, catalogue);
@@ -143,36 +245,48 @@ int fit_command(const FitArguments& arguments) {
         return report_error(
             {arguments.file, "no row can be simulated", "orrery validate tells why not"});
     }
-    const std::string text = residuals(*fit) + calls_text(*calls) +
+    const Result<std::vector<StepSample>> others = sample_steps(*unseen, catalogue);
+    if (!others) {
+        return report_error(others.error());
+    }
+    const UnseenErrors errors = unseen_errors(fit->samples, *others);
+    set_residuals(fit->samples, errors, fit->table);
+    const std::string text = residuals(*fit) + coverage_text(errors) + calls_text(*calls) +
                              (arguments.floor ? floor_text(fit->samples) : std::string{});
-    const std::string csv = efficiency_table_csv(fit->table, kComment);
-    if (file == nullptr) {
-        return print_output(text + csv);
-    }
-    file->stream() << csv;
-    if (const Result<void> written = file->commit(); !written) {
-        return report_error(written.error());
-    }
-    return print_output(text);
+    return print_fit_table(file->get(), text, efficiency_table_csv(fit->table, kComment));
 }
 
 Command describe_fit() {
     const auto arguments = std::make_shared<FitArguments>();
     return {
         .name = "fit",
-        .help = "Fit the catalogue's general factors of a training step on measured cases",
-        .options = {{"cases", &arguments->file, "Table of cases (CSV)", "FILE", true},
+        .help = "Fit the catalogue's general factors of a training step, or its kernel times",
+        .options = {{"cases",
+                     &arguments->file,
+                     "Table of measured steps (CSV); with --kernels of kernels, if not the "
+                     "catalogue's",
+                     "FILE"},
+                    {"--kernels",
+                     &arguments->kernels,
+                     "Fit the efficiency of kernels (kernel_efficiency.csv) on kernels measured "
+                     "alone"},
                     {"--host-bound",
                      &arguments->host_bound,
                      "Table of steps that the host binds, for the cost of a framework's calls, if "
                      "not the catalogue's",
+                     "FILE"},
+                    {"--unseen",
+                     &arguments->unseen,
+                     "Table of steps of software that no case ran on, for how far such steps are "
+                     "off, if not the catalogue's",
                      "FILE"},
                     {"--floor",
                      &arguments->floor,
                      "Tell also what one factor for every kind of kernel could do at most for the "
                      "ratios of steps"},
                     {"-o,--output", &arguments->output, "Table of factors to write (CSV)", "FILE"}},
-        .examples = {"fit scenarios/catalogue/published/training.csv -o step_efficiency.csv"},
+        .examples = {"fit scenarios/catalogue/published/training.csv -o step_efficiency.csv",
+                     "fit --kernels -o kernel_efficiency.csv"},
         .run = [arguments] { return fit_command(*arguments); },
     };
 }

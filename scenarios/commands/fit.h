@@ -3,6 +3,8 @@
 // on measured steps and writes the catalogue's table. Prints the residuals by family, and what they
 // are when each family is predicted by factors fitted without it. `--floor` tells as well what
 // factors could do at most for the ratios of steps (scenarios/validate/ratio_floor.h).
+// `orrery fit --kernels -o FILE`: fits the efficiency curves of kernels on the catalogue's
+// measurements of kernels alone (scenarios/validate/kernel_fit.h).
 #pragma once
 
 #include <string>
@@ -15,7 +17,9 @@ struct FitArguments {
     std::string file;
     std::string output;      // empty: only print
     std::string host_bound;  // steps that host.call is fitted on; empty: the catalogue's
+    std::string unseen;      // steps of software that no case ran on; empty: the catalogue's
     bool floor = false;
+    bool kernels = false;  // `file`: measurements of kernels; empty: the catalogue's
 };
 
 // Returns the exit status.

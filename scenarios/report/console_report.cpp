@@ -86,10 +86,24 @@ std::string heading(const Answer& a) {
     return text;
 }
 
+std::string_view unseen(const Answer& a) {
+    switch (a.unseen) {
+        case Unseen::nothing:
+            break;
+        case Unseen::software:
+            return "  (wider: the factors were fitted on no step of this software)";
+        case Unseen::device:
+            return "  (wider: the factors were fitted on no step of this device and precision)";
+    }
+    return {};
+}
+
 std::string result(const Answer& a) {
     std::string text = "\n";
-    text += fmt::format(
-        "  iteration time    {} ± {:.1f} %\n", to_short_text(a.iteration), a.uncertainty * 100);
+    text += fmt::format("  iteration time    {} ± {:.1f} %{}\n",
+                        to_short_text(a.iteration),
+                        a.uncertainty * 100,
+                        unseen(a));
     text += fmt::format("  throughput        {} tokens/s, {:.1f} model TFLOP/s per GPU\n",
                         thousands(std::llround(a.tokens_per_s)),
                         a.mfu * a.peak.per_second() * 1e-12);
@@ -251,6 +265,18 @@ std::string links(const Answer& a) {
     return text;
 }
 
+std::string moved_by(const CollectiveUse& use) {
+    switch (use.engine) {
+        case TransferEngine::sm:
+            return fmt::format("{} SM{}", use.sms, use.sms == 1 ? "" : "s");
+        case TransferEngine::copy_engine:
+            return "copy engine";
+        case TransferEngine::host:
+            break;
+    }
+    return "host";
+}
+
 // Calls of one name, printed size and algorithm are one line; the ones that move most come first.
 std::vector<CollectiveUse> merged_collectives(const Answer& a) {
     std::vector<CollectiveUse> merged;
@@ -258,7 +284,7 @@ std::vector<CollectiveUse> merged_collectives(const Answer& a) {
         const auto same = std::find_if(merged.begin(), merged.end(), [&](const CollectiveUse& m) {
             return m.name == use.name && to_short_text(m.bytes) == to_short_text(use.bytes) &&
                    m.ranks == use.ranks && m.algorithm == use.algorithm &&
-                   m.protocol == use.protocol;
+                   m.protocol == use.protocol && moved_by(m) == moved_by(use);
         });
         if (same == merged.end()) {
             merged.push_back(use);
@@ -274,19 +300,19 @@ std::string collectives(const Answer& a) {
         return {};
     }
     std::string text =
-        "\nCollectives of a step           ranks      bytes  algorithm  protocol  channels    "
+        "\nCollectives of a step           ranks      bytes  algorithm  protocol     moved by    "
         "count\n"
         "\n";
     const std::vector<CollectiveUse> merged = merged_collectives(a);
     for (std::size_t i = 0; i < std::min(merged.size(), kCollectivesShown); ++i) {
         const CollectiveUse& use = merged[i];
-        text += fmt::format("  {:<28}{:>7}  {:>9}  {:<10} {:<9} {:>7}  {:>7}\n",
+        text += fmt::format("  {:<28}{:>7}  {:>9}  {:<10} {:<9} {:>11}  {:>7}\n",
                             cut(words(use.name), 27),
                             use.ranks,
                             to_short_text(use.bytes),
                             cut(use.algorithm, 10),
                             use.protocol,
-                            use.channels,
+                            moved_by(use),
                             thousands(use.count));
     }
     if (merged.size() > kCollectivesShown) {

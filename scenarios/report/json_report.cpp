@@ -103,6 +103,8 @@ Json collectives_json(const Answer& answer) {
                         {"algorithm", use.algorithm},
                         {"protocol", use.protocol},
                         {"channels", use.channels},
+                        {"moved_by", name(use.engine)},
+                        {"sms", use.sms},
                         {"count", use.count}});
     }
     return list;
@@ -132,6 +134,7 @@ std::string json_report(const Answer& a) {
     json["hardware_flops_per_step"] = a.hardware_flops_per_step.count();
     json["peak_flops_per_s"] = a.peak.per_second();
     json["uncertainty"] = a.uncertainty;
+    json["unseen"] = name(a.unseen);
     json["peak_memory_bytes"] = a.memory.peak.count();
     json["device_memory_bytes"] = a.memory.device.count();
     json["fits"] = a.memory.fits;

@@ -55,6 +55,8 @@ std::vector<CollectiveUse> collective_uses(const Program& program, const Network
                         .algorithm = plan.algorithm,
                         .protocol = plan.protocol,
                         .channels = plan.channels,
+                        .engine = plan.engine,
+                        .sms = plan.sms,
                         .count = use.first});
     }
     std::stable_sort(uses.begin(), uses.end(), [](const CollectiveUse& a, const CollectiveUse& b) {

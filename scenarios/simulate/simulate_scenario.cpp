@@ -333,6 +333,7 @@ void ScenarioRun::speed(const SimulationResult& result, Answer& answer) const {
     answer.model_flops_per_step_causal = flops.causal_attention;
     answer.hardware_flops_per_step = flops.hardware_full_attention;
     answer.uncertainty = uncertainty(result);
+    answer.unseen = costs_.kernels.sources.roofline > 0 ? costs_.residual.unseen : Unseen::nothing;
 }
 
 // The shares of kernels and of communication on the critical path, each with its own error.
@@ -350,10 +351,10 @@ double ScenarioRun::uncertainty(const SimulationResult& result) const {
     const double host = result.critical_path[Cause::launch] / result.iteration;
     // Kernels that the curves predict: what steps of other families differ by (step.residual).
     const double curves = costs_.kernels.sources.roofline;
+    const double residual = costs_.residual.sigma;
     const double kernels =
-        costs_.residual > 0
-            ? std::hypot(costs_.residual * curves, costs_.kernels.relative_sigma * (1 - curves))
-            : costs_.kernels.relative_sigma;
+        residual > 0 ? std::hypot(residual * curves, costs_.kernels.relative_sigma * (1 - curves))
+                     : costs_.kernels.relative_sigma;
     return std::hypot(
         kernels * (1 - share - host), kCommunicationSigma * share, costs_.launch_sigma * host);
 }

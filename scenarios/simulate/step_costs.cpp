@@ -40,7 +40,7 @@ Result<StepCosts> step_costs(Program& program,
     const CostModel cost{scenario.device, *curves, profile};
     const StepEfficiency step{*factors, scenario.device};
     StepCosts costs;
-    costs.residual = step.residual();
+    costs.residual = step.residual(scenario.software, scenario.plan.precision);
     costs.noise =
         options.without == Cause::noise ? 1.0 : slowest_device(step, program, scenario.cluster);
     for (HostWork& work : program.host_works) {

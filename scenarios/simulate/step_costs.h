@@ -25,7 +25,7 @@ struct StepCostOptions {
 struct StepCosts {
     DeviceTimings timings;
     KernelSummary kernels;
-    double residual = 0;  // relative standard deviation of what the factors leave of a step
+    StepResidual residual;  // what the factors leave of a step
     double noise = 1;     // kernel times on the slowest device / on the mean one
     Time launch;          // of one op on the host
     double launch_sigma = 0;

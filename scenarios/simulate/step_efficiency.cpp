@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/simulate/step_efficiency.h"
 
+#include <array>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -9,6 +10,8 @@
 
 namespace orrery {
 namespace {
+
+constexpr std::string_view kSeen = "step.seen.";
 
 // Quantile of the standard normal by bisection on erfc: exact enough, and the same everywhere.
 double normal_quantile(double p) {
@@ -29,6 +32,25 @@ bool is_attention(const KernelCall& call) {
 }
 
 }  // namespace
+
+std::string_view name(Unseen unseen) {
+    constexpr std::array<std::string_view, 3> kNames{"nothing", "software", "device"};
+    return kNames[static_cast<std::size_t>(unseen)];
+}
+
+std::string software_of(std::string_view stack) {
+    // Words between dashes; the first with a digit begins the version, but not the first word.
+    constexpr std::string_view kDigits = "0123456789";
+    std::size_t end = stack.find_first_of(kDigits);
+    if (end == std::string_view::npos) {
+        return std::string{stack};
+    }
+    const std::size_t dash = stack.rfind('-', end);
+    if (dash != std::string_view::npos) {
+        end = dash;
+    }
+    return std::string{stack.substr(0, end)};
+}
 
 double expected_maximum_of_normals(std::int64_t n) {
     if (n < 2) {
@@ -76,8 +98,30 @@ double StepEfficiency::slowest_of(std::int64_t num_devices) const {
     return 1 + sigma * expected_maximum_of_normals(num_devices);
 }
 
-double StepEfficiency::residual() const {
-    return table_.value_or("step.residual", device_.generation, "*", 0.0);
+StepResidual StepEfficiency::residual(std::string_view software, Dtype precision) const {
+    const std::string& generation = device_.generation;
+    const std::string_view dtype = dtype_class(precision);
+    const std::string sought = std::string{kSeen} + software_of(software);
+    bool any = false;
+    bool device = false;
+    bool same = false;
+    for (const auto& [key, parameter] : table_.rows()) {
+        const auto& [row, of, type] = key;
+        if (row.starts_with(kSeen)) {
+            any = true;
+            device = device || (of == generation && type == dtype);
+            same = same || (row == sought && of == generation && type == dtype);
+        }
+    }
+    const double known = table_.value_or("step.residual", generation, "*", 0.0);
+    if (!any || same) {
+        return {known, Unseen::nothing};
+    }
+    if (device) {
+        return {table_.value_or("step.residual.software", generation, "*", known),
+                Unseen::software};
+    }
+    return {table_.value_or("step.residual.device", generation, "*", known), Unseen::device};
 }
 
 Time StepEfficiency::restart() const {

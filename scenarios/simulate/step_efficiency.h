@@ -10,7 +10,10 @@
 //       (keys / 2048)^-g, as these kernels go on gaining where the curves of layers, which were
 //       measured up to 16k, are flat
 //   noise.sigma    relative standard deviation of a device's speed, over devices of one kind
-//   step.residual  relative standard deviation of what remains of a step's time
+//   step.residual  relative standard deviation of what remains of a step's time, of a family of
+//       steps that the factors were not fitted on; step.residual.software, where they were fitted
+//       on no step of its software, and step.residual.device, on none of its device generation
+//   step.seen.NAME  by generation and element type: families of that software that were fitted on
 //   host.restart_us  from the end of an exchange that the host waited for to the next kernel's
 //   start
 //   host.call  host time of one call of an eager framework in launches of the device from C++: one
@@ -19,6 +22,7 @@
 // conditions and is left alone.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -27,6 +31,18 @@
 #include "models/plan.h"
 
 namespace orrery {
+
+// What the fitted steps say nothing about: its spread is wider.
+enum class Unseen : std::uint8_t { nothing, software, device };
+std::string_view name(Unseen unseen);
+
+struct StepResidual {
+    double sigma = 0;  // relative standard deviation
+    Unseen unseen = Unseen::nothing;
+};
+
+// The software of a stack without its version: "nemo-24.05" and "nemo24.07" are "nemo".
+std::string software_of(std::string_view stack);
 
 class StepEfficiency {
 public:
@@ -43,7 +59,9 @@ public:
     // 1 + sigma * E[max of n standard normals]: devices that wait for each other go at the pace of
     // the slowest (order statistics of a persistent speed per device).
     double slowest_of(std::int64_t num_devices) const;
-    double residual() const;
+    // Of a step of this software (see Scenario::software) in this precision. A table that names no
+    // software has seen all.
+    StepResidual residual(std::string_view software, Dtype precision) const;
     // Of HostWorkKind::restart. A CPU executes what it launches: none.
     Time restart() const;
     // Host time of one op under the plan: replayed from a CUDA graph, called by an eager framework,

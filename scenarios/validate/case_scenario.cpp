@@ -363,6 +363,7 @@ Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogu
     }
     Scenario scenario;
     scenario.name = row.name;
+    scenario.software = row.stack;
     if (const Result<void> set = set_cluster(row, catalogue, scenario); !set) {
         return fail(row.where, set.error().what, set.error().hint);
     }

@@ -78,6 +78,7 @@ StepSample decompose(const PublishedCase& row,
                       .family = row.family,
                       .stack = row.stack,
                       .generation = scenario.device.generation,
+                      .dtype = std::string{dtype_class(scenario.plan.precision)},
                       .measured_s = row.measured_s,
                       .num_gpus = row.num_gpus,
                       .kernels = {}};
@@ -180,14 +181,14 @@ double predict_step(const StepSample& sample, const EfficiencyTable& table) {
     return after + bubble + sample.communication + sample.restarts * restart_s;
 }
 
-Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
-                                    const Catalogue& catalogue) {
+Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& cases,
+                                             const Catalogue& catalogue) {
     const auto kernels =
         read_efficiency_table((default_catalogue() / "kernel_efficiency.csv").string());
     if (!kernels) {
         return tl::unexpected(kernels.error().front());
     }
-    StepFit fit;
+    std::vector<StepSample> samples;
     std::vector<MeasuredScenario> measured;
     for (const PublishedCase& row : cases) {
         Result<Scenario> scenario = scenario_of(row, catalogue);
@@ -202,29 +203,36 @@ Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
             return tl::unexpected(answer.error());
         }
         measured.push_back({*scenario, row.family, row.measured_s});
-        fit.samples.push_back(decompose(row, *scenario, *answer, *kernels));
+        samples.push_back(decompose(row, *scenario, *answer, *kernels));
         if (restarts(*scenario)) {
             options.step_table = table_of({{"host.restart_us", "*", "*", kProbe_us}});
             const Result<Answer> slower = simulate_scenario(*scenario, options);
             if (!slower) {
                 return tl::unexpected(slower.error());
             }
-            fit.samples.back().restarts =
+            samples.back().restarts =
                 (slower->iteration - answer->iteration).seconds() / (kProbe_us * 1e-6);
         }
     }
     const Control control{measured};
     for (std::size_t i = 0; i < measured.size(); ++i) {
-        fit.samples[i].control_s = control.predicted_s(measured[i].scenario);
+        samples[i].control_s = control.predicted_s(measured[i].scenario);
     }
-    fit.table = fit_factors(fit.samples, {});
-    fit.table.set("step.residual",
-                  "*",
-                  "*",
-                  {.value = left_out_residual(fit.samples),
-                   .sigma = 0.2,
-                   .source = "fit: published/training.csv families left out"});
-    return fit;
+    return samples;
+}
+
+Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
+                                    const Catalogue& catalogue) {
+    Result<std::vector<StepSample>> samples = sample_steps(cases, catalogue);
+    if (!samples) {
+        return tl::unexpected(samples.error());
+    }
+    EfficiencyTable table = fit_factors(*samples);
+    return StepFit{std::move(table), *std::move(samples)};
+}
+
+EfficiencyTable fit_factors(const std::vector<StepSample>& samples) {
+    return table_of_fit(minimise(samples));
 }
 
 EfficiencyTable fit_factors(const std::vector<StepSample>& samples,
@@ -235,34 +243,7 @@ EfficiencyTable fit_factors(const std::vector<StepSample>& samples,
             kept.push_back(sample);
         }
     }
-    return table_of_fit(minimise(kept));
-}
-
-double left_out_residual(const std::vector<StepSample>& samples) {
-    constexpr double kShare = 0.9;
-    constexpr double kQuantile95 = 1.6448536269514722;
-    std::map<std::string, std::vector<const StepSample*>> families;
-    for (const StepSample& sample : samples) {
-        families[sample.family].push_back(&sample);
-    }
-    std::vector<std::pair<double, double>> errors;  // with their weights
-    for (const auto& [family, of_family] : families) {
-        const EfficiencyTable table = fit_factors(samples, family);
-        for (const StepSample* sample : of_family) {
-            errors.emplace_back(
-                std::abs(std::log(predict_step(*sample, table) / sample->measured_s)),
-                1.0 / static_cast<double>(of_family.size() * families.size()));
-        }
-    }
-    std::ranges::sort(errors);
-    double below = 0;
-    for (const auto& [error, weight] : errors) {
-        below += weight;
-        if (below >= kShare) {
-            return error / kQuantile95;
-        }
-    }
-    return errors.empty() ? 0 : errors.back().first / kQuantile95;
+    return fit_factors(kept);
 }
 
 }  // namespace orrery

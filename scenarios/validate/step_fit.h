@@ -34,6 +34,7 @@ struct StepSample {
     std::string family;
     std::string stack{};
     std::string generation;
+    std::string dtype{};  // class of the plan's precision
     double measured_s = 0;
     double control_s = 0;  // scenarios/validate/control.h, fitted on the same rows
     std::int64_t num_gpus = 1;
@@ -52,17 +53,19 @@ struct StepFit {
     std::vector<StepSample> samples;
 };
 
-// Rows that can't be expressed are left out.
+// Steps without factors. Rows that can't be expressed are left out.
+Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& cases,
+                                             const Catalogue& catalogue);
+
+// The factors, without what they leave (unseen_fit.h).
 Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
                                     const Catalogue& catalogue);
 
+// The factors that fit these samples.
+EfficiencyTable fit_factors(const std::vector<StepSample>& samples);
 // The factors that fit the samples of all families but this one (of all, if empty).
 EfficiencyTable fit_factors(const std::vector<StepSample>& samples,
                             const std::string& without_family);
-
-// Relative standard deviation of the steps of a family that the factors were not fitted on: the
-// 90th percentile of the absolute log errors, families weighing the same, over that of a normal.
-double left_out_residual(const std::vector<StepSample>& samples);
 
 // The step time of a sample under a table of factors, in seconds.
 double predict_step(const StepSample& sample, const EfficiencyTable& table);

@@ -148,8 +148,8 @@ TEST(CostModel, InterpolationLearnsASmoothErrorOfTheCurve) {
     EXPECT_GT(covered, 185);
 }
 
-// Half of a real sweep in the profile, the other half asked for. What the curve leaves of this
-// sweep hardly depends on the shape (heuristics, the data's effect on power), so there is little to
+// Half of a sweep in the profile, the other half asked for. What real curves leave of a sweep of
+// products hardly depends on the shape (heuristics, the data's effect on power): there is little to
 // learn.
 struct HeldOut {
     std::vector<double> with;     // |log error| of the cost model with half of the rows
@@ -192,16 +192,35 @@ void hold_out(const std::vector<Measurement>& rows,
     }
 }
 
-TEST(CostModel, InterpolationOfMeasuredGemmsIsNoWorseThanTheCurveAndKnowsItsError) {
-    if (!vidur_present()) {
-        GTEST_SKIP() << "the sweep is not part of the repository";
+// 104 products, each 7 % off the curve by chance.
+std::vector<Measurement> sweep_of(const DeviceSpec& device) {
+    std::mt19937 random(17);
+    const EfficiencyCurves curves(committed(), device);
+    std::vector<Measurement> rows;
+    for (const std::int64_t m : {128, 256, 512, 1024, 2048, 4096, 8192, 16384}) {
+        for (int i = 0; i < 13; ++i) {
+            const auto width = [&] { return static_cast<std::int64_t>(512 * (1 + random() % 40)); };
+            const KernelCall call =
+                gemm(m, width(), width(), 1, Dtype::fp16, GemmEpilogue::none, Dtype::fp16);
+            double noise = 0;
+            for (int j = 0; j < 12; ++j) {  // a sum of uniforms: portable and nearly normal
+                noise += static_cast<double>(random()) / 4294967296.0 - 0.5;
+            }
+            rows.push_back({.family = "gemm",
+                            .device = device.name,
+                            .calls = {call},
+                            .seconds = curves.time(call).seconds * std::exp(0.07 * noise)});
+        }
     }
-    const auto rows = read_measurements(vidur_path(), measured_devices());
-    ASSERT_TRUE(rows);
-    for (const std::string device : {"a100-80g", "h100-80g"}) {
+    return rows;
+}
+
+TEST(CostModel, InterpolationOfErraticGemmsIsNoWorseThanTheCurveAndKnowsItsError) {
+    for (const std::string name : {"a100-80g", "h100-80g"}) {
+        const DeviceSpec device = measured_devices().at(name);
         HeldOut result;
         for (std::uint32_t seed = 0; seed < 10; ++seed) {
-            hold_out(*rows, measured_devices().at(device), seed, result);
+            hold_out(sweep_of(device), device, seed, result);
         }
         std::sort(result.with.begin(), result.with.end());
         std::sort(result.without.begin(), result.without.end());
@@ -209,16 +228,6 @@ TEST(CostModel, InterpolationOfMeasuredGemmsIsNoWorseThanTheCurveAndKnowsItsErro
         const auto percent = [&](std::size_t part) {
             return 100.0 * static_cast<double>(part) / static_cast<double>(n);
         };
-        std::printf(
-            "%s, held-out GEMMs: median error %.1f %% with the profile, %.1f %% without; "
-            "90th percentile %.1f %%, %.1f %%; inside one sigma %.0f %%, two %.0f %%\n",
-            device.c_str(),
-            100 * result.with[n / 2],
-            100 * result.without[n / 2],
-            100 * result.with[n * 9 / 10],
-            100 * result.without[n * 9 / 10],
-            percent(result.within_one),
-            percent(result.within_two));
         EXPECT_LT(result.with[n / 2], 1.15 * result.without[n / 2]);
         EXPECT_LT(result.with[n * 9 / 10], 1.1 * result.without[n * 9 / 10]);
         EXPECT_GT(percent(result.within_one), 55);

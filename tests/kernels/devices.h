@@ -4,7 +4,6 @@
 // two together.
 #pragma once
 
-#include <fstream>
 #include <map>
 #include <string>
 
@@ -61,14 +60,6 @@ inline std::map<std::string, DeviceSpec> measured_devices() {
 
 inline std::string catalogue_path(const std::string& file) {
     return std::string(ORRERY_SOURCE_DIR) + "/scenarios/catalogue/" + file;
-}
-
-// An extract that may not be committed; present on the developers' machines only.
-inline std::string vidur_path() {
-    return std::string(ORRERY_SOURCE_DIR) + "/../shared/data/public/layers_vidur.csv";
-}
-inline bool vidur_present() {
-    return std::ifstream(vidur_path()).good();
 }
 
 }  // namespace orrery

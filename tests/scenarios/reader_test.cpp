@@ -70,6 +70,8 @@ TEST(Reader, ReadsWhatTheFileSaysAndDefaultsTheRest) {
     const auto s = read(kGood);
     ASSERT_TRUE(s) << errors_of(kGood);
     EXPECT_EQ(s->name, "s");
+    EXPECT_EQ(s->software, "");
+    EXPECT_EQ(read("software: nemo-24.05\n" + std::string{kGood})->software, "nemo-24.05");
     EXPECT_EQ(s->cluster.num_gpus(), 16U);
     EXPECT_EQ(s->cluster.node.name, "dgx-a100-80g");
     EXPECT_EQ(s->cluster.node.device, "a100-80g");

@@ -37,12 +37,17 @@ protected:
         return (folder / "cases.csv").string();
     }
     std::string output() const { return (folder / "table.csv").string(); }
-    int run(const FitArguments& arguments) {
+    int run(FitArguments arguments) {
+        // One step stands in for the catalogue's table of other software.
+        const std::string other = testing::TempDir() + "unseen_" + test_name() + ".csv";
+        std::ofstream{other} << header + "\n" + lines;
+        arguments.unseen = other;
         testing::internal::CaptureStdout();
         testing::internal::CaptureStderr();
         const int status = fit_command(arguments);
         out = testing::internal::GetCapturedStdout();
         err = testing::internal::GetCapturedStderr();
+        fs::remove(other);
         return status;
     }
 
@@ -93,6 +98,20 @@ TEST_F(FitCommand, ErrorsOfTheCasesLeaveNoTable) {
     EXPECT_EQ(run({cases("case,family\n"), output()}), kExitUserError);
     EXPECT_FALSE(fs::exists(output()));
     EXPECT_EQ(out, "");
+}
+
+TEST_F(FitCommand, FitsKernelsOnTheCataloguesMeasurements) {
+    ASSERT_EQ(run({.file = {}, .output = output(), .kernels = true}), kExitOk) << err;
+    EXPECT_NE(out.find("\ngemm a100-80g "), std::string::npos) << out;
+    EXPECT_TRUE(read_efficiency_table(output()));
+    EXPECT_EQ(run({.file = cases("case,family\n"), .kernels = true}), kExitUserError);
+    EXPECT_EQ(run({.file = (folder / "nowhere.csv").string(), .kernels = true}), kExitUserError);
+    EXPECT_NE(err.find("nowhere.csv"), std::string::npos) << err;
+}
+
+TEST_F(FitCommand, WantsATableOfSteps) {
+    EXPECT_EQ(run({}), kExitUserError);
+    EXPECT_NE(err.find("no table of measured steps is named"), std::string::npos) << err;
 }
 
 }  // namespace

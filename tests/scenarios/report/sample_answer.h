@@ -24,7 +24,8 @@ inline Answer sample_answer(const std::string& name) {
     a.lost_mfu = {{Cause::gemm_inefficiency, 0.3, Time::seconds(1.9)},
                   {Cause::exposed_pipeline, 0.148, Time::seconds(0.94)}};
     a.network = {{name, Bandwidth::bits_per_second(1), 0.25, 1.0}};
-    a.collectives = {{name, Bytes{1 << 30}, 8, "nvls_tree", "Simple", 24, 123456}};
+    a.collectives = {
+        {name, Bytes{1 << 30}, 8, "nvls_tree", "Simple", 24, TransferEngine::sm, 24, 123456}};
     a.memory.of[0] = Bytes{std::int64_t{90} << 30};
     a.memory.peak = Bytes{std::int64_t{90} << 30};
     a.memory.device = Bytes{std::int64_t{80} << 30};

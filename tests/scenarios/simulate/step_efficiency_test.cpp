@@ -77,6 +77,54 @@ TEST(SlowestServer, IsSlowIfAnyOfThemIs) {
     EXPECT_NEAR(slowest_server(0.005, 0.1, 100'000), 1.1, 1e-12);
 }
 
+TEST(Software, IsAStackWithoutItsVersion) {
+    for (const auto& [stack, software] :
+         std::vector<std::pair<std::string, std::string>>{{"nemo-24.05", "nemo"},
+                                                          {"nemo24.07", "nemo"},
+                                                          {"nemo", "nemo"},
+                                                          {"megatron-lm-285068c8", "megatron-lm"},
+                                                          {"megatron-core-r0.8", "megatron-core"},
+                                                          {"megatron-lm-v2", "megatron-lm"},
+                                                          {"llm.c-2024", "llm.c"},
+                                                          {"mlm-readme", "mlm-readme"},
+                                                          {"", ""}}) {
+        EXPECT_EQ(software_of(stack), software);
+    }
+}
+
+TEST(StepEfficiency, LeavesMoreOfWhatWasNotSeen) {
+    const EfficiencyTable table = table_of({{{"step.residual", "*", "*"}, 0.05},
+                                            {{"step.residual.software", "*", "*"}, 0.1},
+                                            {{"step.residual.device", "*", "*"}, 0.2},
+                                            {{"step.seen.nemo", "hopper", "fp8"}, 3},
+                                            {{"step.seen.llm-foundry", "hopper", "fp16"}, 1}});
+    const DeviceSpec hopper = device_of("hopper");
+    const StepEfficiency step{table, hopper};
+    const auto expect =
+        [&](std::string_view software, Dtype precision, double sigma, Unseen unseen) {
+            const StepResidual residual = step.residual(software, precision);
+            EXPECT_EQ(residual.sigma, sigma) << software;
+            EXPECT_EQ(residual.unseen, unseen) << software;
+        };
+    expect("nemo-26.01", Dtype::fp8, 0.05, Unseen::nothing);
+    expect("nemo-26.01", Dtype::bf16, 0.1, Unseen::software);
+    expect("llm-foundry-2023", Dtype::bf16, 0.05, Unseen::nothing);
+    expect("", Dtype::bf16, 0.1, Unseen::software);
+    expect("nemo", Dtype::fp32, 0.2, Unseen::device);
+    const DeviceSpec blackwell = device_of("blackwell");
+    EXPECT_EQ((StepEfficiency{table, blackwell}.residual("nemo", Dtype::fp8).unseen),
+              Unseen::device);
+}
+
+// Made by hand, or by an earlier version.
+TEST(StepEfficiency, ATableThatNamesNoSoftwareHasSeenAll) {
+    const EfficiencyTable table = table_of({{{"step.residual", "*", "*"}, 0.05}});
+    const DeviceSpec device = device_of("ampere");
+    const StepResidual residual = StepEfficiency{table, device}.residual("any", Dtype::bf16);
+    EXPECT_EQ(residual.sigma, 0.05);
+    EXPECT_EQ(residual.unseen, Unseen::nothing);
+}
+
 TEST(StepEfficiency, ACpuHasNoStreamToFillAgain) {
     const EfficiencyTable table = table_of({{{"host.restart_us", "*", "*"}, 40}});
     const DeviceSpec gpu = device_of("ampere");
