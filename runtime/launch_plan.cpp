@@ -182,8 +182,8 @@ private:
         plan_.launches.push_back(std::move(launch));
     }
 
-    // A collective that is launched after the pieces of a product runs beside those that it does not
-    // wait for. `known`: what has ended when it begins.
+    // A collective that is launched after the pieces of a product runs beside those that it does
+    // not wait for. `known`: what has ended when it begins.
     void leave_sms_free_for(const Op& op, std::uint32_t slot, const ByStream& known) {
         const std::uint16_t limit = sm_limit_of(op);
         const auto self = static_cast<std::int64_t>(plan_.launches.size());
