@@ -177,10 +177,30 @@ private:
         }
         std::reverse(launch.waits.begin(), launch.waits.end());
         launch.reserved_sms = sms_held_beside(stream);
+        leave_sms_free_for(op, slot, known);
         known[stream] = self;
         last_[stream] = self;
         known_at_.push_back(known);
         plan_.launches.push_back(std::move(launch));
+    }
+
+    // A collective that is launched after the pieces of a product runs beside those that it does
+    // not wait for. `known`: what has ended when it begins.
+    void leave_sms_free_for(const Op& op, std::uint32_t slot, const ByStream& known) {
+        const std::uint16_t limit = sm_limit_of(op);
+        const auto self = static_cast<std::int64_t>(plan_.launches.size());
+        for (std::int64_t i = self - 1; limit > 0 && i >= first_launch_[slot]; --i) {
+            Launch& earlier = plan_.launches[static_cast<std::size_t>(i)];
+            if (earlier.stream != op.stream && known[index(earlier.stream)] < i) {
+                earlier.reserved_sms = std::max(earlier.reserved_sms, limit);
+            }
+        }
+    }
+
+    std::uint16_t sm_limit_of(const Op& op) const {
+        return op.kind == OpKind::collective
+                   ? rank_.program().collectives[op.payload].mover.sm_limit
+                   : std::uint16_t{0};
     }
 
     // By collectives that were launched and need not have ended.
@@ -191,10 +211,7 @@ private:
                 continue;
             }
             const Launch& other = plan_.launches[static_cast<std::size_t>(last_[s])];
-            const Op& op = rank_.op(other.slot, other.op);
-            if (op.kind == OpKind::collective) {
-                most = std::max(most, rank_.program().collectives[op.payload].mover.sm_limit);
-            }
+            most = std::max(most, sm_limit_of(rank_.op(other.slot, other.op)));
         }
         return most;
     }

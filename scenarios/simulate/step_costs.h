@@ -26,8 +26,8 @@ struct StepCosts {
     DeviceTimings timings;
     KernelSummary kernels;
     StepResidual residual;  // what the factors leave of a step
-    double noise = 1;     // kernel times on the slowest device / on the mean one
-    Time launch;          // of one op on the host
+    double noise = 1;       // kernel times on the slowest device / on the mean one
+    Time launch;            // of one op on the host
     double launch_sigma = 0;
 };
 

@@ -139,7 +139,7 @@ TEST(NcclNetwork, AllToAllsOfFewSmsAreSlower) {
 TEST(NcclNetwork, CopyEnginesHoldNoSmsAndReachNoOtherNode) {
     const auto network = network_on(cluster_of(2, dgx_a100(), with_nics(200_Gbps)), 80);
     for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
-        auto call = call_of(kind, 64_MiB);
+        auto call = call_of(kind, 4_GiB);
         const auto by_sms = network.plan_collective(call, first_ranks(8));
         EXPECT_EQ(by_sms.engine, TransferEngine::sm);
         call.mover.engine = TransferEngine::copy_engine;

@@ -10,7 +10,8 @@ function heading() {
   const cards = element("div", { class: "cards" });
   const card = (value, what, bad) =>
     cards.append(element("div", { class: bad ? "card bad" : "card" }, element("b", {}, value), element("span", {}, what)));
-  card(seconds(data.iteration_s), `iteration time, ± ${percent(data.uncertainty)}`);
+  const wider = data.unseen === "nothing" ? "" : ` (the factors were fitted on no step of this ${data.unseen})`;
+  card(seconds(data.iteration_s), `iteration time, ± ${percent(data.uncertainty)}${wider}`);
   card(percent(data.mfu), "MFU (full attention)");
   card(percent(data.hfu), "HFU (full attention)");
   card(thousands(data.tokens_per_s), "tokens a second");

@@ -37,12 +37,17 @@ protected:
         return (folder / "cases.csv").string();
     }
     std::string output() const { return (folder / "table.csv").string(); }
-    int run(const FitArguments& arguments) {
+    int run(FitArguments arguments) {
+        // One step stands in for the catalogue's table of other software.
+        const std::string other = testing::TempDir() + "unseen_" + test_name() + ".csv";
+        std::ofstream{other} << header + "\n" + lines;
+        arguments.unseen = other;
         testing::internal::CaptureStdout();
         testing::internal::CaptureStderr();
         const int status = fit_command(arguments);
         out = testing::internal::GetCapturedStdout();
         err = testing::internal::GetCapturedStderr();
+        fs::remove(other);
         return status;
     }
 
@@ -96,7 +101,7 @@ TEST_F(FitCommand, ErrorsOfTheCasesLeaveNoTable) {
 }
 
 TEST_F(FitCommand, FitsKernelsOnTheCataloguesMeasurements) {
-    ASSERT_EQ(run({.output = output(), .kernels = true}), kExitOk) << err;
+    ASSERT_EQ(run({.file = {}, .output = output(), .kernels = true}), kExitOk) << err;
     EXPECT_NE(out.find("\ngemm a100-80g "), std::string::npos) << out;
     EXPECT_TRUE(read_efficiency_table(output()));
     EXPECT_EQ(run({.file = cases("case,family\n"), .kernels = true}), kExitUserError);

@@ -45,6 +45,11 @@ TEST(ConsoleReport, NamesWhatCostsAndLeavesOutWhatIsEmpty) {
     EXPECT_EQ(report.find("  gradients "), std::string::npos) << "there are none";
     a.network.clear();
     EXPECT_NE(console_report(a).find("24 SMs"), std::string::npos);
+    EXPECT_EQ(console_report(a).find("wider"), std::string::npos);
+    a.unseen = Unseen::software;
+    EXPECT_NE(console_report(a).find("no step of this software"), std::string::npos);
+    a.unseen = Unseen::device;
+    EXPECT_NE(console_report(a).find("no step of this device"), std::string::npos);
     a.collectives[0].engine = TransferEngine::copy_engine;
     EXPECT_NE(console_report(a).find("copy engine"), std::string::npos);
     a.collectives.clear();
