@@ -28,7 +28,8 @@ TEST(MeasuredRuns, OfTwoProcessesAreRecordedDrawnComparedAndCalibrated) {
     const Ran profiled = run_orrery("profile --for " + at + "s.yaml -o " + at + "p.csv --json");
     ASSERT_EQ(profiled.status, 0) << profiled.err;
     // What it is of, and the sources of the program that ran it.
-    for (const char* key : {"\"command\": \"profile\"", "\"file\": \"s.yaml\"", "\"sources\": \""}) {
+    for (const char* key :
+         {"\"command\": \"profile\"", "\"file\": \"s.yaml\"", "\"sources\": \""}) {
         EXPECT_NE(profiled.out.find(key), std::string::npos) << key << profiled.out;
     }
     const std::string profile = read_file(folder.path() / "p.csv");

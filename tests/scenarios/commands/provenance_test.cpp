@@ -107,13 +107,16 @@ protected:
         run_ = (folder_ / "run").string();
     }
 
-    // The columns and the first row of the published table.
+    // The columns and the first rows of a published table.
     static std::string first_rows() {
-        std::ifstream file{kScenarios + "catalogue/published/training.csv"};
+        std::ifstream file{kScenarios + "catalogue/published/collectives.csv"};
         std::string rows;
-        std::string line;
-        for (int i = 0; i < 2 && std::getline(file, line); ++i) {
-            rows += line + "\n";
+        int taken = 0;
+        for (std::string line; taken < 4 && std::getline(file, line);) {
+            if (!line.starts_with('#')) {
+                rows += line + "\n";
+                ++taken;
+            }
         }
         return rows;
     }
