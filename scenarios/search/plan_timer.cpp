@@ -116,7 +116,10 @@ std::unique_ptr<PlanTimer::StepEnd> PlanTimer::make_end(const ParallelPlan& plan
     for (std::size_t c = chunks.size(); c-- > 0;) {
         last_first.push_back(&chunks[c]->lowered->chunk());
     }
-    const SegmentId id = lower_optimizer(tables, model_, plan, layouts, 0, last_first);
+    // Rounding marks the weights, which are of the chunks' programs, and takes no time.
+    ParallelPlan timed = plan;
+    timed.bf16_stochastic_round = false;
+    const SegmentId id = lower_optimizer(tables, model_, timed, layouts, 0, last_first);
     std::vector<Op> ops = program.segments[index(id)].ops;
     // The norm is one kernel, and adding it up over the ranks the barrier; where nobody has to be
     // waited for, the whole optimizer takes the norm's place.

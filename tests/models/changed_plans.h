@@ -18,7 +18,7 @@ inline std::vector<bool> other_values(bool value) {
     return {!value};
 }
 inline std::vector<std::int64_t> other_values(std::int64_t value) {
-    return {value * 2, value / 2, 2, 4, 1'000'000};
+    return {value * 2, value / 2, 2, 4, 100};
 }
 inline std::vector<std::vector<std::int64_t>> other_values(const std::vector<std::int64_t>&) {
     return {{1, 3, 3, 1}, {3, 5}, {5, 3}, {1, 2, 2, 3}};
