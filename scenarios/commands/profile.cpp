@@ -109,9 +109,9 @@ public:
                           "job.clip_grad=1e-6",
                           "job.sample_interval=0",
                           // A measurement leaves the job's own files alone.
-                          "job.checkpoint_folder=~",
-                          "job.log_file=~",
-                          "job.tensorboard_folder=~",
+                          "job.checkpoint_folder=''",
+                          "job.log_file=''",
+                          "job.tensorboard_folder=''",
                           "job.min_learning_rate=0"});
         return add(measure(arguments_.scenario,
                            overrides,

@@ -59,12 +59,12 @@ void read_intervals(MapReader& reader, TrainingJob& job) {
     reader.word("sample_prompt", job.sample_prompt);
 }
 
-// Paths are relative to the scenario's folder; ~ is none, as if the key were not there.
+// Paths are relative to the scenario's folder; '' is none, as if the key were not there.
 void read_files(MapReader& reader, const std::filesystem::path& folder, TrainingJob& job) {
     const auto path = [&](const char* key, std::filesystem::path& value) {
         std::string text;
         const DocumentNode* node = reader.find(key);
-        const bool none = node != nullptr && node->kind == DocumentNode::Kind::null;
+        const bool none = node != nullptr && node->is_scalar() && node->text.empty();
         if (!none && reader.word(key, text)) {
             value = folder / text;
         }

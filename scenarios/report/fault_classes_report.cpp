@@ -20,7 +20,7 @@ std::vector<TextRow> fault_class_rows(const std::vector<FaultClass>& classes,
                                       const std::string& of) {
     std::vector<TextRow> rows{{"class", "can strike", "when", "expected in " + of}};
     for (const FaultClass& one : classes) {
-        rows.push_back({cut(one.name, 26),
+        rows.push_back({cut(one.name, 30),
                         one.components,
                         one.when,
                         fmt::format("{:.1f} {}", one.expected, one.stops ? "stops" : "faults")});

@@ -64,11 +64,11 @@ TEST(Distribution, RenewalsAreThoseOfManySamples) {
 }
 
 // New components of a Weibull process with a falling rate fail more often than in the long run:
-// 128 servers, mean 17,520 h, shape 0.7, 30 days.
+// 128 servers, mean 17,520 h, shape 0.7, 30 days. First failures alone are 15.19.
 TEST(Distribution, NewComponentsFailMoreOftenThanOldOnes) {
     const Distribution d = with_mean(DistributionKind::weibull, WallTime::hours(17520), 0.7);
     const double span = WallTime::days(30).seconds();
-    EXPECT_NEAR(128 * expected_renewals(d, span), 16.1, 0.3);
+    EXPECT_NEAR(128 * expected_renewals(d, span), 16.5, 0.05);
     EXPECT_NEAR(128 * span / d.mean_s(), 5.26, 0.01);
     // After a long time only how it began is left of that.
     const double far = 1000 * d.mean_s();

@@ -63,10 +63,10 @@ TEST(FaultClasses, SayWhenTheyStrike) {
     EXPECT_EQ(classes[1].components, "128 nodes");
     EXPECT_NEAR(classes[1].expected, 6.4, 1e-9);
     EXPECT_FALSE(classes[1].stops);
-    EXPECT_EQ(classes[2].when, "after 1.00 h, 5 times");
+    EXPECT_EQ(classes[2].when, "after 60.0 min, 5 times");
     EXPECT_NEAR(classes[2].expected, 5, 1e-9);
     EXPECT_TRUE(classes[3].from_new);
-    EXPECT_NEAR(classes[3].expected, 16.1, 0.3);
+    EXPECT_NEAR(classes[3].expected, 16.5, 0.05);
 }
 
 // The published classes on the published cluster.

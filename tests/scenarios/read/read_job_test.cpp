@@ -82,6 +82,7 @@ TEST(ReadJob, ErrorsNameTheirPlace) {
     EXPECT_NE(errors_of("learning_rate: 0.1\nmin_learning_rate: 0.2\n").find("larger than"),
               std::string::npos);
     EXPECT_NE(errors_of("checkpoint: x\n").find("not supported yet"), std::string::npos);
+    EXPECT_EQ(errors_of("{checkpoint_folder: '', checkpoint_interval: 5, log_file: ''}\n"), "");
     EXPECT_NE(errors_of("checkpoint_interval: 5\n").find("needs a job.checkpoint_folder"),
               std::string::npos);
     EXPECT_NE(
