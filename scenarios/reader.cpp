@@ -244,7 +244,11 @@ Error of_another_kind(const DocumentNode& root, const ReadOptions& options) {
                 "its keys are cluster, model and plan"};
     }
     if (has("cluster") || has("model") || has("plan")) {
-        const bool network = !options.network_only && !has("model") && !has("plan");
+        // Only if no key can be a misspelt model or plan.
+        const bool network =
+            !options.network_only && std::ranges::all_of(root.keys, [](const DocumentNode& key) {
+                return key.text == "name" || key.text == "cluster" || key.text == "network";
+            });
         return network ? Error{root.where(),
                                "there is no model and no plan: this describes a network",
                                "orrery network FILE, or add model and plan"}

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kNestedMost = 50;
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
+std::optional<std::int64_t> shell_number(std::string_view text) {
     while (!text.empty() && text.front() == ' ') {
         text.remove_prefix(1);
     }
@@ -166,10 +166,10 @@ private:
             return std::nullopt;
         }
         if (std::isdigit(static_cast<unsigned char>(word[0])) != 0) {
-            return whole_number(word);
+            return shell_number(word);
         }
         const std::optional<std::string> text = variable_(word);
-        return text ? whole_number(*text) : std::nullopt;
+        return text ? shell_number(*text) : std::nullopt;
     }
 
     std::string_view text_;
@@ -280,8 +280,8 @@ private:
             return Truth::unknown;
         }
         if (op[0] == '-') {
-            const auto x = whole_number(left);
-            const auto y = whole_number(right);
+            const auto x = shell_number(left);
+            const auto y = shell_number(right);
             return !x || !y      ? Truth::unknown
                    : op == "-eq" ? truth_of(*x == *y)
                    : op == "-ne" ? truth_of(*x != *y)

@@ -177,7 +177,7 @@ TEST(ImportMegatron, ErrorsOfTheScenarioHaveThePlacesOfTheScript) {
         all += error.to_string() + "\n";
     }
     EXPECT_NE(all.find("run.sh:1:7: error: num_attention_heads 7"), std::string::npos) << all;
-    EXPECT_NE(all.find("run.sh:3:85: error: model.normalization"), std::string::npos) << all;
+    EXPECT_NE(all.find("run.sh:3:77: error: model.normalization"), std::string::npos) << all;
 }
 
 TEST(ImportMegatron, TheNullTokenizerHasOneTokenMore) {
