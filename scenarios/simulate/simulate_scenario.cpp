@@ -363,8 +363,11 @@ double ScenarioRun::uncertainty(const SimulationResult& result) const {
     const double kernels =
         residual > 0 ? std::hypot(residual * curves, costs_.kernels.relative_sigma * (1 - curves))
                      : costs_.kernels.relative_sigma;
-    return std::hypot(
-        kernels * (1 - share - host), kCommunicationSigma * share, costs_.launch_sigma * host);
+    // What unseen software or devices differ by was measured on whole steps, host included.
+    const bool whole = costs_.residual.unseen != Unseen::nothing && curves > 0;
+    return std::hypot(kernels * (whole ? 1 : 1 - share - host),
+                      kCommunicationSigma * share,
+                      costs_.launch_sigma * host);
 }
 
 void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const {

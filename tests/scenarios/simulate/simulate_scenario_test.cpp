@@ -5,6 +5,7 @@
 
 #include "models/flops.h"
 #include "models/transformer.h"
+#include "scenarios/validate/published_cases.h"
 #include "tests/scenarios/small_scenarios.h"
 #include "tests/scenarios/test_folder.h"
 
@@ -37,6 +38,37 @@ TEST_P(SimulateScenario, ItsFiguresFitTogether) {
     EXPECT_GT(a.uncertainty, 0);
     EXPECT_LT(a.uncertainty, 1);
     EXPECT_EQ(a.critical_path.total(), a.iteration);
+}
+
+// Of software that no fitted step ran on nothing is known of the host either: the spread is that of
+// whole steps, however little of this one the kernels are.
+TEST(SimulateScenarioUncertainty, WidensWhereTheSoftwareWasNotSeen) {
+    const auto rows =
+        read_published_cases(ORRERY_SOURCE_DIR "/scenarios/catalogue/published/host_bound.csv");
+    ASSERT_TRUE(rows);
+    Scenario scenario = scenario_of(rows->front(), Catalogue{default_catalogue()}).value();
+    SimulationOptions options;
+    EfficiencyTable table;
+    const auto set =
+        [&](const char* name, const char* generation, const char* dtype, double value) {
+            table.set(name, generation, dtype, {.value = value, .sigma = 0, .source = "test"});
+        };
+    set("step.residual", "*", "*", 0.05);
+    set("step.residual.software", "*", "*", 0.3);
+    set("step.residual.device", "*", "*", 0.4);
+    set("step.seen.known", "ampere", "fp16", 1);
+    options.step_table = table;
+    scenario.software = "known-1.0";
+    const Answer seen = answer_of(scenario, options);
+    EXPECT_EQ(seen.unseen, Unseen::nothing);
+    EXPECT_LT(seen.uncertainty, 0.06);
+    scenario.software = "other";
+    const Answer other = answer_of(scenario, options);
+    EXPECT_EQ(other.unseen, Unseen::software);
+    EXPECT_GE(other.uncertainty, 0.3);
+    EXPECT_EQ(other.iteration, seen.iteration);
+    scenario.device.generation = "hopper";
+    EXPECT_EQ(answer_of(scenario, options).unseen, Unseen::device);
 }
 
 TEST_P(SimulateScenario, SharesAndSumsAreWhole) {
