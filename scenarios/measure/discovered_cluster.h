@@ -25,4 +25,13 @@ Result<std::string> gpu_cluster(const std::vector<NvmlGpu>& gpus,
 // The catalogue's name of a GPU that calls itself so; empty if there is none.
 std::string device_of_gpu(const std::string& name, std::uint64_t memory_bytes);
 
+// An error if measurements of this GPU must not be filed under the catalogue's `device`: because it
+// is another GPU's name.
+Result<void> check_filed_under(const std::string& device,
+                               const std::string& gpu,
+                               std::uint64_t memory_bytes);
+
+// The override of a scenario that makes its node one GPU of the catalogue's.
+std::string node_of_one_gpu(const std::string& device);
+
 }  // namespace orrery
