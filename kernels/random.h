@@ -8,6 +8,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <span>
 
 namespace orrery {
 
@@ -63,5 +64,9 @@ inline float uniform(std::uint32_t word) {
 
 // The standard normal value of an element (Box-Muller on the words of its pair): for weights.
 float normal(const RandomKey& key, std::int64_t index);
+
+// The same of consecutive elements from `first` on, for a third of the work: all words of a block
+// and both values of a pair are used.
+void normals(const RandomKey& key, std::int64_t first, std::span<float> values);
 
 }  // namespace orrery

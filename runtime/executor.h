@@ -44,6 +44,10 @@ public:
     // A tensor that outlives slots as the host sees it; empty if this rank has none. The view is
     // valid, and what is written to it counts, until the next run.
     virtual TensorView view(TensorId tensor, std::int32_t micro_batch = -1) = 0;
+    // The same for a host that writes every element: what was in the tensor is not brought here.
+    virtual TensorView overwrite(TensorId tensor, std::int32_t micro_batch = -1) {
+        return view(tensor, micro_batch);
+    }
     // The same for reading only.
     virtual ConstTensorView read(TensorId tensor, std::int32_t micro_batch = -1) = 0;
 

@@ -5,8 +5,9 @@
 
 namespace orrery {
 
-// Every process talks to every other one.
-constexpr std::int64_t kMostRanks = 64;
+// Every process has a connection with every other one.
+constexpr std::int64_t kMostCpuRanks = 64;
+constexpr std::int64_t kMostGpuRanks = 1024;
 
 Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::int64_t num_ranks) {
     Errors errors;
@@ -15,12 +16,12 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             errors.push_back({key, std::move(what), std::move(hint)});
         }
     };
-    require(num_ranks <= kMostRanks,
-            "cluster.nodes",
-            fmt::format("training runs on up to {} CPU processes, and this cluster has {} devices",
-                        kMostRanks,
-                        num_ranks),
-            "a smaller cluster");
+    require(
+        num_ranks <= kMostGpuRanks,
+        "cluster.nodes",
+        fmt::format(
+            "training runs on up to {} devices, and this cluster has {}", kMostGpuRanks, num_ranks),
+        "a smaller cluster");
     require(model.kv_size() % plan.tensor_model_parallel_size == 0,
             "plan.tensor_model_parallel_size",
             fmt::format("ranks that share a key-value head of {} columns make equal parts of it",
@@ -41,11 +42,11 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "an even number");
     require(plan.precision == Dtype::fp32 || plan.precision == Dtype::bf16,
             "plan.precision",
-            "the CPU trains in fp32 or bf16",
+            "training is in fp32 or bf16",
             "fp32 or bf16");
     require(plan.gradient_dtype != Dtype::fp16,
             "plan.gradient_dtype",
-            "the CPU has no fp16 gradients",
+            "training has no fp16 gradients",
             "fp32");
     require(plan.optimizer == Optimizer::adam || plan.gradient_dtype == Dtype::fp32,
             "plan.gradient_dtype",
@@ -56,6 +57,18 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "training computes no losses for reports",
             "0");
     return errors;
+}
+
+Result<void> check_cpu_ranks(std::int64_t num_ranks) {
+    return num_ranks <= kMostCpuRanks
+               ? Result<void>{}
+               : fail("cluster.nodes",
+                      fmt::format(
+                          "training on CPUs runs in up to {} processes, and this cluster has {} "
+                          "devices",
+                          kMostCpuRanks,
+                          num_ranks),
+                      "GPUs, or a smaller cluster");
 }
 
 }  // namespace orrery

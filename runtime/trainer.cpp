@@ -114,31 +114,58 @@ Result<void> Trainer::split_data(const Tokens& tokens) {
     return {};
 }
 
-// Every rank draws the samples that its part of the batch holds, and keeps the ids that its stage
-// reads.
-Result<void> Trainer::load_data(const Tokens& tokens, std::uint64_t seed, std::int64_t step) {
+// Every rank draws the samples that its part of the batch holds. Changes nothing of the trainer's.
+Result<std::vector<TokenBatch>> Trainer::draw_data(const Tokens& tokens,
+                                                   std::uint64_t seed,
+                                                   std::int64_t step) const {
     const SampleOrder order{.seed = seed, .seq_length = model_.seq_length};
     const Tensor& ids = program_->tensors[index(tokens_)];
     const std::int64_t of_all_ranks = ids.global_shape[kBatch];
     const DimensionRange samples =
         local_range(of_all_ranks, kBatch, ids.layout, program_->mesh, executor_->rank());
-    const SequencePositions positions = token_positions(*program_, executor_->rank(), ids);
-    for (std::int32_t m = 0; m < static_cast<std::int32_t>(plan_.num_micro_batches()); ++m) {
-        const auto batch = draw_batch(tokens,
-                                      order,
-                                      model_.vocab_size,
-                                      step,
-                                      m * of_all_ranks + samples.first,
-                                      samples.count);
+    std::vector<TokenBatch> micro_batches;
+    for (std::int64_t m = 0; m < plan_.num_micro_batches(); ++m) {
+        auto batch = draw_batch(tokens,
+                                order,
+                                model_.vocab_size,
+                                step,
+                                m * of_all_ranks + samples.first,
+                                samples.count);
         if (!batch) {
             Error error = batch.error();
             error.where = "job.dataset";
             return unexpected<Error>(std::move(error));
         }
-        write_ids(executor_->view(tokens_, m), batch->inputs, positions);
-        write_ids(executor_->view(labels_, m), batch->labels, positions);
+        micro_batches.push_back(std::move(*batch));
     }
-    return {};
+    return micro_batches;
+}
+
+// Keeps the ids that the rank's stage reads.
+void Trainer::load_data(const std::vector<TokenBatch>& micro_batches) {
+    const SequencePositions positions =
+        token_positions(*program_, executor_->rank(), program_->tensors[index(tokens_)]);
+    for (std::size_t m = 0; m < micro_batches.size(); ++m) {
+        const auto number = static_cast<std::int32_t>(m);
+        write_ids(executor_->overwrite(tokens_, number), micro_batches[m].inputs, positions);
+        write_ids(executor_->overwrite(labels_, number), micro_batches[m].labels, positions);
+    }
+}
+
+Result<std::vector<TokenBatch>> Trainer::data_of(std::int64_t step) {
+    if (next_data_.valid() && next_step_ == step) {
+        return next_data_.get();
+    }
+    return draw_data(training_, job_.seed, step);
+}
+
+// A device computes by itself: the host draws what it will need next.
+void Trainer::draw_ahead(std::int64_t step) {
+    if (executor_->overlaps() && step <= job_.steps) {
+        next_step_ = step;
+        next_data_ = std::async(std::launch::async,
+                                [this, step] { return draw_data(training_, job_.seed, step); });
+    }
 }
 
 void Trainer::write_scalars(std::int64_t step, double learning_rate) {
@@ -200,10 +227,13 @@ Result<StepReport> Trainer::step() {
                                 .smallest = job_.min_learning_rate,
                                 .warmup_steps = job_.warmup_steps,
                                 .decay_steps = job_.steps};
-    if (Result<void> loaded = load_data(training_, job_.seed, step); !loaded) {
-        return unexpected<Error>(loaded.error());
+    const auto data = data_of(step);
+    if (!data) {
+        return unexpected<Error>(data.error());
     }
+    load_data(*data);
     write_scalars(step, schedule.at(step));
+    draw_ahead(step + 1);
     if (Result<void> done = executor_->run_step(); !done) {
         return unexpected<Error>(done.error());
     }
@@ -240,9 +270,11 @@ Result<double> Trainer::evaluate() {
     constexpr std::uint64_t kOtherPlaces = 0x9E3779B97F4A7C15ULL;  // than those trained on
     double sum = 0;
     for (std::int64_t i = 0; i < job_.eval_steps; ++i) {
-        if (Result<void> loaded = load_data(validation_, job_.seed ^ kOtherPlaces, i); !loaded) {
-            return unexpected<Error>(loaded.error());
+        const auto data = draw_data(validation_, job_.seed ^ kOtherPlaces, i);
+        if (!data) {
+            return unexpected<Error>(data.error());
         }
+        load_data(*data);
         write_scalars(0, 0);
         if (Result<void> done = executor_->run_forward(); !done) {
             return unexpected<Error>(done.error());

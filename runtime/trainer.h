@@ -4,8 +4,10 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/result.h"
 #include "models/plan.h"
@@ -67,7 +69,12 @@ private:
     Trainer(const Transformer& model, const ParallelPlan& plan, const TrainingJob& job);
     void find_tensors();
     Result<void> split_data(const Tokens& tokens);
-    Result<void> load_data(const Tokens& tokens, std::uint64_t seed, std::int64_t step);
+    Result<std::vector<TokenBatch>> draw_data(const Tokens& tokens,
+                                              std::uint64_t seed,
+                                              std::int64_t step) const;
+    void load_data(const std::vector<TokenBatch>& micro_batches);
+    Result<std::vector<TokenBatch>> data_of(std::int64_t step);
+    void draw_ahead(std::int64_t step);
     void write_scalars(std::int64_t step, double learning_rate);
     Result<double> loss();
 
@@ -86,6 +93,10 @@ private:
     TensorId scalars_{};
     TensorId loss_{};
     TensorId norm_{};
+    // The data of a step that comes, drawn on another thread while a device works. The last member:
+    // it ends before what it reads.
+    std::int64_t next_step_ = 0;
+    std::future<Result<std::vector<TokenBatch>>> next_data_;
 };
 
 // Where a run's reports go; every rank makes them, and one of them tells.

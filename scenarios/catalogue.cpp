@@ -34,7 +34,17 @@ std::filesystem::path default_catalogue() {
     if (const char* chosen = std::getenv("ORRERY_CATALOGUE"); chosen != nullptr && *chosen != 0) {
         return chosen;
     }
-    return std::filesystem::path{ORRERY_CATALOGUE_DIR};
+    std::error_code error;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+    const std::filesystem::path carried = catalogue_beside(program);
+    return carried.empty() ? std::filesystem::path{ORRERY_CATALOGUE_DIR} : carried;
+}
+
+std::filesystem::path catalogue_beside(const std::filesystem::path& program) {
+    const std::filesystem::path folder =
+        program.parent_path().parent_path() / "scenarios" / "catalogue";
+    std::error_code error;
+    return std::filesystem::is_directory(folder, error) ? folder : std::filesystem::path{};
 }
 
 std::vector<std::string> Catalogue::names(std::string_view section) const {

@@ -14,8 +14,11 @@
 
 namespace orrery {
 
-// The environment variable ORRERY_CATALOGUE, or the source tree's scenarios/catalogue.
+// The environment variable ORRERY_CATALOGUE, else the folder that was carried to this machine with
+// the program, else the source tree's scenarios/catalogue.
 std::filesystem::path default_catalogue();
+// ../scenarios/catalogue of the program's folder; empty if there is none.
+std::filesystem::path catalogue_beside(const std::filesystem::path& program);
 
 class Catalogue {
 public:

@@ -14,7 +14,7 @@ Result<SharedLibrary> SharedLibrary::open(const std::vector<std::string>& names)
             return SharedLibrary{handle};
         }
         const char* const error = dlerror();
-        why = why.empty() && error != nullptr ? error : why;
+        why += (why.empty() ? "" : "; ") + (error != nullptr ? std::string{error} : name);
     }
     return fail("", why.empty() ? "no library to load" : why);
 }

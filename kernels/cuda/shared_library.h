@@ -12,7 +12,7 @@ namespace orrery {
 
 class SharedLibrary {
 public:
-    // The first of these names or paths that can be loaded.
+    // The first of these names or paths that can be loaded; the error says why each could not.
     static Result<SharedLibrary> open(const std::vector<std::string>& names);
 
     SharedLibrary(SharedLibrary&& other) noexcept;

@@ -7,7 +7,8 @@
 //   2. "device <name>", "cublaslt <version>": where it was measured
 //   3. a line each product: its key (kernels/gemm/gemm_layout.h), the median time in nanoseconds,
 //      the library's 64-byte description of the algorithm as 128 hexadecimal digits; or a choice
-//      that was made for it ("fused_" and the key), a number and zeros
+//      that was made on the device (its key names the version of Orrery's own kernels, which it was
+//      made between), a number and zeros
 // A file of another device or version is not used, and is replaced.
 #pragma once
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "kernels/cuda/nvidia_libraries.h"
 #include "kernels/cuda/shared_library.h"
 #include "kernels/gemm/gemm_algorithms.h"
 
@@ -412,9 +413,9 @@ private:
 
 Result<std::unique_ptr<CudaGemm>> CudaGemm::create(const CudaGemmOptions& options) {
     const std::string name = "libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR);
-    auto library = SharedLibrary::open({name, std::string{ORRERY_CUDA_LIBRARY_DIR} + "/" + name});
+    auto library = SharedLibrary::open(nvidia_library_places(name, ORRERY_CUDA_LIBRARY_DIR));
     if (!library) {
-        return fail("", "cuBLASLt can't be loaded: " + library.error().what);
+        return fail("", "cuBLASLt can't be loaded: " + library.error().what, kNvidiaLibraryHint);
     }
     auto loaded = std::make_unique<LoadedCublasLt>(std::move(*library), options);
     if (Result<void> done = loaded->begin(); !done) {

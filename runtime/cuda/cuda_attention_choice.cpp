@@ -8,6 +8,7 @@
 
 #include "engine/device_scalars.h"
 #include "kernels/attention/attention_cuda.h"
+#include "kernels/cuda/kernel_version.h"
 #include "runtime/cuda/cuda_executor.h"
 #include "runtime/cuda/cuda_kernels.h"
 #include "runtime/cuda/cuda_result.h"
@@ -78,14 +79,14 @@ Result<void> CudaExecutor::choose_tensor_cores(const LaunchPlan& plan) {
         if (tensor_cores_.contains(key)) {
             continue;
         }
-        std::optional<std::int64_t> choice = gemm_->remembered(key);
+        std::optional<std::int64_t> choice = gemm_->remembered(remembered_as(key));
         if (!choice) {
             const Result<TensorCores> tried = try_tensor_cores(launch);
             if (!tried) {
                 return at(launch, unexpected<Error>(tried.error()));
             }
             choice = static_cast<std::int64_t>(*tried);
-            gemm_->remember(key, *choice);
+            gemm_->remember(remembered_as(key), *choice);
         }
         const bool hopper = device_->info().compute_capability == kHopper;
         const auto most = hopper ? TensorCores::warpgroups : TensorCores::warps;
@@ -93,6 +94,21 @@ Result<void> CudaExecutor::choose_tensor_cores(const LaunchPlan& plan) {
         tensor_cores_[key] = known ? static_cast<TensorCores>(*choice) : TensorCores::none;
     }
     return {};
+}
+
+// A choice is not made anew where an earlier run made it with the same kernels, out of the same
+// ones.
+std::string CudaExecutor::remembered_as(const std::string& key) const {
+    const CudaFeatures& use = options_.use;
+    return fmt::format("{}_kernels_{}{}{}",
+                       key,
+                       device::kernel_version(),
+                       use.wgmma ? "" : "_without_wgmma",
+                       use.mma ? "" : "_without_mma");
+}
+
+bool CudaExecutor::may_use(TensorCores cores) const {
+    return cores == TensorCores::warps ? options_.use.mma : options_.use.wgmma;
 }
 
 Result<TensorCores> CudaExecutor::try_tensor_cores(const Launch& launch) {
@@ -121,6 +137,9 @@ Result<TensorCores> CudaExecutor::try_tensor_cores(const Launch& launch) {
     TensorCores best = TensorCores::none;
     double best_s = 0;
     for (const TensorCores cores : candidates) {
+        if (!may_use(cores)) {
+            continue;
+        }
         const auto actual = trial.results_of(on(cores));
         const auto again = trial.results_of(on(cores));
         const auto seconds = trial.time_of(on(cores));

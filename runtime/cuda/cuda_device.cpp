@@ -28,6 +28,9 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaDeviceInfo& info)
 }
 
 CudaDevice::~CudaDevice() {
+    if (abandoned_) {
+        return;
+    }
     cudaSetDevice(info_.ordinal);
     for (const cudaStream_t stream : streams_) {
         if (stream != nullptr) {

@@ -35,6 +35,10 @@ public:
     // For waits between streams, or with times.
     Result<cudaEvent_t> make_event(bool timed);
 
+    // The device does not end its work: nothing is freed, since that would wait for it.
+    void abandon() { abandoned_ = true; }
+    bool is_abandoned() const { return abandoned_; }
+
 private:
     explicit CudaDevice(const CudaDeviceInfo& info) : info_(info) {}
 
@@ -43,6 +47,7 @@ private:
     std::vector<void*> device_memory_;
     std::vector<void*> pinned_memory_;
     std::vector<cudaEvent_t> events_;
+    bool abandoned_ = false;
 };
 
 }  // namespace orrery

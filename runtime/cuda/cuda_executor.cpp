@@ -17,8 +17,13 @@
 namespace orrery {
 namespace {
 
-// Between two looks at the device and the other ranks, while the host waits for them.
+// While the host waits for the device and the other ranks: between two looks, and before the first
+// such pause. A group of collectives is enqueued within the latter.
 constexpr std::chrono::microseconds kBetweenLooks{20};
+constexpr std::chrono::microseconds kSpin{200};
+
+// How long a device may take to come to an end after its collectives were aborted.
+constexpr std::chrono::milliseconds kMostAfterAnError{5'000};
 
 bool is_gemm(const Program& program, const Op& op) {
     return op.kind == OpKind::kernel && program.kernels[op.payload].kind == KernelKind::gemm;
@@ -45,6 +50,12 @@ std::vector<TensorView> joined(std::vector<TensorView> views) {
     return result;
 }
 
+Patience patience(std::chrono::milliseconds deadline) {
+    return {.deadline = deadline, .spin = kSpin, .pause = [] {
+                std::this_thread::sleep_for(kBetweenLooks);
+            }};
+}
+
 std::string gib(std::int64_t bytes) {
     return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / 0x1p30);
 }
@@ -65,6 +76,9 @@ Result<std::unique_ptr<CudaExecutor>> CudaExecutor::create(const Program& progra
 CudaExecutor::~CudaExecutor() {
     communicators_.reset();  // aborts what the device may still wait in
     for (auto& [walk, prepared] : prepared_) {
+        if (device_->is_abandoned()) {
+            break;
+        }
         for (const cudaGraphExec_t instance : prepared.instances) {
             if (instance != nullptr) {
                 cudaGraphExecDestroy(instance);
@@ -206,12 +220,8 @@ Result<void> CudaExecutor::join_ranks(Transport& transport) {
         return unexpected<Error>(nccl.error());
     }
     nccl_ = std::move(*nccl);
-    auto joined = NcclCommunicators::create(*nccl_,
-                                            nccl_communicators(program(), rank()),
-                                            transport,
-                                            Patience{.deadline = options_.deadline, .pause = [] {
-                                                         std::this_thread::sleep_for(kBetweenLooks);
-                                                     }});
+    auto joined = NcclCommunicators::create(
+        *nccl_, nccl_communicators(program(), rank()), transport, patience(options_.deadline));
     if (!joined) {
         return unexpected<Error>(joined.error());
     }
@@ -219,17 +229,47 @@ Result<void> CudaExecutor::join_ranks(Transport& transport) {
     return {};
 }
 
-TensorView CudaExecutor::view(TensorId tensor, std::int32_t micro_batch) {
-    auto opened = mirrors_->open(tensor, micro_batch, true);
+Result<void> CudaExecutor::wait_for_end() {
+    cudaError_t state = cudaErrorNotReady;
+    const auto ended = [&] {
+        state = cudaEventQuery(end_);
+        return state != cudaErrorNotReady;
+    };
+    Result<void> done;
+    if (communicators_) {
+        done = communicators_->wait(ended);
+    } else if (!patience(options_.device_deadline).wait_until(ended)) {
+        done = fail(
+            "",
+            fmt::format("{} did not end a step within {} s",
+                        device_->info().name,
+                        options_.device_deadline.count() / 1000),
+            "nvidia-smi shows what it does; " + std::string{kCudaWithout} + " leaves kernels out");
+    }
+    // What still runs can't be freed: the end of the process does that.
+    if (!done &&
+        !patience(std::min(kMostAfterAnError, options_.device_deadline)).wait_until(ended)) {
+        device_->abandon();
+    }
+    return done ? cuda_result(state, "a step") : done;
+}
+
+// A copy that failed is told by the next run.
+TensorView CudaExecutor::lent(Result<TensorView> opened) {
     error_ = opened ? error_ : std::optional{opened.error()};
-    ORRERY_CHECK(opened || error_);
     return opened ? *opened : TensorView{};
 }
 
+TensorView CudaExecutor::view(TensorId tensor, std::int32_t micro_batch) {
+    return lent(mirrors_->open(tensor, micro_batch, HostAccess::change));
+}
+
+TensorView CudaExecutor::overwrite(TensorId tensor, std::int32_t micro_batch) {
+    return lent(mirrors_->open(tensor, micro_batch, HostAccess::overwrite));
+}
+
 ConstTensorView CudaExecutor::read(TensorId tensor, std::int32_t micro_batch) {
-    auto opened = mirrors_->open(tensor, micro_batch, false);
-    error_ = opened ? error_ : std::optional{opened.error()};
-    return opened ? *opened : TensorView{};
+    return lent(mirrors_->open(tensor, micro_batch, HostAccess::read));
 }
 
 std::vector<std::string> CudaExecutor::notes() const {
@@ -248,6 +288,14 @@ std::vector<std::string> CudaExecutor::notes() const {
         lines.emplace_back(
             "NCCL was asked for copy engines (zero CTAs): it takes SMs for buffers that are not "
             "registered as symmetric windows, and these are not");
+    }
+    if (gates_.late() > 0) {
+        lines.push_back(
+            fmt::format("{} gates opened by themselves: some kernel times have the host's in them",
+                        gates_.late()));
+    }
+    if (const std::string without = options_.use.without(); !without.empty()) {
+        lines.push_back("without " + without);
     }
     if (!fused_shares_.empty()) {
         const auto used = std::ranges::count_if(

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -25,7 +24,9 @@
 #include "kernels/cuda/queue.h"
 #include "kernels/gemm/gemm_cuda.h"
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/cuda_features.h"
 #include "runtime/cuda/host_mirrors.h"
+#include "runtime/cuda/launch_gates.h"
 #include "runtime/cuda/nccl_communicators.h"
 #include "runtime/executor.h"
 #include "runtime/fused_products.h"
@@ -38,7 +39,9 @@ struct CudaOptions {
     int ordinal = 0;                              // of the machine's GPUs
     std::filesystem::path gemm_algorithms;        // kernels/gemm/gemm_algorithms.h; empty: none
     std::chrono::milliseconds deadline{120'000};  // of waiting for other ranks
-    bool graphs = true;
+    // Of waiting for a device that works without other ranks to end a step.
+    std::chrono::milliseconds device_deadline{600'000};
+    CudaFeatures use;
 };
 
 class CudaExecutor final : public Executor {
@@ -51,6 +54,7 @@ public:
     ~CudaExecutor() override;
 
     TensorView view(TensorId tensor, std::int32_t micro_batch = -1) override;
+    TensorView overwrite(TensorId tensor, std::int32_t micro_batch = -1) override;
     ConstTensorView read(TensorId tensor, std::int32_t micro_batch = -1) override;
     Communicator* world() override { return world_.get(); }
     std::string device_name() const override { return device_->info().name; }
@@ -90,6 +94,7 @@ private:
 
     CudaExecutor(const Program& program, RankId rank, const CudaOptions& options)
         : Executor(program, rank), options_(options) {}
+    TensorView lent(Result<TensorView> opened);
     Result<void> set_up(Transport* transport);
     Result<void> allocate();
     Result<void> join_ranks(Transport& transport);
@@ -97,6 +102,7 @@ private:
     std::string why_not(const Op& op) const;
     Result<void> choose_tensor_cores(const LaunchPlan& plan);
     Result<device::TensorCores> try_tensor_cores(const Launch& launch);
+    bool may_use(device::TensorCores cores) const;
     device::TensorCores tensor_cores_of(const BoundOp& op) const;
     Result<void> choose_fused_products(const LaunchPlan& plan);
     Result<std::int64_t> try_fused(const Launch& product, const FusedLaunch& fused);
@@ -104,6 +110,7 @@ private:
     Result<void> run_fused(const Launch& product, const FusedLaunch& fused);
     void use_fused_products(Prepared& prepared, const LaunchPlan& plan) const;
     std::string fused_key(const Launch& product, const FusedLaunch& fused) const;
+    std::string remembered_as(const std::string& key) const;
 
     Result<void> run_launches(Walk walk, const LaunchPlan& plan) override;
     Result<void> prepare(Prepared& prepared, const LaunchPlan& plan);
@@ -111,8 +118,6 @@ private:
     Result<void> run_piece(Prepared& prepared, const LaunchPlan& plan, std::size_t piece);
     Result<void> capture(Prepared& prepared, const LaunchPlan& plan, std::size_t piece);
     Result<void> launch_all(const Prepared& prepared, const LaunchPlan& plan);
-    Result<void> close_gate();
-    void open_gate();
     Result<void> wait_for(const Prepared& prepared, const Launch& launch);
     Result<void> record(const Prepared& prepared, const LaunchPlan& plan, std::uint32_t launch);
     Result<void> run_launch(const Launch& launch);
@@ -123,6 +128,8 @@ private:
     Result<void> run_transfer(const Launch& launch, const Op& op);
     Result<void> zero(const TensorView& view, cudaStream_t stream);
     Result<void> end(const LaunchPlan& plan);
+    Result<void> wait_for_end();
+    Result<void> time_an_empty_pair();
     Result<void> take_times();
     Result<void> record_times();
     Result<void> at(const Launch& launch, Result<void> done) const;
@@ -156,8 +163,8 @@ private:
     Anchor anchor_;
     std::vector<Timing> timings_;
     std::size_t timings_used_ = 0;
-    std::unique_ptr<std::atomic<bool>> gate_;  // that the device waits at, while timing
-    std::vector<std::unique_ptr<std::atomic<bool>>> opened_gates_;
+    std::optional<double> empty_pair_s_;  // what two events with nothing between them read
+    LaunchGates gates_;
     std::optional<Error> error_;  // of a copy that could not say so, or of a run
 };
 

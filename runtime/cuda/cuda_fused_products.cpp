@@ -74,6 +74,9 @@ std::string CudaExecutor::fused_key(const Launch& product, const FusedLaunch& fu
 }
 
 Result<void> CudaExecutor::choose_fused_products(const LaunchPlan& plan) {
+    if (!options_.use.fused) {
+        return {};
+    }
     for (const FusedProduct& pair : fused_products(rank_, plan)) {
         const Launch& product = plan.launches[pair.product];
         const FusedLaunch fused{.partner = plan.launches[pair.partner], .epilogue = pair.epilogue};
@@ -81,14 +84,14 @@ Result<void> CudaExecutor::choose_fused_products(const LaunchPlan& plan) {
         if (key.empty() || fused_shares_.contains(key)) {
             continue;
         }
-        std::optional<std::int64_t> share = gemm_->remembered(key);
+        std::optional<std::int64_t> share = gemm_->remembered(remembered_as(key));
         if (!share) {
             const Result<std::int64_t> tried = try_fused(product, fused);
             if (!tried) {
                 return at(product, unexpected<Error>(tried.error()));
             }
             share = *tried;
-            gemm_->remember(key, *share);
+            gemm_->remember(remembered_as(key), *share);
         }
         fused_shares_[key] = *share;
     }

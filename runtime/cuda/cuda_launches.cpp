@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <thread>
 
 #include "engine/check.h"
 #include "runtime/cuda/cuda_executor.h"
@@ -22,10 +22,14 @@ bool is_timed(std::int64_t run) {
     return run == 1 || run == 2 || (run > 2 && run % kTimedEvery == 0);
 }
 
-// The device waits at a gate until the host has enqueued so many more launches, so that what lies
-// between two events is the kernel and not the host. Three commands each stay below the thousand
-// that a stream takes before it makes the host wait.
-constexpr std::uint32_t kLaunchesPerGate = 200;
+// Launches that the host enqueues behind a closed gate. A launch is up to ten commands (a gate's
+// wait, two events, and a split product's kernels and sums), and about a thousand commands is where
+// a stream makes the host wait.
+constexpr std::uint32_t kLaunchesPerGate = 50;
+
+// CUDA's events resolve about 0.5 us (CUDA runtime API, cudaEventElapsedTime).
+constexpr double kEventResolution_s = 0.5e-6;
+constexpr int kEmptyPairs = 15;
 
 // A transfer's waits for other ranks need the host's eye.
 EagerReason why_eager(const Op& op) {
@@ -54,9 +58,10 @@ Result<void> CudaExecutor::run_launches(Walk walk, const LaunchPlan& plan) {
     timings_used_ = 0;
     running_ = &prepared;
     Result<void> done = prepare(prepared, plan);
+    done = done && timing_ && !empty_pair_s_ ? time_an_empty_pair() : done;
     done = done && recording_ ? drop_anchor() : done;
     done = done ? begin(walk, plan) : done;
-    if (done && (prepared.runs == 0 || timing_ || !options_.graphs)) {
+    if (done && (prepared.runs == 0 || timing_ || !options_.use.graphs)) {
         done = launch_all(prepared, plan);
     } else {
         for (std::size_t p = 0; done && p < prepared.graphs.pieces.size(); ++p) {
@@ -65,7 +70,7 @@ Result<void> CudaExecutor::run_launches(Walk walk, const LaunchPlan& plan) {
     }
     done = done ? end(plan) : done;
     if (done) {
-        opened_gates_.clear();
+        gates_.forget();
     }
     done = done && timing_ && prepared.runs > 0 ? take_times() : done;
     done = done && recording_ ? record_times() : done;
@@ -95,7 +100,7 @@ Result<void> CudaExecutor::prepare(Prepared& prepared, const LaunchPlan& plan) {
             prepared.events[i] = *event;
         }
     }
-    if (prepared.instances.empty() && prepared.runs > 0 && options_.graphs && !timing_) {
+    if (prepared.instances.empty() && prepared.runs > 0 && options_.use.graphs && !timing_) {
         prepared.graphs = plan_graphs(rank_, plan, why_eager);
         prepared.instances.assign(prepared.graphs.pieces.size(), nullptr);
     }
@@ -151,42 +156,18 @@ Result<void> CudaExecutor::record(const Prepared& prepared,
 
 Result<void> CudaExecutor::launch_all(const Prepared& prepared, const LaunchPlan& plan) {
     // With other ranks a closed gate could hold up what the host waits for.
-    const bool gated = timing_ && prepared.runs > 0 && !communicators_;
+    const bool gated = timing_ && prepared.runs > 0 && !communicators_ && options_.use.gates;
     Result<void> done;
     for (std::uint32_t i = 0; done && i < plan.launches.size(); ++i) {
         if (gated && i % kLaunchesPerGate == 0) {
-            done = close_gate();
+            done = gates_.close(device_->stream(kComputeStream));
         }
         done = done ? wait_for(prepared, plan.launches[i]) : done;
         done = done ? run_launch(plan.launches[i]) : done;
         done = done ? record(prepared, plan, i) : done;
     }
-    open_gate();
+    gates_.open();
     return done;
-}
-
-// Behind what was enqueued since the last one, which is opened.
-Result<void> CudaExecutor::close_gate() {
-    auto next = std::make_unique<std::atomic<bool>>(false);
-    const auto wait = [](void* gate) {
-        while (!static_cast<std::atomic<bool>*>(gate)->load(std::memory_order_acquire)) {
-            std::this_thread::yield();
-        }
-    };
-    Result<void> done = cuda_result(
-        cudaLaunchHostFunc(device_->stream(kComputeStream), wait, next.get()), "timing kernels");
-    open_gate();
-    if (done) {
-        gate_ = std::move(next);
-    }
-    return done;
-}
-
-void CudaExecutor::open_gate() {
-    if (gate_) {
-        gate_->store(true, std::memory_order_release);
-        opened_gates_.push_back(std::move(gate_));  // the device may look at it until the end
-    }
 }
 
 Result<void> CudaExecutor::run_piece(Prepared& prepared,
@@ -363,15 +344,7 @@ Result<void> CudaExecutor::end(const LaunchPlan& plan) {
             done ? cuda_result(cudaStreamWaitEvent(compute, event, 0), "the end of a step") : done;
     }
     done = done ? cuda_result(cudaEventRecord(end_, compute), "the end of a step") : done;
-    if (!done || !communicators_) {
-        return done ? cuda_result(cudaEventSynchronize(end_), "a step") : done;
-    }
-    cudaError_t state = cudaErrorNotReady;
-    done = communicators_->wait([&] {
-        state = cudaEventQuery(end_);
-        return state != cudaErrorNotReady;
-    });
-    return done ? cuda_result(state, "a step") : done;
+    return done ? wait_for_end() : done;
 }
 
 namespace {
@@ -386,6 +359,34 @@ Result<double> seconds_between(cudaEvent_t begin, cudaEvent_t end) {
 
 }  // namespace
 
+// The events around a kernel read more than the kernel takes: what they read around nothing.
+Result<void> CudaExecutor::time_an_empty_pair() {
+    const cudaStream_t stream = device_->stream(kComputeStream);
+    std::array<cudaEvent_t, kEmptyPairs + 1> events{};
+    Result<void> done = options_.use.gates ? gates_.close(stream) : Result<void>{};
+    for (cudaEvent_t& event : events) {
+        auto made = device_->make_event(true);
+        if (!made) {
+            return unexpected<Error>(made.error());
+        }
+        event = *made;
+        done = done ? cuda_result(cudaEventRecord(event, stream), "timing nothing") : done;
+    }
+    gates_.open();
+    done = done ? cuda_result(cudaEventSynchronize(events.back()), "timing nothing") : done;
+    std::vector<double> pairs;
+    for (std::size_t i = 0; done && i < kEmptyPairs; ++i) {
+        const Result<double> seconds = seconds_between(events[i], events[i + 1]);
+        done = seconds ? done : unexpected<Error>(seconds.error());
+        pairs.push_back(seconds.value_or(0));
+    }
+    if (done) {
+        std::ranges::nth_element(pairs, pairs.begin() + kEmptyPairs / 2);
+        empty_pair_s_ = pairs[kEmptyPairs / 2];
+    }
+    return done;
+}
+
 Result<void> CudaExecutor::take_times() {
     for (std::size_t i = 0; times_ != nullptr && i < timings_used_; ++i) {
         const Timing& timing = timings_[i];
@@ -397,11 +398,11 @@ Result<void> CudaExecutor::take_times() {
         if (!seconds) {
             return unexpected<Error>(seconds.error());
         }
-        times_->add(op.payload, *seconds * (timing.with ? timing.with->share : 1.0));
+        const double own_s = std::max(*seconds - *empty_pair_s_, kEventResolution_s);
+        times_->add(op.payload, own_s * (timing.with ? timing.with->share : 1.0));
         if (timing.with != nullptr) {
             const Launch& with = timing.with->partner;
-            times_->add(rank_.op(with.slot, with.op).payload,
-                        *seconds * (1.0 - timing.with->share));
+            times_->add(rank_.op(with.slot, with.op).payload, own_s * (1.0 - timing.with->share));
         }
     }
     return {};

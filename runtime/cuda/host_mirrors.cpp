@@ -31,7 +31,7 @@ Result<void> HostMirrors::allocate(Mirror& mirror) {
     return {};
 }
 
-Result<TensorView> HostMirrors::open(TensorId tensor, std::int32_t micro_batch, bool for_writing) {
+Result<TensorView> HostMirrors::open(TensorId tensor, std::int32_t micro_batch, HostAccess access) {
     const TensorView on_device = rank_.instance(tensor, micro_batch);
     if (on_device.empty()) {
         return TensorView{};
@@ -44,6 +44,7 @@ Result<TensorView> HostMirrors::open(TensorId tensor, std::int32_t micro_batch, 
             return unexpected<Error>(done.error());
         }
     }
+    mirror.fresh = mirror.fresh || access == HostAccess::overwrite;
     if (!mirror.fresh) {
         const Result<void> copied =
             cuda_result(cudaMemcpy(mirror.host.data,
@@ -56,7 +57,7 @@ Result<TensorView> HostMirrors::open(TensorId tensor, std::int32_t micro_batch, 
         }
         mirror.fresh = true;
     }
-    mirror.lent = mirror.lent || for_writing;
+    mirror.lent = mirror.lent || access != HostAccess::read;
     return mirror.host;
 }
 

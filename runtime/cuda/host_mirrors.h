@@ -4,6 +4,7 @@
 // and stay; large ones (weights, optimizer state) last until the next run.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <utility>
@@ -14,12 +15,16 @@
 
 namespace orrery {
 
+// What the host does with a tensor. What is overwritten is not copied from the device first: every
+// element of it counts as written.
+enum class HostAccess : std::uint8_t { read, change, overwrite };
+
 class HostMirrors {
 public:
     HostMirrors(CudaDevice& device, const RankProgram& rank) : device_(device), rank_(rank) {}
 
     // A tensor that outlives slots; an empty view if the rank has none.
-    Result<TensorView> open(TensorId tensor, std::int32_t micro_batch, bool for_writing);
+    Result<TensorView> open(TensorId tensor, std::int32_t micro_batch, HostAccess access);
     // What the host may have written, to the device, in the order of the stream.
     Result<void> upload(cudaStream_t stream);
     // The device has run to its end: what it may have written is copied anew when asked for.

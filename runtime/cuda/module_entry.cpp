@@ -8,6 +8,7 @@
 #include "engine/module.h"
 #include "runtime/communication/job.h"
 #include "runtime/cuda/cuda_executor.h"
+#include "runtime/cuda/cuda_features.h"
 #include "runtime/cuda/driver_devices.h"
 
 namespace orrery {
@@ -35,8 +36,9 @@ Result<std::unique_ptr<Executor>> make_cuda_executor(const Program& program,
                                                      Transport* transport) {
     const auto devices = driver_devices();
     const Result<ProcessJob> job = find_job(process_environment());
-    if (!devices || !job) {
-        return unexpected<Error>(devices ? job.error() : devices.error());
+    const auto features = cuda_features_without(process_environment()(kCudaWithout).value_or(""));
+    if (!devices || !job || !features) {
+        return unexpected<Error>(!devices ? devices.error() : job ? features.error() : job.error());
     }
     if (job->source == "launcher") {  // all of them are on this machine
         for (const auto& [key, value] :
@@ -51,7 +53,8 @@ Result<std::unique_ptr<Executor>> make_cuda_executor(const Program& program,
         rank,
         transport,
         {.ordinal = static_cast<int>(ordinal),
-         .gemm_algorithms = gemm_file(process_environment(), (*devices)[ordinal].name)});
+         .gemm_algorithms = gemm_file(process_environment(), (*devices)[ordinal].name),
+         .use = *features});
     if (!executor) {
         return unexpected<Error>(executor.error());
     }

@@ -15,8 +15,13 @@ namespace orrery {
 namespace {
 
 // Of the host's messages that carry ids, apart from those of the Program's communicators. One for
-// all: two ranks meet in the communicators that they share in the same order.
+// all: two ranks meet in the communicators that they share in the same order. How many
+// communicators a rank is in must not be part of it: a middle stage is in fewer than the first and
+// the last.
 constexpr std::uint32_t kExchange = 0xA00000;
+
+// For the end of a job, in which every rank is about to leave.
+constexpr std::chrono::milliseconds kMostForTheEnd{5'000};
 
 std::string describe(const NcclMembers& of) {
     return fmt::format("NCCL communicator {} of {} ranks", of.id, of.ranks.size());
@@ -25,12 +30,13 @@ std::string describe(const NcclMembers& of) {
 }  // namespace
 
 bool Patience::wait_until(const std::function<bool()>& done) const {
-    const Clock::time_point end = now() + deadline;
+    const Clock::time_point begin = now();
     while (!done()) {
-        if (now() >= end) {
+        const Clock::duration waited = now() - begin;
+        if (waited >= deadline) {
             return false;
         }
-        if (pause) {
+        if (pause && waited >= spin) {
             pause();
         }
     }
@@ -52,15 +58,43 @@ Result<std::unique_ptr<NcclCommunicators>> NcclCommunicators::create(
 }
 
 NcclCommunicators::~NcclCommunicators() {
-    abort("the executor has ended");
+    if (error_ || !finished()) {
+        abort("the executor has ended");
+    }
+}
+
+// Each step for all of them before the next one: other ranks may have them in another state.
+bool NcclCommunicators::finished() {
+    patience_.deadline = std::min(patience_.deadline, kMostForTheEnd);
+    const auto fine = [](int status) {
+        return status == kNcclSuccess || status == kNcclInProgress;
+    };
+    for (const Member& member : communicators_) {
+        if (!fine(library_.finalize(member.handle))) {
+            return false;
+        }
+    }
+    for (const Member& member : communicators_) {
+        int state = kNcclInProgress;
+        const bool settled = patience_.wait_until([&] {
+            return library_.async_error(member.handle, state) != kNcclSuccess ||
+                   state != kNcclInProgress;
+        });
+        if (!settled || state != kNcclSuccess) {
+            return false;
+        }
+    }
+    for (const Member& member : std::exchange(communicators_, {})) {
+        library_.destroy(member.handle);
+    }
+    return true;
 }
 
 Result<void> NcclCommunicators::join(const NcclMembers& of, Transport& transport) {
     NcclUniqueId id{};
     int status = of.position == 0 ? library_.unique_id(id) : kNcclSuccess;
-    Communicator host{
-        transport, of.ranks, kExchange + static_cast<std::uint32_t>(communicators_.size())};
-    // The first member sends even if it has no id, so that nobody waits for it.
+    Communicator host{transport, of.ranks, kExchange};
+    // The first member sends even if it has no id, so that the others do not wait in vain.
     const Result<void> told =
         host.broadcast({id.data(), Dtype::uint8, static_cast<std::int64_t>(id.size())}, 0);
     if (!told) {

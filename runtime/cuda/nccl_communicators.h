@@ -3,7 +3,9 @@
 // anything goes wrong, here or (as NCCL tells) at another rank, all of this rank's communicators
 // are aborted, which is what lets the others' kernels end: they run into their own deadlines or
 // into NCCL's remote error, and abort as well. No call is made on a communicator after that.
-// One thread makes all calls, so nobody is inside NCCL when it aborts.
+// One thread makes all calls, so no call is in progress when it aborts. At a good end communicators
+// are finalized and destroyed: over sockets a proxy may still send what the last kernel left it,
+// and an abort would cut that off (NCCL user guide, "Destroying a communicator").
 #pragma once
 
 #include <chrono>
@@ -19,10 +21,12 @@
 
 namespace orrery {
 
-// How long to wait, by which clock, and what to do between two looks.
+// How long to wait, by which clock, and what to do between two looks. Most waits are short, and a
+// sleep costs some 75 us with the timer's slack: a wait pauses only after it has looked for `spin`.
 struct Patience {
     using Clock = std::chrono::steady_clock;
     std::chrono::milliseconds deadline{120'000};
+    std::chrono::microseconds spin{0};
     std::function<Clock::time_point()> now = [] { return Clock::now(); };
     std::function<void()> pause;  // null: look again at once
 
@@ -39,6 +43,8 @@ public:
         const std::vector<NcclMembers>& communicators,
         Transport& transport,
         Patience patience);
+    // Finalizes and destroys the communicators, unless something went wrong or a rank does not
+    // answer: then they are aborted.
     ~NcclCommunicators();
     NcclCommunicators(const NcclCommunicators&) = delete;
     NcclCommunicators& operator=(const NcclCommunicators&) = delete;
@@ -64,6 +70,8 @@ private:
     Result<void> join(const NcclMembers& of, Transport& transport);
     // Waits until the communicator is no longer in progress; aborts all on an error.
     Result<void> settle(NcclLibrary::Communicator communicator, const std::string& what);
+    // Whether all communicators ended well; the library has forgotten them then.
+    bool finished();
     Result<void> broken(int status,
                         NcclLibrary::Communicator communicator,
                         const std::string& what);

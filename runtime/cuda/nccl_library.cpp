@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "engine/check.h"
+#include "kernels/cuda/nvidia_libraries.h"
 #include "kernels/cuda/shared_library.h"
 
 namespace orrery {
@@ -57,6 +58,8 @@ public:
         library_.find("ncclGetUniqueId", get_unique_id_);
         library_.find("ncclCommInitRankConfig", init_rank_);
         library_.find("ncclCommGetAsyncError", get_async_error_);
+        library_.find("ncclCommFinalize", finalize_);
+        library_.find("ncclCommDestroy", destroy_);
         library_.find("ncclCommAbort", abort_);
         library_.find("ncclGroupStart", group_start_);
         library_.find("ncclGroupEnd", group_end_);
@@ -108,6 +111,12 @@ public:
         state = result;
         return status;
     }
+    int finalize(Communicator communicator) override {
+        return finalize_(static_cast<ncclComm_t>(communicator));
+    }
+    int destroy(Communicator communicator) override {
+        return destroy_(static_cast<ncclComm_t>(communicator));
+    }
     int abort(Communicator communicator) override {
         return abort_(static_cast<ncclComm_t>(communicator));
     }
@@ -148,6 +157,8 @@ private:
     decltype(ncclGetUniqueId)* get_unique_id_ = nullptr;
     decltype(ncclCommInitRankConfig)* init_rank_ = nullptr;
     decltype(ncclCommGetAsyncError)* get_async_error_ = nullptr;
+    decltype(ncclCommFinalize)* finalize_ = nullptr;
+    decltype(ncclCommDestroy)* destroy_ = nullptr;
     decltype(ncclCommAbort)* abort_ = nullptr;
     decltype(ncclGroupStart)* group_start_ = nullptr;
     decltype(ncclGroupEnd)* group_end_ = nullptr;
@@ -163,10 +174,10 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<NcclLibrary>> open_nccl() {
-    auto library = SharedLibrary::open(
-        {"libnccl.so.2", std::string{ORRERY_NCCL_LIBRARY_DIR} + "/libnccl.so.2"});
+    auto library =
+        SharedLibrary::open(nvidia_library_places("libnccl.so.2", ORRERY_NCCL_LIBRARY_DIR));
     if (!library) {
-        return fail("", "NCCL can't be loaded: " + library.error().what, "install libnccl2");
+        return fail("", "NCCL can't be loaded: " + library.error().what, kNvidiaLibraryHint);
     }
     auto loaded = std::make_unique<LoadedNccl>(std::move(*library));
     if (!loaded->library().missing().empty()) {

@@ -34,6 +34,10 @@ public:
     virtual int init(Communicator& communicator, const NcclUniqueId& id, const NcclMembers& of) = 0;
     // Puts the communicator's own status into `state`; it may be kNcclInProgress.
     virtual int async_error(Communicator communicator, int& state) = 0;
+    // Lets the communicator end what it does; async_error() says when that is done.
+    virtual int finalize(Communicator communicator) = 0;
+    // Frees a communicator that has been finalized.
+    virtual int destroy(Communicator communicator) = 0;
     // Ends whatever the communicator does; it is gone afterwards.
     virtual int abort(Communicator communicator) = 0;
     virtual int group_start() = 0;

@@ -26,6 +26,12 @@ GlobalIndices::GlobalIndices(const Program& program, RankId rank, const Tensor& 
         first += part;
     }
     ORRERY_CHECK(first == row_length_);
+    run_lengths_.assign(columns_.size(), 1);
+    for (std::size_t c = columns_.size(); c-- > 1;) {
+        if (columns_[c - 1] + 1 == columns_[c]) {
+            run_lengths_[c - 1] = run_lengths_[c] + 1;
+        }
+    }
 }
 
 }  // namespace orrery

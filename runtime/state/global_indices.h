@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "engine/program.h"
@@ -22,10 +23,18 @@ public:
                columns_[static_cast<std::size_t>(i % columns)];
     }
 
+    // Elements from `i` on whose indices follow each other; at least one.
+    std::int64_t consecutive(std::int64_t i) const {
+        const auto columns = static_cast<std::int64_t>(columns_.size());
+        return columns == row_length_ ? std::numeric_limits<std::int64_t>::max()
+                                      : run_lengths_[static_cast<std::size_t>(i % columns)];
+    }
+
 private:
     std::int64_t first_row_ = 0;
-    std::int64_t row_length_ = 0;        // of the whole parameter
-    std::vector<std::int64_t> columns_;  // global column of each local one
+    std::int64_t row_length_ = 0;            // of the whole parameter
+    std::vector<std::int64_t> columns_;      // global column of each local one
+    std::vector<std::int64_t> run_lengths_;  // columns from each on that follow each other
 };
 
 }  // namespace orrery

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/state/initialise.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
 
 #include "engine/check.h"
 #include "kernels/optimizer/optimizer.h"
@@ -14,7 +22,7 @@ namespace {
 
 enum class WeightKind : std::uint8_t { zero, norm, matrix, residual_matrix };
 
-WeightKind distribution_of(std::string_view parameter) {
+WeightKind weight_kind(std::string_view parameter) {
     if (parameter.ends_with("layernorm")) {
         return WeightKind::norm;
     }
@@ -26,34 +34,128 @@ WeightKind distribution_of(std::string_view parameter) {
     return residual ? WeightKind::residual_matrix : WeightKind::matrix;
 }
 
-class ParameterWriter {
-public:
-    ParameterWriter(const InitialWeights& options, std::int64_t hidden_of_norm)
-        : options_(options), hidden_(hidden_of_norm) {}
+void set_to_zero(const TensorView& view) {
+    std::memset(view.data, 0, static_cast<std::size_t>(view.size * size_bytes(view.dtype)));
+}
 
-    float value(const Tensor& tensor, std::int64_t index) const {
-        switch (distribution_of(tensor.parameter)) {
+// The values of one parameter: what they depend on is found out once.
+class ParameterValues {
+public:
+    ParameterValues(std::string_view parameter, const InitialWeights& options, std::int64_t hidden)
+        : kind_(weight_kind(parameter)),
+          hidden_(hidden),
+          key_{.seed = options.seed,
+               .purpose = RandomPurpose::initial_weights,
+               .stream = stream_of_parameter(parameter)},
+          deviation_(options.standard_deviation /
+                     (kind_ == WeightKind::residual_matrix
+                          ? std::sqrt(2.0 * static_cast<double>(options.num_layers))
+                          : 1.0)) {}
+
+    // Of consecutive elements of the whole parameter.
+    void draw(std::int64_t first, std::span<float> values) const {
+        switch (kind_) {
             case WeightKind::zero:
-                return 0.0f;
+                std::ranges::fill(values, 0.0f);
+                return;
             case WeightKind::norm:
-                return index < hidden_ ? 1.0f : 0.0f;  // gamma, then beta
+                for (float& value : values) {
+                    value = first++ < hidden_ ? 1.0f : 0.0f;  // gamma, then beta
+                }
+                return;
             default:
                 break;
         }
-        const bool residual = distribution_of(tensor.parameter) == WeightKind::residual_matrix;
-        const double shrink =
-            residual ? std::sqrt(2.0 * static_cast<double>(options_.num_layers)) : 1.0;
-        const RandomKey key{.seed = options_.seed,
-                            .purpose = RandomPurpose::initial_weights,
-                            .stream = stream_of_parameter(tensor.parameter)};
-        return static_cast<float>(options_.standard_deviation / shrink *
-                                  static_cast<double>(normal(key, index)));
+        normals(key_, first, values);
+        for (float& value : values) {
+            value = static_cast<float>(deviation_ * static_cast<double>(value));
+        }
     }
 
 private:
-    const InitialWeights& options_;
+    WeightKind kind_;
     std::int64_t hidden_;
+    RandomKey key_;
+    double deviation_;
 };
+
+// A weight that this rank stores, and the part of it that it keeps a master of.
+struct DrawnWeight {
+    ParameterValues values;
+    GlobalIndices indices;
+    ElementRange stored;
+    ElementRange own;  // of the stored elements
+    TensorView weight;
+    TensorView master;  // empty if there is none
+};
+
+// Elements [first, first + count) of those that are stored.
+void draw_piece(const DrawnWeight& drawn, std::int64_t first, std::int64_t count) {
+    std::array<float, 256> buffer{};
+    for (const std::int64_t end = first + count; first < end;) {
+        const std::int64_t local = drawn.stored.first + first;
+        const std::int64_t run = std::min({drawn.indices.consecutive(local),
+                                           end - first,
+                                           static_cast<std::int64_t>(buffer.size())});
+        const std::span<float> values{buffer.data(), static_cast<std::size_t>(run)};
+        drawn.values.draw(drawn.indices.of(local), values);
+        store_row(drawn.weight, first, values);
+        const std::int64_t kept_first = std::max(first, drawn.own.first);
+        const std::int64_t kept_end = std::min(first + run, drawn.own.first + drawn.master.size);
+        if (kept_first < kept_end) {
+            store_row(drawn.master,
+                      kept_first - drawn.own.first,
+                      values.subspan(static_cast<std::size_t>(kept_first - first),
+                                     static_cast<std::size_t>(kept_end - kept_first)));
+        }
+        first += run;
+    }
+}
+
+// Zeros before the masters: both moments of every parameter.
+struct DrawnState {
+    TensorView moments;
+    std::vector<DrawnWeight> weights;
+};
+
+// All of it in pieces, on all cores: a value depends on its index alone.
+void draw_all(const DrawnState& drawn) {
+    constexpr std::int64_t kPiece = 1 << 16;
+    struct Piece {
+        const DrawnWeight* of;  // null for the moments
+        std::int64_t first;
+        std::int64_t count;
+    };
+    std::vector<Piece> pieces;
+    const auto cut = [&](const DrawnWeight* of, std::int64_t elements) {
+        for (std::int64_t first = 0; first < elements; first += kPiece) {
+            pieces.push_back({of, first, std::min(kPiece, elements - first)});
+        }
+    };
+    cut(nullptr, drawn.moments.size);
+    for (const DrawnWeight& weight : drawn.weights) {
+        cut(&weight, weight.stored.count);
+    }
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+        for (std::size_t i = next++; i < pieces.size(); i = next++) {
+            const auto& [of, first, count] = pieces[i];
+            if (of == nullptr) {
+                set_to_zero(slice(drawn.moments, first, count));
+            } else {
+                draw_piece(*of, first, count);
+            }
+        }
+    };
+    // A model of a few pieces is drawn before a thread has begun.
+    const std::size_t useful = std::min<std::size_t>(
+        std::max(1U, std::thread::hardware_concurrency()), pieces.size() / 64);
+    std::vector<std::jthread> others;
+    for (std::size_t t = 1; t < useful; ++t) {
+        others.emplace_back(work);
+    }
+    work();
+}
 
 // The residual stream's width, which every norm has: that of the first product's input.
 std::int64_t hidden_size(const Program& program) {
@@ -94,34 +196,54 @@ void initialise_weights(Executor& executor, const InitialWeights& options) {
     const Program& program = executor.program();
     const Op* optimizer = find_optimizer(executor);
     ORRERY_CHECK(optimizer != nullptr);
-    const ParameterWriter writer{options, hidden_size(program)};
+    const std::int64_t hidden = hidden_size(program);
     const KernelCall& call = program.kernels[optimizer->payload];
     std::vector<TensorId> weights;
-    TensorView state;
+    std::optional<TensorId> state;
     for (std::uint32_t i = 0; i < optimizer->num_operands; ++i) {
         const Operand& operand = program.operands[optimizer->first_operand + i];
         if (operand.access == Access::write) {
             weights.push_back(operand.tensor);
         } else if (operand.access == Access::accumulate) {
-            state = executor.view(operand.tensor);
+            state = operand.tensor;
         }
     }
-    std::int64_t master = 2 * call.dims[0];  // after both moments
+    DrawnState drawn;
+    TensorView masters;
+    if (state && has_master(call)) {
+        const TensorView all = executor.overwrite(*state);
+        const std::int64_t moments = std::min(all.size, 2 * call.dims[0]);
+        drawn.moments = slice(all, 0, moments);
+        masters = slice(all, moments, all.size - moments);
+    }
+    std::int64_t first = 0;  // of the masters
     for (const TensorId id : weights) {
         const Tensor& tensor = program.tensors[index(id)];
-        const TensorView weight = executor.view(id);
         const ElementRange own = executor.shards().own(id);
-        const GlobalIndices indices{program, executor.rank(), tensor};
         const ElementRange stored = executor.shards().stored(id);
-        for (std::int64_t i = 0; i < stored.count; ++i) {
-            const float value = writer.value(tensor, indices.of(stored.first + i));
-            store(weight, i, value);
-            if (has_master(call) && i >= own.first && i < own.first + own.count) {
-                store(state, master + i - own.first, value);
-            }
+        const std::int64_t kept = std::clamp<std::int64_t>(stored.count - own.first, 0, own.count);
+        const TensorView weight = executor.overwrite(id);
+        if (weight.size < stored.count) {
+            return;  // the device could not lend it: the next run says why
         }
-        master += own.count;
+        // What divides unevenly ends with padding.
+        set_to_zero(slice(weight, stored.count, weight.size - stored.count));
+        drawn.weights.push_back(
+            {.values = ParameterValues{tensor.parameter, options, hidden},
+             .indices = GlobalIndices{program, executor.rank(), tensor},
+             .stored = stored,
+             .own = own,
+             .weight = weight,
+             .master = masters.empty() ? TensorView{} : slice(masters, first, kept)});
+        if (!masters.empty()) {
+            set_to_zero(slice(masters, first + kept, own.count - kept));
+        }
+        first += own.count;
     }
+    if (!masters.empty()) {
+        set_to_zero(slice(masters, first, masters.size - first));
+    }
+    draw_all(drawn);
 }
 
 }  // namespace orrery

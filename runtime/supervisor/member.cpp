@@ -33,12 +33,12 @@ public:
     std::uint32_t rank() const override { return transport_->rank(); }
     std::uint32_t num_ranks() const override { return transport_->num_ranks(); }
     Result<void> exchange(std::span<const Message> messages) override {
-        std::uint64_t peers = 0;
+        std::vector<std::uint32_t> peers;
         for (const Message& message : messages) {
-            peers |= std::uint64_t{1} << (message.peer & 63);
+            peers.push_back(message.peer);
             member_.sent_ += message.is_send ? static_cast<std::int64_t>(message.bytes.size()) : 0;
         }
-        const Wait wait{member_, peers, messages.empty() ? 0 : messages.front().tag};
+        const Wait wait{member_, std::move(peers), messages.empty() ? 0 : messages.front().tag};
         return transport_->exchange(messages);
     }
     Result<void> post_send(const Message& message) override {
@@ -46,18 +46,19 @@ public:
         return transport_->post_send(message);
     }
     Result<void> flush() override {
-        const Wait wait{member_, 0, 0};
+        const Wait wait{member_, {}, 0};
         return transport_->flush();
     }
 
 private:
     struct Wait {
-        Wait(Member& member, std::uint64_t peers, std::uint64_t tag) : member_(member) {
+        Wait(Member& member, std::vector<std::uint32_t> peers, std::uint64_t tag)
+            : member_(member) {
             member_.tag_ = tag;
-            member_.peers_ = peers;
+            member_.wait_for(std::move(peers));
         }
         ~Wait() {
-            member_.peers_ = 0;
+            member_.wait_for({});
             const auto time = std::chrono::steady_clock::now() - begin_;
             member_.waited_us_ +=
                 std::chrono::duration_cast<std::chrono::microseconds>(time).count();
@@ -144,22 +145,29 @@ void Member::listen() {
 void Member::beat() {
     std::unique_lock lock{waiting_};
     while (!news_.wait_for(lock, kBeat, [this] { return over_; })) {
-        const std::uint64_t peers = peers_;
         std::string words;
-        if (const std::lock_guard describing{describing_}; words_) {
-            words = words_();
+        std::vector<std::uint32_t> peers;
+        {
+            const std::lock_guard describing{describing_};
+            words = words_ ? words_() : "";
+            peers = peers_;
         }
         write_line({.kind = ReportKind::beat,
                     .generation = generation_,
                     .step = step_,
-                    .number = peers != 0 ? 1 : 0,
-                    .text = fmt::format("{} {} {}", tag_.load(), peers, words)});
+                    .number = peers.empty() ? 0 : 1,
+                    .text = fmt::format("{} {} {}", tag_.load(), rank_ranges(peers), words)});
     }
 }
 
 void Member::describe_by(std::function<std::string()> words) {
     const std::lock_guard lock{describing_};
     words_ = std::move(words);
+}
+
+void Member::wait_for(std::vector<std::uint32_t> peers) {
+    const std::lock_guard lock{describing_};
+    peers_ = std::move(peers);
 }
 
 void Member::write_line(const MemberReport& report) {

@@ -62,6 +62,7 @@ private:
     Member(int in, int out, std::uint32_t node);
     void listen();
     void beat();
+    void wait_for(std::vector<std::uint32_t> peers);
     void write_line(const MemberReport& report);
 
     int in_;
@@ -69,13 +70,13 @@ private:
     std::uint32_t node_;
     std::atomic<std::uint32_t> generation_{0};
     std::atomic<std::uint32_t> leave_{~0U};
-    std::atomic<std::uint64_t> peers_{0};  // waited for, a bit each; 0: none
     std::atomic<std::uint64_t> tag_{0};
     std::atomic<std::int64_t> step_{0};
     std::atomic<std::int64_t> waited_us_{0};
     std::atomic<std::int64_t> sent_{0};
     std::mutex describing_;
     std::function<std::string()> words_;
+    std::vector<std::uint32_t> peers_;  // ranks that are waited for
     std::mutex writing_;
     std::mutex waiting_;
     std::condition_variable news_;

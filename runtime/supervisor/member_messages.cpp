@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -95,6 +96,27 @@ bool numbers(std::string_view text, std::vector<std::uint32_t>& values) {
 }
 
 }  // namespace
+
+std::string rank_ranges(std::vector<std::uint32_t> ranks) {
+    constexpr std::size_t kLongest = 400;  // beside the words of a report
+    std::ranges::sort(ranks);
+    std::string text;
+    for (std::size_t i = 0; i < ranks.size();) {
+        std::size_t end = i + 1;
+        while (end < ranks.size() && ranks[end] <= ranks[end - 1] + 1) {
+            ++end;
+        }
+        if (text.size() > kLongest) {
+            return text + ",...";
+        }
+        text += (text.empty() ? "" : ",") + std::to_string(ranks[i]);
+        if (ranks[end - 1] != ranks[i]) {
+            text += "-" + std::to_string(ranks[end - 1]);
+        }
+        i = end;
+    }
+    return text.empty() ? "-" : text;
+}
 
 std::string to_line(const Order& order) {
     return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",

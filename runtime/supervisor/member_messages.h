@@ -37,7 +37,7 @@ struct Order {
 enum class ReportKind : std::uint8_t {
     ready,     // waits for an order
     beat,      // is alive; `number` 1: inside an exchange, 0: computing; `text`: the message's tag,
-               // its peers as bits, what it is in words
+               // its peers (rank_ranges()), what it is in words
     training,  // has the state after `step`, and met the others in `number` microseconds; `text`:
                // when it came to the meeting, in microseconds of the machine's steady clock, and
                // for how many microseconds it drew its first weights
@@ -61,6 +61,9 @@ struct MemberReport {
     std::string text{};
     bool operator==(const MemberReport&) const = default;
 };
+
+// Ranks in ascending order, "0-3,7"; "-" for none. Of very many ranges the first ones and "...".
+std::string rank_ranges(std::vector<std::uint32_t> ranks);
 
 // Without the end of the line; white space in texts becomes blanks.
 std::string to_line(const Order& order);

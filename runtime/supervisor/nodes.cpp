@@ -20,12 +20,13 @@ constexpr std::uint32_t kStartsMost = 5;  // of a process that never trains
 // "TAG PEERS WORDS".
 void read_beat(const std::string& text,
                std::uint64_t& tag,
-               std::uint64_t& peers,
+               std::string& peers,
                std::string& words) {
     const char* end = text.data() + text.size();
     const auto first = std::from_chars(text.data(), end, tag);
-    const auto second = std::from_chars(std::min(first.ptr + 1, end), end, peers);
-    words = second.ptr < end ? std::string(second.ptr + 1, end) : std::string{};
+    const std::string_view rest{std::min(first.ptr + 1, end), end};
+    peers = rest.substr(0, rest.find(' '));
+    words = rest.substr(std::min(peers.size() + 1, rest.size()));
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ private:
         std::int64_t step = 0;
         Clock::time_point seen;
         bool waiting = false;
-        std::uint64_t waits_for = 0;  // ranks, a bit each
+        std::string waits_for;  // ranks (rank_ranges())
         std::uint64_t tag = 0;
         std::string doing;
         std::int64_t accused = -1;  // rank

@@ -12,20 +12,6 @@
 #include "runtime/supervisor/nodes.h"
 
 namespace orrery {
-namespace {
-
-std::vector<std::uint32_t> bits_of(std::uint64_t mask) {
-    std::vector<std::uint32_t> bits;
-    for (std::uint32_t i = 0; i < 64; ++i) {
-        if ((mask >> i & 1) != 0) {
-            bits.push_back(i);
-        }
-    }
-    return bits;
-}
-
-}  // namespace
-
 bool Nodes::silent(const Node& node, Milliseconds heartbeat, Clock::time_point now) const {
     return heartbeat > Milliseconds{0} && now - node.seen > heartbeat;
 }
@@ -122,7 +108,7 @@ std::vector<std::string> Nodes::where_all_are() const {
                               active_[rank],
                               node.step,
                               in,
-                              fmt::join(bits_of(node.waits_for), ", "))
+                              node.waits_for)
                 : fmt::format("rank {} (node {}) never arrived: it computes after step {}{}",
                               rank,
                               active_[rank],

@@ -92,6 +92,9 @@ public:
         if (!scenario) {
             return scenario.error();
         }
+        if (const Result<void> same = check_device(*scenario); !same) {
+            return {same.error()};
+        }
         made_of_ = provenance_of("profile", *scenario);
         note_faults_left_out(*scenario, FaultUser::real_run);
         const std::int64_t sample = scenario->model.seq_length + 1;
@@ -127,6 +130,15 @@ public:
     }
 
     MachineProfile profile() const { return merged(profiles_); }
+    // Over what was written before.
+    Result<void> write() const {
+        const auto output = OutputFile::open(arguments_.output);
+        if (!output) {
+            return unexpected<Error>(output.error());
+        }
+        (*output)->stream() << profile_csv(profile(), provenance());
+        return (*output)->commit();
+    }
     const Provenance& made_of() const { return made_of_; }
     std::string provenance() const {
         const std::time_t now = std::time(nullptr);
@@ -146,6 +158,20 @@ public:
     }
 
 private:
+    // Times of the GPU that is here are filed under no other one's name.
+    Result<void> check_device(const Scenario& scenario) const {
+        if (arguments_.device != "cuda") {
+            return {};
+        }
+        const auto devices = cuda_devices();
+        if (!devices) {
+            return unexpected<Error>(devices.error());
+        }
+        const CudaDeviceInfo& first = devices->front();
+        return check_filed_under(
+            scenario.device.name, first.name, static_cast<std::uint64_t>(first.memory.count()));
+    }
+
     Result<std::vector<ProfileCase>> cases_for_cores() const {
         const std::uint32_t most =
             arguments_.ranks_max > 0 ? arguments_.ranks_max : std::min(machine_.cores, 8u);
@@ -185,11 +211,18 @@ private:
         return cases;
     }
 
+    // What is measured is written after each case, and one that fails does not end the others.
     Errors run_all(const std::vector<ProfileCase>& cases) {
         ProgressBar bar{"profiling"};
         Errors errors;
-        for (std::size_t i = 0; errors.empty() && i < cases.size(); ++i) {
-            errors = run_case(cases[i]);
+        for (std::size_t i = 0; i < cases.size(); ++i) {
+            Errors of_case = run_case(cases[i]);
+            if (of_case.empty()) {
+                if (const Result<void> written = write(); !written) {
+                    of_case.push_back(written.error());
+                }
+            }
+            errors.insert(errors.end(), of_case.begin(), of_case.end());
             bar.show(static_cast<double>(i + 1) / static_cast<double>(cases.size()));
         }
         bar.finish();
@@ -253,8 +286,8 @@ int profile_command(const ProfileArguments& arguments) {
     if (const Result<void> known = check_device(arguments.device); !known) {
         return report_error(known.error());
     }
-    const auto output = OutputFile::open(arguments.output);
-    if (!output) {
+    // An unwritable place is told before hours of work.
+    if (const auto output = OutputFile::open(arguments.output); !output) {
         return report_error(output.error());
     }
     const auto folder = ScratchFolder::make("orrery-profile");
@@ -268,8 +301,7 @@ int profile_command(const ProfileArguments& arguments) {
         return report_errors(errors);
     }
     const MachineProfile profile = profiler.profile();
-    (*output)->stream() << profile_csv(profile, profiler.provenance());
-    if (const Result<void> written = (*output)->commit(); !written) {
+    if (const Result<void> written = profiler.write(); !written) {
         return report_error(written.error());
     }
     const char* form = arguments.json

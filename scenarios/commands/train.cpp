@@ -16,6 +16,7 @@
 #include "runtime/state/checkpoint_choice.h"
 #include "runtime/state/training_state.h"
 #include "runtime/supervisor/member.h"
+#include "runtime/trainable.h"
 #include "runtime/trainer.h"
 #include "runtime/world.h"
 #include "scenarios/commands/exit_status.h"
@@ -319,6 +320,11 @@ Result<void> choose_device(Scenario& scenario, const std::string& asked, bool sp
     }
     const DecidedDevice decided = decide_device(device, scenario.device.generation != "cpu");
     device = decided.device;
+    if (device == DeviceChoice::cpu) {
+        if (Result<void> enough = check_cpu_ranks(scenario.cluster.num_gpus()); !enough) {
+            return enough;
+        }
+    }
     if (speaks && !decided.why.empty()) {
         fmt::print(stderr, "orrery: {}\n", decided.why);
     }

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "scenarios/catalogue.h"
 #include "scenarios/read/device_names.h"
 
 namespace orrery {
@@ -104,6 +106,34 @@ Result<DocumentNode> gpu_cluster(const std::vector<NvmlGpu>& gpus,
         }
     }
     return document;
+}
+
+Result<void> check_filed_under(const std::string& device,
+                               const std::string& gpu,
+                               std::uint64_t memory_bytes) {
+    const std::string own = device_of_gpu(gpu, memory_bytes);
+    if (own == device) {
+        return {};
+    }
+    if (!own.empty()) {
+        return fail(
+            "cluster.node",
+            fmt::format("the GPU here is {} ({}), and not the scenario's {}", own, gpu, device),
+            "--set '" + node_of_one_gpu(own) + "'");
+    }
+    return names_a_gpu(device)
+               ? fail("cluster.node",
+                      fmt::format("the GPU here is a {}, and not the scenario's {}", gpu, device),
+                      "describe it in a file of scenarios/catalogue/devices")
+               : Result<void>{};
+}
+
+std::string node_of_one_gpu(const std::string& device) {
+    const std::string own = device + "-1gpu";
+    std::error_code error;
+    const bool is_known =
+        std::filesystem::exists(default_catalogue() / "nodes" / (own + ".yaml"), error);
+    return "cluster.node=" + (is_known ? own : "{base: h100-1gpu, device: " + device + "}");
 }
 
 }  // namespace orrery

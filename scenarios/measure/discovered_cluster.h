@@ -24,4 +24,13 @@ DocumentNode cpu_cluster(const HostMachine& machine, const MachineRates& rates);
 Result<DocumentNode> gpu_cluster(const std::vector<NvmlGpu>& gpus,
                                  const std::optional<NcclMachine>& topology);
 
+// An error if measurements of this GPU must not be filed under the catalogue's `device`: because it
+// is another GPU's name.
+Result<void> check_filed_under(const std::string& device,
+                               const std::string& gpu,
+                               std::uint64_t memory_bytes);
+
+// The override of a scenario that makes its node one GPU of the catalogue's.
+std::string node_of_one_gpu(const std::string& device);
+
 }  // namespace orrery

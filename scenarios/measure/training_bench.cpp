@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "models/flops.h"
+#include "runtime/cuda/devices.h"
 #include "runtime/trainer.h"
+#include "scenarios/measure/discovered_cluster.h"
 #include "scenarios/output_file.h"
 #include "scenarios/simulate/simulate_scenario.h"
 
@@ -27,6 +29,24 @@ Tokens made_up_tokens(const Transformer& model) {
         ids.push_back(static_cast<std::uint16_t>((state >> 8) % words));
     }
     return Tokens::of(ids, words);
+}
+
+// What is measured is filed under the scenario's device: it must be the one that runs.
+Result<void> check_device_of_profile(const Scenario& scenario, DeviceChoice device) {
+    if (device == DeviceChoice::cpu) {
+        return scenario.device.generation == "cpu"
+                   ? Result<void>{}
+                   : fail("cluster.node",
+                          "the CPU runs this, and not the scenario's " + scenario.device.name,
+                          "--set cluster.node=cpu-core");
+    }
+    const auto devices = cuda_devices();
+    if (!devices) {
+        return unexpected<Error>(devices.error());
+    }
+    const CudaDeviceInfo& first = devices->front();
+    return check_filed_under(
+        scenario.device.name, first.name, static_cast<std::uint64_t>(first.memory.count()));
 }
 
 Result<void> write_bench_profile(const OpTimes& times,
@@ -52,7 +72,10 @@ Result<double> predicted_seconds(const Scenario& scenario, const std::string& pr
     return answer->iteration.seconds();
 }
 
-Result<void> run_steps(Trainer& trainer, std::int64_t steps, TrainingBench& bench) {
+Result<void> run_steps(Trainer& trainer,
+                       std::int64_t steps,
+                       const std::function<void(const StepReport&)>& on_step,
+                       TrainingBench& bench) {
     std::vector<double> seconds;
     for (std::int64_t s = 0; s < kWarmUp + steps; ++s) {
         const Result<StepReport> report = trainer.step();
@@ -61,6 +84,7 @@ Result<void> run_steps(Trainer& trainer, std::int64_t steps, TrainingBench& benc
         }
         bench.first_loss = s == 0 ? report->loss : bench.first_loss;
         bench.last_loss = report->loss;
+        on_step(*report);
         if (s >= kWarmUp) {
             seconds.push_back(report->seconds);
         } else if (s + 1 == kWarmUp) {
@@ -79,11 +103,15 @@ Result<void> run_steps(Trainer& trainer, std::int64_t steps, TrainingBench& benc
 Result<TrainingBench> bench_training(const Scenario& scenario,
                                      DeviceChoice device,
                                      std::int64_t steps,
-                                     const std::string& profile_file) {
+                                     const std::string& profile_file,
+                                     const std::function<void(const StepReport&)>& on_step) {
     if (scenario.cluster.num_gpus() != 1) {
         return fail(scenario.name,
                     "has more than one device",
                     "one node with gpus_per_node: 1, such as h100-1gpu");
+    }
+    if (const Result<void> same = check_device_of_profile(scenario, device); !same) {
+        return unexpected<Error>(same.error());
     }
     TrainingJob job = scenario.job.training;
     job.device = device;
@@ -97,11 +125,12 @@ Result<TrainingBench> bench_training(const Scenario& scenario,
     Executor& executor = (*trainer)->executor();
     TrainingBench bench{
         .device = executor.device_name(),
+        .drawing_s = (*trainer)->drawing_s(),
         .parameters = num_parameters(scenario.model),
         .tokens_per_step = scenario.plan.global_batch_size * scenario.model.seq_length};
     OpTimes times{(*trainer)->program()};
     executor.measure(&times);
-    if (const Result<void> done = run_steps(**trainer, steps, bench); !done) {
+    if (const Result<void> done = run_steps(**trainer, steps, on_step, bench); !done) {
         return unexpected<Error>(done.error());
     }
     bench.notes = executor.notes();
@@ -137,6 +166,7 @@ std::string bench_report(const Scenario& scenario, const TrainingBench& b) {
     for (const std::string& note : b.notes) {
         text += "  " + note + "\n";
     }
+    text += fmt::format("  initial weights {:10.2f} s\n", b.drawing_s);
     text += fmt::format("  step            {:10.2f} ms, the median of {}; slowest {:.2f} ms\n",
                         1e3 * b.step_s,
                         b.steps,
@@ -156,6 +186,37 @@ std::string bench_report(const Scenario& scenario, const TrainingBench& b) {
     text += fmt::format(
         "  loss            {:10.4f} at first, {:.4f} at last\n", b.first_loss, b.last_loss);
     return text + measured_report(b.kernels);
+}
+
+std::string bench_columns() {
+    return "scenario,device,without,micro_batch_size,tokens_per_step,steps,step_ms,slowest_ms,"
+           "tokens_per_s,mfu_causal,mfu_full,predicted_ms,predicted_with_profile_ms,first_loss,"
+           "last_loss\n";
+}
+
+// What is left out is a list, whose commas become spaces.
+std::string bench_row(const Scenario& scenario,
+                      const TrainingBench& b,
+                      const std::string& without) {
+    std::string words = without;
+    std::ranges::replace(words, ',', ' ');
+    return fmt::format(
+        "{},{},{},{},{},{},{:.4f},{:.4f},{:.1f},{:.4f},{:.4f},{:.4f},{:.4f},{:.5f},{:.5f}\n",
+        scenario.name,
+        b.device,
+        words,
+        scenario.plan.micro_batch_size,
+        b.tokens_per_step,
+        b.steps,
+        1e3 * b.step_s,
+        1e3 * b.slowest_s,
+        b.tokens_per_second(),
+        b.mfu_causal,
+        b.mfu_full,
+        1e3 * b.predicted_s,
+        1e3 * b.predicted_with_profile_s,
+        b.first_loss,
+        b.last_loss);
 }
 
 }  // namespace orrery

@@ -3,10 +3,12 @@
 // the simulator predicts: once from its tables, once with the kernel times that this run measured.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "engine/result.h"
+#include "runtime/trainer.h"
 #include "scenarios/measure/measured_step.h"
 #include "scenarios/scenario.h"
 
@@ -14,6 +16,7 @@ namespace orrery {
 
 struct TrainingBench {
     std::string device;
+    double drawing_s = 0;  // of the initial weights
     std::int64_t parameters = 0;
     std::int64_t tokens_per_step = 0;
     std::int64_t steps = 0;
@@ -31,12 +34,20 @@ struct TrainingBench {
 };
 
 // Trains a scenario of one device: a few steps in which kernels are timed, then `steps` that count.
-// Writes the kernels' times to `profile_file`.
-Result<TrainingBench> bench_training(const Scenario& scenario,
-                                     DeviceChoice device,
-                                     std::int64_t steps,
-                                     const std::string& profile_file);
+// `on_step` gets each as it is done. Writes the kernels' times to `profile_file`.
+Result<TrainingBench> bench_training(
+    const Scenario& scenario,
+    DeviceChoice device,
+    std::int64_t steps,
+    const std::string& profile_file,
+    const std::function<void(const StepReport&)>& on_step = [](const StepReport&) {});
 
 std::string bench_report(const Scenario& scenario, const TrainingBench& bench);
+
+// A table of benches, one a line: what the columns are called, and a line.
+std::string bench_columns();
+std::string bench_row(const Scenario& scenario,
+                      const TrainingBench& bench,
+                      const std::string& without);
 
 }  // namespace orrery

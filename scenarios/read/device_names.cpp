@@ -88,4 +88,8 @@ std::string device_of_gpu(std::string_view name, std::uint64_t memory_bytes) {
     return last != nullptr && gib == 0 ? std::string{last->device} : "";
 }
 
+bool names_a_gpu(std::string_view device) {
+    return std::ranges::find(kGpuNames, device, &GpuName::device) != kGpuNames.end();
+}
+
 }  // namespace orrery

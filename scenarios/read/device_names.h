@@ -12,4 +12,7 @@ namespace orrery {
 // name apart; 0: as the name says ("80GB"), or the variant without a minimum.
 std::string device_of_gpu(std::string_view name, std::uint64_t memory_bytes);
 
+// Whether the driver has a name of its own for this device of the catalogue.
+bool names_a_gpu(std::string_view device);
+
 }  // namespace orrery

@@ -92,5 +92,19 @@ TEST(Random, UniformAndNormalHaveTheirMoments) {
     EXPECT_NEAR(neighbours / kCount, 0.0, 5 / std::sqrt(kCount));
 }
 
+TEST(Random, NormalsAreTheNormalsOfTheirElements) {
+    const RandomKey key{.seed = 11, .stream = 3};
+    for (std::int64_t first = (std::int64_t{1} << 33) - 5; first < (std::int64_t{1} << 33) + 5;
+         ++first) {
+        for (std::size_t count = 0; count < 19; ++count) {
+            std::vector<float> values(count);
+            normals(key, first, values);
+            for (std::size_t i = 0; i < count; ++i) {
+                ASSERT_EQ(values[i], normal(key, first + static_cast<std::int64_t>(i)));
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace orrery

@@ -17,7 +17,8 @@ TEST(Trainable, NamesTheKeyOfWhatCannotBeTrained) {
     const ParallelPlan plan = tiny_plan();
     EXPECT_EQ(key(model, plan, 1), "0 errors");
     EXPECT_EQ(key(model, plan, 8), "0 errors");
-    EXPECT_EQ(key(model, plan, 65), "cluster.nodes");
+    EXPECT_EQ(key(model, plan, 65), "0 errors");  // on GPUs
+    EXPECT_EQ(key(model, plan, 1025), "cluster.nodes");
     ParallelPlan other = plan;
     other.precision = Dtype::fp8;
     EXPECT_EQ(key(model, other, 1), "plan.precision");
@@ -38,6 +39,22 @@ TEST(Trainable, NamesTheKeyOfWhatCannotBeTrained) {
     EXPECT_EQ(key(model, other, 1), "0 errors");
     other.gradient_dtype = Dtype::bf16;
     EXPECT_EQ(key(model, other, 1), "plan.gradient_dtype");
+}
+
+TEST(Trainable, SpeaksOfTheCpuOnlyWhereItIsOne) {
+    EXPECT_TRUE(check_cpu_ranks(64));
+    const Result<void> many = check_cpu_ranks(65);
+    ASSERT_FALSE(many);
+    EXPECT_EQ(many.error().where, "cluster.nodes");
+    EXPECT_NE(many.error().what.find("CPUs"), std::string::npos);
+    ParallelPlan plan = tiny_plan();
+    plan.precision = Dtype::fp16;
+    plan.gradient_dtype = Dtype::fp16;
+    const Errors errors = check_trainable(tiny_gpt(), plan, 2000);
+    EXPECT_EQ(errors.size(), 3u);
+    for (const Error& error : errors) {
+        EXPECT_EQ(error.what.find("CPU"), std::string::npos) << error.what;
+    }
 }
 
 // What is said to be trainable can be executed.

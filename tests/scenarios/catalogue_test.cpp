@@ -10,6 +10,7 @@
 #include "scenarios/read/read_sections.h"
 #include "scenarios/reader.h"
 #include "scenarios/sweep/study.h"
+#include "tests/scenarios/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -34,6 +35,14 @@ std::string joined(const Errors& errors) {
         text += error.to_string() + "\n";
     }
     return text;
+}
+
+TEST(CatalogueTest, IsFoundBesideAProgramThatWasCarried) {
+    const TestFolder folder;
+    const fs::path program = folder.path() / "bin" / "orrery";
+    EXPECT_EQ(catalogue_beside(program), fs::path{});
+    fs::create_directories(folder.path() / "scenarios" / "catalogue");
+    EXPECT_EQ(catalogue_beside(program), folder.path() / "scenarios" / "catalogue");
 }
 
 template <class Read>

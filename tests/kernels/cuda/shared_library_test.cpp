@@ -19,9 +19,10 @@ TEST(SharedLibrary, FindsFunctionsAndRemembersThoseThatItHasNot) {
 }
 
 TEST(SharedLibrary, WhatIsNotThereIsAnErrorThatNamesIt) {
-    const auto library = SharedLibrary::open({"no-such-library.so.7"});
+    const auto library = SharedLibrary::open({"no-such-library.so.7", "/no/such/folder/it.so"});
     ASSERT_FALSE(library);
     EXPECT_NE(library.error().what.find("no-such-library.so.7"), std::string::npos);
+    EXPECT_NE(library.error().what.find("/no/such/folder/it.so"), std::string::npos);
     EXPECT_FALSE(SharedLibrary::open({}));
 }
 

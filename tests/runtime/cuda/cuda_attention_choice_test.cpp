@@ -3,6 +3,7 @@
 // them, and wrong where the test says so.
 #include <gtest/gtest.h>
 
+#include "runtime/cuda/cuda_executor.h"
 #include "tests/runtime/cuda/simulated_training.h"
 
 namespace orrery {
@@ -61,6 +62,48 @@ TEST(CudaAttentionChoice, TakesNothingThatIsWrong) {
     EXPECT_EQ(runs[TensorCores::warps], 20);
     EXPECT_EQ(runs[TensorCores::warpgroups], 20);
     EXPECT_GT(runs[TensorCores::none], 2);
+}
+
+std::map<TensorCores, std::int64_t> attention_without(const char* words) {
+    simulated::begin_device(1);
+    const Program program = lower(model_for_tensor_cores(), half_precision());
+    EXPECT_TRUE(
+        CudaExecutor::create(program, RankId{0}, nullptr, {.use = *cuda_features_without(words)}));
+    return simulated::counts().attention;
+}
+
+TEST(CudaAttentionChoice, TriesNothingThatIsLeftOut) {
+    auto runs = attention_without("wgmma");
+    EXPECT_EQ(runs[TensorCores::warpgroups], 0);
+    EXPECT_EQ(runs[TensorCores::warps], 20);
+    runs = attention_without("mma");
+    EXPECT_EQ(runs[TensorCores::warpgroups], 20);
+    EXPECT_EQ(runs[TensorCores::warps], 0);
+    runs = attention_without("mma,wgmma");
+    EXPECT_EQ(runs[TensorCores::warpgroups] + runs[TensorCores::warps], 0);
+}
+
+// A choice is made again for other kernels, and for a part of them.
+TEST(CudaAttentionChoice, IsRememberedForTheKernelsItWasMadeBetween) {
+    simulated::begin_device(1);
+    const Program program = lower(model_for_tensor_cores(), half_precision());
+    const auto runs_of_trials = [&](const char* version, const char* without) {
+        simulated::remember_choices(version);
+        const auto before = simulated::counts().attention;
+        EXPECT_TRUE(CudaExecutor::create(
+            program, RankId{0}, nullptr, {.use = *cuda_features_without(without)}));
+        auto after = simulated::counts().attention;
+        for (const auto& [cores, runs] : before) {
+            after[cores] -= runs;
+        }
+        return after[TensorCores::warps];
+    };
+    EXPECT_EQ(runs_of_trials("0a", ""), 20);
+    EXPECT_EQ(runs_of_trials("0a", ""), 0);
+    EXPECT_EQ(runs_of_trials("0b", ""), 20);
+    EXPECT_EQ(runs_of_trials("0b", "wgmma"), 20);
+    EXPECT_EQ(runs_of_trials("0b", "wgmma"), 0);
+    EXPECT_EQ(runs_of_trials("0a", ""), 0);
 }
 
 TEST(CudaAttentionChoice, IsNoneWhereThereAreNoSuchKernels) {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/runtime/cuda/simulated_training.h"
 
 namespace orrery {
@@ -25,9 +27,11 @@ TEST(CudaExecutor, TrainsToTheBitsOfTheCpu) {
 }
 
 TEST(CudaExecutor, RanksTrainToTheBitsOfProcessesOnTheCpu) {
-    for (const ParallelCase& c : parallel_cases()) {
-        const std::vector<TrainedRank> cpu = train_ranks(c.plan, DeviceChoice::cpu, 0);
-        EXPECT_EQ(train_ranks(c.plan, DeviceChoice::cuda, 1), cpu) << c.name;
+    std::vector<ParallelCase> cases = parallel_cases();
+    std::ranges::copy(deep_pipelines(), std::back_inserter(cases));
+    for (const ParallelCase& c : cases) {
+        const std::vector<TrainedRank> cpu = train_ranks(c.plan, DeviceChoice::cpu, 0, c.model);
+        EXPECT_EQ(train_ranks(c.plan, DeviceChoice::cuda, 1, c.model), cpu) << c.name;
     }
 }
 

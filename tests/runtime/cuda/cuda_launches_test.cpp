@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "runtime/cuda/cuda_executor.h"
 #include "tests/runtime/cuda/simulated_training.h"
 
 namespace orrery {
@@ -51,6 +52,57 @@ TEST(CudaLaunches, TimesKernelsByEvents) {
     EXPECT_GE(profile.size(), 10u);
     for (const auto& row : profile) {
         EXPECT_GT(row.median.seconds(), 0);
+    }
+}
+
+// What events read around nothing is not a kernel's.
+TEST(CudaLaunches, TakesTheTimeOfTheEventsOff) {
+    simulated::begin_device(3);
+    simulated::add_to_event_times(10);
+    const TrainingJob job{.device = DeviceChoice::cuda, .steps = 50, .seed = 5, .eval_steps = 0};
+    auto trainer = Trainer::create(tiny_gpt(), tiny_plan(), job, some_text());
+    ASSERT_TRUE(trainer);
+    OpTimes times{(*trainer)->program()};
+    (*trainer)->executor().measure(&times);
+    for (int s = 0; s < 3; ++s) {
+        ASSERT_TRUE((*trainer)->step());
+    }
+    for (const auto& row : times.profile("simulated")) {
+        EXPECT_GT(row.median.seconds(), 0);
+        EXPECT_LT(row.median.seconds(), 5);
+    }
+}
+
+// A program whose ops run on the simulated device, ready for a step.
+Result<std::unique_ptr<CudaExecutor>> executor_of(const Program& program,
+                                                  const CudaOptions& options) {
+    return CudaExecutor::create(program, RankId{0}, nullptr, options);
+}
+
+TEST(CudaLaunches, ADeviceThatDoesNotEndIsAnErrorAfterTheDeadline) {
+    simulated::begin_device(3);
+    const Program program = lower(tiny_gpt(), tiny_plan());
+    auto executor = executor_of(program, {.device_deadline = std::chrono::milliseconds{30}});
+    ASSERT_TRUE(executor);
+    simulated::hang();
+    const Result<void> done = (*executor)->run_step();
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().what.find("did not end a step"), std::string::npos) << done.error().what;
+    EXPECT_EQ((*executor)->run_step().error(), done.error());
+}
+
+TEST(CudaLaunches, LeavesGraphsOutWhereItIsTold) {
+    const Program program = lower(tiny_gpt(), tiny_plan());
+    for (const char* words : {"", "graphs"}) {
+        simulated::begin_device(3);
+        auto executor = executor_of(program, {.use = *cuda_features_without(words)});
+        ASSERT_TRUE(executor);
+        for (int s = 0; s < 3; ++s) {
+            ASSERT_TRUE((*executor)->run_step());
+        }
+        EXPECT_EQ(simulated::counts().graph_launches > 0, *words == 0);
+        const std::vector<std::string> notes = (*executor)->notes();
+        EXPECT_EQ(std::ranges::count(notes, "without graphs"), *words == 0 ? 0 : 1);
     }
 }
 

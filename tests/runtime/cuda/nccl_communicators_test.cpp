@@ -34,6 +34,8 @@ public:
         NcclUniqueId id{};
         int looks = 0;  // that still find it in progress
         int result = kNcclSuccess;
+        bool finalized = false;
+        bool destroyed = false;
         bool aborted = false;
     };
     std::string version() const override { return "fake"; }
@@ -56,6 +58,18 @@ public:
         State& of = check(communicator);
         state = of.looks > 0 ? kNcclInProgress : of.result;
         of.looks = std::max(0, of.looks - 1);
+        return kNcclSuccess;
+    }
+    int finalize(Communicator communicator) override {
+        check(communicator).finalized = true;
+        check(communicator).looks = looks;
+        return kNcclInProgress;
+    }
+    int destroy(Communicator communicator) override {
+        State& of = check(communicator);
+        EXPECT_TRUE(of.finalized);
+        EXPECT_EQ(of.looks, 0) << "destroyed while it still finalizes";
+        of.destroyed = true;
         return kNcclSuccess;
     }
     int abort(Communicator communicator) override {
@@ -92,7 +106,7 @@ public:
 private:
     static State& check(Communicator communicator) {
         auto& state = *static_cast<State*>(communicator);
-        EXPECT_FALSE(state.aborted) << "a call on a communicator that is gone";
+        EXPECT_FALSE(state.aborted || state.destroyed) << "a call on a communicator that is gone";
         return state;
     }
 };
@@ -120,9 +134,11 @@ struct Two {
         both.calls = {{.count = 1, .communicator = 0}, {.count = 2, .communicator = 1}};
         return both;
     }
-    bool all_aborted() const {
-        return std::ranges::all_of(nccl.made, [](const auto& state) { return state->aborted; });
+    bool all(bool FakeNccl::State::*end) const {
+        return std::ranges::all_of(nccl.made, [&](const auto& state) { return (*state).*end; });
     }
+    bool all_aborted() const { return all(&FakeNccl::State::aborted); }
+    bool all_destroyed() const { return all(&FakeNccl::State::destroyed); }
     FakeNccl nccl;
     Alone transport;
     Clock clock;
@@ -139,8 +155,36 @@ TEST(NcclCommunicators, WaitUntilNothingIsInProgress) {
     }
     EXPECT_TRUE(two.communicators->check());
     EXPECT_FALSE(two.all_aborted());
-    two.communicators.reset();
-    EXPECT_TRUE(two.all_aborted());
+}
+
+TEST(NcclCommunicators, AreDestroyedAtAGoodEndAndAbortedAtABadOne) {
+    Two good;
+    good.communicators.reset();
+    EXPECT_TRUE(good.all_destroyed());
+    EXPECT_FALSE(good.all_aborted());
+    Two silent;
+    silent.nccl.looks = 100'000;  // a rank that does not finalize
+    silent.communicators.reset();
+    EXPECT_TRUE(silent.all_aborted());
+    Two failed;
+    failed.nccl.made[1]->result = kNcclRemoteError;
+    failed.communicators.reset();
+    EXPECT_TRUE(failed.all_aborted());
+}
+
+TEST(NcclCommunicators, LookForAWhileBeforeTheyPause) {
+    Patience::Clock::time_point time{};
+    int pauses = 0;
+    const Patience patience{.deadline = std::chrono::milliseconds{1},
+                            .spin = std::chrono::microseconds{200},
+                            .now = [&] { return time += std::chrono::microseconds{50}; },
+                            .pause = [&] { ++pauses; }};
+    int looks = 0;
+    EXPECT_TRUE(patience.wait_until([&] { return ++looks == 4; }));
+    EXPECT_EQ(pauses, 0);
+    looks = 0;
+    EXPECT_TRUE(patience.wait_until([&] { return ++looks == 8; }));
+    EXPECT_EQ(pauses, 4);
 }
 
 TEST(NcclCommunicators, NoAnswerUntilTheDeadlineAbortsAll) {
@@ -243,6 +287,88 @@ TEST(NcclCommunicators, MembersShareTheIdOfTheirFirst) {
         different.insert(of.front());
     }
     EXPECT_EQ(different.size(), ids.size());
+}
+
+// Answers every message at once, and writes down what was asked for. An id that comes is not zero.
+class WritesDown final : public Transport {
+public:
+    struct Line {
+        std::uint32_t from = 0;
+        std::uint32_t to = 0;
+        std::uint64_t tag = 0;
+        bool operator==(const Line&) const = default;
+    };
+    explicit WritesDown(std::uint32_t rank, std::uint32_t ranks) : rank_(rank), ranks_(ranks) {}
+    std::uint32_t rank() const override { return rank_; }
+    std::uint32_t num_ranks() const override { return ranks_; }
+    Result<void> exchange(std::span<const Message> messages) override {
+        for (const Message& m : messages) {
+            if (m.is_send) {
+                sent.push_back({rank_, m.peer, m.tag});
+            } else {
+                expected.push_back({m.peer, rank_, m.tag});
+                m.bytes.front() = std::byte{1};
+            }
+        }
+        return {};
+    }
+    Result<void> post_send(const Message&) override { return {}; }
+    Result<void> flush() override { return {}; }
+
+    std::vector<Line> sent;
+    std::vector<Line> expected;
+
+private:
+    std::uint32_t rank_;
+    std::uint32_t ranks_;
+};
+
+// What each rank sends to another while communicators are made.
+void expect_matching_tags(const Program& program, const std::string& what) {
+    const std::uint32_t ranks = program.num_ranks();
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> sent;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> expected;
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+        FakeNccl nccl;
+        WritesDown transport{r, ranks};
+        const auto created = NcclCommunicators::create(
+            nccl, nccl_communicators(program, static_cast<RankId>(r)), transport, Patience{});
+        ASSERT_TRUE(created) << created.error().to_string();
+        for (const auto& line : transport.sent) {
+            sent[{line.from, line.to}].push_back(line.tag);
+        }
+        for (const auto& line : transport.expected) {
+            expected[{line.from, line.to}].push_back(line.tag);
+        }
+    }
+    EXPECT_EQ(sent, expected) << what;
+}
+
+ParallelPlan tied_stages(std::int64_t stages) {
+    ParallelPlan plan = tiny_plan();
+    plan.pipeline_model_parallel_size = stages;
+    plan.micro_batch_size = 1;
+    return plan;
+}
+
+Transformer of_layers(std::int64_t layers) {
+    Transformer model = tiny_gpt();
+    model.num_layers = layers;
+    return model;
+}
+
+// The first and the last stage share the tied embedding, and are in a communicator more than those
+// between them. No tag may depend on a count that differs from rank to rank: every message meets
+// the receive that is meant, in the order of both ranks.
+TEST(NcclCommunicators, NoTagDependsOnARankLocalCount) {
+    for (const std::int64_t stages : {2, 3, 4}) {
+        expect_matching_tags(lower(of_layers(stages), tied_stages(stages)),
+                             "pp " + std::to_string(stages));
+    }
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        const DrawnPlan d = drawn_plan(seed);
+        expect_matching_tags(lower(d.model, d.plan), d.text());
+    }
 }
 
 // All members of a communicator have it, with the same members, in the same order as all others

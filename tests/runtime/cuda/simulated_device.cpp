@@ -15,6 +15,8 @@
 #include <set>
 #include <vector>
 
+#include "kernels/cuda/kernel_version.h"
+
 namespace orrery::simulated {
 namespace {
 
@@ -41,9 +43,18 @@ struct Device {
     bool broken_epilogues = false;
     std::set<orrery::device::TensorCores> broken_attention;
     std::int64_t memory_left = std::numeric_limits<std::int64_t>::max();
+    std::size_t longest_queue = std::numeric_limits<std::size_t>::max();
+    bool hangs = false;
+    bool host_is_blocked = false;  // by a stream that has no room
+    double event_s = 0;
+    std::string kernel_version;
+    std::map<std::string, std::int64_t> choices;
 
     // One command of a queue; false if none could go on.
     bool step() {
+        if (hangs) {
+            return false;
+        }
         std::vector<Stream*> ready;
         for (const auto& stream : streams) {
             if (!stream->queue.empty()) {
@@ -91,9 +102,14 @@ void enqueue(CUstream_st* stream, Command command) {
     Stream& queue = of(stream);
     if (queue.capturing) {
         queue.captured.push_back(std::move(command));
-    } else {
-        queue.queue.push_back(std::move(command));
+        return;
     }
+    while (queue.queue.size() >= device().longest_queue) {
+        device().host_is_blocked = true;
+        device().step();
+    }
+    device().host_is_blocked = false;
+    queue.queue.push_back(std::move(command));
 }
 
 const Counts& counts() {
@@ -129,8 +145,30 @@ void count_attention(orrery::device::TensorCores cores) {
 void limit_memory(std::int64_t bytes) {
     device().memory_left = bytes;
 }
+void limit_streams(std::size_t commands) {
+    device().longest_queue = commands;
+}
+void hang() {
+    device().hangs = true;
+}
+void add_to_event_times(double seconds) {
+    device().event_s = seconds;
+}
+void remember_choices(const std::string& kernel_version) {
+    device().kernel_version = kernel_version;
+}
+bool remembers_choices() {
+    return !device().kernel_version.empty();
+}
+std::map<std::string, std::int64_t>& choices() {
+    return device().choices;
+}
 
 }  // namespace orrery::simulated
+
+std::string_view orrery::device::kernel_version() {
+    return simulated::device().kernel_version;
+}
 
 // The C interface, as cuda_runtime_api.h declares it.
 using namespace orrery::simulated;
@@ -263,7 +301,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
-    *milliseconds = std::chrono::duration<float, std::milli>(of(end).at - of(begin).at).count();
+    *milliseconds = std::chrono::duration<float, std::milli>(of(end).at - of(begin).at).count() +
+                    static_cast<float>(1e3 * device().event_s);
     return cudaSuccess;
 }
 
@@ -274,7 +313,8 @@ cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStre
     });
     return cudaSuccess;
 }
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+    device().counts.copies_to_host += kind == cudaMemcpyDeviceToHost ? 1 : 0;
     std::memcpy(to, from, bytes);
     return cudaSuccess;
 }
@@ -305,9 +345,10 @@ cudaError_t cudaMemcpy2DAsync(void* to,
     return cudaSuccess;
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
-    // A gate: it returns at once when the host has opened it, and would hang here otherwise.
+    // A gate: it returns at once when the host has opened it. The host runs on meanwhile, unless a
+    // stream makes it wait: then the gate must open by itself.
     enqueue(stream, [=] {
-        if (!static_cast<std::atomic<bool>*>(data)->load()) {
+        if (!static_cast<std::atomic<bool>*>(data)->load() && !device().host_is_blocked) {
             return false;
         }
         function(data);

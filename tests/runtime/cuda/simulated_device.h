@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 
 #include "kernels/cuda/queue.h"
 #include "kernels/gemm/gemm.h"
@@ -30,6 +31,7 @@ struct Counts {
     std::int64_t waits = 0;  // between streams, that had to wait
     std::map<GemmEpilogue, std::int64_t> fused_products{};
     std::map<device::TensorCores, std::int64_t> attention{};
+    std::int64_t copies_to_host = 0;   // while the host waits
     std::int64_t streams_at_once = 0;  // most queues with work when one was drawn
 };
 const Counts& counts();
@@ -49,5 +51,17 @@ void count_fused_product(GemmEpilogue epilogue);
 
 // Bytes that the device still has; allocations beyond are refused.
 void limit_memory(std::int64_t bytes);
+
+// Commands that a stream takes before it makes the host wait.
+void limit_streams(std::size_t commands);
+// From now on nothing that was enqueued is done.
+void hang();
+// Seconds that two events read beside what is between them.
+void add_to_event_times(double seconds);
+
+// Whether choices that were made on this device are remembered, and the kernels' version.
+void remember_choices(const std::string& kernel_version);
+bool remembers_choices();
+std::map<std::string, std::int64_t>& choices();
 
 }  // namespace orrery::simulated

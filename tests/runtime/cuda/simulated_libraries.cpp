@@ -85,10 +85,18 @@ public:
         }
         return {};
     }
-    std::optional<std::int64_t> remembered(const std::string&) const override {
-        return simulated::fuses_always() ? std::optional<std::int64_t>{700} : std::nullopt;
+    std::optional<std::int64_t> remembered(const std::string& key) const override {
+        if (simulated::fuses_always()) {
+            return 700;
+        }
+        const auto found = simulated::choices().find(key);
+        return found == simulated::choices().end() ? std::nullopt : std::optional{found->second};
     }
-    void remember(const std::string&, std::int64_t) override {}
+    void remember(const std::string& key, std::int64_t value) override {
+        if (simulated::remembers_choices()) {
+            simulated::choices()[key] = value;
+        }
+    }
     Result<void> save() override { return {}; }
     std::string version() const override { return "simulated"; }
     std::size_t measured() const override { return 0; }
@@ -203,6 +211,8 @@ public:
         state = kNcclSuccess;
         return kNcclSuccess;
     }
+    int finalize(Communicator) override { return kNcclSuccess; }
+    int destroy(Communicator) override { return kNcclSuccess; }
     int abort(Communicator) override { return kNcclSuccess; }
     int group_start() override {
         group_.clear();

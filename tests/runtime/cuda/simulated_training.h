@@ -71,9 +71,10 @@ inline TrainedRank train_rank(const Transformer& model,
 struct ParallelCase {
     std::string name;
     ParallelPlan plan;
+    Transformer model = tiny_gpt();
 };
 
-// tiny_gpt has two layers and two heads.
+// tiny_gpt has two layers, two heads and tied embeddings.
 inline std::vector<ParallelCase> parallel_cases() {
     ParallelPlan base = tiny_plan();
     base.micro_batch_size = 1;
@@ -139,6 +140,20 @@ inline std::vector<ParallelCase> parallel_cases() {
         p.overlap_p2p = true;
         p.overlap_grad_reduce = true;
     });
+    return cases;
+}
+
+// Stages between the first and the last, which are in no communicator of the tied embedding.
+inline std::vector<ParallelCase> deep_pipelines() {
+    std::vector<ParallelCase> cases;
+    for (const std::int64_t stages : {3, 4}) {
+        ParallelCase& c = cases.emplace_back();
+        c.name = "pp " + std::to_string(stages);
+        c.model.num_layers = stages;
+        c.plan = tiny_plan();
+        c.plan.micro_batch_size = 1;
+        c.plan.pipeline_model_parallel_size = stages;
+    }
     return cases;
 }
 

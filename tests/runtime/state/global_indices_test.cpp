@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "models/layout.h"
@@ -22,6 +23,10 @@ std::vector<std::int64_t> indices(const Tensor& tensor, RankId rank, std::int64_
     std::vector<std::int64_t> all;
     for (std::int64_t i = 0; i < count; ++i) {
         all.push_back(of.of(i));
+        for (std::int64_t n = 0; n < std::min(of.consecutive(i), count - i); ++n) {
+            EXPECT_EQ(of.of(i + n), all.back() + n);
+        }
+        EXPECT_GE(of.consecutive(i), 1);
     }
     return all;
 }

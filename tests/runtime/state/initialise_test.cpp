@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "kernels/random.h"
+#include "runtime/state/global_indices.h"
+#include "runtime/state/held_parameters.h"
 #include "tests/runtime/tiny_model.h"
 
 namespace orrery {
@@ -48,6 +53,87 @@ TEST(InitialWeights, DependOnSeedAndNameAlone) {
     EXPECT_EQ(a.values(name), b.values(name));
     EXPECT_NE(a.values(name), c.values(name));
     EXPECT_NE(a.values(name), a.values("layers.1.mlp.linear_fc1.weight"));
+}
+
+// A value by the definition, for one element by itself.
+float value_of(const Tensor& tensor, std::int64_t index, std::uint64_t seed, std::int64_t layers) {
+    const std::string_view name = tensor.parameter;
+    if (name.ends_with("layernorm")) {
+        return index < 64 ? 1.0f : 0.0f;
+    }
+    if (name.ends_with(".bias")) {
+        return 0.0f;
+    }
+    const bool residual =
+        name.ends_with("linear_proj.weight") || name.ends_with("linear_fc2.weight");
+    const double shrink = residual ? std::sqrt(2.0 * static_cast<double>(layers)) : 1.0;
+    const RandomKey key{.seed = seed,
+                        .purpose = RandomPurpose::initial_weights,
+                        .stream = stream_of_parameter(name)};
+    return static_cast<float>(0.02 / shrink * static_cast<double>(normal(key, index)));
+}
+
+// Says which rank it is, and carries nothing.
+class NoMessages final : public Transport {
+public:
+    NoMessages(std::uint32_t rank, std::uint32_t ranks) : rank_(rank), ranks_(ranks) {}
+    std::uint32_t rank() const override { return rank_; }
+    std::uint32_t num_ranks() const override { return ranks_; }
+    Result<void> exchange(std::span<const Message>) override { return {}; }
+    Result<void> post_send(const Message&) override { return {}; }
+    Result<void> flush() override { return {}; }
+
+private:
+    std::uint32_t rank_;
+    std::uint32_t ranks_;
+};
+
+const Tensor& parameter_of(const Program& program, const std::string& name) {
+    return *std::ranges::find_if(program.tensors, [&](const Tensor& tensor) {
+        return tensor.kind == TensorKind::weights && tensor.parameter == name;
+    });
+}
+
+void expect_drawn_one_by_one(const Program& program, std::uint32_t rank) {
+    NoMessages transport{rank, program.num_ranks()};
+    auto executor = CpuExecutor::create(program, to_id<RankId>(rank), &transport);
+    ASSERT_TRUE(executor) << executor.error().to_string();
+    initialise_weights(**executor, {.seed = 9, .num_layers = 2});
+    std::int64_t masters = 0;
+    for (const HeldParameter& p : held_parameters(**executor)) {
+        const Tensor& tensor = parameter_of(program, p.name);
+        const GlobalIndices indices{program, to_id<RankId>(rank), tensor};
+        for (std::int64_t i = 0; i < p.weight.size; ++i) {
+            const float value = value_of(tensor, indices.of(p.held.first + i), 9, 2);
+            ASSERT_EQ(load(p.weight, i), float_of_bf16(bf16_of_float(value))) << p.name << " " << i;
+        }
+        for (std::int64_t i = 0; i < p.master.size; ++i, ++masters) {
+            ASSERT_EQ(load(p.master, i), value_of(tensor, indices.of(p.own.first + i), 9, 2))
+                << p.name << " " << i;
+            ASSERT_EQ(load(p.first_moment, i), 0.0f);
+        }
+    }
+    EXPECT_GT(masters, 1000);
+}
+
+// However a parameter is cut, its elements have the values that are drawn one by one.
+TEST(InitialWeights, HaveTheBitsOfElementsDrawnOneByOne) {
+    ParallelPlan plan = tiny_plan();
+    plan.precision = Dtype::bf16;
+    plan.data_parallel_size = 3;
+    plan.global_batch_size = 6;
+    for (const ShardingStrategy sharding : {ShardingStrategy::no_shard,
+                                            ShardingStrategy::optim,
+                                            ShardingStrategy::optim_grads_params}) {
+        for (const std::int64_t tp : {1, 2}) {
+            plan.data_parallel_sharding_strategy = sharding;
+            plan.tensor_model_parallel_size = tp;
+            const Program program = lower(wider(), plan);
+            for (std::uint32_t r = 0; r < program.num_ranks(); ++r) {
+                expect_drawn_one_by_one(program, r);
+            }
+        }
+    }
 }
 
 TEST(InitialWeights, HaveMastersInFullPrecision) {

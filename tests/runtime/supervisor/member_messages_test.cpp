@@ -51,5 +51,18 @@ TEST(MemberMessages, NonsenseIsNothing) {
     }
 }
 
+TEST(MemberMessages, NameEveryRankThatIsWaitedFor) {
+    EXPECT_EQ(rank_ranges({}), "-");
+    EXPECT_EQ(rank_ranges({7}), "7");
+    EXPECT_EQ(rank_ranges({7, 3, 1, 2, 70, 3}), "1-3,7,70");
+    std::vector<std::uint32_t> odd;
+    for (std::uint32_t rank = 1; rank < 4000; rank += 2) {
+        odd.push_back(rank);
+    }
+    const std::string many = rank_ranges(odd);
+    EXPECT_LT(many.size(), 450u);
+    EXPECT_TRUE(many.ends_with(",..."));
+}
+
 }  // namespace
 }  // namespace orrery

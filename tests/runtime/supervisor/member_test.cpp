@@ -98,14 +98,15 @@ TEST(Member, TellsForWhomItWaits) {
     ASSERT_TRUE(member);
     const auto transport = (*member)->watch(std::make_unique<Slow>());
     (*member)->describe_by([] { return std::string{"a sum on dp"}; });
-    const Message from_two{.is_send = false, .peer = 2, .tag = 9, .bytes = {}};
-    ASSERT_TRUE(transport->exchange({&from_two, 1}));
+    const std::vector<Message> messages{{.is_send = false, .peer = 2, .tag = 9, .bytes = {}},
+                                        {.is_send = false, .peer = 66, .tag = 9, .bytes = {}}};
+    ASSERT_TRUE(transport->exchange(messages));
     EXPECT_GE((*member)->waited(), std::chrono::milliseconds{300});
     MemberReport beat = pipes.report(ReportKind::beat);
     while (beat.number == 0) {
         beat = pipes.report(ReportKind::beat);
     }
-    EXPECT_EQ(beat.text, "9 4 a sum on dp");  // tag 9, rank 2
+    EXPECT_EQ(beat.text, "9 2,66 a sum on dp");  // the tag, and the ranks as they are
 }
 
 TEST(Member, OutsideOfASupervisorItIsNone) {

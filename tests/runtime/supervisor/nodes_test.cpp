@@ -101,7 +101,7 @@ TEST(Nodes, WhoNeverGetsReadyIsGivenUp) {
 // For a hang: all wait for rank 2, who computes.
 TEST(Nodes, TheOneWhoDoesNotWaitNeverArrived) {
     const auto command = shell_member(
-        "tell training 7; if [ $rank != 2 ]; then tell beat 7 1 '9 4 a sum on dp'; fi; exec sleep "
+        "tell training 7; if [ $rank != 2 ]; then tell beat 7 1 '9 2 a sum on dp'; fi; exec sleep "
         "100;");
     Nodes nodes{command, 3, kPatience};
     ASSERT_TRUE(nodes.start_all());

@@ -64,7 +64,7 @@ TEST(Supervisor, WhoHangsInTheTestsIsReplaced) {
     const TemporaryFolder folder;
     const auto run = supervise(checked_job_of(
         folder,
-        "if [ $generation = 2 ]; then if [ $rank = 0 ]; then tell beat 0 1 '9 2'; fi;"
+        "if [ $generation = 2 ]; then if [ $rank = 0 ]; then tell beat 0 1 '9 1'; fi;"
         "exec sleep 100; fi; tell checked;"));
     ASSERT_TRUE(run) << run.error().to_string();
     EXPECT_NE(run->log.find("evict node:1\n  replace slot 1 by node:2\n  check\n"),

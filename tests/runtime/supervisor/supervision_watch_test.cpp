@@ -15,7 +15,7 @@ TEST(Supervisor, FindsWhoHangs) {
     const auto run = supervise(job_of(
         folder,
         "tell training 0; if [ $generation = 2 ]; then tell done 2;"
-        "elif [ $rank = 0 ]; then tell beat 0 1 '9 2'; exec sleep 100; else exec sleep 100; fi;"));
+        "elif [ $rank = 0 ]; then tell beat 0 1 '9 1'; exec sleep 100; else exec sleep 100; fi;"));
     ASSERT_TRUE(run) << run.error().to_string();
     EXPECT_NE(run->log.find("job_hang by progress_watchdog\n  diagnose"), std::string::npos);
     EXPECT_NE(run->log.find("evict node:1"), std::string::npos) << run->log;

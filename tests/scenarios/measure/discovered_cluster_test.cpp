@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/measure/discovered_cluster.h"
+#include "scenarios/read/device_names.h"
 
 #include <gtest/gtest.h>
 
@@ -89,6 +90,40 @@ TEST(DiscoveredCluster, OfGpusHasTheirLinks) {
 TEST(DiscoveredCluster, GpusThatTheCatalogueLacksOrThatDifferAreErrors) {
     EXPECT_FALSE(gpu_cluster({{.name = "Tesla K80"}}, std::nullopt));
     EXPECT_FALSE(gpu_cluster({{.name = "NVIDIA H200"}, {.name = "NVIDIA B200"}}, std::nullopt));
+}
+
+TEST(DiscoveredCluster, KnowsTheCataloguesGpusByTheirNames) {
+    EXPECT_EQ(device_of_gpu("NVIDIA A100-SXM4-40GB", 40ULL << 30U), "a100-40g");
+    EXPECT_EQ(device_of_gpu("NVIDIA A100-SXM4-80GB", 80ULL << 30U), "a100-80g");
+    EXPECT_EQ(device_of_gpu("NVIDIA GB200", 0), "gb200");
+    EXPECT_EQ(device_of_gpu("NVIDIA B200", 0), "b200");
+    EXPECT_EQ(device_of_gpu("NVIDIA H200", 0), "h200");
+    EXPECT_EQ(device_of_gpu("GeForce 256", 0), "");
+}
+
+TEST(DiscoveredCluster, FilesNothingUnderAnotherGpusName) {
+    constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+    EXPECT_TRUE(check_filed_under("h200", "NVIDIA H200", 140 * kGiB));
+    EXPECT_TRUE(check_filed_under("h100-80g", "NVIDIA H100 80GB HBM3", 80 * kGiB));
+    const auto other = check_filed_under("h100-80g", "NVIDIA H200", 140 * kGiB);
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().where, "cluster.node");
+    EXPECT_NE(other.error().hint.find("h200"), std::string::npos);
+    // A GPU that the catalogue has not: under a name of its own only.
+    EXPECT_FALSE(check_filed_under("h100-80g", "NVIDIA X1", 140 * kGiB));
+    EXPECT_TRUE(check_filed_under("x1", "NVIDIA X1", 140 * kGiB));
+}
+
+TEST(DiscoveredCluster, ANodeOfOneGpuIsAnyGpuOfTheCatalogue) {
+    for (const char* device : {"h200", "a100-80g"}) {
+        ReadOptions read;
+        read.overrides = {node_of_one_gpu(device)};
+        const auto scenario =
+            read_scenario(ORRERY_SOURCE_DIR "/scenarios/gpt2-124m-1gpu.yaml", read);
+        ASSERT_TRUE(scenario) << scenario.error().front().to_string();
+        EXPECT_EQ(scenario->device.name, device);
+        EXPECT_EQ(scenario->cluster.num_gpus(), 1);
+    }
 }
 
 }  // namespace

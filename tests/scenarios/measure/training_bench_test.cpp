@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/flops.h"
@@ -56,6 +57,29 @@ TEST(BenchTraining, IsOfOneDevice) {
         tiny_scenario("{nodes: 1, node: cpu-2-cores}"), DeviceChoice::cpu, 1, "unused.csv");
     ASSERT_FALSE(bench);
     EXPECT_NE(bench.error().what.find("more than one device"), std::string::npos);
+}
+
+// A CPU's times are not an H100's.
+TEST(BenchTraining, FilesNoTimesUnderAnotherDevicesName) {
+    const TestFolder folder;
+    const std::string profile = (folder.path() / "profile.csv").string();
+    const auto bench =
+        bench_training(tiny_scenario("{nodes: 1, node: h100-1gpu}"), DeviceChoice::cpu, 1, profile);
+    ASSERT_FALSE(bench);
+    EXPECT_EQ(bench.error().where, "cluster.node");
+    EXPECT_NE(bench.error().what.find("h100-80g"), std::string::npos) << bench.error().what;
+    EXPECT_FALSE(std::filesystem::exists(profile));
+}
+
+TEST(BenchTraining, ARowHasAValueForEachColumn) {
+    const TrainingBench bench{
+        .device = "GPU", .tokens_per_step = 64, .steps = 3, .step_s = 0.5, .slowest_s = 0.6};
+    const std::string row =
+        bench_row(tiny_scenario("{nodes: 1, node: cpu-core}"), bench, "wgmma,graphs");
+    const std::string columns = bench_columns();
+    EXPECT_EQ(std::ranges::count(row, ','), std::ranges::count(columns, ','));
+    EXPECT_EQ(row.substr(0, row.find(",3,")), "tiny,GPU,wgmma graphs,2,64");
+    EXPECT_NE(row.find(",500.0000,600.0000,128.0,"), std::string::npos) << row;
 }
 
 }  // namespace
