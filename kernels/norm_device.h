@@ -75,14 +75,16 @@ ORRERY_DEVICE float row_mean(Block& block, std::int64_t hidden, const float (&x)
         for (int i = 0; i < kWidth * kParts; ++i) {
             sum[0] += x[i];
         }
-        reduce_block(block, block.shared(), sum);
+        reduce_block_once(block, block.shared() + 2 * kReduceBytes<float, 3>, sum);
         return sum[0] / static_cast<float>(hidden);
     } else {
         return 0.0f;
     }
 }
 
-inline constexpr int kNormSharedBytes = kReduceBytes<float, 3>;
+// A place for the sums of even rows, one for those of odd rows, one for means: between two uses of
+// any lies the barrier of another, so that none needs a barrier of its own before it is reused.
+inline constexpr int kNormSharedBytes = 2 * kReduceBytes<float, 3> + kReduceBytes<float, 1>;
 
 template <bool kCentred, class T, int kWidth, int kParts>
 struct NormForwardKernel {
@@ -115,7 +117,7 @@ struct NormForwardKernel {
                 squares[0] += values[i] * values[i];
             }
         });
-        reduce_block(block, block.shared(), squares);
+        reduce_block_once(block, block.shared(), squares);
         const float inverse = 1.0f / sqrtf(squares[0] / static_cast<float>(row.hidden) + epsilon);
         if (statistics != nullptr && block.thread() == 0) {
             if (kCentred) {
@@ -187,25 +189,70 @@ struct NormBackwardKernel {
     T* dx;
     float* partial;  // [blocks, hidden or 2 hidden]
 
+    // The next row is on its way while the block waits at the barriers of one; not where registers
+    // are short.
+    static constexpr bool kAhead = kPack<T> == 8 && kWidth == 8 && kParts == 2;
+
     using Values = float[Row::kCount];
+    using RawRow = RawElements<T, kWidth>[kParts];
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
         Values dgamma = {};
         Values dbeta = {};
+        RawRow next_x = {};
+        RawRow next_dy = {};
+        if (kAhead) {
+            read(block, x, block.x(), next_x);
+            read(block, dy, block.x(), next_dy);
+        }
+        std::byte* shared = block.shared();
+        std::byte* other = shared + kReduceBytes<float, 3>;
         for (std::int64_t token = block.x(); token < tokens; token += block.blocks_x()) {
-            add_row(block, token, dgamma, dbeta);
+            Values centred;
+            Values g;
+            if (kAhead) {
+                widen_row(next_x, centred);
+                widen_row(next_dy, g);
+                read(block, x, token + block.blocks_x(), next_x);
+                read(block, dy, token + block.blocks_x(), next_dy);
+            } else {
+                row.load_row(block, x + token * row.hidden, centred);
+                row.load_row(block, dy + token * row.hidden, g);
+            }
+            add_row(block, token, shared, centred, g, dgamma, dbeta);
+            std::byte* const used = shared;
+            shared = other;
+            other = used;
         }
         float* own = partial + block.x() * row.hidden * (kCentred ? 2 : 1);
         row.for_parts(block, [&](int part, int column) {
-            ORRERY_UNROLL
-            for (int i = 0; i < kWidth; ++i) {
-                own[column + i] = dgamma[part * kWidth + i];
-                if (kCentred) {
-                    own[row.hidden + column + i] = dbeta[part * kWidth + i];
-                }
+            float sums[kWidth];
+            Row::copy_from(dgamma, part, sums);
+            store(own + column, sums);
+            if (kCentred) {
+                Row::copy_from(dbeta, part, sums);
+                store(own + row.hidden + column, sums);
             }
         });
+    }
+
+    // The thread's elements of a row; what it does not have stays.
+    template <class Block>
+    ORRERY_DEVICE void read(Block& block, const T* from, std::int64_t token, RawRow& raw) const {
+        if (token < tokens) {
+            row.for_parts(block, [&](int part, int column) {
+                raw[part].read(from + token * row.hidden + column);
+            });
+        }
+    }
+    static ORRERY_HOST_DEVICE void widen_row(const RawRow& raw, Values& values) {
+        ORRERY_UNROLL
+        for (int part = 0; part < kParts; ++part) {
+            float widened[kWidth];
+            raw[part].widen_to(widened);
+            Row::copy_to(widened, values, part);
+        }
     }
 
     // With c = x - mean (or x): 1 / deviation from sum c^2, and with g = dy gamma the means of g
@@ -213,14 +260,17 @@ struct NormBackwardKernel {
     template <class Block>
     ORRERY_DEVICE void add_row(Block& block,
                                std::int64_t token,
+                               std::byte* shared,
+                               Values& centred,
+                               const Values& g,
                                Values& dgamma,
                                Values& dbeta) const {
         const std::int64_t first = token * row.hidden;
         const auto hidden = static_cast<float>(row.hidden);
-        Values centred;
-        Values g;
-        row.load_row(block, x + first, centred);
-        row.load_row(block, dy + first, g);
+        RawRow residual = {};
+        if (kAhead && dresidual != nullptr) {
+            read(block, dresidual, token, residual);
+        }
         const bool given = statistics != nullptr;
         const float mean = given && kCentred
                                ? statistics[2 * token]
@@ -238,7 +288,7 @@ struct NormBackwardKernel {
                 sums[2] += g[i] * gamma[j] * centred[i];
             }
         });
-        reduce_block(block, block.shared(), sums);
+        reduce_block_once(block, shared, sums);
         const float inverse = given ? statistics[kCentred ? 2 * token + 1 : token]
                                     : 1.0f / sqrtf(sums[0] / hidden + epsilon);
         const float mean_g = kCentred ? sums[1] / hidden : 0.0f;
@@ -248,7 +298,9 @@ struct NormBackwardKernel {
             float out[kWidth];
             float more[kWidth] = {};
             weight.read(column, gamma);
-            if (dresidual != nullptr) {
+            if (kAhead) {
+                residual[part].widen_to(more);
+            } else if (dresidual != nullptr) {
                 load(dresidual + first + column, more);
             }
             ORRERY_UNROLL

@@ -9,15 +9,6 @@
 #include <cstdint>
 #include <span>
 
-// Compiles a function for several vector widths and picks one at load time. The results are the
-// same bits: lanes are independent and multiply-add is never fused (-ffp-contract=off).
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define ORRERY_VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define ORRERY_VECTOR_CLONES
-#endif
-
 namespace orrery {
 
 inline constexpr std::size_t kSumLanes = 16;
@@ -49,9 +40,12 @@ inline float exponential(float x) {
     p = p * r + 1.0f;
     p = p * r + 1.0f;
     const float power = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) + 127u) << 23);
-    const float inside = p * power;
-    const float below = x < -87.3f ? 0.0f : inside;
-    return x > 88.3f ? std::bit_cast<float>(0x7F800000u) : below;
+    // Choices between bits and not between floats: g++ 12 turns those into branches in a loop and
+    // then does not vectorise it, except for AVX-512.
+    const std::uint32_t not_below = x < -87.3f ? 0u : 0xFFFFFFFFu;
+    const std::uint32_t above = x > 88.3f ? 0xFFFFFFFFu : 0u;
+    const std::uint32_t inside = std::bit_cast<std::uint32_t>(p * power) & not_below;
+    return std::bit_cast<float>((inside & ~above) | (0x7F800000u & above));
 }
 
 }  // namespace orrery

@@ -9,6 +9,8 @@
 namespace orrery {
 namespace {
 
+constexpr auto kMemoryBound = Cause::memory_bound_kernels;
+
 bool fused_norm(const BlockBuilder& b) {
     return b.plan.fused_norm || b.plan.compiled;
 }
@@ -63,14 +65,14 @@ Value activation_forward(BlockBuilder& b, const Value& fc1, Lifetime lifetime) {
         b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
     const bool fused = b.plan.fused_activation || b.plan.compiled;
     if (b.model.gated_mlp() && !fused) {
-        const Cause cause = b.recomputing ? Cause::recomputation : Cause::memory_bound_kernels;
+        const Cause cause = b.recomputing ? Cause::recomputation : kMemoryBound;
         gate_activation_ops(b, swiglu_forward(tokens, ffn, fc1.dtype, variant), {}, fc1, y, cause);
         return y;
     }
     if (b.model.gated_mlp()) {
         b.kernel("activation",
                  swiglu_forward(tokens, ffn, fc1.dtype, variant),
-                 Cause::memory_bound_kernels,
+                 kMemoryBound,
                  {&fc1},
                  {&y});
         return y;
@@ -78,15 +80,12 @@ Value activation_forward(BlockBuilder& b, const Value& fc1, Lifetime lifetime) {
     if (!fused && b.model.add_bias_linear) {
         b.kernel("activation bias",
                  gelu_forward(tokens, ffn, fc1.dtype, variant),
-                 Cause::memory_bound_kernels,
+                 kMemoryBound,
                  {&fc1},
                  {&y});
     }
-    b.kernel("activation",
-             gelu_forward(tokens, ffn, fc1.dtype, variant),
-             Cause::memory_bound_kernels,
-             {&fc1},
-             {&y});
+    b.kernel(
+        "activation", gelu_forward(tokens, ffn, fc1.dtype, variant), kMemoryBound, {&fc1}, {&y});
     return y;
 }
 
@@ -99,10 +98,10 @@ Value activation_backward(BlockBuilder& b, const Value& dy, const Value& fc1, Li
     const KernelCall call = b.model.gated_mlp() ? swiglu_backward(tokens, ffn, fc1.dtype, variant)
                                                 : gelu_backward(tokens, ffn, fc1.dtype, variant);
     if (b.model.gated_mlp() && !b.plan.fused_activation && !b.plan.compiled) {
-        gate_activation_ops(b, call, dy, fc1, dx, Cause::memory_bound_kernels);
+        gate_activation_ops(b, call, dy, fc1, dx, kMemoryBound);
         return dx;
     }
-    b.kernel("activation backward", call, Cause::memory_bound_kernels, {&dy, &fc1}, {&dx});
+    b.kernel("activation backward", call, kMemoryBound, {&dy, &fc1}, {&dx});
     return dx;
 }
 
@@ -225,7 +224,7 @@ Value branch_gradient(BlockBuilder& b,
     Value dy = b.value(name, dout.shape[kWidth], dout.layout, Lifetime::slot);
     b.kernel(name,
              dropout(b.local_tokens(dout), b.local_width(dout), dout.dtype),
-             Cause::memory_bound_kernels,
+             kMemoryBound,
              {&dout, &mask},
              {&dy},
              b.dropout_scalars());
@@ -271,7 +270,7 @@ void add_pending(BlockBuilder& b, ResidualStream& stream, Lifetime lifetime) {
     b.kernel("residual",
              b.model.dropout > 0 ? bias_dropout_add(tokens, hidden, sum.dtype)
                                  : residual_add(tokens, hidden, sum.dtype),
-             Cause::memory_bound_kernels,
+             kMemoryBound,
              {&stream.residual, &stream.pending},
              writes,
              others);
@@ -294,16 +293,11 @@ Value norm_forward(BlockBuilder& b,
             b.value("residual", stream.residual.shape[kWidth], stream.residual.layout, lifetime);
         std::vector<TensorId> weights{weight.weight};
         weights.insert(weights.end(), stream.biases.begin(), stream.biases.end());
-        b.kernel(name,
-                 call,
-                 Cause::memory_bound_kernels,
-                 {&stream.residual, &stream.pending},
-                 {&y, &sum},
-                 weights);
+        b.kernel(
+            name, call, kMemoryBound, {&stream.residual, &stream.pending}, {&y, &sum}, weights);
         stream = {.residual = std::move(sum), .pending = {}, .mask = {}, .biases = {}};
     } else {
-        b.kernel(
-            name, call, Cause::memory_bound_kernels, {&stream.residual}, {&y}, {weight.weight});
+        b.kernel(name, call, kMemoryBound, {&stream.residual}, {&y}, {weight.weight});
     }
     return y;
 }
@@ -323,7 +317,7 @@ Value norm_backward(BlockBuilder& b,
     }
     b.kernel(name,
              norm_call(b, x, true, fused),
-             Cause::memory_bound_kernels,
+             kMemoryBound,
              reads,
              {&dx},
              {weight.weight},
@@ -334,7 +328,7 @@ Value norm_backward(BlockBuilder& b,
     Value sum = b.value("residual backward", x.shape[kWidth], x.layout, Lifetime::slot);
     b.kernel("residual backward",
              residual_add(b.local_tokens(x), b.local_width(x), x.dtype),
-             Cause::memory_bound_kernels,
+             kMemoryBound,
              {&dx, &dresidual},
              {&sum});
     return sum;

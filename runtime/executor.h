@@ -59,6 +59,8 @@ public:
     virtual bool overlaps() const { return false; }
     // What a report may tell of how the device runs the Program: memory, graphs. Lines.
     virtual std::vector<std::string> notes() const { return {}; }
+    // Kernels that the device was found to compute wrongly, and others therefore run for. Lines.
+    virtual std::vector<std::string> wrong_ways() const { return {}; }
 
     // From now on kernels are timed, where that costs time only on some of the steps; null: no
     // longer.

@@ -340,7 +340,10 @@ Result<TimeAlone> measure_kernel(const KernelCall& call, DeviceChoice device, in
                      .samples = profile[0].samples};
 }
 
-Result<double> compare_kernel(const KernelCall& call, DeviceChoice x, DeviceChoice y) {
+Result<double> compare_kernel(const KernelCall& call,
+                              DeviceChoice x,
+                              DeviceChoice y,
+                              KernelNotes* notes) {
     const auto kernel = kernel_program(call);
     if (!kernel) {
         return unexpected<Error>(unknown(call));
@@ -355,6 +358,9 @@ Result<double> compare_kernel(const KernelCall& call, DeviceChoice x, DeviceChoi
         if (const Result<void> done = executors[i]->run_step(); !done) {
             return unexpected<Error>(done.error());
         }
+    }
+    if (notes != nullptr) {
+        *notes = {.notes = executors[0]->notes(), .wrong_ways = executors[0]->wrong_ways()};
     }
     double worst = 0;
     for (const TensorId id : kernel->results) {

@@ -40,7 +40,18 @@ struct TimeAlone {
 // Runs the kernel by itself `repeats` times after a few that don't count.
 Result<TimeAlone> measure_kernel(const KernelCall& call, DeviceChoice device, int repeats);
 
-// |x - y| / |y| (L2) of the results of two devices, the largest of all results.
-Result<double> compare_kernel(const KernelCall& call, DeviceChoice x, DeviceChoice y);
+// How a device ran a kernel: what its executor notes, and which kernels it found to be wrong and
+// ran others for.
+struct KernelNotes {
+    std::vector<std::string> notes;
+    std::vector<std::string> wrong_ways;
+};
+
+// |x - y| / |y| (L2) of the results of two devices, the largest of all results. `notes` becomes
+// those of x, if it is not null.
+Result<double> compare_kernel(const KernelCall& call,
+                              DeviceChoice x,
+                              DeviceChoice y,
+                              KernelNotes* notes = nullptr);
 
 }  // namespace orrery

@@ -157,6 +157,7 @@ struct Answer {
     std::vector<CollectiveUse> collectives;
     std::optional<PacketWindowUse> packets;
     CostSources cost_sources;
+    bool unprofiled_cpu = false;  // a CPU, and most of the kernels' time is the curves' guess
     MemoryUse memory;
     // With faults in the step
     std::vector<std::string> faults;  // "slow_gpu at node:3/gpu:1, 1.1 times slower"

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "kernels/vector_clones.h"
 #include "kernels/vector_math.h"
 
 namespace orrery::cpu {
@@ -13,32 +14,50 @@ namespace {
 // A function of every element of x and its derivative there.
 using RowFunction = void (*)(std::span<const float> x, float* value, float* slope);
 
-ORRERY_VECTOR_CLONES void gelu_row(std::span<const float> x, float* value, float* slope) {
-    constexpr float kTwiceRoot = 1.5957691216057308f;  // 2 sqrt(2 / pi)
-    constexpr float kCubic = 0.044715f;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        const float inner = kTwiceRoot * (x[i] + kCubic * x[i] * x[i] * x[i]);
-        const float inner_slope = kTwiceRoot * (1.0f + 3.0f * kCubic * x[i] * x[i]);
-        const float sigmoid = 1.0f / (1.0f + exponential(-inner));
-        value[i] = x[i] * sigmoid;
-        slope[i] = sigmoid + value[i] * (1.0f - sigmoid) * inner_slope;
-    }
+void gelu_row(std::span<const float> row, float* values, float* slopes) {
+    run_vectorised(
+        [](std::span<const float> x, float* value, float* slope) ORRERY_VECTORISED {
+            constexpr float kTwiceRoot = 1.5957691216057308f;  // 2 sqrt(2 / pi)
+            constexpr float kCubic = 0.044715f;
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                const float inner = kTwiceRoot * (x[i] + kCubic * x[i] * x[i] * x[i]);
+                const float inner_slope = kTwiceRoot * (1.0f + 3.0f * kCubic * x[i] * x[i]);
+                const float sigmoid = 1.0f / (1.0f + exponential(-inner));
+                value[i] = x[i] * sigmoid;
+                slope[i] = sigmoid + value[i] * (1.0f - sigmoid) * inner_slope;
+            }
+        },
+        row,
+        values,
+        slopes);
 }
 
-ORRERY_VECTOR_CLONES void silu_row(std::span<const float> x, float* value, float* slope) {
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        const float sigmoid = 1.0f / (1.0f + exponential(-x[i]));
-        value[i] = x[i] * sigmoid;
-        slope[i] = sigmoid + value[i] * (1.0f - sigmoid);
-    }
+void silu_row(std::span<const float> row, float* values, float* slopes) {
+    run_vectorised(
+        [](std::span<const float> x, float* value, float* slope) ORRERY_VECTORISED {
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                const float sigmoid = 1.0f / (1.0f + exponential(-x[i]));
+                value[i] = x[i] * sigmoid;
+                slope[i] = sigmoid + value[i] * (1.0f - sigmoid);
+            }
+        },
+        row,
+        values,
+        slopes);
 }
 
-ORRERY_VECTOR_CLONES void squared_relu_row(std::span<const float> x, float* value, float* slope) {
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        const float positive = x[i] > 0.0f ? x[i] : 0.0f;
-        value[i] = positive * positive;
-        slope[i] = 2.0f * positive;
-    }
+void squared_relu_row(std::span<const float> row, float* values, float* slopes) {
+    run_vectorised(
+        [](std::span<const float> x, float* value, float* slope) ORRERY_VECTORISED {
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                const float positive = x[i] > 0.0f ? x[i] : 0.0f;
+                value[i] = positive * positive;
+                slope[i] = 2.0f * positive;
+            }
+        },
+        row,
+        values,
+        slopes);
 }
 
 RowFunction row_function(Ungated function) {

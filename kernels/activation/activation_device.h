@@ -14,117 +14,140 @@ struct CurvePoint {
     float slope;
 };
 
+// 1 / (1 + 2^exponent): sigmoid(x) of exponent = -x log2(e).
 template <class Block>
-ORRERY_DEVICE float sigmoid(Block& block, float x) {
-    constexpr float kMinusLog2e = -1.4426950408889634f;
-    return block.reciprocal_approx(1.0f + block.exp2_approx(x * kMinusLog2e));
+ORRERY_DEVICE float sigmoid(Block& block, float exponent) {
+    return block.reciprocal_approx(1.0f + block.exp2_approx(exponent));
 }
 
+// What the caller does not use of the point is not computed.
 template <class Block>
 ORRERY_DEVICE CurvePoint curve_at(Block& block, Curve curve, float x) {
+    constexpr float kMinusLog2e = -1.4426950408889634f;
     constexpr float kTwiceRoot = 1.5957691216057308f;  // 2 sqrt(2 / pi)
     constexpr float kCubic = 0.044715f;
     if (curve == Curve::gelu) {
-        const float inner = kTwiceRoot * (x + kCubic * x * x * x);
-        const float inner_slope = kTwiceRoot * (1.0f + 3.0f * kCubic * x * x);
-        const float s = sigmoid(block, inner);
-        return {x * s, s + x * s * (1.0f - s) * inner_slope};
+        const float square = x * x;
+        const float exponent =
+            x * fused(kMinusLog2e * kTwiceRoot * kCubic, square, kMinusLog2e * kTwiceRoot);
+        const float inner_slope = fused(3.0f * kTwiceRoot * kCubic, square, kTwiceRoot);
+        const float s = sigmoid(block, exponent);
+        const float value = x * s;
+        return {value, fused(fused(-value, s, value), inner_slope, s)};
     }
     if (curve == Curve::silu) {
-        const float s = sigmoid(block, x);
-        return {x * s, s + x * s * (1.0f - s)};
+        const float s = sigmoid(block, x * kMinusLog2e);
+        const float value = x * s;
+        return {value, fused(-value, s, value) + s};
     }
     const float positive = x > 0.0f ? x : 0.0f;
     return {positive * positive, 2.0f * positive};
 }
 
-// Forward: dy is null and `out` y. Backward: `out` is dx. Gated: x is the gate's columns, then
-// up's.
+// Pointers of a pass. Forward: dy is null and `out` y. Backward: `out` is dx. Gated: x is the
+// gate's columns, then up's.
 template <class T>
-struct ActivationKernel {
-    static constexpr int kThreadsMax = kPassThreads;
+struct ActivationPass {
     std::int64_t tokens;
     std::int64_t ffn;
-    Curve curve;
-    bool gated;
     bool times_up;  // of gated ones
     bool vector;
     const T* x;
     Elements bias;
     const T* dy;
     T* out;
+};
+
+// A kernel for each curve and pass: a choice for every element costs as much as the curve, and the
+// gated backward pass needs registers that the others are better without.
+template <class T, Curve kCurve, bool kGated, bool kBackward>
+struct ActivationKernel : ActivationPass<T> {
+    static constexpr int kThreadsMax = kPassThreads;
+    static constexpr int kAtOnce = kGated && kBackward ? 1 : 2;  // rows on their way
+    using ActivationPass<T>::ffn;
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
-        for_own_columns(block, ffn, vector, [&]<int kWidth>(std::int64_t column) {
+        for_own_columns(block, ffn, this->vector, [&]<int kWidth>(std::int64_t column) {
             float shift[kWidth] = {};
             float up_shift[kWidth] = {};
-            if (bias.present()) {
-                bias.read(column, shift);
-                if (gated) {
-                    bias.read(ffn + column, up_shift);
+            if (this->bias.present()) {
+                this->bias.read(column, shift);
+                if (kGated) {
+                    this->bias.read(ffn + column, up_shift);
                 }
             }
-            for (std::int64_t token = block.y(); token < tokens; token += block.blocks_y()) {
-                if (dy == nullptr) {
-                    forward<kWidth>(block, token, column, shift, up_shift);
-                } else {
-                    backward<kWidth>(block, token, column, shift, up_shift);
-                }
-            }
+            for_own_rows<kAtOnce>(
+                block, this->tokens, [&]<int kRows>(std::int64_t token, std::int64_t step) {
+                    Row<kWidth> rows[kRows];
+                    ORRERY_UNROLL
+                    for (int r = 0; r < kRows; ++r) {
+                        read(token + r * step, column, rows[r]);
+                    }
+                    ORRERY_UNROLL
+                    for (int r = 0; r < kRows; ++r) {
+                        compute(block, token + r * step, column, shift, up_shift, rows[r]);
+                    }
+                });
         });
     }
 
+    // What a thread reads of a row.
+    template <int kWidth>
+    struct Row {
+        RawElements<T, kWidth> x;
+        RawElements<T, kWidth> up;
+        RawElements<T, kWidth> dy;
+    };
+    // Of x and dx, at the thread's first column.
+    ORRERY_DEVICE std::int64_t place(std::int64_t token, std::int64_t column) const {
+        return token * ffn * (kGated ? 2 : 1) + column;
+    }
+    template <int kWidth>
+    ORRERY_DEVICE void read(std::int64_t token, std::int64_t column, Row<kWidth>& row) const {
+        row.x.read(this->x + place(token, column));
+        if constexpr (kGated) {
+            row.up.read(this->x + place(token, column) + ffn);
+        }
+        if constexpr (kBackward) {
+            row.dy.read(this->dy + token * ffn + column);
+        }
+    }
     template <int kWidth, class Block>
-    ORRERY_DEVICE void forward(Block& block,
+    ORRERY_DEVICE void compute(Block& block,
                                std::int64_t token,
                                std::int64_t column,
                                const float (&shift)[kWidth],
-                               const float (&up_shift)[kWidth]) const {
+                               const float (&up_shift)[kWidth],
+                               const Row<kWidth>& row) const {
         float values[kWidth];
-        float up[kWidth];
-        const T* row = x + token * ffn * (gated ? 2 : 1);
-        load(row + column, values);
-        if (gated) {
-            load(row + ffn + column, up);
+        float up[kWidth] = {};
+        float gradient[kWidth] = {};
+        row.x.widen_to(values);
+        if constexpr (kGated) {
+            row.up.widen_to(up);
+        }
+        if constexpr (kBackward) {
+            row.dy.widen_to(gradient);
         }
         ORRERY_UNROLL
         for (int i = 0; i < kWidth; ++i) {
-            values[i] = curve_at(block, curve, values[i] + shift[i]).value;
-            if (gated && times_up) {
-                values[i] *= up[i] + up_shift[i];
-            }
-        }
-        store(out + token * ffn + column, values);
-    }
-
-    template <int kWidth, class Block>
-    ORRERY_DEVICE void backward(Block& block,
-                                std::int64_t token,
-                                std::int64_t column,
-                                const float (&shift)[kWidth],
-                                const float (&up_shift)[kWidth]) const {
-        float values[kWidth];
-        float gradient[kWidth];
-        float up[kWidth];
-        const std::int64_t first = token * ffn * (gated ? 2 : 1) + column;
-        load(x + first, values);
-        load(dy + token * ffn + column, gradient);
-        if (gated) {
-            load(x + first + ffn, up);
-        }
-        ORRERY_UNROLL
-        for (int i = 0; i < kWidth; ++i) {
-            const CurvePoint point = curve_at(block, curve, values[i] + shift[i]);
-            values[i] = gradient[i] * point.slope;
-            if (gated) {
-                values[i] = point.slope * (times_up ? up[i] + up_shift[i] : 1.0f) * gradient[i];
+            const CurvePoint point = curve_at(block, kCurve, values[i] + shift[i]);
+            const float factor = kGated && this->times_up ? up[i] + up_shift[i] : 1.0f;
+            if constexpr (kBackward) {
+                values[i] = point.slope * factor * gradient[i];
                 up[i] = point.value * gradient[i];
+            } else {
+                values[i] = point.value * factor;
             }
         }
-        store(out + first, values);
-        if (gated) {
-            store(out + first + ffn, up);
+        if constexpr (kBackward) {
+            store(this->out + place(token, column), values);
+            if constexpr (kGated) {
+                store(this->out + place(token, column) + ffn, up);
+            }
+        } else {
+            store(this->out + token * ffn + column, values);
         }
     }
 };
@@ -158,38 +181,50 @@ struct GateProductKernel {
     }
 };
 
-template <class Queue>
+// Calls with_curve(std::integral_constant<Curve, ...>).
+template <class WithCurve>
+void for_curve(cpu::Ungated function, const WithCurve& with_curve) {
+    if (function == cpu::Ungated::gelu) {
+        with_curve(std::integral_constant<Curve, Curve::gelu>{});
+    } else {
+        with_curve(std::integral_constant<Curve, Curve::squared_relu>{});
+    }
+}
+template <class WithCurve>
+void for_curve(cpu::Gated function, const WithCurve& with_curve) {
+    if (function == cpu::Gated::swiglu) {
+        with_curve(std::integral_constant<Curve, Curve::silu>{});
+    } else {
+        with_curve(std::integral_constant<Curve, Curve::gelu>{});
+    }
+}
+
+template <bool kBackward, class Queue, class Function>
 void activation(Queue& queue,
                 const cpu::ActivationShape& shape,
-                Curve curve,
-                bool gated,
+                Function function,
                 ConstTensorView dy,
                 ConstTensorView x,
                 ConstTensorView bias,
                 TensorView out,
                 bool times_up = true) {
+    constexpr bool kGated = std::is_same_v<Function, cpu::Gated>;
     ORRERY_CHECK(out.dtype == x.dtype && (dy.empty() || dy.dtype == x.dtype));
     const bool vector = vector_rows(shape.ffn, {dy, x, bias, out});
     for_dtype(x.dtype, [&]<class T>(T*) {
-        queue.launch(ActivationKernel<T>{.tokens = shape.tokens,
-                                         .ffn = shape.ffn,
-                                         .curve = curve,
-                                         .gated = gated,
-                                         .times_up = times_up,
-                                         .vector = vector,
-                                         .x = elements<T>(x),
-                                         .bias = any_elements(bias),
-                                         .dy = elements<T>(dy),
-                                         .out = elements<T>(out)},
-                     row_pass_geometry(shape.tokens, shape.ffn, vector));
+        const ActivationPass<T> pass{.tokens = shape.tokens,
+                                     .ffn = shape.ffn,
+                                     .times_up = times_up,
+                                     .vector = vector,
+                                     .x = elements<T>(x),
+                                     .bias = any_elements(bias),
+                                     .dy = elements<T>(dy),
+                                     .out = elements<T>(out)};
+        for_curve(function, [&]<Curve kCurve>(std::integral_constant<Curve, kCurve>) {
+            queue.launch(ActivationKernel<T, kCurve, kGated, kBackward>{pass},
+                         row_pass_geometry(shape.tokens, shape.ffn, vector));
+        });
     });
-}
-
-inline Curve curve_of(cpu::Ungated function) {
-    return function == cpu::Ungated::gelu ? Curve::gelu : Curve::squared_relu;
-}
-inline Curve curve_of(cpu::Gated function) {
-    return function == cpu::Gated::swiglu ? Curve::silu : Curve::gelu;
 }
 
 template <class Queue>
@@ -199,7 +234,7 @@ void gelu_forward(Queue& queue,
                   ConstTensorView x,
                   ConstTensorView bias,
                   TensorView y) {
-    activation(queue, shape, curve_of(function), false, {}, x, bias, y);
+    activation<false>(queue, shape, function, {}, x, bias, y);
 }
 
 template <class Queue>
@@ -210,7 +245,7 @@ void gelu_backward(Queue& queue,
                    ConstTensorView x,
                    ConstTensorView bias,
                    TensorView dx) {
-    activation(queue, shape, curve_of(function), false, dy, x, bias, dx);
+    activation<true>(queue, shape, function, dy, x, bias, dx);
 }
 
 template <class Queue>
@@ -221,7 +256,7 @@ void swiglu_forward(Queue& queue,
                     ConstTensorView bias,
                     TensorView y,
                     bool times_up) {
-    activation(queue, shape, curve_of(function), true, {}, x, bias, y, times_up);
+    activation<false>(queue, shape, function, {}, x, bias, y, times_up);
 }
 
 template <class Queue>
@@ -233,7 +268,7 @@ void swiglu_backward(Queue& queue,
                      ConstTensorView bias,
                      TensorView dx,
                      bool times_up) {
-    activation(queue, shape, curve_of(function), true, dy, x, bias, dx, times_up);
+    activation<true>(queue, shape, function, dy, x, bias, dx, times_up);
 }
 
 template <class Queue>

@@ -14,22 +14,38 @@
 
 namespace orrery::device {
 
-// D: one value for each [seq_q, batch, heads] from rows of kDim consecutive elements.
+// What the backward pass knows of a query beside its rows.
+struct alignas(8) QueryStatistic {
+    // log_sum_exp in powers of two; +infinity (all probabilities are 0) if it sees nothing.
+    float exponent;
+    float row_sum;  // D
+};
+
+// They lie as [batch, heads, pitch], so that those of consecutive queries are copied 16 bytes at a
+// time.
+ORRERY_HOST_DEVICE std::int64_t statistics_pitch(std::int64_t queries) {
+    return (queries + 1) / 2 * 2;
+}
+
+// One for each [seq_q, batch, heads], from rows of kDim consecutive elements.
 template <int kDim>
-struct AttentionRowSumKernel {
+struct AttentionStatisticsKernel {
     static constexpr int kThreadsMax = 256;
     static constexpr int kLanes = kDim / 8;  // of a row
     const Bf16* output;
     const Bf16* doutput;
-    float* sums;
-    std::int64_t rows;
+    const float* log_sum_exp;  // [seq_q, batch, heads]
+    QueryStatistic* statistics;
+    std::int64_t queries;
+    std::int64_t sequence_heads;  // batch * heads
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
         const std::int64_t thread = block.x() * kThreadsMax + block.thread();
         const std::int64_t row = thread / kLanes;
+        const bool real = row < queries * sequence_heads;
         float sum = 0.0f;
-        if (row < rows) {
+        if (real) {
             float o[8];
             float d[8];
             load(output + thread * 8, o);
@@ -42,12 +58,19 @@ struct AttentionRowSumKernel {
         for (int mask = kLanes / 2; mask > 0; mask /= 2) {
             sum += block.shuffle_xor(sum, mask);
         }
-        if (row < rows && thread % kLanes == 0) {
-            sums[row] = sum;
+        if (real && thread % kLanes == 0) {
+            const std::int64_t query = row / sequence_heads;
+            QueryStatistic* own =
+                statistics + row % sequence_heads * statistics_pitch(queries) + query;
+            const float value = log_sum_exp[row];
+            own[0] = {value == -kInfinity ? kInfinity : value * kLog2e, sum};
+            if (query + 1 == queries && queries % 2 == 1) {
+                own[1] = {kInfinity, 0.0f};  // copied with the last
+            }
         }
     }
     Geometry geometry() const {
-        return {.blocks_x = (rows * kLanes + kThreadsMax - 1) / kThreadsMax,
+        return {.blocks_x = (queries * sequence_heads * kLanes + kThreadsMax - 1) / kThreadsMax,
                 .threads = kThreadsMax};
     }
 };
@@ -61,8 +84,7 @@ struct AttentionBackwardArguments {
     HeadTensor<const Bf16> k;
     HeadTensor<const Bf16> v;
     HeadTensor<const Bf16> doutput;
-    const float* log_sum_exp;  // [seq_q, batch, heads]
-    const float* row_sums;     // D, likewise
+    const QueryStatistic* statistics;
     HeadTensor<Bf16> dq;
     HeadTensor<Bf16> dk;
     HeadTensor<Bf16> dv;
@@ -70,15 +92,10 @@ struct AttentionBackwardArguments {
     bool add_dkv;
     ProbabilityDropout dropout;
 
-    ORRERY_HOST_DEVICE std::int64_t statistic(int query,
-                                              std::int64_t sequence,
-                                              std::int64_t head) const {
-        return (query * q.batch + sequence) * heads + head;
-    }
-    // In powers of two; +infinity (all probabilities are 0) for queries that see nothing.
-    ORRERY_HOST_DEVICE float exponent(std::int64_t statistic) const {
-        const float value = log_sum_exp[statistic];
-        return value == -kInfinity ? kInfinity : value * kLog2e;
+    // Of query 0.
+    ORRERY_HOST_DEVICE const QueryStatistic* statistics_of(std::int64_t sequence,
+                                                           std::int64_t head) const {
+        return statistics + (sequence * heads + head) * statistics_pitch(mask.queries());
     }
 };
 
@@ -107,10 +124,10 @@ struct AttentionKeyGradientKernel {
     using PassingTile = typename Cores::template Tile<kDim, kQueries>;
     static constexpr int kOwnBytes = OwnTile::kBytes;
     static constexpr int kTileBytes = PassingTile::kBytes;
-    // K, V; two stages of Q, dO; two of the queries' statistics.
-    struct Statistics {
-        float exponent[kQueries];
-        float row_sum[kQueries];
+    // K, V; two stages of Q, dO; two of the queries' statistics, the last part of which is there
+    // in tiles that need it.
+    struct alignas(16) Statistics {
+        QueryStatistic of[kQueries];
         KeyRange seen[kQueries];
     };
     static constexpr int kSharedBytes =
@@ -135,7 +152,8 @@ struct AttentionKeyGradientKernel {
                                      int stage,
                                      std::int64_t sequence,
                                      std::int64_t head,
-                                     int tile) const {
+                                     int tile,
+                                     int first_key) const {
         const int first = tile * kQueries;
         std::byte* to = tiles + stage * 2 * kTileBytes;
         const int queries = a.mask.queries();
@@ -143,15 +161,23 @@ struct AttentionKeyGradientKernel {
             block, to, a.q.head(sequence, head, kDim), first, queries);
         load_tile<PassingTile, kThreadsMax>(
             block, to + kTileBytes, a.doutput.head(sequence, head, kDim), first, queries);
-        if (block.thread() < kQueries) {
-            Statistics& statistics = statistics_of(tiles, stage);
-            const int query = first + block.thread();
-            const bool real = query < queries;
-            const std::int64_t at = a.statistic(real ? query : 0, sequence, head);
-            statistics.exponent[block.thread()] = real ? a.exponent(at) : kInfinity;
-            statistics.row_sum[block.thread()] = real ? a.row_sums[at] : 0.0f;
-            statistics.seen[block.thread()] = real ? a.mask.seen_by(query) : KeyRange{};
+        Statistics& statistics = statistics_of(tiles, stage);
+        if (block.thread() < kQueries / 2) {
+            const int query = 2 * block.thread();
+            block.copy_async(
+                &statistics.of[query],
+                a.statistics_of(sequence, head) + (first + query < queries ? first + query : 0),
+                first + query < queries);
         }
+        if (needs_mask(first, first_key, kKeys) && block.thread() < kQueries) {
+            const int query = first + block.thread();
+            statistics.seen[block.thread()] = query < queries ? a.mask.seen_by(query) : KeyRange{};
+        }
+    }
+    // Whether some query of the tile from `query` on does not see one of the keys, or is none.
+    ORRERY_DEVICE bool needs_mask(int query, int key, int keys) const {
+        const KeyRange whole = a.mask.seen_by_all(query, query + kQueries);
+        return key < whole.first || key + keys > whole.end || query + kQueries > a.mask.queries();
     }
     ORRERY_DEVICE Statistics& statistics_of(std::byte* tiles, int stage) const {
         return reinterpret_cast<Statistics*>(tiles + 4 * kTileBytes)[stage];
@@ -186,7 +212,8 @@ struct AttentionKeyGradientKernel {
                           step % 2,
                           sequence,
                           kv_head * group + step / tiles_per_head,
-                          begin + step % tiles_per_head);
+                          begin + step % tiles_per_head,
+                          first);
         };
         if (count > 0) {
             begin_step(0);
@@ -230,9 +257,8 @@ struct AttentionKeyGradientKernel {
         const Statistics& statistics = statistics_of(tiles, tile.stage);
         const int row = 16 * block.warp();
         const int first_query = tile.number * kQueries;
-        const KeyRange whole = a.mask.seen_by_all(first_query, first_query + kQueries);
         const int key = first_key + row;
-        const bool masked = key < whole.first || key + 16 > whole.end;
+        const bool masked = needs_mask(first_query, key, 16);
         float p[1][kQueries / 8][4];
         float ds[1][kQueries / 8][4];
         Cores::template multiply_transposed<OwnTile, PassingTile>(block, keys, row, queries, p);
@@ -246,8 +272,8 @@ struct AttentionKeyGradientKernel {
             for (int i = 0; i < 4; ++i) {
                 const int query = 8 * n + block.lane() % 4 * 2 + i % 2;
                 const int own = key + block.lane() / 4 + 8 * (i / 2);
-                const float exponent =
-                    fused(p[0][n][i], a.scale * kLog2e, -statistics.exponent[query]);
+                const QueryStatistic own_query = statistics.of[query];
+                const float exponent = fused(p[0][n][i], a.scale * kLog2e, -own_query.exponent);
                 p[0][n][i] = block.exp2_approx(exponent);
                 if (masked) {
                     const KeyRange seen = statistics.seen[query];
@@ -255,10 +281,10 @@ struct AttentionKeyGradientKernel {
                 }
                 if constexpr (kDropout) {
                     const float f = factor(first_query + query, own);
-                    ds[0][n][i] = p[0][n][i] * (f * ds[0][n][i] - statistics.row_sum[query]);
+                    ds[0][n][i] = p[0][n][i] * (f * ds[0][n][i] - own_query.row_sum);
                     p[0][n][i] *= f;
                 } else {
-                    ds[0][n][i] = p[0][n][i] * (ds[0][n][i] - statistics.row_sum[query]);
+                    ds[0][n][i] = p[0][n][i] * (ds[0][n][i] - own_query.row_sum);
                 }
             }
         }
@@ -295,6 +321,7 @@ struct AttentionQueryGradientKernel {
         float exponent[2];
         float row_sum[2];
         KeyRange seen[2];
+        KeyRange whole;  // what all rows of the warp see
         float dq[1][kDim / 8][4] = {};
     };
 
@@ -359,13 +386,15 @@ struct AttentionQueryGradientKernel {
         rows.sequence = sequence;
         rows.head = head;
         rows.first = first + block.lane() / 4;
+        rows.whole = first < a.mask.queries() ? a.mask.seen_by_all(first, first + 16)
+                                              : KeyRange{0, a.mask.keys()};
         ORRERY_UNROLL
         for (int i = 0; i < 2; ++i) {
             const int row = rows.first + 8 * i;
             const bool real = row < a.mask.queries();
-            const std::int64_t at = a.statistic(real ? row : 0, sequence, head);
-            rows.exponent[i] = real ? a.exponent(at) : kInfinity;
-            rows.row_sum[i] = real ? a.row_sums[at] : 0.0f;
+            const QueryStatistic statistic = a.statistics_of(sequence, head)[real ? row : 0];
+            rows.exponent[i] = real ? statistic.exponent : kInfinity;
+            rows.row_sum[i] = real ? statistic.row_sum : 0.0f;
             rows.seen[i] = real ? a.mask.seen_by(row) : KeyRange{};
         }
     }
@@ -383,16 +412,19 @@ struct AttentionQueryGradientKernel {
         Cores::template multiply_transposed<OwnTile, PassingTile>(
             block, queries + kOwnBytes, own_row, keys + kTileBytes, ds);
         Cores::finish(block);
+        const bool masked = first_key < rows.whole.first || first_key + kKeys > rows.whole.end;
         ProbabilityFactors factor{a.dropout, a.mask, a.q.batch, rows.sequence, rows.head};
         ORRERY_UNROLL
         for (int n = 0; n < kKeys / 8; ++n) {
             ORRERY_UNROLL
             for (int i = 0; i < 4; ++i) {
                 const int key = first_key + 8 * n + block.lane() % 4 * 2 + i % 2;
-                const KeyRange seen = rows.seen[i / 2];
                 const float exponent = fused(p[0][n][i], a.scale * kLog2e, -rows.exponent[i / 2]);
-                const bool visible = key >= seen.first && key < seen.end;
-                p[0][n][i] = visible ? block.exp2_approx(exponent) : 0.0f;
+                p[0][n][i] = block.exp2_approx(exponent);
+                if (masked) {
+                    const KeyRange seen = rows.seen[i / 2];
+                    p[0][n][i] = key >= seen.first && key < seen.end ? p[0][n][i] : 0.0f;
+                }
                 if constexpr (kDropout) {
                     ds[0][n][i] *= factor(rows.first + 8 * (i / 2), key);
                 }

@@ -231,4 +231,11 @@ private:
     };
 };
 
+// With half the keys in a tile of the forward pass, where two blocks then fit a multiprocessor
+// (heads of 64).
+class ShortWarpgroupCores : public WarpgroupCores {
+public:
+    static constexpr int kForwardKeys = 64;
+};
+
 }  // namespace orrery::device

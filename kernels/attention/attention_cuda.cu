@@ -10,11 +10,6 @@ template void attention_forward(CudaQueue&,
                                 const cpu::AttentionPositions&,
                                 const cpu::AttentionForward&,
                                 const float*);
-template void attention_backward(CudaQueue&,
-                                 const AttentionShape&,
-                                 const cpu::AttentionPositions&,
-                                 const cpu::AttentionBackward&,
-                                 const float*);
 template void copy_key_value(CudaQueue&, std::int64_t, ConstTensorView, TensorView);
 template void add_key_value(CudaQueue&, std::int64_t, ConstTensorView, TensorView);
 template void join_key_value(

@@ -36,6 +36,13 @@ inline bool has_tensor_core_attention(const KernelCall& call) {
     return call.dtype == Dtype::bf16 && (head_dim == 64 || head_dim == 128);
 }
 
+// Whether there are two sizes of tiles for a call on warpgroups: forward, heads of 64.
+inline constexpr int kShortTileHead = 64;
+inline bool has_short_tile_attention(const KernelCall& call) {
+    return call.kind == KernelKind::attention_forward && has_tensor_core_attention(call) &&
+           attention_shape(call).head_dim == kShortTileHead;
+}
+
 template <class Queue>
 void attention_forward(Queue& queue,
                        const AttentionShape& shape,

@@ -57,14 +57,21 @@ inline bool drops(const ProbabilityDropout& dropout) {
 }
 
 // Calls with_size<kDim, kDropout, Cores>() where tensor cores take the head size, else otherwise().
-template <class WithSize, class Otherwise>
+// kShort: whether there are kernels on short tiles.
+template <bool kShort, class WithSize, class Otherwise>
 void for_head_size(TensorCores tensor_cores,
                    std::int64_t head_dim,
                    bool dropout,
                    const WithSize& with_size,
                    const Otherwise& otherwise) {
     const auto on = [&]<int kDim, bool kDropout>() {
-        if (tensor_cores == TensorCores::warpgroups) {
+        if constexpr (kShort && kDim == kShortTileHead) {
+            if (tensor_cores == TensorCores::short_warpgroups) {
+                with_size.template operator()<kDim, kDropout, ShortWarpgroupCores>();
+                return;
+            }
+        }
+        if (tensor_cores >= TensorCores::warpgroups) {
             with_size.template operator()<kDim, kDropout, WarpgroupCores>();
         } else {
             with_size.template operator()<kDim, kDropout, WarpCores>();
@@ -142,7 +149,7 @@ void attention_forward(Queue& queue,
                                                    .merge = x.merge},
                      row_geometry(shape.seq_q, shape.heads * shape.batch));
     };
-    for_head_size(tensor_cores, shape.head_dim, drops(dropout), on_tensor_cores, [&] {
+    for_head_size<true>(tensor_cores, shape.head_dim, drops(dropout), on_tensor_cores, [&] {
         for_dtype(dtype, by_rows);
     });
 }
@@ -153,13 +160,17 @@ void attention_backward_on_tensor_cores(Queue& queue,
                                         const AttentionMask& mask,
                                         const ProbabilityDropout& dropout,
                                         const cpu::AttentionBackward& x) {
-    const std::int64_t rows = shape.seq_q * shape.batch * shape.heads;
-    auto* row_sums = reinterpret_cast<float*>(queue.scratch(rows * 4));
-    const AttentionRowSumKernel<kDim> sum{.output = elements<Bf16>(x.output),
-                                          .doutput = elements<Bf16>(x.doutput),
-                                          .sums = row_sums,
-                                          .rows = rows};
-    queue.launch(sum, sum.geometry());
+    const std::int64_t sequence_heads = shape.batch * shape.heads;
+    auto* statistics = reinterpret_cast<QueryStatistic*>(
+        queue.scratch(sequence_heads * statistics_pitch(shape.seq_q) *
+                      static_cast<std::int64_t>(sizeof(QueryStatistic))));
+    const AttentionStatisticsKernel<kDim> first{.output = elements<Bf16>(x.output),
+                                                .doutput = elements<Bf16>(x.doutput),
+                                                .log_sum_exp = elements<float>(x.log_sum_exp),
+                                                .statistics = statistics,
+                                                .queries = shape.seq_q,
+                                                .sequence_heads = sequence_heads};
+    queue.launch(first, first.geometry());
     const AttentionBackwardArguments arguments{
         .mask = mask,
         .heads = shape.heads,
@@ -169,8 +180,7 @@ void attention_backward_on_tensor_cores(Queue& queue,
         .k = head_tensor<Bf16>(shape, x.k),
         .v = head_tensor<Bf16>(shape, x.v),
         .doutput = head_tensor<Bf16>(shape, query_rows(shape, x.doutput)),
-        .log_sum_exp = elements<float>(x.log_sum_exp),
-        .row_sums = row_sums,
+        .statistics = statistics,
         .dq = head_tensor<Bf16>(shape, x.dq),
         .dk = head_tensor<Bf16>(shape, x.dk),
         .dv = head_tensor<Bf16>(shape, x.dv),
@@ -229,7 +239,7 @@ void attention_backward(Queue& queue,
     }
     const AttentionMask mask = attention_mask(shape, positions);
     const ProbabilityDropout dropout = probability_dropout(x.dropout, scalars);
-    for_head_size(
+    for_head_size<false>(
         fits ? queue.tensor_cores() : TensorCores::none,
         shape.head_dim,
         drops(dropout),

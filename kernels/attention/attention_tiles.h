@@ -123,8 +123,8 @@ ORRERY_DEVICE void rows_to_tile(
         const int own = row + i / Tile::kChunks;
         const int chunk = i % Tile::kChunks;
         const Bf16* from = rows.data + (first + own) * rows.stride + 8 * chunk;
-        *reinterpret_cast<Words*>(tile + Tile::offset(own, chunk)) =
-            first + own < end ? *reinterpret_cast<const Words*>(from) : Words{};
+        put_shared_words(tile + Tile::offset(own, chunk),
+                         first + own < end ? words_at(from) : Words{});
     }
 }
 
@@ -143,7 +143,7 @@ ORRERY_DEVICE void tile_to_rows(Block& block,
         const int own = row + i / Tile::kChunks;
         const int chunk = i % Tile::kChunks;
         if (first + own < end) {
-            Words value = *reinterpret_cast<const Words*>(tile + Tile::offset(own, chunk));
+            Words value = words_at(tile + Tile::offset(own, chunk));
             Bf16* to = rows.data + (first + own) * rows.stride + 8 * chunk;
             if (add) {
                 float before[8];
@@ -155,7 +155,7 @@ ORRERY_DEVICE void tile_to_rows(Block& block,
                 }
                 value = packed(before, to);
             }
-            *reinterpret_cast<Words*>(to) = value;
+            put_words(to, value);
         }
     }
 }

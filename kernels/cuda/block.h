@@ -33,7 +33,7 @@ struct Geometry {
     bool operator==(const Geometry&) const = default;
 };
 
-// 16 bytes, moved as one.
+// 16 bytes; words_at() and put_words() (elements.h) move them as one.
 struct alignas(16) Words {
     std::uint32_t w[4];
 };

@@ -11,6 +11,7 @@ namespace orrery::device {
 // columns of every kWarps-th part; the warps' sums are added in order.
 struct ColumnSumKernel {
     static constexpr int kWarps = 16;
+    static constexpr int kAtOnce = 8;  // loads of a thread on their way
     static constexpr int kThreadsMax = kWarps * kWarp;
     const float* partial;
     std::int64_t parts;
@@ -23,7 +24,19 @@ struct ColumnSumKernel {
         const std::int64_t column = block.x() * kWarp + block.lane();
         float sum = 0.0f;
         if (column < columns) {
-            for (std::int64_t part = block.warp(); part < parts; part += kWarps) {
+            std::int64_t part = block.warp();
+            for (; part + (kAtOnce - 1) * kWarps < parts; part += kAtOnce * kWarps) {
+                float values[kAtOnce];
+                ORRERY_UNROLL
+                for (int i = 0; i < kAtOnce; ++i) {
+                    values[i] = partial[(part + i * kWarps) * columns + column];
+                }
+                ORRERY_UNROLL
+                for (int i = 0; i < kAtOnce; ++i) {
+                    sum += values[i];
+                }
+            }
+            for (; part < parts; part += kWarps) {
                 sum += partial[part * columns + column];
             }
         }

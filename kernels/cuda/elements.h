@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/cuda/block.h"
 #include "kernels/tensor_view.h"
@@ -111,23 +112,75 @@ ORRERY_HOST_DEVICE Words packed(const float (&from)[8], const Bf16*) {
              pack_bf16(from[6], from[7])}};
 }
 
-// kCount consecutive elements: by 16-byte accesses where kCount is a multiple of kPack (`from` is
-// then 16-byte aligned), else one by one.
+// The 16 bytes at `from`, 16-byte aligned, by one access: nvcc splits that of a struct into four.
+template <class T>
+ORRERY_HOST_DEVICE Words words_at(const T* from) {
+#ifdef __CUDA_ARCH__
+    const uint4 all = *reinterpret_cast<const uint4*>(from);
+    return {{all.x, all.y, all.z, all.w}};
+#else
+    return *reinterpret_cast<const Words*>(from);
+#endif
+}
+// Likewise, to global memory; the instruction by name, because nvcc splits some of these too.
+template <class T>
+ORRERY_HOST_DEVICE void put_words(T* to, const Words& words) {
+#ifdef __CUDA_ARCH__
+    __stwb(reinterpret_cast<uint4*>(to),
+           make_uint4(words.w[0], words.w[1], words.w[2], words.w[3]));
+#else
+    *reinterpret_cast<Words*>(to) = words;
+#endif
+}
+ORRERY_HOST_DEVICE void put_shared_words(std::byte* to, const Words& words) {
+#ifdef __CUDA_ARCH__
+    *reinterpret_cast<uint4*>(to) = make_uint4(words.w[0], words.w[1], words.w[2], words.w[3]);
+#else
+    *reinterpret_cast<Words*>(to) = words;
+#endif
+}
+
+// kCount consecutive elements as they lie in memory, so that many can be on their way at once: read
+// by 16-byte accesses where kCount is a multiple of kPack (`from` is then 16-byte aligned), else
+// one by one.
 template <class T, int kCount>
-ORRERY_HOST_DEVICE void load(const T* from, float (&to)[kCount]) {
-    if constexpr (kCount % kPack<T> == 0) {
-        for (int i = 0; i < kCount; i += kPack<T>) {
-            float part[kPack<T>];
-            unpack(*reinterpret_cast<const Words*>(from + i), from, part);
-            for (int j = 0; j < kPack<T>; ++j) {
-                to[i + j] = part[j];
+struct RawElements {
+    static constexpr bool kWide = kCount % kPack<T> == 0;
+    static constexpr int kParts = kWide ? kCount / kPack<T> : kCount;
+    std::conditional_t<kWide, Words, T> parts[static_cast<std::size_t>(kParts)];
+
+    ORRERY_HOST_DEVICE void read(const T* from) {
+        ORRERY_UNROLL
+        for (int i = 0; i < kParts; ++i) {
+            if constexpr (kWide) {
+                parts[i] = words_at(from + i * kPack<T>);
+            } else {
+                parts[i] = from[i];
             }
         }
-    } else {
-        for (int i = 0; i < kCount; ++i) {
-            to[i] = widen(from[i]);
+    }
+    ORRERY_HOST_DEVICE void widen_to(float (&to)[kCount]) const {
+        ORRERY_UNROLL
+        for (int i = 0; i < kParts; ++i) {
+            if constexpr (kWide) {
+                float part[kPack<T>];
+                unpack(parts[i], static_cast<const T*>(nullptr), part);
+                ORRERY_UNROLL
+                for (int j = 0; j < kPack<T>; ++j) {
+                    to[i * kPack<T> + j] = part[j];
+                }
+            } else {
+                to[i] = widen(parts[i]);
+            }
         }
     }
+};
+
+template <class T, int kCount>
+ORRERY_HOST_DEVICE void load(const T* from, float (&to)[kCount]) {
+    RawElements<T, kCount> raw;
+    raw.read(from);
+    raw.widen_to(to);
 }
 template <class T, int kCount>
 ORRERY_HOST_DEVICE void store(T* to, const float (&from)[kCount]) {
@@ -137,7 +190,7 @@ ORRERY_HOST_DEVICE void store(T* to, const float (&from)[kCount]) {
             for (int j = 0; j < kPack<T>; ++j) {
                 part[j] = from[i + j];
             }
-            *reinterpret_cast<Words*>(to + i) = packed(part, to);
+            put_words(to + i, packed(part, to));
         }
     } else {
         for (int i = 0; i < kCount; ++i) {
@@ -164,7 +217,8 @@ struct Elements {
             reinterpret_cast<float*>(data)[i] = value;
         }
     }
-    // kCount elements from `first` on; 16-byte aligned if kCount is a multiple of 8.
+    // kCount elements from `first` on; 16-byte aligned if kCount is a multiple of 8, as in the two
+    // that follow.
     template <int kCount>
     ORRERY_HOST_DEVICE void read(std::int64_t first, float (&to)[kCount]) const {
         if (bf16) {
@@ -172,6 +226,23 @@ struct Elements {
         } else {
             load(reinterpret_cast<const float*>(data) + first, to);
         }
+    }
+    template <int kCount>
+    ORRERY_HOST_DEVICE void write(std::int64_t first, const float (&from)[kCount]) const {
+        if (bf16) {
+            store(reinterpret_cast<Bf16*>(data) + first, from);
+        } else {
+            store(reinterpret_cast<float*>(data) + first, from);
+        }
+    }
+    template <int kCount>
+    ORRERY_HOST_DEVICE void add(std::int64_t first, const float (&more)[kCount]) const {
+        float sums[kCount];
+        read(first, sums);
+        for (int i = 0; i < kCount; ++i) {
+            sums[i] += more[i];
+        }
+        write(first, sums);
     }
 };
 

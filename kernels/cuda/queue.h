@@ -20,8 +20,9 @@ namespace orrery::device {
 inline constexpr int kSharedBytesMax = 163 * 1024;
 
 // Which tensor-core instructions a kernel may use that has a choice: none; those of warps
-// (mma.sync); those of warpgroups (wgmma: devices of compute capability 9.0 alone).
-enum class TensorCores : std::uint8_t { none, warps, warpgroups };
+// (mma.sync); those of warpgroups (wgmma: devices of compute capability 9.0 alone), on its usual
+// tiles or, where there are two sizes, on short ones, which let two blocks share a multiprocessor.
+enum class TensorCores : std::uint8_t { none, warps, warpgroups, short_warpgroups };
 
 class CudaQueue {
 public:

@@ -30,12 +30,12 @@ ORRERY_DEVICE T reduce_warp(Block& block, T value, Operation operation = {}) {
 template <class T, int kCount>
 inline constexpr int kReduceBytes = kWarp* kCount* static_cast<int>(sizeof(T));
 
-// Every thread gets the results. `shared` may be used again at once.
+// Every thread gets the results. `shared` may be used again behind a sync() of the block.
 template <class T, int kCount, class Block, class Operation = Add>
-ORRERY_DEVICE void reduce_block(Block& block,
-                                std::byte* shared,
-                                T (&values)[kCount],
-                                Operation operation = {}) {
+ORRERY_DEVICE void reduce_block_once(Block& block,
+                                     std::byte* shared,
+                                     T (&values)[kCount],
+                                     Operation operation = {}) {
     ORRERY_UNROLL
     for (int i = 0; i < kCount; ++i) {
         values[i] = reduce_warp(block, values[i], operation);
@@ -59,7 +59,18 @@ ORRERY_DEVICE void reduce_block(Block& block,
             values[i] = operation(values[i], partial[i * kWarp + warp]);
         }
     }
-    block.sync();
+}
+
+// Every thread gets the results. `shared` may be used again at once.
+template <class T, int kCount, class Block, class Operation = Add>
+ORRERY_DEVICE void reduce_block(Block& block,
+                                std::byte* shared,
+                                T (&values)[kCount],
+                                Operation operation = {}) {
+    reduce_block_once(block, shared, values, operation);
+    if (block.threads() > kWarp) {
+        block.sync();
+    }
 }
 
 }  // namespace orrery::device

@@ -48,4 +48,18 @@ ORRERY_DEVICE void for_own_columns(Block& block,
     }
 }
 
+// Calls work.operator()<kCount>(row, step) for this block's rows in order, kCount of them, `step`
+// apart, at a time: kAtOnce, and the last few one by one.
+template <int kAtOnce, class Block, class Work>
+ORRERY_DEVICE void for_own_rows(Block& block, std::int64_t rows, const Work& work) {
+    const std::int64_t step = block.blocks_y();
+    std::int64_t row = block.y();
+    for (; row + (kAtOnce - 1) * step < rows; row += kAtOnce * step) {
+        work.template operator()<kAtOnce>(row, step);
+    }
+    for (; row < rows; row += step) {
+        work.template operator()<1>(row, step);
+    }
+}
+
 }  // namespace orrery::device

@@ -32,11 +32,20 @@ struct EmbeddingForwardKernel {
     }
 };
 
-// A block for every place in the sorted order; it works where a new id begins.
-template <class T>
+// An id with this many tokens is a frequent one: the commonest of a text has thousands of them.
+inline constexpr int kFrequentTokens = 32;
+
+// Sums of the rows of doutput, the tokens sorted by their ids: a block works on a place where an id
+// begins, and adds up all tokens of the id in order. Frequent ids have a kernel of their own
+// (kFrequent), whose rows pass through shared memory: one block alone waits for its loads, and of
+// loads into registers the compiler lets two be on their way.
+template <class T, bool kFrequent>
 struct EmbeddingBackwardKernel {
     static constexpr int kThreadsMax = kPassThreads;
-    static constexpr int kAtOnce = 4;
+    static constexpr int kGroup = kFrequentTokens / 2;  // rows that are copied at a time
+    static constexpr int kPartBytes = kPassWidth * static_cast<int>(sizeof(T));  // of a thread
+    static constexpr int kGroupBytes = kGroup * kPassThreads * kPartBytes;
+    static constexpr int kSharedBytes = kFrequent ? 2 * kGroupBytes : 0;
     cpu::EmbeddingShape shape;
     bool vector;
     const std::uint64_t* keys;
@@ -49,10 +58,19 @@ struct EmbeddingBackwardKernel {
             const std::uint64_t id = keys[i] >> 32;
             const std::int64_t row = static_cast<std::int64_t>(id) - shape.first_row;
             const bool begins = i == 0 || keys[i - 1] >> 32 != id;
-            if (begins && row >= 0 && row < shape.rows) {
+            if (begins && row >= 0 && row < shape.rows &&
+                is_of(id, i + kFrequentTokens - 1) == kFrequent) {
                 add_row(block, i, id, row);
             }
         }
+    }
+
+    ORRERY_DEVICE bool is_of(std::uint64_t id, std::int64_t place) const {
+        return place < shape.tokens && keys[place] >> 32 == id;
+    }
+    ORRERY_DEVICE const T* row_at(std::int64_t place, std::int64_t column) const {
+        const auto token = static_cast<std::int64_t>(keys[place] & 0xFFFFFFFFu);
+        return doutput + token * shape.hidden + column;
     }
 
     template <class Block>
@@ -62,39 +80,82 @@ struct EmbeddingBackwardKernel {
                                std::int64_t row) const {
         for_own_columns(block, shape.hidden, vector, [&]<int kWidth>(std::int64_t column) {
             float sums[kWidth] = {};
-            std::int64_t i = first;
-            // Of a frequent id, several rows are on their way at a time.
-            for (; i + kAtOnce <= shape.tokens && keys[i + kAtOnce - 1] >> 32 == id; i += kAtOnce) {
-                add_tokens<kWidth, kAtOnce>(i, column, sums);
+            if constexpr (kFrequent && kWidth == kPassWidth) {
+                add_groups(block, first, id, column, sums);
+            } else {
+                for (std::int64_t i = first; is_of(id, i); ++i) {
+                    float values[kWidth];
+                    load(row_at(i, column), values);
+                    add_values(values, sums);
+                }
             }
-            for (; i < shape.tokens && keys[i] >> 32 == id; ++i) {
-                add_tokens<kWidth, 1>(i, column, sums);
-            }
-            const std::int64_t at = row * shape.hidden + column;
-            ORRERY_UNROLL
-            for (int j = 0; j < kWidth; ++j) {
-                dtable.set(at + j, dtable.at(at + j) + sums[j]);
-            }
+            dtable.add(row * shape.hidden + column, sums);
         });
     }
 
-    // sums += the rows of kTokens tokens from place i of the sorted order on, in order.
-    template <int kWidth, int kTokens>
-    ORRERY_DEVICE void add_tokens(std::int64_t i,
+    // A thread reads what it copied itself: no barrier.
+    template <class Block>
+    ORRERY_DEVICE void add_groups(Block& block,
+                                  std::int64_t first,
+                                  std::uint64_t id,
                                   std::int64_t column,
-                                  float (&sums)[kWidth]) const {
-        float values[kTokens][kWidth];
+                                  float (&sums)[kPassWidth]) const {
+        std::byte* own = block.shared() + block.thread() * kPartBytes;
+        copy_group(block, first, id, column, own);
+        std::byte* next = own + kGroupBytes;
+        for (std::int64_t i = first; is_of(id, i); i += kGroup) {
+            copy_group(block, i + kGroup, id, column, next);
+            block.template wait<1>();
+            if (is_of(id, i + kGroup - 1)) {
+                ORRERY_UNROLL
+                for (int t = 0; t < kGroup; ++t) {
+                    add_copied(own, t, sums);
+                }
+            } else {
+                for (int t = 0; is_of(id, i + t); ++t) {
+                    add_copied(own, t, sums);
+                }
+            }
+            std::byte* const read = own;
+            own = next;
+            next = read;
+        }
+        block.template wait<0>();
+    }
+    ORRERY_DEVICE static void add_copied(const std::byte* group, int t, float (&sums)[kPassWidth]) {
+        float values[kPassWidth];
+        load(reinterpret_cast<const T*>(group + t * kPassThreads * kPartBytes), values);
+        add_values(values, sums);
+    }
+    template <class Block>
+    ORRERY_DEVICE void copy_group(Block& block,
+                                  std::int64_t first,
+                                  std::uint64_t id,
+                                  std::int64_t column,
+                                  std::byte* to) const {
+        const T* from[kGroup];
         ORRERY_UNROLL
-        for (int t = 0; t < kTokens; ++t) {
-            const auto token = static_cast<std::int64_t>(keys[i + t] & 0xFFFFFFFFu);
-            load(doutput + token * shape.hidden + column, values[t]);
+        for (int t = 0; t < kGroup; ++t) {
+            from[t] = is_of(id, first + t) ? row_at(first + t, column) : nullptr;
         }
         ORRERY_UNROLL
-        for (int t = 0; t < kTokens; ++t) {
+        for (int t = 0; t < kGroup; ++t) {
             ORRERY_UNROLL
-            for (int j = 0; j < kWidth; ++j) {
-                sums[j] += values[t][j];
+            for (int part = 0; part < kPartBytes; part += 16) {
+                block.copy_async(to + t * kPassThreads * kPartBytes + part,
+                                 from[t] != nullptr
+                                     ? reinterpret_cast<const std::byte*>(from[t]) + part
+                                     : reinterpret_cast<const std::byte*>(doutput),
+                                 from[t] != nullptr);
             }
+        }
+        block.commit();
+    }
+    template <int kWidth>
+    ORRERY_DEVICE static void add_values(const float (&values)[kWidth], float (&sums)[kWidth]) {
+        ORRERY_UNROLL
+        for (int i = 0; i < kWidth; ++i) {
+            sums[i] += values[i];
         }
     }
 };
@@ -131,8 +192,8 @@ struct PositionKernel {
                         store(own, values);
                     }
                 }
-                for (int i = 0; backward && i < kWidth; ++i) {
-                    table.set(at + i, table.at(at + i) + sums[i]);
+                if (backward) {
+                    table.add(at, sums);
                 }
             }
         });
@@ -164,19 +225,27 @@ void embedding_backward(Queue& queue,
                         ConstTensorView doutput,
                         TensorView dtable) {
     ORRERY_CHECK(token_ids.dtype == Dtype::int32 && shape.tokens < (std::int64_t{1} << 31));
-    const bool vector = vector_rows(shape.hidden, {doutput});
+    const bool vector = vector_rows(shape.hidden, {doutput, dtable});
     auto* scratch = reinterpret_cast<std::uint64_t*>(queue.scratch(2 * shape.tokens * 8));
     const std::uint64_t* keys =
         sort_tokens(queue, elements<std::int32_t>(token_ids), shape.tokens, scratch);
     Geometry geometry = row_pass_geometry(shape.tokens, shape.hidden, vector);
     geometry.blocks_y = std::min<std::int64_t>(shape.tokens, 0xFFFF);
-    for_dtype(doutput.dtype, [&]<class T>(T*) {
-        queue.launch(EmbeddingBackwardKernel<T>{.shape = shape,
-                                                .vector = vector,
-                                                .keys = keys,
-                                                .doutput = elements<T>(doutput),
-                                                .dtable = any_elements(dtable)},
+    const auto launch = [&]<class T, bool kFrequent>(T*, std::bool_constant<kFrequent>) {
+        using Kernel = EmbeddingBackwardKernel<T, kFrequent>;
+        geometry.shared_bytes = Kernel::kSharedBytes;
+        queue.launch(Kernel{.shape = shape,
+                            .vector = vector,
+                            .keys = keys,
+                            .doutput = elements<T>(doutput),
+                            .dtable = any_elements(dtable)},
                      geometry);
+    };
+    for_dtype(doutput.dtype, [&]<class T>(T* type) {
+        launch(type, std::false_type{});
+        if (shape.tokens >= kFrequentTokens) {
+            launch(type, std::true_type{});
+        }
     });
 }
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/vector_math.h"
+#include "kernels/vector_clones.h"
 
 namespace orrery::cpu {
 namespace {
@@ -20,7 +20,6 @@ constexpr std::int64_t kBlockColumns = 32 * kTileColumns;
 constexpr std::int64_t kBlockDepth = 256;
 
 using Buffer = std::unique_ptr<float[]>;
-using Lanes = float __attribute__((vector_size(kTileColumns * sizeof(float))));
 
 // op(A) and op(B)^T alike: element (i, p), i along m or n and p along k.
 struct Operand {
@@ -84,22 +83,61 @@ void pack(const Operand& x, Range range, Range depth, float* out) {
 }
 
 // c[6][16] += a[depth][6]^T b[depth][16]: rows of c `stride` apart.
-ORRERY_VECTOR_CLONES void gemm_tile(
-    std::int64_t depth, const float* a, const float* b, float* c, std::int64_t stride) {
-    Lanes rows[kTileRows];
-    for (std::int64_t r = 0; r < kTileRows; ++r) {
-        std::memcpy(&rows[r], c + r * stride, sizeof(Lanes));
+using GemmTile =
+    void (*)(std::int64_t depth, const float* a, const float* b, float* c, std::int64_t stride);
+
+// A GemmTile of registers of `width` floats, `count` of them a row: with six rows the sums stay in
+// registers (16 of them, 32 with AVX-512). A macro, because g++ cuts a vector type into the
+// registers of the function in which it stands, before anything is inlined or cloned: the sums of
+// a wider type lie in memory.
+#define ORRERY_GEMM_TILE(name, target, width, count)                                              \
+    target void name(                                                                             \
+        std::int64_t depth, const float* a, const float* b, float* c, std::int64_t stride) {      \
+        using Vector = float __attribute__((vector_size((width) * sizeof(float))));               \
+        for (std::int64_t first = 0; first < kTileColumns; first += (width) * (count)) {          \
+            Vector rows[kTileRows][count];                                                        \
+            for (std::int64_t r = 0; r < kTileRows; ++r) {                                        \
+                for (std::int64_t v = 0; v < (count); ++v) {                                      \
+                    std::memcpy(                                                                  \
+                        &rows[r][v], c + r * stride + first + v * (width), sizeof(Vector));       \
+                }                                                                                 \
+            }                                                                                     \
+            for (std::int64_t p = 0; p < depth; ++p) {                                            \
+                Vector columns[count];                                                            \
+                for (std::int64_t v = 0; v < (count); ++v) {                                      \
+                    std::memcpy(                                                                  \
+                        &columns[v], b + p * kTileColumns + first + v * (width), sizeof(Vector)); \
+                }                                                                                 \
+                for (std::int64_t r = 0; r < kTileRows; ++r) {                                    \
+                    for (std::int64_t v = 0; v < (count); ++v) {                                  \
+                        rows[r][v] += a[p * kTileRows + r] * columns[v];                          \
+                    }                                                                             \
+                }                                                                                 \
+            }                                                                                     \
+            for (std::int64_t r = 0; r < kTileRows; ++r) {                                        \
+                for (std::int64_t v = 0; v < (count); ++v) {                                      \
+                    std::memcpy(                                                                  \
+                        c + r * stride + first + v * (width), &rows[r][v], sizeof(Vector));       \
+                }                                                                                 \
+            }                                                                                     \
+        }                                                                                         \
     }
-    for (std::int64_t p = 0; p < depth; ++p) {
-        Lanes columns;
-        std::memcpy(&columns, b + p * kTileColumns, sizeof(Lanes));
-        for (std::int64_t r = 0; r < kTileRows; ++r) {
-            rows[r] += a[p * kTileRows + r] * columns;
-        }
+
+ORRERY_GEMM_TILE(gemm_tile_baseline, , 4, 2)
+ORRERY_GEMM_TILE(gemm_tile_avx2, ORRERY_TARGET_AVX2, 8, 2)
+ORRERY_GEMM_TILE(gemm_tile_avx512, ORRERY_TARGET_AVX512, 16, 1)
+#undef ORRERY_GEMM_TILE
+
+GemmTile gemm_tile() {
+    switch (vector_clone()) {
+        case VectorClone::avx512:
+            return gemm_tile_avx512;
+        case VectorClone::avx2:
+            return gemm_tile_avx2;
+        case VectorClone::baseline:
+            break;
     }
-    for (std::int64_t r = 0; r < kTileRows; ++r) {
-        std::memcpy(c + r * stride, &rows[r], sizeof(Lanes));
-    }
+    return gemm_tile_baseline;
 }
 
 class BlockProduct {
@@ -123,11 +161,11 @@ public:
             pack<kTileColumns>(b_, columns, depth, packed_b_.get());
             for (std::int64_t j = 0; j < columns.count; j += kTileColumns) {
                 for (std::int64_t i = 0; i < rows.count; i += kTileRows) {
-                    gemm_tile(depth.count,
-                              packed_a_.get() + i * depth.count,
-                              packed_b_.get() + j * depth.count,
-                              result_.get() + i * stride_ + j,
-                              stride_);
+                    tile_(depth.count,
+                          packed_a_.get() + i * depth.count,
+                          packed_b_.get() + j * depth.count,
+                          result_.get() + i * stride_ + j,
+                          stride_);
                 }
             }
         }
@@ -143,6 +181,7 @@ private:
         return std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(size));
     }
 
+    GemmTile tile_ = gemm_tile();
     std::int64_t depth_;
     Operand a_;
     Operand b_;

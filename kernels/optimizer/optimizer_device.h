@@ -20,7 +20,7 @@ struct OptimizerEntry {
     bool vector;
 };
 
-// What a step's scalars come to; one thread of a block computes it for all.
+// What a step's scalars come to.
 struct AdamStep {
     float learning_rate;
     float beta1;
@@ -55,18 +55,20 @@ ORRERY_DEVICE AdamStep adam_step(const float* scalars) {
     return a;
 }
 
-// Puts the step's numbers into shared memory.
-template <class Block>
-ORRERY_DEVICE AdamStep shared_step(Block& block, const float* scalars) {
-    auto* step = reinterpret_cast<AdamStep*>(block.shared());
-    if (block.thread() == 0) {
-        *step = adam_step(scalars);
+// Its two powers take longer than all else that a block does before its first element: once a
+// step, not once a block.
+struct AdamStepKernel {
+    static constexpr int kThreadsMax = kWarp;
+    const float* scalars;
+    AdamStep* step;
+
+    template <class Block>
+    ORRERY_DEVICE void operator()(Block& block) const {
+        if (block.thread() == 0) {
+            *step = adam_step(scalars);
+        }
     }
-    block.sync();
-    const AdamStep own = *step;
-    block.sync();
-    return own;
-}
+};
 
 // Updates m and v of kWidth elements; `direction` is m^ / (sqrt(v^) + epsilon) + weight_decay w.
 template <int kWidth, class G>
@@ -154,12 +156,12 @@ template <class G, class P>
 struct AdamwKernel {
     static constexpr int kThreadsMax = kStepEndThreads;
     TensorList<OptimizerEntry> list;
-    const float* scalars;
+    const AdamStep* step;
     ParameterRounding rounding;
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
-        const AdamStep a = shared_step(block, scalars);
+        const AdamStep a = *step;
         const int tensor = list.tensor_of(block.x());
         const OptimizerEntry entry = list.entry[tensor];
         const ListRange range = list.range_of(tensor, block.x());
@@ -182,12 +184,12 @@ template <class G>
 struct LambUpdateKernel {
     static constexpr int kThreadsMax = kStepEndThreads;
     TensorList<OptimizerEntry> list;
-    const float* scalars;
+    const AdamStep* step;
     double* squares;  // [blocks, 2]
 
     template <class Block>
     ORRERY_DEVICE void operator()(Block& block) const {
-        const AdamStep a = shared_step(block, scalars);
+        const AdamStep a = *step;
         const int tensor = list.tensor_of(block.x());
         const OptimizerEntry entry = list.entry[tensor];
         const ListRange range = list.range_of(tensor, block.x());
@@ -212,7 +214,6 @@ struct LambUpdateKernel {
         }
     }
     Geometry geometry() const {
-        static_assert(sizeof(AdamStep) <= kReduceBytes<double, 2>);
         return {.blocks_x = list.blocks(),
                 .threads = kThreadsMax,
                 .shared_bytes = kReduceBytes<double, 2>};
@@ -322,14 +323,12 @@ void adamw(Queue& queue,
            ConstTensorView scalars,
            ParameterRounding rounding,
            std::span<const OptimizerTensor> tensors) {
+    auto* step = reinterpret_cast<AdamStep*>(queue.scratch(sizeof(AdamStep)));
+    queue.launch(AdamStepKernel{.scalars = elements<float>(scalars), .step = step}, Geometry{});
     for (const auto& list : lists_of(optimizer_entries(tensors))) {
         for_optimizer_types(tensors, [&]<class G, class P>(G*, P*) {
-            queue.launch(
-                AdamwKernel<G, P>{
-                    .list = list, .scalars = elements<float>(scalars), .rounding = rounding},
-                {.blocks_x = list.blocks(),
-                 .threads = kStepEndThreads,
-                 .shared_bytes = sizeof(AdamStep)});
+            queue.launch(AdamwKernel<G, P>{.list = list, .step = step, .rounding = rounding},
+                         {.blocks_x = list.blocks(), .threads = kStepEndThreads});
         });
     }
 }
@@ -344,12 +343,15 @@ void lamb_update(Queue& queue,
     for (const auto& list : lists) {
         most = std::max(most, list.blocks());
     }
-    auto* squares = reinterpret_cast<double*>(queue.scratch(most * 16));  // of a list at a time
+    constexpr std::int64_t kStepBytes = (sizeof(AdamStep) + 15) / 16 * 16;
+    std::byte* scratch = queue.scratch(kStepBytes + most * 16);
+    auto* step = reinterpret_cast<AdamStep*>(scratch);
+    auto* squares = reinterpret_cast<double*>(scratch + kStepBytes);  // of a list at a time
+    queue.launch(AdamStepKernel{.scalars = elements<float>(scalars), .step = step}, Geometry{});
     float* own = elements<float>(norms);
     for (const auto& list : lists) {
         for_dtype(tensors[0].tensors.gradient.dtype, [&]<class G>(G*) {
-            const LambUpdateKernel<G> update{
-                .list = list, .scalars = elements<float>(scalars), .squares = squares};
+            const LambUpdateKernel<G> update{.list = list, .step = step, .squares = squares};
             queue.launch(update, update.geometry());
         });
         const LambNormsKernel sum{.list = list, .squares = squares, .norms = own};

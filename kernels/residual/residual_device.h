@@ -118,7 +118,9 @@ struct MaskedKernel {
     }
 };
 
-// Column sums of some rows of dy: a block has kRowsAtOnce rows at a time of kPassThreads columns.
+inline constexpr int kBiasRowsAtOnce = 4;  // rows of a thread on their way
+
+// Column sums of every blocks_y-th row of dy.
 template <class T>
 struct BiasPartialKernel {
     static constexpr int kThreadsMax = kPassThreads;
@@ -132,17 +134,19 @@ struct BiasPartialKernel {
     ORRERY_DEVICE void operator()(Block& block) const {
         for_own_columns(block, columns, vector, [&]<int kWidth>(std::int64_t column) {
             float sums[kWidth] = {};
-            for (std::int64_t row = block.y(); row < rows; row += block.blocks_y()) {
-                float values[kWidth];
-                load(dy + row * columns + column, values);
-                ORRERY_UNROLL
-                for (int i = 0; i < kWidth; ++i) {
-                    sums[i] += values[i];
-                }
-            }
-            for (int i = 0; i < kWidth; ++i) {
-                partial[block.y() * columns + column + i] = sums[i];
-            }
+            for_own_rows<kBiasRowsAtOnce>(
+                block, rows, [&]<int kRows>(std::int64_t row, std::int64_t step) {
+                    float values[kRows][kWidth];
+                    ORRERY_UNROLL
+                    for (int r = 0; r < kRows; ++r) {
+                        load(dy + (row + r * step) * columns + column, values[r]);
+                    }
+                    ORRERY_UNROLL
+                    for (int i = 0; i < kRows * kWidth; ++i) {
+                        sums[i % kWidth] += values[i / kWidth][i % kWidth];
+                    }
+                });
+            store(partial + block.y() * columns + column, sums);
         });
     }
 };
@@ -239,7 +243,11 @@ void bias_gradient(
     Queue& queue, std::int64_t tokens, std::int64_t columns, ConstTensorView dy, TensorView dbias) {
     const bool vector = vector_rows(columns, {dy});
     Geometry geometry = row_pass_geometry(tokens, columns, vector);
-    geometry.blocks_y = std::min<std::int64_t>(geometry.blocks_y, 256);
+    // Threads enough for an H100, with a few rows each; more would only add partial sums.
+    constexpr std::int64_t kBlocks = 132 * 8;
+    geometry.blocks_y = std::min({geometry.blocks_y,
+                                  (kBlocks + geometry.blocks_x - 1) / geometry.blocks_x,
+                                  (tokens + kBiasRowsAtOnce - 1) / kBiasRowsAtOnce});
     auto* partial = reinterpret_cast<float*>(queue.scratch(geometry.blocks_y * columns * 4));
     for_dtype(dy.dtype, [&]<class T>(T*) {
         queue.launch(BiasPartialKernel<T>{.rows = tokens,

@@ -41,6 +41,19 @@ std::string key_of(const BoundOp& op) {
     return key;
 }
 
+std::string cores_words(TensorCores cores) {
+    return cores == TensorCores::short_warpgroups ? "wgmma on short tiles"
+           : cores == TensorCores::warpgroups     ? "wgmma"
+                                                  : "mma.sync";
+}
+std::string attention_words(const KernelCall& call) {
+    std::string words = fmt::format("{} {}", name(call.kind), name(call.dtype));
+    for (std::size_t i = 0; i < call.dims.size() && call.dims[i] > 0; ++i) {
+        words += fmt::format("{}{}", i == 0 ? " " : " x ", call.dims[i]);
+    }
+    return words;
+}
+
 // The scalars of dropout stay as they are.
 TriedTensors tried_tensors(const BoundOp& op) {
     TriedTensors tried;
@@ -89,7 +102,7 @@ Result<void> CudaExecutor::choose_tensor_cores(const LaunchPlan& plan) {
             gemm_->remember(remembered_as(key), *choice);
         }
         const bool hopper = device_->info().compute_capability == kHopper;
-        const auto most = hopper ? TensorCores::warpgroups : TensorCores::warps;
+        const auto most = hopper ? TensorCores::short_warpgroups : TensorCores::warps;
         const bool known = *choice >= 0 && *choice <= static_cast<std::int64_t>(most);
         tensor_cores_[key] = known ? static_cast<TensorCores>(*choice) : TensorCores::none;
     }
@@ -133,6 +146,9 @@ Result<TensorCores> CudaExecutor::try_tensor_cores(const Launch& launch) {
     std::vector<TensorCores> candidates{TensorCores::warps};
     if (device_->info().compute_capability == kHopper) {
         candidates.push_back(TensorCores::warpgroups);
+        if (device::has_short_tile_attention(program().kernels[op.payload])) {
+            candidates.push_back(TensorCores::short_warpgroups);
+        }
     }
     TensorCores best = TensorCores::none;
     double best_s = 0;
@@ -147,11 +163,18 @@ Result<TensorCores> CudaExecutor::try_tensor_cores(const Launch& launch) {
             return unexpected<Error>(!actual ? actual.error()
                                              : (again ? seconds.error() : again.error()));
         }
-        const bool right = *actual == *again && alike(*actual, *expected, Dtype::bf16);
-        if (right && (best == TensorCores::none || *seconds < best_s)) {
+        const TriedWay tried{.work = attention_words(program().kernels[op.payload]),
+                             .way = cores_words(cores),
+                             .difference = relative_difference(*actual, *expected),
+                             .alike = alike(*actual, *expected, Dtype::bf16),
+                             .repeats = *actual == *again,
+                             .seconds = *seconds,
+                             .best_s = best_s};
+        if (tried.taken()) {
             best = cores;
             best_s = *seconds;
         }
+        tried_ways_.push_back(tried);
     }
     return best;
 }

@@ -272,6 +272,16 @@ ConstTensorView CudaExecutor::read(TensorId tensor, std::int32_t micro_batch) {
     return lent(mirrors_->open(tensor, micro_batch, HostAccess::read));
 }
 
+std::vector<std::string> CudaExecutor::wrong_ways() const {
+    std::vector<std::string> lines;
+    for (const TriedWay& tried : tried_ways_) {
+        if (!tried.right()) {
+            lines.push_back(trial_line(tried));
+        }
+    }
+    return lines;
+}
+
 std::vector<std::string> CudaExecutor::notes() const {
     std::int64_t beside = kGemmWorkspaceBytes;
     for (const StreamMemory& memory : memory_) {
@@ -309,11 +319,16 @@ std::vector<std::string> CudaExecutor::notes() const {
         const auto on = [&](device::TensorCores cores) {
             return std::ranges::count(tensor_cores_, cores, [](const auto& c) { return c.second; });
         };
+        const auto warpgroups =
+            on(device::TensorCores::warpgroups) + on(device::TensorCores::short_warpgroups);
         lines.push_back(fmt::format(
             "{} of {} kinds of attention on tensor cores, {} of them on those of warpgroups",
-            on(device::TensorCores::warps) + on(device::TensorCores::warpgroups),
+            on(device::TensorCores::warps) + warpgroups,
             tensor_cores_.size(),
-            on(device::TensorCores::warpgroups)));
+            warpgroups));
+    }
+    for (const TriedWay& tried : tried_ways_) {
+        lines.push_back("  " + trial_line(tried));
     }
     const auto step = prepared_.find(Walk::step);
     if (step != prepared_.end() && !step->second.instances.empty()) {

@@ -25,6 +25,7 @@
 #include "kernels/gemm/gemm_cuda.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_features.h"
+#include "runtime/cuda/device_trial.h"
 #include "runtime/cuda/host_mirrors.h"
 #include "runtime/cuda/launch_gates.h"
 #include "runtime/cuda/nccl_communicators.h"
@@ -60,6 +61,7 @@ public:
     std::string device_name() const override { return device_->info().name; }
     bool overlaps() const override { return true; }
     std::vector<std::string> notes() const override;
+    std::vector<std::string> wrong_ways() const override;
 
 private:
     // A product that does another op's work too (runtime/fused_products.h).
@@ -154,6 +156,7 @@ private:
     std::map<std::string, std::int64_t> fused_shares_;  // by key, in thousandths; 0: not to be used
     std::map<std::string, device::TensorCores> tensor_cores_;  // of attention, by key
     std::optional<device::TensorCores> tried_cores_;
+    std::vector<TriedWay> tried_ways_;                                           // in order
     std::map<std::pair<std::uint32_t, std::uint32_t>, NcclTransfer> transfers_;  // by slot and op
     cudaEvent_t start_ = nullptr;
     cudaEvent_t end_ = nullptr;

@@ -20,6 +20,14 @@
 namespace orrery {
 namespace {
 
+std::string fused_words(const GemmRequest& request) {
+    const char* const with = request.epilogue == GemmEpilogue::gelu    ? "GELU"
+                             : request.epilogue == GemmEpilogue::dgelu ? "GELU backward"
+                                                                       : "bias gradient";
+    return fmt::format(
+        "gemm {} {} x {} x {} and {}", name(request.in), request.m, request.n, request.k, with);
+}
+
 TriedTensors tried_tensors(const BoundOp& product, const BoundOp& partner, GemmEpilogue epilogue) {
     TriedTensors tried;
     for (const BoundOperand& read : product.reads) {
@@ -157,7 +165,13 @@ Result<std::int64_t> CudaExecutor::try_fused(const Launch& product, const FusedL
             return unexpected<Error>(result->error());
         }
     }
-    if (*actual != *again || !alike(*actual, *expected, op.output().view.dtype)) {
+    TriedWay tried{.work = fused_words(call.request),
+                   .way = "in one product",
+                   .difference = relative_difference(*actual, *expected),
+                   .alike = alike(*actual, *expected, op.output().view.dtype),
+                   .repeats = *actual == *again};
+    if (!tried.right()) {
+        tried_ways_.push_back(tried);
         return 0;
     }
     const auto alone_s = trial.time_of(alone);
@@ -169,6 +183,9 @@ Result<std::int64_t> CudaExecutor::try_fused(const Launch& product, const FusedL
         }
     }
     const double both_s = *alone_s + *after_s;
+    tried.seconds = *together_s;
+    tried.best_s = both_s;
+    tried_ways_.push_back(tried);
     return *together_s < both_s
                ? std::clamp<std::int64_t>(std::llround(1e3 * *alone_s / both_s), 1, 999)
                : 0;

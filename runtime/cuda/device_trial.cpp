@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/device_trial.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -77,20 +79,41 @@ Result<void> make_void(const TensorView& view, cudaStream_t stream) {
 
 }  // namespace
 
-bool alike(const Samples& actual, const Samples& expected, Dtype dtype) {
+double relative_difference(const Samples& actual, const Samples& expected) {
+    double worst = 0;
     for (std::size_t t = 0; t < actual.size(); ++t) {
-        double difference = 0;
+        double squares = 0;
         double size = 0;
         for (std::size_t i = 0; i < actual[t].size(); ++i) {
             const auto value = static_cast<double>(expected[t][i]);
-            difference += std::pow(static_cast<double>(actual[t][i]) - value, 2);
+            squares += std::pow(static_cast<double>(actual[t][i]) - value, 2);
             size += value * value;
         }
-        if (!(size > 0 && std::sqrt(difference) <= tolerance(dtype) * std::sqrt(size))) {
-            return false;
-        }
+        const double relative = std::sqrt(squares / size);  // NaN of zeros
+        worst = std::isfinite(relative) ? std::max(worst, relative) : HUGE_VAL;
     }
-    return true;
+    return worst;
+}
+
+bool alike(const Samples& actual, const Samples& expected, Dtype dtype) {
+    return relative_difference(actual, expected) <= tolerance(dtype);
+}
+
+std::string trial_line(const TriedWay& tried) {
+    std::string verdict = "taken";
+    if (!tried.alike) {
+        verdict = "WRONG";
+    } else if (!tried.repeats) {
+        verdict = "WRONG: other bits the second time";
+    } else if (!tried.taken()) {
+        verdict = fmt::format("slower than {:.1f} us", 1e6 * tried.best_s);
+    }
+    return fmt::format("tried {}, {}: off by {:.1e}{}: {}",
+                       tried.work,
+                       tried.way,
+                       tried.difference,
+                       tried.seconds > 0 ? fmt::format(", {:.1f} us", 1e6 * tried.seconds) : "",
+                       verdict);
 }
 
 Result<void> DeviceTrial::draw() const {

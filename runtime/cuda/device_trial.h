@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "engine/result.h"
@@ -23,9 +24,28 @@ struct TriedTensors {
 // The begin and the end of every result, by tensor.
 using Samples = std::vector<std::vector<float>>;
 
-// Whether ||actual - expected|| is small beside ||expected|| in every tensor, for results that are
-// rounded to `dtype` on the way; false for NaNs.
+// ||actual - expected|| / ||expected||, the largest of all tensors; infinite for NaNs, and where
+// zeros were expected, which show nothing.
+double relative_difference(const Samples& actual, const Samples& expected);
+// Whether that is small, for results that are rounded to `dtype` on the way.
 bool alike(const Samples& actual, const Samples& expected, Dtype dtype);
+
+// What a way that was tried came to, beside the one that is known to be right.
+struct TriedWay {
+    std::string work;  // "attention_forward bf16, 1024 x 1024 ..."
+    std::string way;   // "mma.sync"
+    double difference = 0;
+    bool alike = false;    // the difference is small
+    bool repeats = false;  // the same bits twice
+    double seconds = 0;    // 0: not timed
+    double best_s = 0;     // of the other right ways; 0: there is none
+
+    bool right() const { return alike && repeats; }
+    bool taken() const { return right() && (best_s == 0 || seconds < best_s); }
+};
+// "tried attention_forward ..., mma.sync: off by 1.2e-03, 123.4 us: taken", one of "taken",
+// "slower than ...", "WRONG" and "WRONG: other bits the second time".
+std::string trial_line(const TriedWay& tried);
 
 class DeviceTrial {
 public:

@@ -19,6 +19,7 @@
 #include "scenarios/measure/discovered_cluster.h"
 #include "scenarios/measure/kernel_comparison.h"
 #include "scenarios/measure/training_bench.h"
+#include "scenarios/read/device_names.h"
 #include "scenarios/read/quantity.h"
 #include "scenarios/reader.h"
 #include "scenarios/version.h"

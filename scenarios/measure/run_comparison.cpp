@@ -118,6 +118,7 @@ Result<RunComparison> compare_run(const RecordedRun& run, const std::string& pro
         return a.kind != b.kind ? a.kind < b.kind : a.measured_s > b.measured_s;
     });
     result.uncertainty = predicted->answer.uncertainty;
+    result.unprofiled_cpu = predicted->answer.unprofiled_cpu;
     result.predicted_memory = predicted->tensor_memory;
     for (const RankRecording& rank : run.ranks) {
         result.allocated_memory = std::max(result.allocated_memory, Bytes{rank.arena_bytes});

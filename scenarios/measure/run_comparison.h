@@ -39,6 +39,7 @@ struct RunComparison {
     double replayed_spread = 0;
     double predicted_s = 0;
     double uncertainty = 0;  // the prediction's own
+    bool unprofiled_cpu = false;
     std::vector<ComparedPart> parts;
     Bytes predicted_memory;  // of tensors at the peak, of the rank that has most
     Bytes allocated_memory;  // what the executor allocated for them

@@ -38,7 +38,7 @@ std::string comparison_report(const RunComparison& c) {
         "\n  measured: mean of {} of {} steps; {} steps were undisturbed by other processes\n"
         "  all steps: median {:.3f} ms, spread {:.1f}%; processor time of a rank {:.3f} ms a step\n"
         "  without other processes: median {:.3f} ms, spread {:.1f}%\n"
-        "  the prediction gives itself an uncertainty of {:.1f}%\n",
+        "  the prediction gives itself an uncertainty of {:.1f}%{}\n",
         c.steps_used,
         c.steps,
         c.undisturbed,
@@ -47,7 +47,8 @@ std::string comparison_report(const RunComparison& c) {
         1e3 * c.cpu_s,
         1e3 * c.replayed_s,
         100 * c.replayed_spread,
-        100 * c.uncertainty);
+        100 * c.uncertainty,
+        c.unprofiled_cpu ? ": this CPU was never profiled (orrery profile)" : "");
     return text + fmt::format("  tensors of a rank: {} predicted, {} allocated; process {}\n",
                               to_short_text(c.predicted_memory),
                               to_short_text(c.allocated_memory),

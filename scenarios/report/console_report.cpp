@@ -399,6 +399,7 @@ std::string packets(const Answer& a) {
 std::string footer(const Answer& a) {
     return fmt::format(
         "\nKernel time: {:.0f} % measured, {:.0f} % interpolated, {:.0f} % roofline. Network: {}.\n"
+        "{}"
         "Simulated {} in {} and {}:\n"
         "{}, {} on {}, {}.\n"
         "orrery {}, seed {}\n",
@@ -406,6 +407,8 @@ std::string footer(const Answer& a) {
         a.cost_sources.interpolated * 100,
         a.cost_sources.roofline * 100,
         a.network_model,
+        a.unprofiled_cpu ? "This CPU was never profiled: `orrery profile` measures its kernels.\n"
+                         : "",
         counted(a.simulated_ops, "op"),
         to_short_text(Time::seconds(a.wall_s)),
         to_short_text(Bytes{a.peak_rss_bytes}),

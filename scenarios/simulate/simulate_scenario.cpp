@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <numbers>
 #include <optional>
 
 #include "engine/large_pages.h"
@@ -403,6 +404,11 @@ void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const 
     }
     answer.heat = heat_by_class(step_network_.nccl->fabric(), bytes, result.iteration, kHeatCells);
     answer.cost_sources = costs_.kernels.sources;
+    answer.unprofiled_cpu =
+        scenario_.device.generation == "cpu" && answer.cost_sources.roofline > 0.5;
+    // CPUs differ by their vectors' width alone by a factor of four: two either way (assumed).
+    answer.uncertainty =
+        std::max(answer.uncertainty, answer.unprofiled_cpu ? std::numbers::ln2 : 0.0);
     answer.simulated_ops = result.simulated_ops;
     answer.fold_classes = result.fold_classes;
     answer.flows = result.flows;

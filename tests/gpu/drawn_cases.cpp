@@ -104,7 +104,6 @@ KernelCase attention_case(Draw& draw,
                  .dtype = dtype,
                  .allowed = allowed(dtype),
                  .tensor_cores = tensor_cores};
-    c.shape += tensor_cores == device::TensorCores::warpgroups ? " wgmma" : "";
     c.operands = {draw.tensor(queries * s.head_dim, dtype, -2, 2),
                   draw.tensor(block, dtype, -2, 2),
                   Tensor{queries * s.head_dim, dtype},
@@ -410,8 +409,13 @@ std::vector<KernelCase> drawn_cases(Draw& draw, int round) {
     const Dtype dtype = round % 2 == 0 ? Dtype::bf16 : Dtype::fp32;
     std::vector<KernelCase> cases;
     for (const bool backward : {false, true}) {
+        cases.push_back(attention_case(draw, dtype, backward, device::TensorCores::none));
         cases.push_back(attention_case(draw, dtype, backward, device::TensorCores::warps));
         cases.push_back(attention_case(draw, dtype, backward, device::TensorCores::warpgroups));
+        if (!backward) {
+            cases.push_back(
+                attention_case(draw, dtype, backward, device::TensorCores::short_warpgroups));
+        }
         cases.push_back(norm_case(draw, dtype, true, backward));
         cases.push_back(norm_case(draw, dtype, false, backward));
         cases.push_back(activation_case(draw, dtype, false, backward));

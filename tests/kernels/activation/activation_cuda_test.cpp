@@ -96,10 +96,17 @@ TEST(ActivationCuda, IsTheFunctionAndItsDerivative) {
 
 TEST(ActivationCuda, FarFromZeroIsTheLimit) {
     const std::vector<float> x{-1e4f, -100.0f, 100.0f, 1e4f};
-    for (const auto curve : {Curve::gelu, Curve::silu}) {
+    std::vector<float> gates = x;
+    gates.insert(gates.end(), x.begin(), x.end());  // of which the product with up takes no part
+    for (const bool gated : {false, true}) {
         Tensor y{4, Dtype::fp32};
         EmulatedQueue queue;
-        activation(queue, {1, 4}, curve, false, {}, const_view_of(x), {}, y.view());
+        if (gated) {
+            swiglu_forward(
+                queue, {1, 4}, cpu::Gated::swiglu, const_view_of(gates), {}, y.view(), false);
+        } else {
+            gelu_forward(queue, {1, 4}, cpu::Ungated::gelu, const_view_of(x), {}, y.view());
+        }
         EXPECT_EQ(y.doubles(), (Doubles{0, 0, 100, 1e4}));
     }
 }

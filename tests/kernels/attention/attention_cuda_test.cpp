@@ -79,6 +79,19 @@ TEST_P(AttentionOnTensorCores, OfWarpgroupsIsTheDefinitionAndItsDerivativeInEver
     expect_the_definition(GetParam(), TensorCores::warpgroups);
 }
 
+TEST_P(AttentionOnTensorCores, OnShortTilesIsTheDefinitionInEveryThreadOrder) {
+    if (GetParam().head_dim == kShortTileHead) {
+        expect_the_definition(GetParam(), TensorCores::short_warpgroups);
+    }
+}
+
+TEST(AttentionCuda, OnShortTilesSharesAMultiprocessor) {
+    using Short = AttentionForwardKernel<64, false, ShortWarpgroupCores>;
+    using Usual = AttentionForwardKernel<64, false, WarpgroupCores>;
+    EXPECT_EQ(2 * Short::kKeys, Usual::kKeys);
+    EXPECT_LT(2 * Short::kSharedBytes, kSharedBytesMax);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Shapes,
     AttentionOnTensorCores,
@@ -201,7 +214,7 @@ TEST(AttentionCuda, LaunchesABlockFor128QueriesOrKeysOfAHead) {
     EXPECT_EQ(queue.launches()[1].blocks_y, 8);
     EXPECT_EQ(queue.launches()[2].blocks_y, 16);
     EXPECT_LE(queue.launches()[1].shared_bytes, kSharedBytesMax);
-    EXPECT_EQ(queue.scratch_bytes(), 1000 * 2 * 8 * 4);
+    EXPECT_EQ(queue.scratch_bytes(), 1000 * 2 * 8 * 8);
 }
 
 }  // namespace attention_cuda_test

@@ -3,7 +3,11 @@
 // them, and wrong where the test says so.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "kernels/attention/attention.h"
 #include "runtime/cuda/cuda_executor.h"
+#include "runtime/kernel_program.h"
 #include "tests/runtime/cuda/simulated_training.h"
 
 namespace orrery {
@@ -74,7 +78,7 @@ std::map<TensorCores, std::int64_t> attention_without(const char* words) {
 
 TEST(CudaAttentionChoice, TriesNothingThatIsLeftOut) {
     auto runs = attention_without("wgmma");
-    EXPECT_EQ(runs[TensorCores::warpgroups], 0);
+    EXPECT_EQ(runs[TensorCores::warpgroups] + runs[TensorCores::short_warpgroups], 0);
     EXPECT_EQ(runs[TensorCores::warps], 20);
     runs = attention_without("mma");
     EXPECT_EQ(runs[TensorCores::warpgroups], 20);
@@ -104,6 +108,48 @@ TEST(CudaAttentionChoice, IsRememberedForTheKernelsItWasMadeBetween) {
     EXPECT_EQ(runs_of_trials("0b", "wgmma"), 20);
     EXPECT_EQ(runs_of_trials("0b", "wgmma"), 0);
     EXPECT_EQ(runs_of_trials("0a", ""), 0);
+}
+
+// Short tiles are for the forward pass of heads of 64.
+TEST(CudaAttentionChoice, TriesShortTilesWhereThereAreTwoSizes) {
+    simulated::begin_device(1);
+    auto runs = attention_of(model_for_tensor_cores(), half_precision());
+    EXPECT_GE(runs[TensorCores::short_warpgroups], 10);
+    simulated::begin_device(1);
+    Transformer model = model_for_tensor_cores();
+    model.hidden_size = 128;
+    model.kv_channels = 128;
+    runs = attention_of(model, half_precision());
+    EXPECT_GE(runs[TensorCores::warpgroups], 20);
+    EXPECT_EQ(runs.count(TensorCores::short_warpgroups), 0u);
+}
+
+// What is wrong is not hidden by the kernels that run for it.
+TEST(CudaAttentionChoice, TellsWhatIsWrong) {
+    simulated::begin_device(1);
+    simulated::break_attention(TensorCores::warpgroups);
+    std::vector<std::string> notes;
+    train_rank(model_for_tensor_cores(), half_precision(), DeviceChoice::cuda, nullptr, &notes);
+    const auto count = [&](const std::string& way, const std::string& verdict) {
+        return std::ranges::count_if(notes, [&](const std::string& note) {
+            return note.find("tried attention_") != note.npos &&
+                   note.find(", " + way) != note.npos && note.find(verdict) != note.npos;
+        });
+    };
+    EXPECT_EQ(count("wgmma", "WRONG"), 2) << "forward and backward";
+    EXPECT_EQ(count("mma.sync", ": taken"), 2);
+    const AttentionShape shape{
+        .batch = 1, .seq_q = 16, .seq_kv = 16, .heads = 2, .kv_heads = 2, .head_dim = 64};
+    simulated::begin_device(1);
+    simulated::break_attention(TensorCores::warpgroups);
+    KernelNotes of_kernel;
+    const auto compared = compare_kernel(
+        attention_forward(shape, Dtype::bf16), DeviceChoice::cuda, DeviceChoice::cpu, &of_kernel);
+    ASSERT_TRUE(compared) << compared.error().to_string();
+    EXPECT_LT(*compared, 1e-2);
+    ASSERT_EQ(of_kernel.wrong_ways.size(), 1u);
+    EXPECT_NE(of_kernel.wrong_ways[0].find("wgmma"), std::string::npos);
+    EXPECT_FALSE(of_kernel.notes.empty());
 }
 
 TEST(CudaAttentionChoice, IsNoneWhereThereAreNoSuchKernels) {

@@ -20,6 +20,29 @@ TEST(DeviceTrial, AlikeIsCloseInEveryTensorAndNeverNaN) {
     EXPECT_FALSE(alike({{0.0f}}, {{0.0f}}, Dtype::bf16)) << "zeros show nothing";
 }
 
+TEST(DeviceTrial, SaysWhyAWayIsNotTaken) {
+    TriedWay tried{.work = "attention_forward bf16 128 x 64",
+                   .way = "wgmma",
+                   .difference = 1.234e-3,
+                   .alike = true,
+                   .repeats = true,
+                   .seconds = 12.34e-6};
+    EXPECT_TRUE(tried.taken());
+    EXPECT_EQ(trial_line(tried),
+              "tried attention_forward bf16 128 x 64, wgmma: off by 1.2e-03, 12.3 us: taken");
+    tried.best_s = 10e-6;
+    EXPECT_FALSE(tried.taken());
+    EXPECT_TRUE(tried.right());
+    EXPECT_NE(trial_line(tried).find("12.3 us: slower than 10.0 us"), std::string::npos);
+    tried.repeats = false;
+    EXPECT_FALSE(tried.right());
+    EXPECT_NE(trial_line(tried).find("WRONG: other bits the second time"), std::string::npos);
+    tried.difference = relative_difference({{NAN}}, {{1.0f}});
+    tried.alike = false;
+    EXPECT_NE(trial_line(tried).find("off by inf, 12.3 us: WRONG"), std::string::npos)
+        << trial_line(tried);
+}
+
 // A result has NaNs before the work, a sum the same numbers every time, and what is read others.
 TEST(DeviceTrial, BeginsEveryWayFromTheSame) {
     simulated::begin_device(1);

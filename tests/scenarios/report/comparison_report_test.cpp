@@ -25,5 +25,12 @@ TEST(ComparisonReport, HasARowForEveryPartAndTheStep) {
         std::string::npos);
 }
 
+TEST(ComparisonReport, SaysThatACpuWasNeverProfiled) {
+    RunComparison c{.scenario = "s", .machine = "m", .uncertainty = 0.69, .parts = {}};
+    EXPECT_EQ(comparison_report(c).find("never profiled"), std::string::npos);
+    c.unprofiled_cpu = true;
+    EXPECT_NE(comparison_report(c).find("69.0%: this CPU was never profiled"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery

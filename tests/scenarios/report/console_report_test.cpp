@@ -27,6 +27,14 @@ TEST(ConsoleReport, TellsWhatDoesNotFit) {
     EXPECT_NE(report.find("largest buffers"), std::string::npos);
 }
 
+TEST(ConsoleReport, SaysThatACpuWasNeverProfiled) {
+    Answer a = sample_answer("x");
+    EXPECT_EQ(console_report(a).find("never profiled"), std::string::npos);
+    a.unprofiled_cpu = true;
+    EXPECT_NE(console_report(a).find("\nThis CPU was never profiled: `orrery profile` measures"),
+              std::string::npos);
+}
+
 TEST(ConsoleReport, NamesWhatCostsAndLeavesOutWhatIsEmpty) {
     Answer a = sample_answer("x");
     a.lost_mfu = {{Cause::gemm_inefficiency, 0.3, Time::seconds(1.9)},

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <numbers>
+
 #include "models/flops.h"
 #include "models/transformer.h"
+#include "scenarios/reader.h"
 #include "scenarios/validate/published_cases.h"
 #include "tests/scenarios/small_scenarios.h"
 #include "tests/scenarios/test_folder.h"
@@ -107,6 +110,15 @@ INSTANTIATE_TEST_SUITE_P(All,
                          SimulateScenario,
                          ::testing::ValuesIn(small_scenarios()),
                          [](const auto& named) { return test_name(named.param); });
+
+TEST(SimulateScenarioOptions, ACpuThatWasNeverProfiledIsUncertainByAFactorOfTwo) {
+    const auto cpu = read_scenario(ORRERY_SOURCE_DIR "/scenarios/train-tiny-cpu.yaml");
+    ASSERT_TRUE(cpu);
+    const Answer a = answer_of(*cpu);
+    EXPECT_TRUE(a.unprofiled_cpu);
+    EXPECT_GE(a.uncertainty, std::numbers::ln2);
+    EXPECT_FALSE(answer_of(small_scenario("gpu", {})).unprofiled_cpu);
+}
 
 TEST(SimulateScenarioOptions, RecomputationRaisesHfuAgainstMfu) {
     const Answer none = answer_of(small_scenario("none", {}));

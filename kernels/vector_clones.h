@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that are compiled for several vector widths; the widest that this CPU has runs. The
+// results are the same bits: lanes are independent and multiply-add is never fused
+// (-ffp-contract=off). The choice is a variable and not a load-time one (target_clones), so that a
+// test can run every clone on one machine, and under sanitizers too.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define ORRERY_TARGET_AVX2 __attribute__((target("avx2")))
+#define ORRERY_TARGET_AVX512 __attribute__((target("avx512f")))
+#else
+#define ORRERY_TARGET_AVX2
+#define ORRERY_TARGET_AVX512
+#endif
+
+// Behind the parameters of the lambda that run_vectorised() is given.
+#define ORRERY_VECTORISED __attribute__((always_inline))
+
+namespace orrery {
+
+enum class VectorClone : std::uint8_t { baseline, avx2, avx512 };
+
+std::string_view to_string(VectorClone clone);
+// Those that this CPU can run, narrowest first. Other architectures than x86-64 have the baseline.
+std::vector<VectorClone> vector_clones();
+// The one that runs: the widest, unless another was chosen.
+VectorClone vector_clone();
+// Chooses for all threads; for tests and benchmarks. `clone` must be one of vector_clones().
+void use_vector_clone(VectorClone clone);
+
+namespace vector_clone_detail {
+
+template <class Body, class... Arguments>
+ORRERY_TARGET_AVX2 auto run_avx2(const Body& body, Arguments... arguments) {
+    return body(arguments...);
+}
+template <class Body, class... Arguments>
+ORRERY_TARGET_AVX512 auto run_avx512(const Body& body, Arguments... arguments) {
+    return body(arguments...);
+}
+
+}  // namespace vector_clone_detail
+
+// Calls `body`, a lambda marked ORRERY_VECTORISED without captures, with these arguments: it is
+// inlined into a function of each width, where its loops are vectorised.
+template <class Body, class... Arguments>
+auto run_vectorised(const Body& body, Arguments... arguments) {
+    switch (vector_clone()) {
+        case VectorClone::avx512:
+            return vector_clone_detail::run_avx512(body, arguments...);
+        case VectorClone::avx2:
+            return vector_clone_detail::run_avx2(body, arguments...);
+        case VectorClone::baseline:
+            break;
+    }
+    return body(arguments...);
+}
+
+}  // namespace orrery
