@@ -35,11 +35,13 @@ std::string of_leaves(const ClusterSpec& cluster, const SwitchTree& tree) {
     if (sets == 1) {
         return fabric.oversubscription == 1
                    ? ""
-                   : fmt::format("all {} nodes are under one set of leaf switches: oversubscription "
-                                 "{:.4g} changes nothing; cluster.fabric.nodes_per_leaf_set is {}",
-                                 cluster.num_nodes,
-                                 fabric.oversubscription,
-                                 fabric.nodes_per_leaf_set);
+                   : fmt::format(
+                         "all {} nodes are under one set of leaf switches: "
+                         "oversubscription {:.4g} changes nothing; "
+                         "cluster.fabric.nodes_per_leaf_set is {}",
+                         cluster.num_nodes,
+                         fabric.oversubscription,
+                         fabric.nodes_per_leaf_set);
     }
     return rounded(
         "oversubscription",
@@ -54,10 +56,11 @@ std::string of_spines(const ClusterSpec& cluster, const SwitchTree& tree) {
     const bool pods = tree.num_leaves / tree.leaves_per_set > tree.sets_per_pod;
     if (!pods || tree.cores_per_plane == 0) {
         return asked == 1 ? ""
-                          : fmt::format("all {} nodes are in one pod: spine_oversubscription {:.4g} "
-                                        "changes nothing",
-                                        cluster.num_nodes,
-                                        asked);
+                          : fmt::format(
+                                "all {} nodes are in one pod: "
+                                "spine_oversubscription {:.4g} changes nothing",
+                                cluster.num_nodes,
+                                asked);
     }
     const double down = static_cast<double>(tree.leaves_per_block()) * tree.leaf_cables;
     return rounded("spine_oversubscription",
@@ -76,7 +79,9 @@ std::vector<std::string> fabric_remarks(const ClusterSpec& cluster) {
     }
     if (fabric.kind == FabricKind::single_switch) {
         if (fabric.oversubscription != 1 || fabric.spine_oversubscription != 1) {
-            remarks.emplace_back("a single switch has no uplinks: oversubscription changes nothing");
+            remarks.emplace_back(
+                "a single switch has no uplinks: "
+                "oversubscription changes nothing");
         }
         return remarks;
     }

@@ -105,8 +105,8 @@ Result<SwitchTree> tree_of_leaf_sets(const ClusterSpec& spec, std::uint32_t leav
 
 // Gives the tree the second and third tier that the fabric's bandwidths ask for, once the numbers
 // of sets and blocks are known. Third tier: only if there are several blocks. A number of uplinks
-// that comes out fractional is rounded (network/fabric_remarks.h says so), unless no uplink would be
-// left or their number would change by nearly a half.
+// that comes out fractional is rounded (network/fabric_remarks.h says so), unless no uplink would
+// be left or their number would change by nearly a half.
 Result<SwitchTree> with_upper_tiers(SwitchTree tree, const FabricSpec& fabric);
 
 }  // namespace orrery

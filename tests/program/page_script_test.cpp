@@ -11,11 +11,16 @@ namespace {
 constexpr const char* kTake = R"(
 const fs = require("fs");
 const folder = process.argv[2] + "/scenarios/report/page/";
-const text = fs.readFileSync(folder + "shared.js", "utf8") + fs.readFileSync(folder + "page.js", "utf8");
-const take = (start, end) => text.slice(text.indexOf(start), text.indexOf(end, text.indexOf(start)) + end.length);
-const code = [take("const percent", ";\n"), take("function seconds(", "\n}\n"), take("function bytes(", "\n}\n"),
-  take("const formats", "};\n"), take("function readOut(", "\n}\n"), take("const memoryColours", ";\n"),
-  take("function stackedMemory(", "\n}\n")].join("");
+const read = (name) => fs.readFileSync(folder + name, "utf8");
+const text = read("shared.js") + read("page.js");
+const take = (start, end) => {
+  const from = text.indexOf(start);
+  return text.slice(from, text.indexOf(end, from) + end.length);
+};
+const taken = ["seconds", "bytes", "readOut", "stackedMemory"].map(
+  (name) => take(`function ${name}(`, "\n}\n"));
+const code = [take("const percent", ";\n"), take("const formats", "};\n"),
+  take("const memoryColours", ";\n"), ...taken].join("");
 const { readOut, stackedMemory } = new Function(code + "return { readOut, stackedMemory };")();
 )";
 
