@@ -186,6 +186,42 @@ bool all_well(World& world, const Errors& own, int& status) {
     return false;
 }
 
+// The steps, with the time of every op; `reports` and the files of the run are ready. `status` is
+// what lines of the reports leave, too.
+int train_measured(World& world,
+                   const Scenario& scenario,
+                   Trainer& trainer,
+                   const Reports& reports,
+                   const TrainArguments& arguments,
+                   int& status) {
+    OpTimes times{trainer.program()};
+    trainer.executor().measure(&times);
+    const auto recorder = RunRecorder::start({.folder = arguments.record_folder,
+                                              .trace_file = arguments.trace_file,
+                                              .scenario = &scenario,
+                                              .profile_file = arguments.profile_file},
+                                             world,
+                                             trainer.executor());
+    if (!recorder) {
+        return report_error(recorder.error());
+    }
+    if (const Result<void> done = train(trainer, scenario.plan, scenario.job.training, reports);
+        !done) {
+        // After a message that did not come the ranks can't agree any more.
+        const Error error = placed(done.error(), scenario);
+        return error.where.starts_with("rank ") || all_well(world, {error}, status)
+                   ? report_error(error)
+                   : status;
+    }
+    if (*recorder) {
+        if (const auto written = (*recorder)->finish(); !written) {
+            return report_errors(written.error());
+        }
+    }
+    const bool speaks = world.rank == 0 && !arguments.quiet;
+    return status == kExitOk && speaks ? finish(scenario, trainer, times, arguments) : status;
+}
+
 int train_as(World& world,
              const Scenario& scenario,
              const Tokens& tokens,
@@ -237,30 +273,7 @@ int train_as(World& world,
     if (!all_well(world, prepare(scenario, tokens, log, world.rank == 0, reports), status)) {
         return status;
     }
-    OpTimes times{trainer.program()};
-    trainer.executor().measure(&times);
-    const auto recorder = RunRecorder::start({.folder = arguments.record_folder,
-                                              .trace_file = arguments.trace_file,
-                                              .scenario = &scenario,
-                                              .profile_file = arguments.profile_file},
-                                             world,
-                                             trainer.executor());
-    if (!recorder) {
-        return report_error(recorder.error());
-    }
-    if (const Result<void> done = train(trainer, scenario.plan, job, reports); !done) {
-        // After a message that did not come the ranks can't agree any more.
-        const Error error = placed(done.error(), scenario);
-        return error.where.starts_with("rank ") || all_well(world, {error}, status)
-                   ? report_error(error)
-                   : status;
-    }
-    if (*recorder) {
-        if (const auto written = (*recorder)->finish(); !written) {
-            return report_errors(written.error());
-        }
-    }
-    return status == kExitOk && speaks ? finish(scenario, trainer, times, arguments) : status;
+    return train_measured(world, scenario, trainer, reports, arguments, status);
 }
 
 // One process a rank, each of which runs the same command without --nproc.

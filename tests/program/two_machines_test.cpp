@@ -32,7 +32,8 @@ ranks() {
     done
 }
 supervised() {
-    eval "$(train "$1")" --set campaign.detection.progress_watchdog=2s --supervise --hosts one:2,two:2,one:2 "--launch 'far {host}'" \
+    eval "$(train "$1")" --supervise --hosts one:2,two:2,one:2 "--launch 'far {host}'" \
+        --set campaign.detection.progress_watchdog=2s \
         --set "'recovery.policies=[{spares: {count: 2}}]'" --events "$1.events" 2>"$1.err" &
 }
 trained() {  # FOLDER: its first checkpoint is there
