@@ -35,7 +35,7 @@ TEST(KeySynonyms, StandInTheHintsOfUnknownKeys) {
         {"model.hidden_dropout=0.1", "did you mean 'dropout'?"},
         {"search={tp: [2]}", "did you mean 'tensor_model_parallel_size'?"},
         {"faults=[{kind: gpu_lost, mtbf: 50000 h}]", "add process: exponential"},
-        {"plan.micro_batch_sice=1", "did you mean 'micro_batch_size'?"},
+        {"plan.micro_batch_sice=1", "did you mean 'micro_batch_size'"},
     };
     for (const auto& [change, hint] : kHints) {
         const auto scenario = read_scenario_text(
