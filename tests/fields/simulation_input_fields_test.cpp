@@ -32,15 +32,12 @@ TEST(SimulationInputFields, ChangeItsResult) {
         [](const SimulationInput& input) { return judge().simulated(input); }};
     const SimulationInput whole = judge().input(small_program());
     const InputRow rows[] = {
-        {"program",
-         [](SimulationInput& in) { in.program = &changed; },
-         {},
-         "costs stand beside the program: of a kernel only its place counts here"},
+        {"program", [](SimulationInput& in) { in.program = &changed; }},
         {"network", [](SimulationInput& in) { in.network = &other; }},
         {"devices", [](SimulationInput& in) { in.devices[0].num_sms = 0; }},
         {"device_class",
          [](SimulationInput& in) {
-             in.device_class = {0, 1, 0, 0};
+             in.device_class = {0, 1, 0, 0, 0, 0, 0, 0};
          },
          [](SimulationInput& in) {
              in.devices.push_back(in.devices[0]);
@@ -52,7 +49,12 @@ TEST(SimulationInputFields, ChangeItsResult) {
         {"in_program_order", [](SimulationInput& in) { in.in_program_order = true; }},
         {"steps", [](SimulationInput& in) { in.steps = 3; }},
         {"fold", [](SimulationInput& in) { in.fold = false; }},
-        {"every_step", [](SimulationInput& in) { in.every_step = true; }},
+        {"every_step",
+         [](SimulationInput& in) { in.every_step = true; },
+         [](SimulationInput& in) {
+             in.steps = 4;
+             in.launch_cost = Time{};  // so that the steps meet at a barrier
+         }},
         {"traced_ranks", [](SimulationInput& in) { in.traced_ranks.pop_back(); }},
         {"events",
          [](SimulationInput& in) {
@@ -76,7 +78,12 @@ TEST(SimulationInputFields, ChangeItsResult) {
     const InputRow of_kernels[] = {
         {"duration",
          [&](SimulationInput& in) { times(in).duration += Time::picoseconds(1'000'000); }},
-        {"ideal", [&](SimulationInput& in) { times(in).ideal = Time{}; }},
+        {"ideal",
+         [](SimulationInput& in) {
+             for (KernelTime& time : in.devices[0].kernels) {
+                 time.ideal = Time{};
+             }
+         }},
         {"source",
          [&](SimulationInput& in) { times(in).source = CostSource::measured; },
          {},
