@@ -7,15 +7,20 @@
 namespace orrery {
 namespace {
 
+Program lowered(const char* strategy) {
+    const Scenario scenario =
+        small_scenario("input",
+                       {"plan.pipeline_model_parallel_size=2",
+                        "plan.tensor_model_parallel_size=2",
+                        std::string{"plan.data_parallel_sharding_strategy="} + strategy,
+                        "plan.global_batch_size=8",
+                        "model.num_layers=2"});
+    return lower(scenario.model, scenario.plan);
+}
+
+// All ranks meet in the norm of the gradients.
 const Program& small_program() {
-    static const Program program = [] {
-        const Scenario scenario = small_scenario("input",
-                                                 {"plan.pipeline_model_parallel_size=2",
-                                                  "plan.tensor_model_parallel_size=2",
-                                                  "plan.global_batch_size=8",
-                                                  "model.num_layers=2"});
-        return lower(scenario.model, scenario.plan);
-    }();
+    static const Program program = lowered("optim");
     return program;
 }
 
@@ -27,6 +32,7 @@ TEST(SimulationInputFields, ChangeItsResult) {
     }();
     static const NcclNetwork other{*build_fabric(small_scenario("program", {}).cluster),
                                    NcclNetworkOptions{.compute_capability = 70, .num_sms = 80}};
+    static const Program alike = lowered("no_shard");  // its ranks fold
     using InputRow = FieldRow<SimulationInput>;
     const FieldAnswers<SimulationInput> answers{
         [](const SimulationInput& input) { return judge().simulated(input); }};
@@ -48,7 +54,9 @@ TEST(SimulationInputFields, ChangeItsResult) {
         {"launch_cost", [](SimulationInput& in) { in.launch_cost = Time{}; }},
         {"in_program_order", [](SimulationInput& in) { in.in_program_order = true; }},
         {"steps", [](SimulationInput& in) { in.steps = 3; }},
-        {"fold", [](SimulationInput& in) { in.fold = false; }},
+        {"fold",
+         [](SimulationInput& in) { in.fold = false; },
+         [](SimulationInput& in) { in = judge().input(alike); }},
         {"every_step",
          [](SimulationInput& in) { in.every_step = true; },
          [](SimulationInput& in) {
