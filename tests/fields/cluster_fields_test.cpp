@@ -10,15 +10,19 @@
 namespace orrery {
 namespace {
 
-// Errors of a fabric, its links, and the time of what crosses them.
+// Errors of a fabric, and its links with their latencies: what flows and packets move over.
 std::string fabric_text(const Scenario& scenario) {
     const Result<Fabric> fabric = build_fabric(scenario.cluster);
     if (!fabric) {
         return fabric.error().to_string();
     }
     std::string text;
-    for (const LinkInfo& link : fabric->links()) {
-        text += fmt::format("{} {}\n", link.capacity.bits_per_second(), link.link_class);
+    for (std::uint32_t l = 0; l < fabric->links().size(); ++l) {
+        const LinkInfo& link = fabric->links()[l];
+        text += fmt::format("{} {} {}\n",
+                            link.capacity.bits_per_second(),
+                            link.link_class,
+                            fabric->link_latency(LinkId{l}).picoseconds());
     }
     return text;
 }
@@ -193,7 +197,10 @@ TEST(ClusterFields, OfADevice) {
              s.device.memory_bandwidth = Bandwidth::bits_per_second(1'000'000'000'000);
          }},
         {"memory", [](Scenario& s) { s.device.memory = Bytes{1}; }},
-        {"l2_cache", [](Scenario& s) { s.device.l2_cache = Bytes{std::int64_t{1} << 32}; }},
+        {"l2_cache",
+         [](Scenario& s) { s.device.l2_cache = Bytes{std::int64_t{1} << 32}; },
+         {},
+         "a figure of the datasheet: the curves of kernels are of measurements through the cache"},
         {"kernel_latency", [&](Scenario& s) { s.device.kernel_latency = microseconds(50); }},
         {"launch_cost", [&](Scenario& s) { s.device.launch_cost = microseconds(900); }},
         {"graph_launch_cost",

@@ -105,7 +105,9 @@ TEST(PlanFields, ChangeTheProgramOrTheAnswer) {
         {"bf16_stochastic_round",
          [](Scenario& s) { s.plan.bf16_stochastic_round = true; },
          [](Scenario& s) { s.plan.main_params_dtype = Dtype::bf16; }},
-        {"overlap_grad_reduce", [](Scenario& s) { s.plan.overlap_grad_reduce = true; }},
+        {"overlap_grad_reduce",
+         [](Scenario& s) { s.plan.overlap_grad_reduce = true; },
+         [](Scenario& s) { s.plan.ddp_bucket_size = 1'000'000; }},
         {"overlap_param_gather",
          [](Scenario& s) { s.plan.overlap_param_gather = true; },
          [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
@@ -127,10 +129,20 @@ TEST(PlanFields, ChangeTheProgramOrTheAnswer) {
         {"cuda_graphs",
          [](Scenario& s) { s.plan.cuda_graphs = true; },
          [](Scenario& s) { s.plan.eager_framework = true; }},
-        {"compiled", [](Scenario& s) { s.plan.compiled = true; }},
+        {"compiled",
+         [](Scenario& s) { s.plan.compiled = true; },
+         [](Scenario& s) { s.plan.fused_norm = false; }},
         {"embedding_and_loss_as_layers",
-         [](Scenario& s) { s.plan.embedding_and_loss_as_layers = true; },
-         [](Scenario& s) { s.model.num_layers = 10; }},
+         [](Scenario& s) {  // instead of a layout: 2, 3, 3, 2
+             s.plan.embedding_and_loss_as_layers = true;
+             s.plan.pipeline_layout.clear();
+         },
+         [](Scenario& s) {
+             s.plan.pipeline_model_parallel_size = 4;
+             s.plan.data_parallel_size = 1;
+             s.model.num_layers = 10;
+             s.plan.pipeline_layout = {3, 2, 2, 3};
+         }},
         {"prefetch_behind_backward",
          [](Scenario& s) { s.plan.prefetch_behind_backward = true; },
          [](Scenario& s) {

@@ -10,6 +10,8 @@
 #include "kernels/cost_model.h"
 #include "network/nccl_network.h"
 #include "runtime/kernel_operands.h"
+#include "runtime/launch_plan.h"
+#include "runtime/rank_program.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/network_study/network_rates.h"
 #include "scenarios/report/chakra_export.h"
@@ -85,7 +87,7 @@ public:
         return errors.empty() ? simulated(input(program)) : errors.front().to_string();
     }
 
-    // Memory, collectives, operands and launches.
+    // Memory, collectives, operands, launches and the bytes that they touch.
     std::string examined(const Program& program) const {
         if (const Errors errors = verify(program); !errors.empty()) {
             return errors.front().to_string();
@@ -107,6 +109,28 @@ public:
         for (const Segment& segment : program.segments) {
             for (const Op& op : segment.ops) {
                 text += op.kind == OpKind::kernel ? check_kernel_operands(program, op) : "";
+            }
+        }
+        for (const RankId rank : role_representatives(program)) {
+            const RankProgram own{program, rank};
+            for (std::uint32_t s = 0; s < own.role().slots.size(); ++s) {
+                for (const Op& op : program.segment_of(own.role().slots[s]).ops) {
+                    if (op.kind == OpKind::kernel) {
+                        for (const BoundOperand& read : own.bind_kernel(s, op).reads) {
+                            text += fmt::format("{} ", read.view.size);
+                        }
+                    }
+                }
+            }
+            for (const Launch& launch : plan_launches(own, Walk::step).launches) {
+                text += fmt::format("\n{} {} {}:", launch.slot, launch.op, launch.reserved_sms);
+                for (const std::uint32_t wait : launch.waits) {
+                    text += fmt::format(" {}", wait);
+                }
+                for (const ArenaUse& use :
+                     arena_uses(own, launch.slot, own.op(launch.slot, launch.op))) {
+                    text += fmt::format(" {}-{}{}", use.begin, use.end, use.writes ? "w" : "");
+                }
             }
         }
         return text;

@@ -7,15 +7,20 @@
 namespace orrery {
 namespace {
 
+Program lowered(const char* strategy) {
+    const Scenario scenario =
+        small_scenario("input",
+                       {"plan.pipeline_model_parallel_size=2",
+                        "plan.tensor_model_parallel_size=2",
+                        std::string{"plan.data_parallel_sharding_strategy="} + strategy,
+                        "plan.global_batch_size=8",
+                        "model.num_layers=2"});
+    return lower(scenario.model, scenario.plan);
+}
+
+// All ranks meet in the norm of the gradients.
 const Program& small_program() {
-    static const Program program = [] {
-        const Scenario scenario = small_scenario("input",
-                                                 {"plan.pipeline_model_parallel_size=2",
-                                                  "plan.tensor_model_parallel_size=2",
-                                                  "plan.global_batch_size=8",
-                                                  "model.num_layers=2"});
-        return lower(scenario.model, scenario.plan);
-    }();
+    static const Program program = lowered("optim");
     return program;
 }
 
@@ -27,20 +32,18 @@ TEST(SimulationInputFields, ChangeItsResult) {
     }();
     static const NcclNetwork other{*build_fabric(small_scenario("program", {}).cluster),
                                    NcclNetworkOptions{.compute_capability = 70, .num_sms = 80}};
+    static const Program alike = lowered("no_shard");  // its ranks fold
     using InputRow = FieldRow<SimulationInput>;
     const FieldAnswers<SimulationInput> answers{
         [](const SimulationInput& input) { return judge().simulated(input); }};
     const SimulationInput whole = judge().input(small_program());
     const InputRow rows[] = {
-        {"program",
-         [](SimulationInput& in) { in.program = &changed; },
-         {},
-         "costs stand beside the program: of a kernel only its place counts here"},
+        {"program", [](SimulationInput& in) { in.program = &changed; }},
         {"network", [](SimulationInput& in) { in.network = &other; }},
         {"devices", [](SimulationInput& in) { in.devices[0].num_sms = 0; }},
         {"device_class",
          [](SimulationInput& in) {
-             in.device_class = {0, 1, 0, 0};
+             in.device_class = {0, 1, 0, 0, 0, 0, 0, 0};
          },
          [](SimulationInput& in) {
              in.devices.push_back(in.devices[0]);
@@ -51,8 +54,15 @@ TEST(SimulationInputFields, ChangeItsResult) {
         {"launch_cost", [](SimulationInput& in) { in.launch_cost = Time{}; }},
         {"in_program_order", [](SimulationInput& in) { in.in_program_order = true; }},
         {"steps", [](SimulationInput& in) { in.steps = 3; }},
-        {"fold", [](SimulationInput& in) { in.fold = false; }},
-        {"every_step", [](SimulationInput& in) { in.every_step = true; }},
+        {"fold",
+         [](SimulationInput& in) { in.fold = false; },
+         [](SimulationInput& in) { in = judge().input(alike); }},
+        {"every_step",
+         [](SimulationInput& in) { in.every_step = true; },
+         [](SimulationInput& in) {
+             in.steps = 4;
+             in.launch_cost = Time{};  // so that the steps meet at a barrier
+         }},
         {"traced_ranks", [](SimulationInput& in) { in.traced_ranks.pop_back(); }},
         {"events",
          [](SimulationInput& in) {
@@ -76,7 +86,12 @@ TEST(SimulationInputFields, ChangeItsResult) {
     const InputRow of_kernels[] = {
         {"duration",
          [&](SimulationInput& in) { times(in).duration += Time::picoseconds(1'000'000); }},
-        {"ideal", [&](SimulationInput& in) { times(in).ideal = Time{}; }},
+        {"ideal",
+         [](SimulationInput& in) {
+             for (KernelTime& time : in.devices[0].kernels) {
+                 time.ideal = Time{};
+             }
+         }},
         {"source",
          [&](SimulationInput& in) { times(in).source = CostSource::measured; },
          {},
