@@ -205,7 +205,7 @@ TEST_F(FailingCalls, WhatIsWrittenIsWholeOrAnError) {
 TEST_F(FailingCalls, AMachineWithoutMemoryIsTold) {
     const std::string scenarios[] = {
         "simulate scenarios/laptop-2gpu.yaml",
-        training(2),
+        training(2) + "--overwrite",
         "campaign scenarios/megascale-weeks.yaml --set campaign.seeds=2 --set campaign.days=2 "
         "--set campaign.step_time='6 s'"};
     for (const std::string& command : scenarios) {

@@ -113,7 +113,8 @@ TEST_F(TrainTrouble, ARankThatDiesEndsTheOthers) {
     const Ran alone =
         run("for r in 0 1 2 3; do\n"
             "  RANK=$r WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 20000)) \\\n"
-            "    $orrery train s.yaml --set job.distributed_timeout='20 s' >out.$r 2>err.$r & "
+            "    $orrery train s.yaml --overwrite --set job.distributed_timeout='20 s' "
+            ">out.$r 2>err.$r & "
             "pids[r]=$!\n"
             "done\n"
             "until grep -q 'iteration  *2/' out.0; do sleep 0.1; kill -0 ${pids[0]}; done\n"

@@ -33,7 +33,7 @@ ranks() {
 }
 supervised() {
     eval "$(train "$1")" --supervise --hosts one:2,two:2,one:2 "--launch 'far {host}'" \
-        --set campaign.detection.progress_watchdog=2s \
+        --set campaign.detection.progress_watchdog=2s --overwrite \
         --set "'recovery.policies=[{spares: {count: 2}}]'" --events "$1.events" 2>"$1.err" &
 }
 trained() {  # FOLDER: its first checkpoint is there
@@ -49,7 +49,7 @@ same() {
     done && echo same weights
 }
 passed() { echo "ended after $((($(date +%s%N) - begin) / 1000000000)) s"; }
-eval "$(train alone)" --nproc 4 2>&1
+eval "$(train alone)" --nproc 4 --overwrite 2>&1
 )sh";
 
 class TwoMachines : public ::testing::Test {

@@ -42,6 +42,7 @@ CommandRun train(const TestFolder& folder,
     arguments.file = folder.write("s.yaml", scenario);
     arguments.overrides = overrides;
     arguments.resume = resume;
+    arguments.overwrite = !resume;  // one folder for all runs of a test
     return run_command([&] { return train_command(arguments); });
 }
 
