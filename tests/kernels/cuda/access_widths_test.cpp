@@ -211,7 +211,7 @@ TEST_P(AccessWidths, SixteenBytesAreOneAccess) {
 INSTANTIATE_TEST_SUITE_P(Families,
                          AccessWidths,
                          ::testing::ValuesIn(families()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& family) { return family.param.name; });
 
 }  // namespace
 }  // namespace orrery

@@ -19,7 +19,7 @@
 namespace orrery::emulation {
 namespace {
 
-constexpr std::size_t kFibersOfWarp = device::kFibersOfWarp;
+constexpr std::size_t kFibersOfWarp = device::kWarp;
 constexpr std::size_t kStackBytes = 256 * 1024;
 
 // Tells the thread sanitizer which stack runs; nothing without it.
