@@ -36,7 +36,7 @@ void find_peak(const Program& program, std::size_t num_ops, SegmentTensors& tens
     }
 }
 
-SegmentTensors tensors_of(const Program& program, const Segment& segment) {
+SegmentTensors used_tensors(const Program& program, const Segment& segment) {
     std::vector<std::pair<TensorId, std::uint32_t>> uses;  // by which op
     for (std::uint32_t o = 0; o < segment.ops.size(); ++o) {
         const Op& op = segment.ops[o];
@@ -76,7 +76,7 @@ public:
         for (std::uint32_t s = 0; s < slots.size(); ++s) {
             if (!result_.segments.contains(slots[s].segment)) {
                 result_.segments[slots[s].segment] =
-                    tensors_of(program_, program_.segment_of(slots[s]));
+                    used_tensors(program_, program_.segment_of(slots[s]));
             }
             slots_of[slots[s].micro_batch].push_back(s);
         }
