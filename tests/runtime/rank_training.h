@@ -44,7 +44,14 @@ inline std::vector<TensorId> tensors_named(const Program& program, std::string_v
 class RankRun {
 public:
     RankRun(const Transformer& model, const ParallelPlan& plan, RankId rank, Transport* transport)
-        : model_(model), plan_(plan), rank_(rank), program_(lower(model, plan)) {
+        : RankRun(model, plan, rank, transport, lower(model, plan)) {}
+    // `program` is what the model and plan lower to, or a variation of it.
+    RankRun(const Transformer& model,
+            const ParallelPlan& plan,
+            RankId rank,
+            Transport* transport,
+            Program program)
+        : model_(model), plan_(plan), rank_(rank), program_(std::move(program)) {
         auto executor = CpuExecutor::create(program_, rank, transport);
         if (!executor) {
             ADD_FAILURE() << executor.error().to_string();

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every field of a cluster, of its nodes, fabric and devices changes the answer of a simulation.
+#include <fmt/format.h>
+
+#include "network/cable_list.h"
+#include "network/fabric.h"
+#include "tests/fields/field_rows.h"
+#include "tests/fields/scenario_answer.h"
+
+namespace orrery {
+namespace {
+
+// Errors of a fabric, and its links with their latencies: what flows and packets move over.
+std::string fabric_text(const Scenario& scenario) {
+    const Result<Fabric> fabric = build_fabric(scenario.cluster);
+    if (!fabric) {
+        return fabric.error().to_string();
+    }
+    std::string text;
+    for (std::uint32_t l = 0; l < fabric->links().size(); ++l) {
+        const LinkInfo& link = fabric->links()[l];
+        text += fmt::format("{} {} {}\n",
+                            link.capacity.bits_per_second(),
+                            link.link_class,
+                            fabric->link_latency(LinkId{l}).picoseconds());
+    }
+    return text;
+}
+
+const FieldAnswers<Scenario> kAnswers{fabric_text, answer_of};
+
+using Row = FieldRow<Scenario>;
+
+// Four servers on a tree whose links are shared, all data-parallel.
+Scenario base() {
+    Scenario scenario = small_scenario("fields",
+                                       {"cluster.nodes=8",
+                                        "cluster.node.gpus_per_node=2",
+                                        "cluster.fabric.nics_per_node=2",
+                                        "plan.tensor_model_parallel_size=2",
+                                        "plan.global_batch_size=16",
+                                        "model.num_layers=2"});
+    FabricSpec& fabric = scenario.cluster.fabric;
+    fabric.kind = FabricKind::clos;
+    fabric.tiers = 3;
+    fabric.nodes_per_leaf_set = 2;
+    fabric.leaf_sets_per_pod = 2;
+    fabric.multi_rail = false;
+    fabric.oversubscription = 2;
+    fabric.spine_oversubscription = 2;
+    fabric.uplink_bandwidth = fabric.nic_bandwidth;
+    fabric.core_bandwidth = fabric.nic_bandwidth;
+    return scenario;
+}
+
+// Tensor-parallel ranks on different servers, so that small messages cross the network.
+void talk_across(Scenario& s) {
+    s.plan.tensor_model_parallel_size = 4;
+    s.plan.data_parallel_size = 4;
+}
+
+TEST(ClusterFields, OfTheCluster) {
+    const Row rows[] = {
+        {"num_nodes", [](Scenario& s) { s.cluster.num_nodes = 9; }},
+        {"node", [](Scenario& s) { s.cluster.node.name += "!"; }},
+        {"fabric", [](Scenario& s) { s.cluster.fabric.name += "!"; }},
+        {"slow_node_share",
+         [](Scenario& s) { s.cluster.slow_node_share = 0.5; },
+         [](Scenario& s) { s.cluster.slow_node_slowdown = 0.2; }},
+        {"slow_node_slowdown",
+         [](Scenario& s) { s.cluster.slow_node_slowdown = 0.2; },
+         [](Scenario& s) { s.cluster.slow_node_share = 0.5; }},
+        {"gpu_of_rank",
+         [](Scenario& s) {
+             for (std::uint32_t r = 0; r < 16; ++r) {
+                 s.cluster.gpu_of_rank.push_back(r % 8 * 2 + r / 8);
+             }
+         }},
+    };
+    expect_effects<ClusterSpec>(rows, base(), kAnswers);
+}
+
+TEST(ClusterFields, OfANode) {
+    const auto pcie = [](Scenario& s) { s.cluster.node.intra_node = IntraNodeKind::pcie; };
+    const auto sockets = [pcie](Scenario& s) {
+        pcie(s);
+        s.cluster.node.num_sockets = 2;
+        s.cluster.node.socket_bandwidth = Bandwidth::bits_per_second(20'000'000'000);
+    };
+    const Row rows[] = {
+        {"name", [](Scenario& s) { s.cluster.node.name += "!"; }},
+        {"device",
+         [](Scenario& s) { s.cluster.node.device += "!"; },
+         {},
+         "the reader looks it up: Scenario::device is what counts"},
+        {"gpus_per_node", [](Scenario& s) { s.cluster.node.gpus_per_node = 4; }},
+        {"intra_node", pcie},
+        {"nvlink_bandwidth",
+         [](Scenario& s) {
+             s.cluster.node.nvlink_bandwidth = Bandwidth::bits_per_second(100'000'000'000);
+         }},
+        {"nvlink_efficiency", [](Scenario& s) { s.cluster.node.nvlink_efficiency = 0.5; }},
+        {"nvls",
+         [](Scenario& s) { s.cluster.node.nvls = true; },
+         [](Scenario& s) {
+             s = small_scenario("nvls",
+                                {"cluster.nodes=1",
+                                 "cluster.node=dgx-h100",
+                                 "cluster.fabric.nics_per_node=8",
+                                 "plan.global_batch_size=16",
+                                 "model.num_layers=2"});
+             s.cluster.node.nvls = false;
+         }},
+        {"pcie_bandwidth",
+         [](Scenario& s) {
+             s.cluster.node.pcie_bandwidth = Bandwidth::bits_per_second(10'000'000'000);
+         },
+         pcie},
+        {"pcie_efficiency", [](Scenario& s) { s.cluster.node.pcie_efficiency = 0.1; }, pcie},
+        {"nvlink_latency",
+         [](Scenario& s) { s.cluster.node.nvlink_latency = Time::picoseconds(9'000'000); }},
+        {"pcie_latency",
+         [](Scenario& s) { s.cluster.node.pcie_latency = Time::picoseconds(9'000'000); },
+         pcie},
+        {"num_sockets", [](Scenario& s) { s.cluster.node.num_sockets = 1; }, sockets},
+        {"socket_bandwidth",
+         [](Scenario& s) {
+             s.cluster.node.socket_bandwidth = Bandwidth::bits_per_second(10'000'000'000);
+         },
+         sockets},
+        {"amd_cpu", [](Scenario& s) { s.cluster.node.amd_cpu ^= true; }, sockets},
+    };
+    expect_effects<NodeSpec>(rows, base(), kAnswers);
+}
+
+TEST(ClusterFields, OfAFabric) {
+    const auto gbps = [](std::int64_t rate) {
+        return Bandwidth::bits_per_second(rate * 1'000'000'000);
+    };
+    const Row rows[] = {
+        {"name", [](Scenario& s) { s.cluster.fabric.name += "!"; }},
+        {"kind", [](Scenario& s) { s.cluster.fabric.kind = FabricKind::rail; }},
+        {"nics_per_node", [](Scenario& s) { s.cluster.fabric.nics_per_node = 1; }},
+        {"nic_bandwidth", [&](Scenario& s) { s.cluster.fabric.nic_bandwidth = gbps(50); }},
+        {"efficiency", [](Scenario& s) { s.cluster.fabric.efficiency = 0.5; }},
+        {"nic_latency",
+         [](Scenario& s) { s.cluster.fabric.nic_latency = Time::picoseconds(90'000'000); },
+         talk_across},
+        {"link_latency",
+         [](Scenario& s) { s.cluster.fabric.link_latency = Time::picoseconds(90'000'000); },
+         talk_across},
+        {"message_latency",
+         [](Scenario& s) { s.cluster.fabric.message_latency = Time::picoseconds(90'000'000); },
+         talk_across},
+        {"tiers", [](Scenario& s) { s.cluster.fabric.tiers = 2; }},
+        {"nodes_per_leaf_set", [](Scenario& s) { s.cluster.fabric.nodes_per_leaf_set = 4; }},
+        {"multi_rail", [](Scenario& s) { s.cluster.fabric.multi_rail = true; }},
+        {"uplink_bandwidth", [&](Scenario& s) { s.cluster.fabric.uplink_bandwidth = gbps(50); }},
+        {"oversubscription", [](Scenario& s) { s.cluster.fabric.oversubscription = 1; }},
+        {"uplink_cables", [](Scenario& s) { s.cluster.fabric.uplink_cables = 2; }},
+        {"leaf_sets_per_pod", [](Scenario& s) { s.cluster.fabric.leaf_sets_per_pod = 4; }},
+        {"core_bandwidth", [&](Scenario& s) { s.cluster.fabric.core_bandwidth = gbps(50); }},
+        {"spine_oversubscription",
+         [](Scenario& s) { s.cluster.fabric.spine_oversubscription = 1; }},
+        {"core_cables", [](Scenario& s) { s.cluster.fabric.core_cables = 2; }},
+        {"switch_radix", [](Scenario& s) { s.cluster.fabric.switch_radix = 1; }},
+        {"routing", [](Scenario& s) { s.cluster.fabric.routing = RoutingKind::static_rail; }},
+        {"qps_per_connection", [](Scenario& s) { s.cluster.fabric.qps_per_connection = 4; }},
+        {"hash_seed", [](Scenario& s) { s.cluster.fabric.hash_seed = 12345; }},
+        {"hash_seeds", [](Scenario& s) { s.cluster.fabric.hash_seeds = HashSeeds::one; }},
+        {"cables",
+         [](Scenario& s) { s.cluster.fabric.cables = nullptr; },
+         {},
+         "of kind file, for which it never is null: cable_list_test.cpp"},
+    };
+    expect_effects<FabricSpec>(rows, base(), kAnswers);
+}
+
+TEST(ClusterFields, OfADevice) {
+    const auto by_peak = [](Scenario& s, Dtype dtype) { s.plan.precision = dtype; };
+    const auto tera = [](double peak) { return FlopRate::per_second(peak * 1e12); };
+    const auto microseconds = [](std::int64_t us) { return Time::picoseconds(us * 1'000'000); };
+    const Row rows[] = {
+        {"name", [](Scenario& s) { s.device.name += "!"; }},
+        {"generation", [](Scenario& s) { s.device.generation = "volta"; }},
+        {"compute_capability", [](Scenario& s) { s.device.compute_capability = 90; }},
+        {"num_sms", [](Scenario& s) { s.device.num_sms = 60; }},
+        {"peak_fp32",
+         [&](Scenario& s) { s.device.peak_fp32 = tera(5); },
+         [&](Scenario& s) { by_peak(s, Dtype::fp32); }},
+        {"peak_fp16", [&](Scenario& s) { s.device.peak_fp16 = tera(50); }},
+        {"peak_fp8",
+         [&](Scenario& s) { s.device.peak_fp8 = tera(5000); },
+         [&](Scenario& s) { by_peak(s, Dtype::fp8); }},
+        {"memory_bandwidth",
+         [](Scenario& s) {
+             s.device.memory_bandwidth = Bandwidth::bits_per_second(1'000'000'000'000);
+         }},
+        {"memory", [](Scenario& s) { s.device.memory = Bytes{1}; }},
+        {"l2_cache",
+         [](Scenario& s) { s.device.l2_cache = Bytes{std::int64_t{1} << 32}; },
+         {},
+         "a figure of the datasheet: the curves of kernels are of measurements through the cache"},
+        {"kernel_latency", [&](Scenario& s) { s.device.kernel_latency = microseconds(50); }},
+        {"launch_cost", [&](Scenario& s) { s.device.launch_cost = microseconds(900); }},
+        {"graph_launch_cost",
+         [&](Scenario& s) { s.device.graph_launch_cost = microseconds(900); },
+         [](Scenario& s) { s.plan.cuda_graphs = true; }},
+    };
+    expect_effects<DeviceSpec>(rows, base(), kAnswers);
+}
+
+}  // namespace
+}  // namespace orrery

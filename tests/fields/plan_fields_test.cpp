@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every field of a plan and of a model changes the lowered Program or the answer of a simulation.
+#include <fmt/format.h>
+
+#include "models/lowering.h"
+#include "tests/fields/field_rows.h"
+#include "tests/fields/scenario_answer.h"
+
+namespace orrery {
+namespace {
+
+std::string program_text(const Scenario& scenario) {
+    const Program program = lower(scenario.model, scenario.plan);
+    std::string text;
+    for (const KernelCall& call : program.kernels) {
+        text += fmt::format("{} {} {} {} {} {}\n",
+                            name(call.kind),
+                            name(call.dtype),
+                            call.variant,
+                            call.dims[0],
+                            call.flop,
+                            call.bytes);
+    }
+    for (const CollectiveCall& call : program.collectives) {
+        text += fmt::format("{} {} {} {}\n",
+                            name(call.kind),
+                            index(call.group),
+                            name(call.wire),
+                            call.bytes.count());
+    }
+    for (const Tensor& tensor : program.tensors) {
+        text += fmt::format("{} {} {} {} {}\n",
+                            tensor.name,
+                            name(tensor.dtype),
+                            tensor.bytes.count(),
+                            tensor.random_purpose,
+                            static_cast<int>(tensor.lifetime));
+    }
+    for (const Segment& segment : program.segments) {
+        text += fmt::format("{} {}\n", segment.name, segment.ops.size());
+    }
+    return text;
+}
+
+const FieldAnswers<Scenario> kAnswers{program_text, answer_of};
+
+using Row = FieldRow<Scenario>;
+
+Scenario base() {
+    return small_scenario("fields",
+                          {"plan.tensor_model_parallel_size=2",
+                           "plan.pipeline_model_parallel_size=2",
+                           "plan.sequence_parallel=true",
+                           "model.num_layers=4"});
+}
+
+void set_strategy(Scenario& s, ShardingStrategy strategy) {
+    s.plan.data_parallel_sharding_strategy = strategy;
+}
+
+void replicate_activations(Scenario& s) {
+    s.plan.sequence_parallel = false;
+}
+
+const Row kPlanRows[] = {
+    {"tensor_model_parallel_size",
+     [](Scenario& s) { s.plan.tensor_model_parallel_size = 1; },
+     replicate_activations},
+    {"pipeline_model_parallel_size", [](Scenario& s) { s.plan.pipeline_model_parallel_size = 1; }},
+    {"virtual_pipeline_model_parallel_size",
+     [](Scenario& s) { s.plan.virtual_pipeline_model_parallel_size = 2; },
+     [](Scenario& s) { s.plan.schedule = ScheduleKind::interleaved_1f1b; }},
+    {"context_parallel_size",
+     [](Scenario& s) { s.plan.context_parallel_size = 2; },
+     [](Scenario& s) { s.plan.data_parallel_size = 1; }},
+    {"data_parallel_size", [](Scenario& s) { s.plan.data_parallel_size = 1; }},
+    {"sequence_parallel", [](Scenario& s) { s.plan.sequence_parallel = false; }},
+    {"context_parallel_comm",
+     [](Scenario& s) { s.plan.context_parallel_comm = ContextParallelComm::all_to_all; },
+     [](Scenario& s) {
+         s.plan.context_parallel_size = 2;
+         s.plan.data_parallel_size = 1;
+     }},
+    {"data_parallel_sharding_strategy",
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
+    {"hsdp_shard_size",
+     [](Scenario& s) { s.plan.hsdp_shard_size = 1; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
+    {"micro_batch_size", [](Scenario& s) { s.plan.micro_batch_size = 1; }},
+    {"global_batch_size", [](Scenario& s) { s.plan.global_batch_size = 16; }},
+    {"precision", [](Scenario& s) { s.plan.precision = Dtype::fp32; }},
+    {"recompute_granularity", [](Scenario& s) { s.plan.recompute_granularity = Recompute::full; }},
+    {"schedule", [](Scenario& s) { s.plan.schedule = ScheduleKind::gpipe; }},
+    {"rank_order", [](Scenario& s) { s.plan.rank_order = RankOrder::tp_cp_pp_dp; }},
+    {"attention_kernel", [](Scenario& s) { s.plan.attention_kernel = AttentionKernel::unfused; }},
+    {"optimizer", [](Scenario& s) { s.plan.optimizer = Optimizer::lamb; }},
+    {"gradient_accumulation_fusion",
+     [](Scenario& s) { s.plan.gradient_accumulation_fusion = false; }},
+    {"gradient_dtype", [](Scenario& s) { s.plan.gradient_dtype = Dtype::bf16; }},
+    {"main_params_dtype", [](Scenario& s) { s.plan.main_params_dtype = Dtype::bf16; }},
+    {"bf16_stochastic_round",
+     [](Scenario& s) { s.plan.bf16_stochastic_round = true; },
+     [](Scenario& s) { s.plan.main_params_dtype = Dtype::bf16; }},
+    {"overlap_grad_reduce",
+     [](Scenario& s) { s.plan.overlap_grad_reduce = true; },
+     [](Scenario& s) { s.plan.ddp_bucket_size = 1'000'000; }},
+    {"overlap_param_gather",
+     [](Scenario& s) { s.plan.overlap_param_gather = true; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
+    {"tp_comm_overlap", [](Scenario& s) { s.plan.tp_comm_overlap = true; }},
+    {"overlap_p2p", [](Scenario& s) { s.plan.overlap_p2p = true; }},
+    {"async_tensor_model_parallel_allreduce",
+     [](Scenario& s) { s.plan.async_tensor_model_parallel_allreduce = false; }},
+    {"scatter_gather_tensors_in_pipeline",
+     [](Scenario& s) { s.plan.scatter_gather_tensors_in_pipeline = false; },
+     replicate_activations},
+    {"tp_comm_overlap_chunks",
+     [](Scenario& s) { s.plan.tp_comm_overlap_chunks = 2; },
+     [](Scenario& s) { s.plan.tp_comm_overlap = true; }},
+    {"fused_norm", [](Scenario& s) { s.plan.fused_norm = false; }},
+    {"fused_activation", [](Scenario& s) { s.plan.fused_activation = false; }},
+    {"fused_cross_entropy", [](Scenario& s) { s.plan.fused_cross_entropy = false; }},
+    {"loss_metrics", [](Scenario& s) { s.plan.loss_metrics = 1; }},
+    {"eager_framework", [](Scenario& s) { s.plan.eager_framework = true; }},
+    {"cuda_graphs",
+     [](Scenario& s) { s.plan.cuda_graphs = true; },
+     [](Scenario& s) { s.plan.eager_framework = true; }},
+    {"compiled",
+     [](Scenario& s) { s.plan.compiled = true; },
+     [](Scenario& s) { s.plan.fused_norm = false; }},
+    {"embedding_and_loss_as_layers",
+     [](Scenario& s) {  // instead of a layout: 2, 3, 3, 2
+         s.plan.embedding_and_loss_as_layers = true;
+         s.plan.pipeline_layout.clear();
+     },
+     [](Scenario& s) {
+         s.plan.pipeline_model_parallel_size = 4;
+         s.plan.data_parallel_size = 1;
+         s.model.num_layers = 10;
+         s.plan.pipeline_layout = {3, 2, 2, 3};
+     }},
+    {"prefetch_behind_backward",
+     [](Scenario& s) { s.plan.prefetch_behind_backward = true; },
+     [](Scenario& s) {
+         set_strategy(s, ShardingStrategy::optim_grads_params);
+         s.plan.overlap_param_gather = true;
+     }},
+    {"ddp_bucket_size",
+     [](Scenario& s) { s.plan.ddp_bucket_size = 1'000'000; },
+     [](Scenario& s) { s.plan.overlap_grad_reduce = true; }},
+    {"pipeline_layout",
+     [](Scenario& s) {
+         s.plan.pipeline_layout = {1, 3};
+     }},
+};
+
+TEST(PlanFields, ChangeTheProgramOrTheAnswer) {
+    expect_effects<ParallelPlan>(kPlanRows, base(), kAnswers);
+}
+
+TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
+    const Row rows[] = {
+        {"name", [](Scenario& s) { s.model.name += "!"; }},
+        {"num_layers", [](Scenario& s) { s.model.num_layers = 8; }},
+        {"hidden_size", [](Scenario& s) { s.model.hidden_size *= 2; }},
+        {"ffn_hidden_size", [](Scenario& s) { s.model.ffn_hidden_size *= 2; }},
+        {"num_attention_heads",
+         [](Scenario& s) { s.model.num_attention_heads *= 2; },
+         [](Scenario& s) { s.model.num_query_groups = 4; }},
+        {"num_query_groups", [](Scenario& s) { s.model.num_query_groups = 4; }},
+        {"kv_channels", [](Scenario& s) { s.model.kv_channels *= 2; }},
+        {"seq_length", [](Scenario& s) { s.model.seq_length *= 2; }},
+        {"vocab_size", [](Scenario& s) { s.model.vocab_size *= 2; }},
+        {"normalization", [](Scenario& s) { s.model.normalization = Normalization::rmsnorm; }},
+        {"position_embedding",
+         [](Scenario& s) { s.model.position_embedding = PositionEmbedding::rope; }},
+        {"activation", [](Scenario& s) { s.model.activation = Activation::swiglu; }},
+        {"add_bias_linear", [](Scenario& s) { s.model.add_bias_linear = false; }},
+        {"tied_embeddings", [](Scenario& s) { s.model.tied_embeddings = false; }},
+        {"parallel_block", [](Scenario& s) { s.model.parallel_block = true; }},
+        {"dropout", [](Scenario& s) { s.model.dropout = 0.5; }},
+        {"sliding_window", [](Scenario& s) { s.model.sliding_window = 256; }},
+        {"sliding_window_every",
+         [](Scenario& s) { s.model.sliding_window_every = 2; },
+         [](Scenario& s) { s.model.sliding_window = 256; }},
+    };
+    expect_effects<Transformer>(rows, base(), kAnswers);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every field of a Program and of a simulation's input changes what the verifier, the simulation,
+// the memory plan, the launches, the trace or a step that is really run have to say.
+#include <fmt/format.h>
+
+#include "tests/fields/field_rows.h"
+#include "tests/fields/program_judge.h"
+#include "tests/runtime/rank_training.h"
+
+namespace orrery {
+namespace {
+
+Transformer dropout_gpt() {
+    Transformer model = tiny_gpt();
+    model.dropout = 0.25;
+    return model;
+}
+
+// Two stages of two ranks that share their layers.
+ParallelPlan two_stages() {
+    ParallelPlan plan = tiny_plan();
+    plan.tensor_model_parallel_size = 2;
+    plan.pipeline_model_parallel_size = 2;
+    plan.sequence_parallel = true;
+    plan.global_batch_size = 8;
+    return plan;
+}
+
+const Program& base() {
+    static const Program program = lower(dropout_gpt(), two_stages());
+    return program;
+}
+
+// The same with exchanges in pieces, beside the products that they feed: for GPUs only.
+void exchange_in_pieces(Program& program) {
+    ParallelPlan plan = two_stages();
+    plan.tp_comm_overlap = true;
+    plan.tp_comm_overlap_chunks = 2;
+    program = lower(dropout_gpt(), plan);
+}
+
+// Losses, norms and weights of a real step. Mutations that come so far keep the ops runnable.
+std::string trained(const Program& program) {
+    Training result;
+    std::mutex lock;
+    run_as_ranks(program.num_ranks(), [&](std::unique_ptr<Transport> transport) {
+        RankRun run{dropout_gpt(),
+                    two_stages(),
+                    static_cast<RankId>(transport->rank()),
+                    transport.get(),
+                    program};
+        run.step(1, 0.5, lock, result);
+        run.collect(lock, result);
+    });
+    std::string text = fmt::format("{} {} ", result.losses.at(0), result.norms.at(0));
+    for (const auto& [name, weights] : result.weights) {
+        text += name;
+        for (const float weight : weights) {
+            text += fmt::format(" {}", weight);
+        }
+    }
+    return text;
+}
+
+const FieldAnswers<Program> kAnswers{
+    [](const Program& program) { return judge().simulated(program); },
+    [](const Program& program) { return judge().examined(program); },
+    [](const Program& program) { return trained(program); }};
+
+using Row = FieldRow<Program>;
+
+// The first op for which `wanted` holds.
+template <class Wanted>
+Op& op_that(Program& program, Wanted wanted) {
+    for (Segment& segment : program.segments) {
+        for (Op& op : segment.ops) {
+            if (wanted(op)) {
+                return op;
+            }
+        }
+    }
+    ADD_FAILURE() << "no such op";
+    return program.segments[0].ops[0];
+}
+
+Op& kernel(Program& program, KernelKind kind = KernelKind::gemm) {
+    return op_that(program, [&](const Op& op) {
+        return op.kind == OpKind::kernel && program.kernels[op.payload].kind == kind;
+    });
+}
+
+CollectiveCall& collective(Program& program, CollectiveKind kind) {
+    const auto found = std::ranges::find(program.collectives, kind, &CollectiveCall::kind);
+    EXPECT_NE(found, program.collectives.end());
+    return *found;
+}
+
+Tensor& tensor(Program& program, std::string_view name) {
+    return program.tensors[index(tensors_named(program, name).at(0))];
+}
+
+// A weight of the first layer, of which each rank has a part.
+Tensor& weight(Program& program, std::string_view name = "linear_qkv.weight") {
+    const auto found = std::ranges::find_if(program.tensors, [&](const Tensor& t) {
+        return t.kind == TensorKind::weights && t.name.ends_with(name);
+    });
+    EXPECT_NE(found, program.tensors.end());
+    return *found;
+}
+
+// Gives the last role a collective of its own in place of one that it shares with the first role.
+void part_collectives(Program& program) {
+    std::set<std::uint32_t> of_first;
+    for (const Slot& slot : program.roles[0].slots) {
+        for (const Op& op : program.segment_of(slot).ops) {
+            if (op.kind == OpKind::collective) {
+                of_first.insert(op.payload);
+            }
+        }
+    }
+    for (const Slot& slot : program.roles.back().slots) {
+        for (Op& op : program.segments[index(slot.segment)].ops) {
+            const bool across =
+                op.kind == OpKind::collective && of_first.contains(op.payload) &&
+                (program.groups[index(program.collectives[op.payload].group)].axes >>
+                     program.role_axis &
+                 1U) != 0;
+            if (across) {
+                program.collectives.push_back(CollectiveCall{program.collectives[op.payload]});
+                op.payload = static_cast<std::uint32_t>(program.collectives.size() - 1);
+                return;
+            }
+        }
+    }
+    ADD_FAILURE() << "the roles share no collective";
+}
+
+template <class Wanted>
+Operand& operand_that(Program& program, Wanted wanted) {
+    const auto found = std::ranges::find_if(program.operands, wanted);
+    EXPECT_NE(found, program.operands.end());
+    return *found;
+}
+
+Slot& slot_that_waits(Program& program) {
+    for (Slot& slot : program.roles[0].slots) {
+        if (!slot.waits.empty() && slot.waits[0].slot > 0) {
+            return slot;
+        }
+    }
+    ADD_FAILURE() << "no slot waits";
+    return program.roles[0].slots[0];
+}
+
+TEST(ProgramFields, OfOps) {
+    const Row rows[] = {
+        {"kind",
+         [](Program& p) {
+             Op& op =
+                 op_that(p, [](const Op& o) { return o.kind == OpKind::kernel && o.payload == 0; });
+             op.kind = OpKind::host;
+         }},
+        {"stream", [](Program& p) { kernel(p).stream = StreamId{1}; }},
+        {"cause", [](Program& p) { kernel(p).cause = Cause::optimizer; }},
+        {"launches", [](Program& p) { kernel(p).launches = 200; }},
+        {"payload",
+         [](Program& p) { kernel(p).payload = kernel(p, KernelKind::attention_forward).payload; }},
+        {"name", [](Program& p) { kernel(p).name += 1; }},
+        {"first_wait",
+         [](Program& p) {
+             Op& op = op_that(p, [](const Op& o) { return o.num_waits > 0; });
+             const std::uint32_t waited = p.waits[op.first_wait];
+             p.waits.push_back(waited == 0 ? 1 : 0);
+             op.first_wait = static_cast<std::uint32_t>(p.waits.size() - 1);
+             op.num_waits = 1;
+         },
+         [](Program& p) { op_that(p, [](const Op& o) { return o.num_waits > 0; }).num_waits = 1; }},
+        {"num_waits",
+         [](Program& p) {
+             op_that(p, [](const Op& o) { return o.num_waits > 0; }).num_waits -= 1;
+         }},
+        {"first_operand", [](Program& p) { kernel(p).first_operand += 1; }},
+        {"num_operands", [](Program& p) { kernel(p).num_operands -= 1; }},
+    };
+    expect_effects<Op>(rows, base(), kAnswers);
+}
+
+TEST(ProgramFields, OfOperands) {
+    const Row rows[] = {
+        {"tensor",
+         [](Program& p) {
+             Operand& first = p.operands[kernel(p).first_operand];
+             first.tensor = to_id<TensorId>(index(first.tensor) + 1);
+         }},
+        {"access",
+         [](Program& p) {
+             operand_that(p, [](const Operand& o) { return o.access == Access::write; }).access =
+                 Access::read;
+         }},
+        {"transposed",
+         [](Program& p) { p.operands[kernel(p).first_operand + 1].transposed ^= true; }},
+        {"part", [](Program& p) { p.operands[kernel(p).first_operand + 1].part = 0; }},
+        {"piece",
+         [](Program& p) {
+             operand_that(p, [](const Operand& o) { return o.pieces == 2 && o.piece == 0; }).piece =
+                 1;
+         },
+         exchange_in_pieces},
+        {"pieces",
+         [](Program& p) {
+             operand_that(p, [](const Operand& o) { return o.pieces == 2; }).pieces = 1;
+         },
+         exchange_in_pieces},
+    };
+    expect_effects<Operand>(rows, base(), kAnswers);
+}
+
+TEST(ProgramFields, OfCommunication) {
+    using enum CollectiveKind;
+    const Row collectives[] = {
+        {"kind", [](Program& p) { collective(p, all_gather).kind = all_to_all; }},
+        {"group",
+         [](Program& p) {
+             CollectiveCall& call = collective(p, all_gather);
+             call.group = to_id<GroupId>((index(call.group) + 1) % p.groups.size());
+         }},
+        {"bytes", [](Program& p) { collective(p, all_gather).bytes += Bytes{4096}; }},
+        {"wire", [](Program& p) { p.collectives.back().wire = Dtype::int8; }, part_collectives},
+        {"communicator", [](Program& p) { collective(p, all_gather).communicator += 5; }},
+        {"mover", [](Program& p) { collective(p, all_gather).sm_limit = 1; }},
+        {"reduction",
+         [](Program& p) {
+             for (CollectiveCall& call : p.collectives) {
+                 call.reduction = Reduction::max;
+             }
+         }},
+    };
+    expect_effects<CollectiveCall>(collectives, base(), kAnswers);
+    const auto part = [](Program& p) -> SendRecvPart& { return p.send_recvs.at(0).parts.at(0); };
+    const Row parts[] = {
+        {"is_send", [&](Program& p) { part(p).is_send = !part(p).is_send; }},
+        {"axis", [&](Program& p) { part(p).axis = 0; }},
+        {"delta", [&](Program& p) { part(p).delta += 1; }},
+        {"bytes", [&](Program& p) { part(p).bytes = part(p).bytes * 1000; }},
+        {"communicator", [&](Program& p) { part(p).communicator += 1; }},
+        {"slice_axes",
+         [](Program&) {},
+         {},
+         "a real step checks it against the operand and stops (runtime/collective_ops.cpp)"},
+    };
+    expect_effects<SendRecvPart>(parts, base(), kAnswers);
+    const Row calls[] = {{"parts", [](Program& p) { p.send_recvs.at(0).parts.clear(); }}};
+    expect_effects<SendRecvCall>(calls, base(), kAnswers);
+    const Row works[] = {
+        {"duration",
+         [](Program& p) { p.host_works.at(0).duration = Time::picoseconds(9'000'000); },
+         [](Program& p) { p.host_works.at(0).kind = HostWorkKind::given; }},
+        {"kind", [](Program& p) { p.host_works.at(0).kind = HostWorkKind::given; }},
+    };
+    expect_effects<HostWork>(works, base(), kAnswers);
+}
+
+TEST(ProgramFields, OfTensors) {
+    // A residual's mask.
+    const auto random = [](Program& p) -> Tensor& {
+        const auto found =
+            std::ranges::find_if(p.tensors, [](const Tensor& t) { return t.random_purpose >= 0; });
+        EXPECT_NE(found, p.tensors.end());
+        return *found;
+    };
+    const auto largest = [](Program& p) -> Tensor& {
+        return *std::ranges::max_element(p.tensors, {}, &Tensor::bytes);
+    };
+    const Row rows[] = {
+        {"name", [&](Program& p) { largest(p).name += "!"; }},
+        {"parameter", [](Program& p) { weight(p).parameter += "!"; }},
+        {"dtype", [](Program& p) { weight(p).dtype = Dtype::bf16; }},
+        {"kind", [&](Program& p) { largest(p).kind = TensorKind::workspace; }},
+        {"lifetime",
+         [](Program& p) {
+             std::ranges::find(p.tensors, Lifetime::micro_batch, &Tensor::lifetime)->lifetime =
+                 Lifetime::persistent;
+         }},
+        {"global_shape", [](Program& p) { weight(p).global_shape[0] += 1; }},
+        {"layout", [](Program& p) { weight(p, "fc2.weight").layout[0].dim = 1; }},
+        {"column_parts", [](Program& p) { weight(p).column_parts.clear(); }},
+        {"sequence_blocks",
+         [](Program& p) {
+             for (Tensor& t : p.tensors) {
+                 t.sequence_blocks = 1;
+             }
+         },
+         exchange_in_pieces},
+        {"bytes", [&](Program& p) { largest(p).bytes += Bytes{64}; }},
+        {"input", [](Program& p) { tensor(p, "tokens").input ^= true; }},
+        {"random_purpose", [&](Program& p) { random(p).random_purpose += 1; }},
+        {"random_stream", [&](Program& p) { random(p).random_stream += 1; }},
+    };
+    expect_effects<Tensor>(rows, base(), kAnswers);
+}
+
+TEST(ProgramFields, OfSegmentsSlotsAndRoles) {
+    const Row segments[] = {
+        {"name",
+         [](Program& p) {
+             for (Segment& segment : p.segments) {
+                 segment.name += "!";
+             }
+         }},
+        {"ops", [](Program& p) { p.segments[0].ops.clear(); }},
+    };
+    expect_effects<Segment>(segments, base(), kAnswers);
+    const Row waits[] = {
+        {"op", [](Program& p) { slot_that_waits(p).waits[0].op += 1000; }},
+        {"slot", [](Program& p) { slot_that_waits(p).waits[0].slot -= 1; }},
+        {"slot_op", [](Program& p) { slot_that_waits(p).waits[0].slot_op += 1000; }},
+    };
+    expect_effects<SlotWait>(waits, base(), kAnswers);
+    const auto forward = [](Program& p) -> Slot& {
+        return *std::ranges::find(p.roles[0].slots, Pass::forward, &Slot::pass);
+    };
+    const Row slots[] = {
+        {"segment", [&](Program& p) { forward(p).segment = p.roles[0].slots.back().segment; }},
+        {"pass",
+         [](Program& p) {
+             std::ranges::find(p.roles[0].slots, Pass::optimizer, &Slot::pass)->pass =
+                 Pass::gradient_sync;
+         },
+         [](Program& p) {
+             p = lower(dropout_gpt(), [] {
+                 ParallelPlan plan = two_stages();
+                 plan.pipeline_model_parallel_size = 1;
+                 plan.tensor_model_parallel_size = 2;
+                 plan.data_parallel_size = 2;
+                 plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
+                 return plan;
+             }());
+         }},
+        {"chunk", [&](Program& p) { forward(p).chunk += 1; }},
+        {"micro_batch", [&](Program& p) { forward(p).micro_batch += 1; }},
+        {"waits", [](Program& p) { slot_that_waits(p).waits.clear(); }},
+    };
+    expect_effects<Slot>(slots, base(), kAnswers);
+    const Row roles[] = {
+        {"name",
+         [](Program& p) {
+             for (Role& role : p.roles) {
+                 role.name += "!";
+             }
+         }},
+        {"slots", [](Program& p) { p.roles[0].slots.pop_back(); }},
+    };
+    expect_effects<Role>(roles, base(), kAnswers);
+}
+
+TEST(ProgramFields, OfGroupsAndMeshes) {
+    // Of the embedding that the first and the last stage share.
+    const auto ends = [](Program& p) -> Group& {
+        const auto found = std::ranges::find_if(
+            p.groups, [](const Group& group) { return !group.subset.empty(); });
+        EXPECT_NE(found, p.groups.end());
+        return *found;
+    };
+    const Row groups[] = {
+        {"name", [&](Program& p) { ends(p).name += "!"; }},
+        {"axes", [&](Program& p) { ends(p).axes = 0; }},
+        {"subset_axis", [&](Program& p) { ends(p).subset_axis = 0; }},
+        {"subset", [&](Program& p) { ends(p).subset = {0}; }},
+        {"explicit_ranks", [&](Program& p) { ends(p).explicit_ranks = {{RankId{0}}}; }},
+    };
+    expect_effects<Group>(groups, base(), kAnswers);
+    const auto axis = [](Program& p, const std::function<void(MeshAxis&)>& change) {
+        std::vector<MeshAxis> axes = p.mesh.axes();
+        change(axes[0]);
+        p.mesh = Mesh{axes};
+    };
+    const Row axes[] = {
+        {"name", [&](Program& p) { axis(p, [](MeshAxis& a) { a.name = "tq"; }); }},
+        {"size", [&](Program& p) { axis(p, [](MeshAxis& a) { a.size = 1; }); }},
+        {"low_digit",
+         [&](Program& p) { axis(p, [](MeshAxis& a) { a.low_digit = true; }); },
+         {},
+         "for the lowering (models/layout.cpp): what reads a Program sees its groups and layouts"},
+    };
+    expect_effects<MeshAxis>(axes, base(), kAnswers);
+}
+
+TEST(ProgramFields, OfKernels) {
+    const auto call = [](Program& p) -> KernelCall& { return p.kernels[kernel(p).payload]; };
+    const Row rows[] = {
+        {"kind", [&](Program& p) { call(p).kind = KernelKind::cast; }},
+        {"dtype", [&](Program& p) { call(p).dtype = Dtype::bf16; }},
+        {"variant",
+         [](Program& p) {  // of attention: not causal
+             p.kernels[kernel(p, KernelKind::attention_forward).payload].variant ^= 8;
+         }},
+        {"dims", [&](Program& p) { call(p).dims[0] *= 2; }},
+        {"flop", [&](Program& p) { call(p).flop *= 64; }},
+        {"bytes", [&](Program& p) { call(p).bytes *= 64; }},
+    };
+    expect_effects<KernelCall>(rows, base(), kAnswers);
+}
+
+TEST(ProgramFields, OfTheTables) {
+    const Row rows[] = {
+        {"mesh",
+         [](Program& p) {
+             p.mesh = Mesh({{"tp", 1}, {"cp", 1}, {"dp", 2}, {"pp", 2}});
+         }},
+        {"role_axis", [](Program& p) { p.role_axis = 0; }},
+        {"roles", [](Program& p) { std::swap(p.roles[0], p.roles[1]); }},
+        {"segments", [](Program& p) { p.segments[0].ops.pop_back(); }},
+        {"tensors", [](Program& p) { p.tensors[0].bytes += Bytes{64}; }},
+        {"groups", [](Program& p) { p.groups[0].axes ^= 1U; }},
+        {"kernels", [](Program& p) { p.kernels[0].bytes *= 64; }},
+        {"collectives", [](Program& p) { p.collectives[0].bytes += Bytes{4096}; }},
+        {"send_recvs", [](Program& p) { p.send_recvs[0].parts.clear(); }},
+        {"host_works", [](Program& p) { p.host_works[0].kind = HostWorkKind::given; }},
+        {"waits",
+         [](Program& p) {
+             const Op& op = op_that(p, [](const Op& o) { return o.num_waits > 0; });
+             p.waits[op.first_wait] = p.waits[op.first_wait] == 0 ? 1 : 0;
+         }},
+        {"operands", [](Program& p) { p.operands.resize(p.operands.size() / 2); }},
+        {"names", [](Program& p) { p.names[kernel(p).name] += "!"; }},
+        {"stream_names", [](Program& p) { p.stream_names[0] += "!"; }},
+    };
+    expect_effects<Program>(rows, base(), kAnswers);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every field of a simulation's input changes its result or its trace.
+#include "models/lowering.h"
+#include "tests/fields/field_rows.h"
+#include "tests/fields/program_judge.h"
+
+namespace orrery {
+namespace {
+
+Program lowered(const char* strategy) {
+    const Scenario scenario =
+        small_scenario("input",
+                       {"plan.pipeline_model_parallel_size=2",
+                        "plan.tensor_model_parallel_size=2",
+                        std::string{"plan.data_parallel_sharding_strategy="} + strategy,
+                        "plan.global_batch_size=8",
+                        "model.num_layers=2"});
+    return lower(scenario.model, scenario.plan);
+}
+
+// All ranks meet in the norm of the gradients.
+const Program& small_program() {
+    static const Program program = lowered("optim");
+    return program;
+}
+
+using InputRow = FieldRow<SimulationInput>;
+
+const FieldAnswers<SimulationInput> kAnswers{
+    [](const SimulationInput& input) { return judge().simulated(input); }};
+
+TEST(SimulationInputFields, ChangeItsResult) {
+    static const Program changed = [] {
+        Program program = small_program();
+        program.kernels[0].bytes *= 64;
+        return program;
+    }();
+    static const NcclNetwork other{*build_fabric(small_scenario("program", {}).cluster),
+                                   NcclNetworkOptions{.compute_capability = 70, .num_sms = 80}};
+    static const Program alike = lowered("no_shard");  // its ranks fold
+    const InputRow rows[] = {
+        {"program", [](SimulationInput& in) { in.program = &changed; }},
+        {"network", [](SimulationInput& in) { in.network = &other; }},
+        {"devices", [](SimulationInput& in) { in.devices[0].num_sms = 0; }},
+        {"device_class",
+         [](SimulationInput& in) {
+             in.device_class = {0, 1, 0, 0, 0, 0, 0, 0};
+         },
+         [](SimulationInput& in) {
+             in.devices.push_back(in.devices[0]);
+             for (KernelTime& time : in.devices[1].kernels) {
+                 time.duration = time.duration * 2;
+             }
+         }},
+        {"launch_cost", [](SimulationInput& in) { in.launch_cost = Time{}; }},
+        {"in_program_order", [](SimulationInput& in) { in.in_program_order = true; }},
+        {"steps", [](SimulationInput& in) { in.steps = 3; }},
+        {"fold",
+         [](SimulationInput& in) { in.fold = false; },
+         [](SimulationInput& in) { in = judge().input(alike); }},
+        {"every_step",
+         [](SimulationInput& in) { in.every_step = true; },
+         [](SimulationInput& in) {
+             in.steps = 4;
+             in.launch_cost = Time{};  // so that the steps meet at a barrier
+         }},
+        {"traced_ranks", [](SimulationInput& in) { in.traced_ranks.pop_back(); }},
+        {"events",
+         [](SimulationInput& in) {
+             in.events.devices = {{.at = Time::picoseconds(1000), .device = 0, .becomes = 1}};
+         },
+         [](SimulationInput& in) {
+             in.every_step = true;
+             in.devices.push_back(in.devices[0]);
+             in.devices[1].kernels.back().duration += Time::picoseconds(1'000'000);
+             for (KernelTime& time : in.devices[1].kernels) {
+                 time.duration = time.duration * 2;
+             }
+         }},
+        {"progress",
+         [](SimulationInput& in) { in.progress = [](double) {}; },
+         {},
+         "it is called, and asks nothing"},
+    };
+    expect_effects<SimulationInput>(rows, judge().input(small_program()), kAnswers);
+}
+
+TEST(SimulationInputFields, OfKernelTimesChangeItsResult) {
+    const auto times = [](SimulationInput& in) -> KernelTime& { return in.devices[0].kernels[0]; };
+    const InputRow of_kernels[] = {
+        {"duration",
+         [&](SimulationInput& in) { times(in).duration += Time::picoseconds(1'000'000); }},
+        {"ideal",
+         [](SimulationInput& in) {
+             for (KernelTime& time : in.devices[0].kernels) {
+                 time.ideal = Time{};
+             }
+         }},
+        {"source",
+         [&](SimulationInput& in) { times(in).source = CostSource::measured; },
+         {},
+         "the answer's shares of sources: kernel_timings.h, not the executor"},
+        {"relative_sigma",
+         [&](SimulationInput& in) { times(in).relative_sigma = 0.5; },
+         {},
+         "the answer's uncertainty: kernel_timings.h, not the executor"},
+        {"sm_sensitivity_permille",
+         [](SimulationInput& in) {
+             for (KernelTime& time : in.devices[0].kernels) {
+                 time.sm_sensitivity_permille = 0;
+             }
+         }},
+    };
+    expect_effects<KernelTime>(of_kernels, judge().input(small_program()), kAnswers);
+}
+
+TEST(SimulationInputFields, OfDevicesChangeItsResult) {
+    const InputRow of_devices[] = {
+        {"kernels", [](SimulationInput& in) { in.devices[0].kernels[0].duration = Time{}; }},
+        {"restart", [](SimulationInput& in) { in.devices[0].restart = Time{}; }},
+        {"num_sms", [](SimulationInput& in) { in.devices[0].num_sms = 0; }},
+    };
+    expect_effects<DeviceTimings>(of_devices, judge().input(small_program()), kAnswers);
+}
+
+}  // namespace
+}  // namespace orrery
