@@ -23,7 +23,7 @@ void PacketEngine::init_flow_control() {
             continue;
         }
         // What may still come after the pause was sent: a round trip of bytes, and two packets that
-        // were being sent (IEEE 802.1Qbb, annex O, without the cable's and the NIC's reaction time).
+        // were being sent (IEEE 802.1Qbb, annex O, without the reaction times).
         const double bits =
             static_cast<double>(port.rate.bits_per_second()) * port.latency.seconds();
         const auto bdp = static_cast<std::int64_t>(bits / 8);

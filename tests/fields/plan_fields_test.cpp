@@ -62,102 +62,100 @@ void replicate_activations(Scenario& s) {
     s.plan.sequence_parallel = false;
 }
 
+const Row kPlanRows[] = {
+    {"tensor_model_parallel_size",
+     [](Scenario& s) { s.plan.tensor_model_parallel_size = 1; },
+     replicate_activations},
+    {"pipeline_model_parallel_size", [](Scenario& s) { s.plan.pipeline_model_parallel_size = 1; }},
+    {"virtual_pipeline_model_parallel_size",
+     [](Scenario& s) { s.plan.virtual_pipeline_model_parallel_size = 2; },
+     [](Scenario& s) { s.plan.schedule = ScheduleKind::interleaved_1f1b; }},
+    {"context_parallel_size",
+     [](Scenario& s) { s.plan.context_parallel_size = 2; },
+     [](Scenario& s) { s.plan.data_parallel_size = 1; }},
+    {"data_parallel_size", [](Scenario& s) { s.plan.data_parallel_size = 1; }},
+    {"sequence_parallel", [](Scenario& s) { s.plan.sequence_parallel = false; }},
+    {"context_parallel_comm",
+     [](Scenario& s) { s.plan.context_parallel_comm = ContextParallelComm::all_to_all; },
+     [](Scenario& s) {
+         s.plan.context_parallel_size = 2;
+         s.plan.data_parallel_size = 1;
+     }},
+    {"data_parallel_sharding_strategy",
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
+    {"hsdp_shard_size",
+     [](Scenario& s) { s.plan.hsdp_shard_size = 1; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
+    {"micro_batch_size", [](Scenario& s) { s.plan.micro_batch_size = 1; }},
+    {"global_batch_size", [](Scenario& s) { s.plan.global_batch_size = 16; }},
+    {"precision", [](Scenario& s) { s.plan.precision = Dtype::fp32; }},
+    {"recompute_granularity", [](Scenario& s) { s.plan.recompute_granularity = Recompute::full; }},
+    {"schedule", [](Scenario& s) { s.plan.schedule = ScheduleKind::gpipe; }},
+    {"rank_order", [](Scenario& s) { s.plan.rank_order = RankOrder::tp_cp_pp_dp; }},
+    {"attention_kernel", [](Scenario& s) { s.plan.attention_kernel = AttentionKernel::unfused; }},
+    {"optimizer", [](Scenario& s) { s.plan.optimizer = Optimizer::lamb; }},
+    {"gradient_accumulation_fusion",
+     [](Scenario& s) { s.plan.gradient_accumulation_fusion = false; }},
+    {"gradient_dtype", [](Scenario& s) { s.plan.gradient_dtype = Dtype::bf16; }},
+    {"main_params_dtype", [](Scenario& s) { s.plan.main_params_dtype = Dtype::bf16; }},
+    {"bf16_stochastic_round",
+     [](Scenario& s) { s.plan.bf16_stochastic_round = true; },
+     [](Scenario& s) { s.plan.main_params_dtype = Dtype::bf16; }},
+    {"overlap_grad_reduce",
+     [](Scenario& s) { s.plan.overlap_grad_reduce = true; },
+     [](Scenario& s) { s.plan.ddp_bucket_size = 1'000'000; }},
+    {"overlap_param_gather",
+     [](Scenario& s) { s.plan.overlap_param_gather = true; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
+    {"tp_comm_overlap", [](Scenario& s) { s.plan.tp_comm_overlap = true; }},
+    {"overlap_p2p", [](Scenario& s) { s.plan.overlap_p2p = true; }},
+    {"async_tensor_model_parallel_allreduce",
+     [](Scenario& s) { s.plan.async_tensor_model_parallel_allreduce = false; }},
+    {"scatter_gather_tensors_in_pipeline",
+     [](Scenario& s) { s.plan.scatter_gather_tensors_in_pipeline = false; },
+     replicate_activations},
+    {"tp_comm_overlap_chunks",
+     [](Scenario& s) { s.plan.tp_comm_overlap_chunks = 2; },
+     [](Scenario& s) { s.plan.tp_comm_overlap = true; }},
+    {"fused_norm", [](Scenario& s) { s.plan.fused_norm = false; }},
+    {"fused_activation", [](Scenario& s) { s.plan.fused_activation = false; }},
+    {"fused_cross_entropy", [](Scenario& s) { s.plan.fused_cross_entropy = false; }},
+    {"loss_metrics", [](Scenario& s) { s.plan.loss_metrics = 1; }},
+    {"eager_framework", [](Scenario& s) { s.plan.eager_framework = true; }},
+    {"cuda_graphs",
+     [](Scenario& s) { s.plan.cuda_graphs = true; },
+     [](Scenario& s) { s.plan.eager_framework = true; }},
+    {"compiled",
+     [](Scenario& s) { s.plan.compiled = true; },
+     [](Scenario& s) { s.plan.fused_norm = false; }},
+    {"embedding_and_loss_as_layers",
+     [](Scenario& s) {  // instead of a layout: 2, 3, 3, 2
+         s.plan.embedding_and_loss_as_layers = true;
+         s.plan.pipeline_layout.clear();
+     },
+     [](Scenario& s) {
+         s.plan.pipeline_model_parallel_size = 4;
+         s.plan.data_parallel_size = 1;
+         s.model.num_layers = 10;
+         s.plan.pipeline_layout = {3, 2, 2, 3};
+     }},
+    {"prefetch_behind_backward",
+     [](Scenario& s) { s.plan.prefetch_behind_backward = true; },
+     [](Scenario& s) {
+         set_strategy(s, ShardingStrategy::optim_grads_params);
+         s.plan.overlap_param_gather = true;
+     }},
+    {"ddp_bucket_size",
+     [](Scenario& s) { s.plan.ddp_bucket_size = 1'000'000; },
+     [](Scenario& s) { s.plan.overlap_grad_reduce = true; }},
+    {"pipeline_layout",
+     [](Scenario& s) {
+         s.plan.pipeline_layout = {1, 3};
+     }},
+};
+
 TEST(PlanFields, ChangeTheProgramOrTheAnswer) {
-    const Row rows[] = {
-        {"tensor_model_parallel_size",
-         [](Scenario& s) { s.plan.tensor_model_parallel_size = 1; },
-         replicate_activations},
-        {"pipeline_model_parallel_size",
-         [](Scenario& s) { s.plan.pipeline_model_parallel_size = 1; }},
-        {"virtual_pipeline_model_parallel_size",
-         [](Scenario& s) { s.plan.virtual_pipeline_model_parallel_size = 2; },
-         [](Scenario& s) { s.plan.schedule = ScheduleKind::interleaved_1f1b; }},
-        {"context_parallel_size",
-         [](Scenario& s) { s.plan.context_parallel_size = 2; },
-         [](Scenario& s) { s.plan.data_parallel_size = 1; }},
-        {"data_parallel_size", [](Scenario& s) { s.plan.data_parallel_size = 1; }},
-        {"sequence_parallel", [](Scenario& s) { s.plan.sequence_parallel = false; }},
-        {"context_parallel_comm",
-         [](Scenario& s) { s.plan.context_parallel_comm = ContextParallelComm::all_to_all; },
-         [](Scenario& s) {
-             s.plan.context_parallel_size = 2;
-             s.plan.data_parallel_size = 1;
-         }},
-        {"data_parallel_sharding_strategy",
-         [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
-        {"hsdp_shard_size",
-         [](Scenario& s) { s.plan.hsdp_shard_size = 1; },
-         [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
-        {"micro_batch_size", [](Scenario& s) { s.plan.micro_batch_size = 1; }},
-        {"global_batch_size", [](Scenario& s) { s.plan.global_batch_size = 16; }},
-        {"precision", [](Scenario& s) { s.plan.precision = Dtype::fp32; }},
-        {"recompute_granularity",
-         [](Scenario& s) { s.plan.recompute_granularity = Recompute::full; }},
-        {"schedule", [](Scenario& s) { s.plan.schedule = ScheduleKind::gpipe; }},
-        {"rank_order", [](Scenario& s) { s.plan.rank_order = RankOrder::tp_cp_pp_dp; }},
-        {"attention_kernel",
-         [](Scenario& s) { s.plan.attention_kernel = AttentionKernel::unfused; }},
-        {"optimizer", [](Scenario& s) { s.plan.optimizer = Optimizer::lamb; }},
-        {"gradient_accumulation_fusion",
-         [](Scenario& s) { s.plan.gradient_accumulation_fusion = false; }},
-        {"gradient_dtype", [](Scenario& s) { s.plan.gradient_dtype = Dtype::bf16; }},
-        {"main_params_dtype", [](Scenario& s) { s.plan.main_params_dtype = Dtype::bf16; }},
-        {"bf16_stochastic_round",
-         [](Scenario& s) { s.plan.bf16_stochastic_round = true; },
-         [](Scenario& s) { s.plan.main_params_dtype = Dtype::bf16; }},
-        {"overlap_grad_reduce",
-         [](Scenario& s) { s.plan.overlap_grad_reduce = true; },
-         [](Scenario& s) { s.plan.ddp_bucket_size = 1'000'000; }},
-        {"overlap_param_gather",
-         [](Scenario& s) { s.plan.overlap_param_gather = true; },
-         [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
-        {"tp_comm_overlap", [](Scenario& s) { s.plan.tp_comm_overlap = true; }},
-        {"overlap_p2p", [](Scenario& s) { s.plan.overlap_p2p = true; }},
-        {"async_tensor_model_parallel_allreduce",
-         [](Scenario& s) { s.plan.async_tensor_model_parallel_allreduce = false; }},
-        {"scatter_gather_tensors_in_pipeline",
-         [](Scenario& s) { s.plan.scatter_gather_tensors_in_pipeline = false; },
-         replicate_activations},
-        {"tp_comm_overlap_chunks",
-         [](Scenario& s) { s.plan.tp_comm_overlap_chunks = 2; },
-         [](Scenario& s) { s.plan.tp_comm_overlap = true; }},
-        {"fused_norm", [](Scenario& s) { s.plan.fused_norm = false; }},
-        {"fused_activation", [](Scenario& s) { s.plan.fused_activation = false; }},
-        {"fused_cross_entropy", [](Scenario& s) { s.plan.fused_cross_entropy = false; }},
-        {"loss_metrics", [](Scenario& s) { s.plan.loss_metrics = 1; }},
-        {"eager_framework", [](Scenario& s) { s.plan.eager_framework = true; }},
-        {"cuda_graphs",
-         [](Scenario& s) { s.plan.cuda_graphs = true; },
-         [](Scenario& s) { s.plan.eager_framework = true; }},
-        {"compiled",
-         [](Scenario& s) { s.plan.compiled = true; },
-         [](Scenario& s) { s.plan.fused_norm = false; }},
-        {"embedding_and_loss_as_layers",
-         [](Scenario& s) {  // instead of a layout: 2, 3, 3, 2
-             s.plan.embedding_and_loss_as_layers = true;
-             s.plan.pipeline_layout.clear();
-         },
-         [](Scenario& s) {
-             s.plan.pipeline_model_parallel_size = 4;
-             s.plan.data_parallel_size = 1;
-             s.model.num_layers = 10;
-             s.plan.pipeline_layout = {3, 2, 2, 3};
-         }},
-        {"prefetch_behind_backward",
-         [](Scenario& s) { s.plan.prefetch_behind_backward = true; },
-         [](Scenario& s) {
-             set_strategy(s, ShardingStrategy::optim_grads_params);
-             s.plan.overlap_param_gather = true;
-         }},
-        {"ddp_bucket_size",
-         [](Scenario& s) { s.plan.ddp_bucket_size = 1'000'000; },
-         [](Scenario& s) { s.plan.overlap_grad_reduce = true; }},
-        {"pipeline_layout",
-         [](Scenario& s) {
-             s.plan.pipeline_layout = {1, 3};
-         }},
-    };
-    expect_effects<ParallelPlan>(rows, base(), kAnswers);
+    expect_effects<ParallelPlan>(kPlanRows, base(), kAnswers);
 }
 
 TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {

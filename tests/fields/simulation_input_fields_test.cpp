@@ -24,6 +24,11 @@ const Program& small_program() {
     return program;
 }
 
+using InputRow = FieldRow<SimulationInput>;
+
+const FieldAnswers<SimulationInput> kAnswers{
+    [](const SimulationInput& input) { return judge().simulated(input); }};
+
 TEST(SimulationInputFields, ChangeItsResult) {
     static const Program changed = [] {
         Program program = small_program();
@@ -33,10 +38,6 @@ TEST(SimulationInputFields, ChangeItsResult) {
     static const NcclNetwork other{*build_fabric(small_scenario("program", {}).cluster),
                                    NcclNetworkOptions{.compute_capability = 70, .num_sms = 80}};
     static const Program alike = lowered("no_shard");  // its ranks fold
-    using InputRow = FieldRow<SimulationInput>;
-    const FieldAnswers<SimulationInput> answers{
-        [](const SimulationInput& input) { return judge().simulated(input); }};
-    const SimulationInput whole = judge().input(small_program());
     const InputRow rows[] = {
         {"program", [](SimulationInput& in) { in.program = &changed; }},
         {"network", [](SimulationInput& in) { in.network = &other; }},
@@ -81,7 +82,10 @@ TEST(SimulationInputFields, ChangeItsResult) {
          {},
          "it is called, and asks nothing"},
     };
-    expect_effects<SimulationInput>(rows, whole, answers);
+    expect_effects<SimulationInput>(rows, judge().input(small_program()), kAnswers);
+}
+
+TEST(SimulationInputFields, OfKernelTimesChangeItsResult) {
     const auto times = [](SimulationInput& in) -> KernelTime& { return in.devices[0].kernels[0]; };
     const InputRow of_kernels[] = {
         {"duration",
@@ -107,13 +111,16 @@ TEST(SimulationInputFields, ChangeItsResult) {
              }
          }},
     };
-    expect_effects<KernelTime>(of_kernels, whole, answers);
+    expect_effects<KernelTime>(of_kernels, judge().input(small_program()), kAnswers);
+}
+
+TEST(SimulationInputFields, OfDevicesChangeItsResult) {
     const InputRow of_devices[] = {
         {"kernels", [](SimulationInput& in) { in.devices[0].kernels[0].duration = Time{}; }},
         {"restart", [](SimulationInput& in) { in.devices[0].restart = Time{}; }},
         {"num_sms", [](SimulationInput& in) { in.devices[0].num_sms = 0; }},
     };
-    expect_effects<DeviceTimings>(of_devices, whole, answers);
+    expect_effects<DeviceTimings>(of_devices, judge().input(small_program()), kAnswers);
 }
 
 }  // namespace
