@@ -12,7 +12,7 @@ namespace field_count_detail {
 // Stands for an initialiser of any type.
 struct AnyValue {
     template <class T>
-    constexpr operator T() const noexcept;
+    operator T() const noexcept;
 };
 
 template <class Aggregate, std::size_t... I>

@@ -234,7 +234,7 @@ Scenario read_root(DocumentNode& root,
 }
 
 // One error for a file of another kind, instead of one for each of its keys; empty if it is none.
-Error of_another_kind(const DocumentNode& root, const ReadOptions& options) {
+Error of_another_kind(const DocumentNode& root) {
     const auto has = [&](const char* key) { return root.find(key) != nullptr; };
     if (!root.is_map()) {
         const bool table = root.is_scalar() && root.text.find(',') != std::string::npos;
@@ -244,15 +244,7 @@ Error of_another_kind(const DocumentNode& root, const ReadOptions& options) {
                 "its keys are cluster, model and plan"};
     }
     if (has("cluster") || has("model") || has("plan")) {
-        // Only if no key can be a misspelt model or plan.
-        const bool network =
-            !options.network_only && std::ranges::all_of(root.keys, [](const DocumentNode& key) {
-                return key.text == "name" || key.text == "cluster" || key.text == "network";
-            });
-        return network ? Error{root.where(),
-                               "there is no model and no plan: this describes a network",
-                               "orrery network FILE, or add model and plan"}
-                       : Error{};
+        return {};
     }
     if (has("scenario")) {
         return has("checksum") ? Error{root.where(),
@@ -263,6 +255,26 @@ Error of_another_kind(const DocumentNode& root, const ReadOptions& options) {
                                        "orrery sweep FILE"};
     }
     return {};
+}
+
+// Whether the document describes a network without a mistake, and nothing else: no other key can be
+// a misspelt model or plan.
+bool is_network(DocumentNode root,
+                const std::filesystem::path& folder,
+                const ReadOptions& options) {
+    const bool only =
+        root.is_map() && root.find("cluster") != nullptr &&
+        std::ranges::all_of(root.keys, [](const DocumentNode& key) {
+            return key.text == "name" || key.text == "cluster" || key.text == "network";
+        });
+    if (options.network_only || !only) {
+        return false;
+    }
+    ReadOptions as_network = options;
+    as_network.network_only = true;
+    Errors errors;
+    read_root(root, folder, as_network, errors);
+    return errors.empty();
 }
 
 // The scenario of a document; `of` says which file and overrides it has already.
@@ -277,8 +289,13 @@ ResultOrErrors<Scenario> read_document(DocumentNode root,
             apply_override(root, assignment, errors);
         }
     }
-    if (Error other = of_another_kind(root, options); errors.empty() && !other.what.empty()) {
+    if (Error other = of_another_kind(root); errors.empty() && !other.what.empty()) {
         return unexpected<Errors>(Errors{std::move(other)});
+    }
+    if (errors.empty() && is_network(root, folder, options)) {
+        return unexpected<Errors>(Errors{{root.where(),
+                                          "there is no model and no plan: this describes a network",
+                                          "orrery network FILE, or add model and plan"}});
     }
     Scenario scenario = read_root(root, folder, options, errors);
     if (!errors.empty()) {

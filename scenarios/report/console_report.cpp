@@ -96,9 +96,9 @@ std::string_view unseen(const Answer& a) {
         case Unseen::nothing:
             break;
         case Unseen::software:
-            return "  (wider: the factors were fitted on no step of this software)";
+            return "  (wider: no step of this software was fitted)";
         case Unseen::device:
-            return "  (wider: the factors were fitted on no step of this device and precision)";
+            return "  (wider: no step of this device and precision was fitted)";
     }
     return {};
 }

@@ -2,13 +2,14 @@
 // Every field of a cluster, of its nodes, fabric and devices changes the answer of a simulation.
 #include <fmt/format.h>
 
+#include "models/validate_plan.h"
 #include "network/cable_list.h"
 #include "network/fabric.h"
 #include "tests/fields/field_rows.h"
 #include "tests/fields/scenario_answer.h"
 
 namespace orrery {
-namespace {
+namespace cluster_fields_test {
 
 // Errors of a fabric, and its links with their latencies: what flows and packets move over.
 std::string fabric_text(const Scenario& scenario) {
@@ -27,7 +28,16 @@ std::string fabric_text(const Scenario& scenario) {
     return text;
 }
 
-const FieldAnswers<Scenario> kAnswers{fabric_text, answer_of};
+// What the device lacks for the plan.
+std::string refusals(const Scenario& scenario) {
+    std::string text;
+    for (const Error& error : check_device(scenario.plan, scenario.device)) {
+        text += error.to_string() + "\n";
+    }
+    return text;
+}
+
+const FieldAnswers<Scenario> kAnswers{refusals, fabric_text, answer_of};
 
 using Row = FieldRow<Scenario>;
 
@@ -189,9 +199,13 @@ TEST(ClusterFields, OfADevice) {
          [&](Scenario& s) { s.device.peak_fp32 = tera(5); },
          [&](Scenario& s) { by_peak(s, Dtype::fp32); }},
         {"peak_fp16", [&](Scenario& s) { s.device.peak_fp16 = tera(50); }},
+        {"bf16",
+         [](Scenario& s) { s.device.bf16 = false; },
+         [&](Scenario& s) { by_peak(s, Dtype::bf16); }},
         {"peak_fp8",
          [&](Scenario& s) { s.device.peak_fp8 = tera(5000); },
          [&](Scenario& s) { by_peak(s, Dtype::fp8); }},
+        {"attention_kernels", [](Scenario& s) { s.device.attention_kernels = {"none"}; }},
         {"memory_bandwidth",
          [](Scenario& s) {
              s.device.memory_bandwidth = Bandwidth::bits_per_second(1'000'000'000'000);
@@ -210,5 +224,5 @@ TEST(ClusterFields, OfADevice) {
     expect_effects<DeviceSpec>(rows, base(), kAnswers);
 }
 
-}  // namespace
+}  // namespace cluster_fields_test
 }  // namespace orrery

@@ -8,7 +8,7 @@
 #include "tests/fields/scenario_answer.h"
 
 namespace orrery {
-namespace {
+namespace fault_fields_test {
 
 std::string campaign_text(const CampaignSpec& spec) {
     const CampaignResult result = run_campaign(spec, 7, {.timeline = true, .log = true});
@@ -123,5 +123,5 @@ TEST(FaultFields, OfAFaultInTheStep) {
     expect_effects<StepFault>(rows, base, answers);
 }
 
-}  // namespace
+}  // namespace fault_fields_test
 }  // namespace orrery

@@ -7,7 +7,7 @@
 #include "tests/fields/scenario_answer.h"
 
 namespace orrery {
-namespace {
+namespace plan_fields_test {
 
 std::string program_text(const Scenario& scenario) {
     const Program program = lower(scenario.model, scenario.plan);
@@ -187,5 +187,5 @@ TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
     expect_effects<Transformer>(rows, base(), kAnswers);
 }
 
-}  // namespace
+}  // namespace plan_fields_test
 }  // namespace orrery

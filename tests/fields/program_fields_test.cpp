@@ -8,7 +8,7 @@
 #include "tests/runtime/rank_training.h"
 
 namespace orrery {
-namespace {
+namespace program_fields_test {
 
 Transformer dropout_gpt() {
     Transformer model = tiny_gpt();
@@ -227,7 +227,7 @@ TEST(ProgramFields, OfCommunication) {
         {"bytes", [](Program& p) { collective(p, all_gather).bytes += Bytes{4096}; }},
         {"wire", [](Program& p) { p.collectives.back().wire = Dtype::int8; }, part_collectives},
         {"communicator", [](Program& p) { collective(p, all_gather).communicator += 5; }},
-        {"mover", [](Program& p) { collective(p, all_gather).sm_limit = 1; }},
+        {"mover", [](Program& p) { collective(p, all_gather).mover.sm_limit = 1; }},
         {"reduction",
          [](Program& p) {
              for (CollectiveCall& call : p.collectives) {
@@ -428,5 +428,5 @@ TEST(ProgramFields, OfTheTables) {
     expect_effects<Program>(rows, base(), kAnswers);
 }
 
-}  // namespace
+}  // namespace program_fields_test
 }  // namespace orrery

@@ -127,9 +127,9 @@ public:
                 for (const std::uint32_t wait : launch.waits) {
                     text += fmt::format(" {}", wait);
                 }
-                for (const ArenaUse& use :
+                for (const ArenaUse& arena :
                      arena_uses(own, launch.slot, own.op(launch.slot, launch.op))) {
-                    text += fmt::format(" {}-{}{}", use.begin, use.end, use.writes ? "w" : "");
+                    text += fmt::format(" {}-{}{}", arena.begin, arena.end, arena.writes ? "w" : "");
                 }
             }
         }

@@ -5,7 +5,7 @@
 #include "tests/fields/program_judge.h"
 
 namespace orrery {
-namespace {
+namespace simulation_input_fields_test {
 
 Program lowered(const char* strategy) {
     const Scenario scenario =
@@ -123,5 +123,5 @@ TEST(SimulationInputFields, OfDevicesChangeItsResult) {
     expect_effects<DeviceTimings>(of_devices, judge().input(small_program()), kAnswers);
 }
 
-}  // namespace
+}  // namespace simulation_input_fields_test
 }  // namespace orrery

@@ -25,6 +25,7 @@ TEST(LayoutAssignment, IsTheOnlyPlaceOfTheLoweringThatReadsParallelSizes) {
                                           "flops",
                                           "layout_assignment",
                                           "plan",
+                                          "plan_fields",
                                           "pipeline_split",
                                           "rank_mesh",
                                           "transformer",

@@ -77,6 +77,7 @@ TEST_F(GpuBundle, FitsIntoWhatIsCarried) {
 }
 
 TEST_F(GpuBundle, RemovesNothingButABundle) {
+    fs::create_directory(folder_.path() / "mine");
     write_file(folder_.path() / "mine" / "notes", "keep");
     const Ran refused = bundle("'" ORRERY_BUILD_DIR "' mine");
     EXPECT_EQ(refused.status, 1);

@@ -14,12 +14,30 @@
 #include "kernels/residual/residual_cpu.h"
 #include "runtime/cpu/cpu_kernels.h"
 #include "runtime/cuda/cuda_kernels.h"
+#include "runtime/cuda/cuda_module.h"
 #include "runtime/cuda/nccl_library.h"
 #include "tests/kernels/gemm/gemm_of_request.h"
 #include "tests/runtime/cuda/nccl_in_one_process.h"
 #include "tests/runtime/cuda/simulated_device.h"
 
+// The module's functions, linked into the test: runtime/cuda/module_entry.cpp.
+extern "C" {
+void orrery_cuda_devices(orrery::Result<std::vector<orrery::CudaDeviceInfo>>& devices);
+void orrery_cuda_versions(std::string& versions);
+void orrery_cuda_make_executor(const orrery::Program& program,
+                               orrery::RankId rank,
+                               orrery::Transport* transport,
+                               orrery::Result<std::unique_ptr<orrery::Executor>>& executor);
+}
+
 namespace orrery {
+
+const Result<CudaModule>& cuda_module() {
+    static const Result<CudaModule> module = CudaModule{.devices = orrery_cuda_devices,
+                                                        .versions = orrery_cuda_versions,
+                                                        .make_executor = orrery_cuda_make_executor};
+    return module;
+}
 
 // Kernels: the queue's stream is known to its own launch() only.
 struct HostKernel {

@@ -6,7 +6,7 @@
 #include "tests/scenarios/commands/command_run.h"
 
 namespace orrery {
-namespace {
+namespace diagnose_test {
 
 constexpr const char* kScenario = ORRERY_SOURCE_DIR "/scenarios/llama3-8b-h100.yaml";
 
@@ -41,5 +41,5 @@ TEST(DiagnoseCommand, WhatIsNotThereIsAnError) {
     EXPECT_EQ(run_command([] { return diagnose_command({.what = "/no/such/file"}); }).status, 2);
 }
 
-}  // namespace
+}  // namespace diagnose_test
 }  // namespace orrery

@@ -13,7 +13,7 @@
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
-namespace {
+namespace export_test {
 
 constexpr const char* kJob =
     "cluster: {nodes: 1, node: cpu-core}\n"
@@ -175,5 +175,5 @@ TEST(TrainCommand, TellsWhyItCannotResumeOrImport) {
               std::string::npos);
 }
 
-}  // namespace
+}  // namespace export_test
 }  // namespace orrery

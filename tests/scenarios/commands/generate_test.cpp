@@ -10,7 +10,7 @@
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
-namespace {
+namespace generate_test {
 
 constexpr const char* kScenario =
     "cluster: {nodes: 1, node: cpu-core}\n"
@@ -88,5 +88,5 @@ TEST(GenerateCommand, SaysWhatIsMissing) {
     EXPECT_NE(empty.err.find("--prompt: error: is empty"), std::string::npos) << empty.err;
 }
 
-}  // namespace
+}  // namespace generate_test
 }  // namespace orrery

@@ -6,7 +6,7 @@
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
-namespace {
+namespace search_outcome_test {
 
 struct Case {
     Scenario scenario = small_scenario("small", {});
@@ -68,5 +68,5 @@ TEST(SearchOutcome, WhatIsLeftIsToldByItsBound) {
     EXPECT_DOUBLE_EQ(result.clusters[0].bound_gap, 0.25);
 }
 
-}  // namespace
+}  // namespace search_outcome_test
 }  // namespace orrery

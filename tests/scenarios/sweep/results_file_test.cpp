@@ -7,7 +7,7 @@
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {
-namespace {
+namespace results_file_test {
 
 using Access = ResultsFile::Access;
 
@@ -114,5 +114,5 @@ TEST(ResultsFile, AddsAllOfAnotherOrNothing) {
     EXPECT_EQ((*a)->ids().value().size(), 3u);
 }
 
-}  // namespace
+}  // namespace results_file_test
 }  // namespace orrery
