@@ -18,8 +18,8 @@ enum class ModuleSymbols : std::uint8_t { local, global };
 
 class Module {
 public:
-    // Loads lib<name>.so, e.g. "orrery_mpi": from the program's folder, else from where the system's
-    // loader looks. The error says why it can't be loaded. A module stays loaded.
+    // Loads lib<name>.so, e.g. "orrery_mpi": from the program's folder, else from where the
+    // system's loader looks. The error says why it can't be loaded. A module stays loaded.
     static Result<Module> open(const char* name, ModuleSymbols symbols = ModuleSymbols::local);
 
     // Puts the address of a function with C linkage into `to`; false if the module has none.

@@ -54,6 +54,35 @@ Scenario on_best_cluster(Scenario scenario, const SearchResult& result) {
     return scenario;
 }
 
+// The page, and then the JSON or the report.
+int print_search(const SearchArguments& arguments,
+                 const Scenario& scenario,
+                 const SearchResult& result,
+                 const std::vector<SensitiveFigure>& figures,
+                 PageFile& page) {
+    Provenance provenance = provenance_of("search", scenario);
+    if (arguments.sensitivity) {
+        provenance.add_option("sensitivity", "true");
+    }
+    if (page.wanted()) {
+        const auto drawn = page.write(search_page(scenario, result, figures), provenance);
+        if (!drawn) {
+            return report_error(drawn.error());
+        }
+    }
+    if (arguments.json) {
+        return print_output(with_provenance(search_json(scenario, result, figures), provenance));
+    }
+    const std::string classes =
+        scenario.search.objective == Objective::goodput
+            ? fault_classes_text(fault_classes(on_best_cluster(scenario, result)),
+                                 to_short_text(scenario.campaign.length))
+            : std::string{};
+    return print_output(
+        search_report(scenario, result) + classes +
+        (figures.empty() ? "" : sensitivity_report(figures, SensitivityOptions{}.factor)));
+}
+
 }  // namespace
 
 int search_command(const SearchArguments& arguments) {
@@ -110,26 +139,7 @@ int search_command(const SearchArguments& arguments) {
     if (!figures) {
         return report_error(figures.error());
     }
-    Provenance provenance = provenance_of("search", *scenario);
-    if (arguments.sensitivity) {
-        provenance.add_option("sensitivity", "true");
-    }
-    if (page->wanted()) {
-        const auto drawn = page->write(search_page(*scenario, *result, *figures), provenance);
-        if (!drawn) {
-            return report_error(drawn.error());
-        }
-    }
-    if (arguments.json) {
-        return print_output(with_provenance(search_json(*scenario, *result, *figures), provenance));
-    }
-    const std::string classes =
-        goodput ? fault_classes_text(fault_classes(on_best_cluster(*scenario, *result)),
-                                     to_short_text(scenario->campaign.length))
-                : std::string{};
-    return print_output(
-        search_report(*scenario, *result) + classes +
-        (figures->empty() ? "" : sensitivity_report(*figures, SensitivityOptions{}.factor)));
+    return print_search(arguments, *scenario, *result, *figures, *page);
 }
 
 Command describe_search() {

@@ -39,10 +39,6 @@
 namespace orrery {
 namespace {
 
-// Relative standard deviation of an uncalibrated collective's time: the published tables' median
-// error against the model (tests/network/collectives_published_test.cpp prints it).
-constexpr double kCommunicationSigma = 0.15;
-
 // From so many ranks on a simulation takes seconds and more memory than caches hold.
 constexpr std::uint64_t kManyRanks = 2048;
 constexpr std::size_t kLargePages = std::size_t{1} << 30;
@@ -68,7 +64,6 @@ private:
     void describe(Answer& answer) const;
     void speed(const SimulationResult& result, Answer& answer) const;
     void explain(const SimulationResult& result, Answer& answer) const;
-    double uncertainty(const SimulationResult& result) const;
     Result<void> compare_with_healthy(Answer& answer) const;
 
     const Scenario& scenario_;
@@ -341,34 +336,8 @@ void ScenarioRun::speed(const SimulationResult& result, Answer& answer) const {
     answer.model_flops_per_step = flops.full_attention;
     answer.model_flops_per_step_causal = flops.causal_attention;
     answer.hardware_flops_per_step = flops.hardware_full_attention;
-    answer.uncertainty = uncertainty(result);
+    answer.uncertainty = relative_sigma(result, costs_);
     answer.unseen = costs_.kernels.sources.roofline > 0 ? costs_.residual.unseen : Unseen::nothing;
-}
-
-// The shares of kernels and of communication on the critical path, each with its own error.
-double ScenarioRun::uncertainty(const SimulationResult& result) const {
-    Time communication;
-    for (const Cause c : {Cause::exposed_tensor,
-                          Cause::exposed_context,
-                          Cause::exposed_data,
-                          Cause::exposed_pipeline,
-                          Cause::exposed_other,
-                          Cause::network_contention}) {
-        communication += result.critical_path[c];
-    }
-    const double share = communication / result.iteration;
-    const double host = result.critical_path[Cause::launch] / result.iteration;
-    // Kernels that the curves predict: what steps of other families differ by (step.residual).
-    const double curves = costs_.kernels.sources.roofline;
-    const double residual = costs_.residual.sigma;
-    const double kernels =
-        residual > 0 ? std::hypot(residual * curves, costs_.kernels.relative_sigma * (1 - curves))
-                     : costs_.kernels.relative_sigma;
-    // What unseen software or devices differ by was measured on whole steps, host included.
-    const bool whole = costs_.residual.unseen != Unseen::nothing && curves > 0;
-    return std::hypot(kernels * (whole ? 1 : 1 - share - host),
-                      kCommunicationSigma * share,
-                      costs_.launch_sigma * host);
 }
 
 void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const {

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/simulate/step_costs.h"
 
+#include <cmath>
+
 #include "kernels/cost_model.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/simulate/step_efficiency.h"
 
 namespace orrery {
 namespace {
+
+// Relative standard deviation of an uncalibrated collective's time: the published tables' median
+// error against the model (tests/network/collectives_published_test.cpp prints it).
+constexpr double kCommunicationSigma = 0.15;
 
 Result<EfficiencyTable> catalogue_table(const char* file) {
     auto table = read_efficiency_table((default_catalogue() / file).string());
@@ -49,6 +55,31 @@ Result<StepCosts> step_costs(const Program& program,
     costs.timings.restart = options.without == Cause::host ? Time{} : step.restart();
     costs.kernels = summarise_kernels(program, costs.timings);
     return costs;
+}
+
+double relative_sigma(const SimulationResult& result, const StepCosts& costs) {
+    Time communication;
+    for (const Cause c : {Cause::exposed_tensor,
+                          Cause::exposed_context,
+                          Cause::exposed_data,
+                          Cause::exposed_pipeline,
+                          Cause::exposed_other,
+                          Cause::network_contention}) {
+        communication += result.critical_path[c];
+    }
+    const double share = communication / result.iteration;
+    const double host = result.critical_path[Cause::launch] / result.iteration;
+    // Kernels that the curves predict: what steps of other families differ by (step.residual).
+    const double curves = costs.kernels.sources.roofline;
+    const double residual = costs.residual.sigma;
+    const double kernels =
+        residual > 0 ? std::hypot(residual * curves, costs.kernels.relative_sigma * (1 - curves))
+                     : costs.kernels.relative_sigma;
+    // What unseen software or devices differ by was measured on whole steps, host included.
+    const bool whole = costs.residual.unseen != Unseen::nothing && curves > 0;
+    return std::hypot(kernels * (whole ? 1 : 1 - share - host),
+                      kCommunicationSigma * share,
+                      costs.launch_sigma * host);
 }
 
 }  // namespace orrery

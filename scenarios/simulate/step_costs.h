@@ -36,4 +36,8 @@ Result<StepCosts> step_costs(const Program& program,
                              const Profile& profile,
                              const StepCostOptions& options);
 
+// Relative standard deviation of a simulated step: the shares of kernels, communication and the
+// host on its critical path, each with its own error.
+double relative_sigma(const SimulationResult& result, const StepCosts& costs);
+
 }  // namespace orrery

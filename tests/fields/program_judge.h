@@ -129,7 +129,8 @@ public:
                 }
                 for (const ArenaUse& arena :
                      arena_uses(own, launch.slot, own.op(launch.slot, launch.op))) {
-                    text += fmt::format(" {}-{}{}", arena.begin, arena.end, arena.writes ? "w" : "");
+                    const char* mark = arena.writes ? "w" : "";
+                    text += fmt::format(" {}-{}{}", arena.begin, arena.end, mark);
                 }
             }
         }

@@ -205,7 +205,8 @@ TEST(Efficiency, LargeGemmsReachWhatTrainingRunsReach) {
         return call.flop / curves.time(call).seconds / device.peak(dtype).per_second();
     };
     EXPECT_NEAR(fraction(measured_devices().at("a100-80g"), kBf16), 0.80, 0.06);
-    EXPECT_NEAR(fraction(measured_devices().at("h100-80g"), kBf16), 0.74, 0.05);
+    // The best product that was measured alone: 794.5 TFLOP/s (MAMF-h100-80g-bf16, layers.csv).
+    EXPECT_NEAR(fraction(measured_devices().at("h100-80g"), kBf16), 0.803, 0.05);
     EXPECT_NEAR(fraction(measured_devices().at("h100-80g"), Dtype::fp8), 0.70, 0.05);
     EXPECT_LT(fraction(measured_devices().at("h100-80g"), kBf16) * 989.4, 830);
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 
 #include "runtime/cuda/cuda_executor.h"
@@ -92,16 +93,13 @@ TEST(CudaLaunches, ADeviceThatDoesNotEndIsAnErrorAfterTheDeadline) {
 }
 
 TEST(CudaLaunches, LeavesGraphsOutWhereItIsTold) {
-    const Program program = lower(tiny_gpt(), tiny_plan());
     for (const char* words : {"", "graphs"}) {
         simulated::begin_device(3);
-        auto executor = executor_of(program, {.use = *cuda_features_without(words)});
-        ASSERT_TRUE(executor);
-        for (int s = 0; s < 3; ++s) {
-            ASSERT_TRUE((*executor)->run_step());
-        }
+        setenv(kCudaWithout, words, 1);
+        std::vector<std::string> notes;
+        train_rank(tiny_gpt(), tiny_plan(), DeviceChoice::cuda, nullptr, &notes);
+        unsetenv(kCudaWithout);
         EXPECT_EQ(simulated::counts().graph_launches > 0, *words == 0);
-        const std::vector<std::string> notes = (*executor)->notes();
         EXPECT_EQ(std::ranges::count(notes, "without graphs"), *words == 0 ? 0 : 1);
     }
 }
