@@ -31,7 +31,7 @@ libraries_of() {
     ldd "$1" | while read -r line; do
         name=${line%% *}
         name=${name##*/}
-        [[ ! $name =~ $of_every_machine ]] || continue
+        [[ ! $name =~ $of_every_machine && $line != *'statically linked' ]] || continue
         [[ $line != *'=> not found'* ]] || die "$1 needs $name, which is not on this machine"
         path=${line#*=> }
         printf '%s\n' "${path%% (*}"

@@ -361,7 +361,7 @@ TEST(Reader, AFileOfAnotherKindIsOneErrorThatNamesItsCommand) {
         errors_of("scenario: a.yaml\ngrid: {plan.micro_batch_size: [1, 2]}\n"),
         "s.yaml:1:1: error: this is a study of scenarios, and a scenario is due (hint: orrery "
         "sweep FILE)\n");
-    EXPECT_EQ(errors_of("cluster: {nodes: 2, node: dgx-h100}\nnetwork: fluid\n"),
+    EXPECT_EQ(errors_of("cluster: {nodes: 2, node: dgx-h100, fabric: ndr400-rail}\n"),
               "s.yaml:1:1: error: there is no model and no plan: this describes a network (hint: "
               "orrery network FILE, or add model and plan)\n");
     EXPECT_EQ(errors_of("case,family,gpu\na,b,c\n"),

@@ -119,7 +119,7 @@ TEST(ValidateCommand, AnotherValueCanBeAssumed) {
     for (const auto& [assume, error] : std::vector<std::pair<std::string, std::string>>{
              {"gpu", "'gpu' is no COLUMN=VALUE"},
              {"=1", "'=1' is no COLUMN=VALUE"},
-             {"gpus=a100-80g", "no column 'gpus' (hint: did you mean 'gpu'"},
+             {"gpus=a100-80g", "no column 'gpus' (hint: did you mean 'gpus_per_node', 'gpu'"},
              {"num_layers=3", "every row states its 'num_layers'"},
              {"micro_batch_size=two", "micro_batch_size 'two' must be a whole number"}}) {
         const CommandRun run = with({assume});
