@@ -25,7 +25,7 @@ namespace orrery {
 enum class VectorClone : std::uint8_t { baseline, avx2, avx512 };
 
 std::string_view to_string(VectorClone clone);
-// Those that this CPU can run, narrowest first. Other architectures than x86-64 have the baseline.
+// The clones that this CPU can run, narrowest first. Other architectures have the baseline alone.
 std::vector<VectorClone> vector_clones();
 // The one that runs: the widest, unless another was chosen.
 VectorClone vector_clone();

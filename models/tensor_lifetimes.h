@@ -4,7 +4,7 @@
 //
 // A tensor of Lifetime::slot lives from its first to its last use in each slot. One of a
 // micro-batch lives from the first to the last slot of that micro-batch that touches it, and so
-// does, over all slots, a gradient of Lifetime::step: whoever adds to it first finds zeros. All
+// does, over all slots, a gradient of Lifetime::step: its first sum finds zeros. All
 // others live through the whole step: what persists, inputs (written before the step, and the step
 // may run once more), and what the host reads after the step (the loss, norms).
 #pragma once

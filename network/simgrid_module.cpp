@@ -83,7 +83,7 @@ struct Platform {
 };
 
 Platform& platform(std::size_t num_links) {
-    constexpr std::size_t kLeast = 8192;  // for those that follow; a few ms
+    constexpr std::size_t kLeast = 8192;  // later ones may have more links; a few ms
     static Platform* const only = new Platform(std::max(num_links, kLeast));
     return *only;
 }

@@ -254,7 +254,7 @@ Result<void> CudaExecutor::wait_for_end() {
     return done ? cuda_result(state, "a step") : done;
 }
 
-// A copy that failed is told by the next run.
+// The next run reports a copy that failed.
 TensorView CudaExecutor::lent(Result<TensorView> opened) {
     error_ = opened ? error_ : std::optional{opened.error()};
     return opened ? *opened : TensorView{};

@@ -31,7 +31,7 @@ public:
     void open();
     // The device has passed all gates: it looks at none of them any more.
     void forget();
-    // How many opened by themselves, of those that are forgotten.
+    // The number of forgotten gates that opened by themselves.
     std::int64_t late() const { return late_; }
 
 private:
