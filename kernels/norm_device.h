@@ -272,6 +272,8 @@ struct NormBackwardKernel {
             read(block, dresidual, token, residual);
         }
         const bool given = statistics != nullptr;
+        // Loaded before the barriers, not behind them.
+        const float kept = given ? statistics[kCentred ? 2 * token + 1 : token] : 0.0f;
         const float mean = given && kCentred
                                ? statistics[2 * token]
                                : row_mean<kCentred, kWidth, kParts>(block, row.hidden, centred);
@@ -289,8 +291,7 @@ struct NormBackwardKernel {
             }
         });
         reduce_block_once(block, shared, sums);
-        const float inverse = given ? statistics[kCentred ? 2 * token + 1 : token]
-                                    : 1.0f / sqrtf(sums[0] / hidden + epsilon);
+        const float inverse = given ? kept : 1.0f / sqrtf(sums[0] / hidden + epsilon);
         const float mean_g = kCentred ? sums[1] / hidden : 0.0f;
         const float mean_gx = sums[2] * inverse / hidden;
         row.for_parts(block, [&](int part, int column) {

@@ -14,7 +14,7 @@ namespace {
 constexpr auto kElementwise = Cause::memory_bound_kernels;
 
 struct HeadActivations {
-    Value residual;
+    NormActivations before_norm;
     Value norm;
     Value logits;
     Value probabilities;  // fp32, kept by the unfused loss
@@ -185,8 +185,8 @@ void ChunkLowering::embed_backward(BlockBuilder& b, const Value& dsum) {
 }
 
 void ChunkLowering::head(BlockBuilder& b, ResidualStream& stream) {
-    head_.norm = norm_forward(b, "final norm", stream, chunk_.final_norm, Lifetime::micro_batch);
-    head_.residual = stream.residual;
+    head_.norm = norm_forward(
+        b, "final norm", stream, chunk_.final_norm, Lifetime::micro_batch, head_.before_norm);
     const Layout needed = gemm_input(head_.norm.layout, chunk_.output.layout);
     const Value gathered = b.relayout("logits gather", head_.norm, needed);
     head_.logits = b.product("logits", gathered, chunk_.output, Lifetime::micro_batch);
@@ -289,7 +289,7 @@ Value ChunkLowering::head_backward(BlockBuilder& b, Deferred* deferred) {
     Parameter no_bias;
     const Value dn = column_backward(
         b, head_.norm, {{"logits", &head_.logits, &chunk_.output, &no_bias}}, deferred);
-    return norm_backward(b, "final norm backward", dn, head_.residual, {}, chunk_.final_norm);
+    return norm_backward(b, "final norm backward", dn, head_.before_norm, {}, chunk_.final_norm);
 }
 
 void ChunkLowering::forward() {

@@ -2,29 +2,12 @@
 #include "models/layer_lowering.h"
 
 #include "kernels/activation/activation.h"
-#include "kernels/layernorm/layernorm.h"
 #include "kernels/residual/residual.h"
-#include "kernels/rmsnorm/rmsnorm.h"
 
 namespace orrery {
 namespace {
 
 constexpr auto kMemoryBound = Cause::memory_bound_kernels;
-
-bool fused_norm(const BlockBuilder& b) {
-    return b.plan.fused_norm || b.plan.compiled;
-}
-
-KernelCall norm_call(const BlockBuilder& b, const Value& x, bool backward, bool fused) {
-    const std::int64_t tokens = b.local_tokens(x);
-    const std::int64_t hidden = b.local_width(x);
-    if (b.model.normalization == Normalization::layernorm) {
-        return backward ? layernorm_backward(tokens, hidden, x.dtype, fused)
-                        : layernorm_forward(tokens, hidden, x.dtype, fused);
-    }
-    return backward ? rmsnorm_backward(tokens, hidden, x.dtype, fused)
-                    : rmsnorm_forward(tokens, hidden, x.dtype, fused);
-}
 
 // A gated activation as two kernels: the function of the gate (part 0 of fc1) and, in a backward
 // pass of `dy`, dy times its slope and its value; then the product with up (part 1) in place, of
@@ -252,88 +235,6 @@ std::vector<Parameter*> LayerParameters::present() {
     return found;
 }
 
-void add_pending(BlockBuilder& b, ResidualStream& stream, Lifetime lifetime) {
-    if (stream.pending.empty()) {
-        return;
-    }
-    Value sum =
-        b.value("residual", stream.residual.shape[kWidth], stream.residual.layout, lifetime);
-    const std::int64_t tokens = b.local_tokens(sum);
-    const std::int64_t hidden = b.local_width(sum);
-    std::vector<const Value*> writes{&sum};
-    if (!stream.mask.empty()) {
-        writes.push_back(&stream.mask);
-    }
-    std::vector<TensorId> others = stream.biases;
-    const std::vector<TensorId> scalars = b.dropout_scalars();
-    others.insert(others.end(), scalars.begin(), scalars.end());
-    b.kernel("residual",
-             b.model.dropout > 0 ? bias_dropout_add(tokens, hidden, sum.dtype)
-                                 : residual_add(tokens, hidden, sum.dtype),
-             kMemoryBound,
-             {&stream.residual, &stream.pending},
-             writes,
-             others);
-    stream = {.residual = std::move(sum), .pending = {}, .mask = {}, .biases = {}};
-}
-
-Value norm_forward(BlockBuilder& b,
-                   std::string_view name,
-                   ResidualStream& stream,
-                   const Parameter& weight,
-                   Lifetime lifetime) {
-    const bool fused = fused_norm(b) && !stream.pending.empty() && b.model.dropout <= 0;
-    if (!fused) {
-        add_pending(b, stream, lifetime);
-    }
-    Value y = b.value(name, stream.residual.shape[kWidth], stream.residual.layout, lifetime);
-    const KernelCall call = norm_call(b, stream.residual, false, fused);
-    if (fused) {
-        Value sum =
-            b.value("residual", stream.residual.shape[kWidth], stream.residual.layout, lifetime);
-        std::vector<TensorId> weights{weight.weight};
-        weights.insert(weights.end(), stream.biases.begin(), stream.biases.end());
-        b.kernel(
-            name, call, kMemoryBound, {&stream.residual, &stream.pending}, {&y, &sum}, weights);
-        stream = {.residual = std::move(sum), .pending = {}, .mask = {}, .biases = {}};
-    } else {
-        b.kernel(name, call, kMemoryBound, {&stream.residual}, {&y}, {weight.weight});
-    }
-    return y;
-}
-
-Value norm_backward(BlockBuilder& b,
-                    std::string_view name,
-                    const Value& dy,
-                    const Value& x,
-                    const Value& dresidual,
-                    Parameter& weight) {
-    weight.gradient_layout = weight_gradient(dy.layout, dy.layout);
-    const bool fused = fused_norm(b) && !dresidual.empty();
-    Value dx = b.value(name, x.shape[kWidth], x.layout, Lifetime::slot);
-    std::vector<const Value*> reads{&dy, &x};
-    if (fused) {
-        reads.push_back(&dresidual);
-    }
-    b.kernel(name,
-             norm_call(b, x, true, fused),
-             kMemoryBound,
-             reads,
-             {&dx},
-             {weight.weight},
-             {weight.gradient});
-    if (fused || dresidual.empty()) {
-        return dx;
-    }
-    Value sum = b.value("residual backward", x.shape[kWidth], x.layout, Lifetime::slot);
-    b.kernel("residual backward",
-             residual_add(b.local_tokens(x), b.local_width(x), x.dtype),
-             kMemoryBound,
-             {&dx, &dresidual},
-             {&sum});
-    return sum;
-}
-
 Value column_backward(BlockBuilder& b,
                       const Value& x,
                       const std::vector<ColumnBranch>& branches,
@@ -386,8 +287,7 @@ LayerActivations layer_forward(BlockBuilder& b,
         b.plan.recompute_granularity == Recompute::full ? Lifetime::slot : Lifetime::micro_batch;
     LayerActivations a;
     a.input = stream;
-    a.norm1 = norm_forward(b, "norm 1", stream, p.norm1, saved);
-    a.normed_input = stream.residual;
+    a.norm1 = norm_forward(b, "norm 1", stream, p.norm1, saved, a.before_norm1);
     Value gathered = gather_input(b, "qkv", a.norm1, p.qkv);
     a.qkv = b.product("qkv", gathered, p.qkv, b.of_slices(saved), 1, nullptr, &p.qkv_bias);
     attention_forward_ops(b, layer, a);
@@ -416,8 +316,7 @@ LayerActivations layer_forward(BlockBuilder& b,
                                     saved,
                                     RandomPurpose::projection_dropout,
                                     layer);
-    a.norm2 = norm_forward(b, "norm 2", stream, p.norm2, saved);
-    a.middle = stream.residual;
+    a.norm2 = norm_forward(b, "norm 2", stream, p.norm2, saved, a.before_norm2);
     gathered = gather_input(b, "fc1", a.norm2, p.fc1);
     a.fc1 = b.product("fc1", gathered, p.fc1, saved, 1, nullptr, &p.fc1_bias);
     a.activated = activation_forward(b, a.fc1, saved);
@@ -483,10 +382,11 @@ Value layer_backward(BlockBuilder& b,
         const Value dqkv = attention_backward(b, p, layer, saved, dmlp, gathered, deferred);
         const Value dn =
             column_backward(b, saved.norm1, {fc1, {"qkv", &dqkv, &p.qkv, &p.qkv_bias}}, deferred);
-        return norm_backward(b, "norm 1 backward", dn, saved.normed_input, dout, p.norm1);
+        return norm_backward(b, "norm 1 backward", dn, saved.before_norm1, dout, p.norm1);
     }
     const Value dn2 = column_backward(b, saved.norm2, {fc1}, deferred);
-    const Value dmiddle = norm_backward(b, "norm 2 backward", dn2, saved.middle, dout, p.norm2);
+    const Value dmiddle =
+        norm_backward(b, "norm 2 backward", dn2, saved.before_norm2, dout, p.norm2);
     const Value dattention =
         branch_gradient(b, "dropout 1 backward", dmiddle, saved.projection_mask);
     const Value gathered2 =
@@ -494,7 +394,7 @@ Value layer_backward(BlockBuilder& b,
     const Value dqkv = attention_backward(b, p, layer, saved, dattention, gathered2, deferred);
     const Value dn1 =
         column_backward(b, saved.norm1, {{"qkv", &dqkv, &p.qkv, &p.qkv_bias}}, deferred);
-    return norm_backward(b, "norm 1 backward", dn1, saved.normed_input, dmiddle, p.norm1);
+    return norm_backward(b, "norm 1 backward", dn1, saved.before_norm1, dmiddle, p.norm1);
 }
 
 }  // namespace orrery

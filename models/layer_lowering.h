@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "models/block_builder.h"
+#include "models/norm_lowering.h"
 
 namespace orrery {
 
@@ -27,19 +27,10 @@ struct LayerParameters {
     std::vector<Parameter*> present();
 };
 
-// The residual stream with a branch output that has not been added yet: the addition is fused into
-// the next norm where the plan says so.
-struct ResidualStream {
-    Value residual;
-    Value pending;                 // empty: nothing to add
-    Value mask;                    // of the dropout that the addition applies; empty without
-    std::vector<TensorId> biases;  // of the branch, which the addition adds as well
-};
-
 // What a layer's backward pass needs of its forward pass.
 struct LayerActivations {
     ResidualStream input;  // as it came in (kept under full recomputation)
-    Value normed_input;    // residual after the pending addition: norm1's input
+    NormActivations before_norm1;
     Value norm1;
     Value qkv;
     Value exchanged_qkv;      // Q, K and V as attention reads them, after any head exchange
@@ -50,7 +41,7 @@ struct LayerActivations {
     Value statistics;         // flash attention's log-sum-exp
     Value exchanged_context;  // attention's output
     Value context;            // the same as the projection reads it
-    Value middle;             // norm2's input
+    NormActivations before_norm2;
     Value norm2;
     Value fc1;
     Value activated;
@@ -65,21 +56,6 @@ struct DeferredProducts {
 };
 using Deferred = std::vector<DeferredProducts>;
 
-// Adds the pending branch to the residual; afterwards nothing is pending.
-void add_pending(BlockBuilder& b, ResidualStream& stream, Lifetime lifetime);
-// y = norm(residual + pending).
-Value norm_forward(BlockBuilder& b,
-                   std::string_view name,
-                   ResidualStream& stream,
-                   const Parameter& weight,
-                   Lifetime lifetime);
-// dx = norm'(dy) + dresidual (if there is one).
-Value norm_backward(BlockBuilder& b,
-                    std::string_view name,
-                    const Value& dy,
-                    const Value& x,
-                    const Value& dresidual,
-                    Parameter& weight);
 // A product y = x w on the way back, where x had to be gathered: its own gradient, dx in the layout
 // of x, is the sum over all `branches` that read the same x (two in a parallel block).
 struct ColumnBranch {

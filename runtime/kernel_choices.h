@@ -49,7 +49,8 @@ void choose_norm_backward(const BoundOp& op, const Layernorm& layernorm, const R
         .dy = op.reads[0].view,
         .x = op.reads[1].view,
         .weight = op.reads.back().view,
-        .dresidual = op.call.variant == 1 ? op.reads[2].view : TensorView{},
+        .dresidual = op.call.variant == 1 ? op.reads[3].view : TensorView{},
+        .statistics = op.reads[2].view,
         .dx = op.writes[0].view,
         .dweight = op.accumulates[0].view};
     if (op.call.kind == KernelKind::layernorm_backward) {

@@ -155,20 +155,23 @@ ExpectedSizes norm_sizes(const KernelCall& call) {
         call.kind == KernelKind::layernorm_forward || call.kind == KernelKind::rmsnorm_forward;
     const std::int64_t hidden = call.dims[1];
     const std::int64_t x = call.dims[0] * hidden;
-    const std::int64_t weight = layernorm ? 2 * hidden : hidden;
+    const std::int64_t vectors = layernorm ? 2 : 1;  // weights a column, statistics a row
+    const std::int64_t weight = vectors * hidden;
+    const std::int64_t statistics = vectors * call.dims[0];
     const bool fused = call.variant == 1;
     if (forward && fused) {
         return {.reads = {x, x, weight},
-                .writes = {x, x},
+                .writes = {x, statistics, x},
                 .accumulates = {},
                 .optional_reads = {hidden, hidden}};
     }
     if (forward) {
-        return {.reads = {x, weight}, .writes = {x}, .accumulates = {}};
+        return {.reads = {x, weight}, .writes = {x, statistics}, .accumulates = {}};
     }
-    return {.reads = fused ? Expected{x, x, x, weight} : Expected{x, x, weight},
-            .writes = {x},
-            .accumulates = {weight}};
+    return {
+        .reads = fused ? Expected{x, x, statistics, x, weight} : Expected{x, x, statistics, weight},
+        .writes = {x},
+        .accumulates = {weight}};
 }
 
 ExpectedSizes activation_sizes(const KernelCall& call) {

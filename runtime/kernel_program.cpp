@@ -119,12 +119,22 @@ void add_norm(KernelProgramBuilder& b, const KernelCall& call) {
         call.kind == KernelKind::layernorm_forward || call.kind == KernelKind::rmsnorm_forward;
     const bool fused = call.variant == 1;
     const std::vector<std::int64_t> x{call.dims[0], 1, call.dims[1]};
-    const std::int64_t weight = layernorm ? 2 * call.dims[1] : call.dims[1];
-    for (int i = 0; i < (forward ? 1 : 2) + (fused ? 1 : 0); ++i) {
+    const std::int64_t vectors = layernorm ? 2 : 1;  // weights a column, statistics a row
+    const std::int64_t weight = vectors * call.dims[1];
+    const std::vector<std::int64_t> statistics{call.dims[0], 1, vectors};
+    b.read(x);
+    if (!forward) {
+        b.read(x);
+        b.add(Access::read, Dtype::fp32, statistics, Values::positive);
+    }
+    if (fused) {
         b.read(x);
     }
     b.read({weight});
     b.write(x);
+    if (forward) {
+        b.add(Access::write, Dtype::fp32, statistics);
+    }
     if (forward && fused) {
         b.write(x);
     }

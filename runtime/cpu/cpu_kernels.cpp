@@ -76,13 +76,20 @@ void add_with_biases(const BoundOp& op, std::size_t first_bias, TensorView sum) 
 void run_norm_forward(const BoundOp& op) {
     if (op.call.variant == 0) {
         norm_forward(op,
-                     {.x = op.reads[0].view, .weight = op.reads[1].view, .y = op.writes[0].view});
+                     {.x = op.reads[0].view,
+                      .weight = op.reads[1].view,
+                      .y = op.writes[0].view,
+                      .statistics = op.writes[1].view});
         return;
     }
-    const TensorView sum = op.writes[1].view;
+    const TensorView sum = op.writes[2].view;
     if (op.reads.size() > 3) {
         add_with_biases(op, 3, sum);
-        norm_forward(op, {.x = sum, .weight = op.reads[2].view, .y = op.writes[0].view});
+        norm_forward(op,
+                     {.x = sum,
+                      .weight = op.reads[2].view,
+                      .y = op.writes[0].view,
+                      .statistics = op.writes[1].view});
         return;
     }
     norm_forward(op,
@@ -90,7 +97,8 @@ void run_norm_forward(const BoundOp& op) {
                   .residual = op.reads[0].view,
                   .weight = op.reads[2].view,
                   .sum = sum,
-                  .y = op.writes[0].view});
+                  .y = op.writes[0].view,
+                  .statistics = op.writes[1].view});
 }
 
 void run_norm_backward(const BoundOp& op) {

@@ -120,8 +120,9 @@ void launch_norm_forward(Queue& queue, const BoundOp& op) {
     const cpu::NormForward operands{.x = op.reads[fused ? 1 : 0].view,
                                     .residual = fused ? op.reads[0].view : TensorView{},
                                     .weight = op.reads[fused ? 2 : 1].view,
-                                    .sum = fused ? op.writes[1].view : TensorView{},
-                                    .y = op.writes[0].view};
+                                    .sum = fused ? op.writes[2].view : TensorView{},
+                                    .y = op.writes[0].view,
+                                    .statistics = op.writes[1].view};
     const device::NormBiases biases{.first = bias(3), .second = bias(4)};
     if (op.call.kind == KernelKind::layernorm_forward) {
         device::layernorm_forward(queue, norm_shape(op.call), operands, biases);
