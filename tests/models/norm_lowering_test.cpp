@@ -72,8 +72,10 @@ TEST(NormLowering, BackwardPassesReadTheRowStatisticsOfTheirForwardPass) {
     for (const auto& [normalization, bytes] :
          {std::pair{Normalization::layernorm, 8}, std::pair{Normalization::rmsnorm, 4}}) {
         for (const bool fused : {false, true}) {
-            const Program program =
-                lowered(normalization, {.micro_batch_size = kMicroBatch, .fused_norm = fused});
+            const Program program = lowered(normalization,
+                                            {.micro_batch_size = kMicroBatch,
+                                             .global_batch_size = kMicroBatch,
+                                             .fused_norm = fused});
             const auto uses = statistics_uses(program);
             EXPECT_EQ(uses.size(), 5U);  // two a layer and the final norm
             for (const auto& [tensor, use] : uses) {
@@ -89,9 +91,10 @@ TEST(NormLowering, BackwardPassesReadTheRowStatisticsOfTheirForwardPass) {
 
 // A recomputed norm writes statistics that live as long as its backward pass needs them.
 TEST(NormLowering, RecomputedNormsKeepNoStatisticsOfTheForwardPass) {
-    const Program program =
-        lowered(Normalization::layernorm,
-                {.micro_batch_size = kMicroBatch, .recompute_granularity = Recompute::full});
+    const Program program = lowered(Normalization::layernorm,
+                                    {.micro_batch_size = kMicroBatch,
+                                     .global_batch_size = kMicroBatch,
+                                     .recompute_granularity = Recompute::full});
     int kept = 0;
     int read = 0;
     for (const auto& [tensor, use] : statistics_uses(program)) {
@@ -108,7 +111,8 @@ TEST(NormLowering, SequenceParallelRanksHaveTheStatisticsOfTheirRows) {
     const Program program = lowered(Normalization::layernorm,
                                     {.tensor_model_parallel_size = 4,
                                      .sequence_parallel = true,
-                                     .micro_batch_size = kMicroBatch});
+                                     .micro_batch_size = kMicroBatch,
+                                     .global_batch_size = kMicroBatch});
     const auto uses = statistics_uses(program);
     EXPECT_EQ(uses.size(), 5U);
     for (const auto& [tensor, use] : uses) {
