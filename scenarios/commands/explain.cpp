@@ -1,18 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/commands/explain.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 
+#include "engine/program_text.h"
+#include "models/lowering.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/commands/fault_note.h"
 #include "scenarios/explain/explain.h"
+#include "scenarios/reader.h"
 #include "scenarios/report/explain_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"
 
 namespace orrery {
+namespace {
+
+int print_program(const ExplainArguments& arguments) {
+    ReadOptions read;
+    read.overrides = arguments.overrides;
+    const auto scenario = read_scenario(arguments.file, read);
+    if (!scenario) {
+        return report_errors(scenario.error());
+    }
+    const std::int64_t stages = scenario->plan.pipeline_model_parallel_size;
+    if (arguments.stage >= stages) {
+        return report_errors({{"--stage",
+                               fmt::format("there is no stage {}", arguments.stage),
+                               fmt::format("the plan has stages 0 to {}", stages - 1)}});
+    }
+    const Program program = lower(scenario->model, scenario->plan);
+    return print_output(
+        arguments.stage < 0
+            ? to_text(program)
+            : to_text(program, to_id<RoleId>(static_cast<std::size_t>(arguments.stage))));
+}
+
+}  // namespace
 
 int explain_command(const ExplainArguments& arguments) {
+    if (arguments.stage >= 0 && !arguments.program) {
+        return report_errors({{"--stage", "only a program has stages", "give --program too"}});
+    }
+    if (arguments.program) {
+        return print_program(arguments);
+    }
     ProgressBar bar{"trying changes"};
     const auto explanation =
         explain_scenario(arguments.file,
@@ -48,9 +82,20 @@ Command describe_explain() {
                      .least = 1,
                      .most = 1000},
                     jobs_option(arguments->jobs),
-                    {"--json", &arguments->json, "Print one JSON object instead of words"}},
+                    {"--json", &arguments->json, "Print one JSON object instead of words"},
+                    {"--program",
+                     &arguments->program,
+                     "Print what the GPUs do in a step instead: every operation with its tensors, "
+                     "and the order of the schedule"},
+                    {.names = "--stage",
+                     .target = &arguments->stage,
+                     .help = "With --program: of this pipeline stage only, the first is 0",
+                     .type_name = "N",
+                     .least = 0,
+                     .most = 65535}},
         .examples = {"explain scenarios/llama3-70b-h100.yaml",
-                     "explain scenarios/gpt3-175b-1024-a100.yaml --keep 10"},
+                     "explain scenarios/gpt3-175b-1024-a100.yaml --keep 10",
+                     "explain scenarios/gpt2-124m-1gpu.yaml --program --stage 0"},
         .run = [arguments] { return explain_command(*arguments); },
     };
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `orrery explain SCENARIO`: what limits it, and which change would help most.
+// `orrery explain SCENARIO`: what limits it, and which change would help most; with --program, what
+// its GPUs do in a step, op by op.
 #pragma once
 
 #include <string>
@@ -14,6 +15,8 @@ struct ExplainArguments {
     std::vector<std::string> overrides;
     std::uint64_t keep = 5;
     bool json = false;
+    bool program = false;     // the Program's text instead (engine/program_text.h)
+    std::int64_t stage = -1;  // of this pipeline stage only; -1: of all
     std::uint32_t jobs = 0;  // changes at a time; 0: one a core
 };
 

@@ -57,4 +57,20 @@ void expect_effects(const FieldRow<Case> (&rows)[N],
     }
 }
 
+// Each row's change shows in a text.
+template <class Case, std::size_t N>
+void expect_shown(const FieldRow<Case> (&rows)[N],
+                  const Case& base,
+                  std::string (&text)(const Case&)) {
+    for (const FieldRow<Case>& row : rows) {
+        Case before = base;
+        if (row.given) {
+            row.given(before);
+        }
+        Case after = before;
+        row.change(after);
+        EXPECT_NE(text(before), text(after)) << row.field << " is not in the text";
+    }
+}
+
 }  // namespace orrery

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every field of a Program and of a simulation's input changes what the verifier, the simulation,
-// the memory plan, the launches, the trace or a step that is really run have to say.
+// the memory plan, the launches, the trace or a step that is really run have to say, and every
+// field of a Program its text.
 #include <fmt/format.h>
 
+#include "engine/program_text.h"
 #include "tests/fields/field_rows.h"
 #include "tests/fields/program_judge.h"
 #include "tests/runtime/rank_training.h"
@@ -68,6 +70,12 @@ const FieldAnswers<Program> kAnswers{
     [](const Program& program) { return trained(program); }};
 
 using Row = FieldRow<Program>;
+
+template <class Struct, std::size_t N>
+void expect_told(const Row (&rows)[N], const FieldAnswers<Program>& answers = kAnswers) {
+    expect_effects<Struct>(rows, base(), answers);
+    expect_shown<Program>(rows, base(), to_text);
+}
 
 // The first op for which `wanted` holds.
 template <class Wanted>
@@ -182,7 +190,7 @@ TEST(ProgramFields, OfOps) {
         {"first_operand", [](Program& p) { kernel(p).first_operand += 1; }},
         {"num_operands", [](Program& p) { kernel(p).num_operands -= 1; }},
     };
-    expect_effects<Op>(rows, base(), kAnswers);
+    expect_told<Op>(rows);
 }
 
 TEST(ProgramFields, OfOperands) {
@@ -212,7 +220,7 @@ TEST(ProgramFields, OfOperands) {
          },
          exchange_in_pieces},
     };
-    expect_effects<Operand>(rows, base(), kAnswers);
+    expect_told<Operand>(rows);
 }
 
 TEST(ProgramFields, OfCommunication) {
@@ -235,7 +243,7 @@ TEST(ProgramFields, OfCommunication) {
              }
          }},
     };
-    expect_effects<CollectiveCall>(collectives, base(), kAnswers);
+    expect_told<CollectiveCall>(collectives);
     const auto part = [](Program& p) -> SendRecvPart& { return p.send_recvs.at(0).parts.at(0); };
     const Row parts[] = {
         {"is_send", [&](Program& p) { part(p).is_send = !part(p).is_send; }},
@@ -244,20 +252,20 @@ TEST(ProgramFields, OfCommunication) {
         {"bytes", [&](Program& p) { part(p).bytes = part(p).bytes * 1000; }},
         {"communicator", [&](Program& p) { part(p).communicator += 1; }},
         {"slice_axes",
-         [](Program&) {},
+         [&](Program& p) { part(p).slice_axes ^= 1; },
          {},
          "a real step checks it against the operand and stops (runtime/collective_ops.cpp)"},
     };
-    expect_effects<SendRecvPart>(parts, base(), kAnswers);
+    expect_told<SendRecvPart>(parts, {kAnswers[0], kAnswers[1]});
     const Row calls[] = {{"parts", [](Program& p) { p.send_recvs.at(0).parts.clear(); }}};
-    expect_effects<SendRecvCall>(calls, base(), kAnswers);
+    expect_told<SendRecvCall>(calls);
     const Row works[] = {
         {"duration",
          [](Program& p) { p.host_works.at(0).duration = Time::picoseconds(9'000'000); },
          [](Program& p) { p.host_works.at(0).kind = HostWorkKind::given; }},
         {"kind", [](Program& p) { p.host_works.at(0).kind = HostWorkKind::given; }},
     };
-    expect_effects<HostWork>(works, base(), kAnswers);
+    expect_told<HostWork>(works);
 }
 
 TEST(ProgramFields, OfTensors) {
@@ -296,7 +304,7 @@ TEST(ProgramFields, OfTensors) {
         {"random_purpose", [&](Program& p) { random(p).random_purpose += 1; }},
         {"random_stream", [&](Program& p) { random(p).random_stream += 1; }},
     };
-    expect_effects<Tensor>(rows, base(), kAnswers);
+    expect_told<Tensor>(rows);
 }
 
 TEST(ProgramFields, OfSegmentsSlotsAndRoles) {
@@ -309,13 +317,13 @@ TEST(ProgramFields, OfSegmentsSlotsAndRoles) {
          }},
         {"ops", [](Program& p) { p.segments[0].ops.clear(); }},
     };
-    expect_effects<Segment>(segments, base(), kAnswers);
+    expect_told<Segment>(segments);
     const Row waits[] = {
         {"op", [](Program& p) { slot_that_waits(p).waits[0].op += 1000; }},
         {"slot", [](Program& p) { slot_that_waits(p).waits[0].slot -= 1; }},
         {"slot_op", [](Program& p) { slot_that_waits(p).waits[0].slot_op += 1000; }},
     };
-    expect_effects<SlotWait>(waits, base(), kAnswers);
+    expect_told<SlotWait>(waits);
     const auto forward = [](Program& p) -> Slot& {
         return *std::ranges::find(p.roles[0].slots, Pass::forward, &Slot::pass);
     };
@@ -340,7 +348,7 @@ TEST(ProgramFields, OfSegmentsSlotsAndRoles) {
         {"micro_batch", [&](Program& p) { forward(p).micro_batch += 1; }},
         {"waits", [](Program& p) { slot_that_waits(p).waits.clear(); }},
     };
-    expect_effects<Slot>(slots, base(), kAnswers);
+    expect_told<Slot>(slots);
     const Row roles[] = {
         {"name",
          [](Program& p) {
@@ -350,7 +358,7 @@ TEST(ProgramFields, OfSegmentsSlotsAndRoles) {
          }},
         {"slots", [](Program& p) { p.roles[0].slots.pop_back(); }},
     };
-    expect_effects<Role>(roles, base(), kAnswers);
+    expect_told<Role>(roles);
 }
 
 TEST(ProgramFields, OfGroupsAndMeshes) {
@@ -368,7 +376,7 @@ TEST(ProgramFields, OfGroupsAndMeshes) {
         {"subset", [&](Program& p) { ends(p).subset = {0}; }},
         {"explicit_ranks", [&](Program& p) { ends(p).explicit_ranks = {{RankId{0}}}; }},
     };
-    expect_effects<Group>(groups, base(), kAnswers);
+    expect_told<Group>(groups);
     const auto axis = [](Program& p, const std::function<void(MeshAxis&)>& change) {
         std::vector<MeshAxis> axes = p.mesh.axes();
         change(axes[0]);
@@ -382,7 +390,7 @@ TEST(ProgramFields, OfGroupsAndMeshes) {
          {},
          "for the lowering (models/layout.cpp): what reads a Program sees its groups and layouts"},
     };
-    expect_effects<MeshAxis>(axes, base(), kAnswers);
+    expect_told<MeshAxis>(axes);
 }
 
 TEST(ProgramFields, OfKernels) {
@@ -398,7 +406,7 @@ TEST(ProgramFields, OfKernels) {
         {"flop", [&](Program& p) { call(p).flop *= 64; }},
         {"bytes", [&](Program& p) { call(p).bytes *= 64; }},
     };
-    expect_effects<KernelCall>(rows, base(), kAnswers);
+    expect_told<KernelCall>(rows);
 }
 
 TEST(ProgramFields, OfTheTables) {
@@ -425,7 +433,7 @@ TEST(ProgramFields, OfTheTables) {
         {"names", [](Program& p) { p.names[kernel(p).name] += "!"; }},
         {"stream_names", [](Program& p) { p.stream_names[0] += "!"; }},
     };
-    expect_effects<Program>(rows, base(), kAnswers);
+    expect_told<Program>(rows);
 }
 
 }  // namespace program_fields_test

@@ -30,5 +30,37 @@ TEST(ExplainCommand, PrintsWordsOrErrors) {
     EXPECT_NE(bad.err.find("none.yaml"), std::string::npos);
 }
 
+TEST(ExplainCommand, PrintsTheProgram) {
+    const TestFolder folder;
+    ExplainArguments arguments;
+    arguments.file =
+        folder.write("s.yaml",
+                     "cluster: {nodes: 1, node: {base: dgx-a100-80g, gpus_per_node: 2}}\n"
+                     "model: {num_layers: 2, hidden_size: 256, num_attention_heads: 4, "
+                     "seq_length: 256, vocab_size: 1024}\n"
+                     "plan: {pipeline_model_parallel_size: 2, micro_batch_size: 1, "
+                     "global_batch_size: 8}\n");
+    arguments.program = true;
+    const CommandRun all = run_command([&] { return explain_command(arguments); });
+    EXPECT_EQ(all.status, kExitOk) << all.err;
+    EXPECT_NE(all.out.find("role 0: pp 0"), std::string::npos) << all.out;
+    EXPECT_NE(all.out.find("role 1: pp 1"), std::string::npos) << all.out;
+    arguments.stage = 1;
+    const CommandRun one = run_command([&] { return explain_command(arguments); });
+    EXPECT_EQ(one.out.find("role 0: pp 0"), std::string::npos) << one.out;
+    EXPECT_NE(one.out.find("role 1: pp 1"), std::string::npos) << one.out;
+    EXPECT_LT(one.out.size(), all.out.size());
+
+    arguments.stage = 2;
+    const CommandRun beyond = run_command([&] { return explain_command(arguments); });
+    EXPECT_EQ(beyond.status, kExitUserError);
+    EXPECT_NE(beyond.err.find("there is no stage 2"), std::string::npos) << beyond.err;
+    EXPECT_NE(beyond.err.find("stages 0 to 1"), std::string::npos) << beyond.err;
+    arguments.program = false;
+    const CommandRun alone = run_command([&] { return explain_command(arguments); });
+    EXPECT_EQ(alone.status, kExitUserError);
+    EXPECT_NE(alone.err.find("--program"), std::string::npos) << alone.err;
+}
+
 }  // namespace
 }  // namespace orrery

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/program_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace orrery {
+namespace {
+
+std::string_view name(Lifetime lifetime) {
+    static constexpr std::array<std::string_view, 4> kNames{
+        "slot", "micro_batch", "step", "persistent"};
+    return kNames[static_cast<std::size_t>(lifetime)];
+}
+
+std::string_view name(Reduction reduction) {
+    return reduction == Reduction::sum ? "sum" : "max";
+}
+
+// Rows whose columns begin below each other.
+class Columns {
+public:
+    void add(std::vector<std::string> row) {
+        widths_.resize(std::max(widths_.size(), row.size()), 0);
+        for (std::size_t c = 0; c < row.size(); ++c) {
+            widths_[c] = std::max(widths_[c], row[c].size());
+        }
+        rows_.push_back(std::move(row));
+    }
+
+    std::string text() const {
+        std::string text;
+        for (const std::vector<std::string>& row : rows_) {
+            std::string line;
+            for (std::size_t c = 0; c < row.size(); ++c) {
+                if (widths_[c] > 0) {
+                    line += fmt::format("  {:<{}}", row[c], widths_[c]);
+                }
+            }
+            line.resize(line.find_last_not_of(' ') + 1);
+            text += line + "\n";
+        }
+        return text;
+    }
+
+private:
+    std::vector<std::vector<std::string>> rows_;
+    std::vector<std::size_t> widths_;
+};
+
+// What a text of one role leaves out. Numbers beyond a table's end are nowhere.
+class Shown {
+public:
+    Shown(const Program& program, std::optional<RoleId> role)
+        : segments_(program.segments.size(), !role),
+          tensors_(program.tensors.size(), !role),
+          calls_{std::vector<bool>(program.kernels.size(), !role),
+                 std::vector<bool>(program.collectives.size(), !role),
+                 std::vector<bool>(program.send_recvs.size(), !role),
+                 std::vector<bool>(program.host_works.size(), !role)} {
+        if (role) {
+            for (const Slot& slot : program.roles[index(*role)].slots) {
+                add(program, slot.segment);
+            }
+        }
+    }
+
+    bool segment(std::size_t s) const { return segments_[s]; }
+    bool tensor(std::size_t t) const { return tensors_[t]; }
+    bool call(OpKind kind, std::size_t i) const {
+        return calls_[static_cast<std::size_t>(kind)][i];
+    }
+
+private:
+    void add(const Program& program, SegmentId id) {
+        mark(segments_, index(id));
+        for (const Op& op : program.segments[index(id)].ops) {
+            mark(calls_[static_cast<std::size_t>(op.kind)], op.payload);
+            for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+                mark(tensors_, index(program.operands[op.first_operand + i].tensor));
+            }
+        }
+    }
+    static void mark(std::vector<bool>& of, std::size_t i) {
+        if (i < of.size()) {
+            of[i] = true;
+        }
+    }
+
+    std::vector<bool> segments_;
+    std::vector<bool> tensors_;
+    std::array<std::vector<bool>, 4> calls_;
+};
+
+// A Program need not be valid (engine/verifier.h) to be printed: a number beyond a table's end is
+// printed as "?7".
+class ProgramText {
+public:
+    ProgramText(const Program& program, std::optional<RoleId> role)
+        : p_(program), role_(role), shown_(program, role) {
+        std::map<std::string_view, int> uses;
+        for (const Tensor& tensor : p_.tensors) {
+            ++uses[tensor.name];
+        }
+        for (std::size_t t = 0; t < p_.tensors.size(); ++t) {
+            const std::string& own = p_.tensors[t].name;
+            names_.push_back(uses[own] > 1 || own.empty() ? fmt::format("{}#{}", own, t) : own);
+        }
+    }
+
+    std::string text() const {
+        std::string text = head() + groups() + tensors() + calls();
+        for (std::size_t s = 0; s < p_.segments.size(); ++s) {
+            if (shown_.segment(s)) {
+                text += segment(s);
+            }
+        }
+        for (std::size_t r = 0; r < p_.roles.size(); ++r) {
+            if (!role_ || index(*role_) == r) {
+                text += slots(r);
+            }
+        }
+        return text;
+    }
+
+private:
+    std::string axis(std::size_t a) const {
+        return a < p_.mesh.axes().size() ? p_.mesh.axes()[a].name : fmt::format("?{}", a);
+    }
+    std::string axes(std::uint32_t bits) const {
+        std::vector<std::string> found;
+        for (std::uint32_t a = 0; a < 32; ++a) {
+            if ((bits >> a & 1U) != 0) {
+                found.push_back(axis(a));
+            }
+        }
+        return fmt::format("{}", fmt::join(found, " "));
+    }
+    std::string group_name(GroupId id) const {
+        return index(id) < p_.groups.size() ? p_.groups[index(id)].name
+                                            : fmt::format("?{}", index(id));
+    }
+    std::string stream(StreamId id) const {
+        return index(id) < p_.stream_names.size() ? p_.stream_names[index(id)]
+                                                  : fmt::format("?{}", index(id));
+    }
+
+    std::string head() const {
+        std::vector<std::string> sizes;
+        for (const MeshAxis& one : p_.mesh.axes()) {
+            sizes.push_back(
+                fmt::format("{} {}{}", one.name, one.size, one.low_digit ? " (low digit)" : ""));
+        }
+        return fmt::format("program of {} ranks, {} roles along {}\nmesh: {}\nstreams: {}\n",
+                           p_.num_ranks(),
+                           p_.roles.size(),
+                           axis(p_.role_axis),
+                           fmt::join(sizes, ", "),
+                           fmt::join(p_.stream_names, ", "));
+    }
+
+    std::string groups() const {
+        Columns rows;
+        for (std::size_t g = 0; g < p_.groups.size(); ++g) {
+            const Group& group = p_.groups[g];
+            std::string members = "along " + axes(group.axes);
+            if (!group.subset.empty() || group.subset_axis != 0) {
+                members += fmt::format(
+                    ", of {} {}", axis(group.subset_axis), fmt::join(group.subset, " "));
+            }
+            for (const std::vector<RankId>& ranks : group.explicit_ranks) {
+                members += ", ranks";
+                for (const RankId rank : ranks) {
+                    members += fmt::format(" {}", index(rank));
+                }
+            }
+            rows.add({std::to_string(g), group.name, std::move(members)});
+        }
+        return "\ngroups\n" + rows.text();
+    }
+
+    std::string layout(const Tensor& tensor) const {
+        std::string text;
+        for (std::size_t a = 0; a < tensor.layout.size(); ++a) {
+            const AxisPlacement& one = tensor.layout[a];
+            if (one == AxisPlacement{}) {
+                continue;
+            }
+            text += (text.empty() ? "" : " ") + axis(a);
+            text += one.placement == Placement::shard     ? "/"
+                    : one.placement == Placement::partial ? "+"
+                                                          : "=";
+            text += one.dim == -1 ? "" : std::to_string(one.dim);
+            text += one.mirrored ? "m" : "";
+            text += one.shift == 0 ? "" : fmt::format(">{}", one.shift);
+        }
+        text = text.empty() ? "whole" : text;
+        const bool of_all = tensor.layout.size() == p_.mesh.axes().size();
+        return of_all ? text : fmt::format("{} of {} axes", text, tensor.layout.size());
+    }
+
+    std::string tensors() const {
+        Columns rows;
+        for (std::size_t t = 0; t < p_.tensors.size(); ++t) {
+            if (!shown_.tensor(t)) {
+                continue;
+            }
+            const Tensor& tensor = p_.tensors[t];
+            std::string shape = fmt::format("{}", fmt::join(tensor.global_shape, "x"));
+            if (!tensor.column_parts.empty()) {
+                shape += fmt::format("({})", fmt::join(tensor.column_parts, "+"));
+            }
+            std::string rest = tensor.input ? "input " : "";
+            if (tensor.sequence_blocks != 1) {
+                rest += fmt::format("blocks {} ", tensor.sequence_blocks);
+            }
+            if (tensor.random_purpose != -1 || tensor.random_stream != 0) {
+                rest += fmt::format("random {}.{} ", tensor.random_purpose, tensor.random_stream);
+            }
+            if (!tensor.parameter.empty()) {
+                rest +=
+                    tensor.parameter == tensor.name ? "parameter" : "parameter " + tensor.parameter;
+            }
+            rows.add({std::to_string(t),
+                      tensor.name,
+                      std::string{orrery::name(tensor.dtype)},
+                      std::move(shape),
+                      layout(tensor),
+                      fmt::format("{} B", tensor.bytes.count()),
+                      std::string{orrery::name(tensor.kind)},
+                      std::string{name(tensor.lifetime)},
+                      std::move(rest)});
+        }
+        return "\ntensors\n" + rows.text();
+    }
+
+    // Without what only the table of calls has: work and variant of a kernel.
+    std::string kernel(const KernelCall& call) const {
+        auto used = call.dims.size();
+        while (used > 1 && call.dims[used - 1] == 0) {
+            --used;
+        }
+        return fmt::format("{} {} {}",
+                           orrery::name(call.kind),
+                           orrery::name(call.dtype),
+                           fmt::join(call.dims.begin(), call.dims.begin() + used, "x"));
+    }
+
+    std::string collective(const CollectiveCall& call) const {
+        std::string text = fmt::format("{} {} {} B {} comm {} {}",
+                                       orrery::name(call.kind),
+                                       group_name(call.group),
+                                       call.bytes.count(),
+                                       orrery::name(call.wire),
+                                       call.communicator,
+                                       orrery::name(call.mover.engine));
+        if (call.mover.sm_limit != 0) {
+            text += fmt::format(" <= {}", call.mover.sm_limit);
+        }
+        return text +
+               (call.reduction == Reduction::sum ? "" : fmt::format(" {}", name(call.reduction)));
+    }
+
+    std::string messages(const SendRecvCall& call) const {
+        std::vector<std::string> parts;
+        for (const SendRecvPart& part : call.parts) {
+            parts.push_back(
+                fmt::format("{} {}{:+d} {} B comm {}{}",
+                            part.is_send ? "send" : "receive",
+                            axis(part.axis),
+                            part.delta,
+                            part.bytes.count(),
+                            part.communicator,
+                            part.slice_axes == 0 ? "" : " slices " + axes(part.slice_axes)));
+        }
+        return fmt::format("{}", fmt::join(parts, " and "));
+    }
+
+    std::string host(const HostWork& work) const {
+        const bool given = work.kind == HostWorkKind::given;
+        return given || work.duration != Time{}
+                   ? fmt::format(
+                         "{} {} ps", given ? "given" : "restart", work.duration.picoseconds())
+                   : "restart";
+    }
+
+    // The letter of an op's table, and how many entries that has.
+    std::pair<char, std::size_t> table(OpKind kind) const {
+        switch (kind) {
+            case OpKind::kernel:
+                return {'k', p_.kernels.size()};
+            case OpKind::collective:
+                return {'c', p_.collectives.size()};
+            case OpKind::send_recv:
+                return {'m', p_.send_recvs.size()};
+            case OpKind::host:
+                return {'h', p_.host_works.size()};
+        }
+        return {'?', 0};
+    }
+
+    std::string call(OpKind kind, std::size_t i) const {
+        const auto [letter, entries] = table(kind);
+        if (i >= entries) {
+            return fmt::format("{}?{}", letter, i);
+        }
+        const std::string text = kind == OpKind::kernel       ? kernel(p_.kernels[i])
+                                 : kind == OpKind::collective ? collective(p_.collectives[i])
+                                 : kind == OpKind::send_recv  ? messages(p_.send_recvs[i])
+                                                              : host(p_.host_works[i]);
+        return fmt::format("{}{} {}", letter, i, text);
+    }
+
+    std::string calls() const {
+        std::string text;
+        for (const auto& [kind, title] : {std::pair{OpKind::kernel, "kernels"},
+                                          std::pair{OpKind::collective, "collectives"},
+                                          std::pair{OpKind::send_recv, "messages"},
+                                          std::pair{OpKind::host, "host work"}}) {
+            Columns rows;
+            for (std::size_t i = 0; i < table(kind).second; ++i) {
+                if (!shown_.call(kind, i)) {
+                    continue;
+                }
+                std::vector<std::string> row{call(kind, i)};
+                if (kind == OpKind::kernel) {
+                    const KernelCall& one = p_.kernels[i];
+                    row.push_back(fmt::format("{} FLOP", one.flop));
+                    row.push_back(fmt::format("{} B", one.bytes));
+                    row.push_back(one.variant == 0 ? "" : fmt::format("variant {}", one.variant));
+                }
+                rows.add(std::move(row));
+            }
+            if (const std::string found = rows.text(); !found.empty()) {
+                text += fmt::format("\n{}\n{}", title, found);
+            }
+        }
+        return text;
+    }
+
+    std::string operand(const Operand& operand) const {
+        const std::size_t t = index(operand.tensor);
+        std::string text = t < names_.size() ? names_[t] : fmt::format("?{}", t);
+        text += operand.transposed ? "^T" : "";
+        text += operand.part == -1 ? "" : fmt::format("[{}]", operand.part);
+        const bool whole = operand.piece == 0 && operand.pieces == 1;
+        return whole ? text : fmt::format("{}{{{}/{}}}", text, operand.piece, operand.pieces);
+    }
+
+    std::string operands(const Op& op) const {
+        std::string text;
+        std::optional<Access> access;
+        std::vector<TensorId> read;
+        for (std::size_t i = 0; i < op.num_operands; ++i) {
+            if (op.first_operand + i >= p_.operands.size()) {
+                return text + fmt::format(" ?{}", op.first_operand + i);
+            }
+            const Operand& one = p_.operands[op.first_operand + i];
+            if (access == one.access) {
+                text += ", ";
+            } else {
+                text += one.access == Access::write        ? (text.empty() ? "-> " : " -> ")
+                        : one.access == Access::accumulate ? (text.empty() ? "+> " : " +> ")
+                                                           : (text.empty() ? "" : " <- ");
+            }
+            access = one.access;
+            text += operand(one);
+            if (one.access == Access::read) {
+                read.push_back(one.tensor);
+            } else if (one.access == Access::write &&
+                       std::ranges::find(read, one.tensor) != read.end()) {
+                text += " (alias)";
+            }
+        }
+        return text;
+    }
+
+    std::string waits(const Op& op) const {
+        std::vector<std::string> found;
+        for (std::size_t i = 0; i < op.num_waits; ++i) {
+            const std::size_t place = op.first_wait + i;
+            found.push_back(place < p_.waits.size() ? std::to_string(p_.waits[place])
+                                                    : fmt::format("?{}", place));
+        }
+        return found.empty() ? "" : fmt::format("after {}", fmt::join(found, ", "));
+    }
+
+    std::string segment(std::size_t s) const {
+        Columns rows;
+        const Segment& segment = p_.segments[s];
+        for (std::size_t o = 0; o < segment.ops.size(); ++o) {
+            const Op& op = segment.ops[o];
+            rows.add({std::to_string(o),
+                      stream(op.stream),
+                      op.name < p_.names.size() ? p_.names[op.name] : fmt::format("?{}", op.name),
+                      call(op.kind, op.payload),
+                      op.launches == 1 ? "" : fmt::format("{} launches", op.launches),
+                      std::string{orrery::name(op.cause)},
+                      waits(op),
+                      operands(op)});
+        }
+        return fmt::format("\nsegment {}: {}\n", s, segment.name) + rows.text();
+    }
+
+    std::string slots(std::size_t r) const {
+        Columns rows;
+        const auto number = [](std::string_view what, std::int32_t n) {
+            return n == -1 ? "" : fmt::format("{} {}", what, n);
+        };
+        for (std::size_t s = 0; s < p_.roles[r].slots.size(); ++s) {
+            const Slot& slot = p_.roles[r].slots[s];
+            std::vector<std::string> waits;
+            for (const SlotWait& wait : slot.waits) {
+                waits.push_back(fmt::format("{} after {}.{}", wait.op, wait.slot, wait.slot_op));
+            }
+            rows.add({std::to_string(s),
+                      std::string{orrery::name(slot.pass)},
+                      number("chunk", slot.chunk),
+                      number("micro-batch", slot.micro_batch),
+                      fmt::format("segment {}", index(slot.segment)),
+                      fmt::format("{}", fmt::join(waits, ", "))});
+        }
+        return fmt::format("\nrole {}: {}\n", r, p_.roles[r].name) + rows.text();
+    }
+
+    const Program& p_;
+    std::optional<RoleId> role_;
+    Shown shown_;
+    std::vector<std::string> names_;  // of tensors, each unlike all others
+};
+
+}  // namespace
+
+std::string to_text(const Program& program) {
+    return ProgramText{program, std::nullopt}.text();
+}
+
+std::string to_text(const Program& program, RoleId role) {
+    return ProgramText{program, role}.text();
+}
+
+}  // namespace orrery
