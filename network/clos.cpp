@@ -14,7 +14,7 @@ Result<SwitchTree> clos_tree(const ClusterSpec& spec) {
                     fmt::format("a clos fabric cannot have {} tiers", fabric.tiers),
                     "2 (leaf-spine) or 3 (ToR, aggregation, core); one tier is kind single_switch");
     }
-    auto tree = tree_of_leaf_sets(spec, fabric.multi_rail ? fabric.nics_per_node : 1);
+    auto tree = tree_of_leaf_sets(spec, fabric.multi_rail ? spec.nics_per_server() : 1);
     if (!tree) {
         return tree;
     }
@@ -30,7 +30,7 @@ Result<SwitchTree> single_switch_tree(const ClusterSpec& spec) {
     if (!tree) {
         return tree;
     }
-    tree->nodes_per_set = spec.num_nodes;
+    tree->nodes_per_set = spec.num_servers();
     tree->sets_per_pod = 1;
     tree->num_leaves = 1;
     return with_upper_tiers(*tree, spec.fabric);

@@ -26,6 +26,12 @@ struct NodeSpec {
     std::string name{};    // "dgx-a100-80g"
     std::string device{};  // catalogue name of the GPU
     std::uint32_t gpus_per_node = 8;
+    // Servers that share one NVLink domain, which is the node then: a GB200 NVL72 has 18 trays.
+    // GPUs and NICs are spread evenly, in order, over them. A tray is what the fabric knows as a
+    // server, and what fails alone.
+    std::uint32_t trays = 1;
+    // NICs of a tray: `nics_per_node` of the fabric is that of all trays. 0: the fabric says.
+    std::uint32_t nics_per_tray = 0;
     IntraNodeKind intra_node = IntraNodeKind::nvswitch;
     Bandwidth nvlink_bandwidth{};    // per GPU and direction, raw
     double nvlink_efficiency = 1.0;  // usable share of it: packet headers, flow control
@@ -69,9 +75,9 @@ struct FabricSpec {
     // What NCCL's messages take over this network, software included, where that is more than
     // NCCL's own constants have (a fast InfiniBand adapter's); zero: it is not.
     Time message_latency{};
-    std::uint32_t tiers = 3;    // 2: leaf-spine, 3: ToR (leaf), aggregation (spine), core
-    std::uint32_t nodes_per_leaf_set = 32;  // servers that share one set of ToR switches
-    // True: NIC i of a node goes to ToR i of its set (multi-rail); false: all NICs to one ToR.
+    std::uint32_t tiers = 3;  // 2: leaf-spine, 3: ToR (leaf), aggregation (spine), core
+    std::uint32_t nodes_per_leaf_set = 32;  // servers (trays) that share one set of ToR switches
+    // True: NIC i of a server goes to ToR i of its set (multi-rail); false: all NICs to one ToR.
     // A rail fabric is always multi-rail.
     bool multi_rail = true;
     Bandwidth uplink_bandwidth{};  // of one ToR uplink (a split port: twice the NIC's); zero: NIC's
@@ -101,9 +107,25 @@ struct ClusterSpec {
     double slow_node_share = 0;
     double slow_node_slowdown = 0;
     // Where rank r runs: GPU gpu_of_rank[r] % gpus_per_node of node gpu_of_rank[r] / gpus_per_node.
-    // Distinct, and may leave spare GPUs out. Empty: rank r runs on GPU r.
+    // Distinct, and may leave spare GPUs out: those of a last node that the job does not fill.
+    // Empty: rank r runs on GPU r.
     std::vector<std::uint32_t> gpu_of_rank{};
+
     std::uint32_t num_gpus() const { return num_nodes * node.gpus_per_node; }
+    std::uint32_t num_ranks() const {
+        return gpu_of_rank.empty() ? num_gpus() : static_cast<std::uint32_t>(gpu_of_rank.size());
+    }
+    // The job's ranks take the first GPUs, in order.
+    void use_gpus(std::uint32_t count) {
+        gpu_of_rank.clear();
+        for (std::uint32_t gpu = 0; count != num_gpus() && gpu < count; ++gpu) {
+            gpu_of_rank.push_back(gpu);
+        }
+    }
+    // Servers: nodes, or the trays of which they consist.
+    std::uint32_t num_servers() const { return num_nodes * node.trays; }
+    std::uint32_t gpus_per_server() const { return node.gpus_per_node / node.trays; }
+    std::uint32_t nics_per_server() const { return fabric.nics_per_node / node.trays; }
 };
 
 }  // namespace orrery

@@ -79,6 +79,26 @@ Result<void> check_node(const ClusterSpec& spec) {
     return check_placement(spec);
 }
 
+// GPUs of an NVLink domain belong to its trays evenly; so do its NICs (tree_of_leaf_sets).
+Result<void> check_trays(const ClusterSpec& spec) {
+    const NodeSpec& node = spec.node;
+    if (node.trays == 0 || node.gpus_per_node % node.trays != 0) {
+        return fail(
+            "cluster.node.trays",
+            fmt::format(
+                "{} GPUs are not spread evenly over {} trays", node.gpus_per_node, node.trays),
+            "a divisor of gpus_per_node");
+    }
+    const bool apart = node.intra_node != IntraNodeKind::nvswitch ||
+                       (node.num_sockets > 1 && node.socket_bandwidth > Bandwidth{});
+    if (node.trays > 1 && apart) {
+        return fail("cluster.node.trays",
+                    "only NVLink switches join several trays to a node",
+                    "intra_node: nvswitch, without socket_bandwidth");
+    }
+    return {};
+}
+
 Result<void> check_listed(const ClusterSpec& spec) {
     const FabricSpec& fabric = spec.fabric;
     if (fabric.kind != FabricKind::file) {
@@ -128,6 +148,9 @@ Result<SwitchTree> checked_tree(const ClusterSpec& spec) {
     if (auto checked = check_node(spec); !checked) {
         return unexpected<Error>(checked.error());
     }
+    if (auto checked = check_trays(spec); !checked) {
+        return unexpected<Error>(checked.error());
+    }
     if (auto checked = check_listed(spec); !checked) {
         return unexpected<Error>(checked.error());
     }
@@ -173,6 +196,12 @@ Fabric::Fabric(const ClusterSpec& spec, const SwitchTree& tree)
                       hop + spec.fabric.nic_latency,
                       hop,
                       hop};
+    if (!spec.gpu_of_rank.empty()) {
+        rank_on_.assign(spec.num_gpus(), false);
+        for (const std::uint32_t gpu : spec.gpu_of_rank) {
+            rank_on_[gpu] = true;
+        }
+    }
     number_vertices();
     std::size_t num_links = first_link_of_node(spec.num_nodes) + tree_.num_links();
     if (spec.fabric.kind == FabricKind::file) {
@@ -287,8 +316,7 @@ void Fabric::lay_switch_links() {
 }
 
 std::uint32_t Fabric::num_ranks() const {
-    return spec_.gpu_of_rank.empty() ? spec_.num_gpus()
-                                     : static_cast<std::uint32_t>(spec_.gpu_of_rank.size());
+    return spec_.num_ranks();
 }
 
 bool Fabric::route(RankId from,
@@ -321,19 +349,28 @@ bool Fabric::route_switches(NicPort from,
                   : router_.route(from, to, flow_label, queue_pair, path, state);
 }
 
+Fabric::WayOut Fabric::way_out(RankId from, RankId to) const {
+    const NicPort own = nic_of(from);
+    // Equal local indices have NICs of equal index.
+    const std::uint32_t proxy = local_of(to);
+    const NicPort on_rail{.node = own.node, .nic = wiring_.nic_of_gpu(proxy)};
+    const bool through_proxy = spec_.node.intra_node != IntraNodeKind::pcie && on_rail != own &&
+                               runs_a_rank(own.node * spec_.node.gpus_per_node + proxy);
+    return through_proxy ? WayOut{.gpu = proxy, .nic = on_rail}
+                         : WayOut{.gpu = local_of(from), .nic = own};
+}
+
 bool Fabric::route_pxn(
     RankId from, RankId to, std::uint64_t flow_label, Path& path, const LinkState& state) const {
     const NicPort in = nic_of(to);
-    const NicPort out{.node = node_of(from), .nic = in.nic};
-    if (out.node == in.node || nic_of(from) == out) {
+    const WayOut out = way_out(from, to);
+    if (out.nic.node == in.node || nic_of(from) == out.nic) {
         return route(from, to, flow_label, path, 0, state);
     }
-    const std::uint32_t base = first_link_of_node(out.node);
-    // Equal local indices have NICs of equal index.
-    const std::uint32_t proxy = local_of(to);
-    wiring_.gpu_to_gpu(base, local_of(from), proxy, path);
-    wiring_.gpu_to_nic(base, proxy, out.nic, path);
-    const bool found = route_switches(out, in, flow_label, 0, path, state);
+    const std::uint32_t base = first_link_of_node(out.nic.node);
+    wiring_.gpu_to_gpu(base, local_of(from), out.gpu, path);
+    wiring_.gpu_to_nic(base, out.gpu, out.nic.nic, path);
+    const bool found = route_switches(out.nic, in, flow_label, 0, path, state);
     nic_to_gpu(in.nic, to, path);
     return found;
 }

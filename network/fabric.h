@@ -64,8 +64,16 @@ public:
                Path& path,
                std::uint32_t queue_pair = 0,
                const LinkState& state = {}) const;
-    // The same with PXN: first over NVLink to the local GPU whose NIC has the receiver's index, so
-    // that the network part stays on the receiver's rail.
+    // How a message leaves the sender's node with PXN: over NVLink to the local GPU whose NIC has
+    // the receiver's index, so that the network part stays on the receiver's rail. By the sender's
+    // own NIC where there is no NVLink, or where that GPU is not the job's: a rack may be filled
+    // partly.
+    struct WayOut {
+        std::uint32_t gpu = 0;  // of the node
+        NicPort nic;
+    };
+    WayOut way_out(RankId from, RankId to) const;
+    // The same as `route`, by that way out.
     bool route_pxn(RankId from,
                    RankId to,
                    std::uint64_t flow_label,
@@ -126,6 +134,7 @@ private:
                         std::uint32_t queue_pair,
                         Path& path,
                         const LinkState& state) const;
+    bool runs_a_rank(std::uint32_t gpu) const { return rank_on_.empty() || rank_on_[gpu]; }
     std::uint32_t first_link_of_node(std::uint32_t node) const {
         return node * wiring_.num_links();
     }
@@ -135,6 +144,7 @@ private:
     SwitchTree tree_;
     Router router_;
     std::shared_ptr<const ShortestPaths> paths_;  // of kind file, in place of the router
+    std::vector<bool> rank_on_;                   // by GPU; empty: on all
     std::vector<LinkInfo> links_;
     std::vector<LinkEnds> ends_;
     std::vector<std::string> class_names_;

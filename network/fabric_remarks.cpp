@@ -39,7 +39,7 @@ std::string of_leaves(const ClusterSpec& cluster, const SwitchTree& tree) {
                          "all {} nodes are under one set of leaf switches: "
                          "oversubscription {:.4g} changes nothing; "
                          "cluster.fabric.nodes_per_leaf_set is {}",
-                         cluster.num_nodes,
+                         cluster.num_servers(),
                          fabric.oversubscription,
                          fabric.nodes_per_leaf_set);
     }
@@ -59,7 +59,7 @@ std::string of_spines(const ClusterSpec& cluster, const SwitchTree& tree) {
                           : fmt::format(
                                 "all {} nodes are in one pod: "
                                 "spine_oversubscription {:.4g} changes nothing",
-                                cluster.num_nodes,
+                                cluster.num_servers(),
                                 asked);
     }
     const double down = static_cast<double>(tree.leaves_per_block()) * tree.leaf_cables;

@@ -14,13 +14,13 @@ Result<SwitchTree> rail_tree(const ClusterSpec& spec) {
                     fmt::format("a rail fabric cannot have {} tiers", fabric.tiers),
                     "2 (rail leaves and spines) or 3 (rail leaves, spine groups, cores)");
     }
-    auto tree = tree_of_leaf_sets(spec, fabric.nics_per_node);
+    auto tree = tree_of_leaf_sets(spec, spec.nics_per_server());
     if (!tree) {
         return tree;
     }
     if (fabric.tiers == 3) {
         tree->sets_per_pod = std::min(tree->sets_per_pod, fabric.leaf_sets_per_pod);
-        tree->blocks_per_pod = fabric.nics_per_node;
+        tree->blocks_per_pod = spec.nics_per_server();
     }
     return with_upper_tiers(*tree, fabric);
 }

@@ -110,6 +110,13 @@ Result<void> check_fabric(const ClusterSpec& spec) {
             return checked;
         }
     }
+    if (fabric.nics_per_node % spec.node.trays != 0) {
+        return fail("cluster.fabric.nics_per_node",
+                    fmt::format("{} NICs are not spread evenly over {} trays",
+                                fabric.nics_per_node,
+                                spec.node.trays),
+                    "leave it out and give cluster.node.nics_per_tray");
+    }
     if (fabric.nics_per_node > kNicsPerNodeMax || fabric.nodes_per_leaf_set > kGroupSizeMax ||
         fabric.leaf_sets_per_pod > kGroupSizeMax) {
         return fail("cluster.fabric",
@@ -170,6 +177,7 @@ Result<SwitchTree> tree_of_leaf_sets(const ClusterSpec& spec, std::uint32_t leav
     SwitchTree tree{
         .num_nodes = spec.num_nodes,
         .nics_per_node = fabric.nics_per_node,
+        .trays = spec.node.trays,
         .nodes_per_set = fabric.nodes_per_leaf_set,
         .leaves_per_set = leaves_per_set,
         .merged = fabric.routing == RoutingKind::spray,
@@ -182,7 +190,7 @@ Result<SwitchTree> tree_of_leaf_sets(const ClusterSpec& spec, std::uint32_t leav
     if (tree.core_link == Bandwidth{}) {
         tree.core_link = tree.uplink;
     }
-    const std::uint32_t sets = (spec.num_nodes - 1) / tree.nodes_per_set + 1;
+    const std::uint32_t sets = (spec.num_servers() - 1) / tree.nodes_per_set + 1;
     tree.num_leaves = sets * leaves_per_set;
     tree.sets_per_pod = sets;
     return tree;

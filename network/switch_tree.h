@@ -25,8 +25,9 @@ namespace orrery {
 struct SwitchTree {
     std::uint32_t num_nodes = 1;
     std::uint32_t nics_per_node = 1;
-    std::uint32_t nodes_per_set = 1;
-    std::uint32_t leaves_per_set = 1;  // NIC i is on leaf i % leaves_per_set of its set
+    std::uint32_t trays = 1;           // servers of a node, which share its NICs evenly, in order
+    std::uint32_t nodes_per_set = 1;   // servers
+    std::uint32_t leaves_per_set = 1;  // NIC i of a server is on leaf i % leaves_per_set of its set
     std::uint32_t sets_per_pod = 1;
     std::uint32_t blocks_per_pod = 1;  // leaf i of a set belongs to block i % blocks_per_pod
     std::uint32_t num_leaves = 1;
@@ -39,8 +40,18 @@ struct SwitchTree {
     Bandwidth uplink;     // of one cable above a leaf
     Bandwidth core_link;  // of one cable above a tier-2 switch
 
+    std::uint32_t nics_per_server() const { return nics_per_node / trays; }
+    // The same NIC by its server's number, and its number there.
+    NicPort on_server(NicPort port) const {
+        if (trays == 1) {
+            return port;
+        }
+        return {.node = port.node * trays + port.nic / nics_per_server(),
+                .nic = port.nic % nics_per_server()};
+    }
     std::uint32_t leaf_of(NicPort port) const {
-        return port.node / nodes_per_set * leaves_per_set + port.nic % leaves_per_set;
+        const NicPort own = on_server(port);
+        return own.node / nodes_per_set * leaves_per_set + own.nic % leaves_per_set;
     }
     std::uint32_t block_of(std::uint32_t leaf) const {
         const std::uint32_t set = leaf / leaves_per_set;
@@ -57,11 +68,14 @@ struct SwitchTree {
         return sets_per_pod * (leaves_per_set / blocks_per_pod);
     }
     // NICs that a full leaf serves.
-    std::uint32_t nics_per_leaf() const { return nodes_per_set * (nics_per_node / leaves_per_set); }
+    std::uint32_t nics_per_leaf() const {
+        return nodes_per_set * (nics_per_server() / leaves_per_set);
+    }
     // Position of a NIC among those of its leaf.
     std::uint32_t index_under_leaf(NicPort port) const {
-        return port.node % nodes_per_set * (nics_per_node / leaves_per_set) +
-               port.nic / leaves_per_set;
+        const NicPort own = on_server(port);
+        return own.node % nodes_per_set * (nics_per_server() / leaves_per_set) +
+               own.nic / leaves_per_set;
     }
     // Ports that lead upwards: port p of a leaf is cable p / tier2_per_block to tier-2 switch
     // p % tier2_per_block of its block; likewise above.

@@ -79,12 +79,12 @@ void check_congestion(const Scenario& scenario, bool cluster_is_good, Errors& er
 // the checks of the plan.
 void derive_data_parallel_size(Scenario& scenario) {
     const std::int64_t replica = scenario.plan.model_parallel_size();
-    const std::int64_t gpus = scenario.cluster.num_gpus();
+    const std::int64_t gpus = scenario.cluster.num_ranks();
     scenario.plan.data_parallel_size = std::max<std::int64_t>(1, gpus / replica);
 }
 
 void check_plan(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
-    for (Error error : check(scenario.model, scenario.plan, scenario.cluster.num_gpus())) {
+    for (Error error : check(scenario.model, scenario.plan, scenario.cluster.num_ranks())) {
         const bool starts_with_value = !error.what.empty() && std::isdigit(error.what[0]) != 0;
         if (starts_with_value) {
             const std::string key = error.where.substr(error.where.rfind('.') + 1);
@@ -223,7 +223,7 @@ Scenario read_root(DocumentNode& root,
         check_devices(root, scenario, errors);
         check_elastic(root, scenario, errors);
         if (options.for_training && errors.size() == before) {
-            const std::int64_t ranks = scenario.cluster.num_gpus();
+            const std::int64_t ranks = scenario.cluster.num_ranks();
             for (Error error : check_trainable(scenario.model, scenario.plan, ranks)) {
                 error.where = where_of_path(root, error.where);
                 errors.push_back(std::move(error));

@@ -53,6 +53,17 @@ struct Scenario {
     CampaignPlan campaign;
 };
 
+// "2 x gb200-nvl72 (100 of 144 GPUs)"
+inline std::string words_of(const ClusterSpec& cluster) {
+    const std::string node = cluster.node.name.empty() ? "node" : cluster.node.name;
+    std::string text = std::to_string(cluster.num_nodes) + " x " + node;
+    if (cluster.num_ranks() != cluster.num_gpus()) {
+        text += " (" + std::to_string(cluster.num_ranks()) + " of " +
+                std::to_string(cluster.num_gpus()) + " GPUs)";
+    }
+    return text;
+}
+
 // The same job on Orrery's own runtime, which launches from C++: what its profiles and runs are of.
 inline Scenario on_own_runtime(Scenario scenario) {
     scenario.plan = scenario.plan.launched_from_cpp();

@@ -18,7 +18,6 @@ bool for_each_flow(const Fabric& fabric,
     for (const auto& node : layout.nodes()) {
         ranks.insert(ranks.end(), node.gpus.begin(), node.gpus.end());
     }
-    const bool nvlink = fabric.spec().node.intra_node != IntraNodeKind::pcie;
     Path path;
     bool all_found = true;
     for (const RankId from : ranks) {
@@ -29,13 +28,11 @@ bool for_each_flow(const Fabric& fabric,
             path.clear();
             const std::uint64_t label = flow_label(from, to, 0, purpose);
             const LinkState state = connections != nullptr ? connections->state() : LinkState{};
-            const bool found = nvlink ? fabric.route_pxn(from, to, label, path, state)
-                                      : fabric.route(from, to, label, path, 0, state);
+            const bool found = fabric.route_pxn(from, to, label, path, state);
             all_found = all_found && found;
             if (connections != nullptr && fabric.node_of(from) != fabric.node_of(to)) {
-                const NicPort in = fabric.nic_of(to);
-                const NicPort out{.node = fabric.node_of(from), .nic = in.nic};
-                connections->opened(nvlink ? out : fabric.nic_of(from), in, label, 0, path);
+                connections->opened(
+                    fabric.way_out(from, to).nic, fabric.nic_of(to), label, 0, path);
             }
             visit(path);
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/collectives/rail_flows.h"
 
+#include <algorithm>
+
 #include "network/collectives/channel_router.h"
 #include "network/collectives/ring.h"
 
@@ -35,8 +37,11 @@ std::vector<NicFlow> rail_flows(const GroupLayout& layout, CollectiveKind kind, 
             for (std::uint32_t b = 0; b < nodes; ++b) {
                 const auto senders = static_cast<std::int64_t>(layout.nodes()[a].gpus.size());
                 const auto receivers = static_cast<std::int64_t>(layout.nodes()[b].gpus.size());
-                for (std::uint32_t r = 0; a != b && r < rails; ++r) {
-                    add(a, b, r, share_of(bytes.count() * senders * receivers / ranks, r, rails));
+                // Racks that the job fills have more rails between them than one that it shares.
+                const auto both = static_cast<std::uint32_t>(
+                    std::min(layout.nodes()[a].rails.size(), layout.nodes()[b].rails.size()));
+                for (std::uint32_t r = 0; a != b && r < both; ++r) {
+                    add(a, b, r, share_of(bytes.count() * senders * receivers / ranks, r, both));
                 }
             }
         }

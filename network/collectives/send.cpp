@@ -24,16 +24,13 @@ Ends ends_of(const Fabric& fabric, RankId from, RankId to) {
     const auto& wiring = fabric.wiring();
     Ends ends;
     ends.in = fabric.nic_of(to);
-    ends.out = fabric.nic_of(from);
-    std::uint32_t sender = fabric.local_of(from);
-    const bool nvlink = fabric.spec().node.intra_node != IntraNodeKind::pcie;
+    const Fabric::WayOut way = fabric.way_out(from, to);
+    ends.out = way.nic;
     const std::uint32_t base = ends.out.node * wiring.num_links();
-    if (nvlink && ends.out.nic != ends.in.nic) {
-        ends.out.nic = ends.in.nic;
-        sender = fabric.local_of(to);
-        wiring.gpu_to_gpu(base, fabric.local_of(from), sender, ends.path);
+    if (way.gpu != fabric.local_of(from)) {
+        wiring.gpu_to_gpu(base, fabric.local_of(from), way.gpu, ends.path);
     }
-    wiring.gpu_to_nic(base, sender, ends.out.nic, ends.path);
+    wiring.gpu_to_nic(base, way.gpu, ends.out.nic, ends.path);
     fabric.nic_to_gpu(ends.in.nic, to, ends.path);
     return ends;
 }

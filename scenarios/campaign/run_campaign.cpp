@@ -31,7 +31,7 @@ const T* find_policy(const RecoveryPlan& plan) {
 
 WallTime processes_of(const Scenario& scenario) {
     return scenario.campaign.start_up.processes.value_or(
-        process_start(scenario.cluster.num_gpus()));
+        process_start(scenario.cluster.num_ranks()));
 }
 
 // What a restart is made of, for reports.
@@ -210,7 +210,7 @@ PlanAnswer plan_answer(const Scenario& scenario,
         });
     }
     collect_times(runs, answer);
-    const double gpus = scenario.cluster.node.gpus_per_node;
+    const double gpus = scenario.cluster.gpus_per_server();
     for (const CampaignResult& run : runs) {
         answer.ettr_values.push_back(run.ettr());
         for (std::size_t u = 0; u < kNumNodeUses; ++u) {
@@ -401,8 +401,8 @@ Result<CampaignAnswer> run_campaign_scenario(const Scenario& scenario,
     }
     CampaignAnswer answer;
     answer.scenario = scenario.name;
-    answer.gpus = scenario.cluster.num_gpus();
-    answer.cluster = fmt::format("{} x {}", scenario.cluster.num_nodes, scenario.cluster.node.name);
+    answer.gpus = scenario.cluster.num_ranks();
+    answer.cluster = words_of(scenario.cluster);
     answer.length = scenario.campaign.length;
     answer.seeds = scenario.campaign.seeds;
     answer.first_seed = scenario.job.seed;

@@ -21,8 +21,8 @@ StateTimes state_times(const Scenario& scenario) {
     const StoragePlan& storage = scenario.campaign.storage;
     const NodeSpec& node = scenario.cluster.node;
     const auto parameters = static_cast<double>(num_parameters(scenario.model));
-    const double gpus = std::max(1U, scenario.cluster.num_gpus());
-    const double nodes = std::max(1U, scenario.cluster.num_nodes);
+    const double gpus = std::max(1U, scenario.cluster.num_ranks());
+    const double nodes = gpus / std::max(1U, node.gpus_per_node);  // the last may be filled partly
     const double bytes = parameters * storage.bytes_per_parameter;
     const auto parts = static_cast<double>(scenario.plan.model_parallel_size());
     const bool sharded = job_shape(scenario).state_sharded;
@@ -49,7 +49,7 @@ StateTimes state_times(const Scenario& scenario) {
         std::max<std::int64_t>(1, nics.bits_per_second() / std::max(1U, node.gpus_per_node)));
     StateTimes times;
     times.to_host =
-        seconds_of(resident, to_host) + checkpoint_agreement(scenario.cluster.num_gpus());
+        seconds_of(resident, to_host) + checkpoint_agreement(scenario.cluster.num_ranks());
     times.write = seconds_of(bytes, limited(storage.write));
     times.planning = storage.planning;
     times.read = seconds_of(bytes, limited(storage.read));

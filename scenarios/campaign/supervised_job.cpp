@@ -94,7 +94,7 @@ std::vector<FaultEvent> drill_schedule(const Scenario& scenario) {
     }
     return make_schedule(injected,
                          {},
-                         drill_shape(scenario, std::max(1U, scenario.cluster.num_nodes)),
+                         drill_shape(scenario, std::max(1U, scenario.cluster.num_servers())),
                          WallTime::days(3650),
                          scenario.job.seed);
 }

@@ -118,7 +118,7 @@ public:
                           "job.min_learning_rate=0"});
         return add(measure(arguments_.scenario,
                            overrides,
-                           static_cast<std::uint32_t>(scenario->cluster.num_gpus()),
+                           static_cast<std::uint32_t>(scenario->cluster.num_ranks()),
                            arguments_.device,
                            folder_));
     }

@@ -41,7 +41,7 @@ Error placed(Error error, const Scenario& scenario) {
 
 // Ranks that the scenario asks for, against those that there are.
 Result<void> check_world(const Scenario& scenario, std::uint32_t num_ranks) {
-    const auto ranks = static_cast<std::uint32_t>(scenario.cluster.num_gpus());
+    const auto ranks = static_cast<std::uint32_t>(scenario.cluster.num_ranks());
     if (ranks == num_ranks) {
         return {};
     }
@@ -334,7 +334,7 @@ Result<void> choose_device(Scenario& scenario, const std::string& asked, bool sp
     const DecidedDevice decided = decide_device(device, scenario.device.generation != "cpu");
     device = decided.device;
     if (device == DeviceChoice::cpu) {
-        if (Result<void> enough = check_cpu_ranks(scenario.cluster.num_gpus()); !enough) {
+        if (Result<void> enough = check_cpu_ranks(scenario.cluster.num_ranks()); !enough) {
             return enough;
         }
     }

@@ -32,21 +32,24 @@ double answered_median(std::vector<double> values) {
 
 class Checks {
 public:
-    explicit Checks(const Scenario& scenario) : scenario_(scenario) {}
+    // Every GPU of the cluster is tested, whether the job uses it or not: rank r is GPU r.
+    explicit Checks(const Scenario& scenario) : scenario_(scenario) {
+        scenario_.cluster.gpu_of_rank.clear();
+    }
 
     Result<ModelledChecks> run() {
         if (Result<void> ready = prepare(); !ready) {
             return unexpected<Error>(ready.error());
         }
         kernels();
-        if (nodes_ > 1) {
+        if (domains_ > 1) {
             loopback();
             rails();
         }
-        if (per_node_ > 1) {
-            inside_nodes();
+        if (scenario_.cluster.node.gpus_per_node > 1) {
+            inside_domains();
         }
-        if (nodes_ > 1) {
+        if (domains_ > 1) {
             neighbours();
         }
         name_suspects();
@@ -61,9 +64,10 @@ public:
 
 private:
     Result<void> prepare() {
-        nodes_ = std::max(1U, scenario_.cluster.num_nodes);
-        per_node_ = std::max(1U, scenario_.cluster.node.gpus_per_node);
-        nics_ = std::max(1U, scenario_.cluster.fabric.nics_per_node);
+        domains_ = std::max(1U, scenario_.cluster.num_nodes);
+        nodes_ = std::max(1U, scenario_.cluster.num_servers());
+        per_node_ = std::max(1U, scenario_.cluster.gpus_per_server());
+        nics_ = std::max(1U, scenario_.cluster.nics_per_server());
         std::vector<FaultEvent> standing;
         lost_.resize(nodes_ * per_node_);
         for (const FaultEvent& fault : step_faults(scenario_)) {
@@ -120,23 +124,26 @@ private:
 
     // The NICs that a dead NIC, or the switch that they are on, cuts off; their GPUs go on.
     void cut_adapters(const FaultEvent& fault) {
-        const std::uint32_t rails = scenario_.campaign.shape.leaves_per_set;
+        const std::uint32_t rails = std::max(1U, scenario_.campaign.shape.leaves_per_set);
         for (std::uint32_t n = fault.nodes.first * nics_;
              n < (fault.nodes.first + fault.nodes.count) * nics_;
              ++n) {
-            const NicPort port{.node = n / nics_, .nic = n % nics_};
-            const bool own =
-                fault.at.scope == Scope::nic ? n == fault.at.index
-                : fault.at.scope == Scope::leaf
-                    ? port.nic % std::max(1U, rails) == fault.at.index % std::max(1U, rails)
-                    : true;
+            const bool own = fault.at.scope == Scope::nic ? n == fault.at.index
+                             : fault.at.scope == Scope::leaf
+                                 ? n % nics_ % rails == fault.at.index % rails
+                                 : true;
             if (own) {
-                cut_.push_back(port);
+                cut_.push_back(port_of(n));
             }
         }
     }
 
     const Fabric& fabric() const { return network_->fabric(); }
+    // The NIC of that number in the whole cluster.
+    NicPort port_of(std::uint32_t nic) const {
+        const std::uint32_t of_domain = std::max(1U, scenario_.cluster.fabric.nics_per_node);
+        return {.node = nic / of_domain, .nic = nic % of_domain};
+    }
     std::string gpu_name(std::size_t g) const {
         return fmt::format("node {} gpu {}", g / per_node_, g % per_node_);
     }
@@ -180,6 +187,18 @@ private:
             }
         }
         out_.tests.push_back(std::move(check));
+    }
+
+    bool domain_lost(std::uint32_t domain) const {
+        const std::uint32_t trays = nodes_ / domains_;
+        bool lost = true;
+        for (std::uint32_t node = domain * trays; node < (domain + 1) * trays; ++node) {
+            lost = lost && node_lost(node);
+        }
+        return lost;
+    }
+    std::string domain_name(std::size_t domain) const {
+        return fmt::format("{} {}", nodes_ == domains_ ? "node" : "NVLink domain", domain);
     }
 
     bool same_on_node(const std::vector<double>& values, std::size_t node) const {
@@ -250,8 +269,8 @@ private:
     void loopback() {
         std::vector<double> rates;
         for (std::uint32_t n = 0; n < nodes_ * nics_; ++n) {
-            const NicPort port{.node = n / nics_, .nic = n % nics_};
-            rates.push_back(node_lost(port.node)
+            const NicPort port = port_of(n);
+            rates.push_back(node_lost(n / nics_)
                                 ? kLost
                                 : rate({fabric().nic_out(port), fabric().nic_in(port)}));
         }
@@ -267,11 +286,10 @@ private:
     void rails() {
         std::vector<double> rates;
         for (std::uint32_t n = 0; n < nodes_ * nics_; ++n) {
-            const NicPort from{.node = n / nics_, .nic = n % nics_};
-            const NicPort to{.node = (from.node + 1) % nodes_, .nic = from.nic};
+            const std::uint32_t next = (n + nics_) % (nodes_ * nics_);
             Path path;
-            const bool lost = node_lost(from.node) || node_lost(to.node);
-            const bool found = !lost && fabric().route_nics(from, to, 0, path);
+            const bool lost = node_lost(n / nics_) || node_lost(next / nics_);
+            const bool found = !lost && fabric().route_nics(port_of(n), port_of(next), 0, path);
             rates.push_back(found ? rate(path.links) : kLost);
         }
         add(
@@ -311,54 +329,59 @@ private:
         return seconds;
     }
 
-    std::vector<RankId> ranks_of(std::uint32_t node) const {
+    std::vector<RankId> ranks_of(std::uint32_t domain) const {
         std::vector<RankId> ranks;
         for (std::uint32_t r = 0; r < fabric().num_ranks(); ++r) {
-            if (fabric().node_of(to_id<RankId>(r)) == node) {
+            if (fabric().node_of(to_id<RankId>(r)) == domain) {
                 ranks.push_back(to_id<RankId>(r));
             }
         }
         return ranks;
     }
 
-    void inside_nodes() {
+    void inside_domains() {
         std::vector<double> times;
-        for (std::uint32_t node = 0; node < nodes_; ++node) {
-            times.push_back(node_lost(node) ? kLost
-                                            : time_of(CollectiveKind::all_to_all, ranks_of(node)));
+        for (std::uint32_t domain = 0; domain < domains_; ++domain) {
+            times.push_back(domain_lost(domain)
+                                ? kLost
+                                : time_of(CollectiveKind::all_to_all, ranks_of(domain)));
         }
         add(
-            "all-to-all inside every node, 64 MiB",
+            fmt::format("all-to-all inside every {}, 64 MiB",
+                        nodes_ == domains_ ? "node" : "NVLink domain"),
             "s",
             false,
             times,
-            [](std::size_t node) { return fmt::format("node {}", node); },
-            [&](std::size_t node, double share) {
-                if (!node_lost(node)) {
-                    out_.suspects.push_back(fmt::format(
-                        "node {}: its all-to-all has {:.2f} of the median's speed", node, share));
+            [&](std::size_t domain) { return domain_name(domain); },
+            [&](std::size_t domain, double share) {
+                if (!domain_lost(static_cast<std::uint32_t>(domain))) {
+                    out_.suspects.push_back(
+                        fmt::format("{}: its all-to-all has {:.2f} of the median's speed",
+                                    domain_name(domain),
+                                    share));
                 }
             });
     }
 
     void neighbours() {
         std::vector<double> times;
-        for (std::uint32_t node = 0; node < nodes_; ++node) {
-            const std::uint32_t next = (node + 1) % nodes_;
-            std::vector<RankId> both = ranks_of(node);
+        for (std::uint32_t domain = 0; domain < domains_; ++domain) {
+            const std::uint32_t next = (domain + 1) % domains_;
+            std::vector<RankId> both = ranks_of(domain);
             const std::vector<RankId> theirs = ranks_of(next);
             both.insert(both.end(), theirs.begin(), theirs.end());
             std::sort(both.begin(), both.end());
-            times.push_back(node_lost(node) || node_lost(next)
+            times.push_back(domain_lost(domain) || domain_lost(next)
                                 ? kLost
                                 : time_of(CollectiveKind::all_reduce, both));
         }
         add(
-            "all-reduce with the next node, 64 MiB",
+            fmt::format("all-reduce with the next {}, 64 MiB",
+                        nodes_ == domains_ ? "node" : "NVLink domain"),
             "s",
             false,
             times,
-            [](std::size_t node) { return fmt::format("node {} and the next", node); },
+            [&](std::size_t domain) { return domain_name(domain) + " and the next"; },
             [](std::size_t, double) {});
     }
 
@@ -374,10 +397,11 @@ private:
         }
     }
 
-    const Scenario& scenario_;
-    std::uint32_t nodes_ = 1;
-    std::uint32_t per_node_ = 1;
-    std::uint32_t nics_ = 1;
+    Scenario scenario_;
+    std::uint32_t domains_ = 1;   // of NVLink
+    std::uint32_t nodes_ = 1;     // servers: these domains, or their trays
+    std::uint32_t per_node_ = 1;  // GPUs
+    std::uint32_t nics_ = 1;      // of a server
     std::vector<bool> lost_;  // by GPU
     std::vector<NicPort> cut_;
     DeviceClasses classes_;

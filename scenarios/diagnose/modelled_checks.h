@@ -3,7 +3,8 @@
 // fixed kernel on every GPU, loopback through every NIC, NIC to NIC of the next node (the same
 // rail), all-to-all inside each node, all-reduce with the next node. Those that stand from the
 // start on and those in the middle of the step are there all the time. What a test takes follows
-// from the links on its way; who is far from the median is a suspect.
+// from the links on its way; who is far from the median is a suspect. Trays of an NVLink domain
+// are nodes in all but the last two tests, which are of the domains.
 #pragma once
 
 #include <string>

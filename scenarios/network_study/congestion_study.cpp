@@ -227,9 +227,7 @@ CongestionFactor fitted_factor(const CongestionRow& row) {
 
 Result<CongestionStudy> measure_congestion(const Scenario& scenario,
                                            const CongestionRequest& request) {
-    const std::uint32_t all = scenario.cluster.gpu_of_rank.empty()
-                                  ? scenario.cluster.num_gpus()
-                                  : static_cast<std::uint32_t>(scenario.cluster.gpu_of_rank.size());
+    const std::uint32_t all = scenario.cluster.num_ranks();
     const std::uint32_t ranks = request.ranks == 0 ? all : request.ranks;
     if (ranks > all) {
         return fail("--ranks", fmt::format("{} ranks of {}", ranks, all), "at most all of them");

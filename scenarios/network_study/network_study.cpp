@@ -366,8 +366,7 @@ Result<NetworkAnswer> NetworkStudy::run() {
     }
     const ClusterSpec& cluster = scenario_.cluster;
     answer_.scenario = scenario_.name;
-    const std::string node = cluster.node.name.empty() ? "node" : cluster.node.name;
-    answer_.cluster = fmt::format("{} x {}", cluster.num_nodes, node);
+    answer_.cluster = words_of(cluster);
     if (cluster.num_nodes > 1) {
         answer_.cluster += ", " + cluster.fabric.name;
     }

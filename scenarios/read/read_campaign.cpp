@@ -71,7 +71,9 @@ void read_start_up(const DocumentNode& map, StartUpPlan& start_up, Errors& error
 void read_shape(const DocumentNode& map, CampaignPlan& plan, Errors& errors) {
     ClusterShape& shape = plan.shape;
     MapReader reader{map, "campaign.domains", errors};
-    reader.integer("nodes_per_rack", shape.nodes_per_rack, {1, 100'000});
+    if (reader.integer("nodes_per_rack", shape.nodes_per_rack, {1, 100'000})) {
+        plan.nodes_per_rack = shape.nodes_per_rack;
+    }
     if (reader.integer("nodes_per_leaf", shape.nodes_per_leaf, {1, 100'000})) {
         plan.nodes_per_leaf = shape.nodes_per_leaf;
     }

@@ -37,7 +37,8 @@ constexpr Choice<NodePlacement> kPlacements[] = {
 // Consecutive servers of ranks under different leaf sets, as a scheduler that knows nothing of the
 // network may place them: the opposite of MegaScale's placement, which is that of the numbers.
 void place_across_leaf_sets(ClusterSpec& cluster) {
-    const std::uint32_t per_set = std::max(1U, cluster.fabric.nodes_per_leaf_set);
+    const std::uint32_t per_set =
+        std::max(1U, cluster.fabric.nodes_per_leaf_set / cluster.node.trays);
     for (std::uint32_t first = 0; first < per_set; ++first) {
         for (std::uint32_t node = first; node < cluster.num_nodes; node += per_set) {
             for (std::uint32_t gpu = 0; gpu < cluster.node.gpus_per_node; ++gpu) {
@@ -88,6 +89,83 @@ void check_bandwidths(const DocumentNode& map,
     }
 }
 
+DocumentNode number_at(const DocumentNode& place, std::uint32_t number) {
+    DocumentNode scalar = place;
+    scalar.kind = DocumentNode::Kind::scalar;
+    scalar.is_string = false;
+    scalar.text = fmt::format("{}", number);
+    scalar.keys.clear();
+    scalar.items.clear();
+    return scalar;
+}
+
+// A node that says how many NICs its trays have says it for the fabric, too: entries of the
+// catalogue count those of a server of eight GPUs. A number in the scenario itself must agree.
+void count_nics_of_trays(DocumentNode& section, ClusterSpec& cluster, Errors& errors) {
+    const NodeSpec& node = cluster.node;
+    if (node.nics_per_tray == 0) {
+        return;
+    }
+    const std::uint32_t nics = node.trays * node.nics_per_tray;
+    DocumentNode* fabric = section.find("fabric");
+    if (fabric != nullptr && fabric->is_map()) {
+        const DocumentNode* given = fabric->find("nics_per_node");
+        const bool own = given != nullptr && (given->line == 0 || given->source == section.source);
+        if (own && given->text != fmt::format("{}", nics)) {
+            errors.push_back(
+                {given->where(),
+                 fmt::format("cluster.fabric.nics_per_node is {}, but {} of {} NICs have {}",
+                             given->text,
+                             node.trays == 1 ? "1 tray" : fmt::format("{} trays", node.trays),
+                             node.nics_per_tray,
+                             nics),
+                 "leave it out; cluster.node.nics_per_tray changes it"});
+        }
+        DocumentNode key = number_at(*fabric, 0);
+        key.text = "nics_per_node";
+        fabric->set(std::move(key), number_at(*fabric, nics));
+    }
+    cluster.fabric.nics_per_node = nics;
+}
+
+// cluster.gpus: a job that leaves a part of its last node empty.
+void read_job_size(MapReader& reader, ClusterSpec& cluster) {
+    const std::uint32_t per_node = cluster.node.gpus_per_node;
+    std::uint32_t gpus = 0;
+    if (!reader.integer("gpus", gpus, {1, kGpusMax})) {
+        return;
+    }
+    const std::uint32_t nodes = (gpus + per_node - 1) / per_node;
+    if (nodes != cluster.num_nodes) {
+        reader.complain(
+            "gpus",
+            fmt::format(
+                "cluster.gpus is {}, and {} of {} GPUs {}",
+                gpus,
+                cluster.num_nodes == 1 ? "1 node" : fmt::format("{} nodes", cluster.num_nodes),
+                per_node,
+                nodes > cluster.num_nodes ? "have fewer" : "are more than it needs"),
+            fmt::format("cluster.nodes: {}", nodes));
+        return;
+    }
+    // A tray is what a scheduler gives to a job, as GPUs of a server are not always.
+    const std::uint32_t per_tray = cluster.gpus_per_server();
+    if (cluster.node.trays > 1 && gpus % per_tray != 0) {
+        const std::uint32_t less = gpus / per_tray * per_tray;
+        reader.complain("gpus",
+                        fmt::format("cluster.gpus is {}: not whole trays of {}", gpus, per_tray),
+                        less == 0 ? fmt::format("{}", per_tray)
+                                  : fmt::format("{} or {}", less, less + per_tray));
+        return;
+    }
+    if (cluster.gpu_of_rank.empty()) {
+        cluster.use_gpus(gpus);
+    } else {
+        // However placed, the job leaves out the end of the last node.
+        std::erase_if(cluster.gpu_of_rank, [&](std::uint32_t gpu) { return gpu >= gpus; });
+    }
+}
+
 void check_size(const DocumentNode& section, const ClusterSpec& cluster, Errors& errors) {
     const std::int64_t gpus = std::int64_t{cluster.num_nodes} * cluster.node.gpus_per_node;
     if (gpus > kGpusMax) {
@@ -118,6 +196,8 @@ void read_node(const DocumentNode& map, const std::string& path, NodeSpec& node,
     reader.find("nccl_topology");  // scenarios/read/topology_keys.h
     reader.find("device", Presence::required);
     reader.integer("gpus_per_node", node.gpus_per_node, {1, 1024}, Presence::required);
+    reader.integer("trays", node.trays, {1, 1024});
+    reader.integer("nics_per_tray", node.nics_per_tray, {1, 1024});
     reader.choice("intra_node", node.intra_node, kIntraNodeKinds, Presence::required);
     reader.quantity("nvlink_bandwidth", node.nvlink_bandwidth);
     reader.real("nvlink_efficiency", node.nvlink_efficiency, 0.01, 1);
@@ -219,6 +299,7 @@ void read_cluster(DocumentNode& section,
         if (topology) {
             fill_fabric_from(*topology, *section.find("node"), *section.find("fabric"));
         }
+        count_nics_of_trays(section, cluster, errors);
         read_fabric(*map, "cluster.fabric", cluster.fabric, errors);
         const DocumentNode* file = map->find("file");
         if (cluster.fabric.kind == FabricKind::file && file != nullptr &&
@@ -229,11 +310,13 @@ void read_cluster(DocumentNode& section,
         cluster.fabric.name = "none";
         cluster.fabric.kind = FabricKind::single_switch;
         cluster.fabric.nic_bandwidth = Bandwidth::bits_per_second(100'000'000'000);
+        count_nics_of_trays(section, cluster, errors);
     }
     reader.real("slow_node_share", cluster.slow_node_share, 0, 1);
     reader.real("slow_node_slowdown", cluster.slow_node_slowdown, 0, 10);
     NodePlacement placement = NodePlacement::packed;
     reader.choice("placement", placement, kPlacements);
+    reader.find("gpus");
     reader.finish();
     check_size(section, cluster, errors);
     if (errors.size() == errors_before) {
@@ -241,6 +324,9 @@ void read_cluster(DocumentNode& section,
     }
     if (placement == NodePlacement::across_leaf_sets && errors.size() == errors_before) {
         place_across_leaf_sets(cluster);
+    }
+    if (errors.size() == errors_before) {
+        read_job_size(reader, cluster);
     }
 }
 

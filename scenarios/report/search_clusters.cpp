@@ -61,7 +61,7 @@ ObjectiveWords words_of(Objective objective) {
 
 double gpu_hours(const Scenario& scenario, const FoundPlan& found) {
     const ClusterSpec& cluster = scenario.search.clusters[found.cluster].cluster;
-    return found.days * kHoursPerDay * static_cast<double>(cluster.num_gpus());
+    return found.days * kHoursPerDay * static_cast<double>(cluster.num_ranks());
 }
 
 double training_money(const Scenario& scenario, const FoundPlan& found) {

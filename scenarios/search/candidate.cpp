@@ -74,7 +74,7 @@ Candidates PartOfSpace::enumerate(const RankSizes& sizes) {
         space,
         scenario_.model,
         scenario_.plan,
-        cluster.num_gpus(),
+        cluster.num_ranks(),
         cluster.node.gpus_per_node,
         [&](PlanPoint point) { consider(std::move(point)); },
         found_.left_out.rules);
@@ -111,7 +111,7 @@ Candidates candidates_on(const Scenario& scenario,
                          std::uint32_t jobs) {
     const ClusterSpec& on = spec.clusters[cluster].cluster;
     const std::vector<RankSizes> sizes =
-        rank_sizes(spec.space, on.num_gpus(), on.node.gpus_per_node);
+        rank_sizes(spec.space, on.num_ranks(), on.node.gpus_per_node);
     std::vector<Candidates> parts(sizes.size());
     for_each_index(sizes.size(), jobs, [&](std::size_t i) {
         parts[i] = PartOfSpace{scenario, spec, cluster, costs, score}.enumerate(sizes[i]);

@@ -33,9 +33,9 @@ ClusterCosts::ClusterCosts(Fabric fabric,
                                   .contention = false}),
       cost_(device_, curves),
       step_(step, device_),
-      slowest_(step_.slowest_of(cluster.num_gpus()) * slowest_server(cluster.slow_node_share,
-                                                                     cluster.slow_node_slowdown,
-                                                                     cluster.num_nodes)) {}
+      slowest_(step_.slowest_of(cluster.num_ranks()) * slowest_server(cluster.slow_node_share,
+                                                                      cluster.slow_node_slowdown,
+                                                                      cluster.num_servers())) {}
 
 Result<std::unique_ptr<ClusterCosts>> ClusterCosts::make(const ClusterSpec& cluster,
                                                          const DeviceSpec& device,

@@ -9,7 +9,7 @@ namespace {
 constexpr double kSecondsPerDay = 86'400;
 
 double gpus(const ClusterVariant& on) {
-    return static_cast<double>(on.cluster.num_gpus());
+    return static_cast<double>(on.cluster.num_ranks());
 }
 
 }  // namespace

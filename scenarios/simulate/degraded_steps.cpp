@@ -17,8 +17,10 @@ struct UnitLayout {  // of a plan on nodes
 
 UnitLayout layout_of(const Scenario& scenario) {
     const ParallelPlan& plan = scenario.plan;
-    const std::int64_t gpus = std::max(1U, scenario.cluster.node.gpus_per_node);
-    const std::int64_t nodes = std::max(1U, scenario.cluster.num_nodes);
+    // Of servers: trays fail and are replaced alone, although they share an NVLink domain. The last
+    // one may have GPUs that the job leaves out.
+    const std::int64_t gpus = std::max(1U, scenario.cluster.gpus_per_server());
+    const std::int64_t nodes = (scenario.cluster.num_ranks() + gpus - 1) / gpus;
     const std::int64_t stages = plan.pipeline_model_parallel_size;
     const std::int64_t dp = plan.data_parallel_size;
     const std::int64_t part = plan.tensor_model_parallel_size * plan.context_parallel_size;
@@ -39,7 +41,7 @@ UnitLayout layout_of(const Scenario& scenario) {
         if (replica % gpus == 0) {
             const bool apart = part % gpus == 0;
             set(dp, apart ? stages : 1, apart ? part / gpus : replica / gpus);
-        } else if (gpus % replica == 0) {
+        } else if (gpus % replica == 0 && scenario.cluster.num_ranks() % gpus == 0) {
             set(nodes, 1, 1);
         }
         return layout;
@@ -70,10 +72,13 @@ Result<double> shrunk_rate(const Scenario& scenario,
     Scenario smaller = scenario;
     const std::int64_t dp = scenario.plan.data_parallel_size;
     const std::int64_t left = dp - layout.replicas_per_unit;
-    smaller.cluster.num_nodes -= layout.shape.slots / layout.shape.units;
+    ClusterSpec& cluster = smaller.cluster;
+    const std::uint32_t ranks =
+        cluster.num_ranks() - layout.shape.slots / layout.shape.units * cluster.gpus_per_server();
+    cluster.num_nodes = (ranks + cluster.node.gpus_per_node - 1) / cluster.node.gpus_per_node;
+    cluster.use_gpus(ranks);
     smaller.plan.data_parallel_size = left;
     smaller.plan.global_batch_size = scenario.plan.global_batch_size / dp * left;
-    smaller.cluster.gpu_of_rank.clear();
     const Result<Answer> answer = simulated(smaller, options);
     if (!answer) {
         return unexpected<Error>(answer.error());

@@ -289,7 +289,7 @@ void ScenarioRun::describe(Answer& answer) const {
     answer.faults_left_out = faults_left_out(scenario_.faults.entries, FaultUser::step);
     answer.model = scenario_.model.name;
     answer.device = scenario_.device.name;
-    answer.cluster = fmt::format("{} x {}", cluster.num_nodes, cluster.node.name);
+    answer.cluster = words_of(cluster);
     if (cluster.num_nodes > 1) {
         answer.cluster += ", " + cluster.fabric.name;
     }

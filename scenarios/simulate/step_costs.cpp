@@ -24,7 +24,7 @@ Result<EfficiencyTable> catalogue_table(const char* file) {
 
 double slowest_device(const StepEfficiency& step, const Program& program, const ClusterSpec& c) {
     return step.slowest_of(program.num_ranks()) *
-           slowest_server(c.slow_node_share, c.slow_node_slowdown, c.num_nodes);
+           slowest_server(c.slow_node_share, c.slow_node_slowdown, c.num_servers());
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ private:
     // Ranks of one class that the same faults strike stay in one class.
     void disturb_devices() {
         const auto ranks = fabric_.num_ranks();
-        const std::uint32_t per_node = scenario_.cluster.node.gpus_per_node;
+        const std::uint32_t per_node = scenario_.cluster.gpus_per_server();
         if (classes_.of_rank.empty()) {
             classes_.of_rank.assign(ranks, 0);
         }
@@ -189,7 +189,8 @@ private:
             return links;
         }
         const std::uint32_t per_node = std::max(1U, scenario_.cluster.fabric.nics_per_node);
-        NodeRange nics{places_[f].nodes.first * per_node, places_[f].nodes.count * per_node};
+        const std::uint32_t own = std::max(1U, scenario_.cluster.nics_per_server());
+        NodeRange nics{places_[f].nodes.first * own, places_[f].nodes.count * own};
         if (fault.at.scope == Scope::nic) {
             nics = {fault.at.index, 1};
         }

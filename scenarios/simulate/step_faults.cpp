@@ -69,7 +69,7 @@ DeviceClasses device_classes(const std::vector<FaultEvent>& faults,
                              const Scenario& scenario,
                              const DeviceTimings& timings,
                              std::uint32_t ranks) {
-    const std::uint32_t per_node = scenario.cluster.node.gpus_per_node;
+    const std::uint32_t per_node = scenario.cluster.gpus_per_server();
     std::vector<double> factor(std::max(ranks, scenario.cluster.num_gpus()), 1.0);  // by GPU
     for (const FaultEvent& fault : faults) {
         if (slows_gpus(fault.kind)) {
@@ -102,6 +102,7 @@ Result<void> slow_links(const std::vector<FaultEvent>& faults,
                         const Scenario& scenario,
                         Fabric& fabric) {
     const std::uint32_t per_node = std::max(1U, scenario.cluster.fabric.nics_per_node);
+    const std::uint32_t per_server = std::max(1U, scenario.cluster.nics_per_server());
     for (const FaultEvent& fault : faults) {
         if (info(fault.kind).effect == FaultEffect::stop) {
             return fail(
@@ -117,7 +118,7 @@ Result<void> slow_links(const std::vector<FaultEvent>& faults,
                         fmt::format("{} on one node: its adapters carry nothing", name(fault.kind)),
                         "two nodes or more");
         }
-        const NodeRange nics = parts_of(fault, Scope::nic, per_node);
+        const NodeRange nics = parts_of(fault, Scope::nic, per_server);
         for (std::uint32_t n = nics.first; n < nics.first + nics.count; ++n) {
             const NicPort port{.node = n / per_node, .nic = n % per_node};
             for (const LinkId link : {fabric.nic_out(port), fabric.nic_in(port)}) {

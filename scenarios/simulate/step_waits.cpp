@@ -10,12 +10,12 @@ namespace {
 
 // The first rank on what the fault stands at.
 std::optional<RankId> rank_at(const FaultEvent& fault, const Scenario& scenario, std::uint32_t n) {
-    const std::uint32_t per_node = scenario.cluster.node.gpus_per_node;
+    const std::uint32_t per_node = scenario.cluster.gpus_per_server();
     std::uint32_t gpu = fault.nodes.first * per_node;
     if (fault.at.scope == Scope::gpu) {
         gpu = fault.at.index;
     } else if (fault.at.scope == Scope::nic) {
-        const std::uint32_t nics = std::max(1U, scenario.cluster.fabric.nics_per_node);
+        const std::uint32_t nics = std::max(1U, scenario.cluster.nics_per_server());
         gpu += fault.at.index % nics * per_node / nics;
     }
     const std::vector<std::uint32_t>& placed = scenario.cluster.gpu_of_rank;

@@ -278,10 +278,25 @@ Bandwidth scaled(Bandwidth bandwidth, double factor) {
         std::llround(static_cast<double>(bandwidth.bits_per_second()) * factor)));
 }
 
-Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, Scenario& scenario) {
+const GpuNode* node_of(const PublishedCase& row) {
     const auto* known = std::find_if(
         std::begin(kNodes), std::end(kNodes), [&](const GpuNode& n) { return n.gpu == row.gpu; });
-    if (known == std::end(kNodes)) {
+    return known == std::end(kNodes) ? nullptr : known;
+}
+
+// Trays that a job has in each NVLink domain of `most`: as many as divide it evenly, the segment
+// that NeMo's and Megatron-Bridge's launchers ask Slurm for (scripts/performance, GB200).
+std::int64_t trays_together(std::int64_t trays, std::int64_t most) {
+    std::int64_t together = std::min(trays, most);
+    while (trays % together != 0) {
+        --together;
+    }
+    return together;
+}
+
+Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, Scenario& scenario) {
+    const GpuNode* known = node_of(row);
+    if (known == nullptr) {
         std::vector<std::string> gpus;
         for (const GpuNode& n : kNodes) {
             gpus.emplace_back(n.gpu);
@@ -296,25 +311,28 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
     if (!read) {
         return read;
     }
-    // GB200: as many trays as share a rack's NVLink domain and divide the job evenly.
-    std::int64_t per_node = row.gpu == "gb200" ? 72 : row.gpus_per_node;
-    per_node = std::min(per_node, row.num_gpus);
-    while (row.gpu == "gb200" && row.num_gpus % per_node != 0) {
-        --per_node;
+    const std::int64_t whole =
+        cluster.node.trays > 1 ? cluster.gpus_per_server() : row.gpus_per_node;
+    const std::int64_t per_server = std::min(whole, row.num_gpus);
+    if (row.num_gpus % per_server != 0) {
+        return fail({},
+                    fmt::format("{} GPUs are not whole {} of {}",
+                                row.num_gpus,
+                                cluster.node.trays > 1 ? "trays" : "servers",
+                                per_server));
     }
-    if (row.num_gpus % per_node != 0) {
-        return fail({}, fmt::format("{} GPUs are not whole servers of {}", row.num_gpus, per_node));
-    }
-    cluster.node.gpus_per_node = static_cast<std::uint32_t>(per_node);
-    cluster.num_nodes = static_cast<std::uint32_t>(row.num_gpus / per_node);
+    const std::int64_t servers = row.num_gpus / per_server;
+    const std::int64_t trays = trays_together(servers, cluster.node.trays);
+    cluster.node.trays = static_cast<std::uint32_t>(trays);
+    cluster.node.gpus_per_node = static_cast<std::uint32_t>(trays * per_server);
+    cluster.num_nodes = static_cast<std::uint32_t>(servers / trays);
     const Result<FabricSpec> fabric = fabric_of(row, catalogue);
     if (!fabric) {
         return unexpected<Error>(fabric.error());
     }
     cluster.fabric = *fabric;
     // Every tray of a rack brings its NICs.
-    cluster.fabric.nics_per_node *=
-        static_cast<std::uint32_t>(std::max<std::int64_t>(1, per_node / row.gpus_per_node));
+    cluster.fabric.nics_per_node *= cluster.node.trays;
     if (has(split(row.fabric, '-'), "clos3") && fabric->name == "megascale-clos") {
         // Jiang et al., section 6.3 and 5: 0.5 % of that cluster's machines took 10 % longer for
         // the same forward computation.
@@ -328,20 +346,35 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
 
 Result<FabricSpec> fabric_of(const PublishedCase& row, const Catalogue& catalogue) {
     const std::vector<std::string> words = split(row.fabric, '-');
-    const bool one_server = row.num_gpus <= row.gpus_per_node;
-    if (!one_server && (words.empty() || row.nic_gbps_per_gpu <= 0)) {
+    const GpuNode* known = node_of(row);
+    ClusterSpec cluster;
+    DeviceSpec device;
+    if (known != nullptr) {
+        const Result<void> read =
+            read_entries(known->node, "single-switch-400", catalogue, cluster, device);
+        if (!read) {
+            return unexpected<Error>(read.error());
+        }
+    }
+    // A rack of trays is one NVLink domain.
+    const bool rack = cluster.node.trays > 1;
+    const std::int64_t per_server = rack ? cluster.gpus_per_server() : row.gpus_per_node;
+    const bool alone = row.num_gpus <= (rack ? cluster.num_gpus() : row.gpus_per_node);
+    if (!alone && (words.empty() || row.nic_gbps_per_gpu <= 0)) {
         return fail({}, "several servers, but fabric or nic_gbps_per_gpu is empty");
     }
     const bool named = !words.empty() && words.front() != "nvlink";
     const std::string_view entry = named ? fabric_entry(words) : "single-switch-400";
-    ClusterSpec cluster;
-    DeviceSpec device;
-    const Result<void> read = read_entries("dgx-a100-80g", entry, catalogue, cluster, device);
+    ClusterSpec plain;
+    const Result<void> read = read_entries("dgx-a100-80g", entry, catalogue, plain, device);
     if (!read) {
         return unexpected<Error>(read.error());
     }
-    FabricSpec fabric = cluster.fabric;
-    const auto gpus = static_cast<double>(std::min(row.num_gpus, row.gpus_per_node));
+    FabricSpec fabric = plain.fabric;
+    if (rack) {
+        fabric.nics_per_node = cluster.node.nics_per_tray;
+    }
+    const auto gpus = static_cast<double>(std::min(row.num_gpus, per_server));
     if (row.nic_gbps_per_gpu > 0) {
         fabric.nics_per_node = has(words, "x4") ? 4 : static_cast<std::uint32_t>(gpus);
         const double nic_bps = row.nic_gbps_per_gpu * 1e9 * gpus / fabric.nics_per_node;

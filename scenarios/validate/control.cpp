@@ -21,7 +21,7 @@ double ideal_s(const Scenario& scenario) {
     const ModelFlops flops = model_flops(
         scenario.model, scenario.plan.global_batch_size, scenario.plan.recompute_granularity);
     const double peak = scenario.device.peak(scenario.plan.precision).per_second();
-    return flops.full_attention.count() / (peak * scenario.cluster.num_gpus());
+    return flops.full_attention.count() / (peak * scenario.cluster.num_ranks());
 }
 
 struct ControlRow {

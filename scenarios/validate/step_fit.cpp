@@ -87,7 +87,7 @@ StepSample decompose(const PublishedCase& row,
     const std::vector<std::int64_t> counts = kernel_counts(program);
     const double slowest = slowest_server(scenario.cluster.slow_node_share,
                                           scenario.cluster.slow_node_slowdown,
-                                          scenario.cluster.num_nodes);
+                                          scenario.cluster.num_servers());
     double kernel_time = 0;
     double attention_time = 0;
     for (std::size_t k = 0; k < counts.size(); ++k) {

@@ -104,6 +104,11 @@ TEST(ClusterFields, OfANode) {
          {},
          "the reader looks it up: Scenario::device is what counts"},
         {"gpus_per_node", [](Scenario& s) { s.cluster.node.gpus_per_node = 4; }},
+        {"trays", [](Scenario& s) { s.cluster.node.trays = 2; }},
+        {"nics_per_tray",
+         [](Scenario& s) { s.cluster.node.nics_per_tray = 2; },
+         {},
+         "the reader makes the fabric's nics_per_node of it: read_cluster_test.cpp"},
         {"intra_node", pcie},
         {"nvlink_bandwidth",
          [](Scenario& s) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "network/fabric.h"
 #include "tests/network/fabric_samples.h"
 
@@ -76,6 +78,24 @@ TEST(Rail, PxnKeepsTheNetworkPartOnTheReceiversRail) {
     fabric->route_pxn(RankId{0}, RankId{16}, 1, same_rail);
     fabric->route(RankId{0}, RankId{16}, 1, plain);
     EXPECT_EQ(same_rail, plain);
+}
+
+// A job on 12 GPUs of two servers has no GPU beside NICs 4 to 7 of the second one.
+TEST(Rail, PxnLeavesAloneWhatTheJobDoesNotHave) {
+    ClusterSpec spec = superpod(2, 3);
+    spec.use_gpus(12);
+    const auto fabric = build_fabric(spec);
+    ASSERT_TRUE(fabric);
+    const auto way = fabric->way_out(RankId{8}, RankId{5});
+    EXPECT_EQ(way.gpu, 0U);
+    EXPECT_EQ(way.nic, (NicPort{.node = 1, .nic = 0}));
+    EXPECT_EQ(fabric->way_out(RankId{0}, RankId{8 + 3}).nic, (NicPort{.node = 0, .nic = 3}));
+    Path path;
+    fabric->route_pxn(RankId{8}, RankId{5}, 1, path);
+    const auto uses = [&](LinkId link) { return std::ranges::count(path.links, link); };
+    EXPECT_EQ(uses(fabric->nic_out({1, 0})), 1);
+    EXPECT_EQ(uses(fabric->nic_out({1, 5})), 0);
+    EXPECT_EQ(uses(fabric->nic_in({0, 5})), 1);
 }
 
 TEST(Rail, TiersOtherThanTwoAndThreeAreAnError) {

@@ -26,6 +26,24 @@ TEST(SwitchCounts, AreThoseOfTheTree) {
     EXPECT_EQ(count_switches(spec), (SwitchCounts{.nodes_per_set = 64}));
 }
 
+TEST(SwitchCounts, CountTraysAsServers) {
+    ClusterSpec spec = samples::a100_cluster(64);
+    spec.node.trays = 2;
+    spec.fabric.nodes_per_leaf_set = 16;
+    const auto tree = fabric_tree(spec);
+    ASSERT_TRUE(tree) << tree.error().to_string();
+    EXPECT_EQ(tree->num_leaves, 32u);
+    const SwitchCounts counts = count_switches(spec);
+    EXPECT_EQ(counts.nodes_per_set, 16u);
+    EXPECT_EQ(counts.leaves_per_set, 4u);
+    spec.fabric.kind = FabricKind::single_switch;
+    EXPECT_EQ(count_switches(spec), (SwitchCounts{.nodes_per_set = 128}));
+    // A number of NICs that the trays can't share, as a scenario with errors may have.
+    spec.node.trays = 18;
+    spec.fabric.kind = FabricKind::clos;
+    EXPECT_EQ(count_switches(spec), (SwitchCounts{.nodes_per_set = 64 * 18}));
+}
+
 TEST(SwitchCounts, OfAFabricThatCannotBeThereIsOneLeaf) {
     ClusterSpec spec = samples::a100_cluster(64);
     spec.fabric.nodes_per_leaf_set = 0;
@@ -57,6 +75,9 @@ TEST(SwitchCounts, OfListedCablesLeavesAreSwitchesWithNics) {
     spec.fabric.cables = *list;
     EXPECT_EQ(count_switches(spec),
               (SwitchCounts{.nodes_per_set = 4, .leaves_per_set = 2, .spines = 1}));
+    spec.node.trays = 2;  // of one NIC each: a tray has one leaf
+    EXPECT_EQ(count_switches(spec),
+              (SwitchCounts{.nodes_per_set = 4, .leaves_per_set = 1, .spines = 1}));
 }
 
 }  // namespace

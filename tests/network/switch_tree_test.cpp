@@ -39,6 +39,36 @@ TEST(SwitchTree, LeafNumbersAndPositionsNameEachNicOnce) {
     }
 }
 
+// Two racks of 18 trays with 4 NICs each are 36 servers for the fabric.
+TEST(SwitchTree, TraysOfANodeAreServersOfTheFabric) {
+    ClusterSpec spec = samples::a100_cluster(2);
+    spec.node.gpus_per_node = 72;
+    spec.node.trays = 18;
+    spec.fabric.nics_per_node = 72;
+    spec.fabric.nodes_per_leaf_set = 6;
+    ClusterSpec servers = spec;
+    servers.num_nodes = 36;
+    servers.node.gpus_per_node = 4;
+    servers.node.trays = 1;
+    servers.fabric.nics_per_node = 4;
+    for (const auto make : {clos_tree, rail_tree}) {
+        const auto tree = make(spec);
+        const auto apart = make(servers);
+        ASSERT_TRUE(tree && apart);
+        EXPECT_EQ(tree->num_leaves, apart->num_leaves);
+        EXPECT_EQ(tree->num_links(), apart->num_links());
+        EXPECT_EQ(tree->leaf_uplinks(), apart->leaf_uplinks());
+        for (std::uint32_t nic = 0; nic < 2 * 72; ++nic) {
+            const NicPort in_rack{.node = nic / 72, .nic = nic % 72};
+            const NicPort of_tray{.node = nic / 4, .nic = nic % 4};
+            EXPECT_EQ(tree->on_server(in_rack), of_tray);
+            EXPECT_EQ(tree->leaf_of(in_rack), apart->leaf_of(of_tray));
+            EXPECT_EQ(tree->index_under_leaf(in_rack), apart->index_under_leaf(of_tray));
+            EXPECT_EQ(tree->nic_link(in_rack), apart->nic_link(of_tray));
+        }
+    }
+}
+
 TEST(SwitchTree, PathsMultiplyOverTiersAndParallelCables) {
     ClusterSpec spec = samples::a100_cluster(64);
     spec.fabric.nodes_per_leaf_set = 8;

@@ -135,6 +135,23 @@ TEST(ShippedScenarios, AllReadAndAreNamedLikeTheirFiles) {
     EXPECT_GE(count, 12U);
 }
 
+TEST(ShippedScenarios, Gb200FillsItsLastRackPartly) {
+    ReadOptions options;
+    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
+    const auto scenario =
+        read_scenario(ORRERY_SOURCE_DIR "/scenarios/llama3-405b-gb200.yaml", options);
+    ASSERT_TRUE(scenario) << joined(scenario.error());
+    const ClusterSpec& cluster = scenario->cluster;
+    EXPECT_EQ(cluster.num_ranks(), 1024U);
+    EXPECT_EQ(cluster.num_gpus(), 15U * 72);
+    EXPECT_EQ(cluster.num_servers(), 15U * 18);
+    EXPECT_EQ(cluster.gpus_per_server(), 4U);
+    EXPECT_EQ(cluster.nics_per_server(), 4U);
+    EXPECT_EQ(scenario->plan.data_parallel_size, 16);
+    EXPECT_EQ(scenario->campaign.shape.nodes, 256U);
+    EXPECT_EQ(scenario->campaign.shape.components(Scope::rack), 15U);
+}
+
 TEST(ShippedScenarios, MegaScaleHasThePublishedNumberOfGpus) {
     ReadOptions options;
     options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";

@@ -42,6 +42,32 @@ TEST(GroupLayout, SharedAndSpareNicsAreCountedOnce) {
     EXPECT_EQ(GroupLayout(built(cluster), first_ranks(16)).num_rails(), 16u);
 }
 
+ClusterSpec racks(std::uint32_t num_racks) {
+    auto cluster = cluster_of(num_racks, dgx_b200(), with_nics(Bandwidth::bits_per_second(1)));
+    cluster.node.gpus_per_node = 72;
+    cluster.node.trays = 18;
+    cluster.fabric.nics_per_node = 72;
+    return cluster;
+}
+
+TEST(GroupLayout, ARackOfTraysHasTheNicsOfAllItsTrays) {
+    const GroupLayout whole(built(racks(2)), first_ranks(144));
+    EXPECT_EQ(whole.shape(),
+              (NcclGroupShape{
+                  .num_nodes = 2, .num_ranks = 144, .gpus_per_node = 72, .nics_per_node = 72}));
+    EXPECT_EQ(whole.rail(1, 70).nic, (NicPort{.node = 1, .nic = 70}));
+}
+
+// NCCL's rings have as many rails as the smallest part of the job offers.
+TEST(GroupLayout, TraysOfAPartlyFilledRackLimitTheRails) {
+    ClusterSpec cluster = racks(2);
+    cluster.use_gpus(100);
+    const GroupLayout uneven(built(cluster), first_ranks(100));
+    EXPECT_EQ(uneven.shape(),
+              (NcclGroupShape{
+                  .num_nodes = 2, .num_ranks = 100, .gpus_per_node = 28, .nics_per_node = 28}));
+}
+
 TEST(GroupLayout, MeshCyclesVisitAllGpusOverDisjointLinks) {
     for (std::uint32_t gpus = 2; gpus <= 16; ++gpus) {
         std::set<std::pair<std::uint32_t, std::uint32_t>> used;

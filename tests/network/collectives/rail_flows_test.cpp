@@ -50,6 +50,25 @@ TEST(RailFlows, EveryNicSendsAndReceivesThePublishedBytes) {
     }
 }
 
+// A job on 20 GPUs of three nodes: whole nodes exchange over eight rails, with the last over four.
+TEST(RailFlows, APartlyFilledNodeDoesNotLimitTheOthersExchange) {
+    ClusterSpec cluster = cluster_of(3, dgx_h100(), with_nics(400_Gbps));
+    cluster.use_gpus(20);
+    const Fabric fabric = built(cluster);
+    const GroupLayout layout(fabric, first_ranks(20));
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> flows;
+    std::int64_t bytes = 0;
+    for (const NicFlow& flow : rail_flows(layout, CollectiveKind::all_to_all, Bytes(20'000'000))) {
+        flows[{flow.from.node, flow.to.node}] += 1;
+        bytes += flow.bytes.count();
+    }
+    EXPECT_EQ((flows[{0, 1}]), 8u);
+    EXPECT_EQ((flows[{1, 0}]), 8u);
+    EXPECT_EQ((flows[{0, 2}]), 4u);
+    EXPECT_EQ((flows[{2, 1}]), 4u);
+    EXPECT_EQ(bytes, 20'000'000 / 20 * (2 * 8 * 8 + 4 * 8 * 4));
+}
+
 TEST(RailFlows, OneNodeSendsNothing) {
     EXPECT_TRUE(rail_flows(group_of(1).layout, CollectiveKind::all_reduce, Bytes(1 << 20)).empty());
 }

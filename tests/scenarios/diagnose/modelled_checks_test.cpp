@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
@@ -53,6 +55,45 @@ TEST(ModelledChecks, ADeadNicIsNamedAndNotItsNode) {
     for (const std::string& suspect : found) {
         EXPECT_EQ(suspect.find("does not answer"), std::string::npos) << suspect;
     }
+}
+
+// Two NVLink domains of two trays with two GPUs and NICs each; the job leaves the last tray out.
+Scenario trays(const FaultProcess& fault) {
+    Scenario scenario = small_scenario(
+        "trays",
+        {"cluster.node={base: gb200-nvl72, gpus_per_node: 4, trays: 2, nics_per_tray: 2}",
+         "cluster.fabric=ndr400-rail",
+         "cluster.gpus=6",
+         "plan.global_batch_size=12"});
+    scenario.faults.processes = {fault};
+    return scenario;
+}
+
+TEST(ModelledChecks, ALostTrayIsANode) {
+    const auto found = suspects_of(trays(standing(FaultKind::node_crash, {Scope::node, 1})));
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0], "node 1: does not answer");
+}
+
+TEST(ModelledChecks, ANicOfATrayIsNamedByItsTray) {
+    const auto found = suspects_of(trays(standing(FaultKind::nic_down, {Scope::nic, 5})));
+    ASSERT_FALSE(found.empty());
+    EXPECT_NE(found[0].find("node 2 nic 1"), std::string::npos) << found[0];
+    for (const std::string& suspect : found) {
+        EXPECT_EQ(suspect.find("node 2 nic 0"), std::string::npos) << suspect;
+    }
+}
+
+// Rail 1 of all trays hangs on it.
+TEST(ModelledChecks, ADeadLeafCutsItsRailOfEveryTray) {
+    const auto checks = modelled_checks(trays(standing(FaultKind::switch_down, {Scope::leaf, 1})));
+    ASSERT_TRUE(checks);
+    const auto loopback = std::ranges::find_if(checks->tests, [](const ModelledCheck& check) {
+        return check.test.starts_with("loopback");
+    });
+    ASSERT_NE(loopback, checks->tests.end());
+    EXPECT_EQ(loopback->count, 8u);
+    EXPECT_EQ(loopback->failed, 4u) << "the tray that the job leaves out hangs on it as well";
 }
 
 TEST(ModelledChecks, WhatComesInTheStepIsThereToo) {

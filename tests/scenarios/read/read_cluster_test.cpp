@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/scenarios/sections.h"
 
 namespace orrery {
@@ -47,7 +49,81 @@ TEST(ReadCluster, ErrorsOfAllItsPartsComeAtOnce) {
               "single_switch, file)\n"
               "s.yaml:3:22: error: cluster.fabric.nic_bandwidth must not be zero\n"
               "s.yaml:4:1: error: unknown key 'rack' in 'cluster' (hint: one of nodes, node, "
-              "fabric, slow_node_share, slow_node_slowdown, placement)\n");
+              "fabric, slow_node_share, slow_node_slowdown, placement, gpus)\n");
+}
+
+TEST(ReadCluster, ARackOfTraysHasTheNicsOfItsTrays) {
+    // Entries of fabrics count the eight NICs of a server.
+    const Read r = read("nodes: 2\nnode: gb200-nvl72\nfabric: ndr400-rail\n");
+    ASSERT_EQ(r.errors, "");
+    EXPECT_EQ(r.cluster.node.trays, 18U);
+    EXPECT_EQ(r.cluster.fabric.nics_per_node, 72U);
+    EXPECT_EQ(r.cluster.num_servers(), 36U);
+    EXPECT_EQ(r.cluster.gpus_per_server(), 4U);
+    EXPECT_EQ(r.cluster.nics_per_server(), 4U);
+    const Read half = read(
+        "nodes: 2\nnode: {base: gb200-nvl72, gpus_per_node: 36, trays: 9}\nfabric: "
+        "{base: ndr400-rail, nics_per_node: 36}\n");
+    EXPECT_EQ(half.errors, "");
+    EXPECT_EQ(half.cluster.fabric.nics_per_node, 36U);
+    EXPECT_EQ(read("nodes: 1\nnode: gb200-nvl72\n").cluster.fabric.nics_per_node, 72U);
+}
+
+TEST(ReadCluster, TraysThatDoNotFitAreErrorsThatSayHow) {
+    EXPECT_EQ(read("nodes: 2\nnode: gb200-nvl72\n"
+                   "fabric: {base: ndr400-rail, nics_per_node: 8}\n")
+                  .errors,
+              "s.yaml:3:44: error: cluster.fabric.nics_per_node is 8, but 18 trays of 4 NICs have "
+              "72 (hint: leave it out; cluster.node.nics_per_tray changes it)\n");
+    const std::string uneven =
+        read("nodes: 2\nnode: {base: gb200-nvl72, gpus_per_node: 70}\nfabric: ndr400-rail\n")
+            .errors;
+    EXPECT_NE(uneven.find("70 GPUs are not spread evenly over 18 trays"), std::string::npos)
+        << uneven;
+    const std::string joined =
+        read("nodes: 2\nnode: {base: pcie-a100-8gpu, trays: 2}\nfabric: ndr400-rail\n").errors;
+    EXPECT_NE(joined.find("only NVLink switches join several trays"), std::string::npos) << joined;
+}
+
+TEST(ReadCluster, AJobMayFillItsLastNodePartly) {
+    const std::string racks = "nodes: 2\nnode: gb200-nvl72\nfabric: ndr400-rail\n";
+    const Read r = read(racks + "gpus: 100\n");
+    ASSERT_EQ(r.errors, "");
+    EXPECT_EQ(r.cluster.num_ranks(), 100U);
+    EXPECT_EQ(r.cluster.num_gpus(), 144U);
+    EXPECT_EQ(read(racks + "gpus: 144\n").cluster.num_ranks(), 144U);
+    EXPECT_TRUE(read(racks + "gpus: 144\n").cluster.gpu_of_rank.empty());
+    EXPECT_EQ(read(racks + "gpus: 145\n").errors,
+              "s.yaml:4:1: error: cluster.gpus is 145, and 2 nodes of 72 GPUs have fewer (hint: "
+              "cluster.nodes: 3)\n");
+    EXPECT_EQ(read(racks + "gpus: 72\n").errors,
+              "s.yaml:4:1: error: cluster.gpus is 72, and 2 nodes of 72 GPUs are more than it "
+              "needs (hint: cluster.nodes: 1)\n");
+    EXPECT_EQ(words_of(r.cluster), "2 x gb200-nvl72 (100 of 144 GPUs)");
+}
+
+TEST(ReadCluster, AJobHasWholeTrays) {
+    const std::string racks = "nodes: 2\nnode: gb200-nvl72\nfabric: ndr400-rail\n";
+    EXPECT_EQ(read(racks + "gpus: 102\n").errors,
+              "s.yaml:4:1: error: cluster.gpus is 102: not whole trays of 4 (hint: 100 or 104)\n");
+    EXPECT_EQ(read("nodes: 1\nnode: gb200-nvl72\ngpus: 3\n").errors,
+              "s.yaml:3:1: error: cluster.gpus is 3: not whole trays of 4 (hint: 4)\n");
+    const Read servers = read("nodes: 2\nnode: dgx-h100\nfabric: ndr400-rail\ngpus: 11\n");
+    EXPECT_EQ(servers.errors, "");
+    EXPECT_EQ(servers.cluster.num_ranks(), 11U);
+}
+
+// Where the scheduler spreads racks over leaf sets, the last rack is still the one filled partly.
+TEST(ReadCluster, APlacedJobLeavesOutTheEndOfTheLastNode) {
+    const Read r = read(
+        "nodes: 4\nnode: {base: gb200-nvl72, gpus_per_node: 8, trays: 2}\n"
+        "fabric: {base: ndr400-rail, nodes_per_leaf_set: 4}\n"
+        "placement: across_leaf_sets\ngpus: 28\n");
+    ASSERT_EQ(r.errors, "");
+    const std::vector<std::uint32_t>& placed = r.cluster.gpu_of_rank;
+    ASSERT_EQ(placed.size(), 28U);
+    EXPECT_EQ(placed[8], 16U) << "the second node of ranks is the third";
+    EXPECT_EQ(*std::ranges::max_element(placed), 27U);
 }
 
 // What only the numbers together make impossible is said at the key that can change it, be that in

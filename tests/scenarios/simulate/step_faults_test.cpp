@@ -44,6 +44,21 @@ TEST(StepFaults, ASlowGpuIsADeviceClassOfItsOwn) {
     EXPECT_EQ(classes.of_rank, (std::vector<std::uint16_t>{0, 0, 0, 1, 0, 0, 0, 0}));
 }
 
+// Two NVLink domains of two trays: a slow host is a tray.
+TEST(StepFaults, AHostOfSeveralTraysIsOneTray) {
+    Scenario scenario = with_fault({"cluster.node={base: gb200-nvl72, gpus_per_node: 4, trays: 2, "
+                                    "nics_per_tray: 2}",
+                                    "cluster.fabric=single-switch-100"},
+                                   FaultKind::slow_host,
+                                   {Scope::node, 2},
+                                   1.5);
+    EXPECT_EQ(scenario.campaign.shape.nodes, 4U);
+    EXPECT_EQ(scenario.campaign.shape.nics_per_node, 2U);
+    EXPECT_EQ(scenario.campaign.shape.nodes_per_rack, 2U);
+    const DeviceClasses classes = device_classes(step_faults(scenario), scenario, {}, 8);
+    EXPECT_EQ(classes.of_rank, (std::vector<std::uint16_t>{0, 0, 0, 0, 1, 1, 0, 0}));
+}
+
 // A job of replicas waits for its slowest once a step: for what that one computes longer.
 TEST(StepFaults, ReplicasWaitForTheSlowest) {
     const Time healthy = step_of(small_scenario("healthy", {}));

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "network/fabric.h"
 #include "scenarios/reader.h"
 #include "scenarios/validate/published_cases.h"
 
@@ -91,25 +92,48 @@ TEST(CaseScenario, FabricWordsBecomeFabrics) {
     EXPECT_TRUE(fabric_of(row, shipped()));
 }
 
-// 128 GPUs are two racks of 16 trays, each with four NICs.
-TEST(CaseScenario, EveryTrayOfARackBringsItsNics) {
+// A row says what a tray has; the NVLink domain is the rack.
+TEST(CaseScenario, TraysOfGb200ShareARacksNvlink) {
     PublishedCase row = training().at("MS-256-M");
     row.gpu = "gb200";
     row.gpus_per_node = 4;
     row.features = "";  // the paper's attention kernel is none of Blackwell's
-    row.num_gpus = 128;
-    row.nic_gbps_per_gpu = 400;
     row.fabric = "ib-ndr400-rail";
-    row.plan.data_parallel_size = 2;
-    const auto racks = scenario_of(row, shipped());
-    ASSERT_TRUE(racks) << racks.error().to_string();
-    EXPECT_EQ(racks->cluster.num_nodes, 2u);
-    EXPECT_EQ(racks->cluster.node.gpus_per_node, 64u);
-    EXPECT_EQ(racks->cluster.fabric.nics_per_node, 64u);
-    EXPECT_EQ(racks->cluster.fabric.nic_bandwidth.bits_per_second(), 400'000'000'000);
-    row.gpu = "h100-80g";
-    row.gpus_per_node = 8;
-    EXPECT_EQ(scenario_of(row, shipped())->cluster.fabric.nics_per_node, 8u);
+    row.nic_gbps_per_gpu = 400;
+    const auto cluster_of = [&](std::int64_t gpus) {
+        row.num_gpus = gpus;
+        row.plan.global_batch_size = 768 * gpus;
+        const auto scenario = scenario_of(row, shipped());
+        EXPECT_TRUE(scenario) << gpus << ": " << scenario.error().to_string();
+        return scenario ? scenario->cluster : ClusterSpec{};
+    };
+    const struct {
+        std::int64_t gpus;
+        std::uint32_t racks, trays;
+    } cases[] = {{64, 1, 16}, {128, 2, 16}, {256, 4, 16}, {576, 8, 18}, {1088, 16, 17}};
+    for (const auto& [gpus, racks, trays] : cases) {
+        const ClusterSpec cluster = cluster_of(gpus);
+        EXPECT_EQ(cluster.num_nodes, racks) << gpus;
+        EXPECT_EQ(cluster.node.trays, trays) << gpus;
+        EXPECT_EQ(cluster.num_ranks(), gpus);
+        EXPECT_EQ(cluster.fabric.nics_per_node, 4 * trays) << gpus;
+        EXPECT_EQ(cluster.fabric.nic_bandwidth.bits_per_second(), 400'000'000'000);
+        EXPECT_TRUE(check_cluster(cluster));
+    }
+    row.num_gpus = 66;
+    const auto part = scenario_of(row, shipped());
+    ASSERT_FALSE(part);
+    EXPECT_NE(part.error().what.find("66 GPUs are not whole trays of 4"), std::string::npos);
+    // Inside one rack no NIC is needed.
+    row.fabric = "";
+    row.nic_gbps_per_gpu = 0;
+    EXPECT_EQ(cluster_of(64).num_nodes, 1U);
+    // Elsewhere a node is a server, with the row's NICs.
+    PublishedCase hopper = training().at("MS-256-M");
+    hopper.gpu = "h100-80g";
+    hopper.fabric = "ib-ndr400-rail";
+    hopper.nic_gbps_per_gpu = 400;
+    EXPECT_EQ(scenario_of(hopper, shipped())->cluster.fabric.nics_per_node, 8u);
 }
 
 TEST(CaseScenario, UnknownWordsAndGpusAreReasonsNotGuesses) {
