@@ -40,14 +40,18 @@ void tell(const char* what, const std::vector<std::string>& list) {
     }
 }
 
-std::uint32_t gpus_of(const std::string& node) {
+std::uint32_t number_of_node(const std::string& node, const char* key, std::uint32_t otherwise) {
     const auto nodes = read_catalogue_section(default_catalogue(), "nodes");
     for (const CatalogueEntry& entry : nodes ? *nodes : std::vector<CatalogueEntry>{}) {
-        if (entry.name == node && !entry.value_of("gpus_per_node").empty()) {
-            return static_cast<std::uint32_t>(std::stoul(entry.value_of("gpus_per_node")));
+        if (entry.name == node && !entry.value_of(key).empty()) {
+            return static_cast<std::uint32_t>(std::stoul(entry.value_of(key)));
         }
     }
-    return 8;
+    return otherwise;
+}
+
+std::uint32_t gpus_of(const std::string& node) {
+    return number_of_node(node, "gpus_per_node", 8);
 }
 
 // A script, a pasted command line, or the words of one.
@@ -79,7 +83,8 @@ int megatron(const ImportArguments& arguments) {
                                           {.node = arguments.node,
                                            .fabric = arguments.fabric,
                                            .nodes = arguments.nodes,
-                                           .gpus_per_node = gpus_of(arguments.node)});
+                                           .gpus_per_node = gpus_of(arguments.node),
+                                           .trays = number_of_node(arguments.node, "trays", 1)});
     if (!imported) {
         return report_errors(imported.error());
     }

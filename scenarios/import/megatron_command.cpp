@@ -397,7 +397,11 @@ private:
         const CommandFlag* nodes = find("--nnodes");
         if (nodes != nullptr && !nodes->values.empty() &&
             nodes->values[0].text.find_first_not_of("0123456789") == std::string::npos) {
-            return std::max<std::int64_t>(1, number_of(*nodes));
+            const std::int64_t servers = std::max<std::int64_t>(1, number_of(*nodes));
+            gpus_ = servers % options_.trays == 0
+                        ? 0
+                        : servers * (options_.gpus_per_node / options_.trays);
+            return rounded_up(servers, options_.trays) / options_.trays;
         }
         const std::int64_t ranks = tensor_parallel() *
                                    number_at("plan.pipeline_model_parallel_size", 1) *
@@ -426,6 +430,9 @@ private:
                 fmt::format("{}", nodes),
                 guessed_nodes_ ? "the command line does not say: as few as the plan needs" : "",
                 "--nodes"));
+        if (gpus_ > 0) {
+            put(document, "cluster.gpus", scalar_node(fmt::format("{}", gpus_), "", "--nnodes"));
+        }
         put(document, "cluster.node", scalar_node(options_.node, "", "--node"));
         if (nodes > 1) {
             put(document, "cluster.fabric", scalar_node(options_.fabric, "", "--fabric"));
@@ -446,6 +453,7 @@ private:
     ImportedScenario result_;
     Errors errors_;
     bool guessed_nodes_ = false;
+    std::int64_t gpus_ = 0;  // that the job has, where it fills its last node partly
 };
 
 }  // namespace

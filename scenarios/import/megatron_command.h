@@ -31,6 +31,7 @@ struct MegatronImport {
     std::string fabric = "ndr400-rail";
     std::uint32_t nodes = 0;  // 0: as torchrun's flags say, or as few as the plan needs
     std::uint32_t gpus_per_node = 8;
+    std::uint32_t trays = 1;  // of a node: torchrun's nodes, where these share an NVLink domain
 };
 
 ResultOrErrors<ImportedScenario> import_megatron(const std::vector<CommandWord>& words,

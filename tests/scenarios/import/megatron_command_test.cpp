@@ -50,6 +50,30 @@ TEST(ImportMegatron, TheScenarioHasWhatTheCommandLineSays) {
     EXPECT_EQ(scenario->plan.global_batch_size, 1536);
 }
 
+// torchrun's nodes are the trays of an NVLink domain: 25 of them are one whole rack and seven more.
+TEST(ImportMegatron, NodesOfTheCommandLineAreTrays) {
+    const auto racks = [](const std::string& trays) {
+        const auto words = launch_command("torchrun --nproc-per-node 4 --nnodes " + trays +
+                                              " pretrain_gpt.py --num-layers 32 --hidden-size 4096 "
+                                              "--num-attention-heads 32 --seq-length 4096 "
+                                              "--vocab-size 50257 --bf16 --micro-batch-size 1 "
+                                              "--global-batch-size 3600 "
+                                              "--tensor-model-parallel-size 4 --lr 1e-4",
+                                          "run.sh");
+        EXPECT_TRUE(words);
+        const auto imported = import_megatron(
+            words->words, {.node = "gb200-nvl72", .gpus_per_node = 72, .trays = 18});
+        EXPECT_TRUE(imported) << imported.error().front().to_string();
+        const auto scenario = read_scenario_text(imported->yaml, "imported", ".", {});
+        EXPECT_TRUE(scenario) << scenario.error().front().to_string() << imported->yaml;
+        return scenario ? scenario->cluster : ClusterSpec{};
+    };
+    EXPECT_EQ(racks("25").num_nodes, 2u);
+    EXPECT_EQ(racks("25").num_ranks(), 100u);
+    EXPECT_EQ(racks("36").num_nodes, 2u);
+    EXPECT_EQ(racks("36").num_ranks(), 144u);
+}
+
 TEST(ImportMegatron, UnknownFlagsAreListedWithTheirValues) {
     const auto imported = import(k175B);
     ASSERT_TRUE(imported);
