@@ -56,6 +56,13 @@ TEST(StateTimes, ALoadIsPlannedReadAndBroadcast) {
     EXPECT_NEAR(load / 129.49, 0.875, 0.01);
 }
 
+// 14 racks of 72 GPUs and 16 GPUs of another write through 1,024 NICs of 400 Gb/s.
+TEST(StateTimes, APartlyFilledRackHasTheNicsOfItsTrays) {
+    const auto scenario = read_scenario(ORRERY_SOURCE_DIR "/scenarios/llama3-405b-gb200.yaml", {});
+    ASSERT_TRUE(scenario);
+    EXPECT_NEAR(state_times(*scenario).store_share, 100e9 / (1024 * 50e9), 1e-9);
+}
+
 TEST(StateTimes, WithOneReplicaNothingIsBroadcast) {
     EXPECT_EQ(state_times(weeks("cluster.nodes=8")).broadcast, WallTime{});
 }

@@ -23,6 +23,17 @@ TEST(JobShapeOfAScenario, FollowsTheOrderOfRanks) {
     EXPECT_TRUE(job_shape(sharded).state_sharded);
 }
 
+// Six replicas on two nodes of four GPUs: no two parts of the job are alike.
+TEST(JobShapeOfAScenario, OfAPartlyFilledNodeHasNoUnits) {
+    const Scenario uneven = small_scenario(
+        "dp", {"cluster.gpus=6", "plan.rank_order=tp-cp-pp-dp", "plan.global_batch_size=24"});
+    EXPECT_EQ(job_shape(uneven).slots, 2u);
+    EXPECT_EQ(job_shape(uneven).units, 1u);
+    const Result<DegradedSteps> steps = degraded_steps(uneven, {.slow = true, .shrunk = true});
+    ASSERT_TRUE(steps) << steps.error().to_string();
+    EXPECT_EQ(steps->speed.shrunk.at(1), 0);
+}
+
 TEST(DegradedSteps, AreSimulated) {
     const Scenario scenario = small_scenario("dp", {});
     const Result<DegradedSteps> steps = degraded_steps(scenario, {.slow = true, .shrunk = true});
