@@ -215,13 +215,11 @@ SyncSegments lower_sync(ProgramTables& tables,
         gather_parameters(parameters, buckets, plan, layouts);
     }
     reduce_model_partials(gradients, chunk, plan, layouts);
-    result.has_gradient_sync = gradients.ops().size() > 0;
-    result.has_parameter_sync = parameters.ops().size() > 0;
-    if (result.has_gradient_sync) {
-        result.gradient_sync = gradients.ops().finish();
+    if (gradients.ops().size() > 0) {
+        result.gradients = gradients.ops().finish();
     }
-    if (result.has_parameter_sync) {
-        result.parameter_sync = parameters.ops().finish();
+    if (parameters.ops().size() > 0) {
+        result.parameters = parameters.ops().finish();
     }
     return result;
 }
@@ -230,7 +228,8 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
                                     const Transformer&,
                                     const ParallelPlan& plan,
                                     const LayoutAssignment& layouts,
-                                    Parameter& copy) {
+                                    const Chunk& chunk) {
+    const Parameter& copy = chunk.shape.has_embedding ? chunk.embedding : chunk.output;
     SegmentBuilder b{tables, "tied embedding gradient"};
     const std::uint32_t last = layouts.mesh.size(layouts.pipeline_axis) - 1;
     b.collective({.kind = CollectiveKind::all_reduce,

@@ -4,6 +4,7 @@
 // The collectives follow from how gradients, optimizer state and weights lie on the data axes.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "models/chunk_lowering.h"
@@ -20,12 +21,10 @@ std::vector<Bucket> make_buckets(Chunk& chunk,
                                  const ParallelPlan& plan,
                                  const LayoutAssignment& layouts);
 
-// Segments of one chunk; empty optionals in the form of `has_*` where there is nothing to do.
+// Segments of one chunk; nothing where there is nothing to do.
 struct SyncSegments {
-    bool has_gradient_sync = false;
-    SegmentId gradient_sync{};
-    bool has_parameter_sync = false;
-    SegmentId parameter_sync{};
+    std::optional<SegmentId> gradients{};
+    std::optional<SegmentId> parameters{};
 };
 SyncSegments lower_sync(ProgramTables& tables,
                         const Transformer& model,
@@ -33,12 +32,13 @@ SyncSegments lower_sync(ProgramTables& tables,
                         const LayoutAssignment& layouts,
                         Chunk& chunk);
 
-// The all-reduce of a tied embedding's gradient between the stages that hold a copy.
+// The all-reduce of a tied embedding's gradient between the stages that hold a copy; this chunk
+// does.
 SegmentId lower_tied_embedding_sync(ProgramTables& tables,
                                     const Transformer& model,
                                     const ParallelPlan& plan,
                                     const LayoutAssignment& layouts,
-                                    Parameter& copy);
+                                    const Chunk& chunk);
 
 // Gradient norm, clipping and the optimizer over all chunks of a stage.
 SegmentId lower_optimizer(ProgramTables& tables,

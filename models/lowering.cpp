@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <span>
 
 #include "engine/check.h"
 #include "models/chunk_lowering.h"
@@ -14,7 +12,7 @@
 #include "models/layout_assignment.h"
 #include "models/pipeline_split.h"
 #include "models/rank_mesh.h"
-#include "models/schedule/schedule.h"
+#include "models/schedule/stage_work.h"
 #include "models/slot_waits.h"
 
 namespace orrery {
@@ -43,13 +41,19 @@ private:
     std::int32_t stages() const {
         return static_cast<std::int32_t>(layouts_.mesh.size(layouts_.pipeline_axis));
     }
+    ScheduleShape schedule_shape() const {
+        return {.stages = stages(),
+                .chunks = layouts_.chunks,
+                .micro_batches = static_cast<std::int32_t>(plan_.num_micro_batches())};
+    }
     std::int32_t virtual_stage(std::int32_t chunk) const { return chunk * stages() + stage_; }
     bool is_first(std::int32_t chunk) const { return virtual_stage(chunk) == 0; }
     bool is_last(std::int32_t chunk) const {
         return virtual_stage(chunk) == stages() * layouts_.chunks - 1;
     }
-    bool receives_forward(std::int32_t chunk) const { return stages() > 1 && !is_first(chunk); }
-    bool sends_forward(std::int32_t chunk) const { return stages() > 1 && !is_last(chunk); }
+    const std::vector<Op>& ops_of(SegmentId segment) const {
+        return tables_.program().segments[index(segment)].ops;
+    }
 
     void lower_chunks(const std::vector<std::int64_t>& split);
     SegmentId message(std::string_view name,
@@ -59,15 +63,12 @@ private:
                       std::uint16_t communicator,
                       const Value& value);
     void lower_messages(Chunk& chunk);
-    std::uint32_t add_slot(SegmentId segment, Pass pass, std::int32_t chunk, std::int32_t batch);
+    SegmentId lower_restart();
+    SegmentId lower_step_end();
+    std::optional<SegmentId> segment_of(const StageWork& work);
+    std::uint32_t add_slot(SegmentId segment, const StageWork& work);
     void wait_for(std::uint32_t slot, std::uint32_t earlier_slot);
-    void add_receive(const WorkItem& item);
-    void add_restart();
-    void add_compute(const WorkItem& item);
-    void add_send(const WorkItem& item);
-    void add_turn(std::span<const WorkItem> turn);
-    void add_work();
-    void add_step_end();
+    void add_slots();
 
     ProgramTables& tables_;
     const Transformer& model_;
@@ -78,8 +79,6 @@ private:
     std::vector<std::unique_ptr<Chunk>> chunks_;
     std::vector<SyncSegments> syncs_;
     std::vector<ChunkMessages> messages_;
-    std::vector<std::uint32_t> compute_slots_;  // so far, in order
-    std::vector<std::uint32_t> exchange_;       // messages that the next turn waits for
     std::optional<SegmentId> restart_;
 };
 
@@ -137,7 +136,8 @@ SegmentId StageLowering::message(std::string_view name,
 
 void StageLowering::lower_messages(Chunk& chunk) {
     ChunkMessages m;
-    if (receives_forward(chunk.shape.chunk)) {
+    const WorkItem forward{.pass = Pass::forward, .chunk = chunk.shape.chunk};
+    if (receives(schedule_shape(), stage_, forward)) {
         m.receive_forward = message(
             "receive forward", kForwardReceiveStream, false, -1, kForwardCommunicator, chunk.input);
         m.send_backward = message("send backward",
@@ -147,7 +147,7 @@ void StageLowering::lower_messages(Chunk& chunk) {
                                   kBackwardCommunicator,
                                   chunk.input_gradient);
     }
-    if (sends_forward(chunk.shape.chunk)) {
+    if (sends(schedule_shape(), stage_, forward)) {
         m.send_forward = message(
             "send forward", kForwardSendStream, true, 1, kForwardCommunicator, chunk.output_value);
         m.receive_backward = message("receive backward",
@@ -160,176 +160,105 @@ void StageLowering::lower_messages(Chunk& chunk) {
     messages_.push_back(m);
 }
 
-std::uint32_t StageLowering::add_slot(SegmentId segment,
-                                      Pass pass,
-                                      std::int32_t chunk,
-                                      std::int32_t batch) {
-    role_.slots.push_back(
-        {.segment = segment, .pass = pass, .chunk = chunk, .micro_batch = batch, .waits = {}});
+SegmentId StageLowering::lower_restart() {
+    SegmentBuilder b{tables_, fmt::format("stage {} restart", stage_)};
+    b.host({.duration = Time{}, .kind = HostWorkKind::restart},
+           {.name = "restart after exchange",
+            .stream = kComputeStream,
+            .cause = Cause::host,
+            .reads = {},
+            .writes = {},
+            .accumulates = {},
+            .launches = 0});
+    return b.finish();
+}
+
+SegmentId StageLowering::lower_step_end() {
+    std::vector<Chunk*> chunks;  // the last chunk's gradients come first
+    for (std::size_t c = chunks_.size(); c-- > 0;) {
+        chunks.push_back(chunks_[c].get());
+    }
+    return lower_optimizer(tables_, model_, plan_, layouts_, stage_, chunks);
+}
+
+// Nothing where a chunk has nothing to do.
+std::optional<SegmentId> StageLowering::segment_of(const StageWork& work) {
+    const auto c = static_cast<std::size_t>(work.item.chunk);
+    const bool forward = work.item.pass == Pass::forward;
+    switch (work.task) {
+        case StageTask::gather_parameters:
+            return syncs_[c].parameters;
+        case StageTask::receive:
+            return forward ? messages_[c].receive_forward : messages_[c].receive_backward;
+        case StageTask::restart:
+            restart_ = restart_ ? restart_ : lower_restart();
+            return restart_;
+        case StageTask::pass:
+            return forward                                   ? chunks_[c]->forward
+                   : work.item.pass == Pass::backward_weight ? chunks_[c]->backward_weight
+                                                             : chunks_[c]->backward;
+        case StageTask::send:
+            return forward ? messages_[c].send_forward : messages_[c].send_backward;
+        case StageTask::reduce_gradients:
+            return syncs_[c].gradients;
+        case StageTask::reduce_tied:
+            return lower_tied_embedding_sync(tables_, model_, plan_, layouts_, *chunks_[c]);
+        case StageTask::optimizer:
+            return lower_step_end();
+    }
+    return std::nullopt;
+}
+
+Pass pass_of(const StageWork& work) {
+    switch (work.task) {
+        case StageTask::gather_parameters:
+            return Pass::parameter_sync;
+        case StageTask::receive:
+        case StageTask::restart:
+            return Pass::receive;
+        case StageTask::pass:
+            return work.item.pass;
+        case StageTask::send:
+            return Pass::send;
+        case StageTask::reduce_gradients:
+        case StageTask::reduce_tied:
+            return Pass::gradient_sync;
+        case StageTask::optimizer:
+            break;
+    }
+    return Pass::optimizer;
+}
+
+std::uint32_t StageLowering::add_slot(SegmentId segment, const StageWork& work) {
+    role_.slots.push_back({.segment = segment,
+                           .pass = pass_of(work),
+                           .chunk = work.item.chunk,
+                           .micro_batch = work.item.micro_batch,
+                           .waits = {}});
     return static_cast<std::uint32_t>(role_.slots.size() - 1);
 }
 
 // The first op of `slot` waits for the last op of an earlier one.
 void StageLowering::wait_for(std::uint32_t slot, std::uint32_t earlier_slot) {
-    const auto& segments = tables_.program().segments;
-    const auto& ops = segments[index(role_.slots[earlier_slot].segment)].ops;
+    const std::vector<Op>& ops = ops_of(role_.slots[earlier_slot].segment);
     ORRERY_CHECK(!ops.empty());
     role_.slots[slot].waits.push_back(
         {.op = 0, .slot = earlier_slot, .slot_op = static_cast<std::uint32_t>(ops.size() - 1)});
 }
 
-void StageLowering::add_receive(const WorkItem& item) {
-    const ChunkMessages& m = messages_[static_cast<std::size_t>(item.chunk)];
-    std::uint32_t slot = 0;
-    if (item.pass == Pass::forward) {
-        if (!receives_forward(item.chunk)) {
-            return;
-        }
-        slot = add_slot(m.receive_forward, Pass::receive, item.chunk, item.micro_batch);
-    } else {
-        if (item.pass == Pass::backward_weight || !sends_forward(item.chunk)) {
-            return;
-        }
-        slot = add_slot(m.receive_backward, Pass::receive, item.chunk, item.micro_batch);
-    }
-    // Posted when the item before the previous one is done: one item ahead of its use, as
-    // Megatron-LM's combined send-and-receive calls do. Its sender, which runs one item ahead too,
-    // then finds it posted and does not stall.
-    constexpr std::size_t back = 2;
-    if (compute_slots_.size() >= back) {
-        wait_for(slot, compute_slots_[compute_slots_.size() - back]);
-    }
-    if (!plan_.overlap_p2p) {
-        exchange_.push_back(slot);
-    }
-}
-
-// Without overlap the host waits until the device is idle after every exchange (Megatron-LM,
-// p2p_communication.py: torch.cuda.synchronize() behind batch_isend_irecv): whatever it has to do
-// before the first kernel of the next turn is then exposed.
-void StageLowering::add_restart() {
-    if (exchange_.empty()) {
-        return;
-    }
-    if (!restart_) {
-        SegmentBuilder b{tables_, fmt::format("stage {} restart", stage_)};
-        b.host({.duration = Time{}, .kind = HostWorkKind::restart},
-               {.name = "restart after exchange",
-                .stream = kComputeStream,
-                .cause = Cause::host,
-                .reads = {},
-                .writes = {},
-                .accumulates = {},
-                .launches = 0});
-        restart_ = b.finish();
-    }
-    const std::uint32_t slot = add_slot(*restart_, Pass::receive, -1, -1);
-    for (const std::uint32_t message : exchange_) {
-        wait_for(slot, message);
-    }
-    exchange_.clear();
-}
-
-void StageLowering::add_compute(const WorkItem& item) {
-    const Chunk& chunk = *chunks_[static_cast<std::size_t>(item.chunk)];
-    const SegmentId segment = item.pass == Pass::forward           ? chunk.forward
-                              : item.pass == Pass::backward_weight ? chunk.backward_weight
-                                                                   : chunk.backward;
-    if (tables_.program().segments[index(segment)].ops.empty()) {
-        return;  // a stage without layers has no weight gradients to make later
-    }
-    const std::uint32_t slot = add_slot(segment, item.pass, item.chunk, item.micro_batch);
-    compute_slots_.push_back(slot);
-}
-
-void StageLowering::add_send(const WorkItem& item) {
-    const ChunkMessages& m = messages_[static_cast<std::size_t>(item.chunk)];
-    std::uint32_t slot = 0;
-    if (item.pass == Pass::forward && sends_forward(item.chunk)) {
-        slot = add_slot(m.send_forward, Pass::send, item.chunk, item.micro_batch);
-    } else if (item.pass != Pass::forward && item.pass != Pass::backward_weight &&
-               receives_forward(item.chunk)) {
-        slot = add_slot(m.send_backward, Pass::send, item.chunk, item.micro_batch);
-    } else {
-        return;
-    }
-    // What goes round to the other end of the pipeline may have to lie there for many turns (all
-    // micro-batches of a chunk in a breadth-first order): the sender goes on meanwhile.
-    const bool wraps = stage_ == (item.pass == Pass::forward ? stages() - 1 : 0);
-    if (!plan_.overlap_p2p) {
-        wait_for(slot, compute_slots_.back());
-        if (!wraps) {
-            exchange_.push_back(slot);
-        }
-    }
-}
-
-void StageLowering::add_turn(std::span<const WorkItem> turn) {
-    for (const WorkItem& item : turn) {
-        add_receive(item);
-    }
-    add_restart();
-    for (const WorkItem& item : turn) {
-        add_compute(item);
-    }
-    for (const WorkItem& item : turn) {
-        add_send(item);
-    }
-}
-
-void StageLowering::add_work() {
-    const auto batches = static_cast<std::int32_t>(plan_.num_micro_batches());
-    const StageOrder order =
-        stage_order(plan_.schedule,
-                    {.stages = stages(), .chunks = layouts_.chunks, .micro_batches = batches},
-                    stage_);
-    // How many passes each chunk still has that make gradients.
-    std::map<std::int32_t, std::int64_t> left;
-    for (const WorkItem& item : order) {
-        left[item.chunk] += item.pass == Pass::forward ? 0 : 1;
-    }
-    for (std::size_t i = 0; i < order.size();) {
-        const bool pair = i + 1 < order.size() &&
-                          shares_exchange(plan_, stages(), layouts_.chunks, order[i], order[i + 1]);
-        const std::size_t count = pair ? 2 : 1;
-        add_turn({&order[i], count});
-        i += count;
-        const WorkItem& item = order[i - 1];
-        const SyncSegments& sync = syncs_[static_cast<std::size_t>(item.chunk)];
-        if (item.pass != Pass::forward && --left[item.chunk] == 0 && plan_.overlap_grad_reduce &&
-            sync.has_gradient_sync) {
-            add_slot(sync.gradient_sync, Pass::gradient_sync, item.chunk, -1);
-        }
-    }
-}
-
-void StageLowering::add_step_end() {
-    std::vector<Chunk*> chunks;
-    for (std::size_t c = chunks_.size(); c-- > 0;) {  // the last chunk's gradients come first
-        if (syncs_[c].has_gradient_sync && !plan_.overlap_grad_reduce) {
-            const auto slot = add_slot(
-                syncs_[c].gradient_sync, Pass::gradient_sync, static_cast<std::int32_t>(c), -1);
-            wait_for(slot, compute_slots_.back());
-        }
-        chunks.push_back(chunks_[c].get());
-    }
-    for (const auto& chunk : chunks_) {
-        const bool holds_copy = chunk->shape.has_embedding || chunk->shape.has_head;
-        if (model_.tied_embeddings && stages() > 1 && holds_copy) {
-            Parameter& copy = chunk->shape.has_embedding ? chunk->embedding : chunk->output;
-            add_slot(lower_tied_embedding_sync(tables_, model_, plan_, layouts_, copy),
-                     Pass::gradient_sync,
-                     chunk->shape.chunk,
-                     -1);
-        }
-    }
-    const auto optimizer = add_slot(
-        lower_optimizer(tables_, model_, plan_, layouts_, stage_, chunks), Pass::optimizer, -1, -1);
-    for (std::size_t c = 0; c < chunks_.size(); ++c) {
-        if (syncs_[c].has_parameter_sync && !plan_.overlap_param_gather) {
-            const auto slot = add_slot(
-                syncs_[c].parameter_sync, Pass::parameter_sync, static_cast<std::int32_t>(c), -1);
-            wait_for(slot, optimizer);
+void StageLowering::add_slots() {
+    StageRules rules = rules_of(plan_, model_.tied_embeddings);
+    rules.weight_passes = std::ranges::none_of(chunks_, [&](const auto& chunk) {
+        return chunk->splits_backward && ops_of(chunk->backward_weight).empty();
+    });
+    const StageWalk walk = stage_work(rules, schedule_shape(), stage_);
+    std::vector<std::uint32_t> slot_of(walk.work.size());
+    for (std::size_t w = 0; w < walk.work.size(); ++w) {
+        if (const std::optional<SegmentId> segment = segment_of(walk.work[w])) {
+            slot_of[w] = add_slot(*segment, walk.work[w]);
+            for (const std::uint32_t earlier : walk.waits_of(walk.work[w])) {
+                wait_for(slot_of[w], slot_of[earlier]);
+            }
         }
     }
 }
@@ -337,32 +266,12 @@ void StageLowering::add_step_end() {
 Role StageLowering::lower(const std::vector<std::int64_t>& split) {
     role_.name = fmt::format("pp {}", stage_);
     lower_chunks(split);
-    for (std::size_t c = 0; c < chunks_.size(); ++c) {
-        // Gathered at the start of the step, the parameters arrive while the first micro-batches
-        // run; nothing precedes it in the step, so the last step's optimizer has ended (the host
-        // waits for it).
-        if (syncs_[c].has_parameter_sync && plan_.overlap_param_gather) {
-            add_slot(
-                syncs_[c].parameter_sync, Pass::parameter_sync, static_cast<std::int32_t>(c), -1);
-        }
-    }
-    add_work();
-    add_step_end();
+    add_slots();
     derive_slot_waits(tables_.program(), role_);
     return std::move(role_);
 }
 
 }  // namespace
-
-bool shares_exchange(const ParallelPlan& plan,
-                     std::int32_t stages,
-                     std::int32_t chunks,
-                     const WorkItem& item,
-                     const WorkItem& next) {
-    return !plan.overlap_p2p && plan.schedule == ScheduleKind::interleaved_1f1b && chunks > 1 &&
-           plan.num_micro_batches() > stages && plan.num_micro_batches() % stages == 0 &&
-           item.pass == Pass::forward && next.pass == Pass::backward;
-}
 
 Program lower(const Transformer& model, const ParallelPlan& plan) {
     const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model, plan));

@@ -88,25 +88,21 @@ std::uint32_t LoweredChunk::add(std::optional<SegmentId> segment) {
 // One micro-batch of the chunk alone as a role, so that the waits between its slots can be derived.
 void LoweredChunk::add_slots(const ParallelPlan& plan, const LayoutAssignment& layouts) {
     const SyncSegments sync = lower_sync(tables_, model_, plan, layouts, *chunk_);
-    const auto if_any = [](bool any, SegmentId segment) {
-        return any ? std::optional{segment} : std::nullopt;
-    };
     role_.slots.clear();
-    slots_.parameters = add(if_any(sync.has_parameter_sync, sync.parameter_sync));
+    slots_.parameters = add(sync.parameters);
     slots_.receive_forward = add(messages_.receive_forward);
     slots_.forward = add(chunk_->forward);
     slots_.send_forward = add(messages_.send_forward);
     slots_.receive_backward = add(messages_.receive_backward);
     slots_.backward = add(chunk_->backward);
     slots_.send_backward = add(messages_.send_backward);
-    slots_.weight = add(if_any(chunk_->splits_backward, chunk_->backward_weight));
-    slots_.gradients = add(if_any(sync.has_gradient_sync, sync.gradient_sync));
+    slots_.weight = chunk_->splits_backward ? add(chunk_->backward_weight) : kNone;
+    slots_.gradients = add(sync.gradients);
     slots_.tied = kNone;
     const ChunkShape& shape = chunk_->shape;
     const bool staged = layouts.mesh.size(layouts.pipeline_axis) > 1;
     if (model_.tied_embeddings && staged && (shape.has_embedding || shape.has_head)) {
-        Parameter& copy = shape.has_embedding ? chunk_->embedding : chunk_->output;
-        slots_.tied = add(lower_tied_embedding_sync(tables_, model_, plan, layouts, copy));
+        slots_.tied = add(lower_tied_embedding_sync(tables_, model_, plan, layouts, *chunk_));
     }
     derive_slot_waits(program_, role_);
 }

@@ -8,7 +8,7 @@
 #include "models/pipeline_split.h"
 #include "models/plan_fields.h"
 #include "models/rank_mesh.h"
-#include "models/schedule/schedule.h"
+#include "models/schedule/stage_work.h"
 
 namespace orrery {
 namespace {
@@ -264,25 +264,29 @@ const std::vector<PlanBound::InFlight>& PlanBound::in_flight(const ParallelPlan&
         return found->second;
     }
     std::vector<InFlight> now(static_cast<std::size_t>(shape.chunks));
-    std::vector<std::int64_t> passes_with_gradients(now.size(), 0);
     std::int64_t sum = 0;
     std::int64_t most = 0;
-    for (const WorkItem& item :
-         stage_order(plan.schedule, shape, static_cast<std::int32_t>(stage))) {
-        const auto chunk = static_cast<std::size_t>(item.chunk);
-        if (item.pass == Pass::backward || item.pass == Pass::backward_weight) {
-            const std::int64_t done = ++passes_with_gradients[chunk];
-            now[chunk].gradients = done < shape.micro_batches;
+    const StageRules rules{.schedule = plan.schedule, .overlap_grad_reduce = true};
+    for (const StageWork& work : stage_work(rules, shape, static_cast<std::int32_t>(stage)).work) {
+        if (work.task != StageTask::pass && work.task != StageTask::reduce_gradients) {
+            continue;
         }
-        // What the backward of the weights alone still needs is left out: this is a bound.
-        const int change = item.pass == Pass::forward           ? 1
-                           : item.pass == Pass::backward_weight ? 0
-                                                                : -1;
-        now[chunk].micro_batches += change;
-        sum += change;
-        if (sum > most) {
-            most = sum;
-            found->second = now;
+        InFlight& chunk = now[static_cast<std::size_t>(work.item.chunk)];
+        if (work.task == StageTask::reduce_gradients) {
+            chunk.gradients = false;
+        } else if (work.item.pass == Pass::forward) {
+            ++chunk.micro_batches;
+            if (++sum > most) {
+                most = sum;
+                found->second = now;
+            }
+        } else {
+            chunk.gradients = chunk.gradients || work.item.pass != Pass::backward_input;
+            // What the backward of the weights alone still needs is left out: this is a bound.
+            if (work.item.pass != Pass::backward_weight) {
+                --chunk.micro_batches;
+                --sum;
+            }
         }
     }
     return found->second;

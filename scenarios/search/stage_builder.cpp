@@ -2,11 +2,19 @@
 #include "scenarios/search/stage_builder.h"
 
 #include <algorithm>
-#include <span>
-
-#include "models/lowering.h"
+#include <utility>
 
 namespace orrery {
+namespace {
+
+Line line_of(const StageWork& message) {
+    const bool forward = message.item.pass == Pass::forward;
+    return message.task == StageTask::send
+               ? (forward ? Line::forward_send : Line::backward_send)
+               : (forward ? Line::forward_receive : Line::backward_receive);
+}
+
+}  // namespace
 
 std::uint32_t PlanTimer::StageBuilder::number_of(const PassTiming& timing) {
     const auto next = static_cast<std::uint32_t>(step_.timings.size());
@@ -17,72 +25,53 @@ std::uint32_t PlanTimer::StageBuilder::number_of(const PassTiming& timing) {
     return found->second;
 }
 
-void PlanTimer::StageBuilder::message(
-    Line line, std::int32_t pass, std::uint32_t op, bool up, Bytes bytes) {
+std::uint32_t PlanTimer::StageBuilder::message(Line line,
+                                               std::optional<PassOpPlace> after,
+                                               const WorkItem& item) {
     std::optional<FixedTransfer>& transfer = prices_of_lines_[static_cast<std::size_t>(line)];
     if (!transfer) {
         // The transfer goes from its sender to the next stage up or down.
         const bool sends = line == Line::forward_send || line == Line::backward_send;
-        const int delta = up ? 1 : -1;
-        const std::int32_t from = sends ? stage_ : (stage_ - delta + stages()) % stages();
-        transfer = prices_.send(layouts_.pipeline_axis, delta, bytes, from);
+        const int delta = item.pass == Pass::forward ? 1 : -1;
+        const std::int32_t stages = shape().stages;
+        const std::int32_t from = sends ? stage_ : (stage_ - delta + stages) % stages;
+        transfer = prices_.send(layouts_.pipeline_axis, delta, chunk(item.chunk).message, from);
     }
     if (!transfer) {
         why_ = "messages between two stages differ";
     }
-    out_.lines[static_cast<std::size_t>(line)].push_back(
-        {.after_pass = pass,
-         .after_op = op,
-         .launch = ++out_.launches,
-         .transfer = transfer.value_or(FixedTransfer{})});
+    std::vector<LineMessage>& messages = out_.lines[static_cast<std::size_t>(line)];
+    messages.push_back({.after_pass = after ? static_cast<std::int32_t>(after->pass) : -1,
+                        .after_op = after ? after->op : 0,
+                        .launch = ++out_.launches,
+                        .transfer = transfer.value_or(FixedTransfer{})});
+    return static_cast<std::uint32_t>(messages.size() - 1);
 }
 
-void PlanTimer::StageBuilder::receive(const WorkItem& item) {
-    const bool forward = item.pass == Pass::forward;
-    if (stages() == 1 || item.pass == Pass::backward_weight ||
-        (forward ? is_first(item.chunk) : is_last(item.chunk))) {
-        return;
+// The last op of the pass that the work waits for.
+std::optional<PassOpPlace> PlanTimer::StageBuilder::end_of_wait(const StageWork& work) const {
+    if (work.num_waits == 0) {
+        return std::nullopt;
     }
-    const Line line = forward ? Line::forward_receive : Line::backward_receive;
-    if (computed_.size() >= 2) {
-        const std::uint32_t pass = computed_[computed_.size() - 2];
-        message(line,
-                static_cast<std::int32_t>(pass),
-                last_op_of(pass),
-                forward,
-                chunk(item.chunk).message);
-    } else {
-        message(line, -1, 0, forward, chunk(item.chunk).message);
-    }
-    if (!plan_.overlap_p2p) {
-        exchanges(line);
-    }
-}
-
-std::uint32_t PlanTimer::StageBuilder::last_op_of(std::uint32_t pass) const {
-    return step_.timings[out_.passes[pass].timing]->size() - 1;
-}
-
-void PlanTimer::StageBuilder::exchanges(Line line) {
-    const auto l = static_cast<std::uint8_t>(line);
-    exchange_.push_back({l, static_cast<std::uint32_t>(out_.lines[l].size())});
+    const std::uint32_t pass = numbers_of_work_[walk_.waits_of(work).front()];
+    return PassOpPlace{pass, step_.timings[out_.passes[pass].timing]->size() - 1};
 }
 
 // A pass of its own: the host's way back, when all messages have ended.
-void PlanTimer::StageBuilder::restart() {
-    if (exchange_.empty()) {
-        return;
-    }
+std::uint32_t PlanTimer::StageBuilder::restart(const StageWork& work) {
     out_.passes.push_back({.timing = number_of(restart_timing_),
                            .launches_before = out_.launches,
                            .first_wait = static_cast<std::uint32_t>(out_.waits.size()),
-                           .num_waits = static_cast<std::uint32_t>(exchange_.size()),
+                           .num_waits = work.num_waits,
                            .first_gate = static_cast<std::uint32_t>(out_.gates.size())});
-    out_.waits.insert(out_.waits.end(), exchange_.begin(), exchange_.end());
-    exchange_.clear();
+    for (const std::uint32_t message : walk_.waits_of(work)) {
+        out_.waits.push_back({.line = static_cast<std::uint8_t>(line_of(walk_.work[message])),
+                              .messages = numbers_of_work_[message] + 1});
+    }
+    return static_cast<std::uint32_t>(out_.passes.size() - 1);
 }
 
-void PlanTimer::StageBuilder::compute(const WorkItem& item) {
+std::uint32_t PlanTimer::StageBuilder::compute(const WorkItem& item) {
     const auto c = static_cast<std::size_t>(item.chunk);
     const ChunkTiming& parts = chunk(item.chunk);
     const ChunkPass which = item.pass == Pass::forward           ? ChunkPass::forward
@@ -112,7 +101,6 @@ void PlanTimer::StageBuilder::compute(const WorkItem& item) {
         forward_pass_[c][static_cast<std::size_t>(item.micro_batch)] = number;
     }
     last_pass_[c][static_cast<std::size_t>(which)] = number;
-    computed_.push_back(number);
     out_.launches += timing.timing->launches();
     out_.passes.push_back(pass);
     for (std::size_t e = 0; e < kEarlyStreams; ++e) {
@@ -121,17 +109,15 @@ void PlanTimer::StageBuilder::compute(const WorkItem& item) {
             last_on_stream_[e] = PassOpPlace{number, last};
         }
     }
+    return number;
 }
 
 void PlanTimer::StageBuilder::wait_for_messages(const WorkItem& item,
                                                 ChunkPass which,
                                                 const ChunkPassTiming& timing) {
-    const bool forward = which == ChunkPass::forward;
-    const bool receives = stages() > 1 && which != ChunkPass::backward_weight &&
-                          !(forward ? is_first(item.chunk) : is_last(item.chunk));
-    if (receives) {
+    if (receives(shape(), stage_, item)) {
         const auto l =
-            static_cast<std::uint8_t>(forward ? Line::forward_receive : Line::backward_receive);
+            static_cast<std::uint8_t>(line_of({.task = StageTask::receive, .item = item}));
         const auto messages = static_cast<std::uint32_t>(out_.lines[l].size());
         for (const std::uint32_t op : timing.message_gates) {
             out_.gates.push_back({.op = op, .kind = GateKind::line, .line = l, .number = messages});
@@ -196,78 +182,75 @@ void PlanTimer::StageBuilder::add_early_ops(const WorkItem& item,
     }
 }
 
-void PlanTimer::StageBuilder::send(const WorkItem& item) {
+std::uint32_t PlanTimer::StageBuilder::send(const StageWork& work) {
+    const WorkItem& item = work.item;
     const bool forward = item.pass == Pass::forward;
-    if (stages() == 1 || item.pass == Pass::backward_weight ||
-        (forward ? is_last(item.chunk) : is_first(item.chunk))) {
-        return;
-    }
-    const auto c = static_cast<std::size_t>(item.chunk);
     const ChunkTiming& parts = chunk(item.chunk);
-    const ChunkPlace& place = forward ? parts.sends_forward : parts.sends_backward;
-    const Line line = forward ? Line::forward_send : Line::backward_send;
-    auto& messages = out_.lines[static_cast<std::size_t>(line)];
+    // Behind the whole pass, or at once behind what makes the message.
+    const std::optional<PassOpPlace> after = end_of_wait(work);
+    const std::uint32_t number = message(
+        line_of(work),
+        after ? after
+              : last_place(item.chunk, forward ? parts.sends_forward : parts.sends_backward),
+        item);
     if (forward) {
-        sent_forward_[c].resize(static_cast<std::size_t>(plan_.num_micro_batches()));
-        sent_forward_[c][static_cast<std::size_t>(item.micro_batch)] =
-            static_cast<std::uint32_t>(messages.size());
+        sent_forward_[static_cast<std::size_t>(item.chunk)]
+                     [static_cast<std::size_t>(item.micro_batch)] = number;
     }
-    const bool wraps = stage_ == (forward ? stages() - 1 : 0);
-    if (plan_.overlap_p2p) {
-        message(line,
-                static_cast<std::int32_t>(last_pass_[c][static_cast<std::size_t>(place.pass)]),
-                place.op,
-                forward,
-                parts.message);
-        return;
-    }
-    message(line,
-            static_cast<std::int32_t>(computed_.back()),
-            last_op_of(computed_.back()),
-            forward,
-            parts.message);
-    if (!wraps) {
-        exchanges(line);
+    return number;
+}
+
+// In the chunk's last pass of that kind.
+PassOpPlace PlanTimer::StageBuilder::last_place(std::int32_t c, const ChunkPlace& place) const {
+    return {last_pass_[static_cast<std::size_t>(c)][static_cast<std::size_t>(place.pass)],
+            place.op};
+}
+
+// Beside the first passes, which wait for them, or at the end of the step.
+void PlanTimer::StageBuilder::gather_parameters(const StageWork& work) {
+    const std::int32_t c = work.item.chunk;
+    first_parameter_[static_cast<std::size_t>(c)] = static_cast<std::uint32_t>(out_.data.size());
+    for (const ChunkDataOp& op : chunk(c).parameters) {
+        ++out_.launches;
+        if (work.num_waits == 0) {
+            out_.data.push_back({.after = {}, .launch = out_.launches, .transfer = op.transfer});
+        } else {
+            out_.tail += op.transfer.alone;
+        }
     }
 }
 
-void PlanTimer::StageBuilder::gradients(std::int32_t c, bool after_all) {
-    bool first = true;
-    for (const ChunkDataOp& op : chunk(c).gradients) {
-        DataOp data{.after = {}, .launch = ++out_.launches, .transfer = op.transfer};
-        for (const ChunkPlace& place : op.after) {
-            data.after.push_back(
-                {last_pass_[static_cast<std::size_t>(c)][static_cast<std::size_t>(place.pass)],
-                 place.op});
-        }
-        if (first && after_all) {
-            data.after.push_back({static_cast<std::uint32_t>(out_.passes.size() - 1),
-                                  step_.timings[out_.passes.back().timing]->size() - 1});
-        }
-        std::ranges::sort(data.after, {}, &PassOpPlace::pass);
-        out_.data.push_back(std::move(data));
-        first = false;
+// Behind ops of the chunk's last passes, and behind `also`.
+DataOp PlanTimer::StageBuilder::data_op(std::int32_t c,
+                                        const ChunkDataOp& op,
+                                        std::optional<PassOpPlace> also) {
+    DataOp data{.after = {}, .launch = ++out_.launches, .transfer = op.transfer};
+    for (const ChunkPlace& place : op.after) {
+        data.after.push_back(last_place(c, place));
+    }
+    if (also) {
+        data.after.push_back(*also);
+    }
+    std::ranges::sort(data.after, {}, &PassOpPlace::pass);
+    return data;
+}
+
+void PlanTimer::StageBuilder::reduce_gradients(const StageWork& work) {
+    std::optional<PassOpPlace> first_after = end_of_wait(work);
+    for (const ChunkDataOp& op : chunk(work.item.chunk).gradients) {
+        out_.data.push_back(data_op(work.item.chunk, op, std::exchange(first_after, {})));
     }
 }
 
-void PlanTimer::StageBuilder::end(const StepEnd& last) {
-    for (std::int32_t c = layouts_.chunks; c-- > 0 && !plan_.overlap_grad_reduce;) {
-        gradients(c, true);
+void PlanTimer::StageBuilder::reduce_tied(std::int32_t c) {
+    if (const auto& tied = chunk(c).tied) {
+        out_.data.push_back(data_op(c, *tied, {}));
+        out_.data.back().meeting = 0;
+        ++step_.meeting_sizes[0];
     }
-    for (std::int32_t c = 0; c < layouts_.chunks; ++c) {
-        if (const auto& tied = chunk(c).tied) {
-            DataOp data{
-                .after = {}, .launch = ++out_.launches, .transfer = tied->transfer, .meeting = 0};
-            for (const ChunkPlace& place : tied->after) {
-                data.after.push_back(
-                    {last_pass_[static_cast<std::size_t>(c)][static_cast<std::size_t>(place.pass)],
-                     place.op});
-            }
-            std::ranges::sort(data.after, {}, &PassOpPlace::pass);
-            out_.data.push_back(std::move(data));
-            ++step_.meeting_sizes[0];
-        }
-    }
+}
+
+void PlanTimer::StageBuilder::optimizer(const StepEnd& last) {
     out_.passes.push_back({.timing = number_of(*last.norm),
                            .launches_before = out_.launches,
                            .data_ops_before = static_cast<std::uint32_t>(out_.data.size())});
@@ -280,12 +263,32 @@ void PlanTimer::StageBuilder::end(const StepEnd& last) {
     ++step_.meeting_sizes[1];
     out_.tail = last.tail;
     out_.launches += last.tail_launches;
-    for (std::int32_t c = 0; c < layouts_.chunks && !plan_.overlap_param_gather; ++c) {
-        for (const ChunkDataOp& op : chunk(c).parameters) {
-            out_.tail += op.transfer.alone;
-            ++out_.launches;
-        }
+}
+
+std::uint32_t PlanTimer::StageBuilder::add(const StageWork& work, const StepEnd& last) {
+    switch (work.task) {
+        case StageTask::receive:
+            return message(line_of(work), end_of_wait(work), work.item);
+        case StageTask::restart:
+            return restart(work);
+        case StageTask::pass:
+            return compute(work.item);
+        case StageTask::send:
+            return send(work);
+        case StageTask::gather_parameters:
+            gather_parameters(work);
+            return 0;
+        case StageTask::reduce_gradients:
+            reduce_gradients(work);
+            return 0;
+        case StageTask::reduce_tied:
+            reduce_tied(work.item.chunk);
+            return 0;
+        case StageTask::optimizer:
+            optimizer(last);
+            return 0;
     }
+    return 0;
 }
 
 std::string_view PlanTimer::StageBuilder::build(std::int32_t stage,
@@ -293,46 +296,19 @@ std::string_view PlanTimer::StageBuilder::build(std::int32_t stage,
                                                 const StepEnd& last) {
     stage_ = stage;
     chunks_ = std::move(chunks);
-    const auto n = static_cast<std::size_t>(layouts_.chunks);
-    gated_.assign(n, false);
-    last_pass_.resize(n);
-    sent_forward_.resize(n);
-    forward_pass_.assign(
-        n, std::vector<std::uint32_t>(static_cast<std::size_t>(plan_.num_micro_batches())));
-    for (std::int32_t c = 0; c < layouts_.chunks; ++c) {
-        first_parameter_.push_back(static_cast<std::uint32_t>(out_.data.size()));
-        for (const ChunkDataOp& op : chunk(c).parameters) {
-            if (plan_.overlap_param_gather) {
-                out_.data.push_back(
-                    {.after = {}, .launch = ++out_.launches, .transfer = op.transfer});
-            }
-        }
+    const std::vector<std::uint32_t> by_micro_batch(
+        static_cast<std::size_t>(plan_.num_micro_batches()));
+    gated_.assign(chunks_.size(), false);
+    last_pass_.resize(chunks_.size());
+    first_parameter_.resize(chunks_.size());
+    sent_forward_.assign(chunks_.size(), by_micro_batch);
+    forward_pass_.assign(chunks_.size(), by_micro_batch);
+    // Chunks tell whether embeddings are tied, and have no passes without ops.
+    walk_ = stage_work(rules_of(plan_, true), shape(), stage);
+    numbers_of_work_.reserve(walk_.work.size());
+    for (const StageWork& work : walk_.work) {
+        numbers_of_work_.push_back(add(work, last));
     }
-    const auto batches = static_cast<std::int32_t>(plan_.num_micro_batches());
-    const StageOrder order =
-        stage_order(plan_.schedule,
-                    {.stages = stages(), .chunks = layouts_.chunks, .micro_batches = batches},
-                    stage);
-    std::vector<std::int64_t> left(n, 0);
-    for (const WorkItem& item : order) {
-        left[static_cast<std::size_t>(item.chunk)] += item.pass == Pass::forward ? 0 : 1;
-    }
-    for (std::size_t i = 0; i < order.size();) {
-        const bool pair = i + 1 < order.size() &&
-                          shares_exchange(plan_, stages(), layouts_.chunks, order[i], order[i + 1]);
-        const std::span<const WorkItem> turn{&order[i], pair ? 2U : 1U};
-        std::ranges::for_each(turn, [&](const WorkItem& item) { receive(item); });
-        restart();
-        std::ranges::for_each(turn, [&](const WorkItem& item) { compute(item); });
-        std::ranges::for_each(turn, [&](const WorkItem& item) { send(item); });
-        i += turn.size();
-        const WorkItem& done = turn.back();
-        if (done.pass != Pass::forward && --left[static_cast<std::size_t>(done.chunk)] == 0 &&
-            plan_.overlap_grad_reduce) {
-            gradients(done.chunk, false);
-        }
-    }
-    end(last);
     step_.stages.push_back(std::move(out_));
     return why_;
 }

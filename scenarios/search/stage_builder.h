@@ -5,12 +5,11 @@
 
 #include <array>
 
-#include "models/schedule/schedule.h"
+#include "models/schedule/stage_work.h"
 #include "scenarios/search/plan_timer.h"
 
 namespace orrery {
 
-// Follows models/lowering.cpp: what each stage does in which order, and what waits for what.
 class PlanTimer::StageBuilder {
 public:
     // `plan`: of the order of the passes alone (plan_of_order).
@@ -33,26 +32,28 @@ public:
                            const StepEnd& last);
 
 private:
-    std::int32_t stages() const {
-        return static_cast<std::int32_t>(layouts_.mesh.size(layouts_.pipeline_axis));
-    }
-    bool is_first(std::int32_t chunk) const { return chunk == 0 && stage_ == 0; }
-    bool is_last(std::int32_t chunk) const {
-        return chunk + 1 == layouts_.chunks && stage_ + 1 == stages();
+    ScheduleShape shape() const {
+        return {.stages = static_cast<std::int32_t>(layouts_.mesh.size(layouts_.pipeline_axis)),
+                .chunks = layouts_.chunks,
+                .micro_batches = static_cast<std::int32_t>(plan_.num_micro_batches())};
     }
     const ChunkTiming& chunk(std::int32_t c) const { return *chunks_[static_cast<std::size_t>(c)]; }
     std::uint32_t number_of(const PassTiming& timing);
-    void message(Line line, std::int32_t pass, std::uint32_t op, bool up, Bytes bytes);
-    void receive(const WorkItem& item);
-    std::uint32_t last_op_of(std::uint32_t pass) const;
-    void exchanges(Line line);
-    void restart();
-    void compute(const WorkItem& item);
+    // What follows returns the number of what it adds: the pass, or the message in its line.
+    std::uint32_t add(const StageWork& work, const StepEnd& last);
+    std::uint32_t message(Line line, std::optional<PassOpPlace> after, const WorkItem& item);
+    std::uint32_t restart(const StageWork& work);
+    std::uint32_t compute(const WorkItem& item);
+    std::uint32_t send(const StageWork& work);
+    std::optional<PassOpPlace> end_of_wait(const StageWork& work) const;
+    PassOpPlace last_place(std::int32_t c, const ChunkPlace& place) const;
     void wait_for_messages(const WorkItem& item, ChunkPass which, const ChunkPassTiming& timing);
     void add_early_ops(const WorkItem& item, const ChunkPassTiming& timing, StagePass& pass);
-    void send(const WorkItem& item);
-    void gradients(std::int32_t c, bool after_all);
-    void end(const StepEnd& last);
+    DataOp data_op(std::int32_t c, const ChunkDataOp& op, std::optional<PassOpPlace> also);
+    void gather_parameters(const StageWork& work);
+    void reduce_gradients(const StageWork& work);
+    void reduce_tied(std::int32_t c);
+    void optimizer(const StepEnd& last);
 
     const ParallelPlan& plan_;
     const LayoutAssignment& layouts_;
@@ -65,10 +66,10 @@ private:
     std::int32_t stage_ = 0;
     FoldedStage out_;
     std::vector<const ChunkTiming*> chunks_;
+    StageWalk walk_;
+    std::vector<std::uint32_t> numbers_of_work_;  // of passes and messages, by position in walk_
     std::vector<std::uint32_t> first_parameter_;  // data op, by chunk
     std::vector<bool> gated_;                     // by chunk: its first pass has been
-    std::vector<LineWait> exchange_;              // messages that the host waits for
-    std::vector<std::uint32_t> computed_;         // passes of chunks
     // By chunk: the last pass of each kind, and by micro-batch the send of its forward pass.
     std::vector<std::array<std::uint32_t, 3>> last_pass_;
     std::vector<std::vector<std::uint32_t>> sent_forward_;

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/schedule/stage_work.h"
+
+namespace orrery {
+namespace {
+
+bool is_forward(const WorkItem& item) {
+    return item.pass == Pass::forward;
+}
+
+std::int32_t virtual_stage(const ScheduleShape& shape, std::int32_t stage, std::int32_t chunk) {
+    return chunk * shape.stages + stage;
+}
+
+// Between the warm-up and the last passes, Megatron-LM's interleaved schedule exchanges once for a
+// forward and the backward pass behind it, in both directions together. It wants p | m, and has no
+// such pairs if m = p.
+bool shares_exchange(const StageRules& rules,
+                     const ScheduleShape& shape,
+                     const WorkItem& item,
+                     const WorkItem& next) {
+    return !rules.overlap_p2p && rules.schedule == ScheduleKind::interleaved_1f1b &&
+           shape.chunks > 1 && shape.micro_batches > shape.stages &&
+           shape.micro_batches % shape.stages == 0 && is_forward(item) &&
+           next.pass == Pass::backward;
+}
+
+class StageWalker {
+public:
+    StageWalker(const StageRules& rules, const ScheduleShape& shape, std::int32_t stage)
+        : rules_(rules), shape_(shape), stage_(stage) {}
+
+    StageWalk walk() {
+        if (rules_.overlap_param_gather) {
+            // Gathered at the start of the step, the parameters arrive while the first
+            // micro-batches run; nothing precedes them in the step, so the last step's optimizer
+            // has ended (the host waits for it).
+            gather_parameters({});
+        }
+        add_passes();
+        add_end();
+        return std::move(walk_);
+    }
+
+private:
+    std::uint32_t add(StageTask task, const WorkItem& item, std::span<const std::uint32_t> waits) {
+        walk_.work.push_back({.task = task,
+                              .item = item,
+                              .first_wait = static_cast<std::uint32_t>(walk_.waits.size()),
+                              .num_waits = static_cast<std::uint32_t>(waits.size())});
+        walk_.waits.insert(walk_.waits.end(), waits.begin(), waits.end());
+        return static_cast<std::uint32_t>(walk_.work.size() - 1);
+    }
+    std::uint32_t add_of_chunk(StageTask task,
+                               std::int32_t chunk,
+                               std::span<const std::uint32_t> waits) {
+        return add(task, {.chunk = chunk, .micro_batch = -1}, waits);
+    }
+
+    void add_passes() {
+        const StageOrder order = stage_order(rules_.schedule, shape_, stage_);
+        walk_.work.reserve(4 * order.size());
+        // How many passes each chunk still has that make gradients.
+        std::vector<std::int64_t> left(static_cast<std::size_t>(shape_.chunks), 0);
+        for (const WorkItem& item : order) {
+            left[static_cast<std::size_t>(item.chunk)] += is_forward(item) ? 0 : 1;
+        }
+        for (std::size_t i = 0; i < order.size();) {
+            const bool pair =
+                i + 1 < order.size() && shares_exchange(rules_, shape_, order[i], order[i + 1]);
+            add_turn({&order[i], pair ? 2U : 1U});
+            i += pair ? 2 : 1;
+            const WorkItem& done = order[i - 1];
+            if (!is_forward(done) && --left[static_cast<std::size_t>(done.chunk)] == 0 &&
+                rules_.overlap_grad_reduce) {
+                add_of_chunk(StageTask::reduce_gradients, done.chunk, {});
+            }
+        }
+    }
+
+    void add_turn(std::span<const WorkItem> turn) {
+        for (const WorkItem& item : turn) {
+            add_receive(item);
+        }
+        // Without overlap the host waits until the device is idle after every exchange
+        // (Megatron-LM, p2p_communication.py: torch.cuda.synchronize() behind batch_isend_irecv):
+        // whatever it has to do before the first kernel of the next turn is then exposed.
+        if (!exchange_.empty()) {
+            add_of_chunk(StageTask::restart, -1, exchange_);
+            exchange_.clear();
+        }
+        for (const WorkItem& item : turn) {
+            if (item.pass != Pass::backward_weight || rules_.weight_passes) {
+                passes_.push_back(add(StageTask::pass, item, {}));
+            }
+        }
+        for (const WorkItem& item : turn) {
+            add_send(item);
+        }
+    }
+
+    // Posted when the pass before the previous one is done: one pass ahead of its use, as
+    // Megatron-LM's combined send-and-receive calls do. Its sender, which runs one pass ahead too,
+    // then finds it posted and does not stall.
+    void add_receive(const WorkItem& item) {
+        if (!receives(shape_, stage_, item)) {
+            return;
+        }
+        const std::span<const std::uint32_t> all = passes_;
+        const std::uint32_t message =
+            add(StageTask::receive,
+                item,
+                all.size() < 2 ? std::span<const std::uint32_t>{} : all.last(2).first(1));
+        if (!rules_.overlap_p2p) {
+            exchange_.push_back(message);
+        }
+    }
+
+    void add_send(const WorkItem& item) {
+        if (!sends(shape_, stage_, item)) {
+            return;
+        }
+        if (rules_.overlap_p2p) {
+            add(StageTask::send, item, {});
+            return;
+        }
+        const std::uint32_t message = add(StageTask::send, item, last_pass());
+        // What goes round to the other end of the pipeline may have to lie there for many turns
+        // (all micro-batches of a chunk in a breadth-first order): the sender goes on meanwhile.
+        const bool wraps = stage_ == (is_forward(item) ? shape_.stages - 1 : 0);
+        if (!wraps) {
+            exchange_.push_back(message);
+        }
+    }
+
+    void add_end() {
+        for (std::int32_t c = shape_.chunks; c-- > 0 && !rules_.overlap_grad_reduce;) {
+            add_of_chunk(
+                StageTask::reduce_gradients, c, last_pass());  // the last chunk's are first
+        }
+        for (std::int32_t c = 0; c < shape_.chunks; ++c) {
+            const std::int32_t v = virtual_stage(shape_, stage_, c);
+            const bool holds_copy = v == 0 || v == shape_.stages * shape_.chunks - 1;
+            if (rules_.tied_embeddings && shape_.stages > 1 && holds_copy) {
+                add_of_chunk(StageTask::reduce_tied, c, {});
+            }
+        }
+        const std::uint32_t optimizer = add_of_chunk(StageTask::optimizer, -1, {});
+        if (!rules_.overlap_param_gather) {
+            gather_parameters({&optimizer, 1});
+        }
+    }
+
+    void gather_parameters(std::span<const std::uint32_t> waits) {
+        for (std::int32_t c = 0; c < shape_.chunks; ++c) {
+            add_of_chunk(StageTask::gather_parameters, c, waits);
+        }
+    }
+
+    std::span<const std::uint32_t> last_pass() const { return std::span{passes_}.last(1); }
+
+    const StageRules& rules_;
+    const ScheduleShape& shape_;
+    std::int32_t stage_;
+    StageWalk walk_;
+    std::vector<std::uint32_t> passes_;    // so far, in order
+    std::vector<std::uint32_t> exchange_;  // messages that the next turn waits for
+};
+
+}  // namespace
+
+StageRules rules_of(const ParallelPlan& plan, bool tied_embeddings) {
+    return {.schedule = plan.schedule,
+            .overlap_p2p = plan.overlap_p2p,
+            .overlap_grad_reduce = plan.overlap_grad_reduce,
+            .overlap_param_gather = plan.overlap_param_gather,
+            .tied_embeddings = tied_embeddings,
+            .weight_passes = true};
+}
+
+bool receives(const ScheduleShape& shape, std::int32_t stage, const WorkItem& item) {
+    const std::int32_t end = is_forward(item) ? 0 : shape.stages * shape.chunks - 1;
+    return shape.stages > 1 && item.pass != Pass::backward_weight &&
+           virtual_stage(shape, stage, item.chunk) != end;
+}
+
+bool sends(const ScheduleShape& shape, std::int32_t stage, const WorkItem& item) {
+    const std::int32_t end = is_forward(item) ? shape.stages * shape.chunks - 1 : 0;
+    return shape.stages > 1 && item.pass != Pass::backward_weight &&
+           virtual_stage(shape, stage, item.chunk) != end;
+}
+
+StageWalk stage_work(const StageRules& rules, const ScheduleShape& shape, std::int32_t stage) {
+    return StageWalker{rules, shape, stage}.walk();
+}
+
+}  // namespace orrery
