@@ -154,7 +154,8 @@ void SegmentBuilder::next_waits_for(std::uint32_t op) {
 }
 
 // Of what the op takes of the tensor.
-std::span<SegmentBuilder::Use> SegmentBuilder::uses_of(TensorId tensor, const OpSpec& spec) {
+std::span<TensorUses<SegmentBuilder::Place>> SegmentBuilder::uses_of(TensorId tensor,
+                                                                     const OpSpec& spec) {
     if (index(tensor) >= place_of_.size()) {
         place_of_.resize(std::max(index(tensor) + 1, tables_.program().tensors.size()), 0);
     }
@@ -175,57 +176,29 @@ std::span<SegmentBuilder::Use> SegmentBuilder::uses_of(TensorId tensor, const Op
     return uses.pieces.empty() ? std::span{&uses.whole, 1} : std::span{uses.pieces};
 }
 
-Operand SegmentBuilder::operand_of(TensorId t,
-                                   Access access,
-                                   std::int8_t part,
-                                   const OpSpec& spec) {
-    const bool transposed = std::ranges::find(spec.transposed, t) != spec.transposed.end();
-    const bool cut = std::ranges::find(spec.in_pieces, t) != spec.in_pieces.end();
-    return {.tensor = t,
-            .access = access,
-            .transposed = transposed,
-            .part = part,
-            .piece = cut ? spec.piece : std::uint16_t{0},
-            .pieces = cut ? spec.pieces : std::uint16_t{1}};
-}
-
-// What later ops have to wait for.
-void SegmentBuilder::note_uses(const OpSpec& spec, std::uint32_t position) {
-    for (const TensorId t : spec.reads) {
-        for (Use& use : uses_of(t, spec)) {
-            if (!use.read) {
-                use.last_reader.fill(kNobody);
-                use.read = true;
-            }
-            use.last_reader[index(spec.stream)] = position;
+void SegmentBuilder::add_operands(const OpSpec& spec) {
+    const auto add = [&](const std::vector<TensorId>& tensors,
+                         Access access,
+                         const std::vector<std::int8_t>& parts) {
+        for (std::size_t i = 0; i < tensors.size(); ++i) {
+            const TensorId t = tensors[i];
+            const bool cut = std::ranges::find(spec.in_pieces, t) != spec.in_pieces.end();
+            tables_.program().operands.push_back(
+                {.tensor = t,
+                 .access = access,
+                 .transposed = std::ranges::find(spec.transposed, t) != spec.transposed.end(),
+                 .part = i < parts.size() ? parts[i] : std::int8_t{-1},
+                 .piece = cut ? spec.piece : std::uint16_t{0},
+                 .pieces = cut ? spec.pieces : std::uint16_t{1}});
         }
-    }
-    for (const auto* written : {&spec.writes, &spec.accumulates}) {
-        for (const TensorId t : *written) {
-            for (Use& use : uses_of(t, spec)) {
-                use.writer = position;
-                use.read = false;
-            }
-        }
-    }
+    };
+    add(spec.reads, Access::read, spec.read_parts);
+    add(spec.writes, Access::write, spec.write_parts);
+    add(spec.accumulates, Access::accumulate, {});
 }
 
 std::uint32_t SegmentBuilder::append(OpKind kind, std::uint32_t payload, const OpSpec& spec) {
     Program& program = tables_.program();
-    const std::uint32_t position = size();
-    // The latest op to wait for on each other stream: earlier ones on that stream are implied.
-    std::array<std::int64_t, kNumStreams> latest;
-    latest.fill(-1);
-    const auto depend = [&](std::int64_t on) {
-        if (on >= 0) {
-            const StreamId stream = segment_.ops[static_cast<std::size_t>(on)].stream;
-            latest[index(stream)] = std::max(latest[index(stream)], on);
-        }
-    };
-    for (const std::uint32_t op : extra_waits_) {
-        depend(op);
-    }
-    extra_waits_.clear();
     Op op{.kind = kind,
           .stream = spec.stream,
           .cause = spec.cause,
@@ -234,45 +207,40 @@ std::uint32_t SegmentBuilder::append(OpKind kind, std::uint32_t payload, const O
           .name = tables_.name(spec.name),
           .first_wait = static_cast<std::uint32_t>(program.waits.size()),
           .first_operand = static_cast<std::uint32_t>(program.operands.size())};
-    const auto part_of = [](const std::vector<std::int8_t>& parts, std::size_t i) {
-        return i < parts.size() ? parts[i] : std::int8_t{-1};
+    add_operands(spec);
+    op.num_operands = static_cast<std::uint32_t>(program.operands.size()) - op.first_operand;
+    const auto operands = std::span{program.operands}.subspan(op.first_operand);
+    // The latest op to wait for on each stream: earlier ones on that stream are implied.
+    std::array<Place, kNumStreams> latest{};
+    const auto depend = [&](Place on, StreamId stream) {
+        latest[index(stream)] = std::max(latest[index(stream)], on);
     };
-    for (std::size_t i = 0; i < spec.reads.size(); ++i) {
-        program.operands.push_back(
-            operand_of(spec.reads[i], Access::read, part_of(spec.read_parts, i), spec));
-        for (const Use& use : uses_of(spec.reads[i], spec)) {
-            depend(use.writer);
+    for (const std::uint32_t extra : extra_waits_) {
+        depend(extra + 1, segment_.ops[extra].stream);
+    }
+    extra_waits_.clear();
+    for (const Operand& operand : operands) {
+        for (const TensorUses<Place>& uses : uses_of(operand.tensor, spec)) {
+            uses.for_each_wait(operand.access, depend);
         }
     }
-    const auto overwrite = [&](TensorId t, Access access, std::int8_t part = -1) {
-        program.operands.push_back(operand_of(t, access, part, spec));
-        for (const Use& use : uses_of(t, spec)) {
-            depend(use.writer);
-            for (std::size_t s = 0; use.read && s < kNumStreams; ++s) {
-                depend(use.last_reader[s]);
-            }
+    for (const Operand& operand : operands) {
+        for (TensorUses<Place>& uses : uses_of(operand.tensor, spec)) {
+            uses.add(operand.access, size() + 1, op.stream);
         }
-    };
-    for (std::size_t i = 0; i < spec.writes.size(); ++i) {
-        overwrite(spec.writes[i], Access::write, part_of(spec.write_parts, i));
     }
-    for (const TensorId t : spec.accumulates) {
-        overwrite(t, Access::accumulate);
-    }
-    note_uses(spec, position);
     for (std::size_t s = 0; s < kNumStreams; ++s) {
-        if (latest[s] >= 0 && s != index(spec.stream)) {
-            program.waits.push_back(static_cast<std::uint32_t>(latest[s]));
+        if (latest[s] > 0 && s != index(spec.stream)) {
+            program.waits.push_back(latest[s] - 1);
         }
     }
     op.num_waits = static_cast<std::uint32_t>(program.waits.size()) - op.first_wait;
-    op.num_operands = static_cast<std::uint32_t>(program.operands.size()) - op.first_operand;
     segment_.ops.push_back(op);
-    return position;
+    return size() - 1;
 }
 
 SegmentId SegmentBuilder::finish() {
-    extra_waits_.clear();  // nobody follows
+    extra_waits_.clear();  // no op follows
     Program& program = tables_.program();
     program.segments.push_back(std::move(segment_));
     return to_id<SegmentId>(program.segments.size() - 1);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Appends ops to one segment of a Program. Equal payloads share one table entry, and waits follow
-// from the operands: an op waits for whoever on another stream last wrote what it reads, and for
-// the readers of what it overwrites. Nobody writes a wait by hand unless it stands for a resource.
+// from the operands (models/hazards.h); only a wait for a resource is given by hand.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "engine/program.h"
+#include "models/hazards.h"
 #include "models/layout.h"
 
 namespace orrery {
@@ -27,7 +26,6 @@ inline constexpr StreamId kForwardReceiveStream{4};
 inline constexpr StreamId kForwardSendStream{5};
 inline constexpr StreamId kBackwardReceiveStream{6};
 inline constexpr StreamId kBackwardSendStream{7};
-inline constexpr std::size_t kNumStreams = 8;
 
 // A Program under construction: tables with equal entries shared.
 class ProgramTables {
@@ -92,19 +90,13 @@ public:
     SegmentId finish();
 
 private:
-    static constexpr std::int64_t kNobody = -1;
-    struct Use {
-        std::int64_t writer = kNobody;                        // op that wrote it last
-        bool read = false;                                    // since then
-        std::array<std::int64_t, kNumStreams> last_reader{};  // then: by stream, or kNobody
-    };
+    using Place = std::uint32_t;  // an op's position + 1
     struct Uses {
-        Use whole{};
-        std::vector<Use> pieces{};  // of the tensor, once an op has taken one of them
+        TensorUses<Place> whole{};
+        std::vector<TensorUses<Place>> pieces{};  // of the tensor, once an op has taken one of them
     };
-    std::span<Use> uses_of(TensorId tensor, const OpSpec& spec);
-    void note_uses(const OpSpec& spec, std::uint32_t position);
-    static Operand operand_of(TensorId t, Access access, std::int8_t part, const OpSpec& spec);
+    std::span<TensorUses<Place>> uses_of(TensorId tensor, const OpSpec& spec);
+    void add_operands(const OpSpec& spec);
     std::uint32_t append(OpKind kind, std::uint32_t payload, const OpSpec& spec);
 
     ProgramTables& tables_;

@@ -18,12 +18,6 @@ struct Point {
     auto operator<=>(const Point&) const = default;
 };
 
-struct Use {
-    Point writer;
-    StreamId writer_stream{};
-    std::array<Point, kNumStreams> readers{};  // since then, by stream
-};
-
 class HazardTracker {
 public:
     HazardTracker(const Program& program, Role& role) : program_(program), role_(role) {
@@ -69,34 +63,31 @@ private:
 
     void visit(Slot& slot, const Op& op, Point here) {
         std::array<Point, kNumStreams> latest{};
-        const auto depend = [&](Point on, std::size_t stream) {
-            if (on.slot >= 0 && on.slot != here.slot) {
-                latest[stream] = std::max(latest[stream], on);
-            }
-        };
         for (std::uint32_t i = 0; i < op.num_operands; ++i) {
             const Operand& operand = program_.operands[op.first_operand + i];
             if (!shared_[index(operand.tensor)]) {
                 continue;
             }
-            Use& use = uses_[key(slot, operand.tensor)];
-            depend(use.writer, index(use.writer_stream));
-            if (operand.access == Access::read) {
-                use.readers[index(op.stream)] = here;
-                continue;
-            }
-            for (std::size_t s = 0; s < kNumStreams; ++s) {
-                depend(use.readers[s], s);
-            }
-            use = {.writer = here, .writer_stream = op.stream, .readers = {}};
+            TensorUses<Point>& uses = uses_[key(slot, operand.tensor)];
+            uses.for_each_wait(operand.access, [&](Point on, StreamId stream) {
+                if (on.slot >= 0 && on.slot != here.slot) {
+                    latest[index(stream)] = std::max(latest[index(stream)], on);
+                }
+            });
+            uses.add(operand.access, here, op.stream);
         }
         auto& waited = waited_[index(op.stream)];
         for (std::size_t s = 0; s < kNumStreams; ++s) {
             if (s != index(op.stream) && latest[s].slot >= 0 && latest[s] > waited[s]) {
                 waited[s] = latest[s];
-                slot.waits.push_back({.op = here.op,
-                                      .slot = static_cast<std::uint32_t>(latest[s].slot),
-                                      .slot_op = latest[s].op});
+                const auto is_given = [&](const SlotWait& wait) {
+                    return wait.op == here.op && Point{wait.slot, wait.slot_op} == latest[s];
+                };
+                if (std::ranges::none_of(slot.waits, is_given)) {
+                    slot.waits.push_back({.op = here.op,
+                                          .slot = static_cast<std::uint32_t>(latest[s].slot),
+                                          .slot_op = latest[s].op});
+                }
             }
         }
     }
@@ -111,7 +102,7 @@ private:
     const Program& program_;
     Role& role_;
     std::vector<bool> shared_;
-    std::unordered_map<std::uint64_t, Use> uses_;
+    std::unordered_map<std::uint64_t, TensorUses<Point>> uses_;
     // waited_[a][b]: the latest op of stream b that stream a has waited for.
     std::array<std::array<Point, kNumStreams>, kNumStreams> waited_{};
 };

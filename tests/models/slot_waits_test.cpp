@@ -7,6 +7,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "models/lowering.h"
@@ -146,6 +147,21 @@ TEST(SlotWaits, OrderEveryConflictOnATensor) {
             RaceFinder finder{program, role};
             EXPECT_EQ(finder.run(), "") << d.text();
             EXPECT_GT(finder.conflicts(), 0);
+        }
+    }
+}
+
+TEST(SlotWaits, AreGivenOnce) {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        const DrawnPlan d = drawn_plan(seed);
+        const Program program = lower(d.model, d.plan);
+        for (const Role& role : program.roles) {
+            for (const Slot& slot : role.slots) {
+                std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> seen;
+                for (const SlotWait& wait : slot.waits) {
+                    EXPECT_TRUE(seen.emplace(wait.op, wait.slot, wait.slot_op).second) << d.text();
+                }
+            }
         }
     }
 }
