@@ -137,14 +137,16 @@ void read_job_size(MapReader& reader, ClusterSpec& cluster) {
     }
     const std::uint32_t nodes = (gpus + per_node - 1) / per_node;
     if (nodes != cluster.num_nodes) {
+        const std::string all =
+            cluster.num_nodes == 1 ? "1 node" : fmt::format("{} nodes", cluster.num_nodes);
         reader.complain(
             "gpus",
-            fmt::format(
-                "cluster.gpus is {}, and {} of {} GPUs {}",
-                gpus,
-                cluster.num_nodes == 1 ? "1 node" : fmt::format("{} nodes", cluster.num_nodes),
-                per_node,
-                nodes > cluster.num_nodes ? "have fewer" : "are more than it needs"),
+            nodes > cluster.num_nodes
+                ? fmt::format("cluster.gpus is {}: too many for {} of {} GPUs", gpus, all, per_node)
+                : fmt::format("cluster.gpus is {}: {} of {} GPUs are more than it needs",
+                              gpus,
+                              all,
+                              per_node),
             fmt::format("cluster.nodes: {}", nodes));
         return;
     }

@@ -94,11 +94,14 @@ TEST(ReadCluster, AJobMayFillItsLastNodePartly) {
     EXPECT_EQ(read(racks + "gpus: 144\n").cluster.num_ranks(), 144U);
     EXPECT_TRUE(read(racks + "gpus: 144\n").cluster.gpu_of_rank.empty());
     EXPECT_EQ(read(racks + "gpus: 145\n").errors,
-              "s.yaml:4:1: error: cluster.gpus is 145, and 2 nodes of 72 GPUs have fewer (hint: "
+              "s.yaml:4:1: error: cluster.gpus is 145: too many for 2 nodes of 72 GPUs (hint: "
               "cluster.nodes: 3)\n");
     EXPECT_EQ(read(racks + "gpus: 72\n").errors,
-              "s.yaml:4:1: error: cluster.gpus is 72, and 2 nodes of 72 GPUs are more than it "
-              "needs (hint: cluster.nodes: 1)\n");
+              "s.yaml:4:1: error: cluster.gpus is 72: 2 nodes of 72 GPUs are more than it needs "
+              "(hint: cluster.nodes: 1)\n");
+    EXPECT_EQ(read("nodes: 1\nnode: gb200-nvl72\ngpus: 100\n").errors,
+              "s.yaml:3:1: error: cluster.gpus is 100: too many for 1 node of 72 GPUs (hint: "
+              "cluster.nodes: 2)\n");
     EXPECT_EQ(words_of(r.cluster), "2 x gb200-nvl72 (100 of 144 GPUs)");
 }
 
