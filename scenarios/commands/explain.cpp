@@ -44,6 +44,9 @@ int explain_command(const ExplainArguments& arguments) {
     if (arguments.stage >= 0 && !arguments.program) {
         return report_errors({{"--stage", "only a program has stages", "give --program too"}});
     }
+    if (arguments.program && arguments.json) {
+        return report_errors({{"--json", "a program is printed as text only", "leave one out"}});
+    }
     if (arguments.program) {
         return print_program(arguments);
     }

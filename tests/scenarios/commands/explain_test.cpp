@@ -56,6 +56,10 @@ TEST(ExplainCommand, PrintsTheProgram) {
     EXPECT_EQ(beyond.status, kExitUserError);
     EXPECT_NE(beyond.err.find("there is no stage 2"), std::string::npos) << beyond.err;
     EXPECT_NE(beyond.err.find("stages 0 to 1"), std::string::npos) << beyond.err;
+    arguments.json = true;
+    const CommandRun json = run_command([&] { return explain_command(arguments); });
+    EXPECT_EQ(json.status, kExitUserError);
+    EXPECT_NE(json.err.find("--json"), std::string::npos) << json.err;
     arguments.program = false;
     const CommandRun alone = run_command([&] { return explain_command(arguments); });
     EXPECT_EQ(alone.status, kExitUserError);
