@@ -18,6 +18,8 @@ struct KernelTime {
     Time ideal;     // flop at the peak of the kernel's precision, at most `duration`
     CostSource source = CostSource::roofline;
     double relative_sigma = 0;  // standard deviation of the relative error
+    // The part of it, in squares, that comes from being far from measured shapes.
+    double distance_sigma = 0;
     // How much of the kernel's rate goes with the SMs that it may use: 1000 for a compute-bound
     // kernel, less for one that memory bandwidth bounds.
     std::uint32_t sm_sensitivity_permille = 1000;

@@ -65,7 +65,8 @@ KernelTime CostModel::time(const KernelCall& call) const {
         .duration = Time{},
         .ideal = Flop{call.flop} / curves_.device().peak(call.dtype),
         .source = CostSource::roofline,
-        .relative_sigma = curve.relative_sigma,
+        .relative_sigma = std::hypot(curve.relative_sigma, curve.distance_sigma),
+        .distance_sigma = curve.distance_sigma,
         .sm_sensitivity_permille = permille(curves_.sm_sensitivity(curve.compute_share))};
     const auto group = profile_.find({call.kind, call.dtype, call.variant});
     if (group != profile_.end()) {
@@ -77,6 +78,7 @@ KernelTime CostModel::time(const KernelCall& call) const {
             seconds = exact->seconds;
             answer.source = CostSource::measured;
             answer.relative_sigma = std::sqrt(exact->variance);
+            answer.distance_sigma = 0;
         } else if (const Correction found = interpolate(group->second.neighbours,
                                                         group->second.smoothness,
                                                         position_of(call),
@@ -85,6 +87,7 @@ KernelTime CostModel::time(const KernelCall& call) const {
             seconds *= std::exp(found.log_ratio);
             answer.source = CostSource::interpolated;
             answer.relative_sigma = found.sigma;
+            answer.distance_sigma = 0;
         }
     }
     answer.duration = std::max(Time::seconds(seconds), answer.ideal);

@@ -162,6 +162,7 @@ EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpe
         read("gemm.wave_sharpness", gemm_[c].wave_sharpness);
         read("gemm.latency_us", gemm_[c].latency_us);
         read("gemm.residual", gemm_[c].residual);
+        read("gemm.residual_per_octave", gemm_[c].residual_per_octave);
         for (std::size_t g = 0; g < kNumAttentionGenerations; ++g) {
             attention_[g][c] =
                 attention_curve(table,
@@ -170,6 +171,7 @@ EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpe
                                 kClasses[c]);
         }
     }
+    gemm_range_ = GemmRange::of(table, generation);
     const auto read = [&](const char* name, double& value) {
         value = table.value_or(name, generation, "*", value);
     };
@@ -227,6 +229,8 @@ CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
     best.compute_share *= best.seconds / (best.seconds + latency);
     best.seconds += latency;
     best.relative_sigma = curve.residual;
+    best.distance_sigma =
+        gemm_range_ ? curve.residual_per_octave * gemm_range_->octaves_outside(call) : 0;
     return best;
 }
 

@@ -11,11 +11,13 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "kernels/attention/attention.h"
 #include "kernels/device_spec.h"
 #include "kernels/efficiency_table.h"
+#include "kernels/gemm_range.h"
 
 namespace orrery {
 
@@ -29,6 +31,8 @@ struct GemmCurve {
     double wave_sharpness = 0.5;  // [gemm.wave_sharpness] 1: a partial wave costs a whole one
     double latency_us = 2;        // [gemm.latency_us] on top of the device's kernel_latency
     double residual = 0.1;        // [gemm.residual] relative sigma of what remains
+    double residual_per_octave =
+        0;  // [.residual_per_octave] more of it, outside the measured range
 };
 
 struct AttentionCurve {
@@ -52,6 +56,9 @@ struct CurveTime {
     double seconds = 0;
     double compute_share = 0;  // 1: bound by the SMs alone, 0: by memory and latency
     double relative_sigma = 0;
+    // What the distance of a product from the measured ones adds to it, in squares: an error that
+    // products that far have in common.
+    double distance_sigma = 0;
 };
 
 class EfficiencyCurves {
@@ -70,6 +77,7 @@ private:
 
     DeviceSpec device_;
     std::array<GemmCurve, kNumDtypeClasses> gemm_;
+    std::optional<GemmRange> gemm_range_;
     std::array<std::array<AttentionCurve, kNumDtypeClasses>, kNumAttentionGenerations> attention_;
     MemoryCurve memory_;
 };

@@ -11,6 +11,7 @@
 #include "engine/check.h"
 #include "kernels/efficiency.h"
 #include "kernels/fit_parameters.h"
+#include "kernels/gemm_range.h"
 
 namespace orrery {
 
@@ -48,12 +49,13 @@ public:
               const std::vector<Measurement>& rows,
               const std::map<std::string, DeviceSpec>& devices,
               EfficiencyTable table)
-        : parameters_(fit_parameters(family)), devices_(devices), table_(std::move(table)) {
+        : parameters_(fit_parameters(family)), table_(std::move(table)) {
         std::set<std::string> sources;
         for (const Measurement& row : rows) {
             if (row.family == family) {
                 rows_.push_back(&row);
                 sources.insert(row.source);
+                devices_.insert(*devices.find(row.device));
             }
         }
         sources_.assign(sources.begin(), sources.end());
@@ -197,7 +199,7 @@ private:
     }
 
     std::vector<FitParameter> parameters_;
-    const std::map<std::string, DeviceSpec>& devices_;
+    std::map<std::string, DeviceSpec> devices_;  // of the rows
     EfficiencyTable table_;
     std::vector<const Measurement*> rows_;
     std::vector<std::string> sources_;
@@ -263,6 +265,7 @@ FitReport fit_efficiency(const std::vector<Measurement>& rows,
             report.source_factors[family + " " + source] = factor;
         }
     }
+    set_gemm_ranges(rows, devices, report.table);
     apply_generation_rules(report.table);
     report.residuals = residuals_of(report.table, rows, devices);
     const std::map<std::string, std::string> family_names{{"memory", "memory.residual"},

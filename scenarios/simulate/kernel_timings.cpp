@@ -46,6 +46,7 @@ KernelSummary summarise_kernels(const Program& program, const DeviceTimings& tim
     const std::vector<std::int64_t> counts = kernel_counts(program);
     std::array<double, 3> by_source{};
     std::array<double, kNumKernelKinds> sigma_of_kind{};  // seconds
+    double far = 0;  // seconds; products alone are far, and err together
     double total = 0;
     for (std::size_t k = 0; k < counts.size(); ++k) {
         const KernelTime& time = timings.kernels[k];
@@ -54,6 +55,7 @@ KernelSummary summarise_kernels(const Program& program, const DeviceTimings& tim
         by_source[static_cast<std::size_t>(time.source)] += seconds;
         sigma_of_kind[static_cast<std::size_t>(program.kernels[k].kind)] +=
             seconds * time.relative_sigma;
+        far += seconds * time.distance_sigma;
     }
     KernelSummary summary;
     if (total <= 0) {
@@ -67,6 +69,7 @@ KernelSummary summarise_kernels(const Program& program, const DeviceTimings& tim
                        .interpolated = by_source[1] / total,
                        .roofline = by_source[2] / total};
     summary.relative_sigma = std::sqrt(variance) / total;
+    summary.distance_sigma = far / total;
     summary.mean_per_rank = Time::seconds(total / static_cast<double>(program.roles.size()));
     return summary;
 }

@@ -31,6 +31,8 @@ struct KernelSummary {
     // Of mean_per_rank. Errors of kernels of one kind go together, those of different kinds are
     // independent.
     double relative_sigma = 0;
+    // The part of it, in squares, that comes from kernels far from measured shapes.
+    double distance_sigma = 0;
 };
 KernelSummary summarise_kernels(const Program& program, const DeviceTimings& timings);
 

@@ -77,9 +77,12 @@ double relative_sigma(const SimulationResult& result, const StepCosts& costs) {
                      : costs.kernels.relative_sigma;
     // What unseen software or devices differ by was measured on whole steps, host included.
     const bool whole = costs.residual.unseen != Unseen::nothing && curves > 0;
-    return std::hypot(kernels * (whole ? 1 : 1 - share - host),
-                      kCommunicationSigma * share,
-                      costs.launch_sigma * host);
+    // The fitted steps' own products were near measured ones: what the distance adds comes on top.
+    const double far = residual > 0 ? costs.kernels.distance_sigma : 0;
+    return std::hypot(
+        std::hypot(kernels * (whole ? 1 : 1 - share - host), far * (1 - share - host)),
+        kCommunicationSigma * share,
+        costs.launch_sigma * host);
 }
 
 }  // namespace orrery

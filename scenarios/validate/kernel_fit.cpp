@@ -8,11 +8,13 @@
 #include <set>
 #include <system_error>
 
+#include "kernels/range_fit.h"
 #include "scenarios/read/read_sections.h"
 
 namespace orrery {
 namespace {
 
+constexpr double kDistanceSigma = 0.3;  // of a spread that half a dozen regions tell
 constexpr const char* kKernelTableComment =
     "Parameters of the efficiency curves (kernels/efficiency.h), fitted (kernels/fit.h) on the\n"
     "tables in measurements/ by: orrery fit --kernels -o "
@@ -68,6 +70,12 @@ ResultOrErrors<KernelFit> fit_kernels(const std::vector<std::string>& files,
         std::move(read->begin(), read->end(), std::back_inserter(rows));
     }
     KernelFit fit{.report = fit_efficiency(rows, *devices), .left_out = {}};
+    fit.report.table.set("gemm.residual_per_octave",
+                         "*",
+                         "*",
+                         {.value = residual_per_octave(rows, *devices, fit.report.table),
+                          .sigma = kDistanceSigma,
+                          .source = "fit: regions of shapes left out"});
     std::set<std::string> sources;
     for (const Measurement& row : rows) {
         sources.insert(row.source);

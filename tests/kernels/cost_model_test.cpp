@@ -52,6 +52,23 @@ TEST(CostModel, AnswersWithTheMeasuredTimeWhereThereIsOne) {
     EXPECT_GT(time.relative_sigma, 0.0);
 }
 
+// Of the products that the curves were fitted on, none is deeper than 32,768; a profile of the
+// user's own knows the shape itself.
+TEST(CostModel, IsLessSureFarFromTheShapesThatTheCurvesWereFittedOn) {
+    EfficiencyTable table = committed();
+    table.set("gemm.residual_per_octave", "*", "*", {.value = 0.1, .sigma = 0, .source = "test"});
+    const CostModel model(h100(), table);
+    const KernelTime near = model.time(product(4096, 4096, 4096));
+    const KernelTime far = model.time(product(4096, 4096, 4 * 32'768));
+    EXPECT_EQ(near.distance_sigma, 0);
+    EXPECT_NEAR(far.distance_sigma, 0.2, 1e-12);
+    EXPECT_DOUBLE_EQ(far.relative_sigma, std::hypot(near.relative_sigma, 0.2));
+    const KernelCall deep = product(4096, 4096, 4 * 32'768);
+    const CostModel profiled(h100(), table, {entry(deep, 1.2 * curve(deep))});
+    EXPECT_EQ(profiled.time(deep).distance_sigma, 0);
+    EXPECT_EQ(profiled.time(product(4096, 4608, 4 * 32'768)).distance_sigma, 0);
+}
+
 TEST(CostModel, NearAMeasuredShapeItFollowsTheMeasurementAndFarAwayTheCurve) {
     const KernelCall call = product(4096, 4096, 4096);
     const CostModel model(h100(), committed(), {entry(call, 1.2 * curve(call))});

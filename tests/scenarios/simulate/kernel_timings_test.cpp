@@ -87,6 +87,19 @@ TEST(SummariseKernels, WeighsByTimeAndByHowOften) {
     EXPECT_EQ(summary.mean_per_rank, 11_us);
     // Products err together: 16 us; the optimizer on its own: 6 us.
     EXPECT_NEAR(summary.relative_sigma, 0.1 * std::hypot(16, 6) / 22, 1e-12);
+    EXPECT_EQ(summary.distance_sigma, 0);
+}
+
+// However many there are, and whichever role runs them.
+TEST(SummariseKernels, ErrorsOfProductsFarFromMeasuredOnesDoNotAverageOut) {
+    const EfficiencyTable none;
+    const DeviceSpec device;
+    const Program program = toy_program();
+    DeviceTimings timings =
+        time_kernels(program, ToyCost{}, StepEfficiency{none, device}, device, 1);
+    timings.kernels[0].distance_sigma = 0.3;
+    timings.kernels[1].distance_sigma = 0.1;
+    EXPECT_DOUBLE_EQ(summarise_kernels(program, timings).distance_sigma, (0.3 * 8 + 0.1 * 8) / 22);
 }
 
 TEST(SummariseKernels, OfNoKernelsIsNothing) {

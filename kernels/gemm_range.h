@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a product is from those that the efficiency curves were fitted on. The range of these is
+// a box over the logarithms of the longer side, the shorter side and the depth: a curve does not
+// mind which operand is the taller one. It stands in kernel_efficiency.csv, by generation:
+//   gemm.measured.long_least, .long_most, .short_least, .short_most, .depth_least, .depth_most
+// Batched products were not measured: the batch counts for nothing.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/kernel_call.h"
+#include "kernels/device_spec.h"
+#include "kernels/efficiency_table.h"
+#include "kernels/measurement.h"
+
+namespace orrery {
+
+class GemmRange {
+public:
+    // The smallest box around these products; there must be one.
+    explicit GemmRange(const std::vector<KernelCall>& products);
+    // Nothing where the table has none for the generation.
+    static std::optional<GemmRange> of(const EfficiencyTable& table, const std::string& generation);
+
+    // Longer side, shorter side, depth.
+    static std::array<double, 3> sides_of(const KernelCall& product);
+    // 0 within.
+    double octaves_outside(const KernelCall& product) const;
+    void set(EfficiencyTable& table,
+             const std::string& generation,
+             const std::string& source) const;
+
+private:
+    struct Span {
+        double least = 0;
+        double most = 0;
+    };
+    GemmRange() = default;
+
+    std::array<Span, 3> sides_{};  // longer side, shorter side, depth
+};
+
+// The ranges of the products among these rows. By generation of devices, as the curves' shape
+// parameters are.
+void set_gemm_ranges(const std::vector<Measurement>& rows,
+                     const std::map<std::string, DeviceSpec>& devices,
+                     EfficiencyTable& table);
+
+}  // namespace orrery
