@@ -15,6 +15,7 @@
 #include "scenarios/read/hf_config.h"
 #include "scenarios/read/yaml_document.h"
 #include "scenarios/reader.h"
+#include "scenarios/simulate/step_efficiency.h"
 
 namespace orrery {
 namespace {
@@ -84,7 +85,8 @@ int megatron(const ImportArguments& arguments) {
                                            .fabric = arguments.fabric,
                                            .nodes = arguments.nodes,
                                            .gpus_per_node = gpus_of(arguments.node),
-                                           .trays = number_of_node(arguments.node, "trays", 1)});
+                                           .trays = number_of_node(arguments.node, "trays", 1),
+                                           .software = arguments.software});
     if (!imported) {
         return report_errors(imported.error());
     }
@@ -112,6 +114,24 @@ void note(const char* what, const std::vector<std::string>& list, std::vector<st
     }
 }
 
+// A model's configuration does not say what trains it.
+std::string unknown_software(const Scenario& scenario) {
+    const char* what = "software: which one trains the model (--software NAME)";
+    const auto table =
+        read_efficiency_table((default_catalogue() / "step_efficiency.csv").string());
+    if (!table) {
+        return what;
+    }
+    const StepEfficiency step{*table, scenario.device};
+    const double known = table->value_or("step.residual", scenario.device.generation, "*", 0);
+    return fmt::format(
+        "{}; an answer is uncertain by {:.0f} %, and by {:.0f} % for software whose "
+        "steps were fitted",
+        what,
+        100 * step.residual({}, scenario.plan.precision).sigma,
+        100 * known);
+}
+
 int hugging_face(const ImportArguments& arguments) {
     if (arguments.words.size() != 1) {
         return report_error({"orrery import hf", "needs one file", "a config.json"});
@@ -133,15 +153,6 @@ int hugging_face(const ImportArguments& arguments) {
     note("left out, and CHANGES THE ANSWER", model->changes, notes);
     note("not known, and left out", model->unknown, notes);
     note("not in the file", model->assumed, notes);
-    for (const std::string& line : notes) {
-        fmt::print(stderr, "{}\n", line);
-    }
-    if (!model->without_effect.empty()) {
-        notes.push_back(fmt::format("left out, as the step does not depend on them: {}",
-                                    fmt::join(model->without_effect, ", ")));
-    }
-    notes.insert(notes.begin(),
-                 "A model of Hugging Face: choose a cluster and a plan (orrery search finds one).");
     const fs::path to = fs::path{arguments.output}.parent_path();
     const fs::path folder = to.empty() ? fs::path{"."} : to;
     std::error_code ignored;
@@ -160,8 +171,26 @@ int hugging_face(const ImportArguments& arguments) {
     put(scenario, "model.seq_length", scalar_node(length, why, "--seq-length"));
     set("plan.micro_batch_size", "1", "--nodes");
     set("plan.global_batch_size", fmt::format("{}", nodes * gpus_of(arguments.node)), "--nodes");
+    if (!arguments.software.empty()) {
+        set("software", arguments.software, "--software");
+    }
     const auto read = read_scenario_document(scenario, file, folder);
-    return read ? write_text(arguments, to_yaml(scenario, notes)) : report_errors(read.error());
+    if (!read) {
+        return report_errors(read.error());
+    }
+    if (arguments.software.empty()) {
+        notes.push_back("not in the file: " + unknown_software(*read));
+    }
+    for (const std::string& line : notes) {
+        fmt::print(stderr, "{}\n", line);
+    }
+    if (!model->without_effect.empty()) {
+        notes.push_back(fmt::format("left out, as the step does not depend on them: {}",
+                                    fmt::join(model->without_effect, ", ")));
+    }
+    notes.insert(notes.begin(),
+                 "A model of Hugging Face: choose a cluster and a plan (orrery search finds one).");
+    return write_text(arguments, to_yaml(scenario, notes));
 }
 
 int nccl_tests(const ImportArguments& arguments) {
@@ -222,6 +251,10 @@ Command describe_import() {
              {"--node", &arguments->node, "megatron, hf: the catalogue's node", "NAME"},
              {"--fabric", &arguments->fabric, "megatron, hf: the catalogue's fabric", "NAME"},
              {"--nodes", &arguments->nodes, "megatron, hf: how many", "N"},
+             {"--software",
+              &arguments->software,
+              "megatron, hf: what runs the job (\"nemo-24.05\"), if the command line does not say",
+              "NAME"},
              {"--seq-length",
               &arguments->seq_length,
               "hf: tokens of a sequence; as many as the model takes if absent",

@@ -18,6 +18,7 @@ struct ImportArguments {
     std::string fabric = "ndr400-rail";
     std::uint32_t nodes = 0;
     std::int64_t seq_length = 0;  // 0: as many as the model takes
+    std::string software;         // that runs the job; empty: as the format tells
     std::string device;
     std::string collective;
     std::uint32_t ranks = 0;

@@ -62,6 +62,7 @@ public:
         recomputation();
         attention();
         sequence_parallel();
+        software();
         for (const char* key : {"model.num_layers",
                                 "model.hidden_size",
                                 "model.num_attention_heads",
@@ -191,7 +192,9 @@ private:
             "--account-for-embedding-in-pipeline-split",
             "--account-for-loss-in-pipeline-split",
             "--no-overlap-p2p-communication",
-            "--cp-comm-type"};
+            "--cp-comm-type",
+            "--deepspeed",
+            "--use-legacy-models"};
         return kSpecial.contains(name);
     }
 
@@ -411,6 +414,20 @@ private:
             1, rounded_up(ranks, options_.gpus_per_node) / options_.gpus_per_node);
     }
 
+    // Since core 0.8 a model is Megatron Core's, unless a flag asks for the older one.
+    void software() {
+        keys_["software"] = scalar_node("megatron-core", "", flags_.front().where);
+        for (const auto& [flag, word] : {std::pair{"--use-legacy-models", "megatron-lm"},
+                                         {"--deepspeed", "megatron-deepspeed"}}) {
+            if (find(flag) != nullptr) {
+                set("software", word, flag);
+            }
+        }
+        if (!options_.software.empty()) {
+            keys_["software"] = scalar_node(options_.software, "", "--software");
+        }
+    }
+
     void write(std::int64_t nodes) {
         std::vector<std::string> heading{"Made of a Megatron-LM command line."};
         const auto list = [&](const char* what, const std::vector<std::string>& lines) {
@@ -424,6 +441,7 @@ private:
         list("not in the command line", result_.assumed);
         DocumentNode& document = result_.document;
         put(document, "name", scalar_node(options_.name));
+        put(document, "software", keys_.at("software"));
         put(document,
             "cluster.nodes",
             scalar_node(

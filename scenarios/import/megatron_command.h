@@ -3,8 +3,9 @@
 // arguments.py (core 0.8 to 0.15) and torchrun's --nnodes and --nproc-per-node. Every flag ends in
 // one of four places: a key of the scenario; the list of flags that the step does not depend on;
 // the list of unknown ones; or an error, for what would change the step and can't be said
-// (experts). What no flag says and the scenario has all the same is a list too. All lists stand in
-// the scenario as comments.
+// (experts). The software is Megatron Core, its predecessor with --use-legacy-models, and
+// Megatron-DeepSpeed with --deepspeed. What no flag says and the scenario has all the same is a
+// list too. All lists stand in the scenario as comments.
 #pragma once
 
 #include <string>
@@ -32,6 +33,7 @@ struct MegatronImport {
     std::uint32_t nodes = 0;  // 0: as torchrun's flags say, or as few as the plan needs
     std::uint32_t gpus_per_node = 8;
     std::uint32_t trays = 1;  // of a node: torchrun's nodes, where these share an NVLink domain
+    std::string software{};  // that runs it; empty: as the flags say
 };
 
 ResultOrErrors<ImportedScenario> import_megatron(const std::vector<CommandWord>& words,

@@ -65,6 +65,16 @@ TEST(ImportCommand, WritesAScenarioOfAHuggingFaceModel) {
     const auto scenario = read_scenario(folder / "s.yaml");
     ASSERT_TRUE(scenario) << scenario.error().front().to_string();
     EXPECT_EQ(scenario->model.num_layers, 4);
+    EXPECT_EQ(scenario->software, "");
+    EXPECT_NE(ran.err.find("not in the file: software: which one trains the model"),
+              std::string::npos)
+        << ran.err;
+    EXPECT_NE(ran.err.find("; an answer is uncertain by "), std::string::npos) << ran.err;
+    arguments.software = "nemo-25.02";
+    EXPECT_EQ(run(arguments).err.find("software"), std::string::npos);
+    const auto told = read_scenario(folder / "s.yaml");
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->software, "nemo-25.02");
     arguments.words = {folder.write("bad.json", "{\"model_type\": \"t5\"}")};
     EXPECT_NE(run(arguments).err.find("error: model_type"), std::string::npos);
 }

@@ -74,6 +74,19 @@ TEST(ImportMegatron, NodesOfTheCommandLineAreTrays) {
     EXPECT_EQ(racks("36").num_ranks(), 144u);
 }
 
+TEST(ImportMegatron, TheSoftwareIsWhatTheFlagsBelongTo) {
+    const auto software = [](const std::string& more, const MegatronImport& options) {
+        const std::string text = std::string{k175B}.substr(0, std::string{k175B}.size() - 1) + more;
+        const auto imported =
+            import_megatron(launch_command(text + "\n", "run.sh").value().words, options);
+        return read_scenario_text(imported.value().yaml, "imported", ".", {}).value().software;
+    };
+    EXPECT_EQ(software("", {}), "megatron-core");
+    EXPECT_EQ(software(" --use-legacy-models", {}), "megatron-lm");
+    EXPECT_EQ(software(" --deepspeed --deepspeed_config ds.json", {}), "megatron-deepspeed");
+    EXPECT_EQ(software("", {.software = "nemo-24.05"}), "nemo-24.05");
+}
+
 TEST(ImportMegatron, UnknownFlagsAreListedWithTheirValues) {
     const auto imported = import(k175B);
     ASSERT_TRUE(imported);
