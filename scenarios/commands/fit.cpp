@@ -15,30 +15,22 @@
 #include "scenarios/validate/kernel_fit.h"
 #include "scenarios/validate/ratio_floor.h"
 #include "scenarios/validate/step_fit.h"
+#include "scenarios/validate/step_table.h"
 #include "scenarios/validate/unseen_fit.h"
 #include "scenarios/validate/validation.h"
 
 namespace orrery {
 namespace {
 
-constexpr const char* kComment =
-    "General factors of a training step (scenarios/simulate/step_efficiency.h), fitted on measured "
-    "steps:\n"
-    "orrery fit scenarios/catalogue/published/training.csv -o "
-    "scenarios/catalogue/step_efficiency.csv";
-
 using ErrorsOfFamilies = std::map<std::string, std::vector<double>>;
 
-void add_errors(const std::vector<StepSample>& samples,
-                const EfficiencyTable& table,
-                const std::string& only_family,
-                ErrorsOfFamilies& errors) {
+ErrorsOfFamilies errors_of(const std::vector<StepSample>& samples, const EfficiencyTable& table) {
+    ErrorsOfFamilies errors;
     for (const StepSample& sample : samples) {
-        if (only_family.empty() || sample.family == only_family) {
-            errors[sample.family].push_back(
-                std::abs(predict_step(sample, table) / sample.measured_s - 1));
-        }
+        errors[sample.family].push_back(
+            std::abs(predict_step(sample, table) / sample.measured_s - 1));
     }
+    return errors;
 }
 
 double balanced(const ErrorsOfFamilies& errors) {
@@ -49,14 +41,14 @@ double balanced(const ErrorsOfFamilies& errors) {
     return errors.empty() ? 0 : sum / static_cast<double>(errors.size());
 }
 
-std::string residuals(const StepFit& fit) {
-    ErrorsOfFamilies without;
-    ErrorsOfFamilies with;
+std::string residuals(const StepFit& fit, const FamilyErrors& log_errors) {
+    ErrorsOfFamilies without = errors_of(fit.samples, EfficiencyTable{});
+    const ErrorsOfFamilies with = errors_of(fit.samples, fit.table);
     ErrorsOfFamilies left_out;
-    add_errors(fit.samples, EfficiencyTable{}, {}, without);
-    add_errors(fit.samples, fit.table, {}, with);
-    for (const auto& [family, errors] : with) {
-        add_errors(fit.samples, fit_factors(fit.samples, family), family, left_out);
+    for (const auto& [family, of_family] : log_errors) {
+        for (const double error : of_family) {
+            left_out[family].push_back(std::abs(std::expm1(error)));
+        }
     }
     std::string text = fmt::format("{:<24} {:>5} {:>10} {:>8} {:>16}\n",
                                    "family",
@@ -84,13 +76,15 @@ std::string residuals(const StepFit& fit) {
 std::string coverage_text(const UnseenErrors& errors) {
     std::string text = fmt::format("{:<34} {:>8} {:>5} {:>10} {:>24}\n",
                                    "left out of the fit",
-                                   "families",
+                                   "of these",
                                    "steps",
                                    "1 sigma",
                                    "within 90 % of the others");
-    const auto line = [&](const char* name, const FamilyErrors& of) {
+    const auto line = [&](const char* name, Unseen kind) {
+        const auto pool = errors.pools.find(kind);
+        const FamilyErrors of = pool == errors.pools.end() ? FamilyErrors{} : pool->second;
         std::size_t steps = 0;
-        for (const auto& [family, all] : of) {
+        for (const auto& [left_out, all] : of) {
             steps += all.size();
         }
         text += fmt::format("{:<34} {:>8} {:>5} {:>9.1f}% {:>23.0f}%\n",
@@ -100,9 +94,10 @@ std::string coverage_text(const UnseenErrors& errors) {
                             100 * spread_between(of),
                             100 * left_out_coverage(of));
     };
-    line("a family of steps", errors.family);
-    line("all steps of a software", errors.software);
-    line("all steps of a device generation", errors.device);
+    line("a family of steps", Unseen::nothing);
+    line("all steps of a software", Unseen::software);
+    line("all steps of a lineage of software", Unseen::lineage);
+    line("all steps of a device generation", Unseen::device);
     return text + "\n";
 }
 
@@ -154,6 +149,30 @@ std::string kernels_text(const KernelFit& fit) {
                             100 * left_out.at(name).median_absolute_error);
     }
     return text + "\n";
+}
+
+StepTableInputs inputs_of(const FitArguments& arguments) {
+    StepTableInputs inputs = catalogue_inputs(default_catalogue());
+    inputs.steps = arguments.file;
+    if (!arguments.host_bound.empty()) {
+        inputs.host_bound = arguments.host_bound;
+    }
+    if (!arguments.unseen.empty()) {
+        inputs.unseen = arguments.unseen;
+    }
+    return inputs;
+}
+
+// All that the table depends on, as it was typed.
+std::string command_of(const FitArguments& arguments) {
+    std::string command = "fit " + arguments.file;
+    const auto add = [&](const char* option, const std::string& file) {
+        command += file.empty() ? std::string{} : fmt::format(" {} {}", option, file);
+    };
+    add("--host-bound", arguments.host_bound);
+    add("--unseen", arguments.unseen);
+    add("-o", arguments.output);
+    return command;
 }
 
 // Opens the file before the work is done, so that a place that can't be written is told at once.
@@ -219,24 +238,22 @@ int fit_command(const FitArguments& arguments) {
     if (!file) {
         return report_error(file.error());
     }
-    const auto host_bound = read_published_cases(
-        arguments.host_bound.empty() ? default_catalogue() / "published" / "host_bound.csv"
-                                     : std::filesystem::path{arguments.host_bound});
+    const StepTableInputs inputs = inputs_of(arguments);
+    const auto host_bound = read_published_cases(inputs.host_bound);
     if (!host_bound) {
         return report_errors(host_bound.error());
     }
-    const auto unseen = read_published_cases(
-        arguments.unseen.empty() ? default_catalogue() / "published" / "training_more.csv"
-                                 : std::filesystem::path{arguments.unseen});
+    const auto unseen = read_published_cases(inputs.unseen);
     if (!unseen) {
         return report_errors(unseen.error());
     }
     const Catalogue catalogue{default_catalogue()};
-    Result<StepFit> fit = fit_step_efficiency(*cases, catalogue);
+    Result<StepFit> fit = fit_step_efficiency(*cases, catalogue, arguments.jobs);
     if (!fit) {
         return report_error(fit.error());
     }
-    const Result<std::vector<CallSample>> calls = sample_calls(*host_bound, catalogue);
+    const Result<std::vector<CallSample>> calls =
+        sample_calls(*host_bound, catalogue, arguments.jobs);
     if (!calls) {
         return report_error(calls.error());
     }
@@ -245,15 +262,18 @@ int fit_command(const FitArguments& arguments) {
         return report_error(
             {arguments.file, "no row can be simulated", "orrery validate tells why not"});
     }
-    const Result<std::vector<StepSample>> others = sample_steps(*unseen, catalogue);
+    const Result<std::vector<StepSample>> others =
+        sample_steps(unseen_cases(*unseen, fit->samples, catalogue), catalogue, arguments.jobs);
     if (!others) {
         return report_error(others.error());
     }
-    const UnseenErrors errors = unseen_errors(fit->samples, *others);
+    const UnseenErrors errors = unseen_errors(fit->samples, *others, arguments.jobs);
     set_residuals(fit->samples, errors, fit->table);
-    const std::string text = residuals(*fit) + coverage_text(errors) + calls_text(*calls) +
+    const std::string text = residuals(*fit, errors.families) + coverage_text(errors) +
+                             calls_text(*calls) +
                              (arguments.floor ? floor_text(fit->samples) : std::string{});
-    return print_fit_table(file->get(), text, efficiency_table_csv(fit->table, kComment));
+    return print_fit_table(
+        file->get(), text, step_efficiency_csv(fit->table, command_of(arguments), inputs));
 }
 
 Command describe_fit() {
@@ -284,6 +304,7 @@ Command describe_fit() {
                      &arguments->floor,
                      "Tell also what one factor for every kind of kernel could do at most for the "
                      "ratios of steps"},
+                    jobs_option(arguments->jobs),
                     {"-o,--output", &arguments->output, "Table of factors to write (CSV)", "FILE"}},
         .examples = {"fit scenarios/catalogue/published/training.csv -o step_efficiency.csv",
                      "fit --kernels -o kernel_efficiency.csv"},

@@ -7,6 +7,7 @@
 // measurements of kernels alone (scenarios/validate/kernel_fit.h).
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "scenarios/commands/command.h"
@@ -19,7 +20,8 @@ struct FitArguments {
     std::string host_bound;  // steps that host.call is fitted on; empty: the catalogue's
     std::string unseen;      // steps of software that no case ran on; empty: the catalogue's
     bool floor = false;
-    bool kernels = false;  // `file`: measurements of kernels; empty: the catalogue's
+    bool kernels = false;    // `file`: measurements of kernels; empty: the catalogue's
+    std::uint32_t jobs = 0;  // threads; 0: one a core. The table does not depend on them
 };
 
 // Returns the exit status.

@@ -97,6 +97,8 @@ std::string_view unseen(const Answer& a) {
             break;
         case Unseen::software:
             return "  (wider: no step of this software was fitted)";
+        case Unseen::lineage:
+            return "  (wider: no step of this software or its kin was fitted)";
         case Unseen::device:
             return "  (wider: no step of this device and precision was fitted)";
     }

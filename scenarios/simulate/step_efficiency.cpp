@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/simulate/step_efficiency.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <string>
-#include <string_view>
 
 #include "kernels/attention/attention.h"
+#include "scenarios/simulate/software.h"
 
 namespace orrery {
 namespace {
@@ -34,22 +36,49 @@ bool is_attention(const KernelCall& call) {
 }  // namespace
 
 std::string_view name(Unseen unseen) {
-    constexpr std::array<std::string_view, 3> kNames{"nothing", "software", "device"};
+    constexpr std::array<std::string_view, 4> kNames{"nothing", "software", "lineage", "device"};
     return kNames[static_cast<std::size_t>(unseen)];
 }
 
-std::string software_of(std::string_view stack) {
-    // Words between dashes; the first with a digit begins the version, but not the first word.
-    constexpr std::string_view kDigits = "0123456789";
-    std::size_t end = stack.find_first_of(kDigits);
-    if (end == std::string_view::npos) {
-        return std::string{stack};
+std::string residual_name(Unseen unseen) {
+    return unseen == Unseen::nothing ? "step.residual"
+                                     : fmt::format("step.residual.{}", name(unseen));
+}
+
+void SeenSteps::add(std::string_view software,
+                    std::string_view generation,
+                    std::string_view dtype) {
+    steps_.emplace(std::string{generation} + ' ' + std::string{dtype}, software_of(software));
+}
+
+Unseen SeenSteps::software(std::string_view software) const {
+    return among(steps_.begin(), steps_.end(), software);
+}
+
+Unseen SeenSteps::step(std::string_view software,
+                       std::string_view generation,
+                       std::string_view dtype) const {
+    const std::string device = std::string{generation} + ' ' + std::string{dtype};
+    const auto [first, last] =
+        std::pair{steps_.lower_bound({device, {}}), steps_.lower_bound({device + ' ', {}})};
+    return first == last ? Unseen::device : among(first, last, software);
+}
+
+Unseen SeenSteps::among(Steps::const_iterator first,
+                        Steps::const_iterator last,
+                        std::string_view stack) {
+    const std::string software = software_of(stack);
+    const std::string lineage = lineage_of(stack);
+    Unseen unseen = Unseen::lineage;
+    for (; first != last; ++first) {
+        if (first->second == software) {
+            return Unseen::nothing;
+        }
+        if (lineage_of(first->second) == lineage) {
+            unseen = Unseen::software;
+        }
     }
-    const std::size_t dash = stack.rfind('-', end);
-    if (dash != std::string_view::npos) {
-        end = dash;
-    }
-    return std::string{stack.substr(0, end)};
+    return unseen;
 }
 
 double expected_maximum_of_normals(std::int64_t n) {
@@ -100,28 +129,27 @@ double StepEfficiency::slowest_of(std::int64_t num_devices) const {
 
 StepResidual StepEfficiency::residual(std::string_view software, Dtype precision) const {
     const std::string& generation = device_.generation;
-    const std::string_view dtype = dtype_class(precision);
-    const std::string sought = std::string{kSeen} + software_of(software);
-    bool any = false;
-    bool device = false;
-    bool same = false;
+    SeenSteps seen;
     for (const auto& [key, parameter] : table_.rows()) {
         const auto& [row, of, type] = key;
         if (row.starts_with(kSeen)) {
-            any = true;
-            device = device || (of == generation && type == dtype);
-            same = same || (row == sought && of == generation && type == dtype);
+            seen.add(std::string_view{row}.substr(kSeen.size()), of, type);
         }
     }
     const double known = table_.value_or("step.residual", generation, "*", 0.0);
-    if (!any || same) {
+    if (seen.empty()) {
         return {known, Unseen::nothing};
     }
-    if (device) {
-        return {table_.value_or("step.residual.software", generation, "*", known),
-                Unseen::software};
+    const Unseen unseen = seen.step(software, generation, dtype_class(precision));
+    const Unseen of_software = unseen == Unseen::device ? seen.software(software) : unseen;
+    // More that was not seen is never less uncertain.
+    double sigma = known;
+    for (const Unseen wider : {Unseen::software, Unseen::lineage, Unseen::device}) {
+        if (wider == unseen || wider <= of_software) {
+            sigma = std::max(sigma, table_.value_or(residual_name(wider), generation, "*", 0.0));
+        }
     }
-    return {table_.value_or("step.residual.device", generation, "*", known), Unseen::device};
+    return {sigma, unseen};
 }
 
 Time StepEfficiency::restart() const {

@@ -11,8 +11,10 @@
 //       measured up to 16k, are flat
 //   noise.sigma    relative standard deviation of a device's speed, over devices of one kind
 //   step.residual  relative standard deviation of what remains of a step's time, of a family of
-//       steps that the factors were not fitted on; step.residual.software, where they were fitted
-//       on no step of its software, and step.residual.device, on none of its device generation
+//       steps that the factors were not fitted on, though on others of its software;
+//       step.residual.software, on none of its software but on some of its lineage,
+//       step.residual.lineage, on none of that either, and step.residual.device, on none of its
+//       device generation and element type
 //   step.seen.NAME  by generation and element type: families of that software that were fitted on
 //   host.restart_us  from the end of an exchange that the host waited for to the next kernel's
 //   start
@@ -23,8 +25,10 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "kernels/device_spec.h"
 #include "kernels/efficiency_table.h"
@@ -33,16 +37,38 @@
 namespace orrery {
 
 // What the fitted steps say nothing about: its spread is wider.
-enum class Unseen : std::uint8_t { nothing, software, device };
+enum class Unseen : std::uint8_t { nothing, software, lineage, device };
 std::string_view name(Unseen unseen);
+// The table's row of the spread: "step.residual.software".
+std::string residual_name(Unseen unseen);
 
 struct StepResidual {
     double sigma = 0;  // relative standard deviation
     Unseen unseen = Unseen::nothing;
 };
 
-// The software of a stack without its version: "nemo-24.05" and "nemo24.07" are "nemo".
-std::string software_of(std::string_view stack);
+// Which steps factors were fitted on: the software that ran them (scenarios/simulate/software.h),
+// and the generation and class of element types of its devices.
+class SeenSteps {
+public:
+    void add(std::string_view software, std::string_view generation, std::string_view dtype);
+    bool empty() const { return steps_.empty(); }
+    // What of a step is unseen: its device and element type, else on these the lineage of its
+    // software, else the software.
+    Unseen step(std::string_view software,
+                std::string_view generation,
+                std::string_view dtype) const;
+    // The same of the software alone, on whatever device.
+    Unseen software(std::string_view software) const;
+
+private:
+    using Steps = std::set<std::pair<std::string, std::string>>;  // device, software
+    static Unseen among(Steps::const_iterator first,
+                        Steps::const_iterator last,
+                        std::string_view stack);
+
+    Steps steps_;
+};
 
 class StepEfficiency {
 public:

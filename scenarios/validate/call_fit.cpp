@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 
+#include "engine/parallel.h"
 #include "scenarios/simulate/simulate_scenario.h"
 #include "scenarios/validate/validation.h"
 
@@ -41,28 +43,44 @@ double spread(const std::vector<double>& values, double median) {
     return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
+// Nothing where the step can't be expressed, is a pipeline's or is not bound by the host.
+Result<std::optional<CallSample>> sample_call(const PublishedCase& row,
+                                              const Catalogue& catalogue) {
+    Result<Scenario> scenario = scenario_of(row, catalogue);
+    if (!scenario || scenario->plan.pipeline_model_parallel_size > 1) {
+        return std::optional<CallSample>{};
+    }
+    scenario->network = NetworkFidelity::analytic;
+    const Result<double> at = step_s(*scenario, kProbe);
+    const Result<double> above = at ? step_s(*scenario, kSecondProbe) : at;
+    if (!above) {
+        return tl::unexpected(above.error());
+    }
+    const double slope = (*above - *at) / (kSecondProbe - kProbe);
+    if (slope <= 0) {
+        return std::optional<CallSample>{};
+    }
+    return CallSample{.name = row.name,
+                      .generation = scenario->device.generation,
+                      .dtype = std::string{dtype_class(scenario->plan.precision)},
+                      .call = kProbe + (row.measured_s - *at) / slope};
+}
+
 }  // namespace
 
 Result<std::vector<CallSample>> sample_calls(const std::vector<PublishedCase>& cases,
-                                             const Catalogue& catalogue) {
+                                             const Catalogue& catalogue,
+                                             std::uint32_t jobs) {
+    std::vector<Result<std::optional<CallSample>>> found(cases.size());
+    for_each_index(
+        cases.size(), jobs, [&](std::size_t i) { found[i] = sample_call(cases[i], catalogue); });
     std::vector<CallSample> samples;
-    for (const PublishedCase& row : cases) {
-        Result<Scenario> scenario = scenario_of(row, catalogue);
-        if (!scenario || scenario->plan.pipeline_model_parallel_size > 1) {
-            continue;
+    for (Result<std::optional<CallSample>>& one : found) {
+        if (!one) {
+            return tl::unexpected(one.error());
         }
-        scenario->network = NetworkFidelity::analytic;
-        const Result<double> at = step_s(*scenario, kProbe);
-        const Result<double> above = at ? step_s(*scenario, kSecondProbe) : at;
-        if (!above) {
-            return tl::unexpected(above.error());
-        }
-        const double slope = (*above - *at) / (kSecondProbe - kProbe);
-        if (slope > 0) {
-            samples.push_back({.name = row.name,
-                               .generation = scenario->device.generation,
-                               .dtype = std::string{dtype_class(scenario->plan.precision)},
-                               .call = kProbe + (row.measured_s - *at) / slope});
+        if (one->has_value()) {
+            samples.push_back(**std::move(one));
         }
     }
     return samples;

@@ -6,6 +6,7 @@
 // also waits for messages, are left for the check.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,11 @@ struct CallSample {
     double call = 0;    // in launches of the device from C++
 };
 
-// Rows that can't be expressed, pipelines and steps that the host doesn't bind are left out.
+// Rows that can't be expressed, pipelines and steps that the host doesn't bind are left out. In the
+// order of the rows, whatever the number of threads (0: one a core).
 Result<std::vector<CallSample>> sample_calls(const std::vector<PublishedCase>& cases,
-                                             const Catalogue& catalogue);
+                                             const Catalogue& catalogue,
+                                             std::uint32_t jobs = 1);
 
 // Sets the rows of `table`. Generations that no sample is of get the latest servers' that one is.
 void fit_calls(const std::vector<CallSample>& samples, EfficiencyTable& table);

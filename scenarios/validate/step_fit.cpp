@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <optional>
 
+#include "engine/parallel.h"
 #include "kernels/attention/attention.h"
 #include "kernels/cost_model.h"
 #include "models/lowering.h"
@@ -115,44 +118,150 @@ StepSample decompose(const PublishedCase& row,
     return sample;
 }
 
-double loss(const std::vector<StepSample>& samples, const std::vector<Parameter>& values) {
-    const EfficiencyTable table = table_of_fit(values);
-    std::map<std::string, std::pair<double, int>> families;
-    for (const StepSample& sample : samples) {
-        const double error = std::abs(std::log(predict_step(sample, table) / sample.measured_s));
-        auto& [sum, count] = families[sample.family];
-        sum += std::min(error, kErrorCap);
-        ++count;
+// The step under factors that `of` knows: factor(i) and growth(i) of the sample's i-th part, and
+// what its devices' noise and a restart of its host are.
+template <class Factors>
+double predict(const StepSample& sample, const Factors& of) {
+    const double keys = sample.keys > 0 ? sample.keys : StepEfficiency::kGrowthOrigin;
+    double before = 0;
+    double after = 0;
+    std::size_t i = 0;
+    for (const auto& [key, seconds] : sample.kernels) {
+        before += seconds;
+        after +=
+            seconds * of.factor(i) * std::pow(keys / StepEfficiency::kGrowthOrigin, -of.growth(i));
+        ++i;
     }
-    double total = 0;
-    for (const auto& [family, errors] : families) {
-        total += errors.first / errors.second;
-    }
-    total /= static_cast<double>(std::max<std::size_t>(families.size(), 1));
-    for (const Parameter& p : values) {
-        total += p.is_factor() ? kPriorWeight * (p.value - 1) * (p.value - 1) : 0;
-    }
-    return total;
+    after *= 1 + of.noise();
+    const double bubble = before > 0 ? sample.bubble * after / before : 0.0;
+    return after + bubble + sample.communication + sample.restarts * of.restart_s();
 }
+
+class TableFactors {
+public:
+    TableFactors(const EfficiencyTable& table, const StepSample& sample) : sample_(sample) {
+        const std::string& generation = sample.generation;
+        for (const auto& [key, seconds] : sample.kernels) {
+            const auto& [name, dtype] = key;
+            factors_.push_back(table.value_or(name, generation, dtype, 1.0));
+            growths_.push_back(
+                table.value_or(StepEfficiency::growth_name(name), generation, "*", 0.0));
+        }
+        sigma_ = table.value_or("noise.sigma", generation, "*", 0.0);
+        restart_s_ = table.value_or("host.restart_us", generation, "*", 0.0) * 1e-6;
+    }
+    double factor(std::size_t i) const { return factors_[i]; }
+    double growth(std::size_t i) const { return growths_[i]; }
+    double noise() const { return sigma_ * expected_maximum_of_normals(sample_.num_gpus); }
+    double restart_s() const { return restart_s_; }
+
+private:
+    const StepSample& sample_;
+    std::vector<double> factors_;
+    std::vector<double> growths_;
+    double sigma_ = 0;
+    double restart_s_ = 0;
+};
+
+// The samples with the numbers of the parameters in the place of their names: a search predicts
+// each of them hundreds of times.
+class SearchedSteps {
+public:
+    explicit SearchedSteps(const std::vector<StepSample>& samples) {
+        std::vector<Parameter> numbered = parameters();
+        for (std::size_t i = 0; i < numbered.size(); ++i) {
+            numbered[i].value = static_cast<double>(i);
+        }
+        const EfficiencyTable numbers = table_of(numbered);
+        const auto number = [&](std::string_view name, const StepSample& s, std::string_view type) {
+            return static_cast<std::int32_t>(numbers.value_or(name, s.generation, type, kNone));
+        };
+        std::map<std::string, std::size_t> families;
+        for (const StepSample& sample : samples) {
+            families.try_emplace(sample.family, 0);
+        }
+        for (auto& [family, index] : families) {
+            index = num_families_++;
+        }
+        for (const StepSample& sample : samples) {
+            Step step{.sample = &sample,
+                      .family = families.at(sample.family),
+                      .noise = number("noise.sigma", sample, "*"),
+                      .largest_noise = expected_maximum_of_normals(sample.num_gpus)};
+            for (const auto& [key, seconds] : sample.kernels) {
+                const auto& [name, dtype] = key;
+                step.factors.push_back(number(name, sample, dtype));
+                step.growths.push_back(number(StepEfficiency::growth_name(name), sample, "*"));
+            }
+            steps_.push_back(std::move(step));
+        }
+    }
+
+    double loss(const std::vector<Parameter>& values) const {
+        std::vector<double> sums(num_families_);
+        std::vector<double> counts(num_families_);
+        for (const Step& step : steps_) {
+            const double predicted = predict(*step.sample, Numbered{step, values});
+            const double error = std::abs(std::log(predicted / step.sample->measured_s));
+            sums[step.family] += std::min(error, kErrorCap);
+            ++counts[step.family];
+        }
+        double total = 0;
+        for (std::size_t family = 0; family < num_families_; ++family) {
+            total += sums[family] / counts[family];
+        }
+        total /= static_cast<double>(std::max<std::size_t>(num_families_, 1));
+        for (const Parameter& p : values) {
+            total += p.is_factor() ? kPriorWeight * (p.value - 1) * (p.value - 1) : 0;
+        }
+        return total;
+    }
+
+private:
+    static constexpr std::int32_t kNone = -1;
+    struct Step {
+        const StepSample* sample;
+        std::size_t family;
+        std::int32_t noise;
+        double largest_noise;
+        std::vector<std::int32_t> factors{};
+        std::vector<std::int32_t> growths{};
+    };
+    struct Numbered {
+        const Step& step;
+        const std::vector<Parameter>& values;
+        double value(std::int32_t number, double otherwise) const {
+            return number == kNone ? otherwise : values[static_cast<std::size_t>(number)].value;
+        }
+        double factor(std::size_t i) const { return value(step.factors[i], 1.0); }
+        double growth(std::size_t i) const { return value(step.growths[i], 0.0); }
+        double noise() const { return value(step.noise, 0.0) * step.largest_noise; }
+        double restart_s() const { return kRestart_us * 1e-6; }
+    };
+
+    std::vector<Step> steps_;
+    std::size_t num_families_ = 0;
+};
 
 // Pattern search: tries a step up and down in every parameter, halves the steps that help no more.
 std::vector<Parameter> minimise(const std::vector<StepSample>& samples) {
+    const SearchedSteps steps{samples};
     std::vector<Parameter> best = parameters();
-    double best_loss = loss(samples, best);
+    double best_loss = steps.loss(best);
     for (int round = 0; round < 60; ++round) {
         for (std::size_t i = 0; i < best.size(); ++i) {
+            const double from = best[i].value;
             bool improved = false;
             for (const double direction : {1.0, -1.0}) {
-                std::vector<Parameter> tried = best;
-                Parameter& p = tried[i];
-                p.value = std::clamp(p.value + direction * p.step, p.smallest, p.largest);
-                const double tried_loss = loss(samples, tried);
+                Parameter& p = best[i];
+                p.value = std::clamp(from + direction * p.step, p.smallest, p.largest);
+                const double tried_loss = steps.loss(best);
                 if (tried_loss < best_loss) {
-                    best = std::move(tried);
                     best_loss = tried_loss;
                     improved = true;
                     break;
                 }
+                p.value = from;
             }
             best[i].step *= improved ? 1.0 : 0.7;
         }
@@ -160,58 +269,61 @@ std::vector<Parameter> minimise(const std::vector<StepSample>& samples) {
     return best;
 }
 
+// Nothing where the row can't be expressed.
+Result<std::optional<StepSample>> sample_step(const PublishedCase& row,
+                                              const Catalogue& catalogue,
+                                              const EfficiencyTable& kernels) {
+    Result<Scenario> scenario = scenario_of(row, catalogue);
+    if (!scenario) {
+        return std::optional<StepSample>{};
+    }
+    scenario->network = NetworkFidelity::analytic;
+    SimulationOptions options;
+    options.step_table = EfficiencyTable{};
+    const Result<Answer> answer = simulate_scenario(*scenario, options);
+    if (!answer) {
+        return tl::unexpected(answer.error());
+    }
+    StepSample sample = decompose(row, *scenario, *answer, kernels);
+    if (restarts(*scenario)) {
+        options.step_table = table_of({{"host.restart_us", "*", "*", kProbe_us}});
+        const Result<Answer> slower = simulate_scenario(*scenario, options);
+        if (!slower) {
+            return tl::unexpected(slower.error());
+        }
+        sample.restarts = (slower->iteration - answer->iteration).seconds() / (kProbe_us * 1e-6);
+    }
+    return sample;
+}
+
 }  // namespace
 
 double predict_step(const StepSample& sample, const EfficiencyTable& table) {
-    double before = 0;
-    double after = 0;
-    for (const auto& [key, seconds] : sample.kernels) {
-        const auto& [name, dtype] = key;
-        const double growth =
-            table.value_or(StepEfficiency::growth_name(name), sample.generation, "*", 0.0);
-        const double keys = sample.keys > 0 ? sample.keys : StepEfficiency::kGrowthOrigin;
-        before += seconds;
-        after += seconds * table.value_or(name, sample.generation, dtype, 1.0) *
-                 std::pow(keys / StepEfficiency::kGrowthOrigin, -growth);
-    }
-    after *= 1 + table.value_or("noise.sigma", sample.generation, "*", 0.0) *
-                     expected_maximum_of_normals(sample.num_gpus);
-    const double bubble = before > 0 ? sample.bubble * after / before : 0.0;
-    const double restart_s = table.value_or("host.restart_us", sample.generation, "*", 0.0) * 1e-6;
-    return after + bubble + sample.communication + sample.restarts * restart_s;
+    return predict(sample, TableFactors{table, sample});
 }
 
 Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& cases,
-                                             const Catalogue& catalogue) {
+                                             const Catalogue& catalogue,
+                                             std::uint32_t jobs) {
     const auto kernels =
         read_efficiency_table((default_catalogue() / "kernel_efficiency.csv").string());
     if (!kernels) {
         return tl::unexpected(kernels.error().front());
     }
+    std::vector<Result<std::optional<StepSample>>> found(cases.size());
+    for_each_index(cases.size(), jobs, [&](std::size_t i) {
+        found[i] = sample_step(cases[i], catalogue, *kernels);
+    });
     std::vector<StepSample> samples;
     std::vector<MeasuredScenario> measured;
-    for (const PublishedCase& row : cases) {
-        Result<Scenario> scenario = scenario_of(row, catalogue);
-        if (!scenario) {
-            continue;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        if (!found[i]) {
+            return tl::unexpected(found[i].error());
         }
-        scenario->network = NetworkFidelity::analytic;
-        SimulationOptions options;
-        options.step_table = EfficiencyTable{};
-        const Result<Answer> answer = simulate_scenario(*scenario, options);
-        if (!answer) {
-            return tl::unexpected(answer.error());
-        }
-        measured.push_back({*scenario, row.family, row.measured_s});
-        samples.push_back(decompose(row, *scenario, *answer, *kernels));
-        if (restarts(*scenario)) {
-            options.step_table = table_of({{"host.restart_us", "*", "*", kProbe_us}});
-            const Result<Answer> slower = simulate_scenario(*scenario, options);
-            if (!slower) {
-                return tl::unexpected(slower.error());
-            }
-            samples.back().restarts =
-                (slower->iteration - answer->iteration).seconds() / (kProbe_us * 1e-6);
+        if (found[i]->has_value()) {
+            samples.push_back(**std::move(found[i]));
+            measured.push_back(
+                {scenario_of(cases[i], catalogue).value(), cases[i].family, cases[i].measured_s});
         }
     }
     const Control control{measured};
@@ -222,8 +334,9 @@ Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& c
 }
 
 Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
-                                    const Catalogue& catalogue) {
-    Result<std::vector<StepSample>> samples = sample_steps(cases, catalogue);
+                                    const Catalogue& catalogue,
+                                    std::uint32_t jobs) {
+    Result<std::vector<StepSample>> samples = sample_steps(cases, catalogue, jobs);
     if (!samples) {
         return tl::unexpected(samples.error());
     }

@@ -6,6 +6,7 @@
 // every factor towards 1; a deterministic pattern search minimises it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -53,13 +54,16 @@ struct StepFit {
     std::vector<StepSample> samples;
 };
 
-// Steps without factors. Rows that can't be expressed are left out.
+// Steps without factors, in the order of the rows, whatever the number of threads (0: one a core).
+// Rows that can't be expressed are left out.
 Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& cases,
-                                             const Catalogue& catalogue);
+                                             const Catalogue& catalogue,
+                                             std::uint32_t jobs = 1);
 
 // The factors, without what they leave (unseen_fit.h).
 Result<StepFit> fit_step_efficiency(const std::vector<PublishedCase>& cases,
-                                    const Catalogue& catalogue);
+                                    const Catalogue& catalogue,
+                                    std::uint32_t jobs = 1);
 
 // The factors that fit these samples.
 EfficiencyTable fit_factors(const std::vector<StepSample>& samples);

@@ -77,6 +77,18 @@ TEST_F(FitCommand, PrintsTheTableWhereNoFileIsNamed) {
     EXPECT_EQ(std::distance(fs::directory_iterator{folder}, {}), 1);
 }
 
+TEST_F(FitCommand, WritesTheSameBytesOnAnyNumberOfThreads) {
+    const std::string file = cases(header + "\n" + lines);
+    std::vector<std::string> tables;
+    for (const std::uint32_t jobs : {1U, 3U}) {
+        ASSERT_EQ(run({.file = file, .output = output(), .jobs = jobs}), kExitOk) << err;
+        std::stringstream table;
+        table << std::ifstream{output()}.rdbuf();
+        tables.push_back(out + table.str());
+    }
+    EXPECT_EQ(tables[0], tables[1]);
+}
+
 TEST_F(FitCommand, RefusesAnUnwritablePlaceBeforeItWorks) {
     EXPECT_EQ(run({cases(header + "\n" + lines), (folder / "no/such/table.csv").string()}),
               kExitUserError);

@@ -56,6 +56,8 @@ TEST(ConsoleReport, NamesWhatCostsAndLeavesOutWhatIsEmpty) {
     EXPECT_EQ(console_report(a).find("wider"), std::string::npos);
     a.unseen = Unseen::software;
     EXPECT_NE(console_report(a).find("no step of this software"), std::string::npos);
+    a.unseen = Unseen::lineage;
+    EXPECT_NE(console_report(a).find("no step of this software or its kin"), std::string::npos);
     a.unseen = Unseen::device;
     EXPECT_NE(console_report(a).find("no step of this device"), std::string::npos);
     a.collectives[0].engine = TransferEngine::copy_engine;

@@ -67,7 +67,7 @@ TEST(SimulateScenarioUncertainty, WidensWhereTheSoftwareWasNotSeen) {
     EXPECT_LT(seen.uncertainty, 0.06);
     scenario.software = "other";
     const Answer other = answer_of(scenario, options);
-    EXPECT_EQ(other.unseen, Unseen::software);
+    EXPECT_EQ(other.unseen, Unseen::lineage);
     EXPECT_GE(other.uncertainty, 0.3);
     EXPECT_EQ(other.iteration, seen.iteration);
     scenario.device.generation = "hopper";

@@ -77,24 +77,10 @@ TEST(SlowestServer, IsSlowIfAnyOfThemIs) {
     EXPECT_NEAR(slowest_server(0.005, 0.1, 100'000), 1.1, 1e-12);
 }
 
-TEST(Software, IsAStackWithoutItsVersion) {
-    for (const auto& [stack, software] :
-         std::vector<std::pair<std::string, std::string>>{{"nemo-24.05", "nemo"},
-                                                          {"nemo24.07", "nemo"},
-                                                          {"nemo", "nemo"},
-                                                          {"megatron-lm-285068c8", "megatron-lm"},
-                                                          {"megatron-core-r0.8", "megatron-core"},
-                                                          {"megatron-lm-v2", "megatron-lm"},
-                                                          {"llm.c-2024", "llm.c"},
-                                                          {"mlm-readme", "mlm-readme"},
-                                                          {"", ""}}) {
-        EXPECT_EQ(software_of(stack), software);
-    }
-}
-
 TEST(StepEfficiency, LeavesMoreOfWhatWasNotSeen) {
     const EfficiencyTable table = table_of({{{"step.residual", "*", "*"}, 0.05},
                                             {{"step.residual.software", "*", "*"}, 0.1},
+                                            {{"step.residual.lineage", "*", "*"}, 0.3},
                                             {{"step.residual.device", "*", "*"}, 0.2},
                                             {{"step.seen.nemo", "hopper", "fp8"}, 3},
                                             {{"step.seen.llm-foundry", "hopper", "fp16"}, 1}});
@@ -107,13 +93,31 @@ TEST(StepEfficiency, LeavesMoreOfWhatWasNotSeen) {
             EXPECT_EQ(residual.unseen, unseen) << software;
         };
     expect("nemo-26.01", Dtype::fp8, 0.05, Unseen::nothing);
-    expect("nemo-26.01", Dtype::bf16, 0.1, Unseen::software);
+    expect("megatron-lm", Dtype::fp8, 0.1, Unseen::software);
+    expect("nemo-26.01", Dtype::bf16, 0.3, Unseen::lineage);
     expect("llm-foundry-2023", Dtype::bf16, 0.05, Unseen::nothing);
-    expect("", Dtype::bf16, 0.1, Unseen::software);
+    expect("", Dtype::bf16, 0.3, Unseen::lineage);
     expect("nemo", Dtype::fp32, 0.2, Unseen::device);
+    expect("megatron-lm", Dtype::fp32, 0.2, Unseen::device);
+    expect("torchtitan", Dtype::fp32, 0.3, Unseen::device);
     const DeviceSpec blackwell = device_of("blackwell");
     EXPECT_EQ((StepEfficiency{table, blackwell}.residual("nemo", Dtype::fp8).unseen),
               Unseen::device);
+}
+
+TEST(SeenSteps, TellsWhatIsUnseenOfAStep) {
+    SeenSteps seen;
+    EXPECT_TRUE(seen.empty());
+    EXPECT_EQ(seen.step("nemo", "hopper", "fp8"), Unseen::device);
+    seen.add("nemo-24.05", "hopper", "fp8");
+    seen.add("llm.c-2024", "hopper", "fp16");
+    EXPECT_EQ(seen.step("nemo", "hopper", "fp8"), Unseen::nothing);
+    EXPECT_EQ(seen.step("megascale", "hopper", "fp8"), Unseen::software);
+    EXPECT_EQ(seen.step("llm.c", "hopper", "fp8"), Unseen::lineage);
+    EXPECT_EQ(seen.step("nemo", "ampere", "fp8"), Unseen::device);
+    EXPECT_EQ(seen.software("llm.c"), Unseen::nothing);
+    EXPECT_EQ(seen.software("megatron-core"), Unseen::software);
+    EXPECT_EQ(seen.software(""), Unseen::lineage);
 }
 
 // Made by hand, or by an earlier version.

@@ -136,6 +136,30 @@ TEST(FitStepEfficiency, DecomposesStepsIntoPartsThatAddUpToThem) {
     EXPECT_NEAR(predict_step(s, EfficiencyTable{}), answer->iteration.seconds(), 1e-9);
 }
 
+TEST(FitStepEfficiency, IsTheSameOnAnyNumberOfThreads) {
+    const Catalogue catalogue{ORRERY_SOURCE_DIR "/scenarios/catalogue"};
+    const auto rows =
+        read_published_cases(ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training.csv");
+    ASSERT_TRUE(rows);
+    std::vector<PublishedCase> few;
+    for (std::size_t i = 0; i < rows->size() && few.size() < 5; ++i) {
+        if ((*rows)[i].num_gpus <= 16) {
+            few.push_back((*rows)[i]);
+        }
+    }
+    const Result<StepFit> one = fit_step_efficiency(few, catalogue, 1);
+    const Result<StepFit> many = fit_step_efficiency(few, catalogue, 3);
+    ASSERT_TRUE(one && many);
+    EXPECT_EQ(one->table, many->table);
+    ASSERT_EQ(one->samples.size(), many->samples.size());
+    for (std::size_t i = 0; i < one->samples.size(); ++i) {
+        EXPECT_EQ(one->samples[i].name, many->samples[i].name);
+        EXPECT_EQ(one->samples[i].kernels, many->samples[i].kernels);
+        EXPECT_EQ(one->samples[i].communication, many->samples[i].communication);
+        EXPECT_EQ(one->samples[i].control_s, many->samples[i].control_s);
+    }
+}
+
 // What decoupling the pipeline's exchanges saves, Jiang et al. (arXiv 2402.15627) measured alone:
 // Table 3, rows 4 and 5. The restart is derived from it (step_fit.cpp).
 TEST(FitStepEfficiency, RestartsCostWhatDecoupledExchangesSaved) {
