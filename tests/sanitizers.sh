@@ -17,8 +17,8 @@ asan=(kernels/kernels_cpu_test runtime/communication/communication_test
       runtime/supervisor/supervisor_test runtime/runtime_files_test runtime/runtime_test
       fuzz/reader_corpus_test)
 # Those in which threads meet.
-tsan=(runtime/communication/communication_test runtime/supervisor/supervisor_test
-      runtime/runtime_test)
+tsan=(engine/engine_executor_test runtime/communication/communication_test
+      runtime/supervisor/supervisor_test runtime/runtime_test)
 
 # Gloo's and OpenBLAS's threads are not instrumented: what they do to each other is unknown.
 export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.suppressions ${TSAN_OPTIONS:-}"
