@@ -11,5 +11,5 @@ made=$(mktemp)
 trap 'rm -f "$made"' EXIT
 # Printed where no file is named, behind the residuals: from the first comment on.
 ./orrery fit scenarios/catalogue/published/training.csv | sed -n '/^# General factors/,$p' |
-    sed "s|training.csv\$|training.csv -o $table|" >"$made"
+    sed "/^# steps by: /s|\$| -o $table|" >"$made"
 diff -u "$table" "$made" && echo "$table: made again, the same bytes"
