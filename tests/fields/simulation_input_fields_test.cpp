@@ -104,6 +104,10 @@ TEST(SimulationInputFields, OfKernelTimesChangeItsResult) {
          [&](SimulationInput& in) { times(in).relative_sigma = 0.5; },
          {},
          "the answer's uncertainty: kernel_timings.h, not the executor"},
+        {"distance_sigma",
+         [&](SimulationInput& in) { times(in).distance_sigma = 0.5; },
+         {},
+         "the answer's uncertainty: kernel_timings.h, not the executor"},
         {"sm_sensitivity_permille",
          [](SimulationInput& in) {
              for (KernelTime& time : in.devices[0].kernels) {
