@@ -68,6 +68,7 @@ private:
 
     void collect(const Role& role) {
         RoleCalls calls;
+        const Mesh& mesh = p_.mesh_of(to_id<RoleId>(roles_.size()));
         for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
             const std::vector<Op>& ops = p_.segment_of(role.slots[s]).ops;
             for (std::uint32_t o = 0; o < ops.size(); ++o) {
@@ -82,7 +83,7 @@ private:
                     check_mover(call, calls.collectives[{call.group, call.communicator}].back());
                 } else if (ops[o].kind == OpKind::send_recv) {
                     for (const SendRecvPart& part : p_.send_recvs[ops[o].payload].parts) {
-                        calls.exchanges[key_of(part)].push_back({0, part.bytes, s, o});
+                        calls.exchanges[key_of(mesh, part)].push_back({0, part.bytes, s, o});
                     }
                 }
             }
@@ -106,8 +107,8 @@ private:
         }
     }
 
-    ExchangeKey key_of(const SendRecvPart& part) const {
-        const auto size = static_cast<int>(p_.mesh.size(part.axis));
+    static ExchangeKey key_of(const Mesh& mesh, const SendRecvPart& part) {
+        const auto size = static_cast<int>(mesh.size(part.axis));
         const auto delta = static_cast<std::uint32_t>((part.delta % size + size) % size);
         return {delta == 0 ? 0 : part.axis, delta, part.communicator, part.is_send};
     }
@@ -128,17 +129,25 @@ private:
             check_listed(group, key);
             return;
         }
-        const auto num_roles = static_cast<std::uint32_t>(roles_.size());
-        const bool spans_roles = (group.axes >> p_.role_axis & 1u) != 0;
-        const bool some_roles = !group.subset.empty() && group.subset_axis == p_.role_axis;
+        const Party& party = p_.parties[group.party];
+        const bool spans_roles = (group.axes >> party.role_axis & 1u) != 0;
+        const bool some_roles = !group.subset.empty() && group.subset_axis == party.role_axis;
         std::optional<std::uint32_t> first;
-        for (std::uint32_t r = 0; r < num_roles; ++r) {
+        for (std::uint32_t r = 0; r < roles_.size(); ++r) {
             const Calls& calls = collectives_of(r, key);
+            if (p_.party_of(to_id<RoleId>(r)) != group.party) {
+                if (!calls.empty()) {
+                    add(fmt::format(
+                        "{}: group {} is another party's", describe(r, calls.front()), group.name));
+                }
+                continue;
+            }
+            const std::uint32_t coordinate = r - party.first_role;
             const bool inside =
-                !some_roles ||
-                std::find(group.subset.begin(), group.subset.end(), r) != group.subset.end();
+                !some_roles || std::find(group.subset.begin(), group.subset.end(), coordinate) !=
+                                   group.subset.end();
             const bool cuts_role = !group.subset.empty() && !some_roles &&
-                                   group.subset.size() < p_.mesh.size(group.subset_axis);
+                                   group.subset.size() < party.mesh.size(group.subset_axis);
             if (!calls.empty() && (!inside || cuts_role)) {
                 add(fmt::format("{}: not every rank of the role is in group {}",
                                 describe(r, calls.front()),
@@ -167,7 +176,7 @@ private:
         }
         for (std::uint32_t r = 0; r < roles_.size(); ++r) {
             const Calls& calls = collectives_of(r, key);
-            if (!calls.empty() && listed[r] < p_.num_ranks() / roles_.size()) {
+            if (!calls.empty() && listed[r] < p_.ranks_of_role(to_id<RoleId>(r))) {
                 add(fmt::format("{}: not every rank of the role is in group {}",
                                 describe(r, calls.front()),
                                 group.name));
@@ -206,9 +215,10 @@ private:
 
     void check_exchange(std::uint32_t role, const ExchangeKey& key, const Calls& calls) {
         const auto [axis, delta, communicator, is_send] = key;
-        const std::uint32_t size = p_.mesh.size(axis);
-        const std::uint32_t peer = axis == p_.role_axis
-                                       ? (role + delta) % static_cast<std::uint32_t>(roles_.size())
+        const Party& party = p_.parties[p_.party_of(to_id<RoleId>(role))];
+        const std::uint32_t size = party.mesh.size(axis);
+        const std::uint32_t peer = axis == party.role_axis
+                                       ? party.first_role + (role - party.first_role + delta) % size
                                        : role;
         const ExchangeKey mirrored{axis, (size - delta) % size, communicator, !is_send};
         const auto found = roles_[peer].exchanges.find(mirrored);
@@ -230,7 +240,7 @@ private:
                             describe(role, calls[both]),
                             p_.roles[peer].name,
                             is_send ? "receives" : "sends",
-                            p_.mesh.axes()[axis].name,
+                            party.mesh.axes()[axis].name,
                             delta,
                             communicator));
         }

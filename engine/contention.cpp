@@ -226,9 +226,11 @@ std::vector<bool> find_contended_links(const Program& program,
     return contended;
 }
 
-std::vector<Bytes> link_bytes_per_step(const Transfers& transfers, std::size_t num_links) {
-    std::vector<Bytes> bytes(num_links);
-    for (const ChannelMessage& message : transfers.messages) {
+namespace {
+
+void add_link_bytes(const Transfers& transfers, const Channel& channel, std::vector<Bytes>& bytes) {
+    for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
+        const ChannelMessage& message = transfers.messages[channel.first_message + m];
         for (std::uint32_t i = 0; i < message.num_phases; ++i) {
             const Phase& phase = transfers.phases[message.first_phase + i];
             for (std::uint32_t p = 0; p < phase.num_parts; ++p) {
@@ -238,6 +240,20 @@ std::vector<Bytes> link_bytes_per_step(const Transfers& transfers, std::size_t n
                     bytes[index(share.link)] += part.bytes * times;
                 }
             }
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<Bytes> link_bytes_per_step(const Program& program,
+                                       const Transfers& transfers,
+                                       std::size_t num_links,
+                                       std::uint32_t party) {
+    std::vector<Bytes> bytes(num_links);
+    for (const Channel& channel : transfers.channels) {
+        if (program.party_of(transfers.members_of(channel).front()) == party) {
+            add_link_bytes(transfers, channel, bytes);
         }
     }
     return bytes;

@@ -24,7 +24,10 @@ std::vector<bool> find_contended_links(const Program& program,
                                        const NetworkModel& network,
                                        Transfers& transfers);
 
-// Bytes that each link carries in a step.
-std::vector<Bytes> link_bytes_per_step(const Transfers& transfers, std::size_t num_links);
+// Bytes that each link carries in a step of a party.
+std::vector<Bytes> link_bytes_per_step(const Program& program,
+                                       const Transfers& transfers,
+                                       std::size_t num_links,
+                                       std::uint32_t party);
 
 }  // namespace orrery

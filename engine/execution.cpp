@@ -32,8 +32,18 @@ Execution::Execution(const SimulationInput& input,
       teams_(find_teams(input, tapes, transfers, quotient)),
       own_time_(input, tapes, transfers, quotient, teams_, run_times_),
       bundles_(find_bundles(input, tapes, transfers, quotient, teams_, rates)),
-      step_ends_(input.steps),
       traced_(quotient.ranks.size()) {
+    const Program& program = *input.program;
+    for (std::uint32_t p = 0; p < program.parties.size(); ++p) {
+        runs_.push_back(input.run_of(p));
+        step_ends_.emplace_back(runs_[p].steps);
+        starts_.push_back(runs_[p].start);
+    }
+    std::sort(starts_.begin(), starts_.end(), std::greater<>{});
+    starts_.erase(std::unique(starts_.begin(), starts_.end()), starts_.end());
+    for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
+        party_of_role_.push_back(program.party_of(to_id<RoleId>(role)));
+    }
     for (const RankId rank : input.traced_ranks) {
         traced_[quotient.class_of_rank[index(rank)]].push_back(rank);
     }
@@ -74,26 +84,25 @@ Execution::Execution(const SimulationInput& input,
     set_up_teams();
     set_up_bundles();
     set_up_events();
-    if (input.steps > 1 && !input.every_step) {
+    if (runs_.size() == 1 && runs_[0].steps > 1 && !input.every_step) {
         barriers_ = find_step_barrier(input, tapes, transfers);
     }
-    const std::uint32_t steps = barriers_ ? 1 : input.steps;  // and the little after a barrier
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+        // After a barrier: the last step, and a little.
+        const std::uint32_t steps = barriers_ ? 1 : runs_[party_of(r)].steps;
         ops_total_ += tape_of(r).num_ops * quotient.ranks[r].size * steps;
     }
 }
 
 bool Execution::run() {
     ranks_left_ = static_cast<std::uint32_t>(ranks_.size());
-    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-        if (follows(r)) {
-            continue;
-        }
-        if (barriers_) {
+    for (std::uint32_t r = 0; barriers_ && r < ranks_.size(); ++r) {
+        if (!follows(r)) {
             begin_at_barrier(r, (*barriers_)[ranks_[r].role]);
-        } else {
-            begin_step(r, Time{});
         }
+    }
+    if (barriers_) {
+        starts_.clear();
     }
     drain(Time{});
     work_off(Time{});
@@ -103,7 +112,7 @@ bool Execution::run() {
             rates_changed_ = false;
             take_apart_parted();
         }
-        const Time event = std::min(queue_.next_time(), next_step_event());
+        const Time event = std::min(queue_.next_time(), next_outside_event());
         const Time now = std::min(event, rates_.run_until(event));
         if (now == Time::max()) {
             end_all_own_time(Time::max());
@@ -129,7 +138,7 @@ void Execution::work_off(Time now) {
         while (queue_.next_time() == now) {
             handle(queue_.pop(), now);
         }
-    } while (part_teams(now) || happen(now));
+    } while (begin_runs(now) || part_teams(now) || happen(now));
     join_teams(now);
     free_.insert(free_.end(), closed_.begin(), closed_.end());
     closed_.clear();
@@ -175,10 +184,26 @@ void Execution::prefetch(const Event& event) const {
 
 // --- steps and streams ---
 
+// The first steps of the parties that begin now; false if none does.
+bool Execution::begin_runs(Time now) {
+    if (starts_.empty() || starts_.back() != now) {
+        return false;
+    }
+    starts_.pop_back();
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+        if (!follows(r) && runs_[party_of(r)].start == now) {
+            ranks_[r].host_path[Cause::launch] += now;  // a path begins at time zero
+            begin_step(r, now);
+        }
+    }
+    drain(now);
+    return true;
+}
+
 // In the last step but one. What led here is the same for all ranks: paths count from here as well.
 void Execution::begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier) {
     RankState& rank = ranks_[r];
-    rank.step = input_.steps - 2;
+    rank.step = runs_[0].steps - 2;
     rank.host_start = kLongAgo;
     rank.streams_left = 0;
     for (std::uint32_t s = 0; s < tape_of(r).streams.size(); ++s) {
@@ -226,7 +251,7 @@ void Execution::end_step(std::uint32_t r, Time now) {
     }
     rank.host_path = streams_[stream_of(r, last)].path;
     ORRERY_CHECK(rank.host_path.total() == now);
-    StepEnd& end = step_ends_[rank.step];
+    StepEnd& end = step_ends_[party_of(r)][rank.step];
     const RankId id = quotient_.ranks[r].representative;
     if (!end.reached || now > end.time || (now == end.time && id < end.rank)) {
         end = {now, rank.host_path, id, true};

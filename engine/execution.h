@@ -57,7 +57,8 @@ public:
     // with work left.
     bool run();
 
-    const std::vector<StepEnd>& step_ends() const { return step_ends_; }
+    // Of a party, by step.
+    const std::vector<StepEnd>& step_ends(std::uint32_t party) const { return step_ends_[party]; }
     const CauseTimes& busy() const { return busy_; }
     const std::vector<RankState>& ranks() const { return ranks_; }
     std::vector<TracedOp> take_trace() { return std::move(trace_); }
@@ -72,6 +73,7 @@ private:
 
     // Streams (execution.cpp)
     void begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier);
+    bool begin_runs(Time now);
     void begin_step(std::uint32_t r, Time now);
     void end_step(std::uint32_t r, Time now);
     void look_at(std::uint32_t stream, Time now);
@@ -153,7 +155,11 @@ private:
 
     // Events in the middle of the step (execution_events.cpp)
     void set_up_events();
-    Time next_step_event() const { return events_ == nullptr ? Time::max() : events_->next_time(); }
+    // Of what neither the queue nor the network knows of.
+    Time next_outside_event() const {
+        return std::min(starts_.empty() ? Time::max() : starts_.back(),
+                        events_ == nullptr ? Time::max() : events_->next_time());
+    }
     bool happen(Time now);
     void change_devices(const DeviceChange& change, Time now);
     void lose_rank(std::uint32_t r, Time now);
@@ -239,7 +245,8 @@ private:
     }
     void prefetch(const Event& event) const;
     void prefetch_transfers(std::uint32_t r, std::uint32_t channel) const;
-    bool last_step(std::uint32_t r) const { return ranks_[r].step + 1 == input_.steps; }
+    std::uint32_t party_of(std::uint32_t r) const { return party_of_role_[ranks_[r].role]; }
+    bool last_step(std::uint32_t r) const { return ranks_[r].step + 1 == runs_[party_of(r)].steps; }
     CauseTimes launch_path(std::uint32_t r, const TapeItem& item) const;
     void schedule(std::uint32_t stream, Time due);
     void trace_item(std::uint32_t stream, const TapeItem& item, Time data_start, Time now);
@@ -283,7 +290,10 @@ private:
     Bundles bundles_;
     std::vector<std::uint32_t> apart_;  // what took the place of a bundle's transfer
 
-    std::vector<StepEnd> step_ends_;
+    std::vector<PartyRun> runs_;
+    std::vector<std::uint32_t> party_of_role_;
+    std::vector<Time> starts_;  // of parties that have not begun, the earliest last
+    std::vector<std::vector<StepEnd>> step_ends_;  // by party
     CauseTimes busy_;
     std::uint32_t ranks_left_ = 0;
     std::vector<std::vector<RankId>> traced_;  // by rank class

@@ -7,7 +7,8 @@
 
 namespace orrery {
 
-Mesh::Mesh(std::vector<MeshAxis> axes) : axes_(std::move(axes)) {
+Mesh::Mesh(std::vector<MeshAxis> axes, RankId first_rank)
+    : axes_(std::move(axes)), first_rank_(static_cast<std::uint32_t>(index(first_rank))) {
     for (const MeshAxis& a : axes_) {
         ORRERY_CHECK(a.size > 0);
         strides_.push_back(num_ranks_);

@@ -27,7 +27,8 @@ struct MeshAxis {
 // Which ranks communicate, seen from any of them.
 struct Group {
     std::string name;        // "tp", "dp-cp", "pp{first,last}"
-    std::uint32_t axes = 0;  // bit i: members range over mesh axis i
+    std::uint32_t party = 0;  // whose mesh the axes are of (engine/program.h)
+    std::uint32_t axes = 0;   // bit i: members range over mesh axis i
     // If not empty: along `subset_axis` (one of `axes`) only these coordinates take part.
     std::uint32_t subset_axis = 0;
     std::vector<std::uint32_t> subset;
@@ -38,16 +39,22 @@ struct Group {
 class Mesh {
 public:
     Mesh() = default;
-    explicit Mesh(std::vector<MeshAxis> axes);
+    // Of the ranks from `first_rank` on.
+    explicit Mesh(std::vector<MeshAxis> axes, RankId first_rank = RankId{});
 
     const std::vector<MeshAxis>& axes() const { return axes_; }
     std::uint32_t num_ranks() const { return num_ranks_; }
+    RankId first_rank() const { return to_id<RankId>(first_rank_); }
+    bool contains(RankId rank) const {
+        return index(rank) >= first_rank_ && index(rank) - first_rank_ < num_ranks_;
+    }
     // Position of the axis with this name; asserts that it exists.
     std::uint32_t axis(std::string_view name) const;
     std::uint32_t size(std::uint32_t axis) const { return axes_[axis].size; }
     std::uint32_t stride(std::uint32_t axis) const { return strides_[axis]; }
     std::uint32_t coordinate(RankId rank, std::uint32_t axis) const {
-        return static_cast<std::uint32_t>(index(rank)) / strides_[axis] % axes_[axis].size;
+        return (static_cast<std::uint32_t>(index(rank)) - first_rank_) / strides_[axis] %
+               axes_[axis].size;
     }
     // The rank `delta` further along `axis`, wrapping around.
     RankId shifted(RankId rank, std::uint32_t axis, int delta) const;
@@ -61,6 +68,7 @@ private:
     std::vector<MeshAxis> axes_;
     std::vector<std::uint32_t> strides_;
     std::uint32_t num_ranks_ = 1;
+    std::uint32_t first_rank_ = 0;
 };
 
 }  // namespace orrery

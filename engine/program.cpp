@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/check.h"
+
 namespace orrery {
 
 std::string_view name(CollectiveKind kind) {
@@ -41,14 +43,68 @@ bool only_sends(const Program& program, const Op& op) {
            std::ranges::all_of(program.send_recvs[op.payload].parts, &SendRecvPart::is_send);
 }
 
+std::uint32_t Program::num_ranks() const {
+    const Mesh& last = parties.back().mesh;
+    return static_cast<std::uint32_t>(index(last.first_rank())) + last.num_ranks();
+}
+
+std::uint32_t Program::party_of(RankId rank) const {
+    auto party = static_cast<std::uint32_t>(parties.size() - 1);
+    while (party > 0 && rank < parties[party].mesh.first_rank()) {
+        --party;
+    }
+    return party;
+}
+
+std::uint32_t Program::party_of(RoleId role) const {
+    auto party = static_cast<std::uint32_t>(parties.size() - 1);
+    while (party > 0 && index(role) < parties[party].first_role) {
+        --party;
+    }
+    return party;
+}
+
+RoleId Program::role_of(RankId rank) const {
+    const Party& party = parties[party_of(rank)];
+    return to_id<RoleId>(party.first_role + party.mesh.coordinate(rank, party.role_axis));
+}
+
+std::uint32_t Program::ranks_of_role(RoleId role) const {
+    const Party& party = parties[party_of(role)];
+    return party.mesh.num_ranks() / party.mesh.size(party.role_axis);
+}
+
+const Mesh& Program::mesh() const {
+    ORRERY_CHECK(parties.size() == 1);
+    return parties.front().mesh;
+}
+
+std::uint32_t Program::role_axis() const {
+    ORRERY_CHECK(parties.size() == 1);
+    return parties.front().role_axis;
+}
+
 std::int64_t num_ops(const Program& program) {
-    std::int64_t per_role_sum = 0;
-    for (const Role& role : program.roles) {
-        for (const Slot& slot : role.slots) {
-            per_role_sum += static_cast<std::int64_t>(program.segment_of(slot).ops.size());
+    std::int64_t ops = 0;
+    for (std::uint32_t party = 0; party < program.parties.size(); ++party) {
+        ops += num_ops(program, party);
+    }
+    return ops;
+}
+
+std::int64_t num_ops(const Program& program, std::uint32_t party) {
+    std::int64_t ops = 0;
+    for (std::uint32_t r = 0; r < program.roles.size(); ++r) {
+        const auto role = to_id<RoleId>(r);
+        if (program.party_of(role) != party) {
+            continue;
+        }
+        for (const Slot& slot : program.roles[r].slots) {
+            ops += static_cast<std::int64_t>(program.segment_of(slot).ops.size()) *
+                   program.ranks_of_role(role);
         }
     }
-    return per_role_sum * (program.num_ranks() / static_cast<std::int64_t>(program.roles.size()));
+    return ops;
 }
 
 }  // namespace orrery

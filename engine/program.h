@@ -217,9 +217,17 @@ struct Role {
     std::vector<Slot> slots;
 };
 
-struct Program {
-    Mesh mesh;
+// Ranks with a mesh of their own: a whole job, or the pipeline stages that share one
+// tensor-parallel size. Its ranks follow those of the party before it, and so do its roles.
+struct Party {
+    std::string name;             // of the job; empty if there is one
+    Mesh mesh;                    // of its ranks
     std::uint32_t role_axis = 0;  // a rank's role is its coordinate along this axis
+    std::uint32_t first_role = 0;
+};
+
+struct Program {
+    std::vector<Party> parties{1};  // by first rank
     std::vector<Role> roles;
     std::vector<Segment> segments;
     std::vector<Tensor> tensors;
@@ -233,8 +241,16 @@ struct Program {
     std::vector<std::string> names;
     std::vector<std::string> stream_names;  // by StreamId
 
-    std::uint32_t num_ranks() const { return mesh.num_ranks(); }
-    RoleId role_of(RankId rank) const { return to_id<RoleId>(mesh.coordinate(rank, role_axis)); }
+    std::uint32_t num_ranks() const;
+    std::uint32_t party_of(RankId rank) const;
+    std::uint32_t party_of(RoleId role) const;
+    const Mesh& mesh_of(RankId rank) const { return parties[party_of(rank)].mesh; }
+    const Mesh& mesh_of(RoleId role) const { return parties[party_of(role)].mesh; }
+    RoleId role_of(RankId rank) const;
+    std::uint32_t ranks_of_role(RoleId role) const;
+    // Of a program of one party.
+    const Mesh& mesh() const;
+    std::uint32_t role_axis() const;
     const Segment& segment_of(const Slot& slot) const { return segments[index(slot.segment)]; }
 };
 
@@ -245,7 +261,8 @@ inline bool is_restart(const Program& program, const Op& op) {
 // Whether it only sends messages, which go on their own on a device without streams too.
 bool only_sends(const Program& program, const Op& op);
 
-// Ops of one step over all ranks.
+// Ops of one step over all ranks, or over those of a party.
 std::int64_t num_ops(const Program& program);
+std::int64_t num_ops(const Program& program, std::uint32_t party);
 
 }  // namespace orrery

@@ -48,8 +48,8 @@ struct ShapeHash {
 
 class TapeBuilder {
 public:
-    TapeBuilder(const Program& program, Time launch_cost, bool in_program_order)
-        : program_(program), launch_cost_(launch_cost), in_program_order_(in_program_order) {
+    TapeBuilder(const Program& program, std::span<const Time> launch_costs, bool in_program_order)
+        : program_(program), launch_costs_(launch_costs), in_program_order_(in_program_order) {
         for (const Segment& segment : program.segments) {
             for (const Op& op : segment.ops) {
                 tapes_.num_streams = std::max(tapes_.num_streams,
@@ -60,9 +60,12 @@ public:
     }
 
     Tapes build() {
-        for (const Role& role : program_.roles) {
+        for (std::uint32_t r = 0; r < program_.roles.size(); ++r) {
+            const std::uint32_t party = program_.party_of(to_id<RoleId>(r));
             tape_ = RoleTape{};
-            flatten(role);
+            mesh_ = &program_.parties[party].mesh;
+            launch_cost_ = launch_costs_[party];
+            flatten(program_.roles[r]);
             reduce_waits();
             cut_into_items();
             tape_.num_ops = static_cast<std::int64_t>(flat_.size());
@@ -232,7 +235,7 @@ private:
         } else {
             item.kind = ItemKind::send_recv;
             for (const SendRecvPart& part : program_.send_recvs[op.payload].parts) {
-                const auto size = static_cast<int>(program_.mesh.size(part.axis));
+                const auto size = static_cast<int>(mesh_->size(part.axis));
                 const auto delta = static_cast<std::uint32_t>((part.delta % size + size) % size);
                 const std::uint32_t c = channel(RoleChannel{.is_collective = false,
                                                             .is_send = part.is_send,
@@ -290,8 +293,10 @@ private:
     }
 
     const Program& program_;
-    Time launch_cost_;
+    std::span<const Time> launch_costs_;
     bool in_program_order_;
+    const Mesh* mesh_ = nullptr;  // of the role that is worked on
+    Time launch_cost_;
     Tapes tapes_;
     RoleTape tape_;
     std::vector<FlatOp> flat_;
@@ -301,8 +306,15 @@ private:
 
 }  // namespace
 
+Tapes build_tapes(const Program& program,
+                  std::span<const Time> launch_costs,
+                  bool in_program_order) {
+    return TapeBuilder(program, launch_costs, in_program_order).build();
+}
+
 Tapes build_tapes(const Program& program, Time launch_cost, bool in_program_order) {
-    return TapeBuilder(program, launch_cost, in_program_order).build();
+    const std::vector<Time> costs(program.parties.size(), launch_cost);
+    return build_tapes(program, costs, in_program_order);
 }
 
 }  // namespace orrery

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/program.h"
@@ -99,7 +100,12 @@ struct Tapes {
 
 inline constexpr std::uint32_t kStreamsMax = 64;
 
-// The program must have passed verify() (engine/verifier.h).
+// The program must have passed verify() (engine/verifier.h). `launch_costs`: of one launch, by
+// party.
+Tapes build_tapes(const Program& program,
+                  std::span<const Time> launch_costs,
+                  bool in_program_order = false);
+// The same launch cost for all.
 Tapes build_tapes(const Program& program, Time launch_cost, bool in_program_order = false);
 
 }  // namespace orrery

@@ -10,8 +10,9 @@
 //  2. Waits. It starts after every op that it waits on ended.
 //  3. Host. It starts no earlier than its launch: host_start(rank, step) + the sum of
 //     launches * launch_cost over the rank's ops up to and including it in program order.
-//     host_start(rank, 0) = 0; host_start(rank, step+1) = the end of the rank's last op of `step`
-//     to end (the host reads the loss). Ops carry no other dependence on the host.
+//     host_start(rank, 0) = the start of its party's run; host_start(rank, step+1) = the end of
+//     the rank's last op of `step` to end (the host reads the loss). Ops carry no other dependence
+//     on the host.
 //  4. Kernels. A started kernel has duration * 2^20 units of work and does
 //     kernel_rate(held, num_sms, sensitivity) units a picosecond, where held = the sum of the SMs
 //     of the rank's collective and send_recv ops that have started (arrived) and not ended. It ends
@@ -56,6 +57,14 @@ struct DeviceTimings {
     std::uint32_t num_sms = 0;        // 0: kernels are never slowed by communication
 };
 
+// The steps that a party of the program makes: the jobs of a cluster start when they start, and end
+// when they end.
+struct PartyRun {
+    Time start;
+    std::uint32_t steps = 2;
+    Time launch_cost;  // of one launch on its hosts
+};
+
 struct SimulationInput {
     const Program* program = nullptr;
     const NetworkModel* network = nullptr;
@@ -64,6 +73,7 @@ struct SimulationInput {
     Time launch_cost;                         // of one launch on the host
     bool in_program_order = false;            // the devices have no streams (rule 1)
     std::uint32_t steps = 2;                  // iteration_s is the last step's period
+    std::vector<PartyRun> runs{};  // by party; empty: all as `launch_cost` and `steps` say
     bool fold = true;                         // false: every rank and link on its own
     // False: if all ranks meet at the end of a step (engine/step_barrier.h), so that all steps but
     // the first are alike, only the end of the last but one is simulated, and the last.
@@ -72,6 +82,10 @@ struct SimulationInput {
     StepEvents events{};  // the times count from where the result's do
     // Called now and then with the share of ops done, 0 … 1.
     std::function<void(double)> progress;
+
+    PartyRun run_of(std::uint32_t party) const {
+        return runs.empty() ? PartyRun{{}, steps, launch_cost} : runs[party];
+    }
 };
 
 // Members of a group, or the two sides of an exchange, that wait for ever.
@@ -100,8 +114,18 @@ struct TracedOp {
     Time end;
 };
 
+// The steps of one party.
+struct PartySteps {
+    Time iteration;  // as SimulationResult's
+    std::vector<Time> step_end;
+    CauseTimes critical_path;
+    RankId slowest_rank{};
+    std::vector<Bytes> link_bytes;  // by LinkId: carried in a step of this party
+};
+
 struct SimulationResult {
-    Time iteration;             // end of the last step - end of the one before it
+    // The steps of the first party. Of the others: `parties`.
+    Time iteration;  // end of the last step - end of the one before it, or the start of the run
     // By step: when the last rank's last op ended. Of steps that were not simulated: as long before
     // the next one's as any two ends lie apart; then all times count from the barrier of the last
     // step but one.
@@ -109,11 +133,11 @@ struct SimulationResult {
     // Backward along the critical path of the last step's period, accumulated forward: each op adds
     // its own time to the path of the predecessor that it started last on. Adds up to `iteration`.
     CauseTimes critical_path;
-    // Sum over ranks of the time in ops, by cause, in the last step (kernels: ideal part under
+    // Sum over all ranks of the time in ops, by cause, in the last step (kernels: ideal part under
     // useful_compute, stretch by communication under interference). Divide by num_ranks.
     CauseTimes busy_sum;
     RankId slowest_rank{};      // whose op ended last
-    std::vector<Time> rank_compute; // by fold class: kernel time of the last step
+    std::vector<Time> rank_compute;  // of all, by fold class: kernel time of the last step
     std::vector<std::uint32_t> fold_class_of_rank;
     std::uint32_t fold_classes = 0;
     std::int64_t distinct_paths = 0; // footprints that the rate solver knows
@@ -124,7 +148,8 @@ struct SimulationResult {
     // utilisation of its busiest link.
     std::vector<double> link_class_utilisation_mean;
     std::vector<double> link_class_utilisation_max;
-    std::vector<Bytes> link_bytes;  // by LinkId: carried in a step
+    std::vector<Bytes> link_bytes;    // by LinkId: carried in a step of each party
+    std::vector<PartySteps> parties;  // by party; empty if there is only one
     // Of the traced ranks, ordered by (rank, start); from the barrier on if steps were left out.
     std::vector<TracedOp> trace;
     // A loss (engine/step_events.h) stopped the step: only this, the trace and the folding hold.

@@ -93,7 +93,7 @@ private:
         const RoleChannel* last = nullptr;
         if (role_channel.is_collective) {
             std::vector<RankId> members =
-                program_.mesh.members(program_.groups[index(role_channel.group)], rank);
+                program_.mesh_of(rank).members(program_.groups[index(role_channel.group)], rank);
             std::sort(members.begin(), members.end());
             ORRERY_CHECK(!members.empty());
             for (const RankId m : members) {
@@ -103,7 +103,7 @@ private:
             first = &role_channel_of(members.front(), id);
             last = &role_channel_of(members.back(), id);
         } else {
-            const Mesh& mesh = program_.mesh;
+            const Mesh& mesh = program_.mesh_of(rank);
             const auto size = mesh.size(role_channel.axis);
             const RankId peer =
                 mesh.shifted(rank, role_channel.axis, static_cast<int>(role_channel.delta));

@@ -20,12 +20,12 @@ public:
     explicit Verifier(const Program& program) : p_(program) {}
 
     Errors verify() {
-        check_mesh();
+        check_parties();
+        if (!errors_.empty()) {
+            return std::move(errors_);
+        }
         for (const Group& group : p_.groups) {
             check_group(group);
-        }
-        for (const SendRecvCall& call : p_.send_recvs) {
-            check_send_recv(call);
         }
         for (const CollectiveCall& call : p_.collectives) {
             if (index(call.group) >= p_.groups.size() || call.bytes < Bytes{}) {
@@ -38,6 +38,7 @@ public:
         if (errors_.empty()) {
             for (std::uint32_t r = 0; r < p_.roles.size(); ++r) {
                 check_slots(to_id<RoleId>(r));
+                check_exchanges(to_id<RoleId>(r));
             }
         }
         if (errors_.empty()) {
@@ -53,19 +54,45 @@ private:
         }
     }
 
-    void check_mesh() {
-        if (p_.role_axis >= p_.mesh.axes().size()) {
-            add("the role axis is no axis of the mesh");
-        } else if (p_.roles.size() != p_.mesh.size(p_.role_axis)) {
+    // Parties take ranks and roles one after the other.
+    void check_parties() {
+        std::size_t rank = 0;
+        std::size_t role = 0;
+        for (const Party& party : p_.parties) {
+            if (party.role_axis >= party.mesh.axes().size()) {
+                add("the role axis is no axis of the mesh");
+                return;
+            }
+            if (index(party.mesh.first_rank()) != rank || party.first_role != role) {
+                add(fmt::format(
+                    "party {} begins at rank {} and role {}, not at rank {} and role {}",
+                    party.name,
+                    index(party.mesh.first_rank()),
+                    party.first_role,
+                    rank,
+                    role));
+            }
+            rank += party.mesh.num_ranks();
+            role += party.mesh.size(party.role_axis);
+        }
+        if (p_.parties.empty()) {
+            add("the program has no party");
+        } else if (p_.roles.size() != role) {
+            const Party& last = p_.parties.back();
             add(fmt::format("there are {} roles, but axis {} has size {}",
                             p_.roles.size(),
-                            p_.mesh.axes()[p_.role_axis].name,
-                            p_.mesh.size(p_.role_axis)));
+                            last.mesh.axes()[last.role_axis].name,
+                            role));
         }
     }
 
     void check_group(const Group& group) {
-        const std::size_t axes = p_.mesh.axes().size();
+        if (group.party >= p_.parties.size()) {
+            add(fmt::format("group {} is of a party that does not exist", group.name));
+            return;
+        }
+        const Mesh& mesh = p_.parties[group.party].mesh;
+        const std::size_t axes = mesh.axes().size();
         if (!group.explicit_ranks.empty()) {
             std::set<RankId> seen;
             for (const std::vector<RankId>& ranks : group.explicit_ranks) {
@@ -88,7 +115,7 @@ private:
         for (const std::uint32_t c : group.subset) {
             const bool inside = group.subset_axis < axes &&
                                 (group.axes >> group.subset_axis & 1u) != 0 &&
-                                c < p_.mesh.size(group.subset_axis);
+                                c < mesh.size(group.subset_axis);
             if (!inside || !seen.insert(c).second) {
                 add(
                     fmt::format("group {}: coordinate {} of its subset is outside the axis or "
@@ -99,10 +126,23 @@ private:
         }
     }
 
-    void check_send_recv(const SendRecvCall& call) {
-        for (const SendRecvPart& part : call.parts) {
-            if (part.axis >= p_.mesh.axes().size() || part.bytes < Bytes{}) {
-                add("a send or receive names an axis that does not exist, or negative bytes");
+    void check_exchanges(RoleId role) {
+        const std::size_t axes = p_.mesh_of(role).axes().size();
+        std::set<SegmentId> checked;
+        for (const Slot& slot : p_.roles[index(role)].slots) {
+            if (index(slot.segment) >= p_.segments.size() || !checked.insert(slot.segment).second) {
+                continue;
+            }
+            for (const Op& op : p_.segment_of(slot).ops) {
+                if (op.kind != OpKind::send_recv) {
+                    continue;
+                }
+                for (const SendRecvPart& part : p_.send_recvs[op.payload].parts) {
+                    if (part.axis >= axes || part.bytes < Bytes{}) {
+                        add("a send or receive names an axis that does not exist, or negative "
+                            "bytes");
+                    }
+                }
             }
         }
     }

@@ -276,8 +276,8 @@ Role StageLowering::lower(const std::vector<std::int64_t>& split) {
 Program lower(const Transformer& model, const ParallelPlan& plan) {
     const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model, plan));
     Program program;
-    program.mesh = layouts.mesh;
-    program.role_axis = layouts.pipeline_axis;
+    program.parties.front().mesh = layouts.mesh;
+    program.parties.front().role_axis = layouts.pipeline_axis;
     program.stream_names = stream_names();
     ProgramTables tables{program};
     const std::vector<std::int64_t> split = layers_of_stages(model, plan);

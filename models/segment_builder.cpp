@@ -79,8 +79,8 @@ GroupId ProgramTables::group(std::uint32_t axes) {
         }
     }
     Group group{.name = {}, .axes = axes, .subset_axis = 0, .subset = {}, .explicit_ranks = {}};
-    for (std::uint32_t a = 0; a < program_.mesh.axes().size(); ++a) {
-        const MeshAxis& axis = program_.mesh.axes()[a];
+    for (std::uint32_t a = 0; a < program_.mesh().axes().size(); ++a) {
+        const MeshAxis& axis = program_.mesh().axes()[a];
         const bool both_digits = axis.low_digit && (axes >> (a + 1) & 1u) != 0;
         if ((axes >> a & 1u) != 0 && !both_digits) {
             group.name += (group.name.empty() ? "" : "-") + axis.name;
@@ -97,7 +97,7 @@ GroupId ProgramTables::group(std::uint32_t axis, std::vector<std::uint32_t> subs
             return to_id<GroupId>(i);
         }
     }
-    std::string text = program_.mesh.axes()[axis].name + "{";
+    std::string text = program_.mesh().axes()[axis].name + "{";
     for (const std::uint32_t c : subset) {
         text += std::to_string(c) + (c == subset.back() ? "}" : ",");
     }
@@ -122,7 +122,7 @@ TensorId ProgramTables::scalars() {
                            .kind = TensorKind::workspace,
                            .lifetime = Lifetime::persistent,
                            .global_shape = {kNumDeviceScalars},
-                           .layout = Layout(program_.mesh.axes().size()),
+                           .layout = Layout(program_.mesh().axes().size()),
                            .bytes = Bytes{kNumDeviceScalars * size_bytes(Dtype::fp32)},
                            .input = true});
     }

@@ -52,7 +52,7 @@ std::string why_not_in_pieces(const Program& program, const Operand& operand) {
         return "only activations are taken in pieces";
     }
     const std::int64_t sequence =
-        local_extent(tensor.global_shape[kSequence], kSequence, tensor.layout, program.mesh);
+        local_extent(tensor.global_shape[kSequence], kSequence, tensor.layout, program.mesh());
     const std::int64_t parts = tensor.sequence_blocks * operand.pieces;
     return sequence % parts == 0 ? ""
                                  : fmt::format("{} positions are not {} equal pieces of {} blocks",
@@ -69,9 +69,9 @@ SequencePositions token_positions(const Program& program, RankId rank, const Ten
         if (placement.placement != Placement::shard || placement.dim != kSequence) {
             continue;
         }
-        const std::int64_t size = program.mesh.size(axis);
+        const std::int64_t size = program.mesh().size(axis);
         const std::int64_t c =
-            (std::int64_t{program.mesh.coordinate(rank, axis)} + placement.shift) % size;
+            (std::int64_t{program.mesh().coordinate(rank, axis)} + placement.shift) % size;
         length = (length + size - 1) / size;
         if (!placement.mirrored) {
             pieces = cut(pieces, c * length, length);
@@ -95,7 +95,7 @@ LocalShape local_shape(const Program& program, RankId rank, const Tensor& activa
     ORRERY_CHECK(shape.size() == 3);
     const auto extent = [&](int dim) {
         return local_extent(
-            shape[static_cast<std::size_t>(dim)], dim, activation.layout, program.mesh);
+            shape[static_cast<std::size_t>(dim)], dim, activation.layout, program.mesh());
     };
     return {.sequence = extent(kSequence),
             .batch = extent(kBatch),

@@ -39,7 +39,7 @@ std::vector<std::uint32_t> everybody(const Program& program) {
 
 bool whole_in_memory(const Program& program, const Tensor& tensor) {
     return !tensor.global_shape.empty() &&
-           local_elements(tensor.global_shape, tensor.layout, program.mesh) *
+           local_elements(tensor.global_shape, tensor.layout, program.mesh()) *
                    size_bytes(tensor.dtype) ==
                tensor.bytes.count();
 }
@@ -55,7 +55,7 @@ CollectiveOps::CollectiveOps(const Program& program, RankId rank, Transport& tra
 }
 
 std::vector<RankId> CollectiveOps::members_of(const CollectiveCall& call) const {
-    return program_.mesh.members(program_.groups[index(call.group)], rank_);
+    return program_.mesh().members(program_.groups[index(call.group)], rank_);
 }
 
 Communicator& CollectiveOps::communicator_of(const CollectiveCall& call) {
@@ -92,7 +92,7 @@ std::string CollectiveOps::why_not(const Op& op) const {
             return why;
         }
         return why_not_redistribute(
-            {program_.mesh, rank_, step, {}, from.global_shape, from.layout, to.layout});
+            {program_.mesh(), rank_, step, {}, from.global_shape, from.layout, to.layout});
     }
     const bool sum =
         call.kind == CollectiveKind::all_reduce || call.kind == CollectiveKind::reduce_scatter;
@@ -171,7 +171,7 @@ Result<void> CollectiveOps::change_layout(const CollectiveCall& call,
         return change_piece(call, from, to);
     }
     const std::vector<RankId> members = members_of(call);
-    return redistribute({program_.mesh,
+    return redistribute({program_.mesh(),
                          rank_,
                          {call.kind, program_.groups[index(call.group)].axes},
                          members,
@@ -347,9 +347,9 @@ Result<void> CollectiveOps::run_send_recv(const SendRecvCall& call, const BoundT
     bool receives = false;
     for (const SendRecvPart& part : call.parts) {
         const BoundOperand& operand = part.is_send ? *read++ : *write++;
-        const TensorView view = message_part(program_.mesh, rank_, operand.view, part.slice_axes);
+        const TensorView view = message_part(program_.mesh(), rank_, operand.view, part.slice_axes);
         ORRERY_CHECK(view.size * size_bytes(view.dtype) == part.bytes.count());
-        const RankId peer = program_.mesh.shifted(rank_, part.axis, part.delta);
+        const RankId peer = program_.mesh().shifted(rank_, part.axis, part.delta);
         messages.push_back({.is_send = part.is_send,
                             .peer = static_cast<std::uint32_t>(index(peer)),
                             .tag = message_tag(part.communicator, kPointToPoint + part.axis),

@@ -21,7 +21,7 @@ public:
     explicit KernelProgramBuilder(const KernelCall& call) : call_(call) {
         kernel_.program = std::make_unique<Program>();
         Program& p = *kernel_.program;
-        p.mesh = Mesh{{{"pp", 1}}};
+        p.parties.front().mesh = Mesh{{{"pp", 1}}};
         p.kernels = {call};
         p.names = {std::string{name(call.kind)}};
         p.segments = {{.name = "alone", .ops = {Op{.stream = kComputeStream}}}};

@@ -122,7 +122,7 @@ Result<std::vector<TokenBatch>> Trainer::draw_data(const Tokens& tokens,
     const Tensor& ids = program_->tensors[index(tokens_)];
     const std::int64_t of_all_ranks = ids.global_shape[kBatch];
     const DimensionRange samples =
-        local_range(of_all_ranks, kBatch, ids.layout, program_->mesh, executor_->rank());
+        local_range(of_all_ranks, kBatch, ids.layout, program_->mesh(), executor_->rank());
     std::vector<TokenBatch> micro_batches;
     for (std::int64_t m = 0; m < plan_.num_micro_batches(); ++m) {
         auto batch = draw_batch(tokens,
@@ -198,12 +198,12 @@ void Trainer::write_scalars(std::int64_t step, double learning_rate) {
 // The ranks of the last stage have the losses of their samples, tensor-parallel ones the same: the
 // first of those counts.
 Result<double> Trainer::loss() {
-    const Mesh& mesh = program_->mesh;
+    const Mesh& mesh = program_->mesh();
     const Tensor& labels = program_->tensors[index(labels_)];
     bool counts = executor_->has(loss_);
     for (std::uint32_t axis = 0; axis < mesh.axes().size(); ++axis) {
         const bool repeats =
-            axis != program_->role_axis && labels.layout[axis].placement != Placement::shard;
+            axis != program_->role_axis() && labels.layout[axis].placement != Placement::shard;
         counts = counts && (!repeats || mesh.coordinate(executor_->rank(), axis) == 0);
     }
     float sum = counts ? load(executor_->read(loss_), 0) : 0.0f;

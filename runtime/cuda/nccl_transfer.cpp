@@ -11,7 +11,7 @@ namespace {
 
 bool whole_on_device(const Program& program, const Tensor& tensor) {
     return !tensor.global_shape.empty() &&
-           local_elements(tensor.global_shape, tensor.layout, program.mesh) *
+           local_elements(tensor.global_shape, tensor.layout, program.mesh()) *
                    size_bytes(tensor.dtype) ==
                tensor.bytes.count();
 }
@@ -54,15 +54,15 @@ public:
         auto write = operands.writes.begin();
         for (const SendRecvPart& part : call.parts) {
             const TensorView whole = part.is_send ? (read++)->view : (write++)->view;
-            const TensorView view = message_part(program_.mesh, rank_, whole, part.slice_axes);
+            const TensorView view = message_part(program_.mesh(), rank_, whole, part.slice_axes);
             join(nccl_members(program_, rank_, part));
-            const RankId peer = program_.mesh.shifted(rank_, part.axis, part.delta);
+            const RankId peer = program_.mesh().shifted(rank_, part.axis, part.delta);
             add({.function = part.is_send ? NcclCallKind::send : NcclCallKind::recv,
                  .in = part.is_send ? view.data : nullptr,
                  .out = part.is_send ? nullptr : view.data,
                  .count = view.size,
                  .dtype = view.dtype,
-                 .peer = program_.mesh.coordinate(peer, part.axis),
+                 .peer = program_.mesh().coordinate(peer, part.axis),
                  .communicator = used_});
         }
         return std::move(plan_);
@@ -222,8 +222,8 @@ private:
         if (from.block_stride > 0 || to.block_stride > 0) {
             return change_piece(call, from, to);
         }
-        const std::vector<RankId> members = program_.mesh.members(group, rank_);
-        const Redistribution r{program_.mesh,
+        const std::vector<RankId> members = program_.mesh().members(group, rank_);
+        const Redistribution r{program_.mesh(),
                                rank_,
                                {call.kind, group.axes},
                                members,
@@ -384,7 +384,7 @@ std::string why_not_messages(const Program& program, RankId rank, const Op& op) 
             const TensorView all{
                 nullptr, Dtype::uint8, program.tensors[index(operand.tensor)].bytes.count()};
             if (part == parts.end() ||
-                message_part(program.mesh, rank, all, part->slice_axes).size !=
+                message_part(program.mesh(), rank, all, part->slice_axes).size !=
                     part->bytes.count()) {
                 return "messages of other parts of a tensor are not executed";
             }
@@ -428,7 +428,7 @@ std::string why_not_nccl(const Program& program, RankId rank, const Op& op) {
         return why_not_move_piece(program, op, step);
     }
     return why_not_redistribute(
-        {program.mesh, rank, step, {}, from.global_shape, from.layout, to.layout});
+        {program.mesh(), rank, step, {}, from.global_shape, from.layout, to.layout});
 }
 
 NcclTransfer nccl_transfer(const Program& program,

@@ -43,7 +43,7 @@ void ParameterShards::find_gathers(const Role& role, RankId rank) {
                 continue;
             }
             const Group& group = program_.groups[index(program_.collectives[op.payload].group)];
-            const std::vector<RankId> members = program_.mesh.members(group, rank);
+            const std::vector<RankId> members = program_.mesh().members(group, rank);
             const auto self = std::ranges::find(members, rank);
             const Place place{static_cast<std::int64_t>(members.size()), self - members.begin()};
             gather_axes_ |= group.axes;
@@ -77,7 +77,7 @@ void ParameterShards::find_gradients(const Role& role, RankId rank) {
                 const Group& group = program_.groups[index(program_.collectives[op.payload].group)];
                 const bool copy =
                     !group.subset.empty() &&
-                    program_.mesh.coordinate(rank, group.subset_axis) != group.subset.front();
+                    program_.mesh().coordinate(rank, group.subset_axis) != group.subset.front();
                 copies_.insert(copies_.end(),
                                lists.accumulates.begin(),
                                copy ? lists.accumulates.end() : lists.accumulates.begin());
@@ -100,10 +100,10 @@ void ParameterShards::find_gradients(const Role& role, RankId rank) {
 
 bool ParameterShards::counts(const Tensor& weight, RankId rank, std::uint32_t axes) const {
     for (std::uint32_t axis = 0; axis < weight.layout.size(); ++axis) {
-        const bool copied = (axes >> axis & 1u) != 0 && axis != program_.role_axis &&
+        const bool copied = (axes >> axis & 1u) != 0 && axis != program_.role_axis() &&
                             (gather_axes_ >> axis & 1u) == 0 &&
                             weight.layout[axis].placement != Placement::shard;
-        if (copied && program_.mesh.coordinate(rank, axis) != 0) {
+        if (copied && program_.mesh().coordinate(rank, axis) != 0) {
             return false;
         }
     }

@@ -254,8 +254,8 @@ std::string why_not_move_piece(const Program& program, const Op& op, const Layou
         return {};
     }
     std::int64_t members = 1;
-    for (std::uint32_t axis = 0; axis < program.mesh.axes().size(); ++axis) {
-        members *= (step.axes >> axis & 1u) != 0 ? program.mesh.size(axis) : 1;
+    for (std::uint32_t axis = 0; axis < program.mesh().axes().size(); ++axis) {
+        members *= (step.axes >> axis & 1u) != 0 ? program.mesh().size(axis) : 1;
     }
     const bool gathers = step.kind == CollectiveKind::all_gather;
     const Tensor& one = program.tensors[index(gathers ? from.tensor : to.tensor)];

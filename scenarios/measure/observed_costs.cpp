@@ -148,7 +148,7 @@ private:
         if (op.kind == OpKind::collective) {
             const CollectiveCall& call = program_.collectives[op.payload];
             const auto members =
-                program_.mesh.members(program_.groups[index(call.group)], traced.rank);
+                program_.mesh().members(program_.groups[index(call.group)], traced.rank);
             if (members.size() > 1) {
                 transfers_
                     [{transfer_kind(call.kind), call.wire, call.bytes.count(), members.size()}]

@@ -24,8 +24,8 @@ public:
 
     ResultOrErrors<Program> program() {
         const auto ranks = static_cast<std::uint32_t>(step_.ranks.size());
-        program_.mesh = Mesh{{{"rank", ranks}}};
-        program_.role_axis = 0;
+        program_.parties.front().mesh = Mesh{{{"rank", ranks}}};
+        program_.parties.front().role_axis = 0;
         add_groups();
         add_tags();
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {

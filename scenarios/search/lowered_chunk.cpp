@@ -37,8 +37,8 @@ LoweredChunk::LoweredChunk(const Transformer& model,
     : model_(model),
       layouts_(assign_layouts(plan, ranks_of_key_value_head(model, plan))),
       tables_(program_) {
-    program_.mesh = layouts_.mesh;
-    program_.role_axis = layouts_.pipeline_axis;
+    program_.parties.front().mesh = layouts_.mesh;
+    program_.parties.front().role_axis = layouts_.pipeline_axis;
     program_.stream_names = stream_names();
     chunk_ = lower_chunk(tables_, model, plan, layouts_, shape, nullptr);
     device_ = kernels(program_);

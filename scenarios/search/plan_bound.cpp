@@ -65,9 +65,9 @@ Time PlanBound::collective_time(const Program& program, const CollectiveCall& ca
     const Group& group = program.groups[index(call.group)];
     // Only what stays inside a layer: groups over data or pipeline axes have one member here, or
     // are not what a kernel of this layer waits for.
-    const std::vector<RankId> members = program.mesh.members(group, RankId{});
+    const std::vector<RankId> members = program.mesh().members(group, RankId{});
     const bool within = group.subset.empty() && group.explicit_ranks.empty() &&
-                        (group.axes >> program.role_axis & 1) == 0;
+                        (group.axes >> program.role_axis() & 1) == 0;
     if (!within || members.size() < 2) {
         return {};
     }

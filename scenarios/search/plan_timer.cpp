@@ -109,8 +109,8 @@ std::unique_ptr<PlanTimer::StepEnd> PlanTimer::make_end(const ParallelPlan& plan
                                                         StagePrices& prices) {
     auto end = std::make_unique<StepEnd>();
     Program program;
-    program.mesh = layouts.mesh;
-    program.role_axis = layouts.pipeline_axis;
+    program.parties.front().mesh = layouts.mesh;
+    program.parties.front().role_axis = layouts.pipeline_axis;
     ProgramTables tables{program};
     std::vector<Chunk*> last_first;
     for (std::size_t c = chunks.size(); c-- > 0;) {

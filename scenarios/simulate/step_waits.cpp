@@ -43,14 +43,14 @@ std::vector<WatchedRank> watched_ranks(const Program& program,
     std::vector<WatchedRank> watched{{*at, std::string{name(faults.front().kind)}}};
     RankId far = *at;
     std::uint32_t axes = 0;
-    for (std::uint32_t axis = 0; axis < program.mesh.axes().size(); ++axis) {
-        if (program.mesh.size(axis) < 2) {
+    for (std::uint32_t axis = 0; axis < program.mesh().axes().size(); ++axis) {
+        if (program.mesh().size(axis) < 2) {
             continue;
         }
         ++axes;
-        far = program.mesh.shifted(far, axis, 1);
-        watched.push_back({program.mesh.shifted(*at, axis, 1),
-                           fmt::format("{} neighbour", program.mesh.axes()[axis].name)});
+        far = program.mesh().shifted(far, axis, 1);
+        watched.push_back({program.mesh().shifted(*at, axis, 1),
+                           fmt::format("{} neighbour", program.mesh().axes()[axis].name)});
     }
     if (axes > 1) {
         watched.push_back({far, "no common group"});

@@ -21,9 +21,9 @@ public:
 
     // Roles are the coordinates of the last axis.
     explicit ProgramBuilder(std::vector<MeshAxis> axes) {
-        program.role_axis = static_cast<std::uint32_t>(axes.size() - 1);
+        program.parties.front().role_axis = static_cast<std::uint32_t>(axes.size() - 1);
         const std::uint32_t roles = axes.back().size;
-        program.mesh = Mesh(std::move(axes));
+        program.parties.front().mesh = Mesh(std::move(axes));
         for (std::uint32_t r = 0; r < roles; ++r) {
             program.segments.push_back({"work", {}});
             program.roles.push_back({"role " + std::to_string(r), {}});
@@ -44,7 +44,7 @@ public:
         Group g;
         g.name = std::move(name);
         g.axes = axes;
-        g.subset_axis = program.role_axis;
+        g.subset_axis = program.role_axis();
         g.subset = std::move(subset);
         return to_id<GroupId>(reference::append(program.groups, g));
     }

@@ -18,8 +18,8 @@ public:
         const std::uint32_t dp = 1 + below(4);
         const std::uint32_t pp = 1 + below(3);
         Program& p = out_.program;
-        p.mesh = Mesh({{"tp", tp}, {"dp", dp}, {"pp", pp}});
-        p.role_axis = 2;
+        p.parties.front().mesh = Mesh({{"tp", tp}, {"dp", dp}, {"pp", pp}});
+        p.parties.front().role_axis = 2;
         p.names = {"kernel", "collective", "exchange", "host"};
         p.groups = {{"tp", 1u, 0, {}, {}},
                     {"dp", 2u, 0, {}, {}},

@@ -131,7 +131,7 @@ void part_collectives(Program& program) {
             const bool across =
                 op.kind == OpKind::collective && of_first.contains(op.payload) &&
                 (program.groups[index(program.collectives[op.payload].group)].axes >>
-                     program.role_axis &
+                     program.role_axis() &
                  1U) != 0;
             if (across) {
                 program.collectives.push_back(CollectiveCall{program.collectives[op.payload]});
@@ -378,9 +378,9 @@ TEST(ProgramFields, OfGroupsAndMeshes) {
     };
     expect_told<Group>(groups);
     const auto axis = [](Program& p, const std::function<void(MeshAxis&)>& change) {
-        std::vector<MeshAxis> axes = p.mesh.axes();
+        std::vector<MeshAxis> axes = p.mesh().axes();
         change(axes[0]);
-        p.mesh = Mesh{axes};
+        p.parties.front().mesh = Mesh{axes};
     };
     const Row axes[] = {
         {"name", [&](Program& p) { axis(p, [](MeshAxis& a) { a.name = "tq"; }); }},
@@ -413,9 +413,9 @@ TEST(ProgramFields, OfTheTables) {
     const Row rows[] = {
         {"mesh",
          [](Program& p) {
-             p.mesh = Mesh({{"tp", 1}, {"cp", 1}, {"dp", 2}, {"pp", 2}});
+             p.parties.front().mesh = Mesh({{"tp", 1}, {"cp", 1}, {"dp", 2}, {"pp", 2}});
          }},
-        {"role_axis", [](Program& p) { p.role_axis = 0; }},
+        {"role_axis", [](Program& p) { p.parties.front().role_axis = 0; }},
         {"roles", [](Program& p) { std::swap(p.roles[0], p.roles[1]); }},
         {"segments", [](Program& p) { p.segments[0].ops.pop_back(); }},
         {"tensors", [](Program& p) { p.tensors[0].bytes += Bytes{64}; }},

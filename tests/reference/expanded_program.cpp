@@ -11,13 +11,16 @@ public:
     explicit Expansion(const SimulationInput& input)
         : program_(*input.program),
           network_(*input.network),
-          launch_cost_(input.launch_cost),
+          input_(input),
           one_stream_(input.in_program_order) {}
 
-    ExpandedProgram run(std::uint32_t steps) {
-        for (std::uint32_t step = 0; step < steps; ++step) {
-            for (std::uint32_t r = 0; r < program_.num_ranks(); ++r) {
-                add_rank_step(to_id<RankId>(r), step);
+    ExpandedProgram run() {
+        for (std::uint32_t r = 0; r < program_.num_ranks(); ++r) {
+            const auto rank = to_id<RankId>(r);
+            const PartyRun run = input_.run_of(program_.party_of(rank));
+            launch_cost_ = run.launch_cost;
+            for (std::uint32_t step = 0; step < run.steps; ++step) {
+                add_rank_step(rank, step);
             }
         }
         for (OpInstance& op : out_.ops) {
@@ -105,7 +108,7 @@ private:
     std::size_t join_collective(RankId rank, std::uint32_t payload) {
         const CollectiveCall& call = program_.collectives[payload];
         const std::vector<RankId> members =
-            program_.mesh.members(program_.groups[index(call.group)], rank);
+            program_.mesh_of(rank).members(program_.groups[index(call.group)], rank);
         ORRERY_CHECK(!members.empty());
         const std::uint32_t k = collectives_of_rank_[{rank, call.group, call.communicator}]++;
         const auto [found, is_new] = collective_transfer_.try_emplace(
@@ -127,7 +130,7 @@ private:
 
     // The k-th send from a to b on a communicator pairs with the k-th receive of b from a.
     std::size_t join_message(RankId rank, const SendRecvPart& part) {
-        const RankId peer = program_.mesh.shifted(rank, part.axis, part.delta);
+        const RankId peer = program_.mesh_of(rank).shifted(rank, part.axis, part.delta);
         const RankId from = part.is_send ? rank : peer;
         const RankId to = part.is_send ? peer : rank;
         const std::uint32_t k = messages_of_side_[{from, to, part.communicator, part.is_send}]++;
@@ -149,7 +152,8 @@ private:
 
     const Program& program_;
     const NetworkModel& network_;
-    Time launch_cost_;
+    const SimulationInput& input_;
+    Time launch_cost_;       // of the rank that is being expanded
     const bool one_stream_;  // for all but messages that are only sent
     ExpandedProgram out_;
     std::map<std::tuple<std::uint32_t, RankId, std::uint32_t>, std::size_t> slot_begin_;
@@ -165,7 +169,7 @@ private:
 }  // namespace
 
 ExpandedProgram expand(const SimulationInput& input) {
-    return Expansion{input}.run(input.steps);
+    return Expansion{input}.run();
 }
 
 }  // namespace orrery::reference

@@ -78,11 +78,11 @@ private:
         const std::uint32_t dp = std::max(1u, case_.options.num_ranks / (tp * cp * pp));
         const bool pp_last = dice_.chance(60);
         if (pp_last) {
-            program().mesh = Mesh{{{"tp", tp}, {"cp", cp}, {"dp", dp}, {"pp", pp}}};
+            program().parties.front().mesh = Mesh{{{"tp", tp}, {"cp", cp}, {"dp", dp}, {"pp", pp}}};
         } else {
-            program().mesh = Mesh{{{"tp", tp}, {"cp", cp}, {"pp", pp}, {"dp", dp}}};
+            program().parties.front().mesh = Mesh{{{"tp", tp}, {"cp", cp}, {"pp", pp}, {"dp", dp}}};
         }
-        program().role_axis = program().mesh.axis("pp");
+        program().parties.front().role_axis = program().mesh().axis("pp");
         for (std::uint32_t r = 0; r < pp; ++r) {
             program().roles.push_back({.name = fmt::format("pp {}", r)});
         }
@@ -93,7 +93,7 @@ private:
     }
 
     void choose_groups() {
-        const auto bit = [&](const char* name) { return 1u << program().mesh.axis(name); };
+        const auto bit = [&](const char* name) { return 1u << program().mesh().axis(name); };
         const std::uint32_t tp = bit("tp");
         const std::uint32_t cp = bit("cp");
         const std::uint32_t dp = bit("dp");
@@ -112,7 +112,7 @@ private:
         }
         ends_group_ = add_group({.name = "pp{first,last}",
                                  .axes = pp,
-                                 .subset_axis = program().role_axis,
+                                 .subset_axis = program().role_axis(),
                                  .subset = ends});
         if (!case_.options.symmetric && dice_.chance(25)) {
             Group ragged{.name = "ragged"};
@@ -285,7 +285,7 @@ private:
 
     SendRecvPart message(bool is_send, int delta, Bytes bytes, std::uint16_t communicator) {
         return {.is_send = is_send,
-                .axis = program().role_axis,
+                .axis = program().role_axis(),
                 .delta = delta,
                 .bytes = bytes,
                 .communicator = communicator};
@@ -389,7 +389,7 @@ SimulationInput RandomCase::input(bool fold, bool trace_all) const {
 
 std::string RandomCase::describe() const {
     std::string text = fmt::format("seed {}: {} ranks,", options.seed, program.num_ranks());
-    for (const MeshAxis& axis : program.mesh.axes()) {
+    for (const MeshAxis& axis : program.mesh().axes()) {
         text += fmt::format(" {} {}", axis.name, axis.size);
     }
     const auto slow = std::ranges::find(device_class, 1);

@@ -42,6 +42,8 @@ struct Flow {
 };
 
 struct RankProgress {
+    std::uint32_t party = 0;
+    std::uint32_t steps = 0;
     std::uint32_t held_sms = 0;
     std::vector<Time> host_start;               // by step
     std::vector<std::size_t> open_ops;          // by step: ops that have not ended
@@ -82,10 +84,13 @@ public:
           dependents_(expanded_.ops.size()),
           transfers_(expanded_.transfers.size()),
           ranks_(input.program->num_ranks()) {
-        for (RankProgress& rank : ranks_) {
-            rank.host_start.resize(input.steps);
-            rank.open_ops.resize(input.steps, 0);
-            rank.ops.resize(input.steps);
+        for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+            RankProgress& rank = ranks_[r];
+            rank.party = input.program->party_of(to_id<RankId>(r));
+            rank.steps = input.run_of(rank.party).steps;
+            rank.host_start.resize(rank.steps);
+            rank.open_ops.resize(rank.steps, 0);
+            rank.ops.resize(rank.steps);
         }
         for (std::size_t t = 0; t < transfers_.size(); ++t) {
             transfers_[t].missing_sides = expanded_.transfers[t].num_sides;
@@ -104,8 +109,8 @@ public:
     }
 
     SimulationOutcome run() {
-        for (RankProgress& rank : ranks_) {
-            begin_step(rank, 0);
+        for (std::size_t r = 0; r < ranks_.size(); ++r) {
+            beginnings_.emplace(input_.run_of(ranks_[r].party).start, r);
         }
         while (true) {
             while (take_effect()) {
@@ -129,6 +134,10 @@ private:
     bool take_effect() {
         bool happened = false;
         std::size_t which = 0;
+        while (take_due(beginnings_, now_, which)) {
+            begin_step(ranks_[which], 0);
+            happened = true;
+        }
         while (take_due(launches_, now_, which)) {
             start_op(which);
             happened = true;
@@ -188,7 +197,7 @@ private:
 
     Time next_instant() const {
         Time next = Time::max();
-        for (const Alarms* alarms : {&launches_, &fixed_ends_, &latency_ends_}) {
+        for (const Alarms* alarms : {&beginnings_, &launches_, &fixed_ends_, &latency_ends_}) {
             if (!alarms->empty()) {
                 next = std::min(next, alarms->begin()->first);
             }
@@ -227,7 +236,7 @@ private:
     }
 
     void end_step(RankProgress& rank, std::uint32_t step) {
-        if (step + 1 < input_.steps) {
+        if (step + 1 < rank.steps) {
             begin_step(rank, step + 1);
         }
     }
@@ -363,12 +372,16 @@ private:
 
     // --- results ---
 
-    SimulationResult result() const {
-        SimulationResult out;
-        out.step_end.resize(input_.steps);
+    PartySteps steps_of(std::uint32_t party) const {
+        PartySteps out;
+        const PartyRun run = input_.run_of(party);
+        out.step_end.resize(run.steps);
         Time last;
         for (std::size_t i = 0; i < ops_.size(); ++i) {
             const OpInstance& op = expanded_.ops[i];
+            if (ranks_[index(op.rank)].party != party) {
+                continue;
+            }
             out.step_end[op.step] = std::max(out.step_end[op.step], ops_[i].end);
             const bool is_lowest = ops_[i].end == last && op.rank < out.slowest_rank;
             if (ops_[i].end > last || is_lowest) {
@@ -377,8 +390,23 @@ private:
             }
         }
         out.iteration = out.step_end.back();
-        if (input_.steps > 1) {
-            out.iteration -= out.step_end[input_.steps - 2];
+        out.iteration -= run.steps > 1 ? out.step_end[run.steps - 2] : run.start;
+        return out;
+    }
+
+    SimulationResult result() const {
+        SimulationResult out;
+        const auto parties = static_cast<std::uint32_t>(input_.program->parties.size());
+        for (std::uint32_t p = 0; p < parties; ++p) {
+            PartySteps steps = steps_of(p);
+            if (p == 0) {
+                out.iteration = steps.iteration;
+                out.step_end = steps.step_end;
+                out.slowest_rank = steps.slowest_rank;
+            }
+            if (parties > 1) {
+                out.parties.push_back(std::move(steps));
+            }
         }
         out.simulated_ops = static_cast<std::int64_t>(ops_.size());
         for (std::size_t i = 0; i < ops_.size(); ++i) {
@@ -422,6 +450,7 @@ private:
     std::vector<TransferProgress> transfers_;
     std::vector<RankProgress> ranks_;
     std::size_t ended_ops_ = 0;
+    Alarms beginnings_;    // when ranks begin their first steps
     Alarms launches_;      // when ops start whose waits are over
     Alarms fixed_ends_;    // host work, and communication whose last transfer just ended
     Alarms latency_ends_;  // of transfers

@@ -61,8 +61,8 @@ TransferPlan one_phase(Time latency, std::vector<TransferPart> parts, std::uint3
 // A program of `roles` roles with one rank each (or `ranks` each), one segment and slot a role.
 struct Bench {
     explicit Bench(std::uint32_t roles, std::uint32_t ranks_per_role = 1) {
-        program.mesh = Mesh{{{"dp", ranks_per_role}, {"pp", roles}}};
-        program.role_axis = 1;
+        program.parties.front().mesh = Mesh{{{"dp", ranks_per_role}, {"pp", roles}}};
+        program.parties.front().role_axis = 1;
         program.groups = {{.name = "dp", .axes = 1}, {.name = "pp", .axes = 2}};
         for (std::uint32_t r = 0; r < roles; ++r) {
             program.segments.push_back({});

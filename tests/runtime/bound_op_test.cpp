@@ -10,7 +10,7 @@ namespace {
 
 TEST(LocalShape, IsTheRanksPartOfTheSequenceAndItsPlace) {
     Program program;
-    program.mesh = Mesh{{{"tp", 4}, {"dp", 2}}};
+    program.parties.front().mesh = Mesh{{{"tp", 4}, {"dp", 2}}};
     const Tensor tensor{
         .name = "x", .global_shape = {64, 6, 32}, .layout = {sharded(kSequence), sharded(kBatch)}};
     const LocalShape local = local_shape(program, RankId{4 + 3}, tensor);
@@ -27,7 +27,7 @@ TEST(TokenPositions, OfMirroredPiecesCoverTheSequence) {
     for (const std::uint32_t tp : {1, 2, 3}) {
         for (const std::uint32_t cp : {2, 4}) {
             Program program;
-            program.mesh = Mesh{{{"tp", tp}, {"cp", cp}}};
+            program.parties.front().mesh = Mesh{{{"tp", tp}, {"cp", cp}}};
             const std::int64_t length = 48;
             const Tensor tensor{.name = "x",
                                 .global_shape = {length, 1, 4},
@@ -56,13 +56,13 @@ TEST(TokenPositions, OfMirroredPiecesCoverTheSequence) {
 
 TEST(TokenPositions, OfABlockOnItsWayAreThoseOfItsOwner) {
     Program program;
-    program.mesh = Mesh{{{"cp", 4}}};
+    program.parties.front().mesh = Mesh{{{"cp", 4}}};
     Tensor own{.name = "x", .global_shape = {64, 1, 4}, .layout = {sharded_mirrored(kSequence)}};
     Tensor block = own;
-    block.layout = from_neighbour(own.layout, 0, -1, program.mesh);
+    block.layout = from_neighbour(own.layout, 0, -1, program.mesh());
     EXPECT_EQ(token_positions(program, RankId{0}, block), token_positions(program, RankId{3}, own));
     EXPECT_EQ(token_positions(program, RankId{2}, block), token_positions(program, RankId{1}, own));
-    block.layout = from_neighbour(block.layout, 0, 1, program.mesh);
+    block.layout = from_neighbour(block.layout, 0, 1, program.mesh());
     EXPECT_EQ(block.layout, own.layout);
 }
 

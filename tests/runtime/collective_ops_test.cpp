@@ -20,7 +20,7 @@ public:
                              {.tensor = TensorId{1}, .access = access}};
     }
     explicit OneOp(std::vector<SendRecvPart> parts) {
-        program_.mesh = Mesh{{{"dp", kRanks}}};
+        program_.parties.front().mesh = Mesh{{{"dp", kRanks}}};
         program_.groups = {{.name = "dp", .axes = 1, .subset = {}, .explicit_ranks = {}}};
         for (const std::int64_t elements : {7, 2}) {
             program_.tensors.push_back({.name = "w",

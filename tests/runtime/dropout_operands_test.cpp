@@ -13,7 +13,7 @@ namespace {
 // Rank 3 of two tensor-parallel by two data-parallel ranks, in its second micro-batch.
 TEST(DropoutOperands, APlaceCountsTheMicroBatchesOfAllDataRanks) {
     Program program;
-    program.mesh = Mesh{{{"tp", 2}, {"dp", 2}}};
+    program.parties.front().mesh = Mesh{{{"tp", 2}, {"dp", 2}}};
     const KernelCall call{.kind = KernelKind::dropout};
     const BoundOp op{
         .program = program, .rank = RankId{3}, .call = call, .micro_batch = 1, .reads = {}};

@@ -84,7 +84,7 @@ TEST(LaunchPlan, OrdersWhoeverUsesTheSameBytes) {
         const Program program = lower(d.model, d.plan);
         for (std::size_t r = 0; r < program.roles.size(); ++r) {
             const RankProgram rank{program,
-                                   to_id<RankId>(r * program.mesh.stride(program.role_axis))};
+                                   to_id<RankId>(r * program.mesh().stride(program.role_axis()))};
             const LaunchPlan plan = plan_launches(rank, Walk::step);
             if (plan.launches.size() > 1500) {
                 continue;  // the slow implementation is cubic
@@ -196,7 +196,7 @@ TEST(LaunchPlan, EvaluationHasNeitherBackwardPassesNorTheOptimizer) {
 // still reads it holds up who writes there next, though no datum passes between them.
 TEST(LaunchPlan, WaitsForReadersOfAPlaceThatIsUsedAnew) {
     Program program;
-    program.mesh = Mesh{{{"pp", 1}}};
+    program.parties.front().mesh = Mesh{{{"pp", 1}}};
     program.names = {"op"};
     program.kernels.resize(1);
     for (const char* name : {"a", "b"}) {

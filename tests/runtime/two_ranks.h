@@ -13,8 +13,8 @@ namespace orrery {
 // Of each rank: a kernel, an all_reduce of both, a kernel, an all_reduce.
 inline Program two_ranks() {
     Program program;
-    program.mesh = Mesh{{{"dp", 2}, {"pp", 1}}};
-    program.role_axis = 1;
+    program.parties.front().mesh = Mesh{{{"dp", 2}, {"pp", 1}}};
+    program.parties.front().role_axis = 1;
     program.groups = {{.name = "dp", .axes = 1, .subset = {}, .explicit_ranks = {}}};
     program.kernels = {{}};
     program.collectives = {{.kind = CollectiveKind::all_reduce, .bytes = Bytes{64}}};

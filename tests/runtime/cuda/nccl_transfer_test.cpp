@@ -53,7 +53,7 @@ std::vector<float> results(const Program& program, const Op& op, std::uint32_t r
     std::vector<float> values;
     const CollectiveCall& call = program.collectives[op.payload];
     const auto members =
-        program.mesh.members(program.groups[index(call.group)], static_cast<RankId>(rank));
+        program.mesh().members(program.groups[index(call.group)], static_cast<RankId>(rank));
     const auto position = std::ranges::find(members, static_cast<RankId>(rank)) - members.begin();
     const bool parts = m.bound.reads.empty() && call.kind == CollectiveKind::reduce_scatter;
     for (const auto* list : {&m.bound.writes, &m.bound.accumulates}) {

@@ -13,7 +13,7 @@ namespace {
 
 Program two_ranks() {
     Program program;
-    program.mesh = Mesh{{{"tp", 2}}};
+    program.parties.front().mesh = Mesh{{{"tp", 2}}};
     return program;
 }
 

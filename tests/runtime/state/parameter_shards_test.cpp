@@ -24,8 +24,8 @@ TEST(ShardRange, PartsCoverTheElementsInOrder) {
 // Two ranks along dp; the optimizer's result is gathered along it.
 Program sharded_program() {
     Program program;
-    program.mesh = Mesh{{{"dp", 2}, {"pp", 1}}};
-    program.role_axis = 1;
+    program.parties.front().mesh = Mesh{{{"dp", 2}, {"pp", 1}}};
+    program.parties.front().role_axis = 1;
     program.groups = {{.name = "dp", .axes = 1, .subset = {}, .explicit_ranks = {}}};
     program.collectives = {{.kind = CollectiveKind::all_gather, .group = GroupId{0}}};
     for (const char* name : {"gathered", "not gathered"}) {

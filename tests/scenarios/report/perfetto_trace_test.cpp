@@ -57,8 +57,8 @@ const Field& one(const Fields& fields, std::uint32_t number) {
 // Two ranks, one op on each of two streams.
 Program small_program() {
     Program program;
-    program.mesh = Mesh{{{"tp", 2}, {"pp", 1}}};
-    program.role_axis = 1;
+    program.parties.front().mesh = Mesh{{{"tp", 2}, {"pp", 1}}};
+    program.parties.front().role_axis = 1;
     program.names = {"gemm", "all_reduce"};
     program.stream_names = {"compute", "tp"};
     program.segments = {{"forward",
