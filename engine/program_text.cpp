@@ -111,6 +111,7 @@ public:
             const std::string& own = p_.tensors[t].name;
             names_.push_back(uses[own] > 1 || own.empty() ? fmt::format("{}#{}", own, t) : own);
         }
+        find_parties();
     }
 
     std::string text() const {
@@ -129,14 +130,47 @@ public:
     }
 
 private:
-    std::string axis(std::size_t a) const {
-        return a < p_.mesh.axes().size() ? p_.mesh.axes()[a].name : fmt::format("?{}", a);
+    // Tensors and messages name axes of the party whose roles use them.
+    void find_parties() {
+        tensor_party_.resize(p_.tensors.size(), 0);
+        message_party_.resize(p_.send_recvs.size(), 0);
+        for (std::size_t r = 0; p_.parties.size() > 1 && r < p_.roles.size(); ++r) {
+            const std::uint32_t party = p_.party_of(to_id<RoleId>(r));
+            for (const Slot& slot : p_.roles[r].slots) {
+                if (index(slot.segment) >= p_.segments.size()) {
+                    continue;
+                }
+                for (const Op& op : p_.segment_of(slot).ops) {
+                    if (op.kind == OpKind::send_recv && op.payload < message_party_.size()) {
+                        message_party_[op.payload] = party;
+                    }
+                    for (std::size_t i = op.first_operand;
+                         i < std::min<std::size_t>(op.first_operand + op.num_operands,
+                                                   p_.operands.size());
+                         ++i) {
+                        const std::size_t tensor = index(p_.operands[i].tensor);
+                        if (tensor < tensor_party_.size()) {
+                            tensor_party_[tensor] = party;
+                        }
+                    }
+                }
+            }
+        }
     }
-    std::string axes(std::uint32_t bits) const {
+
+    const std::vector<MeshAxis>& axes_of(std::uint32_t party) const {
+        static const std::vector<MeshAxis> kNone;
+        return party < p_.parties.size() ? p_.parties[party].mesh.axes() : kNone;
+    }
+    std::string axis(std::size_t a, std::uint32_t party) const {
+        const std::vector<MeshAxis>& all = axes_of(party);
+        return a < all.size() ? all[a].name : fmt::format("?{}", a);
+    }
+    std::string axes(std::uint32_t bits, std::uint32_t party) const {
         std::vector<std::string> found;
         for (std::uint32_t a = 0; a < 32; ++a) {
             if ((bits >> a & 1U) != 0) {
-                found.push_back(axis(a));
+                found.push_back(axis(a, party));
             }
         }
         return fmt::format("{}", fmt::join(found, " "));
@@ -150,28 +184,42 @@ private:
                                                   : fmt::format("?{}", index(id));
     }
 
-    std::string head() const {
+    std::string mesh(std::uint32_t party) const {
         std::vector<std::string> sizes;
-        for (const MeshAxis& one : p_.mesh.axes()) {
+        for (const MeshAxis& one : axes_of(party)) {
             sizes.push_back(
                 fmt::format("{} {}{}", one.name, one.size, one.low_digit ? " (low digit)" : ""));
         }
-        return fmt::format("program of {} ranks, {} roles along {}\nmesh: {}\nstreams: {}\n",
-                           p_.num_ranks(),
-                           p_.roles.size(),
-                           axis(p_.role_axis),
-                           fmt::join(sizes, ", "),
-                           fmt::join(p_.stream_names, ", "));
+        return fmt::format("mesh: {}\n", fmt::join(sizes, ", "));
+    }
+
+    std::string head() const {
+        std::string text =
+            fmt::format("program of {} ranks, {} roles", p_.num_ranks(), p_.roles.size());
+        for (std::uint32_t i = 0; i < p_.parties.size(); ++i) {
+            const Party& party = p_.parties[i];
+            if (p_.parties.size() > 1 || !party.name.empty() || party.first_role != 0) {
+                text += fmt::format("\nparty {}: {} ranks from {} on, roles from {} on",
+                                    party.name,
+                                    party.mesh.num_ranks(),
+                                    index(party.mesh.first_rank()),
+                                    party.first_role);
+            }
+            text += " along " + axis(party.role_axis, i) + "\n" + mesh(i);
+        }
+        return text + fmt::format("streams: {}\n", fmt::join(p_.stream_names, ", "));
     }
 
     std::string groups() const {
         Columns rows;
         for (std::size_t g = 0; g < p_.groups.size(); ++g) {
             const Group& group = p_.groups[g];
-            std::string members = "along " + axes(group.axes);
+            std::string members = group.party == 0 ? "" : fmt::format("party {} ", group.party);
+            members += "along " + axes(group.axes, group.party);
             if (!group.subset.empty() || group.subset_axis != 0) {
-                members += fmt::format(
-                    ", of {} {}", axis(group.subset_axis), fmt::join(group.subset, " "));
+                members += fmt::format(", of {} {}",
+                                       axis(group.subset_axis, group.party),
+                                       fmt::join(group.subset, " "));
             }
             for (const std::vector<RankId>& ranks : group.explicit_ranks) {
                 members += ", ranks";
@@ -184,14 +232,14 @@ private:
         return "\ngroups\n" + rows.text();
     }
 
-    std::string layout(const Tensor& tensor) const {
+    std::string layout(const Tensor& tensor, std::uint32_t party) const {
         std::string text;
         for (std::size_t a = 0; a < tensor.layout.size(); ++a) {
             const AxisPlacement& one = tensor.layout[a];
             if (one == AxisPlacement{}) {
                 continue;
             }
-            text += (text.empty() ? "" : " ") + axis(a);
+            text += (text.empty() ? "" : " ") + axis(a, party);
             text += one.placement == Placement::shard     ? "/"
                     : one.placement == Placement::partial ? "+"
                                                           : "=";
@@ -200,7 +248,7 @@ private:
             text += one.shift == 0 ? "" : fmt::format(">{}", one.shift);
         }
         text = text.empty() ? "whole" : text;
-        const bool of_all = tensor.layout.size() == p_.mesh.axes().size();
+        const bool of_all = tensor.layout.size() == axes_of(party).size();
         return of_all ? text : fmt::format("{} of {} axes", text, tensor.layout.size());
     }
 
@@ -230,7 +278,7 @@ private:
                       tensor.name,
                       std::string{orrery::name(tensor.dtype)},
                       std::move(shape),
-                      layout(tensor),
+                      layout(tensor, tensor_party_[t]),
                       fmt::format("{} B", tensor.bytes.count()),
                       std::string{orrery::name(tensor.kind)},
                       std::string{name(tensor.lifetime)},
@@ -266,17 +314,17 @@ private:
                (call.reduction == Reduction::sum ? "" : fmt::format(" {}", name(call.reduction)));
     }
 
-    std::string messages(const SendRecvCall& call) const {
+    std::string messages(const SendRecvCall& call, std::uint32_t party) const {
         std::vector<std::string> parts;
         for (const SendRecvPart& part : call.parts) {
             parts.push_back(
                 fmt::format("{} {}{:+d} {} B comm {}{}",
                             part.is_send ? "send" : "receive",
-                            axis(part.axis),
+                            axis(part.axis, party),
                             part.delta,
                             part.bytes.count(),
                             part.communicator,
-                            part.slice_axes == 0 ? "" : " slices " + axes(part.slice_axes)));
+                            part.slice_axes == 0 ? "" : " slices " + axes(part.slice_axes, party)));
         }
         return fmt::format("{}", fmt::join(parts, " and "));
     }
@@ -311,8 +359,9 @@ private:
         }
         const std::string text = kind == OpKind::kernel       ? kernel(p_.kernels[i])
                                  : kind == OpKind::collective ? collective(p_.collectives[i])
-                                 : kind == OpKind::send_recv  ? messages(p_.send_recvs[i])
-                                                              : host(p_.host_works[i]);
+                                 : kind == OpKind::send_recv
+                                     ? messages(p_.send_recvs[i], message_party_[i])
+                                     : host(p_.host_works[i]);
         return fmt::format("{}{} {}", letter, i, text);
     }
 
@@ -432,6 +481,8 @@ private:
     std::optional<RoleId> role_;
     Shown shown_;
     std::vector<std::string> names_;  // of tensors, each unlike all others
+    std::vector<std::uint32_t> tensor_party_;
+    std::vector<std::uint32_t> message_party_;
 };
 
 }  // namespace

@@ -371,6 +371,7 @@ TEST(ProgramFields, OfGroupsAndMeshes) {
     };
     const Row groups[] = {
         {"name", [&](Program& p) { ends(p).name += "!"; }},
+        {"party", [&](Program& p) { ends(p).party = 1; }},
         {"axes", [&](Program& p) { ends(p).axes = 0; }},
         {"subset_axis", [&](Program& p) { ends(p).subset_axis = 0; }},
         {"subset", [&](Program& p) { ends(p).subset = {0}; }},
@@ -409,13 +410,25 @@ TEST(ProgramFields, OfKernels) {
     expect_told<KernelCall>(rows);
 }
 
-TEST(ProgramFields, OfTheTables) {
+TEST(ProgramFields, OfParties) {
     const Row rows[] = {
+        {"name",
+         [](Program& p) { p.parties.front().name = "job"; },
+         {},
+         "for people: what a job of several is called in texts and answers"},
         {"mesh",
          [](Program& p) {
              p.parties.front().mesh = Mesh({{"tp", 1}, {"cp", 1}, {"dp", 2}, {"pp", 2}});
          }},
         {"role_axis", [](Program& p) { p.parties.front().role_axis = 0; }},
+        {"first_role", [](Program& p) { p.parties.front().first_role = 1; }},
+    };
+    expect_told<Party>(rows);
+}
+
+TEST(ProgramFields, OfTheTables) {
+    const Row rows[] = {
+        {"parties", [](Program& p) { p.parties.push_back(p.parties.front()); }},
         {"roles", [](Program& p) { std::swap(p.roles[0], p.roles[1]); }},
         {"segments", [](Program& p) { p.segments[0].ops.pop_back(); }},
         {"tensors", [](Program& p) { p.tensors[0].bytes += Bytes{64}; }},

@@ -55,6 +55,7 @@ TEST(SimulationInputFields, ChangeItsResult) {
         {"launch_cost", [](SimulationInput& in) { in.launch_cost = Time{}; }},
         {"in_program_order", [](SimulationInput& in) { in.in_program_order = true; }},
         {"steps", [](SimulationInput& in) { in.steps = 3; }},
+        {"runs", [](SimulationInput& in) { in.runs = {{.steps = 3}}; }},
         {"fold",
          [](SimulationInput& in) { in.fold = false; },
          [](SimulationInput& in) { in = judge().input(alike); }},
@@ -83,6 +84,18 @@ TEST(SimulationInputFields, ChangeItsResult) {
          "it is called, and asks nothing"},
     };
     expect_effects<SimulationInput>(rows, judge().input(small_program()), kAnswers);
+}
+
+TEST(SimulationInputFields, OfRunsChangeItsResult) {
+    SimulationInput base = judge().input(small_program());
+    base.runs = {{.start = Time{}, .steps = 2, .launch_cost = Time{}}};
+    const InputRow of_runs[] = {
+        {"start", [](SimulationInput& in) { in.runs[0].start = Time::picoseconds(1000); }},
+        {"steps", [](SimulationInput& in) { in.runs[0].steps = 3; }},
+        {"launch_cost",
+         [](SimulationInput& in) { in.runs[0].launch_cost = Time::picoseconds(20'000'000); }},
+    };
+    expect_effects<PartyRun>(of_runs, base, kAnswers);
 }
 
 TEST(SimulationInputFields, OfKernelTimesChangeItsResult) {
