@@ -27,13 +27,13 @@ struct MeshAxis {
 // Which ranks communicate, seen from any of them.
 struct Group {
     std::string name;        // "tp", "dp-cp", "pp{first,last}"
-    std::uint32_t party = 0;  // whose mesh the axes are of (engine/program.h)
-    std::uint32_t axes = 0;   // bit i: members range over mesh axis i
+    std::uint32_t axes = 0;  // bit i: members range over mesh axis i
     // If not empty: along `subset_axis` (one of `axes`) only these coordinates take part.
     std::uint32_t subset_axis = 0;
     std::vector<std::uint32_t> subset;
     // If not empty: the groups are these rank lists instead (ragged survivors after a fault).
     std::vector<std::vector<RankId>> explicit_ranks;
+    std::uint32_t party = 0;  // whose mesh the axes are of (engine/program.h)
 };
 
 class Mesh {

@@ -371,11 +371,11 @@ TEST(ProgramFields, OfGroupsAndMeshes) {
     };
     const Row groups[] = {
         {"name", [&](Program& p) { ends(p).name += "!"; }},
-        {"party", [&](Program& p) { ends(p).party = 1; }},
         {"axes", [&](Program& p) { ends(p).axes = 0; }},
         {"subset_axis", [&](Program& p) { ends(p).subset_axis = 0; }},
         {"subset", [&](Program& p) { ends(p).subset = {0}; }},
         {"explicit_ranks", [&](Program& p) { ends(p).explicit_ranks = {{RankId{0}}}; }},
+        {"party", [&](Program& p) { ends(p).party = 1; }},
     };
     expect_told<Group>(groups);
     const auto axis = [](Program& p, const std::function<void(MeshAxis&)>& change) {
