@@ -61,7 +61,7 @@ TEST(KernelRuns, ProgressIsExactUnderAnyNumberOfLooks) {
     b.kernel(Time::picoseconds(1'000'003));
     b.kernel(Time::picoseconds(777'777));
     const ScriptedNetwork network({});
-    const Tapes tapes = build_tapes(b.program, {});
+    const Tapes tapes = build_tapes(b.program, Time{});
     const std::vector<RunTimes> runs = time_runs(b.input(network), tapes);
     RunWalk walk;
     begin_walk(walk, runs[0], 100, {}, {});

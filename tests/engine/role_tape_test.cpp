@@ -35,7 +35,7 @@ TEST(RoleTape, DropsWaitsThatAnEarlierWaitImplies) {
     const std::uint32_t second = b.kernel(1_ns);
     const std::uint32_t own = b.host(1_ns, kOther, {first, second});
     b.host(1_ns, kOther, {first, second, own});
-    const Tapes tapes = build_tapes(b.program, {});
+    const Tapes tapes = build_tapes(b.program, Time{});
     EXPECT_EQ(tapes.roles[0].conditions.size(), 1u);
     EXPECT_EQ(tapes.roles[0].streams[kOther].items.size(), 1u);
 }
@@ -67,7 +67,7 @@ TEST(RoleTape, InProgramOrderOnlyMessagesThatAreSentStayBesideTheOthers) {
                kOther);
     b.kernel(1_ns, kNet);
     const auto ops_of = [&](bool in_program_order, std::uint8_t stream) {
-        const Tapes tapes = build_tapes(b.program, {}, in_program_order);
+        const Tapes tapes = build_tapes(b.program, Time{}, in_program_order);
         std::vector<std::uint32_t> ops;
         for (const TapeOp& op : tapes.roles[0].streams[stream].ops) {
             ops.push_back(op.op);
