@@ -103,8 +103,9 @@ bool Execution::run() {
     }
     if (barriers_) {
         starts_.clear();
+        drain(Time{});
     }
-    drain(Time{});
+    begin_runs(Time{});
     work_off(Time{});
     while (ranks_left_ > 0) {
         if (rates_changed_) {
@@ -192,6 +193,7 @@ bool Execution::begin_runs(Time now) {
     starts_.pop_back();
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
         if (!follows(r) && runs_[party_of(r)].start == now) {
+            touch(r, now);
             ranks_[r].host_path[Cause::launch] += now;  // a path begins at time zero
             begin_step(r, now);
         }

@@ -80,6 +80,11 @@ Jobs random_jobs(std::uint64_t seed, std::uint32_t count, bool symmetric) {
     }
     TableNetworkShape shape = jobs.cases.front().network_shape;
     shape.num_ranks = ranks;
+    if (seed % 4 != 0) {  // three leaves with one way up, of which jobs share the middle one
+        shape.ranks_per_node = 1;
+        shape.nodes_per_leaf = ranks / 3 + 1;
+        shape.uplinks_per_leaf = 1;
+    }
     shape.contention = true;
     jobs.network = std::make_unique<TableNetwork>(shape);
     return jobs;
