@@ -146,6 +146,36 @@ bool read_section(DocumentNode& root,
     return errors.size() == before;
 }
 
+// The jobs, and what their plans and models ask of each other and of the devices.
+void read_all_jobs(DocumentNode& root,
+                   MapReader& reader,
+                   const Catalogue& catalogue,
+                   const std::filesystem::path& folder,
+                   Scenario& scenario,
+                   Errors& errors) {
+    for (const char* key :
+         {"model", "plan", "software", "search", "faults", "recovery", "campaign"}) {
+        if (root.find(key) != nullptr) {
+            reader.refuse(key,
+                          "a scenario with jobs has none of its own",
+                          "each job has its own model, plan and software");
+        }
+    }
+    const std::size_t before = errors.size();
+    DocumentNode& section = *root.find("jobs");
+    read_jobs(section, catalogue, folder, scenario, scenario.jobs, errors);
+    if (errors.size() > before) {
+        return;
+    }
+    for (std::size_t j = 0; j < scenario.jobs.size(); ++j) {
+        Scenario job = *scenario.jobs[j].scenario;
+        derive_data_parallel_size(job);
+        check_plan(section.items[j], job, errors);
+        check_devices(section.items[j], job, errors);
+        scenario.jobs[j].scenario = std::make_shared<const Scenario>(std::move(job));
+    }
+}
+
 // What happens over weeks. Where faults stand can be told even if the cluster's own section is bad.
 void read_weeks(const DocumentNode& root,
                 MapReader& reader,
@@ -183,14 +213,16 @@ Scenario read_root(DocumentNode& root,
     const bool cluster =
         read_section(root, reader, "cluster", Presence::required, errors, cluster_of);
     scenario.cluster_where = where_of_path(root, "cluster.nodes");
-    const Presence rest = options.network_only ? Presence::optional : Presence::required;
+    const bool jobs = reader.find("jobs") != nullptr && !options.network_only;
+    const Presence rest = options.network_only || jobs ? Presence::optional : Presence::required;
     const bool model =
-        read_section(root, reader, "model", rest, errors, [&](DocumentNode& section) {
+        !jobs && read_section(root, reader, "model", rest, errors, [&](DocumentNode& section) {
             read_model(section, catalogue, folder, scenario.model, errors);
         });
-    const bool plan = read_section(root, reader, "plan", rest, errors, [&](DocumentNode& section) {
-        read_plan(section, scenario.plan, errors);
-    });
+    const bool plan =
+        !jobs && read_section(root, reader, "plan", rest, errors, [&](DocumentNode& section) {
+            read_plan(section, scenario.plan, errors);
+        });
     if (const DocumentNode* section = reader.find("network")) {
         read_network(*section, scenario.network, scenario.network_settings, errors);
         if (const DocumentNode* factors = section->find("congestion")) {
@@ -209,6 +241,17 @@ Scenario read_root(DocumentNode& root,
         errors.push_back({where_of_path(root, "job"),
                           "training needs data: job.dataset is missing",
                           "the path of a text, or of a file made by orrery tokenize"});
+    }
+    if (jobs && !options.several_jobs) {
+        reader.complain("jobs",
+                        "this scenario has several jobs, and one is due",
+                        "orrery simulate FILE, or a scenario with model and plan");
+    } else if (jobs && cluster) {
+        read_all_jobs(root, reader, catalogue, folder, scenario, errors);
+    }
+    if (jobs) {
+        reader.finish();
+        return scenario;
     }
     if (const DocumentNode* section = reader.find("search")) {
         read_search(*section, *scenario.document, catalogue, folder, scenario.search, errors);
@@ -243,7 +286,7 @@ Error of_another_kind(const DocumentNode& root) {
                       : "a scenario must be a map, not " + root.describe(),
                 "its keys are cluster, model and plan"};
     }
-    if (has("cluster") || has("model") || has("plan")) {
+    if (has("cluster") || has("model") || has("plan") || has("jobs")) {
         return {};
     }
     if (has("scenario")) {

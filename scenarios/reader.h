@@ -29,6 +29,7 @@ struct ReadOptions {
     std::vector<std::string> overrides;  // "plan.global_batch_size=768", applied in order
     std::filesystem::path catalogue = default_catalogue();
     bool network_only = false;  // `cluster` is enough (`orrery network`)
+    bool several_jobs = false;  // `jobs` may stand in place of model and plan
     bool for_training = false;  // also hold what `orrery train` needs (runtime/trainable.h)
 };
 

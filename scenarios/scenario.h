@@ -33,6 +33,15 @@ struct Job {
     bool operator==(const Job&) const = default;
 };
 
+struct Scenario;
+
+// One of several jobs that share a cluster.
+struct ClusterJob {
+    Time start;
+    // The job as if it were alone, on its part of the cluster (ClusterSpec::gpu_of_rank).
+    std::shared_ptr<const Scenario> scenario;
+};
+
 struct Scenario {
     std::string name;
     std::string software{};  // that runs the job, with or without its version: "nemo-24.05"
@@ -44,6 +53,7 @@ struct Scenario {
     NetworkFidelity network = NetworkFidelity::fluid;
     NetworkSettings network_settings;
     Job job;
+    std::vector<ClusterJob> jobs{};  // not empty: then `model`, `plan` and `software` say nothing
     SearchSpec search;  // without clusters if the scenario has no such section
     // As read from its file, changes by the command line included; null if it has no file.
     std::shared_ptr<const DocumentNode> document{};

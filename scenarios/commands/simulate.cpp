@@ -16,9 +16,11 @@
 #include "scenarios/report/chakra_export.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/html_report.h"
+#include "scenarios/report/jobs_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"
+#include "scenarios/simulate/simulate_jobs.h"
 #include "scenarios/simulate/simulate_scenario.h"
 
 namespace orrery {
@@ -110,7 +112,8 @@ ResultOrErrors<SimulatedCase> simulated_case(const SimulateArguments& arguments)
     if (arguments.file.empty()) {
         return repeated_case(arguments);
     }
-    auto scenario = read_scenario(arguments.file, {.overrides = arguments.overrides});
+    auto scenario =
+        read_scenario(arguments.file, {.overrides = arguments.overrides, .several_jobs = true});
     if (!scenario) {
         return unexpected<Errors>(scenario.error());
     }
@@ -126,6 +129,50 @@ Provenance made_of(const SimulateArguments& arguments, const SimulatedCase& simu
     return provenance.add_input(arguments.profile_file);
 }
 
+// Options that look into the step of one job.
+Result<void> check_jobs(const SimulateArguments& arguments) {
+    for (const auto& [option, value] : {std::pair{"--trace", &arguments.trace_file},
+                                        {"--export-chakra", &arguments.chakra_folder},
+                                        {"--profile", &arguments.profile_file}}) {
+        if (!value->empty()) {
+            return fail(option,
+                        "looks into one job, and the scenario has several",
+                        "a scenario with that job's model and plan");
+        }
+    }
+    return {};
+}
+
+int simulate_several(const SimulateArguments& arguments, const SimulatedCase& simulated) {
+    if (const Result<void> possible = check_jobs(arguments); !possible) {
+        return report_error(possible.error());
+    }
+    auto page = PageFile::open(arguments.html_file);
+    if (!page) {
+        return report_error(page.error());
+    }
+    ProgressBar bar{"simulating"};
+    const Result<JobsAnswer> answer =
+        simulate_jobs(simulated.scenario,
+                      {.fold = simulated.fold, .progress = [&](double share) { bar.show(share); }});
+    bar.finish();
+    if (!answer) {
+        Error error = answer.error();
+        if (error.where.empty()) {
+            error.where = simulated.source;
+        }
+        return report_error(error);
+    }
+    const Provenance provenance = made_of(arguments, simulated);
+    if (page->wanted()) {
+        if (const auto written = page->write(jobs_page(*answer), provenance); !written) {
+            return report_error(written.error());
+        }
+    }
+    return print_output(arguments.json ? with_provenance(jobs_json(*answer), provenance)
+                                       : jobs_report(*answer));
+}
+
 }  // namespace
 
 int simulate_command(const SimulateArguments& arguments) {
@@ -134,6 +181,9 @@ int simulate_command(const SimulateArguments& arguments) {
         return report_errors(simulated.error());
     }
     Scenario& scenario = simulated->scenario;
+    if (!scenario.jobs.empty()) {
+        return simulate_several(arguments, *simulated);
+    }
     if (!arguments.profile_file.empty()) {
         scenario = on_own_runtime(std::move(scenario));
     }

@@ -96,8 +96,10 @@ ResultOrErrors<StoredProvenance> read_stored_result(const std::filesystem::path&
 ResultOrErrors<Scenario> scenario_of_result(const StoredProvenance& stored,
                                             const std::string& source,
                                             const std::vector<std::string>& overrides) {
-    return read_effective_scenario(
-        stored.origin.effective, source, stored.origin, {.overrides = overrides});
+    return read_effective_scenario(stored.origin.effective,
+                                   source,
+                                   stored.origin,
+                                   {.overrides = overrides, .several_jobs = true});
 }
 
 std::vector<std::string> differences_from(const StoredProvenance& stored) {

@@ -56,6 +56,13 @@ void read_job(const DocumentNode& section,
               const std::filesystem::path& folder,
               Job& job,
               Errors& errors);
+// `base` has the cluster, the network and what else all jobs share. Plans are not checked yet.
+void read_jobs(DocumentNode& section,
+               const Catalogue& catalogue,
+               const std::filesystem::path& folder,
+               const Scenario& base,
+               std::vector<ClusterJob>& jobs,
+               Errors& errors);
 // `root` is the scenario's document as written: the clusters that the search compares are its
 // cluster with other values.
 void read_search(const DocumentNode& section,

@@ -118,6 +118,7 @@ TEST(ShippedCatalogue, ModelsHaveTheirPublishedParameterCounts) {
 
 TEST(ShippedScenarios, AllReadAndAreNamedLikeTheirFiles) {
     ReadOptions options;
+    options.several_jobs = true;
     options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
     std::size_t count = 0;
     for (const auto& entry : fs::directory_iterator{ORRERY_SOURCE_DIR "/scenarios"}) {

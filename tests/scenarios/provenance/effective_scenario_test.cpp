@@ -46,11 +46,13 @@ TEST(EffectiveScenario, OfEveryShippedScenarioReadsBackAsTheSame) {
         SCOPED_TRACE(name);
         ReadOptions options;
         options.network_only = name.starts_with("network-");
+        options.several_jobs = true;
         const auto scenario = read_scenario(entry.path(), options);
         ASSERT_TRUE(scenario) << scenario.error()[0].to_string();
         const Scenario again = read_back(*scenario, options);
         EXPECT_EQ(block_of(again), block_of(*scenario));
         EXPECT_EQ(again.name, scenario->name);
+        EXPECT_EQ(again.jobs.size(), scenario->jobs.size());
         EXPECT_TRUE(again.plan == scenario->plan);
         EXPECT_TRUE(again.model == scenario->model);
         EXPECT_EQ(again.job.seed, scenario->job.seed);

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/jobs_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "scenarios/read/quantity.h"
+#include "scenarios/report/console_report.h"
+#include "scenarios/report/json_text.h"
+#include "scenarios/report/study_page.h"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kWidth = 98;
+
+double mfu_together(const JobAnswer& job) {
+    return job.alone.mfu / job.slowdown();
+}
+
+std::string heading_of_jobs(const JobsAnswer& answer) {
+    return fmt::format("{}: {} jobs on {}, {} GPUs in use; network: {}",
+                       answer.scenario,
+                       answer.jobs.size(),
+                       answer.cluster,
+                       answer.ranks,
+                       answer.network_model);
+}
+
+std::vector<TextRow> job_rows(const JobsAnswer& answer) {
+    std::vector<TextRow> rows{{"job",
+                               "model",
+                               "plan",
+                               "GPUs",
+                               "start",
+                               "step alone",
+                               "together",
+                               "slower by",
+                               "MFU alone",
+                               "together"}};
+    for (const JobAnswer& job : answer.jobs) {
+        rows.push_back({job.name,
+                        job.alone.model,
+                        job.alone.plan,
+                        fmt::format("{}", job.alone.ranks),
+                        to_short_text(job.start),
+                        to_short_text(job.alone.iteration),
+                        to_short_text(job.iteration),
+                        fmt::format("{:.1f} %", 100 * (job.slowdown() - 1)),
+                        fmt::format("{:.1f} %", 100 * job.alone.mfu),
+                        fmt::format("{:.1f} %", 100 * mfu_together(job))});
+    }
+    return rows;
+}
+
+std::vector<TextRow> link_rows(const JobsAnswer& answer) {
+    TextRow head{"links", "busiest shared one", "in use", "shared"};
+    for (const JobAnswer& job : answer.jobs) {
+        head.push_back(job.name);
+    }
+    std::vector<TextRow> rows{std::move(head)};
+    for (const SharedLinks& links : answer.links) {
+        TextRow row{links.link_class,
+                    links.busiest.empty() ? "-" : links.busiest,
+                    fmt::format("{}", links.used),
+                    fmt::format("{}", links.shared)};
+        for (std::size_t j = 0; j < answer.jobs.size(); ++j) {
+            row.push_back(links.of_busiest.empty()
+                              ? "-"
+                              : fmt::format("{:.1f} %", 100 * links.of_busiest[j]));
+        }
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+constexpr const char* kLinksNote =
+    "A job's share of the busiest link that several jobs use is what it carries there, over what "
+    "the link could carry in the job's step.";
+
+PageSection steps_of_jobs(const JobsAnswer& answer) {
+    PageSection section{.title = "Steps",
+                        .note =
+                            "A bar is a step. What a job loses to the others shows as longer "
+                            "bars while they run."};
+    PageTimeline timeline{.scale = 1e-9, .kinds = {"first step", "step", "next step"}};
+    const auto ns = [](Time time) { return time.picoseconds() / 1000; };
+    for (const JobAnswer& job : answer.jobs) {
+        PageLane lane{.name = job.name};
+        Time begin = job.start;
+        for (std::size_t step = 0; step < job.steps.size(); ++step) {
+            const Time end = job.steps[step];
+            lane.spans.push_back({.kind = step == 0 ? 0U : 1U + (step - 1) % 2,
+                                  .begin = ns(begin),
+                                  .length = ns(end - begin)});
+            begin = end;
+        }
+        timeline.lanes.push_back(std::move(lane));
+    }
+    section.timeline = std::move(timeline);
+    return section;
+}
+
+Json path_of(const CauseTimes& path) {
+    Json json = Json::object();
+    for (std::size_t c = 0; c < kNumCauses; ++c) {
+        if (path.of[c] != Time{}) {
+            json[std::string{name(static_cast<Cause>(c))}] = path.of[c].seconds();
+        }
+    }
+    return json;
+}
+
+Json job_of(const JobAnswer& job) {
+    Json ends = Json::array();
+    for (const Time end : job.steps) {
+        ends.push_back(end.seconds());
+    }
+    return {{"name", job.name},
+            {"model", job.alone.model},
+            {"plan", job.alone.plan},
+            {"ranks", job.alone.ranks},
+            {"start_s", job.start.seconds()},
+            {"iteration_s", job.iteration.seconds()},
+            {"iteration_alone_s", job.alone.iteration.seconds()},
+            {"slowdown", job.slowdown()},
+            {"mfu", mfu_together(job)},
+            {"mfu_alone", job.alone.mfu},
+            {"uncertainty", job.alone.uncertainty},
+            {"peak_memory_bytes", job.alone.memory.peak.count()},
+            {"fits", job.alone.memory.fits},
+            {"critical_path_s", path_of(job.critical_path)},
+            {"step_end_s", std::move(ends)}};
+}
+
+Json links_of(const JobsAnswer& answer, const SharedLinks& links) {
+    Json json{{"class", links.link_class}, {"used", links.used}, {"shared", links.shared}};
+    if (links.shared > 0) {
+        json["busiest"] = links.busiest;
+        for (std::size_t j = 0; j < answer.jobs.size(); ++j) {
+            json["utilisation"][answer.jobs[j].name] = links.of_busiest[j];
+        }
+    }
+    return json;
+}
+
+}  // namespace
+
+std::string jobs_report(const JobsAnswer& answer) {
+    std::string text = heading_of_jobs(answer) + "\n\n" + text_table(job_rows(answer), 3);
+    for (const JobAnswer& job : answer.jobs) {
+        if (!job.alone.memory.fits) {
+            text += fmt::format("\n  {} does not fit into the memory of a {}: {} of {}\n",
+                                job.name,
+                                answer.device,
+                                to_short_text(job.alone.memory.peak),
+                                to_short_text(job.alone.memory.device));
+        }
+    }
+    text += "\n" + text_table(link_rows(answer), 2) + "\n" + wrapped(kLinksNote, kWidth, 2);
+    for (const std::string& remark : answer.remarks) {
+        text += "\n" + wrapped(remark, kWidth, 2);
+    }
+    return text;
+}
+
+std::string jobs_json(const JobsAnswer& answer) {
+    Json jobs = Json::array();
+    for (const JobAnswer& job : answer.jobs) {
+        jobs.push_back(job_of(job));
+    }
+    Json links = Json::array();
+    for (const SharedLinks& each : answer.links) {
+        links.push_back(links_of(answer, each));
+    }
+    return json_text(Json{{"scenario", answer.scenario},
+                          {"device", answer.device},
+                          {"cluster", answer.cluster},
+                          {"network_model", answer.network_model},
+                          {"ranks", answer.ranks},
+                          {"remarks", answer.remarks},
+                          {"jobs", std::move(jobs)},
+                          {"shared_links", std::move(links)},
+                          {"seed", answer.seed},
+                          {"simulated_ops", answer.simulated_ops},
+                          {"fold_classes", answer.fold_classes},
+                          {"flows", answer.flows},
+                          {"wall_s", answer.wall_s},
+                          {"version", answer.version}});
+}
+
+std::string jobs_page(const JobsAnswer& answer) {
+    StudyPage page{.title = answer.scenario, .lines = {heading_of_jobs(answer)}};
+    for (const std::string& remark : answer.remarks) {
+        page.lines.push_back(remark);
+    }
+    for (const JobAnswer& job : answer.jobs) {
+        page.cards.push_back(
+            {.value = to_short_text(job.iteration),
+             .what = fmt::format(
+                 "a step of {}, {:.1f} % longer than alone", job.name, 100 * (job.slowdown() - 1)),
+             .bad = !job.alone.memory.fits});
+    }
+    page.sections.push_back({.title = "Jobs", .table = job_rows(answer), .left_columns = 3});
+    page.sections.push_back(steps_of_jobs(answer));
+    page.sections.push_back({.title = "Links that several jobs use",
+                             .note = kLinksNote,
+                             .table = link_rows(answer),
+                             .left_columns = 2});
+    PageSection heat{.title = "Use of the links",
+                     .note =
+                         "A cell is a link; its colour the share of its capacity that all jobs "
+                         "together use."};
+    for (const LinkHeat& each : answer.heat) {
+        heat.heat.push_back({each.link_class, each.utilisation});
+    }
+    page.sections.push_back(std::move(heat));
+    page.footer = fmt::format("Orrery {}, seed {}", answer.version, answer.seed);
+    return study_html(page);
+}
+
+}  // namespace orrery
