@@ -10,7 +10,8 @@ printf '| scenario | GPUs | step s | MFU | ops | flows | wall s | peak MiB |\n'
 printf '|---|---:|---:|---:|---:|---:|---:|---:|\n'
 for file; do
     [[ $file != */network-* ]] || continue  # no training step
-    ! grep -Eq "^(campaign|scenario):" "$file" || continue  # weeks of steps, or a study
+    # Weeks of steps, a study, several jobs
+    ! grep -Eq "^(campaign|scenario|jobs):" "$file" || continue
     ./orrery simulate "$file" --json | python3 -c '
 import json, sys
 a = json.load(sys.stdin)
