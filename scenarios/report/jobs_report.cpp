@@ -33,7 +33,6 @@ std::string heading_of_jobs(const JobsAnswer& answer) {
 
 std::vector<TextRow> job_rows(const JobsAnswer& answer) {
     std::vector<TextRow> rows{{"job",
-                               "model",
                                "plan",
                                "GPUs",
                                "start",
@@ -44,7 +43,6 @@ std::vector<TextRow> job_rows(const JobsAnswer& answer) {
                                "together"}};
     for (const JobAnswer& job : answer.jobs) {
         rows.push_back({job.name,
-                        job.alone.model,
                         job.alone.plan,
                         fmt::format("{}", job.alone.ranks),
                         to_short_text(job.start),
@@ -151,7 +149,7 @@ Json links_of(const JobsAnswer& answer, const SharedLinks& links) {
 }  // namespace
 
 std::string jobs_report(const JobsAnswer& answer) {
-    std::string text = heading_of_jobs(answer) + "\n\n" + text_table(job_rows(answer), 3);
+    std::string text = heading_of_jobs(answer) + "\n\n" + text_table(job_rows(answer), 2);
     for (const JobAnswer& job : answer.jobs) {
         if (!job.alone.memory.fits) {
             text += fmt::format("\n  {} does not fit into the memory of a {}: {} of {}\n",
@@ -205,7 +203,7 @@ std::string jobs_page(const JobsAnswer& answer) {
                  "a step of {}, {:.1f} % longer than alone", job.name, 100 * (job.slowdown() - 1)),
              .bad = !job.alone.memory.fits});
     }
-    page.sections.push_back({.title = "Jobs", .table = job_rows(answer), .left_columns = 3});
+    page.sections.push_back({.title = "Jobs", .table = job_rows(answer), .left_columns = 2});
     page.sections.push_back(steps_of_jobs(answer));
     page.sections.push_back({.title = "Links that several jobs use",
                              .note = kLinksNote,
