@@ -33,17 +33,7 @@ Execution::Execution(const SimulationInput& input,
       own_time_(input, tapes, transfers, quotient, teams_, run_times_),
       bundles_(find_bundles(input, tapes, transfers, quotient, teams_, rates)),
       traced_(quotient.ranks.size()) {
-    const Program& program = *input.program;
-    for (std::uint32_t p = 0; p < program.parties.size(); ++p) {
-        runs_.push_back(input.run_of(p));
-        step_ends_.emplace_back(runs_[p].steps);
-        starts_.push_back(runs_[p].start);
-    }
-    std::sort(starts_.begin(), starts_.end(), std::greater<>{});
-    starts_.erase(std::unique(starts_.begin(), starts_.end()), starts_.end());
-    for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
-        party_of_role_.push_back(program.party_of(to_id<RoleId>(role)));
-    }
+    set_up_runs();
     for (const RankId rank : input.traced_ranks) {
         traced_[quotient.class_of_rank[index(rank)]].push_back(rank);
     }
@@ -91,6 +81,20 @@ Execution::Execution(const SimulationInput& input,
         // After a barrier: the last step, and a little.
         const std::uint32_t steps = barriers_ ? 1 : runs_[party_of(r)].steps;
         ops_total_ += tape_of(r).num_ops * quotient.ranks[r].size * steps;
+    }
+}
+
+void Execution::set_up_runs() {
+    const Program& program = *input_.program;
+    for (std::uint32_t p = 0; p < program.parties.size(); ++p) {
+        runs_.push_back(input_.run_of(p));
+        step_ends_.emplace_back(runs_[p].steps);
+        starts_.push_back(runs_[p].start);
+    }
+    std::sort(starts_.begin(), starts_.end(), std::greater<>{});
+    starts_.erase(std::unique(starts_.begin(), starts_.end()), starts_.end());
+    for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
+        party_of_role_.push_back(program.party_of(to_id<RoleId>(role)));
     }
 }
 

@@ -73,6 +73,7 @@ private:
 
     // Streams (execution.cpp)
     void begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier);
+    void set_up_runs();
     bool begin_runs(Time now);
     void begin_step(std::uint32_t r, Time now);
     void end_step(std::uint32_t r, Time now);

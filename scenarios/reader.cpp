@@ -197,6 +197,43 @@ void read_weeks(const DocumentNode& root,
     }
 }
 
+// What a job does, and on what data.
+void read_steps(const DocumentNode& root,
+                MapReader& reader,
+                const std::filesystem::path& folder,
+                const ReadOptions& options,
+                Scenario& scenario,
+                Errors& errors) {
+    if (const DocumentNode* section = reader.find("job")) {
+        read_job(*section, folder, scenario.job, errors);
+    }
+    if (options.for_training && scenario.job.training.dataset.empty() &&
+        where_of_path(root, "job.dataset") == where_of_path(root, "job")) {
+        errors.push_back({where_of_path(root, "job"),
+                          "training needs data: job.dataset is missing",
+                          "the path of a text, or of a file made by orrery tokenize"});
+    }
+}
+
+// Whether cluster, model and plan, which are good each, go together.
+void check_together(const DocumentNode& root,
+                    const ReadOptions& options,
+                    Scenario& scenario,
+                    Errors& errors) {
+    derive_data_parallel_size(scenario);
+    const std::size_t before = errors.size();
+    check_plan(root, scenario, errors);
+    check_devices(root, scenario, errors);
+    check_elastic(root, scenario, errors);
+    if (options.for_training && errors.size() == before) {
+        const std::int64_t ranks = scenario.cluster.num_ranks();
+        for (Error error : check_trainable(scenario.model, scenario.plan, ranks)) {
+            error.where = where_of_path(root, error.where);
+            errors.push_back(std::move(error));
+        }
+    }
+}
+
 Scenario read_root(DocumentNode& root,
                    const std::filesystem::path& folder,
                    const ReadOptions& options,
@@ -233,15 +270,7 @@ Scenario read_root(DocumentNode& root,
             check_network_of_steps(scenario, errors);
         }
     }
-    if (const DocumentNode* section = reader.find("job")) {
-        read_job(*section, folder, scenario.job, errors);
-    }
-    if (options.for_training && scenario.job.training.dataset.empty() &&
-        where_of_path(root, "job.dataset") == where_of_path(root, "job")) {
-        errors.push_back({where_of_path(root, "job"),
-                          "training needs data: job.dataset is missing",
-                          "the path of a text, or of a file made by orrery tokenize"});
-    }
+    read_steps(root, reader, folder, options, scenario, errors);
     if (jobs && !options.several_jobs) {
         reader.complain("jobs",
                         "this scenario has several jobs, and one is due",
@@ -258,20 +287,8 @@ Scenario read_root(DocumentNode& root,
     }
     read_weeks(root, reader, catalogue, folder, scenario, errors);
     reader.finish();
-    // Whether the parts go together can be told as soon as these three are good.
     if (cluster && model && plan) {
-        derive_data_parallel_size(scenario);
-        const std::size_t before = errors.size();
-        check_plan(root, scenario, errors);
-        check_devices(root, scenario, errors);
-        check_elastic(root, scenario, errors);
-        if (options.for_training && errors.size() == before) {
-            const std::int64_t ranks = scenario.cluster.num_ranks();
-            for (Error error : check_trainable(scenario.model, scenario.plan, ranks)) {
-                error.where = where_of_path(root, error.where);
-                errors.push_back(std::move(error));
-            }
-        }
+        check_together(root, options, scenario, errors);
     }
     return scenario;
 }

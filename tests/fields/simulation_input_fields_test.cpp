@@ -90,7 +90,9 @@ TEST(SimulationInputFields, OfRunsChangeItsResult) {
     SimulationInput base = judge().input(small_program());
     base.runs = {{.start = Time{}, .steps = 2, .launch_cost = Time{}}};
     const InputRow of_runs[] = {
-        {"start", [](SimulationInput& in) { in.runs[0].start = Time::picoseconds(1000); }},
+        {"start",
+         [](SimulationInput& in) { in.runs[0].start = Time::picoseconds(1000); },
+         [](SimulationInput& in) { in.every_step = true; }},
         {"steps", [](SimulationInput& in) { in.runs[0].steps = 3; }},
         {"launch_cost",
          [](SimulationInput& in) { in.runs[0].launch_cost = Time::picoseconds(20'000'000); }},

@@ -14,7 +14,8 @@ constexpr const char* kCluster =
     "  fabric: {base: eth400-clos, tiers: 2, nodes_per_leaf_set: 2}\n";
 constexpr const char* kJob =
     "    model: llama-3-8b\n"
-    "    plan: {tensor_model_parallel_size: 8, sequence_parallel: true, global_batch_size: 64}\n";
+    "    plan: {tensor_model_parallel_size: 8, sequence_parallel: true, micro_batch_size: 1, "
+    "global_batch_size: 48}\n";
 
 std::string job(const std::string& name, const std::string& place) {
     return fmt::format("  - name: {}\n    {}\n{}", name, place, kJob);
@@ -99,7 +100,8 @@ TEST(ReadJobs, WrongPlacesAreErrorsAtTheirKeys) {
 TEST(ReadJobs, PlansAreCheckedOnTheJobsOwnGpus) {
     const std::string text =
         "  - name: a\n    nodes: 3\n    model: llama-3-8b\n    plan:\n"
-        "      tensor_model_parallel_size: 16\n      global_batch_size: 64\n";
+        "      tensor_model_parallel_size: 16\n      micro_batch_size: 1\n"
+        "      global_batch_size: 48\n";
     expect_error(text, "jobs.yaml:9:.*(16|tensor_model_parallel_size)");
 }
 

@@ -10,16 +10,17 @@
 namespace orrery {
 namespace simulate_jobs_test {
 
-// Two sets of leaf switches of two servers, and a quarter of the bandwidth above them: data
-// parallelism over the leaves is what both jobs need.
+// Two sets of leaf switches of four servers, and a quarter of the bandwidth above them: an
+// interleaved job needs it for its data parallelism.
 Scenario two_jobs(const std::string& placement, const std::string& start = "0 s") {
     const std::string job = fmt::format(
-        "    model: {{base: llama-3-8b, num_layers: 4}}\n    nodes: 2\n    placement: {}\n"
-        "    plan: {{global_batch_size: 32, data_parallel_sharding_strategy: optim_grads}}\n",
+        "    model: {{base: llama-3-8b, num_layers: 4}}\n    nodes: 4\n    placement: {}\n"
+        "    plan: {{micro_batch_size: 1, global_batch_size: 64, "
+        "data_parallel_sharding_strategy: optim_grads_params}}\n",
         placement);
     const std::string text =
-        "cluster:\n  nodes: 4\n  node: dgx-h100\n  fabric: {base: eth400-clos, tiers: 2, "
-        "nodes_per_leaf_set: 2, oversubscription: 4}\njobs:\n  - name: first\n" +
+        "cluster:\n  nodes: 8\n  node: dgx-h100\n  fabric: {base: eth400-clos, tiers: 2, "
+        "nodes_per_leaf_set: 4, oversubscription: 4}\njobs:\n  - name: first\n" +
         job + "  - name: second\n    start: " + start + "\n" + job;
     const auto scenario = read_scenario_text(text, "jobs.yaml", ".", {.several_jobs = true});
     EXPECT_TRUE(scenario) << scenario.error().front().to_string();
@@ -49,7 +50,7 @@ TEST(SimulateJobs, PackedJobsMeetNowhereAndTakeAsLongAsAlone) {
         EXPECT_EQ(job.iteration, job.alone.iteration) << job.name;
         EXPECT_EQ(job.critical_path.total(), job.iteration);
     }
-    EXPECT_EQ(answer.ranks, 32);
+    EXPECT_EQ(answer.ranks, 64);
 }
 
 TEST(SimulateJobs, InterleavedJobsShareUplinksAndSlowEachOtherDown) {
