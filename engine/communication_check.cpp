@@ -72,8 +72,8 @@ private:
         for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
             const std::vector<Op>& ops = p_.segment_of(role.slots[s]).ops;
             for (std::uint32_t o = 0; o < ops.size(); ++o) {
-                if (ops[o].kind == OpKind::collective) {
-                    const CollectiveCall& call = p_.collectives[ops[o].payload];
+                if (ops[o].kind() == OpKind::collective) {
+                    const CollectiveCall& call = p_.collective(ops[o]);
                     const auto kind = static_cast<std::uint64_t>(call.mover.engine) << 32 |
                                       static_cast<std::uint64_t>(call.mover.sm_limit) << 16 |
                                       static_cast<std::uint64_t>(call.kind) << 8 |
@@ -81,8 +81,8 @@ private:
                     calls.collectives[{call.group, call.communicator}].push_back(
                         {kind, call.bytes, s, o});
                     check_mover(call, calls.collectives[{call.group, call.communicator}].back());
-                } else if (ops[o].kind == OpKind::send_recv) {
-                    for (const SendRecvPart& part : p_.send_recvs[ops[o].payload].parts) {
+                } else if (ops[o].kind() == OpKind::send_recv) {
+                    for (const SendRecvPart& part : p_.send_recv(ops[o]).parts) {
                         calls.exchanges[key_of(mesh, part)].push_back({0, part.bytes, s, o});
                     }
                 }

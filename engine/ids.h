@@ -11,7 +11,10 @@ namespace orrery {
 enum class RankId : std::uint32_t {};        // global rank, 0 … num_ranks-1
 enum class RoleId : std::uint16_t {};        // ranks that run the same program
 enum class SegmentId : std::uint32_t {};     // straight-line op list of a Program
+enum class KernelId : std::uint32_t {};      // Program::kernels
 enum class CollectiveId : std::uint32_t {};  // Program::collectives
+enum class SendRecvId : std::uint32_t {};    // Program::send_recvs
+enum class HostWorkId : std::uint32_t {};    // Program::host_works
 enum class TensorId : std::uint32_t {};      // Program::tensors
 enum class GroupId : std::uint16_t {};       // Program::groups
 enum class LinkId : std::uint32_t {};        // one direction of a link of the fabric

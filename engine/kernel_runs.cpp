@@ -10,16 +10,17 @@ namespace orrery {
 namespace {
 
 RunOpTime time_op(const SimulationInput& input, const DeviceTimings& device, const RunOp& op) {
-    RunOpTime timed{.cause = op.cause, .is_kernel = op.kind == OpKind::kernel, .launch = op.launch};
-    if (op.kind == OpKind::kernel) {
-        const KernelTime& kernel = device.kernels[op.payload];
+    RunOpTime timed{
+        .cause = op.cause, .is_kernel = op.payload.kind() == OpKind::kernel, .launch = op.launch};
+    if (op.payload.kind() == OpKind::kernel) {
+        const KernelTime& kernel = device.kernels[index(op.payload.kernel())];
         timed.duration = kernel.duration;
         timed.sm_sensitivity_permille = kernel.sm_sensitivity_permille;
         // Work that is done again, or that is no model FLOP, is nowhere useful.
         const bool useful = op.cause != Cause::recomputation && op.cause != Cause::optimizer;
         timed.ideal = useful ? std::min(kernel.ideal, kernel.duration) : Time{};
     } else {
-        const HostWork& work = input.program->host_works[op.payload];
+        const HostWork& work = input.program->host_works[index(op.payload.host_work())];
         timed.duration = work.kind == HostWorkKind::restart ? device.restart : work.duration;
     }
     return timed;

@@ -112,7 +112,7 @@ private:
             for (Op& op : segment.ops) {
                 op.stream =
                     index(op.stream) < streams_.size() ? streams_[index(op.stream)] : op.stream;
-                op.payload += base_payload(op.kind);
+                op.payload = {op.kind(), op.payload.number() + base_payload(op.kind())};
                 op.name += base_name_;
                 op.first_wait += base_wait_;
                 op.first_operand += base_operand_;

@@ -25,22 +25,21 @@ std::string_view name(TensorKind kind) {
 }
 
 std::string_view name(Pass pass) {
-    static constexpr std::array<std::string_view, 10> kNames{"step_begin",
-                                                             "receive",
-                                                             "forward",
-                                                             "send",
-                                                             "backward_input",
-                                                             "backward_weight",
-                                                             "backward",
-                                                             "gradient_sync",
-                                                             "parameter_sync",
-                                                             "optimizer"};
+    static constexpr std::array<std::string_view, 9> kNames{"receive",
+                                                            "forward",
+                                                            "send",
+                                                            "backward_input",
+                                                            "backward_weight",
+                                                            "backward",
+                                                            "gradient_sync",
+                                                            "parameter_sync",
+                                                            "optimizer"};
     return kNames[static_cast<std::size_t>(pass)];
 }
 
 bool only_sends(const Program& program, const Op& op) {
-    return op.kind == OpKind::send_recv &&
-           std::ranges::all_of(program.send_recvs[op.payload].parts, &SendRecvPart::is_send);
+    return op.kind() == OpKind::send_recv &&
+           std::ranges::all_of(program.send_recv(op).parts, &SendRecvPart::is_send);
 }
 
 std::uint32_t Program::num_ranks() const {

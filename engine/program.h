@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "engine/cause.h"
+#include "engine/check.h"
 #include "engine/ids.h"
 #include "engine/kernel_call.h"
 #include "engine/mesh.h"
@@ -51,17 +52,49 @@ struct Operand {
     std::uint16_t pieces = 1;
 };
 
+// What an op does: an entry of one of the Program's tables, of which its kind says.
+class Payload {
+public:
+    constexpr Payload() = default;
+    constexpr Payload(OpKind kind, std::uint32_t number) : kind_(kind), number_(number) {}
+    constexpr Payload(KernelId id) : Payload(OpKind::kernel, static_cast<std::uint32_t>(id)) {}
+    constexpr Payload(CollectiveId id)
+        : Payload(OpKind::collective, static_cast<std::uint32_t>(id)) {}
+    constexpr Payload(SendRecvId id) : Payload(OpKind::send_recv, static_cast<std::uint32_t>(id)) {}
+    constexpr Payload(HostWorkId id) : Payload(OpKind::host, static_cast<std::uint32_t>(id)) {}
+
+    constexpr OpKind kind() const { return kind_; }
+    constexpr std::uint32_t number() const { return number_; }  // in the table of its kind
+    // Only of a payload of that kind.
+    KernelId kernel() const { return of<KernelId>(OpKind::kernel); }
+    CollectiveId collective() const { return of<CollectiveId>(OpKind::collective); }
+    SendRecvId send_recv() const { return of<SendRecvId>(OpKind::send_recv); }
+    HostWorkId host_work() const { return of<HostWorkId>(OpKind::host); }
+    auto operator<=>(const Payload&) const = default;
+
+private:
+    template <class Id>
+    Id of(OpKind kind) const {
+        ORRERY_CHECK(kind_ == kind);
+        return to_id<Id>(number_);
+    }
+
+    OpKind kind_ = OpKind::kernel;
+    std::uint32_t number_ = 0;
+};
+
 struct Op {
-    OpKind kind = OpKind::kernel;
+    Payload payload{};
     StreamId stream{};
     Cause cause = Cause::memory_bound_kernels;
     std::uint8_t launches = 1;     // host launches (an unfused op may take several kernels)
-    std::uint32_t payload = 0;     // index into Program::kernels, collectives, send_recvs …
     std::uint32_t name = 0;        // index into Program::names
     std::uint32_t first_wait = 0;  // Program::waits: positions of earlier ops in this segment
     std::uint32_t num_waits = 0;
     std::uint32_t first_operand = 0;  // Program::operands
     std::uint32_t num_operands = 0;
+
+    OpKind kind() const { return payload.kind(); }
 };
 
 enum class Reduction : std::uint8_t { sum, max };
@@ -184,7 +217,6 @@ struct Segment {
 };
 
 enum class Pass : std::uint8_t {
-    step_begin,
     receive,
     forward,
     send,
@@ -252,10 +284,21 @@ struct Program {
     const Mesh& mesh() const;
     std::uint32_t role_axis() const;
     const Segment& segment_of(const Slot& slot) const { return segments[index(slot.segment)]; }
+    // What an op of that kind does.
+    const KernelCall& kernel(const Op& op) const { return kernels[index(op.payload.kernel())]; }
+    const CollectiveCall& collective(const Op& op) const {
+        return collectives[index(op.payload.collective())];
+    }
+    const SendRecvCall& send_recv(const Op& op) const {
+        return send_recvs[index(op.payload.send_recv())];
+    }
+    const HostWork& host_work(const Op& op) const {
+        return host_works[index(op.payload.host_work())];
+    }
 };
 
 inline bool is_restart(const Program& program, const Op& op) {
-    return op.kind == OpKind::host && program.host_works[op.payload].kind == HostWorkKind::restart;
+    return op.kind() == OpKind::host && program.host_work(op).kind == HostWorkKind::restart;
 }
 
 // Whether it only sends messages, which go on their own on a device without streams too.

@@ -80,7 +80,7 @@ private:
     void add(const Program& program, SegmentId id) {
         mark(segments_, index(id));
         for (const Op& op : program.segments[index(id)].ops) {
-            mark(calls_[static_cast<std::size_t>(op.kind)], op.payload);
+            mark(calls_[static_cast<std::size_t>(op.kind())], op.payload.number());
             for (std::uint32_t i = 0; i < op.num_operands; ++i) {
                 mark(tensors_, index(program.operands[op.first_operand + i].tensor));
             }
@@ -141,8 +141,9 @@ private:
                     continue;
                 }
                 for (const Op& op : p_.segment_of(slot).ops) {
-                    if (op.kind == OpKind::send_recv && op.payload < message_party_.size()) {
-                        message_party_[op.payload] = party;
+                    if (op.kind() == OpKind::send_recv &&
+                        op.payload.number() < message_party_.size()) {
+                        message_party_[op.payload.number()] = party;
                     }
                     for (std::size_t i = op.first_operand;
                          i < std::min<std::size_t>(op.first_operand + op.num_operands,
@@ -447,7 +448,7 @@ private:
             rows.add({std::to_string(o),
                       stream(op.stream),
                       op.name < p_.names.size() ? p_.names[op.name] : fmt::format("?{}", op.name),
-                      call(op.kind, op.payload),
+                      call(op.kind(), op.payload.number()),
                       op.launches == 1 ? "" : fmt::format("{} launches", op.launches),
                       std::string{orrery::name(op.cause)},
                       waits(op),

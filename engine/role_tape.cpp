@@ -35,8 +35,8 @@ struct ShapeHash {
     std::size_t operator()(const RunShape& shape) const {
         std::uint64_t h = shape.size();
         for (const RunOp& op : shape) {
-            const auto key = static_cast<std::uint64_t>(op.payload) << 16 ^
-                             static_cast<std::uint64_t>(op.kind) << 8 ^
+            const auto key = static_cast<std::uint64_t>(op.payload.number()) << 16 ^
+                             static_cast<std::uint64_t>(op.payload.kind()) << 8 ^
                              static_cast<std::uint64_t>(op.cause) ^
                              static_cast<std::uint64_t>(op.launch.picoseconds()) << 20;
             h = (h ^ key) * 0x9E3779B97F4A7C15ull;
@@ -153,10 +153,10 @@ private:
             const FlatOp& flat = flat_[f];
             const std::size_t s = index(flat.stream);
             TapeStream& stream = tape_.streams[s];
-            if (flat.op->kind == OpKind::kernel) {
+            if (flat.op->kind() == OpKind::kernel) {
                 tape_.kernel_streams |= std::uint64_t{1} << s;
             }
-            const bool communication = is_communication(flat.op->kind);
+            const bool communication = is_communication(flat.op->kind());
             if (run_open[s] && (communication || flat.num_waits > 0)) {
                 close_run(stream, open[s]);
                 run_open[s] = false;
@@ -173,8 +173,7 @@ private:
                 item.watched = flat.watched;
                 continue;
             }
-            open[s].push_back(
-                {flat.op->kind, flat.op->cause, flat.op->payload, flat.launch - item.launch});
+            open[s].push_back({flat.op->payload, flat.op->cause, flat.launch - item.launch});
             item.watched = flat.watched;
             run_open[s] = !flat.watched;
             if (flat.watched) {
@@ -225,16 +224,16 @@ private:
         const Op& op = *flat.op;
         item.cause = op.cause;
         item.first_part = static_cast<std::uint32_t>(tape_.parts.size());
-        if (op.kind == OpKind::collective) {
+        if (op.kind() == OpKind::collective) {
             item.kind = ItemKind::collective;
-            const auto id = to_id<CollectiveId>(op.payload);
-            const CollectiveCall& call = program_.collectives[op.payload];
+            const CollectiveId id = op.payload.collective();
+            const CollectiveCall& call = program_.collective(op);
             const std::uint32_t c = channel(RoleChannel{
                 .is_collective = true, .communicator = call.communicator, .group = call.group});
             add_part(c, find_collective(tape_.channels[c], id), flat.stream);
         } else {
             item.kind = ItemKind::send_recv;
-            for (const SendRecvPart& part : program_.send_recvs[op.payload].parts) {
+            for (const SendRecvPart& part : program_.send_recv(op).parts) {
                 const auto size = static_cast<int>(mesh_->size(part.axis));
                 const auto delta = static_cast<std::uint32_t>((part.delta % size + size) % size);
                 const std::uint32_t c = channel(RoleChannel{.is_collective = false,

@@ -84,9 +84,8 @@ struct RoleTape {
 
 // One op of a run. Runs of equal shape take equal time on equal devices.
 struct RunOp {
-    OpKind kind = OpKind::kernel;
+    Payload payload{};
     Cause cause = Cause::memory_bound_kernels;
-    std::uint32_t payload = 0;
     Time launch{};  // after the run's first op's
     bool operator==(const RunOp&) const = default;
 };

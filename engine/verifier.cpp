@@ -134,10 +134,10 @@ private:
                 continue;
             }
             for (const Op& op : p_.segment_of(slot).ops) {
-                if (op.kind != OpKind::send_recv) {
+                if (op.kind() != OpKind::send_recv) {
                     continue;
                 }
-                for (const SendRecvPart& part : p_.send_recvs[op.payload].parts) {
+                for (const SendRecvPart& part : p_.send_recv(op).parts) {
                     if (part.axis >= axes || part.bytes < Bytes{}) {
                         add("a send or receive names an axis that does not exist, or negative "
                             "bytes");
@@ -165,7 +165,7 @@ private:
         for (std::uint32_t o = 0; o < segment.ops.size(); ++o) {
             const Op& op = segment.ops[o];
             const auto where = [&] { return fmt::format("segment {}, op {}", segment.name, o); };
-            if (op.payload >= table_size(op.kind)) {
+            if (op.payload.number() >= table_size(op.kind())) {
                 add(where() + ": its payload lies outside its table");
             }
             if (index(op.stream) >= kStreamsMax) {

@@ -20,7 +20,7 @@ std::uint32_t ProgramTables::name(std::string_view text) {
     return id;
 }
 
-std::uint32_t ProgramTables::kernel(const KernelCall& call) {
+KernelId ProgramTables::kernel(const KernelCall& call) {
     key_.assign({static_cast<std::int64_t>(call.kind),
                  static_cast<std::int64_t>(call.dtype),
                  call.variant,
@@ -28,14 +28,14 @@ std::uint32_t ProgramTables::kernel(const KernelCall& call) {
                  std::bit_cast<std::int64_t>(call.flop)});
     key_.insert(key_.end(), call.dims.begin(), call.dims.end());
     const auto [entry, added] =
-        kernels_.try_emplace(key_, static_cast<std::uint32_t>(program_.kernels.size()));
+        kernels_.try_emplace(key_, to_id<KernelId>(program_.kernels.size()));
     if (added) {
         program_.kernels.push_back(call);
     }
     return entry->second;
 }
 
-std::uint32_t ProgramTables::collective(const CollectiveCall& call) {
+CollectiveId ProgramTables::collective(const CollectiveCall& call) {
     key_.assign({static_cast<std::int64_t>(call.kind),
                  static_cast<std::int64_t>(index(call.group)),
                  call.bytes.count(),
@@ -45,31 +45,31 @@ std::uint32_t ProgramTables::collective(const CollectiveCall& call) {
                  call.mover.sm_limit,
                  static_cast<std::int64_t>(call.reduction)});
     const auto [entry, added] =
-        collectives_.try_emplace(key_, static_cast<std::uint32_t>(program_.collectives.size()));
+        collectives_.try_emplace(key_, to_id<CollectiveId>(program_.collectives.size()));
     if (added) {
         program_.collectives.push_back(call);
     }
     return entry->second;
 }
 
-std::uint32_t ProgramTables::send_recv(const SendRecvCall& call) {
+SendRecvId ProgramTables::send_recv(const SendRecvCall& call) {
     const auto found = std::find(program_.send_recvs.begin(), program_.send_recvs.end(), call);
     if (found == program_.send_recvs.end()) {
         program_.send_recvs.push_back(call);
-        return static_cast<std::uint32_t>(program_.send_recvs.size() - 1);
+        return to_id<SendRecvId>(program_.send_recvs.size() - 1);
     }
-    return static_cast<std::uint32_t>(found - program_.send_recvs.begin());
+    return to_id<SendRecvId>(static_cast<std::size_t>(found - program_.send_recvs.begin()));
 }
 
-std::uint32_t ProgramTables::host_work(const HostWork& work) {
+HostWorkId ProgramTables::host_work(const HostWork& work) {
     const auto found = std::ranges::find_if(program_.host_works, [&](const HostWork& known) {
         return known.duration == work.duration && known.kind == work.kind;
     });
     if (found == program_.host_works.end()) {
         program_.host_works.push_back(work);
-        return static_cast<std::uint32_t>(program_.host_works.size() - 1);
+        return to_id<HostWorkId>(program_.host_works.size() - 1);
     }
-    return static_cast<std::uint32_t>(found - program_.host_works.begin());
+    return to_id<HostWorkId>(static_cast<std::size_t>(found - program_.host_works.begin()));
 }
 
 GroupId ProgramTables::group(std::uint32_t axes) {
@@ -134,19 +134,19 @@ SegmentBuilder::SegmentBuilder(ProgramTables& tables, std::string name) : tables
 }
 
 std::uint32_t SegmentBuilder::kernel(const KernelCall& call, const OpSpec& spec) {
-    return append(OpKind::kernel, tables_.kernel(call), spec);
+    return append(tables_.kernel(call), spec);
 }
 
 std::uint32_t SegmentBuilder::collective(const CollectiveCall& call, const OpSpec& spec) {
-    return append(OpKind::collective, tables_.collective(call), spec);
+    return append(tables_.collective(call), spec);
 }
 
 std::uint32_t SegmentBuilder::send_recv(const SendRecvCall& call, const OpSpec& spec) {
-    return append(OpKind::send_recv, tables_.send_recv(call), spec);
+    return append(tables_.send_recv(call), spec);
 }
 
 std::uint32_t SegmentBuilder::host(const HostWork& work, const OpSpec& spec) {
-    return append(OpKind::host, tables_.host_work(work), spec);
+    return append(tables_.host_work(work), spec);
 }
 
 void SegmentBuilder::next_waits_for(std::uint32_t op) {
@@ -197,13 +197,12 @@ void SegmentBuilder::add_operands(const OpSpec& spec) {
     add(spec.accumulates, Access::accumulate, {});
 }
 
-std::uint32_t SegmentBuilder::append(OpKind kind, std::uint32_t payload, const OpSpec& spec) {
+std::uint32_t SegmentBuilder::append(Payload payload, const OpSpec& spec) {
     Program& program = tables_.program();
-    Op op{.kind = kind,
+    Op op{.payload = payload,
           .stream = spec.stream,
           .cause = spec.cause,
           .launches = spec.launches,
-          .payload = payload,
           .name = tables_.name(spec.name),
           .first_wait = static_cast<std::uint32_t>(program.waits.size()),
           .first_operand = static_cast<std::uint32_t>(program.operands.size())};

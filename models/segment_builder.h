@@ -34,10 +34,10 @@ public:
 
     Program& program() { return program_; }
     std::uint32_t name(std::string_view text);
-    std::uint32_t kernel(const KernelCall& call);
-    std::uint32_t collective(const CollectiveCall& call);
-    std::uint32_t send_recv(const SendRecvCall& call);
-    std::uint32_t host_work(const HostWork& work);
+    KernelId kernel(const KernelCall& call);
+    CollectiveId collective(const CollectiveCall& call);
+    SendRecvId send_recv(const SendRecvCall& call);
+    HostWorkId host_work(const HostWork& work);
     // The group that spans these mesh axes.
     GroupId group(std::uint32_t axes);
     // The group over `axis` that only these coordinates of it take part in.
@@ -50,8 +50,8 @@ private:
     std::optional<TensorId> scalars_;
     Program& program_;
     std::map<std::string, std::uint32_t, std::less<>> names_;
-    std::map<std::vector<std::int64_t>, std::uint32_t> kernels_;
-    std::map<std::vector<std::int64_t>, std::uint32_t> collectives_;
+    std::map<std::vector<std::int64_t>, KernelId> kernels_;
+    std::map<std::vector<std::int64_t>, CollectiveId> collectives_;
     std::vector<std::int64_t> key_;  // of what is asked for
 };
 
@@ -97,7 +97,7 @@ private:
     };
     std::span<TensorUses<Place>> uses_of(TensorId tensor, const OpSpec& spec);
     void add_operands(const OpSpec& spec);
-    std::uint32_t append(OpKind kind, std::uint32_t payload, const OpSpec& spec);
+    std::uint32_t append(Payload payload, const OpSpec& spec);
 
     ProgramTables& tables_;
     Segment segment_;

@@ -69,17 +69,17 @@ Communicator& CollectiveOps::communicator_of(const CollectiveCall& call) {
 
 std::string CollectiveOps::why_not(const Op& op) const {
     const auto [reads, writes, sums] = operands_of(program_, op);
-    if (op.kind == OpKind::send_recv) {
-        const SendRecvCall& call = program_.send_recvs[op.payload];
+    if (op.kind() == OpKind::send_recv) {
+        const SendRecvCall& call = program_.send_recv(op);
         const auto sends = static_cast<std::size_t>(
             std::ranges::count_if(call.parts, [](const SendRecvPart& p) { return p.is_send; }));
         const bool paired = reads.size() == sends && writes.size() == call.parts.size() - sends;
         return paired && sums.empty() ? "" : "a message for each operand is wanted";
     }
-    if (op.kind != OpKind::collective) {
+    if (op.kind() != OpKind::collective) {
         return "copies and host work are not executed";
     }
-    const CollectiveCall& call = program_.collectives[op.payload];
+    const CollectiveCall& call = program_.collective(op);
     const bool parameters = !reads.empty() && !program_.tensors[index(reads[0])].parameter.empty();
     if (reads.size() == 1 && writes.size() == 1 && sums.empty() && !parameters) {
         const Tensor& from = program_.tensors[index(reads[0])];
@@ -111,9 +111,8 @@ std::string CollectiveOps::why_not(const Op& op) const {
 }
 
 Result<void> CollectiveOps::run(const Op& op, const BoundTransfer& operands) {
-    return op.kind == OpKind::send_recv
-               ? run_send_recv(program_.send_recvs[op.payload], operands)
-               : run_collective(program_.collectives[op.payload], operands);
+    return op.kind() == OpKind::send_recv ? run_send_recv(program_.send_recv(op), operands)
+                                          : run_collective(program_.collective(op), operands);
 }
 
 Result<void> CollectiveOps::run_collective(const CollectiveCall& call,

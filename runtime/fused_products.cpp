@@ -36,8 +36,7 @@ private:
         return std::span{program_.operands}.subspan(own.first_operand, own.num_operands);
     }
     bool is_kernel(std::uint32_t launch, KernelKind kind) const {
-        return op(launch).kind == OpKind::kernel &&
-               program_.kernels[op(launch).payload].kind == kind;
+        return op(launch).kind() == OpKind::kernel && program_.kernel(op(launch)).kind == kind;
     }
     // Of whole tensors.
     bool is_plain_product(std::uint32_t launch) const {
@@ -75,8 +74,8 @@ private:
         const Operand& result = operands(product).back();
         const bool reads_it = operands(partner).front().tensor == result.tensor;
         const bool as_it_lies = result.access == Access::write && !result.transposed;
-        const bool gelu = op(partner).kind == OpKind::kernel &&
-                          program_.kernels[op(partner).payload].variant == 0;
+        const bool gelu =
+            op(partner).kind() == OpKind::kernel && program_.kernel(op(partner)).variant == 0;
         if (!reads_it || !as_it_lies || !gelu) {
             return std::nullopt;
         }
@@ -102,8 +101,8 @@ private:
         const Operand& dy = operands(partner).front();
         const Tensor& gradient = program_.tensors[index(operands(partner).back().tensor)];
         const Tensor& c = program_.tensors[index(operands(product).back().tensor)];
-        const KernelCall& call = program_.kernels[op(product).payload];
-        const KernelCall& sums = program_.kernels[op(partner).payload];
+        const KernelCall& call = program_.kernel(op(product));
+        const KernelCall& sums = program_.kernel(op(partner));
         return b.tensor == dy.tensor && !b.transposed && dy.pieces == 1 && is_vector(gradient) &&
                gradient.dtype == c.dtype && call.dims[2] == sums.dims[0] &&
                call.dims[1] == sums.dims[1];

@@ -56,7 +56,7 @@ private:
         }
         for (const std::uint32_t i : piece.launches) {
             const Op& op = rank_.op(plan_.launches[i].slot, plan_.launches[i].op);
-            if (op.kind == OpKind::kernel) {
+            if (op.kind() == OpKind::kernel) {
                 result_.kernels[static_cast<std::size_t>(piece.eager)] += op.launches;
             }
         }

@@ -129,7 +129,7 @@ ExpectedSizes softmax_sizes(const KernelCall& call) {
 
 // A product of all heads: what is not a column part of packed Q, K and V has the product's size.
 std::string check_head_product(const Program& program, const Op& op) {
-    const KernelCall& call = program.kernels[op.payload];
+    const KernelCall& call = program.kernel(op);
     const auto [m, n, k, batch] =
         std::array{call.dims[0], call.dims[1], call.dims[2], call.dims[3]};
     const Expected expected{m * k * batch, k * n * batch, m * n * batch};
@@ -312,7 +312,7 @@ std::string check_pieces(const Program& program, const Op& op) {
         if (operand.pieces == 1) {
             continue;
         }
-        if (program.kernels[op.payload].kind != KernelKind::gemm) {
+        if (program.kernel(op).kind != KernelKind::gemm) {
             return "takes whole tensors only";
         }
         const Operand& rows = program.operands[op.first_operand];
@@ -390,7 +390,7 @@ std::optional<ExpectedSizes> expected_sizes(const KernelCall& call, const Sizes&
 }  // namespace
 
 std::string check_kernel_operands(const Program& program, const Op& op) {
-    const KernelCall& call = program.kernels[op.payload];
+    const KernelCall& call = program.kernel(op);
     if (std::string wrong = check_pieces(program, op); !wrong.empty()) {
         return wrong;
     }

@@ -198,9 +198,8 @@ private:
     }
 
     std::uint16_t sm_limit_of(const Op& op) const {
-        return op.kind == OpKind::collective
-                   ? rank_.program().collectives[op.payload].mover.sm_limit
-                   : std::uint16_t{0};
+        return op.kind() == OpKind::collective ? rank_.program().collective(op).mover.sm_limit
+                                               : std::uint16_t{0};
     }
 
     // By collectives that were launched and need not have ended.
@@ -254,7 +253,7 @@ std::vector<ArenaUse> arena_uses(const RankProgram& rank, std::uint32_t slot, co
         std::span{rank.program().operands}.subspan(op.first_operand, op.num_operands);
     // Gradients that are reduced to shards may be summed in place: nobody reads them any more.
     const bool in_place =
-        op.kind == OpKind::collective && std::ranges::any_of(operands, [](const Operand& o) {
+        op.kind() == OpKind::collective && std::ranges::any_of(operands, [](const Operand& o) {
             return o.access == Access::accumulate;
         });
     std::vector<ArenaUse> uses;

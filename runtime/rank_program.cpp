@@ -46,7 +46,7 @@ BoundOperand RankProgram::bind(std::uint32_t slot, const Operand& operand) const
 BoundOp RankProgram::bind_kernel(std::uint32_t slot, const Op& op) const {
     BoundOp bound{.program = program_,
                   .rank = rank_,
-                  .call = program_.kernels[op.payload],
+                  .call = program_.kernel(op),
                   .micro_batch = role_.slots[slot].micro_batch,
                   .reads = {},
                   .writes = {},

@@ -17,11 +17,11 @@ void clear(const TensorView& view) {
 }  // namespace
 
 std::string CpuExecutor::why_not(const Op& op) const {
-    if (op.kind != OpKind::kernel) {
+    if (op.kind() != OpKind::kernel) {
         return communication_ ? communication_->why_not(op)
                               : "communication needs a transport between the ranks";
     }
-    std::string why = why_not_on_cpu(program().kernels[op.payload]);
+    std::string why = why_not_on_cpu(program().kernel(op));
     return why.empty() ? check_kernel_operands(program(), op) : why;
 }
 
@@ -68,7 +68,8 @@ void CpuExecutor::run_kernel(const Launch& launch, const Op& op) {
     run_on_device_(bound);
     const StepRecorder::Clocks end = StepRecorder::now();
     if (times_ != nullptr) {
-        times_->add(op.payload, static_cast<double>(end.steady_ns - begin.steady_ns) * 1e-9);
+        times_->add(op.payload.number(),
+                    static_cast<double>(end.steady_ns - begin.steady_ns) * 1e-9);
     }
     if (recorder_ != nullptr) {
         recorder_->add(launch.slot, launch.op, begin, end);
@@ -81,7 +82,7 @@ Result<void> CpuExecutor::run_launch(const Launch& launch) {
     for (const TensorId sum : launch.begin_at_zero) {
         clear(rank_.operand(launch.slot, sum));
     }
-    if (op.kind == OpKind::kernel) {
+    if (op.kind() == OpKind::kernel) {
         run_kernel(launch, op);
         return {};
     }

@@ -84,8 +84,8 @@ TensorCores CudaExecutor::tensor_cores_of(const BoundOp& op) const {
 Result<void> CudaExecutor::choose_tensor_cores(const LaunchPlan& plan) {
     for (const Launch& launch : plan.launches) {
         const Op& op = rank_.op(launch.slot, launch.op);
-        if (op.kind != OpKind::kernel || !is_attention(program().kernels[op.payload]) ||
-            !device::has_tensor_core_attention(program().kernels[op.payload])) {
+        if (op.kind() != OpKind::kernel || !is_attention(program().kernel(op)) ||
+            !device::has_tensor_core_attention(program().kernel(op))) {
             continue;
         }
         const std::string key = key_of(rank_.bind_kernel(launch.slot, op));
@@ -146,7 +146,7 @@ Result<TensorCores> CudaExecutor::try_tensor_cores(const Launch& launch) {
     std::vector<TensorCores> candidates{TensorCores::warps};
     if (device_->info().compute_capability == kHopper) {
         candidates.push_back(TensorCores::warpgroups);
-        if (device::has_short_tile_attention(program().kernels[op.payload])) {
+        if (device::has_short_tile_attention(program().kernel(op))) {
             candidates.push_back(TensorCores::short_warpgroups);
         }
     }
@@ -163,7 +163,7 @@ Result<TensorCores> CudaExecutor::try_tensor_cores(const Launch& launch) {
             return unexpected<Error>(!actual ? actual.error()
                                              : (again ? seconds.error() : again.error()));
         }
-        const TriedWay tried{.work = attention_words(program().kernels[op.payload]),
+        const TriedWay tried{.work = attention_words(program().kernel(op)),
                              .way = cores_words(cores),
                              .difference = relative_difference(*actual, *expected),
                              .alike = alike(*actual, *expected, Dtype::bf16),

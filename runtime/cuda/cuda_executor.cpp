@@ -26,7 +26,7 @@ constexpr std::chrono::microseconds kSpin{200};
 constexpr std::chrono::milliseconds kMostAfterAnError{5'000};
 
 bool is_gemm(const Program& program, const Op& op) {
-    return op.kind == OpKind::kernel && program.kernels[op.payload].kind == KernelKind::gemm;
+    return op.kind() == OpKind::kernel && program.kernel(op).kind == KernelKind::gemm;
 }
 
 // Tensors that touch are set to zero by one call.
@@ -88,14 +88,12 @@ CudaExecutor::~CudaExecutor() {
 }
 
 std::string CudaExecutor::why_not(const Op& op) const {
-    if (op.kind != OpKind::kernel) {
+    if (op.kind() != OpKind::kernel) {
         return world_ ? why_not_nccl(program(), rank(), op)
                       : "communication needs a transport between the ranks";
     }
     const std::string wrong = check_kernel_operands(program(), op);
-    return !wrong.empty() || is_gemm(program(), op)
-               ? wrong
-               : why_not_on_cuda(program().kernels[op.payload]);
+    return !wrong.empty() || is_gemm(program(), op) ? wrong : why_not_on_cuda(program().kernel(op));
 }
 
 Result<void> CudaExecutor::set_up(Transport* transport) {
@@ -140,7 +138,7 @@ Result<void> CudaExecutor::allocate() {
             if (is_restart(program(), op)) {
                 continue;
             }
-            if (op.kind != OpKind::kernel) {
+            if (op.kind() != OpKind::kernel) {
                 const NcclTransfer sizes =
                     nccl_transfer(program(), rank(), op, rank_.bind_transfer(s, op), nullptr);
                 memory.staging_bytes = std::max(memory.staging_bytes, sizes.staging_bytes);

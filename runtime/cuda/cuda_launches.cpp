@@ -33,7 +33,7 @@ constexpr int kEmptyPairs = 15;
 
 // A transfer's waits for other ranks need the host's eye.
 EagerReason why_eager(const Op& op) {
-    return op.kind == OpKind::kernel ? EagerReason::none : EagerReason::communication;
+    return op.kind() == OpKind::kernel ? EagerReason::none : EagerReason::communication;
 }
 
 }  // namespace
@@ -227,7 +227,7 @@ Result<void> CudaExecutor::run_launch(const Launch& launch) {
     for (const TensorId sum : launch.begin_at_zero) {
         done = done ? zero(rank_.operand(launch.slot, sum), stream) : done;
     }
-    const bool timed = timing_ && (recording_ || op.kind == OpKind::kernel);
+    const bool timed = timing_ && (recording_ || op.kind() == OpKind::kernel);
     const Result<Timing*> timing = done && timed ? next_timing(launch) : nullptr;
     if (!done || !timing) {
         return at(launch, done ? Result<void>{unexpected<Error>(timing.error())} : done);
@@ -239,7 +239,7 @@ Result<void> CudaExecutor::run_launch(const Launch& launch) {
     };
     done = mark(&Timing::begin);
     if (done) {
-        done = op.kind == OpKind::kernel ? run_kernel(launch, op) : run_transfer(launch, op);
+        done = op.kind() == OpKind::kernel ? run_kernel(launch, op) : run_transfer(launch, op);
     }
     done = done ? mark(&Timing::end) : done;
     return at(launch, done);
@@ -391,7 +391,7 @@ Result<void> CudaExecutor::take_times() {
     for (std::size_t i = 0; times_ != nullptr && i < timings_used_; ++i) {
         const Timing& timing = timings_[i];
         const Op& op = rank_.op(timing.slot, timing.op);
-        if (op.kind != OpKind::kernel) {
+        if (op.kind() != OpKind::kernel) {
             continue;
         }
         const Result<double> seconds = seconds_between(timing.begin, timing.end);
@@ -399,10 +399,11 @@ Result<void> CudaExecutor::take_times() {
             return unexpected<Error>(seconds.error());
         }
         const double own_s = std::max(*seconds - *empty_pair_s_, kEventResolution_s);
-        times_->add(op.payload, own_s * (timing.with ? timing.with->share : 1.0));
+        times_->add(op.payload.number(), own_s * (timing.with ? timing.with->share : 1.0));
         if (timing.with != nullptr) {
             const Launch& with = timing.with->partner;
-            times_->add(rank_.op(with.slot, with.op).payload, own_s * (1.0 - timing.with->share));
+            times_->add(rank_.op(with.slot, with.op).payload.number(),
+                        own_s * (1.0 - timing.with->share));
         }
     }
     return {};

@@ -218,7 +218,7 @@ std::vector<NcclMembers> nccl_communicators(const Program& program, RankId rank)
     std::map<std::pair<std::uint32_t, Mover>, NcclMembers> found;
     for (const Segment& segment : program.segments) {
         for (const Op& op : segment.ops) {
-            if (op.kind != OpKind::collective && op.kind != OpKind::send_recv) {
+            if (op.kind() != OpKind::collective && op.kind() != OpKind::send_recv) {
                 continue;
             }
             for (NcclMembers& of : communicators_of(program, rank, op)) {

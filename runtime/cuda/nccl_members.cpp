@@ -51,14 +51,14 @@ NcclMembers nccl_members(const Program& program, RankId rank, const SendRecvPart
 
 std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, const Op& op) {
     std::vector<NcclMembers> all;
-    if (op.kind == OpKind::send_recv) {
-        for (const SendRecvPart& part : program.send_recvs[op.payload].parts) {
+    if (op.kind() == OpKind::send_recv) {
+        for (const SendRecvPart& part : program.send_recv(op).parts) {
             all.push_back(nccl_members(program, rank, part));
         }
         return all;
     }
-    ORRERY_CHECK(op.kind == OpKind::collective);
-    const CollectiveCall& call = program.collectives[op.payload];
+    ORRERY_CHECK(op.kind() == OpKind::collective);
+    const CollectiveCall& call = program.collective(op);
     if (!program.mesh().members(program.groups[index(call.group)], rank).empty()) {
         all.push_back(nccl_members(program, rank, call));
     }

@@ -371,7 +371,7 @@ private:
 
 // A message is a whole tensor, or the part that message_part() leaves.
 std::string why_not_messages(const Program& program, RankId rank, const Op& op) {
-    const std::vector<SendRecvPart>& parts = program.send_recvs[op.payload].parts;
+    const std::vector<SendRecvPart>& parts = program.send_recv(op).parts;
     for (const bool sends : {true, false}) {
         auto part = parts.begin();
         for (std::uint32_t i = 0; i < op.num_operands; ++i) {
@@ -397,13 +397,13 @@ std::string why_not_messages(const Program& program, RankId rank, const Op& op) 
 }  // namespace
 
 std::string why_not_nccl(const Program& program, RankId rank, const Op& op) {
-    if (op.kind == OpKind::send_recv) {
+    if (op.kind() == OpKind::send_recv) {
         return why_not_messages(program, rank, op);
     }
-    if (op.kind != OpKind::collective) {
+    if (op.kind() != OpKind::collective) {
         return "copies and host work are not executed";
     }
-    const CollectiveCall& call = program.collectives[op.payload];
+    const CollectiveCall& call = program.collective(op);
     const Operand* read = nullptr;
     const Operand* write = nullptr;
     for (std::uint32_t i = 0; i < op.num_operands; ++i) {
@@ -437,9 +437,8 @@ NcclTransfer nccl_transfer(const Program& program,
                            const BoundTransfer& operands,
                            std::byte* staging) {
     NcclTransferPlanner planner{program, rank, staging};
-    return op.kind == OpKind::send_recv
-               ? planner.messages(program.send_recvs[op.payload], operands)
-               : planner.collective(program.collectives[op.payload], operands);
+    return op.kind() == OpKind::send_recv ? planner.messages(program.send_recv(op), operands)
+                                          : planner.collective(program.collective(op), operands);
 }
 
 }  // namespace orrery

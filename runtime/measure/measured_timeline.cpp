@@ -23,8 +23,8 @@ const Op* find_op(const Program& program, RankId rank, const RecordedOp& recorde
 
 // A message that is only sent does not wait for its receiver.
 bool waits_for_peers(const Program& program, const Op& op) {
-    return op.kind == OpKind::collective ||
-           (op.kind == OpKind::send_recv && !only_sends(program, op));
+    return op.kind() == OpKind::collective ||
+           (op.kind() == OpKind::send_recv && !only_sends(program, op));
 }
 
 Time since(std::int64_t origin_ns, std::int64_t ns) {
@@ -103,7 +103,7 @@ private:
                                   .data_start = start,
                                   .end = since(origin_ns_, recorded.end_ns)});
             const std::int64_t lost_ns =
-                op->kind == OpKind::kernel
+                op->kind() == OpKind::kernel
                     ? std::max<std::int64_t>(recorded.end_ns - recorded.begin_ns - recorded.cpu_ns,
                                              0)
                     : 0;
@@ -168,7 +168,7 @@ public:
     }
 
 private:
-    using Key = std::pair<OpKind, std::uint32_t>;   // and payload
+    using Key = Payload;
     static constexpr Key kLosses{OpKind::host, 0};  // their sum at the step's end
 
     template <class Visit>
@@ -178,11 +178,8 @@ private:
                 const TracedOp& traced = step.ops[i];
                 const Role& role = program_.roles[index(program_.role_of(traced.rank))];
                 const Op& op = program_.segment_of(role.slots[traced.slot]).ops[traced.op];
-                if (op.kind != OpKind::kernel) {
-                    visit({op.kind, op.payload},
-                          traced.end - traced.data_start,
-                          step.cpu[i],
-                          step.lost[i]);
+                if (op.kind() != OpKind::kernel) {
+                    visit(op.payload, traced.end - traced.data_start, step.cpu[i], step.lost[i]);
                 }
             }
             for (MeasuredStep::OfRank& rank : step.ranks) {

@@ -26,14 +26,14 @@ public:
     // In the order in which the rank came to its ops.
     std::vector<Meeting> of(RankId rank, const Op& op) {
         std::vector<Meeting> meetings;
-        if (op.kind == OpKind::collective) {
-            const CollectiveCall& call = program_.collectives[op.payload];
+        if (op.kind() == OpKind::collective) {
+            const CollectiveCall& call = program_.collective(op);
             meetings.push_back(
                 next(rank,
                      program_.mesh().members(program_.groups[index(call.group)], rank),
                      static_cast<std::uint32_t>(index(call.group)) << 8U | call.communicator));
-        } else if (op.kind == OpKind::send_recv) {
-            for (const SendRecvPart& part : program_.send_recvs[op.payload].parts) {
+        } else if (op.kind() == OpKind::send_recv) {
+            for (const SendRecvPart& part : program_.send_recv(op).parts) {
                 const RankId peer = program_.mesh().shifted(rank, part.axis, part.delta);
                 meetings.push_back(
                     next(rank,

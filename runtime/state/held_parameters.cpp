@@ -12,7 +12,7 @@ namespace {
 
 void add_parameters_of(const Op& op, Executor& executor, std::vector<HeldParameter>& all) {
     const Program& program = executor.program();
-    const KernelCall& call = program.kernels[op.payload];
+    const KernelCall& call = program.kernel(op);
     std::vector<TensorId> weights;
     TensorView state;
     for (std::uint32_t i = 0; i < op.num_operands; ++i) {
@@ -65,9 +65,9 @@ std::vector<HeldParameter> held_parameters(Executor& executor) {
             continue;
         }
         for (const Op& op : program.segment_of(slot).ops) {
-            const bool updates = op.kind == OpKind::kernel &&
-                                 (program.kernels[op.payload].kind == KernelKind::adamw ||
-                                  program.kernels[op.payload].kind == KernelKind::lamb);
+            const bool updates =
+                op.kind() == OpKind::kernel && (program.kernel(op).kind == KernelKind::adamw ||
+                                                program.kernel(op).kind == KernelKind::lamb);
             if (updates) {
                 add_parameters_of(op, executor, all);
             }

@@ -172,9 +172,8 @@ const Op* find_optimizer(const Executor& executor) {
     const Program& program = executor.program();
     for (const Slot& slot : executor.role().slots) {
         for (const Op& op : program.segment_of(slot).ops) {
-            if (op.kind == OpKind::kernel &&
-                (program.kernels[op.payload].kind == KernelKind::adamw ||
-                 program.kernels[op.payload].kind == KernelKind::lamb)) {
+            if (op.kind() == OpKind::kernel && (program.kernel(op).kind == KernelKind::adamw ||
+                                                program.kernel(op).kind == KernelKind::lamb)) {
                 return &op;
             }
         }
@@ -197,7 +196,7 @@ void initialise_weights(Executor& executor, const InitialWeights& options) {
     const Op* optimizer = find_optimizer(executor);
     ORRERY_CHECK(optimizer != nullptr);
     const std::int64_t hidden = hidden_size(program);
-    const KernelCall& call = program.kernels[optimizer->payload];
+    const KernelCall& call = program.kernel(*optimizer);
     std::vector<TensorId> weights;
     std::optional<TensorId> state;
     for (std::uint32_t i = 0; i < optimizer->num_operands; ++i) {

@@ -36,13 +36,14 @@ void ParameterShards::find_gathers(const Role& role, RankId rank) {
     for (const Slot& slot : role.slots) {
         for (const Op& op : program_.segment_of(slot).ops) {
             const OperandLists lists = operands_of(program_, op);
-            const bool shards = op.kind == OpKind::collective && !lists.reads.empty() &&
+            const bool shards = op.kind() == OpKind::collective && !lists.reads.empty() &&
                                 is_shard(program_.tensors[index(lists.reads[0])]);
-            const bool gathers = op.kind == OpKind::collective && slot.pass == Pass::parameter_sync;
+            const bool gathers =
+                op.kind() == OpKind::collective && slot.pass == Pass::parameter_sync;
             if (!shards && !gathers) {
                 continue;
             }
-            const Group& group = program_.groups[index(program_.collectives[op.payload].group)];
+            const Group& group = program_.groups[index(program_.collective(op).group)];
             const std::vector<RankId> members = program_.mesh().members(group, rank);
             const auto self = std::ranges::find(members, rank);
             const Place place{static_cast<std::int64_t>(members.size()), self - members.begin()};
@@ -67,21 +68,20 @@ void ParameterShards::find_gradients(const Role& role, RankId rank) {
     for (const Slot& slot : role.slots) {
         for (const Op& op : program_.segment_of(slot).ops) {
             const OperandLists lists = operands_of(program_, op);
-            if (op.kind == OpKind::collective && slot.pass == Pass::optimizer) {
+            if (op.kind() == OpKind::collective && slot.pass == Pass::optimizer) {
                 // That of the norm comes first, and spans all axes of any other.
-                norm_axes =
-                    norm_axes != 0
-                        ? norm_axes
-                        : program_.groups[index(program_.collectives[op.payload].group)].axes;
-            } else if (op.kind == OpKind::collective && slot.pass == Pass::gradient_sync) {
-                const Group& group = program_.groups[index(program_.collectives[op.payload].group)];
+                norm_axes = norm_axes != 0
+                                ? norm_axes
+                                : program_.groups[index(program_.collective(op).group)].axes;
+            } else if (op.kind() == OpKind::collective && slot.pass == Pass::gradient_sync) {
+                const Group& group = program_.groups[index(program_.collective(op).group)];
                 const bool copy =
                     !group.subset.empty() &&
                     program_.mesh().coordinate(rank, group.subset_axis) != group.subset.front();
                 copies_.insert(copies_.end(),
                                lists.accumulates.begin(),
                                copy ? lists.accumulates.end() : lists.accumulates.begin());
-            } else if (op.kind == OpKind::kernel && is_optimizer(program_.kernels[op.payload])) {
+            } else if (op.kind() == OpKind::kernel && is_optimizer(program_.kernel(op))) {
                 for (std::size_t i = 0; i < lists.writes.size(); ++i) {
                     pairs.emplace_back(lists.reads[i], lists.writes[i]);
                 }

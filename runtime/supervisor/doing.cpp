@@ -17,8 +17,8 @@ std::string doing(const Executor& executor) {
     const Op& op = segment.ops[number];
     const std::string name =
         op.name < program.names.size() ? program.names[op.name] : "an op without a name";
-    if (op.kind == OpKind::collective) {
-        const CollectiveCall& call = program.collectives[op.payload];
+    if (op.kind() == OpKind::collective) {
+        const CollectiveCall& call = program.collective(op);
         return fmt::format(
             "{} in group {} ({})", name, program.groups[index(call.group)].name, segment.name);
     }

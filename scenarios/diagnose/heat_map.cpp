@@ -66,7 +66,7 @@ double kernels_s(const Program& program, std::uint32_t rank, const RecordedStep&
     std::int64_t ns = 0;
     for (const RecordedOp& op : step.ops) {
         const Op& of = program.segment_of(role.slots[op.slot]).ops[op.op];
-        ns += of.kind == OpKind::kernel ? op.end_ns - op.begin_ns : 0;
+        ns += of.kind() == OpKind::kernel ? op.end_ns - op.begin_ns : 0;
     }
     return static_cast<double>(ns) * 1e-9;
 }

@@ -20,8 +20,8 @@ std::vector<std::int64_t> runs_of_first_role(const Program& program) {
     std::vector<std::int64_t> runs(program.kernels.size(), 0);
     for (const Slot& slot : program.roles.front().slots) {
         for (const Op& op : program.segment_of(slot).ops) {
-            if (op.kind == OpKind::kernel) {
-                ++runs[op.payload];
+            if (op.kind() == OpKind::kernel) {
+                ++runs[index(op.payload.kernel())];
             }
         }
     }

@@ -137,16 +137,16 @@ private:
     void add_op(const TracedOp& traced, Time lost) {
         const Role& role = program_.roles[index(program_.role_of(traced.rank))];
         const Op& op = program_.segment_of(role.slots[traced.slot]).ops[traced.op];
-        if (op.kind == OpKind::kernel) {
-            const KernelCall& call = program_.kernels[op.payload];
+        if (op.kind() == OpKind::kernel) {
+            const KernelCall& call = program_.kernel(op);
             auto& times = kernels_[{call.kind, call.dtype, call.variant, call.dims}];
             times.first = call;
             times.second.push_back((traced.end - traced.start - lost).seconds());
             return;
         }
         const double seconds = (traced.end - traced.data_start - lost).seconds();
-        if (op.kind == OpKind::collective) {
-            const CollectiveCall& call = program_.collectives[op.payload];
+        if (op.kind() == OpKind::collective) {
+            const CollectiveCall& call = program_.collective(op);
             const auto members =
                 program_.mesh().members(program_.groups[index(call.group)], traced.rank);
             if (members.size() > 1) {
@@ -154,8 +154,8 @@ private:
                     [{transfer_kind(call.kind), call.wire, call.bytes.count(), members.size()}]
                         .push_back(seconds);
             }
-        } else if (op.kind == OpKind::send_recv) {
-            add_message(program_.send_recvs[op.payload], seconds);
+        } else if (op.kind() == OpKind::send_recv) {
+            add_message(program_.send_recv(op), seconds);
         }
     }
 

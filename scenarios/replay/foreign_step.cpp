@@ -218,19 +218,16 @@ private:
         op.num_waits = static_cast<std::uint32_t>(program_.waits.size()) - op.first_wait;
         switch (from.kind) {
             case ForeignOp::Kind::compute:
-                op.kind = OpKind::host;
                 op.cause = Cause::useful_compute;
-                op.payload = static_cast<std::uint32_t>(program_.host_works.size());
+                op.payload = to_id<HostWorkId>(program_.host_works.size());
                 program_.host_works.push_back({from.duration});
                 break;
             case ForeignOp::Kind::collective:
-                op.kind = OpKind::collective;
                 op.cause = Cause::exposed_other;
                 op.payload = collective_of(from, rank);
                 break;
             case ForeignOp::Kind::send:
             case ForeignOp::Kind::receive:
-                op.kind = OpKind::send_recv;
                 op.cause = Cause::exposed_pipeline;
                 op.payload = message_of(from, rank);
                 break;
@@ -238,7 +235,7 @@ private:
         return op;
     }
 
-    std::uint32_t collective_of(const ForeignOp& from, std::uint32_t rank) {
+    CollectiveId collective_of(const ForeignOp& from, std::uint32_t rank) {
         const auto group = group_of_.find(from.group);
         if (group == group_of_.end()) {
             complain(from, fmt::format("pg_name: there is no group '{}'", from.group));
@@ -252,10 +249,10 @@ private:
         call.group = group == group_of_.end() ? GroupId{0} : group->second;
         call.bytes = from.bytes;
         program_.collectives.push_back(call);
-        return static_cast<std::uint32_t>(program_.collectives.size() - 1);
+        return to_id<CollectiveId>(program_.collectives.size() - 1);
     }
 
-    std::uint32_t message_of(const ForeignOp& from, std::uint32_t rank) {
+    SendRecvId message_of(const ForeignOp& from, std::uint32_t rank) {
         if (from.peer >= step_.ranks.size() || from.peer == rank) {
             complain(from, fmt::format("rank {} can't be its peer", from.peer));
         }
@@ -265,7 +262,7 @@ private:
         part.bytes = from.bytes;
         part.communicator = communicator_of_.at(from.tag);
         program_.send_recvs.push_back({{part}});
-        return static_cast<std::uint32_t>(program_.send_recvs.size() - 1);
+        return to_id<SendRecvId>(program_.send_recvs.size() - 1);
     }
 
     const ForeignStep& step_;

@@ -104,16 +104,16 @@ private:
 
     void add_op(Position position, const Op& op, const std::set<std::uint64_t>& after) {
         const std::string& stream = program_.stream_names[index(op.stream)];
-        if (op.kind == OpKind::send_recv) {
+        if (op.kind() == OpKind::send_recv) {
             // Each part is a node, and each waits on a stream of its own: they progress together.
-            for (const SendRecvPart& part : program_.send_recvs[op.payload].parts) {
+            for (const SendRecvPart& part : program_.send_recv(op).parts) {
                 message(position, op, part, after);
             }
             return;
         }
         perfetto::Message node = begin_node(position, op, after);
-        if (op.kind == OpKind::collective) {
-            const CollectiveCall& call = program_.collectives[op.payload];
+        if (op.kind() == OpKind::collective) {
+            const CollectiveCall& call = program_.collective(op);
             node.number(chakra::kType, chakra::kCollective);
             add_attribute(node, "is_cpu_op", chakra::kBool, 0);
             add_attribute(node, "comm_type", chakra::kInt64, number_of(call.kind));
@@ -127,8 +127,8 @@ private:
             node.number(chakra::kType, chakra::kCompute)
                 .number(chakra::kDurationMicros, (ps + 500'000) / 1'000'000);
             add_attribute(node, "is_cpu_op", chakra::kBool, 0);
-            if (op.kind == OpKind::kernel) {
-                const KernelCall& call = program_.kernels[op.payload];
+            if (op.kind() == OpKind::kernel) {
+                const KernelCall& call = program_.kernel(op);
                 add_attribute(
                     node, "num_ops", chakra::kInt64, static_cast<std::uint64_t>(call.flop));
                 add_attribute(

@@ -26,7 +26,7 @@ BarKind kind_of(const Op& op, Pass pass) {
         default:
             break;
     }
-    if (op.kind != OpKind::kernel) {
+    if (op.kind() != OpKind::kernel) {
         return BarKind::other;
     }
     switch (pass) {
@@ -100,7 +100,7 @@ void BarsBuilder::add(const TracedOp& traced) {
         return;
     }
     open.slot = traced.slot;
-    const bool kernel = op.kind == OpKind::kernel;
+    const bool kernel = op.kind() == OpKind::kernel;
     lane.bars.push_back({.kind = kind,
                          .begin_ns = begin,
                          .length_ns = end - begin,

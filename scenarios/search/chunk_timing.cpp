@@ -138,25 +138,25 @@ std::optional<PassTiming> time_segment(const Program& program,
     for (const Op& op : ops) {
         launches += op.launches;
         PassOp timed{.stream = static_cast<std::uint8_t>(index(op.stream)),
-                     .is_kernel = op.kind == OpKind::kernel,
+                     .is_kernel = op.kind() == OpKind::kernel,
                      .launch = launches,
                      .first_wait = static_cast<std::uint32_t>(waits.size())};
         std::optional<FixedTransfer> transfer;
-        switch (op.kind) {
+        switch (op.kind()) {
             case OpKind::kernel: {
-                const KernelTime& time = device.kernels[op.payload];
+                const KernelTime& time = device.kernels[index(op.payload.kernel())];
                 timed.duration = time.duration;
                 timed.sm_sensitivity_permille = time.sm_sensitivity_permille;
                 transfer = FixedTransfer{.alone = time.duration};
                 break;
             }
             case OpKind::collective: {
-                const CollectiveCall& call = program.collectives[op.payload];
+                const CollectiveCall& call = program.collective(op);
                 transfer = prices.collective(call, program.groups[index(call.group)]);
                 break;
             }
             case OpKind::send_recv:
-                transfer = exchange(program.send_recvs[op.payload], prices);
+                transfer = exchange(program.send_recv(op), prices);
                 break;
             default:
                 break;

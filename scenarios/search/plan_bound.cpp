@@ -94,12 +94,12 @@ Time PlanBound::span(const Program& program,
             start.end = std::max(start.end, before.end);
             start.after_kernel = start.after_kernel || before.after_kernel;
         }
-        const bool kernel = op.kind == OpKind::kernel;
+        const bool kernel = op.kind() == OpKind::kernel;
         Time duration;
         if (kernel) {
-            duration = times.kernels[op.payload].duration;
-        } else if (op.kind == OpKind::collective && start.after_kernel) {
-            duration = collective_time(program, program.collectives[op.payload]);
+            duration = times.kernels[index(op.payload.kernel())].duration;
+        } else if (op.kind() == OpKind::collective && start.after_kernel) {
+            duration = collective_time(program, program.collective(op));
         }
         done[i] = {start.end + duration, start.after_kernel || kernel};
         stream[op.stream] = done[i];

@@ -126,7 +126,7 @@ std::unique_ptr<PlanTimer::StepEnd> PlanTimer::make_end(const ParallelPlan& plan
     const auto barrier = std::ranges::find(ops, OpKind::collective, &Op::kind);
     const bool meets = barrier != ops.end();
     const auto place = static_cast<std::size_t>(barrier - ops.begin());
-    if (meets && (place != 1 || ops[0].kind != OpKind::kernel)) {
+    if (meets && (place != 1 || ops[0].kind() != OpKind::kernel)) {
         return nullptr;
     }
     const std::span<const Op> all = ops;
@@ -138,7 +138,7 @@ std::unique_ptr<PlanTimer::StepEnd> PlanTimer::make_end(const ParallelPlan& plan
         return nullptr;
     }
     if (meets) {
-        const CollectiveCall& call = program.collectives[ops[place].payload];
+        const CollectiveCall& call = program.collective(ops[place]);
         end->barrier = prices.collective(call, program.groups[index(call.group)]);
         if (!end->barrier) {
             return nullptr;

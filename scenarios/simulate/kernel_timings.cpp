@@ -16,8 +16,8 @@ std::vector<std::int64_t> kernel_counts(const Program& program) {
     std::vector<std::int64_t> counts(program.kernels.size(), 0);
     for (std::size_t s = 0; s < program.segments.size(); ++s) {
         for (const Op& op : program.segments[s].ops) {
-            if (op.kind == OpKind::kernel) {
-                counts[op.payload] += runs[s];
+            if (op.kind() == OpKind::kernel) {
+                counts[index(op.payload.kernel())] += runs[s];
             }
         }
     }

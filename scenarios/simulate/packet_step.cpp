@@ -18,8 +18,8 @@ constexpr std::size_t kPacketRanksMax = 4'096;
 constexpr double kPacketsPerSecond = 4e5;
 
 bool is_gather(const Program& program, const Op& op) {
-    return op.kind == OpKind::collective &&
-           program.collectives[op.payload].kind == CollectiveKind::all_gather;
+    return op.kind() == OpKind::collective &&
+           program.collective(op).kind == CollectiveKind::all_gather;
 }
 
 bool belongs(const Program& program, const Op& op, StepTraffic traffic) {
@@ -37,7 +37,7 @@ bool belongs(const Program& program, const Op& op, StepTraffic traffic) {
         case StepTraffic::all:
             break;
     }
-    return op.kind == OpKind::collective || op.kind == OpKind::send_recv;
+    return op.kind() == OpKind::collective || op.kind() == OpKind::send_recv;
 }
 
 // From the first of the window's ops whose data move to the end of the last, in the last step.

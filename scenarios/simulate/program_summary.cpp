@@ -35,8 +35,8 @@ std::vector<CollectiveUse> collective_uses(const Program& program, const Network
         std::map<std::uint32_t, std::int64_t> of_role;
         for (const Slot& slot : program.roles[role].slots) {
             for (const Op& op : program.segment_of(slot).ops) {
-                if (op.kind == OpKind::collective) {
-                    ++of_role[op.payload];
+                if (op.kind() == OpKind::collective) {
+                    ++of_role[op.payload.number()];
                 }
             }
         }

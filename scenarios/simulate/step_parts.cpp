@@ -23,15 +23,15 @@ struct Piece {
 };
 
 std::string name_of(const Program& program, const Op& op) {
-    switch (op.kind) {
+    switch (op.kind()) {
         case OpKind::kernel:
-            return std::string{name(program.kernels[op.payload].kind)};
+            return std::string{name(program.kernel(op).kind)};
         case OpKind::collective: {
-            const CollectiveCall& call = program.collectives[op.payload];
+            const CollectiveCall& call = program.collective(op);
             return fmt::format("{} on {}", name(call.kind), program.groups[index(call.group)].name);
         }
         case OpKind::send_recv: {
-            const SendRecvCall& call = program.send_recvs[op.payload];
+            const SendRecvCall& call = program.send_recv(op);
             const bool receives =
                 std::ranges::any_of(call.parts, [](const auto& part) { return !part.is_send; });
             return fmt::format("{} along {}",
@@ -111,7 +111,7 @@ std::vector<StepPart> parts_of_step(const Program& program, const StepTimes& ste
         const Role& role = program.roles[index(program.role_of(traced.rank))];
         const Op& op = program.segment_of(role.slots[traced.slot]).ops[traced.op];
         const PartKind kind =
-            op.kind == OpKind::kernel ? PartKind::kernel : PartKind::communication;
+            op.kind() == OpKind::kernel ? PartKind::kernel : PartKind::communication;
         const std::string part = name_of(program, op);
         const Time data = std::min(traced.data_start, traced.end);
         sweep.add({PartKind::wait, 0, "wait for peers", clipped(traced.start), clipped(data)});

@@ -71,7 +71,7 @@ std::vector<RankWait> rank_waits(const Program& program,
         const Role& role = program.roles[index(program.role_of(one.rank))];
         for (auto op = begin; op != trace.end() && op->rank == one.rank; ++op) {
             const Op& of = program.segment_of(role.slots[op->slot]).ops[op->op];
-            if (of.kind == OpKind::kernel) {
+            if (of.kind() == OpKind::kernel) {
                 wait.kernels += op->end - op->start;
             } else {
                 wait.waits[of.cause] += op->data_start - op->start;

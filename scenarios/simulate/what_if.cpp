@@ -7,14 +7,12 @@
 namespace orrery {
 namespace {
 
-// A copy of table[payload] behind all others, one for each payload.
-template <class Call>
-std::uint32_t copy_of(std::uint32_t payload,
-                      std::vector<Call>& table,
-                      std::map<std::uint32_t, std::uint32_t>& copies) {
-    const auto [copy, added] = copies.emplace(payload, static_cast<std::uint32_t>(table.size()));
+// A copy of table[id] behind all others, one for each id.
+template <class Id, class Call>
+Id copy_of(Id id, std::vector<Call>& table, std::map<Id, Id>& copies) {
+    const auto [copy, added] = copies.emplace(id, to_id<Id>(table.size()));
     if (added) {
-        table.push_back(Call{table[payload]});
+        table.push_back(Call{table[index(id)]});
     }
     return copy->second;
 }
@@ -23,22 +21,22 @@ std::uint32_t copy_of(std::uint32_t payload,
 
 Program program_without(const Program& program, Cause cause) {
     Program without = program;
-    std::map<std::uint32_t, std::uint32_t> kernels;
-    std::map<std::uint32_t, std::uint32_t> collectives;
-    std::map<std::uint32_t, std::uint32_t> exchanges;
+    std::map<KernelId, KernelId> kernels;
+    std::map<CollectiveId, CollectiveId> collectives;
+    std::map<SendRecvId, SendRecvId> exchanges;
     for (Segment& segment : without.segments) {
         for (Op& op : segment.ops) {
             if (op.cause != cause) {
                 continue;
             }
-            if (op.kind == OpKind::kernel) {
-                op.payload = copy_of(op.payload, without.kernels, kernels);
-            } else if (op.kind == OpKind::collective) {
-                op.payload = copy_of(op.payload, without.collectives, collectives);
-                without.collectives[op.payload].bytes = Bytes{};
-            } else if (op.kind == OpKind::send_recv) {
-                op.payload = copy_of(op.payload, without.send_recvs, exchanges);
-                for (SendRecvPart& part : without.send_recvs[op.payload].parts) {
+            if (op.kind() == OpKind::kernel) {
+                op.payload = copy_of(op.payload.kernel(), without.kernels, kernels);
+            } else if (op.kind() == OpKind::collective) {
+                op.payload = copy_of(op.payload.collective(), without.collectives, collectives);
+                without.collectives[index(op.payload.collective())].bytes = Bytes{};
+            } else if (op.kind() == OpKind::send_recv) {
+                op.payload = copy_of(op.payload.send_recv(), without.send_recvs, exchanges);
+                for (SendRecvPart& part : without.send_recvs[index(op.payload.send_recv())].parts) {
                     part.bytes = Bytes{};
                 }
             }
@@ -60,8 +58,8 @@ void remove_kernel_time(const Program& program, Cause cause, DeviceTimings& timi
     const bool useful = cause != Cause::recomputation && cause != Cause::optimizer;
     for (const Segment& segment : program.segments) {
         for (const Op& op : segment.ops) {
-            if (op.kind == OpKind::kernel && op.cause == cause) {
-                KernelTime& time = timings.kernels[op.payload];
+            if (op.kind() == OpKind::kernel && op.cause == cause) {
+                KernelTime& time = timings.kernels[index(op.payload.kernel())];
                 time.ideal = useful ? std::min(time.ideal, time.duration) : Time{};
                 time.duration = time.ideal;
             }

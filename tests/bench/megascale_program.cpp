@@ -45,10 +45,9 @@ public:
 private:
     std::uint32_t add(OpKind kind, std::uint8_t stream, std::uint32_t payload, Cause cause) {
         Op op;
-        op.kind = kind;
         op.stream = to_id<StreamId>(stream);
         op.cause = cause;
-        op.payload = payload;
+        op.payload = {kind, payload};
         op.first_wait = static_cast<std::uint32_t>(p_.waits.size());
         p_.segments.back().ops.push_back(op);
         return static_cast<std::uint32_t>(p_.segments.back().ops.size() - 1);

@@ -27,7 +27,7 @@ RandomCase two_stages() {
         p.roles.back().slots.push_back(Slot{.segment = to_id<SegmentId>(r), .waits = {}});
         for (const OpKind kind :
              {OpKind::collective, OpKind::collective, OpKind::send_recv, OpKind::collective}) {
-            const Op op{.kind = kind, .payload = kind == OpKind::send_recv ? r : 0};
+            const Op op{.payload = {kind, kind == OpKind::send_recv ? r : 0}};
             reference::append_op(p, to_id<SegmentId>(r), op, {});
         }
     }

@@ -62,11 +62,11 @@ TEST(MergedProgram, OpsPointIntoTheTablesOfTheirJob) {
     const std::vector<Op>& alone = large.segment_of(large.roles[0].slots[0]).ops;
     ASSERT_EQ(ops.size(), alone.size());
     for (std::size_t o = 0; o < ops.size(); ++o) {
-        EXPECT_EQ(ops[o].kind, alone[o].kind);
+        EXPECT_EQ(ops[o].kind(), alone[o].kind());
         EXPECT_EQ(ops[o].num_waits, alone[o].num_waits);
     }
-    EXPECT_EQ(ops[0].payload, small.kernels.size() + alone[0].payload);
-    EXPECT_EQ(both.collectives[ops[1].payload].group, GroupId{1});
+    EXPECT_EQ(ops[0].payload.number(), small.kernels.size() + alone[0].payload.number());
+    EXPECT_EQ(both.collective(ops[1]).group, GroupId{1});
     EXPECT_EQ(both.groups[1].party, 1U);
     EXPECT_EQ(both.waits[ops[1].first_wait], large.waits[alone[1].first_wait]);
 }
@@ -87,7 +87,7 @@ TEST(MergedProgram, VerifierRefusesAnotherPartysGroup) {
     Program both = merge_programs(std::vector<ProgramToMerge>{{"a", &small}, {"b", &small}});
     EXPECT_TRUE(verify(both).empty());
     Op& op = both.segments[2].ops[1];
-    both.collectives[op.payload].group = GroupId{0};
+    both.collectives[index(op.payload.collective())].group = GroupId{0};
     const Errors errors = verify(both);
     ASSERT_FALSE(errors.empty());
     EXPECT_NE(errors.front().what.find("is another party's"), std::string::npos)

@@ -111,10 +111,9 @@ private:
     std::uint32_t add(
         OpKind kind, std::uint32_t payload, std::uint8_t stream, const Waits& waits, Cause cause) {
         Op op;
-        op.kind = kind;
         op.stream = to_id<StreamId>(stream);
         op.cause = cause;
-        op.payload = payload;
+        op.payload = {kind, payload};
         op.name = reference::append(program.names, "op " + std::to_string(program.names.size()));
         return reference::append_op(program, to_id<SegmentId>(role_), op, waits);
     }

@@ -110,7 +110,7 @@ TEST(ProgramText, TellsNumbersWhereNamesFail) {
     program.tensors[1].name = "x";
     program.operands[3].tensor = TensorId{17};
     Op& send = program.segments[0].ops[1];
-    send.payload = 12;
+    send.payload = SendRecvId{12};
     send.stream = StreamId{6};
     send.name = 99;
     send.first_wait = 40;

@@ -51,11 +51,10 @@ private:
     std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(engine_() % n); }
 
     void add(std::uint32_t role, OpKind kind, std::uint32_t payload) {
-        Op op{.kind = kind,
+        Op op{.payload = {kind, payload},
               .stream = to_id<StreamId>(below(3)),
               .cause = static_cast<Cause>(1 + below(10)),
               .launches = static_cast<std::uint8_t>(below(3)),
-              .payload = payload,
               .name = static_cast<std::uint32_t>(kind)};
         const std::size_t size = out_.program.segments[role].ops.size();
         std::vector<std::uint32_t> waits;

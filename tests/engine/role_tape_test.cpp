@@ -46,7 +46,7 @@ TEST(RoleTape, EqualRunsShareAShape) {
     b.kernel(1_ns);
     b.collective(none, 1_B, kCompute);
     b.kernel(1_ns);
-    b.program.segments[0].ops[2].payload = 0;
+    b.program.segments[0].ops[2].payload = KernelId{0};
     const Tapes tapes = build_tapes(b.program, 3_ns);
     const std::vector<TapeItem>& items = tapes.roles[0].streams[kCompute].items;
     ASSERT_EQ(items.size(), 3u);

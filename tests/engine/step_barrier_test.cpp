@@ -54,10 +54,9 @@ void append_ending(RandomCase& c, const StepEnding& ending, std::uint64_t seed) 
             const std::vector<std::uint32_t> on{0};
             reference::append_op(p,
                                  slot.segment,
-                                 Op{.kind = kind,
+                                 Op{.payload = {kind, what},
                                     .stream = to_id<StreamId>(stream % 3),
-                                    .launches = static_cast<std::uint8_t>(seed % 3),
-                                    .payload = what},
+                                    .launches = static_cast<std::uint8_t>(seed % 3)},
                                  waits ? on : std::vector<std::uint32_t>{});
         };
         add(OpKind::collective, seed, payload, false);

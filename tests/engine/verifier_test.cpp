@@ -41,9 +41,9 @@ TEST(Verifier, WantsOneRolePerCoordinate) {
 TEST(Verifier, WantsIdsInsideTheirTables) {
     ProgramBuilder b = pair_of_stages();
     b.kernel(1_ns);
-    b.program.segments[0].ops[0].payload = 1;
+    b.program.segments[0].ops[0].payload = KernelId{1};
     expect_error(b.program, "payload lies outside its table");
-    b.program.segments[0].ops[0].payload = 0;
+    b.program.segments[0].ops[0].payload = KernelId{0};
     EXPECT_EQ(first_error(b.program), "");
     b.program.segments[0].ops[0].num_operands = 1;
     expect_error(b.program, "waits or operands lie outside");

@@ -93,7 +93,7 @@ Op& op_that(Program& program, Wanted wanted) {
 
 Op& kernel(Program& program, KernelKind kind = KernelKind::gemm) {
     return op_that(program, [&](const Op& op) {
-        return op.kind == OpKind::kernel && program.kernels[op.payload].kind == kind;
+        return op.kind() == OpKind::kernel && program.kernel(op).kind == kind;
     });
 }
 
@@ -118,10 +118,10 @@ Tensor& weight(Program& program, std::string_view name = "linear_qkv.weight") {
 
 // Gives the last role a collective of its own in place of one that it shares with the first role.
 void part_collectives(Program& program) {
-    std::set<std::uint32_t> of_first;
+    std::set<Payload> of_first;
     for (const Slot& slot : program.roles[0].slots) {
         for (const Op& op : program.segment_of(slot).ops) {
-            if (op.kind == OpKind::collective) {
+            if (op.kind() == OpKind::collective) {
                 of_first.insert(op.payload);
             }
         }
@@ -129,13 +129,12 @@ void part_collectives(Program& program) {
     for (const Slot& slot : program.roles.back().slots) {
         for (Op& op : program.segments[index(slot.segment)].ops) {
             const bool across =
-                op.kind == OpKind::collective && of_first.contains(op.payload) &&
-                (program.groups[index(program.collectives[op.payload].group)].axes >>
-                     program.role_axis() &
+                op.kind() == OpKind::collective && of_first.contains(op.payload) &&
+                (program.groups[index(program.collective(op).group)].axes >> program.role_axis() &
                  1U) != 0;
             if (across) {
-                program.collectives.push_back(CollectiveCall{program.collectives[op.payload]});
-                op.payload = static_cast<std::uint32_t>(program.collectives.size() - 1);
+                program.collectives.push_back(CollectiveCall{program.collective(op)});
+                op.payload = to_id<CollectiveId>(program.collectives.size() - 1);
                 return;
             }
         }
@@ -162,17 +161,10 @@ Slot& slot_that_waits(Program& program) {
 
 TEST(ProgramFields, OfOps) {
     const Row rows[] = {
-        {"kind",
-         [](Program& p) {
-             Op& op =
-                 op_that(p, [](const Op& o) { return o.kind == OpKind::kernel && o.payload == 0; });
-             op.kind = OpKind::host;
-         }},
+        {"payload", [](Program& p) { kernel(p).payload = HostWorkId{0}; }},
         {"stream", [](Program& p) { kernel(p).stream = StreamId{1}; }},
         {"cause", [](Program& p) { kernel(p).cause = Cause::optimizer; }},
         {"launches", [](Program& p) { kernel(p).launches = 200; }},
-        {"payload",
-         [](Program& p) { kernel(p).payload = kernel(p, KernelKind::attention_forward).payload; }},
         {"name", [](Program& p) { kernel(p).name += 1; }},
         {"first_wait",
          [](Program& p) {
@@ -395,13 +387,16 @@ TEST(ProgramFields, OfGroupsAndMeshes) {
 }
 
 TEST(ProgramFields, OfKernels) {
-    const auto call = [](Program& p) -> KernelCall& { return p.kernels[kernel(p).payload]; };
+    const auto call = [](Program& p) -> KernelCall& {
+        return p.kernels[index(kernel(p).payload.kernel())];
+    };
     const Row rows[] = {
         {"kind", [&](Program& p) { call(p).kind = KernelKind::cast; }},
         {"dtype", [&](Program& p) { call(p).dtype = Dtype::bf16; }},
         {"variant",
          [](Program& p) {  // of attention: not causal
-             p.kernels[kernel(p, KernelKind::attention_forward).payload].variant ^= 8;
+             p.kernels[index(kernel(p, KernelKind::attention_forward).payload.kernel())].variant ^=
+                 8;
          }},
         {"dims", [&](Program& p) { call(p).dims[0] *= 2; }},
         {"flop", [&](Program& p) { call(p).flop *= 64; }},

@@ -108,14 +108,14 @@ public:
         }
         for (const Segment& segment : program.segments) {
             for (const Op& op : segment.ops) {
-                text += op.kind == OpKind::kernel ? check_kernel_operands(program, op) : "";
+                text += op.kind() == OpKind::kernel ? check_kernel_operands(program, op) : "";
             }
         }
         for (const RankId rank : role_representatives(program)) {
             const RankProgram own{program, rank};
             for (std::uint32_t s = 0; s < own.role().slots.size(); ++s) {
                 for (const Op& op : program.segment_of(own.role().slots[s]).ops) {
-                    if (op.kind == OpKind::kernel) {
+                    if (op.kind() == OpKind::kernel) {
                         for (const BoundOperand& read : own.bind_kernel(s, op).reads) {
                             text += fmt::format("{} ", read.view.size);
                         }

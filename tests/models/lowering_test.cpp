@@ -94,7 +94,7 @@ TEST(Lowering, ExecutesTheHardwareFlopsThatReportsPrint) {
 std::map<std::string, std::int64_t> gradient_additions(const Program& program, const Role& role) {
     std::map<std::string, std::int64_t> additions;
     for_each_op(program, role, [&](const Slot& slot, const Op& op) {
-        if (op.kind != OpKind::kernel || slot.pass == Pass::optimizer) {
+        if (op.kind() != OpKind::kernel || slot.pass == Pass::optimizer) {
             return;
         }
         for (std::uint32_t i = 0; i < op.num_operands; ++i) {
@@ -170,10 +170,10 @@ TEST(Lowering, UpdatesEachParameterOncePerReplicaOrOnceInAll) {
         std::int64_t updated = 0;
         for (const Role& role : program.roles) {
             for_each_op(program, role, [&](const Slot&, const Op& op) {
-                const bool kernel = op.kind == OpKind::kernel;
-                const KernelKind kind = kernel ? program.kernels[op.payload].kind : KernelKind{};
+                const bool kernel = op.kind() == OpKind::kernel;
+                const KernelKind kind = kernel ? program.kernel(op).kind : KernelKind{};
                 if (kernel && (kind == KernelKind::adamw || kind == KernelKind::lamb)) {
-                    updated += program.kernels[op.payload].dims[0] * ranks_of_a_role(program);
+                    updated += program.kernel(op).dims[0] * ranks_of_a_role(program);
                 }
             });
         }
@@ -196,8 +196,8 @@ Work work_of(const Program& program) {
     Work work;
     for (const Role& role : program.roles) {
         for_each_op(program, role, [&](const Slot&, const Op& op) {
-            if (op.kind == OpKind::kernel) {
-                work.flop[program.kernels[op.payload].kind] += program.kernels[op.payload].flop;
+            if (op.kind() == OpKind::kernel) {
+                work.flop[program.kernel(op).kind] += program.kernel(op).flop;
             }
         });
         for (const auto& [key, t] : traffic(program, role)) {
@@ -246,12 +246,12 @@ using Messages = std::map<std::pair<std::size_t, std::size_t>,
 void add_messages(const Program& program, std::size_t stage, Messages& sent, Messages& received) {
     const auto stages = static_cast<std::int64_t>(program.roles.size());
     for_each_op(program, program.roles[stage], [&](const Slot& slot, const Op& op) {
-        if (op.kind != OpKind::send_recv ||
+        if (op.kind() != OpKind::send_recv ||
             (slot.pass != Pass::send && slot.pass != Pass::receive)) {
             return;
         }
-        const SendRecvPart& part = program.send_recvs[op.payload].parts[0];
-        ASSERT_EQ(program.send_recvs[op.payload].parts.size(), 1u);
+        const SendRecvPart& part = program.send_recv(op).parts[0];
+        ASSERT_EQ(program.send_recv(op).parts.size(), 1u);
         const auto peer = static_cast<std::size_t>(
             (static_cast<std::int64_t>(stage) + part.delta + stages) % stages);
         // Named after the virtual stage that made it.
@@ -288,7 +288,7 @@ std::vector<std::size_t> restarts(const Program& program) {
     for (const Role& role : program.roles) {
         counts.push_back(
             static_cast<std::size_t>(std::ranges::count_if(role.slots, [&](const Slot& slot) {
-                return program.segment_of(slot).ops.front().kind == OpKind::host;
+                return program.segment_of(slot).ops.front().kind() == OpKind::host;
             })));
     }
     return counts;

@@ -28,11 +28,11 @@ Program lowered(Normalization normalization, const ParallelPlan& plan) {
 }
 
 bool is_forward(const Program& program, const Op& op) {
-    const KernelKind kind = program.kernels[op.payload].kind;
+    const KernelKind kind = program.kernel(op).kind;
     return kind == KernelKind::layernorm_forward || kind == KernelKind::rmsnorm_forward;
 }
 bool is_backward(const Program& program, const Op& op) {
-    const KernelKind kind = program.kernels[op.payload].kind;
+    const KernelKind kind = program.kernel(op).kind;
     return kind == KernelKind::layernorm_backward || kind == KernelKind::rmsnorm_backward;
 }
 
@@ -48,7 +48,7 @@ std::map<TensorId, StatisticsUses> statistics_uses(const Program& program) {
     };
     for (const Segment& segment : program.segments) {
         for (const Op& op : segment.ops) {
-            if (op.kind != OpKind::kernel) {
+            if (op.kind() != OpKind::kernel) {
                 continue;
             }
             for (std::uint32_t i = 0; i < op.num_operands; ++i) {

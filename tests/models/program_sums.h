@@ -31,8 +31,8 @@ inline double executed_flop(const Program& program, KernelKind kind) {
     double sum = 0;
     for (const Role& role : program.roles) {
         for_each_op(program, role, [&](const Slot&, const Op& op) {
-            if (op.kind == OpKind::kernel && program.kernels[op.payload].kind == kind) {
-                sum += program.kernels[op.payload].flop;
+            if (op.kind() == OpKind::kernel && program.kernel(op).kind == kind) {
+                sum += program.kernel(op).flop;
             }
         });
     }
@@ -50,14 +50,14 @@ using TrafficTable = std::map<std::pair<std::string, std::string>, Traffic>;
 inline TrafficTable traffic(const Program& program, const Role& role) {
     TrafficTable table;
     for_each_op(program, role, [&](const Slot&, const Op& op) {
-        if (op.kind == OpKind::collective) {
-            const CollectiveCall& call = program.collectives[op.payload];
+        if (op.kind() == OpKind::collective) {
+            const CollectiveCall& call = program.collective(op);
             Traffic& t =
                 table[{std::string{name(call.kind)}, program.groups[index(call.group)].name}];
             t = {t.count + 1, t.bytes + call.bytes.count()};
         }
-        if (op.kind == OpKind::send_recv) {
-            for (const SendRecvPart& part : program.send_recvs[op.payload].parts) {
+        if (op.kind() == OpKind::send_recv) {
+            for (const SendRecvPart& part : program.send_recv(op).parts) {
                 if (part.is_send) {
                     Traffic& t = table[{"send", program.names[op.name]}];
                     t = {t.count + 1, t.bytes + part.bytes.count()};

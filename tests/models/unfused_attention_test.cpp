@@ -29,10 +29,10 @@ TEST(UnfusedAttention, ProductsReadAndMakeEachPartOfTheHeads) {
     double flop = 0;
     for (const Segment& segment : program.segments) {
         for (const Op& op : segment.ops) {
-            if (op.kind != OpKind::kernel || program.kernels[op.payload].dims[3] != 4) {
+            if (op.kind() != OpKind::kernel || program.kernel(op).dims[3] != 4) {
                 continue;
             }
-            flop += program.kernels[op.payload].flop;
+            flop += program.kernel(op).flop;
             for (std::uint32_t i = 0; i < op.num_operands; ++i) {
                 const Operand& operand = program.operands[op.first_operand + i];
                 if (operand.part >= 0) {

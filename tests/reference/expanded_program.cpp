@@ -64,9 +64,9 @@ private:
 
     void add_waits(const Slot& slot) {
         OpInstance& self = out_.ops.back();
-        bool on_its_own = self.op->kind == OpKind::send_recv;
+        bool on_its_own = self.op->kind() == OpKind::send_recv;
         if (on_its_own) {
-            for (const SendRecvPart& part : program_.send_recvs[self.op->payload].parts) {
+            for (const SendRecvPart& part : program_.send_recv(*self.op).parts) {
                 on_its_own = on_its_own && part.is_send;
             }
         }
@@ -92,10 +92,10 @@ private:
 
     void add_transfers() {
         OpInstance& self = out_.ops.back();
-        if (self.op->kind == OpKind::collective) {
-            self.transfers.push_back(join_collective(self.rank, self.op->payload));
-        } else if (self.op->kind == OpKind::send_recv) {
-            for (const SendRecvPart& part : program_.send_recvs[self.op->payload].parts) {
+        if (self.op->kind() == OpKind::collective) {
+            self.transfers.push_back(join_collective(self.rank, self.op->payload.collective()));
+        } else if (self.op->kind() == OpKind::send_recv) {
+            for (const SendRecvPart& part : program_.send_recv(*self.op).parts) {
                 self.transfers.push_back(join_message(self.rank, part));
             }
         }
@@ -105,8 +105,8 @@ private:
     }
 
     // The rank's k-th op on a (group, communicator) joins its peers' k-th.
-    std::size_t join_collective(RankId rank, std::uint32_t payload) {
-        const CollectiveCall& call = program_.collectives[payload];
+    std::size_t join_collective(RankId rank, CollectiveId id) {
+        const CollectiveCall& call = program_.collectives[index(id)];
         const std::vector<RankId> members =
             program_.mesh_of(rank).members(program_.groups[index(call.group)], rank);
         ORRERY_CHECK(!members.empty());
@@ -118,7 +118,7 @@ private:
         }
         TransferInstance transfer{.num_sides = members.size()};
         if (members.size() > 1) {
-            const auto key = std::pair{payload, members.front()};
+            const auto key = std::pair{id, members.front()};
             if (!out_.collective_plans.contains(key)) {
                 out_.collective_plans[key] = network_.plan_collective(call, members);
             }

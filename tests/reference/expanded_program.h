@@ -36,8 +36,7 @@ struct ExpandedProgram {
     std::vector<OpInstance> ops;  // by step, rank, program order
     std::vector<TransferInstance> transfers;
     // By what determines them; a map, so that pointers to plans stay valid.
-    std::map<std::pair<std::uint32_t, RankId>, TransferPlan>
-        collective_plans;                                                  // call, first member
+    std::map<std::pair<CollectiveId, RankId>, TransferPlan> collective_plans;  // call, first member
     std::map<std::tuple<RankId, RankId, Bytes>, TransferPlan> send_plans;  // from, to, bytes
 };
 

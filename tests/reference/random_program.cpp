@@ -199,18 +199,18 @@ private:
                 message_event();
             } else if (kind < 95) {
                 append_to(some_roles(),
-                          {.kind = OpKind::host,
+                          {.payload = {OpKind::host,
+                                       append(program().host_works,
+                                              HostWork{.kind = HostWorkKind::restart})},
                            .stream = any_stream(),
-                           .cause = Cause::host,
-                           .payload = append(program().host_works,
-                                             HostWork{.kind = HostWorkKind::restart})});
+                           .cause = Cause::host});
             } else {
                 const Time duration = Time::picoseconds(dice_.between<std::int64_t>(0, 20'000'000));
-                append_to(some_roles(),
-                          {.kind = OpKind::host,
-                           .stream = any_stream(),
-                           .cause = Cause::host,
-                           .payload = append(program().host_works, HostWork{duration})});
+                append_to(
+                    some_roles(),
+                    {.payload = {OpKind::host, append(program().host_works, HostWork{duration})},
+                     .stream = any_stream(),
+                     .cause = Cause::host});
             }
         }
         blocks_.push_back(block_);
@@ -236,9 +236,8 @@ private:
 
     void kernel_event(const RoleSet& roles) {
         append_to(roles,
-                  {.kind = OpKind::kernel,
-                   .stream = kernel_stream(),
-                   .payload = append(program().kernels, KernelCall{})});
+                  {.payload = {OpKind::kernel, append(program().kernels, KernelCall{})},
+                   .stream = kernel_stream()});
     }
 
     Bytes any_bytes() {
@@ -261,10 +260,9 @@ private:
                             .communicator = static_cast<std::uint16_t>(dice_.chance(30) ? 1 : 0)};
         call.mover = any_mover(call.kind);
         append_to(roles,
-                  {.kind = OpKind::collective,
+                  {.payload = {OpKind::collective, append(program().collectives, call)},
                    .stream = network_stream(),
-                   .cause = Cause::exposed_data,
-                   .payload = append(program().collectives, call)});
+                   .cause = Cause::exposed_data});
     }
 
     void wide_collective_event() {
@@ -277,10 +275,10 @@ private:
 
     void send_recv_op(std::uint32_t role, std::vector<SendRecvPart> parts) {
         append_to({role},
-                  {.kind = OpKind::send_recv,
+                  {.payload = {OpKind::send_recv,
+                               append(program().send_recvs, {.parts = std::move(parts)})},
                    .stream = network_stream(),
-                   .cause = Cause::exposed_pipeline,
-                   .payload = append(program().send_recvs, {.parts = std::move(parts)})});
+                   .cause = Cause::exposed_pipeline});
     }
 
     SendRecvPart message(bool is_send, int delta, Bytes bytes, std::uint16_t communicator) {

@@ -256,15 +256,16 @@ private:
         ops_[i].state = OpState::running;
         ops_[i].start = now_;
         ops_[i].data_start = now_;
-        const std::uint32_t payload = op.op->payload;
-        switch (op.op->kind) {
+        const Payload& payload = op.op->payload;
+        switch (payload.kind()) {
             case OpKind::kernel:
-                ops_[i].work_left = Work{timings(op.rank).kernels[payload].duration.picoseconds()} *
-                                    kFullKernelRate;
+                ops_[i].work_left =
+                    Work{timings(op.rank).kernels[index(payload.kernel())].duration.picoseconds()} *
+                    kFullKernelRate;
                 kernels_.push_back(i);
                 break;
             case OpKind::host: {
-                const HostWork& work = input_.program->host_works[payload];
+                const HostWork& work = input_.program->host_works[index(payload.host_work())];
                 const bool given = work.kind == HostWorkKind::given;
                 fixed_ends_.emplace(now_ + (given ? work.duration : timings(op.rank).restart), i);
                 break;
@@ -308,7 +309,7 @@ private:
         const DeviceTimings& device = timings(op.rank);
         return kernel_rate(ranks_[index(op.rank)].held_sms,
                            device.num_sms,
-                           device.kernels[op.op->payload].sm_sensitivity_permille);
+                           device.kernels[index(op.op->payload.kernel())].sm_sensitivity_permille);
     }
 
     // --- transfers ---

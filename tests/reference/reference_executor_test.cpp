@@ -89,17 +89,17 @@ struct Bench {
         const std::uint32_t id = append(
             input.devices[0].kernels,
             {.duration = duration, .ideal = duration, .sm_sensitivity_permille = sensitivity});
-        return add(role, {.kind = OpKind::kernel, .stream = stream, .payload = id}, waits);
+        return add(role, {.payload = KernelId{id}, .stream = stream}, waits);
     }
     std::uint32_t collective(std::uint32_t role, GroupId group, const Waits& waits = {}) {
         const std::uint32_t id = append(program.collectives, {.group = group, .bytes = 1_B});
-        return add(role, {.kind = OpKind::collective, .stream = kNet, .payload = id}, waits);
+        return add(role, {.payload = CollectiveId{id}, .stream = kNet}, waits);
     }
     std::uint32_t send_recv(std::uint32_t role,
                             std::vector<SendRecvPart> parts,
                             StreamId stream = kNet) {
         const std::uint32_t id = append(program.send_recvs, {.parts = std::move(parts)});
-        return add(role, {.kind = OpKind::send_recv, .stream = stream, .payload = id}, {});
+        return add(role, {.payload = SendRecvId{id}, .stream = stream}, {});
     }
 
     SimulationResult run() {
@@ -349,8 +349,8 @@ TEST(ReferenceHost, WorkTakesItsDurationAndARestartTheDevices) {
     Bench bench{1};
     bench.input.devices[0].restart = 8_ns;
     bench.program.host_works = {{.duration = 5_ns}, {.kind = HostWorkKind::restart}};
-    bench.add(0, {.kind = OpKind::host, .payload = 0}, {});
-    bench.add(0, {.kind = OpKind::host, .payload = 1}, {});
+    bench.add(0, {.payload = HostWorkId{0}}, {});
+    bench.add(0, {.payload = HostWorkId{1}}, {});
     EXPECT_EQ(bench.run().iteration, 13_ns);
 }
 

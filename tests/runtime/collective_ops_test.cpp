@@ -14,7 +14,7 @@ class OneOp {
 public:
     OneOp(CollectiveKind kind, Access access) : OneOp({}) {
         program_.collectives = {{.kind = kind, .group = GroupId{0}}};
-        op_.kind = OpKind::collective;
+        op_.payload = CollectiveId{0};
         op_.num_operands = 2;
         program_.operands = {{.tensor = TensorId{0}, .access = access},
                              {.tensor = TensorId{1}, .access = access}};
@@ -31,7 +31,7 @@ public:
                                         .bytes = Bytes{4 * elements}});
         }
         program_.send_recvs = {{.parts = std::move(parts)}};
-        op_.kind = OpKind::send_recv;
+        op_.payload = SendRecvId{0};
         op_.num_operands = 2;
         program_.operands = {{.tensor = TensorId{0}, .access = Access::read},
                              {.tensor = TensorId{1}, .access = Access::write}};
@@ -137,7 +137,7 @@ TEST(CollectiveOps, SayWhatTheyCannotDo) {
         const CollectiveOps ops{one.program(), static_cast<RankId>(transport->rank()), *transport};
         EXPECT_EQ(ops.why_not(one.op()), "this use of a collective is not executed");
         Op host = one.op();
-        host.kind = OpKind::host;
+        host.payload = HostWorkId{0};
         EXPECT_EQ(ops.why_not(host), "copies and host work are not executed");
         OneOp unpaired{std::vector<SendRecvPart>{}};
         EXPECT_NE(

@@ -47,7 +47,7 @@ void expect_products(const Transformer& model, const ParallelPlan& plan, std::si
     std::set<std::string> seen;
     for (std::uint32_t s = 0; s < rank.role().slots.size(); ++s) {
         for (const Op& op : program.segment_of(rank.role().slots[s]).ops) {
-            if (op.kind != OpKind::kernel || program.kernels[op.payload].kind != KernelKind::gemm) {
+            if (op.kind() != OpKind::kernel || program.kernel(op).kind != KernelKind::gemm) {
                 continue;
             }
             const BoundOp bound = rank.bind_kernel(s, op);
@@ -100,7 +100,7 @@ TEST(GemmRequest, SmsAreReservedWhereAskedFor) {
     const Program program = lower(tiny_gpt(), tiny_plan());
     const RankProgram rank{program, RankId{0}};
     for (const Op& op : program.segment_of(rank.role().slots[0]).ops) {
-        if (op.kind == OpKind::kernel && program.kernels[op.payload].kind == KernelKind::gemm) {
+        if (op.kind() == OpKind::kernel && program.kernel(op).kind == KernelKind::gemm) {
             EXPECT_EQ(gemm_request(rank.bind_kernel(0, op), 16).reserved_sms, 16);
         }
     }

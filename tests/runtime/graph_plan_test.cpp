@@ -14,7 +14,7 @@ namespace orrery {
 namespace graph_plan_test {
 
 EagerReason only_kernels(const Op& op) {
-    return op.kind == OpKind::kernel ? EagerReason::none : EagerReason::communication;
+    return op.kind() == OpKind::kernel ? EagerReason::none : EagerReason::communication;
 }
 
 struct Planned {
@@ -68,7 +68,8 @@ TEST(GraphPlan, PiecesOfOneSlotOnlyAndNoCommunication) {
             for (const std::uint32_t i : piece.launches) {
                 const Launch& launch = planned.launches.launches[i];
                 EXPECT_EQ(launch.slot, planned.launches.launches[piece.launches[0]].slot);
-                const bool kernel = planned.rank.op(launch.slot, launch.op).kind == OpKind::kernel;
+                const bool kernel =
+                    planned.rank.op(launch.slot, launch.op).kind() == OpKind::kernel;
                 EXPECT_EQ(kernel, piece.eager != EagerReason::communication);
             }
             EXPECT_TRUE(piece.launches.size() == 1 || piece.eager == EagerReason::none);
@@ -107,8 +108,8 @@ TEST(GraphPlan, WhatNeedsTheHostIsLaunchedByItself) {
     const RankProgram rank{program, RankId{0}};
     const LaunchPlan launches = plan_launches(rank, Walk::step);
     const GraphPlan graphs = plan_graphs(rank, launches, [&](const Op& op) {
-        return program.kernels[op.payload].kind == KernelKind::adamw ? EagerReason::host_work
-                                                                     : EagerReason::none;
+        return program.kernel(op).kind == KernelKind::adamw ? EagerReason::host_work
+                                                            : EagerReason::none;
     });
     EXPECT_EQ(graphs.kernels[static_cast<std::size_t>(EagerReason::host_work)], 1);
     EXPECT_EQ(name(EagerReason::host_work), "needs the host");

@@ -36,12 +36,12 @@ TEST(KernelOperands, GoWithTheDimensionsOfEveryLoweredKernel) {
         const Program program = lower(d.model, d.plan);
         for (const Segment& segment : program.segments) {
             for (const Op& op : segment.ops) {
-                if (op.kind != OpKind::kernel) {
+                if (op.kind() != OpKind::kernel) {
                     continue;
                 }
                 EXPECT_EQ(check_kernel_operands(program, op), "")
                     << segment.name << ", " << program.names[op.name] << ": " << d.text();
-                kinds.insert(program.kernels[op.payload].kind);
+                kinds.insert(program.kernel(op).kind);
                 ++checked;
             }
         }
@@ -55,7 +55,7 @@ TEST(KernelOperands, ThatDoNotFitAreNamed) {
     Program program = lower(tiny_gpt(), tiny_plan());
     for (const Segment& segment : program.segments) {
         for (Op op : segment.ops) {
-            const KernelKind kind = program.kernels[op.payload].kind;
+            const KernelKind kind = program.kernel(op).kind;
             ASSERT_EQ(check_kernel_operands(program, op), "");
             Op fewer = op;
             --fewer.num_operands;

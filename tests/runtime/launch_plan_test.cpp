@@ -159,7 +159,7 @@ TEST(LaunchPlan, ProductsLeaveTheSmsOfExchangesBesideThem) {
         std::set<std::uint16_t> reserved;
         for (const Launch& l : plan_launches(rank, Walk::step).launches) {
             const Op& op = rank.op(l.slot, l.op);
-            if (op.kind == OpKind::kernel && program.kernels[op.payload].kind == KernelKind::gemm) {
+            if (op.kind() == OpKind::kernel && program.kernel(op).kind == KernelKind::gemm) {
                 reserved.insert(l.reserved_sms);
             }
         }

@@ -28,8 +28,7 @@ void count_elements(const Program& program,
     const RankProgram own{program, rank};
     for (std::uint32_t slot = 0; slot < own.role().slots.size(); ++slot) {
         for (const Op& op : program.segment_of(own.role().slots[slot]).ops) {
-            if (op.kind != OpKind::kernel ||
-                program.kernels[op.payload].kind != KernelKind::adamw) {
+            if (op.kind() != OpKind::kernel || program.kernel(op).kind != KernelKind::adamw) {
                 continue;
             }
             const BoundOp bound = own.bind_kernel(slot, op);

@@ -43,8 +43,7 @@ TEST(RankProgram, OptimizersOfTwoRanksGetHalvesOfAGradient) {
         const RankProgram rank{program, id};
         for (std::uint32_t s = 0; s < rank.role().slots.size(); ++s) {
             for (const Op& op : program.segment_of(rank.role().slots[s]).ops) {
-                if (op.kind == OpKind::kernel &&
-                    program.kernels[op.payload].kind == KernelKind::adamw) {
+                if (op.kind() == OpKind::kernel && program.kernel(op).kind == KernelKind::adamw) {
                     for (const BoundOperand& o : rank.bind_kernel(s, op).writes) {
                         elements += o.view.size;
                     }
@@ -62,7 +61,7 @@ TEST(RankProgram, NamesTheOpThatCannotRun) {
     const RankProgram rank{program, RankId{0}};
     EXPECT_TRUE(rank.check_ops([](const Op&) { return ""; }));
     const auto refused = rank.check_ops([&](const Op& op) {
-        return program.kernels[op.payload].kind == KernelKind::adamw ? "no optimizer" : "";
+        return program.kernel(op).kind == KernelKind::adamw ? "no optimizer" : "";
     });
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().what, "no optimizer");

@@ -20,10 +20,10 @@ inline Program two_ranks() {
     program.collectives = {{.kind = CollectiveKind::all_reduce, .bytes = Bytes{64}}};
     program.names = {"op"};
     program.segments = {{"all",
-                         {{.kind = OpKind::kernel},
-                          {.kind = OpKind::collective},
-                          {.kind = OpKind::kernel},
-                          {.kind = OpKind::collective}}}};
+                         {{.payload = KernelId{0}},
+                          {.payload = CollectiveId{0}},
+                          {.payload = KernelId{0}},
+                          {.payload = CollectiveId{0}}}}};
     program.roles = {{"pp 0", {{.segment = SegmentId{0}}}}};
     return program;
 }

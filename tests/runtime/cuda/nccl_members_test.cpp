@@ -25,10 +25,10 @@ TEST(NcclMembers, OfAMessageAreALineAndOfACollectiveItsGroup) {
     std::set<std::vector<std::uint32_t>> groups;
     for (const Segment& segment : program.segments) {
         for (const Op& op : segment.ops) {
-            if (op.kind != OpKind::send_recv && op.kind != OpKind::collective) {
+            if (op.kind() != OpKind::send_recv && op.kind() != OpKind::collective) {
                 continue;
             }
-            const bool message = op.kind == OpKind::send_recv;
+            const bool message = op.kind() == OpKind::send_recv;
             for (std::uint32_t rank = 0; rank < program.num_ranks(); ++rank) {
                 for (const NcclMembers& of :
                      communicators_of(program, static_cast<RankId>(rank), op)) {

@@ -51,7 +51,7 @@ private:
 // What an op leaves: elements of its results that are not void.
 std::vector<float> results(const Program& program, const Op& op, std::uint32_t rank, OpMemory& m) {
     std::vector<float> values;
-    const CollectiveCall& call = program.collectives[op.payload];
+    const CollectiveCall& call = program.collective(op);
     const auto members =
         program.mesh().members(program.groups[index(call.group)], static_cast<RankId>(rank));
     const auto position = std::ranges::find(members, static_cast<RankId>(rank)) - members.begin();
@@ -75,7 +75,7 @@ std::vector<const Op*> collectives_of(const Program& program) {
     std::set<std::vector<std::uint32_t>> seen;  // one of a kind is enough
     for (const Segment& segment : program.segments) {
         for (const Op& op : segment.ops) {
-            std::vector<std::uint32_t> kind{op.payload, op.num_operands};
+            std::vector<std::uint32_t> kind{op.payload.number(), op.num_operands};
             bool floats = true;  // that the host can add
             for (std::uint32_t i = 0; i < op.num_operands; ++i) {
                 const Operand& o = program.operands[op.first_operand + i];
@@ -86,7 +86,7 @@ std::vector<const Op*> collectives_of(const Program& program) {
                 kind.push_back(static_cast<std::uint32_t>(tensor.bytes.count()));
                 kind.push_back(tensor.parameter.empty() ? 0 : 1);
             }
-            if (op.kind == OpKind::collective && floats && seen.insert(kind).second) {
+            if (op.kind() == OpKind::collective && floats && seen.insert(kind).second) {
                 ops.push_back(&op);
             }
         }
@@ -153,7 +153,7 @@ void expect_equal_results(const Program& program, const std::string& text, std::
         if (!refused[i]) {
             EXPECT_EQ(by_nccl(program, *ops[i]), expected[i])
                 << text << ": " << program.names[ops[i]->name];
-            const CollectiveCall& call = program.collectives[ops[i]->payload];
+            const CollectiveCall& call = program.collective(*ops[i]);
             const bool lists = program.operands[ops[i]->first_operand].access != Access::read;
             kinds.insert(static_cast<int>(call.kind) * 2 + (lists ? 1 : 0));
         }
@@ -248,7 +248,7 @@ TEST(NcclTransfer, ListsAreReducedInPlace) {
     int whole = 0;
     int pieces = 0;
     for (const Op* op : collectives_of(program)) {
-        if (program.collectives[op->payload].kind != CollectiveKind::reduce_scatter) {
+        if (program.collective(*op).kind != CollectiveKind::reduce_scatter) {
             continue;
         }
         OpMemory own{program, *op, 1};
@@ -275,7 +275,7 @@ TEST(NcclTransfer, MessagesGoToThePeersPositionOnTheAxis) {
     int sends = 0;
     for (const Segment& segment : program.segments) {
         for (const Op& op : segment.ops) {
-            if (op.kind != OpKind::send_recv || segment.name.find("send") == std::string::npos) {
+            if (op.kind() != OpKind::send_recv || segment.name.find("send") == std::string::npos) {
                 continue;
             }
             for (const std::uint32_t rank : {1u, 3u}) {
@@ -303,8 +303,7 @@ TEST(NcclTransfer, RanksThatHoldTheSameSendAPartEach) {
     int halves = 0;
     for (const Segment& segment : program.segments) {
         for (const Op& op : segment.ops) {
-            if (op.kind != OpKind::send_recv ||
-                program.send_recvs[op.payload].parts[0].slice_axes == 0) {
+            if (op.kind() != OpKind::send_recv || program.send_recv(op).parts[0].slice_axes == 0) {
                 continue;
             }
             EXPECT_EQ(why_not_nccl(program, RankId{1}, op), "");

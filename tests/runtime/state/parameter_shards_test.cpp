@@ -34,7 +34,7 @@ Program sharded_program() {
     }
     program.operands = {{.tensor = TensorId{0}, .access = Access::write}};
     Op gather;
-    gather.kind = OpKind::collective;
+    gather.payload = CollectiveId{0};
     gather.num_operands = 1;
     program.segments = {{.name = "parameter sync", .ops = {gather}}};
     program.roles = {

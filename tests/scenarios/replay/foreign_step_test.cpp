@@ -26,8 +26,8 @@ TEST(ForeignStep, BecomesAProgramThatVerifies) {
     EXPECT_TRUE(verify(*program).empty()) << verify(*program).front().to_string();
     EXPECT_EQ(program->num_ranks(), 2u);
     // What is waited for comes first, whatever the ids say.
-    EXPECT_EQ(program->segments[1].ops[0].kind, OpKind::send_recv);
-    EXPECT_EQ(program->segments[1].ops[1].kind, OpKind::host);
+    EXPECT_EQ(program->segments[1].ops[0].kind(), OpKind::send_recv);
+    EXPECT_EQ(program->segments[1].ops[1].kind(), OpKind::host);
 }
 
 TEST(ForeignStep, MistakesAreToldAtTheirNodes) {

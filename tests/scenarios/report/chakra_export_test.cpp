@@ -85,7 +85,7 @@ TEST(ChakraTrace, KeepsKernelTimesToThePicosecond) {
     for (const TracedOp& op : run->of_rank(RankId{3})) {
         const Role& role = program.roles[index(program.role_of(RankId{3}))];
         const Op& of = program.segment_of(role.slots[op.slot]).ops[op.op];
-        simulated += of.kind == OpKind::kernel ? op.end - op.data_start : Time{};
+        simulated += of.kind() == OpKind::kernel ? op.end - op.data_start : Time{};
     }
     EXPECT_EQ(written, simulated);
 }

@@ -62,8 +62,8 @@ Program small_program() {
     program.names = {"gemm", "all_reduce"};
     program.stream_names = {"compute", "tp"};
     program.segments = {{"forward",
-                         {{.kind = OpKind::kernel, .stream = StreamId{0}, .name = 0},
-                          {.kind = OpKind::collective,
+                         {{.payload = KernelId{0}, .stream = StreamId{0}, .name = 0},
+                          {.payload = CollectiveId{0},
                            .stream = StreamId{1},
                            .cause = Cause::exposed_tensor,
                            .name = 1}}}};

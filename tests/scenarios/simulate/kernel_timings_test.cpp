@@ -31,8 +31,8 @@ Program toy_program() {
         program.kernels.push_back(
             {.kind = k == 2 ? KernelKind::adamw : KernelKind::gemm, .dims = {k}});
     }
-    const auto kernel = [](std::uint32_t k) { return Op{.kind = OpKind::kernel, .payload = k}; };
-    program.segments = {{"a", {kernel(0), kernel(1), kernel(0), Op{.kind = OpKind::host}}},
+    const auto kernel = [](std::uint32_t k) { return Op{.payload = KernelId{k}}; };
+    program.segments = {{"a", {kernel(0), kernel(1), kernel(0), Op{.payload = HostWorkId{0}}}},
                         {"b", {kernel(2)}}};
     const Slot a{.segment = SegmentId{0}};
     const Slot b{.segment = SegmentId{1}};

@@ -17,10 +17,9 @@ Program small_program() {
     program.kernels = {{.kind = KernelKind::gemm}, {.kind = KernelKind::rope}};
     program.collectives = {{.kind = CollectiveKind::all_reduce, .bytes = Bytes{64}}};
     program.names = {"op"};
-    program.segments = {{"all",
-                         {{.kind = OpKind::kernel, .payload = 0},
-                          {.kind = OpKind::collective, .payload = 0},
-                          {.kind = OpKind::kernel, .payload = 1}}}};
+    program.segments = {
+        {"all",
+         {{.payload = KernelId{0}}, {.payload = CollectiveId{0}}, {.payload = KernelId{1}}}}};
     program.roles = {{"pp 0", {{.segment = SegmentId{0}}}}};
     return program;
 }

@@ -148,7 +148,7 @@ Program two_collectives() {
     program.send_recvs = {{.parts = {{.bytes = Bytes{7}}, {.bytes = Bytes{8}}}}};
     program.kernels.resize(1);
     const auto op = [](OpKind kind, Cause cause) {
-        return Op{.kind = kind, .cause = cause, .payload = 0};
+        return Op{.payload = {kind, 0}, .cause = cause};
     };
     program.segments = {{"s",
                          {op(OpKind::collective, Cause::exposed_data),
@@ -165,18 +165,18 @@ TEST(ProgramWithout, TakesTheBytesOfOneCauseAndKeepsTheOps) {
     const Program no_data = program_without(program, Cause::exposed_data);
     const auto& ops = no_data.segments[0].ops;
     ASSERT_EQ(no_data.collectives.size(), 2U);
-    EXPECT_EQ(no_data.collectives[ops[0].payload].bytes, Bytes{});
-    EXPECT_EQ(no_data.collectives[ops[1].payload].bytes, Bytes{100});
+    EXPECT_EQ(no_data.collective(ops[0]).bytes, Bytes{});
+    EXPECT_EQ(no_data.collective(ops[1]).bytes, Bytes{100});
     EXPECT_EQ(ops[0].payload, ops[2].payload);
-    EXPECT_EQ(ops[0].kind, OpKind::collective);
+    EXPECT_EQ(ops[0].kind(), OpKind::collective);
     EXPECT_EQ(no_data.send_recvs, program.send_recvs);
     const Program no_pipeline = program_without(program, Cause::exposed_pipeline);
     const Op& message = no_pipeline.segments[0].ops[3];
-    for (const SendRecvPart& part : no_pipeline.send_recvs[message.payload].parts) {
+    for (const SendRecvPart& part : no_pipeline.send_recv(message).parts) {
         EXPECT_EQ(part.bytes, Bytes{});
     }
     EXPECT_EQ(no_pipeline.collectives, program.collectives);
-    EXPECT_EQ(no_pipeline.segments[0].ops[4].payload, 0U);
+    EXPECT_EQ(no_pipeline.segments[0].ops[4].payload.number(), 0U);
     EXPECT_EQ(program.collectives.size(), 1U);
     EXPECT_EQ(program.collectives[0].bytes, Bytes{100});
 }
