@@ -44,7 +44,4 @@ struct PartShape {
 // `apart`: then part i is the same channel whatever paths its connections take.
 std::vector<PartShape> merged_channels(std::vector<PartShape> parts, bool apart = false);
 
-// Bytes that link `link` carries for a collective of `bytes`, rounded up.
-std::int64_t bytes_on_link(const std::vector<PartShape>& parts, LinkId link, std::int64_t bytes);
-
 }  // namespace orrery

@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "network/fabric_graph.h"
+#include "tests/network/fabric_graph.h"
 #include "tests/network/fabric_samples.h"
 
 namespace orrery {
