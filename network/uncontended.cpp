@@ -2,23 +2,17 @@
 #include "network/uncontended.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/check.h"
+#include "engine/rate_alone.h"
 
 namespace orrery {
 namespace {
 
-constexpr Bandwidth kNoCap = Bandwidth::bits_per_second(std::numeric_limits<std::int64_t>::max());
-
-Bandwidth narrowest_share(std::span<const LinkShare> footprint,
-                          std::span<const Bandwidth> capacities) {
-    Bandwidth least = kNoCap;
-    for (const LinkShare& share : footprint) {
-        const std::int64_t capacity = capacities[index(share.link)].bits_per_second();
-        least = std::min(least, Bandwidth::bits_per_second(capacity / share.count));
-    }
-    return least;
+Bandwidth share_of_capacities(std::span<const LinkShare> footprint,
+                              std::span<const Bandwidth> capacities) {
+    return Bandwidth::bits_per_second(narrowest_share(
+        footprint, [&](LinkId link) { return capacities[index(link)].bits_per_second(); }));
 }
 
 }  // namespace
@@ -31,7 +25,7 @@ UncontendedRates::UncontendedRates(std::span<const LinkInfo> links) {
 
 FootprintId UncontendedRates::add_footprint(std::span<const LinkShare> footprint) {
     const FootprintId id = footprints_.add(footprint, capacities_.size());
-    narrowest_.push_back(narrowest_share(footprint, capacities_));
+    narrowest_.push_back(share_of_capacities(footprint, capacities_));
     return id;
 }
 
