@@ -241,10 +241,11 @@ private:
     }
 
     void add_part(const TransferPart& planned) {
-        out_.parts.push_back({.first_share = static_cast<std::uint32_t>(out_.shares.size()),
-                  .num_shares = static_cast<std::uint32_t>(planned.footprint.size()),
-                  .bytes = planned.bytes,
-                  .rate_max = rate_alone(planned.footprint, planned.rate_max, network_.links())});
+        out_.parts.push_back(
+            {.first_share = static_cast<std::uint32_t>(out_.shares.size()),
+             .num_shares = static_cast<std::uint32_t>(planned.footprint.size()),
+             .bytes = planned.bytes,
+             .rate_max = rate_alone(planned.footprint, planned.rate_max, network_.links())});
         out_.shares.insert(out_.shares.end(), planned.footprint.begin(), planned.footprint.end());
     }
 

@@ -2,12 +2,15 @@
 #include "network/uncontended.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/check.h"
 #include "engine/rate_alone.h"
 
 namespace orrery {
 namespace {
+
+constexpr Bandwidth kNoCap = Bandwidth::bits_per_second(std::numeric_limits<std::int64_t>::max());
 
 Bandwidth share_of_capacities(std::span<const LinkShare> footprint,
                               std::span<const Bandwidth> capacities) {
@@ -58,7 +61,7 @@ void UncontendedRates::settle(Time now) {
     ++num_solves_;
     if (capacities_changed_) {
         for (std::size_t f = 0; f < narrowest_.size(); ++f) {
-            narrowest_[f] = narrowest_share(footprints_[to_id<FootprintId>(f)], capacities_);
+            narrowest_[f] = share_of_capacities(footprints_[to_id<FootprintId>(f)], capacities_);
         }
         for (std::size_t f = 0; f < flows_.size(); ++f) {
             if (flows_[f].in_flight) {

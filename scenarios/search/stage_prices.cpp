@@ -4,9 +4,6 @@
 #include "engine/rate_alone.h"
 
 namespace orrery {
-namespace {
-
-}  // namespace
 
 FixedTransfer StagePrices::price(const TransferPlan& plan) const {
     return {.alone = time_without_contention(plan, network_.links()), .sms = plan.sms};
@@ -26,8 +23,8 @@ bool StagePrices::same_load(const TransferPlan& a, const TransferPlan& b) const 
         for (std::size_t p = 0; p < x.parts.size(); ++p) {
             if (x.parts[p].bytes != y.parts[p].bytes ||
                 x.parts[p].rate_max != y.parts[p].rate_max ||
-                rate_of({x.parts[p].footprint, {}, {}}, network_.links()) !=
-                    rate_of({y.parts[p].footprint, {}, {}}, network_.links())) {
+                rate_alone(x.parts[p].footprint, {}, network_.links()) !=
+                    rate_alone(y.parts[p].footprint, {}, network_.links())) {
                 return false;
             }
         }

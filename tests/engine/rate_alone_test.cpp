@@ -31,8 +31,8 @@ TEST(TimeWithoutContention, SumsThePhasesLatenciesAndLongestParts) {
     const std::vector<LinkShare> twice{{LinkId{1}, 2}};
     const TransferPart part{.footprint = once, .bytes = Bytes{100'000}, .rate_max = {}};
     const TransferPart longer{.footprint = twice, .bytes = Bytes{100'000}, .rate_max = {}};
-    const TransferPlan plan{.phases = {{.latency = 1_us, .parts = {part, longer}},
-                                       {.latency = 3_us, .parts = {part}}}};
+    const TransferPlan plan{
+        .phases = {{.latency = 1_us, .parts = {part, longer}}, {.latency = 3_us, .parts = {part}}}};
     // 100 kB take 2 us at 400 Gb/s; the parts of a phase do not slow each other down.
     EXPECT_EQ(time_without_contention(plan, kLinks), 1_us + 4_us + 3_us + 2_us);
 }
@@ -40,7 +40,8 @@ TEST(TimeWithoutContention, SumsThePhasesLatenciesAndLongestParts) {
 TEST(TimeWithoutContention, IsNeverWithoutBandwidthUnlessNothingMoves) {
     const std::vector<LinkShare> down{{LinkId{2}, 1}};
     TransferPart part{.footprint = down, .bytes = Bytes{1}, .rate_max = {}};
-    TransferPlan plan{.phases = {{.latency = 1_us, .parts = {part}}, {.latency = 1_us, .parts = {}}}};
+    TransferPlan plan{
+        .phases = {{.latency = 1_us, .parts = {part}}, {.latency = 1_us, .parts = {}}}};
     EXPECT_EQ(time_without_contention(plan, kLinks), Time::max());
     plan.phases[0].parts[0].bytes = {};
     EXPECT_EQ(time_without_contention(plan, kLinks), 2_us);
