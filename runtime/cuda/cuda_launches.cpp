@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/check.h"
+#include "engine/statistics.h"
 #include "runtime/cuda/cuda_executor.h"
 #include "runtime/cuda/cuda_kernels.h"
 #include "runtime/cuda/cuda_result.h"
@@ -381,8 +382,7 @@ Result<void> CudaExecutor::time_an_empty_pair() {
         pairs.push_back(seconds.value_or(0));
     }
     if (done) {
-        std::ranges::nth_element(pairs, pairs.begin() + kEmptyPairs / 2);
-        empty_pair_s_ = pairs[kEmptyPairs / 2];
+        empty_pair_s_ = median(std::move(pairs));
     }
     return done;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/scratch_folder.h"
+#include "engine/statistics.h"
 #include "kernels/gemm/gemm_cpu.h"
 #include "runtime/communication/gloo_transport.h"
 #include "runtime/communication/tcp_store.h"
@@ -143,7 +144,7 @@ Result<Time> probe_meeting(std::uint32_t processes) {
     if (few < 2) {
         return Time{};
     }
-    std::array<double, 5> times{};
+    std::vector<double> times(5);
     for (double& time : times) {
         const Result<double> seconds = meeting_seconds(few);
         if (!seconds) {
@@ -151,8 +152,7 @@ Result<Time> probe_meeting(std::uint32_t processes) {
         }
         time = *seconds;
     }
-    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-    return Time::seconds(times[times.size() / 2] * pairs(processes) / pairs(few));
+    return Time::seconds(median(std::move(times)) * pairs(processes) / pairs(few));
 }
 
 // Two threads, each with a transport of its own, talk as two processes do: through sockets.

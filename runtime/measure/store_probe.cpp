@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/scratch_folder.h"
+#include "engine/statistics.h"
 #include "runtime/state/checkpoint_choice.h"
 #include "runtime/state/checkpoint_files.h"
 
@@ -50,7 +51,7 @@ private:
 
 template <class Work>
 Result<double> median_seconds(const Work& work) {
-    std::array<double, 3> times{};
+    std::vector<double> times(3);
     for (double& time : times) {
         const auto begin = std::chrono::steady_clock::now();
         if (const Result<void> done = work(); !done) {
@@ -58,8 +59,7 @@ Result<double> median_seconds(const Work& work) {
         }
         time = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
-    std::sort(times.begin(), times.end());
-    return times[1];
+    return median(std::move(times));
 }
 
 }  // namespace

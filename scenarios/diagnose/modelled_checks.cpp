@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "engine/rate_alone.h"
+#include "engine/statistics.h"
 #include "network/nccl_network.h"
 #include "scenarios/simulate/step_disturbances.h"
 #include "scenarios/simulate/step_faults.h"
@@ -23,12 +24,7 @@ const Time kKernel = Time::picoseconds(1'000'000'000);  // on a healthy GPU
 
 double answered_median(std::vector<double> values) {
     std::erase(values, kLost);
-    if (values.empty()) {
-        return 0;
-    }
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+    return nearest_rank_of(std::move(values), 50);
 }
 
 class Checks {

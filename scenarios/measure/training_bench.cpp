@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/statistics.h"
 #include "models/flops.h"
 #include "runtime/cuda/devices.h"
 #include "runtime/trainer.h"
@@ -91,10 +92,9 @@ Result<void> run_steps(Trainer& trainer,
             trainer.executor().measure(nullptr);
         }
     }
-    std::ranges::sort(seconds);
     bench.steps = steps;
-    bench.step_s = seconds[seconds.size() / 2];
-    bench.slowest_s = seconds.back();
+    bench.step_s = median(seconds);
+    bench.slowest_s = std::ranges::max(seconds);
     return {};
 }
 
