@@ -54,9 +54,6 @@ DocumentNode cpu_cluster(const HostMachine& machine, const MachineRates& rates) 
         set("node.device.memory",
             fmt::format("{} MiB", machine.memory_bytes / machine.cores / (1 << 20)));
     }
-    if (machine.l2_bytes > 0) {
-        set("node.device.l2_cache", fmt::format("{} KiB", machine.l2_bytes / 1024));
-    }
     return document;
 }
 
