@@ -52,6 +52,18 @@ TEST(SearchOutcome, KeepsTheBestAndTheFrontAndCountsEqualPlansOnce) {
     EXPECT_EQ(result.left_out.total(), 0);
 }
 
+TEST(SearchOutcome, WhatAnInterruptedSearchHasLeftIsCountedAsSuch) {
+    Case c;
+    c.simulated(2, 100);
+    c.bounded(1.5);
+    SearchResult result{.interrupted = true};
+    collect_outcome(c.candidates, Score{c.spec, c.scenario}, c.spec, result);
+    EXPECT_EQ(result.left_out.interrupted, 1);
+    EXPECT_EQ(result.left_out.ran_out, 0);
+    EXPECT_EQ(result.left_out.unsimulated(), 1);
+    EXPECT_EQ(result.left_out.rows().back().first, "interrupted");
+}
+
 TEST(SearchOutcome, WhatIsLeftIsToldByItsBound) {
     Case c;
     c.simulated(2, 100);
