@@ -186,7 +186,7 @@ Scenario read_root(DocumentNode& root,
     const Presence rest = options.network_only ? Presence::optional : Presence::required;
     const bool model =
         read_section(root, reader, "model", rest, errors, [&](DocumentNode& section) {
-            read_model(section, catalogue, folder, scenario.model, errors);
+            read_model(section, catalogue, folder, scenario.model, scenario.model_remarks, errors);
         });
     const bool plan = read_section(root, reader, "plan", rest, errors, [&](DocumentNode& section) {
         read_plan(section, scenario.plan, errors);

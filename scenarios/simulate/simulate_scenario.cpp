@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <numbers>
 #include <optional>
@@ -299,7 +300,8 @@ void ScenarioRun::describe(Answer& answer) const {
                               plan.virtual_pipeline_model_parallel_size,
                               plan.context_parallel_size,
                               plan.data_parallel_size);
-    answer.remarks = fabric_remarks(cluster);
+    answer.remarks = scenario_.model_remarks;
+    std::ranges::move(fabric_remarks(cluster), std::back_inserter(answer.remarks));
     answer.parameters = num_parameters(scenario_.model);
     answer.ranks = program_.num_ranks();
     answer.global_batch_size = plan.global_batch_size;
