@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "runtime/cuda/devices.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/read/device_names.h"
 
@@ -123,6 +124,15 @@ Result<void> check_filed_under(const std::string& device,
                       fmt::format("the GPU here is a {}, and not the scenario's {}", gpu, device),
                       "describe it in a file of scenarios/catalogue/devices")
                : Result<void>{};
+}
+
+Result<void> check_gpu_is(const std::string& device) {
+    const auto devices = cuda_devices();
+    if (!devices) {
+        return unexpected<Error>(devices.error());
+    }
+    const CudaDeviceInfo& first = devices->front();
+    return check_filed_under(device, first.name, static_cast<std::uint64_t>(first.memory.count()));
 }
 
 std::string node_of_one_gpu(const std::string& device) {

@@ -7,7 +7,6 @@
 
 #include "engine/statistics.h"
 #include "models/flops.h"
-#include "runtime/cuda/devices.h"
 #include "runtime/trainer.h"
 #include "scenarios/measure/discovered_cluster.h"
 #include "scenarios/output_file.h"
@@ -41,13 +40,7 @@ Result<void> check_device_of_profile(const Scenario& scenario, DeviceChoice devi
                           "the CPU runs this, and not the scenario's " + scenario.device.name,
                           "--set cluster.node=cpu-core");
     }
-    const auto devices = cuda_devices();
-    if (!devices) {
-        return unexpected<Error>(devices.error());
-    }
-    const CudaDeviceInfo& first = devices->front();
-    return check_filed_under(
-        scenario.device.name, first.name, static_cast<std::uint64_t>(first.memory.count()));
+    return check_gpu_is(scenario.device.name);
 }
 
 Result<void> write_bench_profile(const OpTimes& times,
