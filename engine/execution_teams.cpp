@@ -119,7 +119,7 @@ bool Execution::part_teams(Time now) {
 
 // --- parting ---
 
-// `leaving` of those that the leader stands for, not all, go on together on their own.
+// Some of the ranks that the leader stands for (`leaving`, a mask) go on together on their own.
 void Execution::part(std::uint32_t leader, std::uint64_t leaving) {
     ORRERY_CHECK(ready_.empty());  // a stream that is ready is on that list, not in its state
     // The lowest of each side leads it; the old leader stays where it is.

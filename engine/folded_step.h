@@ -33,7 +33,7 @@ struct LineMessage {
     FixedTransfer transfer{};
 };
 
-// Not before so many messages of the line have ended.
+// A wait until a number of messages of the line have ended.
 struct LineWait {
     std::uint8_t line = 0;
     std::uint32_t messages = 0;
@@ -72,8 +72,8 @@ struct StagePass {
     std::uint32_t launches_before = 0;
     std::uint32_t first_wait = 0;  // FoldedStage::waits
     std::uint32_t num_waits = 0;
-    std::uint32_t data_ops_before = 0;  // not before so many ops of the data stream have ended
-    std::uint32_t early_before[kEarlyStreams]{};  // and so many early ones
+    std::uint32_t data_ops_before = 0;            // ops of the data stream that have to end before
+    std::uint32_t early_before[kEarlyStreams]{};  // and ops of the early streams
     std::uint32_t first_gate = 0;                 // FoldedStage::gates
     std::uint32_t num_gates = 0;
 };

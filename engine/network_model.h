@@ -85,7 +85,7 @@ public:
         return {};
     }
 
-    // Planning may add links behind those that there are.
+    // Planning may add links behind the present ones.
     virtual std::span<const LinkInfo> links() const = 0;
     virtual std::span<const std::string> link_class_names() const = 0;
     // False: transfers never slow each other down (`network: analytic`).
@@ -123,22 +123,22 @@ public:
         static_cast<void>(flows);
         return std::nullopt;
     }
-    // Of the last settle(): the flows that took the place of those that are no longer one. Those of
-    // one lie one after the other, as they were given to join_flows().
+    // Of the last settle(): the flows that took the place of joined flows that came apart. The
+    // flows of one joined flow follow one another in the order that join_flows() was given.
     virtual std::span<const PartedFlow> parted() const { return {}; }
     // Bytes > 0. The flow has no rate until settle().
     virtual FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) = 0;
-    // Of one that has gone at `rate_max` since `since`, when nobody shared its links. Its work is
-    // not done yet.
+    // Starts a flow that has gone at `rate_max` since `since`, while no other flow shared its
+    // links. Its work is not done yet.
     virtual FlowId start_under_way(
         Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max, Time since) = 0;
     // Recomputes the rates that the starts and ends of this instant change.
     virtual void settle(Time now) = 0;
     // When the first flow in flight ends at present rates; Time::max() if none does.
     virtual Time next_completion() const = 0;
-    // For those that find their ends by going there: goes on to the first end, or to `limit` if
-    // that comes first, and returns next_completion(), which may lie beyond `limit`. Nothing starts
-    // before the time returned or `limit`.
+    // For rates that find an end only by simulating up to it: goes on to the first end, or to
+    // `limit` if that comes first, and returns next_completion(), which may lie beyond `limit`.
+    // Nothing starts before the time returned or `limit`.
     virtual Time run_until(Time limit) {
         static_cast<void>(limit);
         return next_completion();

@@ -6,7 +6,7 @@
 // Rules
 //  1. Stream order. An op of a (rank, stream) starts after the previous op of that stream ended, in
 //     program order, across steps too. A device without streams (in_program_order) has one for all
-//     ops but those that only send.
+//     ops except the ones that only send.
 //  2. Waits. It starts after every op that it waits on ended.
 //  3. Host. It starts no earlier than its launch: host_start(rank, step) + the sum of
 //     launches * launch_cost over the rank's ops up to and including it in program order.
@@ -76,9 +76,9 @@ struct SimulationInput {
 
 // Members of a group, or the two sides of an exchange, that wait for ever.
 struct StuckOperation {
-    std::string operation;  // "all_reduce of …" as one of those who wait calls it
+    std::string operation;  // "all_reduce of …", the name at one of the waiting ranks
     std::string group;      // its name; empty: an exchange of two
-    Time since;             // when the last of those arrived that did
+    Time since;             // when the last rank that did arrive came
     std::vector<RankId> waiting;  // here and below one rank of a fold class stands for all
     std::vector<RankId> missing;  // who never arrived; none: it broke when all had
 };
@@ -87,7 +87,7 @@ struct StuckOperation {
 struct Hang {
     Time since;  // the first operation to wait for ever
     std::vector<RankId> lost;
-    std::vector<StuckOperation> operations;  // those that wait for who is lost first
+    std::vector<StuckOperation> operations;  // the ones that wait for a lost rank first
 };
 
 struct TracedOp {

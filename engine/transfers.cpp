@@ -202,8 +202,8 @@ private:
         });
     }
 
-    // For each set that switches go around. The plan gets a part for each connection: those that
-    // meet no outage go on.
+    // For each set that switches go around. The plan gets a part for each connection: connections
+    // that meet no outage go on.
     template <class Ask>
     std::vector<std::vector<OtherPath>> paths_around(TransferPlan& plan, Ask ask) const {
         std::vector<std::vector<OtherPath>> paths;

@@ -104,7 +104,7 @@ public:
     LinkId nic_in(NicPort port) const;
 
     const NodeWiring& wiring() const { return wiring_; }
-    // Of kind file: one switch with all NICs, and nothing of those that there are.
+    // Of kind file: one switch with all NICs in place of the real switches.
     const SwitchTree& tree() const { return tree_; }
 
     // The graph's vertices, numbered in this order: GPUs, one NVSwitch a node, one PCIe root a

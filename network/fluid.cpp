@@ -385,8 +385,8 @@ FluidRates::Level FluidRates::saturation(const Link& link, Level from) const {
     }
 }
 
-// A flow that had a higher rate before leaves room on its links: those that were saturated must be
-// looked at again when the sweep gets to their level.
+// A flow that had a higher rate before leaves room on its links: its saturated links must be looked
+// at again when the sweep gets to their level.
 void FluidRates::freeze(std::uint32_t f, Level level) {
     const bool had_rate = rates_[f] != kNever;
     rates_[f] = level;

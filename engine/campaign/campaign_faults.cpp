@@ -71,7 +71,7 @@ void CampaignWorld::on_announce(std::uint32_t index) {
     evict_idle(o.nodes);
 }
 
-// Spares that nobody counts on any more.
+// Spares that no repair plan counts on any more.
 void CampaignWorld::evict_idle(const std::vector<NodeNumber>& nodes) {
     for (const NodeNumber n : nodes) {
         if (pool_[n].place == NodePlace::spare) {
@@ -163,7 +163,7 @@ void CampaignWorld::strike(const FaultEvent& event) {
     }
 }
 
-// New code, data or firmware: whoever does it waits until the job trains.
+// New code, data or firmware: the change waits until the job trains.
 void CampaignWorld::update(const FaultEvent& event) {
     if (!progress_.training()) {
         return;
@@ -417,7 +417,7 @@ void CampaignWorld::on_corruption_seen() {
         return;
     }
     if (!progress_.training()) {
-        return expect_corruption(kSpikeSeen);  // nobody looks at numbers meanwhile
+        return expect_corruption(kSpikeSeen);  // numbers are not checked meanwhile
     }
     corrupt_seen_ = std::max(corrupt_seen_, progress_.work());
     Observation o = observation(ObservationKind::corruption_found);

@@ -269,7 +269,7 @@ void RecoveryMachine::evict(std::vector<NodeNumber> nodes) {
     }
 }
 
-// Every open slot, and those that somebody makes do without if there are nodes now.
+// Fills every open slot and, if there are nodes now, the slots that a policy did without.
 bool RecoveryMachine::fill_slots() {
     bool all = true;
     const std::vector<std::uint32_t> vacancies = state_.vacancies;
@@ -282,7 +282,7 @@ bool RecoveryMachine::fill_slots() {
             }
         }
         if (!filled && !state_.spares.empty()) {
-            // Whoever waits for nodes takes them when they come.
+            // A job that waits for nodes takes them when they come.
             filled = Action{.kind = ActionKind::replace, .node = state_.spares.front()};
         }
         if (!filled) {
@@ -325,7 +325,7 @@ bool RecoveryMachine::has_to_check() const {
     });
 }
 
-// All places are filled: whoever has to is tested, and then it goes on.
+// All places are filled: nodes that have to be tested are, and then the job goes on.
 void RecoveryMachine::finish(const Observation& o, const Action& restart) {
     if (!has_to_check()) {
         return restart_now(o, restart);
