@@ -16,7 +16,7 @@
 namespace orrery {
 namespace {
 
-// Of runs in which kernels are timed: the second and third, then one in so many.
+// Kernels are timed in the second and third run, then in one of this many runs.
 constexpr std::int64_t kTimedEvery = 32;
 
 bool is_timed(std::int64_t run) {

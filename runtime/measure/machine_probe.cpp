@@ -58,7 +58,7 @@ Bandwidth copy_rate() {
     return Bandwidth::bytes_per_second(static_cast<std::int64_t>(2.0 * kBytes / seconds));
 }
 
-// Both sides send and receive so many bytes.
+// Both sides send and receive `bytes`.
 Result<void> exchange(Transport& transport,
                       std::vector<std::byte>& out,
                       std::vector<std::byte>& in) {
@@ -69,7 +69,7 @@ Result<void> exchange(Transport& transport,
     return transport.exchange(messages);
 }
 
-// The shortest of several exchanges of so many bytes; the other side does the same.
+// The shortest of several exchanges of `bytes`; the other side does the same.
 Result<double> exchange_seconds(Transport& transport, std::size_t bytes, int tries) {
     std::vector<std::byte> out(bytes);
     std::vector<std::byte> in(bytes);
@@ -103,7 +103,7 @@ Result<void> talk(const std::string& folder, std::uint32_t rank, MachineRates& r
     return {};
 }
 
-// From nothing until the last of so many is connected with all others.
+// From nothing until the last of `processes` is connected with all others.
 Result<double> meeting_seconds(std::uint32_t processes) {
     const auto store = TcpStoreServer::start("127.0.0.1", 0);
     if (!store) {

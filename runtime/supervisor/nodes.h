@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The members of a supervised job as the supervisor knows them: who lives, who takes part as which
-// rank, who waits, who failed and whom it accuses. One process stands for a node.
+// The members of a supervised job as the supervisor knows them: whether each lives, takes part (as
+// which rank), waits or has failed, and which member it accuses. One process stands for a node.
 #pragma once
 
 #include <chrono>
@@ -52,8 +52,8 @@ public:
 
     // Who takes part from now on, the first slot as rank 0.
     void assign(const JobState& state);
-    const JobShape& shape() const { return shape_; }  // of those
-    // Starts processes that are missing; with `kill_late` those that are not ready start anew.
+    const JobShape& shape() const { return shape_; }  // of the assigned nodes
+    // Starts processes that are missing; with `kill_late` processes that are not ready start anew.
     Result<void> make_ready(bool kill_late);
     bool all_ready() const;
     struct Start {
@@ -84,8 +84,8 @@ public:
     std::vector<NodeNumber> not_waiting() const;
     std::vector<std::string> where_all_are() const;
 
-    // Who has computed `factor` times as long as the median of all, over so many steps of this
-    // training.
+    // The node that has computed `factor` times as long as the median of all, over `steps` steps
+    // of this training.
     std::optional<NodeNumber> slow_one(std::int64_t steps, double factor) const;
 
     // Gone, and back at that time.

@@ -48,7 +48,7 @@ void check_policies(const RecoveryPlan& plan, Errors& errors) {
     }
 }
 
-// The batch has to go round whoever is left.
+// The batch has to divide among the units that are left.
 void check_shrinking(const Scenario& scenario, const RecoveryPlan& plan, Errors& errors) {
     const ParallelPlan& p = scenario.plan;
     const std::int64_t units = job_shape(scenario).units;
@@ -242,7 +242,7 @@ RecoveryCosts measured_costs(const SupervisedJob& job,
     costs.restart_in_place = WallTime::seconds(ready);
     costs.load_remote = WallTime::seconds(store.check_s * ranks + load);
     costs.load_memory = WallTime::seconds(gather + load);
-    // Who goes on with what each of those who are left has takes it from their memories, too.
+    // A job that goes on with what each remaining rank has takes it from their memories, too.
     const bool live = !job.shape.state_sharded;
     costs.reconfigure = WallTime::seconds(ready + (live ? gather + load : 0));
     return costs;

@@ -39,7 +39,7 @@ Error placed(Error error, const Scenario& scenario) {
     return error;
 }
 
-// Ranks that the scenario asks for, against those that there are.
+// Ranks that the scenario asks for, against the ranks that there are.
 Result<void> check_world(const Scenario& scenario, std::uint32_t num_ranks) {
     const auto ranks = static_cast<std::uint32_t>(scenario.cluster.num_ranks());
     if (ranks == num_ranks) {

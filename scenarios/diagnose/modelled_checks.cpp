@@ -153,7 +153,7 @@ private:
                            [](bool lost) { return lost; });
     }
 
-    // One test on everything; a failed one is kLost. `bad` hears of those far from the median.
+    // One test on everything; a failed one is kLost. `bad` hears of values far from the median.
     void add(const std::string& test,
              const std::string& unit,
              bool more_is_better,

@@ -90,7 +90,7 @@ PageSection plans(const Scenario& scenario,
     return section;
 }
 
-// Step time over memory: the best plans, and those that nothing beats in both.
+// Step time over memory: the best plans, and the plans that no other beats in both.
 PageSection front(const SearchResult& result) {
     struct Point {
         double memory = 0;

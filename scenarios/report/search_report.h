@@ -27,7 +27,7 @@ std::string search_headline(const SearchResult& result);
 std::vector<FaultClass> search_fault_classes(const Scenario& scenario, const SearchResult& result);
 
 std::string search_report(const Scenario& scenario, const SearchResult& result);
-// `figures`: empty if nobody asked.
+// `figures`: empty without --sensitivity.
 std::string search_json(const Scenario& scenario,
                         const SearchResult& result,
                         const std::vector<SensitiveFigure>& figures = {});

@@ -11,7 +11,7 @@
 namespace orrery {
 
 // The scenario whose step a search for this objective simulates. By goodput that is a step without
-// faults: the campaign counts all of them, those that stand from the start on as well.
+// faults: the campaign counts all of them, standing ones as well.
 Scenario with_faults_of_step(Scenario scenario, Objective objective);
 
 // 0 (exclusive) to 1. `step`: without faults.

@@ -317,7 +317,7 @@ Result<void> Search::network_round(const Contest& contest, double limit) {
     std::ranges::stable_sort(
         open, {}, [](const Candidate* candidate) { return *candidate->analytic; });
     std::vector<PlanTrials::Trial> ahead;
-    std::size_t taken = 0;  // of those
+    std::size_t taken = 0;  // of `ahead`
     for (std::size_t i = 0; i < open.size(); ++i) {
         const double worst = threshold(contest);
         if (*open[i]->analytic >= worst || (contest.cluster && effort_ >= limit) ||

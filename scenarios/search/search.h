@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the best plan for a model on a cluster, or on the best of several clusters. Every point of
 // the space gets an admissible bound (plan_bound.h). The most promising plans are simulated without
-// contention, and the best of those on the network that the scenario asks for, until no bound lies
-// below what has been found. Where clusters are compared, the best plan of each is looked for
+// contention, and the best ones again on the network that the scenario asks for, until no bound
+// lies below what has been found. Where clusters are compared, the best plan of each is looked for
 // first, with at most half of the simulations. Nothing that could win is left out unless the number
 // of simulations runs out; then the answer says by how much it could be beaten.
 #pragma once

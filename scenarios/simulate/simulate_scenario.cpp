@@ -40,7 +40,7 @@
 namespace orrery {
 namespace {
 
-// From so many ranks on a simulation takes seconds and more memory than caches hold.
+// From this many ranks on a simulation takes seconds and more memory than caches hold.
 constexpr std::uint64_t kManyRanks = 2048;
 constexpr std::size_t kLargePages = std::size_t{1} << 30;
 

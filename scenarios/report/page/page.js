@@ -124,7 +124,7 @@ function timeline() {
     element("p", {}, "One rank of each role, and the slowest rank, in the last simulated step. White space is waiting."));
 }
 
-// Stacked: each kind on top of those before it. The read-out tells each kind's own bytes.
+// Stacked: each kind on top of the ones before it. The read-out tells each kind's own bytes.
 function stackedMemory(memory) {
   const sums = memory.xs.map(() => 0);
   return memory.kinds.map((name, k) => ({ name, values: memory.values.map((at, i) => (sums[i] += at[k])),
