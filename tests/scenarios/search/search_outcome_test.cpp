@@ -16,7 +16,7 @@ struct Case {
                     .keep = 2};
     std::vector<Candidate> candidates;
 
-    // Simulated on the network in so many seconds, or with a bound alone.
+    // Simulated on the network, with this step in seconds, or with a bound alone.
     void simulated(double seconds, std::int64_t memory) {
         Candidate c{.plan = scenario.plan, .tried = true, .analytic = seconds};
         c.answer = Answer{};
