@@ -63,7 +63,7 @@ public:
     std::vector<TracedOp> take_trace() { return std::move(trace_); }
     // Words for what waits on what.
     Error describe_deadlock() const;
-    // Who waits for whom after a loss; empty if nothing was lost.
+    // Which op waits for which after a loss; empty if nothing was lost.
     std::optional<Hang> describe_hang() const;
 
 private:

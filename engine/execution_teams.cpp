@@ -283,7 +283,7 @@ bool Execution::alike(std::uint32_t a, std::uint32_t b, Time now) const {
     return true;
 }
 
-// Who waits for an arrived op asks when it arrived only to keep a promise, and promises are made to
+// A waiter of an arrived op asks when it arrived only to keep a promise, and promises are made to
 // fixed messages only. What is left is the sum of busy times, which join() makes good.
 bool Execution::start_is_past(std::uint32_t id) const {
     const TapeItem& item = item_of(id);

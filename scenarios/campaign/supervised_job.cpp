@@ -111,13 +111,15 @@ Result<DetectionSpec> real_detection(DetectionSpec spec, Time timeout, const std
     if (spec.progress_watchdog == WallTime{}) {
         spec.progress_watchdog = part(kUsual);
     } else if (spec.progress_watchdog > part(kMost)) {
-        return fail(path + ".progress_watchdog",
-                    fmt::format("a watchdog of {} does not look before ranks give up after "
-                                "job.distributed_timeout, {}: who waits for whom would be lost",
-                                to_short_text(spec.progress_watchdog),
-                                to_short_text(gives_up)),
-                    fmt::format("{} or less, or a longer job.distributed_timeout",
-                                to_short_text(part(kUsual))));
+        return fail(
+            path + ".progress_watchdog",
+            fmt::format(
+                "a watchdog of {} does not look before ranks give up after "
+                "job.distributed_timeout, {}: which rank waits for which would not be known",
+                to_short_text(spec.progress_watchdog),
+                to_short_text(gives_up)),
+            fmt::format("{} or less, or a longer job.distributed_timeout",
+                        to_short_text(part(kUsual))));
     }
     return spec;
 }

@@ -441,7 +441,7 @@ Command describe_train() {
              override_option(arguments->overrides),
              {"--nproc",
               &arguments->num_processes,
-              "Start so many processes here, one a device of the cluster",
+              "Start N processes here, one a device of the cluster",
               "N",
               false,
               1,

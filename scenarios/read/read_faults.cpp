@@ -264,7 +264,7 @@ private:
             reader.complain("mtbf",
                             reader.full_name("mtbf") + " is missing",
                             "mtbf of one component, or count and window (of all of them here, or "
-                            "over: so many)");
+                            "over: a number of them)");
             return false;
         }
         if (!has_mtbf) {
