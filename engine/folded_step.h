@@ -24,7 +24,7 @@ struct FixedTransfer {
 enum class Line : std::uint8_t { forward_receive, forward_send, backward_receive, backward_send };
 inline constexpr std::size_t kNumLines = 4;
 
-// One message of a line. Its k-th is the k-th of the other side's line.
+// One message of a line. The k-th message of a line is the k-th of the other side's line.
 struct LineMessage {
     // Not before this op of this pass has ended; pass -1: at once.
     std::int32_t after_pass = -1;
@@ -54,8 +54,8 @@ struct PassGate {
     std::uint32_t number = 0;  // of the data op or the early op; how many messages
 };
 
-// An exchange that belongs to a pass and waits for none of its ops: it starts when its stream is
-// free, perhaps while the pass before is still under way. In the order of the passes.
+// An exchange that belongs to a pass and waits for none of its ops. It starts in the order of the
+// passes when its stream is free, perhaps while the pass before is still under way.
 inline constexpr std::size_t kEarlyStreams = 2;
 struct EarlyOp {
     std::uint32_t num_after = 0;

@@ -108,17 +108,16 @@ public:
 
     // A footprint can be used by any number of flows. Counts per link, ascending link ids.
     virtual FootprintId add_footprint(std::span<const LinkShare> footprint) = 0;
-    // Of equal parts that start together, as one flow: `bytes` and `rate_max` are those of each,
-    // and it ends with the last of them. Not for stop() or start_under_way(). None if parts have to
-    // be flows of their own.
+    // One flow for equal parts that start together: `bytes` and `rate_max` are of each part, and
+    // the flow ends with the last part. Not for stop() or start_under_way(). None if the parts have
+    // to be flows of their own.
     virtual std::optional<FootprintId> join_footprints(std::span<const FootprintId> parts) {
         static_cast<void>(parts);
         return std::nullopt;
     }
-    // Of equal flows that start together and mostly move equally fast, each of which ends for
-    // itself (some may be of join_footprints()): one flow until settle() finds that one of them is
-    // slower. Then all are flows of their own, see parted(). None if they have to be from the
-    // start.
+    // One flow for equal flows that start together and mostly move equally fast; each ends for
+    // itself, and some may be of join_footprints(). When settle() finds that one is slower, all
+    // become flows of their own, see parted(). None if they have to be so from the start.
     virtual std::optional<FootprintId> join_flows(std::span<const FootprintId> flows) {
         static_cast<void>(flows);
         return std::nullopt;

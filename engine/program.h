@@ -6,8 +6,8 @@
 //
 // Three tables: *segments* are straight-line op lists, lowered once each; the *slots* of a role are
 // the schedule's order of segments, each with its chunk and micro-batch; *tensors* name
-// what the ops read and write. Ranks of one role run the same slots; which role a rank has, and who
-// its peers are, is arithmetic on the mesh.
+// what the ops read and write. Ranks of one role run the same slots; the role and the
+// peers of a rank are arithmetic on the mesh.
 //
 // Program order: the ops of a role are ordered by (slot, position in the slot's segment). This is
 // the order in which the host launches them. A wait always names an op that is earlier in program
@@ -115,8 +115,8 @@ struct SendRecvCall {
 
 enum class HostWorkKind : std::uint8_t {
     given,    // takes its duration
-    restart,  // the host waited for the device and begins to launch again: it takes what the device
-              // needs for that (DeviceTimings::restart); the real executor passes over it
+    restart,  // the host waited for the device and begins to launch again; takes the device's
+              // DeviceTimings::restart; the real executor passes over it
 };
 struct HostWork {
     Time duration;  // of HostWorkKind::given

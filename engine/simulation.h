@@ -69,7 +69,7 @@ struct SimulationInput {
     // the first are alike, only the end of the last but one is simulated, and the last.
     bool every_step = false;
     std::vector<RankId> traced_ranks;
-    StepEvents events{};  // the times count from where the result's do
+    StepEvents events{};  // times from the same origin as the result's
     // Called now and then with the share of ops done, 0 … 1.
     std::function<void(double)> progress;
 };
@@ -102,9 +102,8 @@ struct TracedOp {
 
 struct SimulationResult {
     Time iteration;             // end of the last step - end of the one before it
-    // By step: when the last rank's last op ended. Of steps that were not simulated: as long before
-    // the next one's as any two ends lie apart; then all times count from the barrier of the last
-    // step but one.
+    // By step: when the last rank's last op ended. If steps were left out, their ends lie one
+    // iteration apart, and all times count from the barrier of the last step but one.
     std::vector<Time> step_end;
     // Backward along the critical path of the last step's period, accumulated forward: each op adds
     // its own time to the path of the predecessor that it started last on. Adds up to `iteration`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training job over weeks: faults come (engine/faults), somebody notices, the recovery machine
+// A training job over weeks: faults come (engine/faults), they are detected, the recovery machine
 // (engine/recovery) decides, and the time that its actions take passes. The faults of a seed do not
 // depend on the policy, so two policies can be compared on the same weeks. Idle nodes do not fail,
 // except together with their rack, leaf, power feed or pod.
@@ -20,12 +20,12 @@ namespace orrery {
 
 // How long the parts of a recovery take.
 struct RecoveryCosts {
-    WallTime leave;             // those who train stop together, and save: a node comes back
+    WallTime leave;             // all ranks save and stop, to take a node back
     WallTime swap;              // a ready node takes a place
     WallTime restart_full;      // all processes, rendezvous and communicators
     WallTime restart_in_place;  // the same on the same nodes
     WallTime reconfigure;       // communicators with other members; the step is done again
-    WallTime failover;          // to who computes the lost work already
+    WallTime failover;          // to a node that computes the lost work already
     WallTime load_remote;       // read one copy per data-parallel group, and broadcast it
     WallTime load_memory;
     WallTime call_operator = WallTime::seconds(1800);

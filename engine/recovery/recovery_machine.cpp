@@ -225,7 +225,7 @@ void RecoveryMachine::on_ready(const Observation& o) {
     regrow(o);
 }
 
-// Those who went on without a node take it back.
+// A job that went on without a node takes it back.
 void RecoveryMachine::regrow(const Observation& o) {
     const bool regrows = std::any_of(ladder_.begin(), ladder_.end(), [&](const auto& policy) {
         return policy->regrows(state_);
@@ -293,7 +293,7 @@ bool RecoveryMachine::fill_slots() {
         members_changed_ = true;
         const bool replaces = filled->kind == ActionKind::replace;
         if (!replaces && vacancy != Vacancy::open) {
-            continue;  // somebody does without it already
+            continue;  // the job does without this slot already
         }
         filled_ = filled_ || filled->kind != ActionKind::take_over;
         if (replaces) {
@@ -336,7 +336,7 @@ void RecoveryMachine::finish(const Observation& o, const Action& restart) {
     actions_.push_back({.kind = ActionKind::check});
 }
 
-// Who fails has to go; who is slow only if somebody can take the place.
+// A node that fails has to go; a slow one only if a spare can take its place.
 void RecoveryMachine::on_checked(const Observation& o) {
     if (phase_ != Phase::checking) {
         return;

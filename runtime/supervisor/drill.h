@@ -34,9 +34,9 @@ Result<void> check_injectable(const FaultEvent& event);
 
 class Drill {
 public:
-    // `faults`: of the whole job; those at `member`'s node, or, where they stand at no node, at the
-    // first rank, are its own. `struck` have been before; `lasting` ones that slow the node still
-    // do.
+    // `faults`: of the whole job. The member injects the faults of its node; the first rank also
+    // injects the faults that stand at no node. `struck` faults have come already; `lasting` ones
+    // still slow the node.
     Drill(Member& member,
           std::vector<FaultEvent> faults,
           std::uint32_t rank,
@@ -47,7 +47,7 @@ public:
     FileSystem& store() { return *store_; }
     // Strikes with what is due after `steps_done` steps.
     Result<void> before_step(std::int64_t steps_done);
-    // Makes a step last longer that has computed for so long.
+    // Prolongs a step that has computed for this time.
     void after_step(std::chrono::microseconds computed) const;
 
 private:

@@ -223,7 +223,7 @@ std::map<std::int64_t, double> predicted_detection_s(const Scenario& scenario,
 
 namespace {
 
-// What ranks do at once is work of a core each, of which there may be fewer.
+// Ranks that work at the same time take a core each; there may be fewer cores.
 double in_turns(double processes) {
     return std::max(1.0, processes / std::max(1U, std::thread::hardware_concurrency()));
 }
