@@ -65,6 +65,11 @@ private:
     bool any_known() const {
         return std::ranges::any_of(candidates_, [](const auto& c) { return c.answer.has_value(); });
     }
+    // Known, or to be tried on the network.
+    bool any_open() const {
+        return std::ranges::any_of(candidates_,
+                                   [](const auto& c) { return c.analytic.has_value(); });
+    }
     void say(double bound);
     bool stopped();
     Result<void> complain_if_empty() const;
@@ -281,7 +286,7 @@ Result<void> Search::analytic_round(const Contest& contest, double limit) {
         if (candidate.objective_bound >= worst) {
             continue;
         }
-        if (effort_ >= limit || (stopped() && best_analytic_ > 0)) {
+        if (effort_ >= limit || (stopped() && any_open())) {
             return {};
         }
         say(candidate.objective_bound);

@@ -167,6 +167,19 @@ TEST(Search, InterruptedAnswersWithTheBestSoFar) {
     EXPECT_EQ(before, whole->best.front().objective);
 }
 
+// The first plans that are timed do not fit: the search goes on until one does.
+TEST(Search, InterruptedAtOnceStillFindsAPlanThatFits) {
+    const Scenario scenario = small_scenario("small", {});
+    SearchSpec spec = spec_of(scenario);
+    const auto open = search_plans(scenario, spec);
+    ASSERT_TRUE(open);
+    spec.clusters[0].device.memory = open->best.front().answer.memory.peak - Bytes{1};
+    const auto found = search_plans(scenario, spec, {.stop = [] { return true; }});
+    ASSERT_TRUE(found) << found.error().to_string();
+    EXPECT_TRUE(found->interrupted);
+    EXPECT_LE(found->best.front().answer.memory.peak, spec.clusters[0].device.memory);
+}
+
 TEST(Search, RecommendsNothingWorseThanTheScenariosOwnPlan) {
     Scenario scenario = small_scenario("small",
                                        {"plan.tensor_model_parallel_size=2",
