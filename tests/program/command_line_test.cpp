@@ -53,7 +53,7 @@ TEST(CommandLine, ASignalEndsASearchWithTheBestPlanSoFar) {
         const Ran ran = run_shell(
             "set -m\n"  // or the shell has it ignore SIGINT
             "$ORRERY search '" ORRERY_SOURCE_DIR
-            "/scenarios/search-175b-1024-a100.yaml' --json --jobs 1 "
+            "/scenarios/llama3-70b-h100.yaml' --json --jobs 1 "
             "--write best.yaml --set search.simulations=1000000 & search=$!\n"
             "until grep -q '^SigBlk:.*4003$' /proc/$search/status; do "
             "kill -0 $search || exit 99; sleep 0.02; done\n"
