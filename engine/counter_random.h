@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random numbers by counter for simulated faults: Philox4x32-10 (Salmon et al., SC 2011). A stream
 // is named by (seed, entity, purpose), so a new node, link or fault class draws from streams of its
-// own and changes nobody else's. (kernels/random.h keys the numbers of a training run.)
+// own and changes no other's. (kernels/random.h keys the numbers of a training run.)
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows who waits on whom from the first op that cannot go on, until an op shows up again (the
-// cycle) or one waits on something that will never happen.
+// Follows the waits from the first op that cannot go on, until an op shows up again (the cycle) or
+// one waits on something that will never happen.
 #include <fmt/format.h>
 
 #include <algorithm>

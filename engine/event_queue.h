@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pending events, ordered by (time, order of scheduling). Events are never removed: a target that
-// changes its mind schedules a new one with a higher generation, and whoever pops the old one sees
-// that it is stale. Time never goes back, so a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, JACM
-// 1990) does: bucket b holds the events whose times differ from the last popped one first in bit
-// b - 1. Equal times always lie in the same bucket, in the order of scheduling; an event only ever
-// moves to lower buckets, and sequentially, where a heap's paths miss the cache.
+// changes its mind schedules a new one with a higher generation, and the old one is known to be
+// stale when it is popped. Time never goes back, so a radix heap (Ahuja, Mehlhorn, Orlin and
+// Tarjan, JACM 1990) does: bucket b holds the events whose times differ from the last popped one
+// first in bit b - 1. Equal times always lie in the same bucket, in the order of scheduling; an
+// event only ever moves to lower buckets, and sequentially, where a heap's paths miss the cache.
 #pragma once
 
 #include <array>

@@ -380,7 +380,7 @@ void Execution::queued_event(std::uint32_t id, Time now) {
 void Execution::stream_event(std::uint32_t id, Time now) {
     const StreamPhase phase = streams_[id].phase;
     if (phase == StreamPhase::launching) {
-        // Not before: who waits for what has ended asks for the path to that.
+        // Not before: an op that waited for the last end asks for the path to that end.
         streams_[id].path = launch_path(rank_of(id), item_of(id));
         arrive(id, item_of(id), now);
     } else if (phase == StreamPhase::meeting) {

@@ -64,7 +64,7 @@ public:
     std::vector<TracedOp> take_trace() { return std::move(trace_); }
     // Words for what waits on what.
     Error describe_deadlock() const;
-    // Who waits for whom after a loss; empty if nothing was lost.
+    // Which op waits for which after a loss; empty if nothing was lost.
     std::optional<Hang> describe_hang() const;
 
 private:
@@ -187,7 +187,7 @@ private:
     bool walk_alike(std::uint32_t a, std::uint32_t b) const;
     void leave_leaders();
     bool follows(std::uint32_t r) const { return leader_[r] != r; }
-    // Of a stream that may be a follower's: its state lies in memory that nobody has used lately.
+    // Of a stream that may be a follower's: its state is in memory that was not used lately.
     std::uint32_t member_of(std::uint32_t id) const { return id >> stream_bits_; }
     // The stream whose state counts for a member's.
     std::uint32_t leading(std::uint32_t id) const {

@@ -18,7 +18,7 @@ void Execution::set_up_bundles() {
     }
 }
 
-// False if those that the rank leads join a transfer each.
+// False if each rank that this one leads joins a transfer of its own.
 bool Execution::join_bundle(std::uint32_t id, const TapePart& part, Time now) {
     const std::uint32_t r = rank_of(id);
     const ChannelState& channel =
@@ -109,7 +109,7 @@ void Execution::take_apart_parted() {
     }
 }
 
-// Whoever asks what waits finds it as it is.
+// After this each waiting op is found with its own state.
 void Execution::take_apart_all() {
     for (const Bundle& bundle : bundles_.bundles) {
         std::uint32_t t = channels_[bundles_.channels[bundle.first]].open;

@@ -3,7 +3,7 @@
 // own (engine/own_time.h). Its runs and its collectives have no events: each of its streams knows
 // when what it does ends, and the team *catches up* when somebody else's transfer ends on it, or
 // when it may have got to an op that concerns others: for that it has one event, no later than
-// that op. Until then nobody can see what it does, so nothing but the order of the work changes,
+// that op. Until then no other team sees what it does, so only the order of the work changes,
 // and what a team does in a row lies in the cache.
 // When a member goes on without the others, or when something comes over the links of the team's
 // collectives, the streams get events again.
@@ -121,7 +121,7 @@ Time Execution::earliest_start(std::uint32_t id) const {
     }
 }
 
-// When a stream can have ended so many items.
+// The earliest time at which a stream can have ended `items` items.
 Time Execution::earliest_end(std::uint32_t id, std::uint32_t items) const {
     const StreamState& stream = streams_[id];
     const std::uint32_t role = ranks_[stream.rank].role;

@@ -119,7 +119,7 @@ bool Execution::part_teams(Time now) {
 
 // --- parting ---
 
-// `leaving` of those that the leader stands for, not all, go on together on their own.
+// Some of the ranks that the leader stands for (`leaving`, a mask) go on together on their own.
 void Execution::part(std::uint32_t leader, std::uint64_t leaving) {
     ORRERY_CHECK(ready_.empty());  // a stream that is ready is on that list, not in its state
     // The lowest of each side leads it; the old leader stays where it is.
@@ -283,7 +283,7 @@ bool Execution::alike(std::uint32_t a, std::uint32_t b, Time now) const {
     return true;
 }
 
-// Who waits for an arrived op asks when it arrived only to keep a promise, and promises are made to
+// A waiter of an arrived op asks when it arrived only to keep a promise, and promises are made to
 // fixed messages only. What is left is the sum of busy times, which join() makes good.
 bool Execution::start_is_past(std::uint32_t id) const {
     const TapeItem& item = item_of(id);

@@ -396,7 +396,7 @@ void Execution::end_transfer(std::uint32_t t, Time now) {
     }
 }
 
-// A member's, whoever leads it.
+// Ends the part of one member, which may be led by another rank.
 void Execution::end_part_of(std::uint32_t id, std::uint32_t t, Time now) {
     if (ranks_[leader_[member_of(id)]].width > 1) {
         end_part_of_team(id, t, now);

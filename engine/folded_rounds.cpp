@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of FoldedSimulation that leaves rounds out. In the middle of a step a pipeline repeats
-// itself: every so many passes of the first stage all stages are where they were, but for the time
-// and for the numbers of their passes and messages. What happens from there on depends on that
+// itself: after a number of passes of the first stage all stages are where they were, but for the
+// time and for the numbers of their passes and messages. What happens from there on depends on that
 // state and on what the plan has ahead. So if one round has ended as it began, and if the plan
 // repeats for R more such rounds, these end as it did, each as much later as it took: they need not
 // be simulated, and the result is the same to the picosecond.

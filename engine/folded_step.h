@@ -24,7 +24,7 @@ struct FixedTransfer {
 enum class Line : std::uint8_t { forward_receive, forward_send, backward_receive, backward_send };
 inline constexpr std::size_t kNumLines = 4;
 
-// One message of a line. Its k-th is the k-th of the other side's line.
+// One message of a line. The k-th message of a line is the k-th of the other side's line.
 struct LineMessage {
     // Not before this op of this pass has ended; pass -1: at once.
     std::int32_t after_pass = -1;
@@ -33,7 +33,7 @@ struct LineMessage {
     FixedTransfer transfer{};
 };
 
-// Not before so many messages of the line have ended.
+// A wait until a number of messages of the line have ended.
 struct LineWait {
     std::uint8_t line = 0;
     std::uint32_t messages = 0;
@@ -54,8 +54,8 @@ struct PassGate {
     std::uint32_t number = 0;  // of the data op or the early op; how many messages
 };
 
-// An exchange that belongs to a pass and waits for none of its ops: it starts when its stream is
-// free, perhaps while the pass before is still under way. In the order of the passes.
+// An exchange that belongs to a pass and waits for none of its ops. It starts in the order of the
+// passes when its stream is free, perhaps while the pass before is still under way.
 inline constexpr std::size_t kEarlyStreams = 2;
 struct EarlyOp {
     std::uint32_t num_after = 0;
@@ -72,8 +72,8 @@ struct StagePass {
     std::uint32_t launches_before = 0;
     std::uint32_t first_wait = 0;  // FoldedStage::waits
     std::uint32_t num_waits = 0;
-    std::uint32_t data_ops_before = 0;  // not before so many ops of the data stream have ended
-    std::uint32_t early_before[kEarlyStreams]{};  // and so many early ones
+    std::uint32_t data_ops_before = 0;            // ops of the data stream that have to end before
+    std::uint32_t early_before[kEarlyStreams]{};  // and ops of the early streams
     std::uint32_t first_gate = 0;                 // FoldedStage::gates
     std::uint32_t num_gates = 0;
 };

@@ -62,15 +62,15 @@ struct Quotient {
     std::vector<std::uint32_t> class_of_rank;
     std::vector<ChannelClass> channels;
     std::vector<std::uint32_t> members;
-    // Of each channel class: those that are mostly alone and share a link with it.
+    // By channel class: the channels that are mostly alone and share a link with it.
     std::vector<std::uint32_t> disturbed;
     std::vector<std::uint32_t> channel_of;  // [RankClass::first_channel + channel of the role tape]
     // By position in Transfers::parts; of representatives' parts only. Known to the solver.
     std::vector<FootprintId> footprints;
     // By the first part of a phase: all of its parts as one flow; kNoLinks: each is one.
     std::vector<FootprintId> joined;
-    // The same around outages (engine/step_events.h), of those that meet one, for each set of them
-    // that switches go around; kNoLinks: no way.
+    // The same around outages (engine/step_events.h), for phases that meet an outage and each set
+    // of outages that switches go around; kNoLinks: no way.
     std::map<std::uint32_t, std::vector<FootprintId>> around;
     std::int64_t distinct_footprints = 0;
 };

@@ -29,7 +29,7 @@ public:
             return std::nullopt;
         }
         std::sort(hang_.lost.begin(), hang_.lost.end());
-        // Roots first: who waits for somebody who waits elsewhere comes later.
+        // Roots first: an operation that waits for a rank that waits elsewhere comes later.
         std::stable_sort(operations_.begin(), operations_.end(), [](const auto& a, const auto& b) {
             return std::pair{!a.root, a.operation.since} < std::pair{!b.root, b.operation.since};
         });
@@ -71,7 +71,7 @@ private:
             }
         }
         if (!words) {
-            return;  // nobody waits who is still there
+            return;  // no living rank waits
         }
         if (channel.is_collective) {
             found.operation.group = e_.input_.program->groups[index(channel.group)].name;

@@ -44,7 +44,6 @@ std::string_view name(KernelKind kind) {
         "adamw",
         "lamb_update",
         "lamb",
-        "reduce_local",
         "transpose"};
     return kNames[static_cast<std::size_t>(kind)];
 }

@@ -46,10 +46,9 @@ enum class KernelKind : std::uint8_t {
     adamw,
     lamb_update,             // moments, the update in the gradients' place, norms for its trust
     lamb,                    // the update times its trust ratio added to the weights
-    reduce_local,            // elementwise reduction of received chunks
     transpose,               // layout change in memory
 };
-inline constexpr std::size_t kNumKernelKinds = 30;
+inline constexpr std::size_t kNumKernelKinds = 29;
 std::string_view name(KernelKind kind);
 
 struct KernelCall {

@@ -174,10 +174,4 @@ void add_walk(CauseTimes& path, const RunWalk& walk) {
     path[Cause::interference] += walk.path_stretch;
 }
 
-CauseTimes busy_of_walk(const RunWalk& walk) {
-    CauseTimes busy = walk.run->work;
-    busy[Cause::interference] += walk.stretch;
-    return busy;
-}
-
 }  // namespace orrery

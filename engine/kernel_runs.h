@@ -86,8 +86,7 @@ void change_device(RunWalk& walk,
 Time end_of_walk(const RunWalk& walk, std::uint32_t held_sms);
 
 // Of a walk that is done: the path to its end, where `path` leads to the launch of its first op if
-// the walk is launch_bound, else to its condition; and its time by cause.
+// the walk is launch_bound, else to its condition.
 void add_walk(CauseTimes& path, const RunWalk& walk);
-CauseTimes busy_of_walk(const RunWalk& walk);
 
 }  // namespace orrery

@@ -8,8 +8,8 @@
 
 namespace orrery {
 
-// What the calling thread's heap (the main thread's) takes from now on, up to so many bytes, lies
-// in large pages where the system has them for who asks. Address space, no memory. Elsewhere than
+// What the calling thread's heap (the main thread's) takes from now on, up to `bytes`, is in large
+// pages where the system gives them on request. Address space, no memory. Elsewhere than
 // with glibc it does nothing.
 void prefer_large_pages(std::size_t bytes);
 

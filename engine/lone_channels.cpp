@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/rate_alone.h"
+
 namespace orrery {
 
 namespace {
@@ -85,13 +87,11 @@ private:
     // Watched links are the solver's alone. A folded link may carry the flow several times.
     bool goes_at_full_rate(std::uint32_t part) const {
         const std::span<const LinkShare> shares = shares_of(part);
-        const std::int64_t rate = transfers_.parts[part].rate_max.bits_per_second();
-        return !shares.empty() &&
-               std::all_of(shares.begin(), shares.end(), [&](const LinkShare& share) {
-                   const LinkInfo& link = links_[index(share.link)];
-                   return !link.watched && !transfers_.watches(share.link) &&
-                          link.capacity.bits_per_second() / share.count >= rate;
-               });
+        const Bandwidth rate = transfers_.parts[part].rate_max;
+        const bool watched = std::any_of(shares.begin(), shares.end(), [&](const LinkShare& share) {
+            return links_[index(share.link)].watched || transfers_.watches(share.link);
+        });
+        return !shares.empty() && !watched && rate_alone(shares, {}, links_) >= rate;
     }
 
     void add_neighbours(std::uint32_t c,

@@ -85,7 +85,7 @@ public:
         return {};
     }
 
-    // Planning may add links behind those that there are.
+    // Planning may add links behind the present ones.
     virtual std::span<const LinkInfo> links() const = 0;
     virtual std::span<const std::string> link_class_names() const = 0;
     // False: transfers never slow each other down (`network: analytic`).
@@ -108,37 +108,36 @@ public:
 
     // A footprint can be used by any number of flows. Counts per link, ascending link ids.
     virtual FootprintId add_footprint(std::span<const LinkShare> footprint) = 0;
-    // Of equal parts that start together, as one flow: `bytes` and `rate_max` are those of each,
-    // and it ends with the last of them. Not for stop() or start_under_way(). None if parts have to
-    // be flows of their own.
+    // One flow for equal parts that start together: `bytes` and `rate_max` are of each part, and
+    // the flow ends with the last part. Not for stop() or start_under_way(). None if the parts have
+    // to be flows of their own.
     virtual std::optional<FootprintId> join_footprints(std::span<const FootprintId> parts) {
         static_cast<void>(parts);
         return std::nullopt;
     }
-    // Of equal flows that start together and mostly move equally fast, each of which ends for
-    // itself (some may be of join_footprints()): one flow until settle() finds that one of them is
-    // slower. Then all are flows of their own, see parted(). None if they have to be from the
-    // start.
+    // One flow for equal flows that start together and mostly move equally fast; each ends for
+    // itself, and some may be of join_footprints(). When settle() finds that one is slower, all
+    // become flows of their own, see parted(). None if they have to be so from the start.
     virtual std::optional<FootprintId> join_flows(std::span<const FootprintId> flows) {
         static_cast<void>(flows);
         return std::nullopt;
     }
-    // Of the last settle(): the flows that took the place of those that are no longer one. Those of
-    // one lie one after the other, as they were given to join_flows().
+    // Of the last settle(): the flows that took the place of joined flows that came apart. The
+    // flows of one joined flow follow one another in the order that join_flows() was given.
     virtual std::span<const PartedFlow> parted() const { return {}; }
     // Bytes > 0. The flow has no rate until settle().
     virtual FlowId start(Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max) = 0;
-    // Of one that has gone at `rate_max` since `since`, when nobody shared its links. Its work is
-    // not done yet.
+    // Starts a flow that has gone at `rate_max` since `since`, while no other flow shared its
+    // links. Its work is not done yet.
     virtual FlowId start_under_way(
         Time now, FootprintId footprint, Bytes bytes, Bandwidth rate_max, Time since) = 0;
     // Recomputes the rates that the starts and ends of this instant change.
     virtual void settle(Time now) = 0;
     // When the first flow in flight ends at present rates; Time::max() if none does.
     virtual Time next_completion() const = 0;
-    // For those that find their ends by going there: goes on to the first end, or to `limit` if
-    // that comes first, and returns next_completion(), which may lie beyond `limit`. Nothing starts
-    // before the time returned or `limit`.
+    // For rates that find an end only by simulating up to it: goes on to the first end, or to
+    // `limit` if that comes first, and returns next_completion(), which may lie beyond `limit`.
+    // Nothing starts before the time returned or `limit`.
     virtual Time run_until(Time limit) {
         static_cast<void>(limit);
         return next_completion();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a team that is together (engine/teams.h) needs nobody. Between two ops that concern
-// others (a message to another stage, a reduction over other nodes) it only computes and meets on
-// its own channel, where nothing slows a collective down: what it does then may be worked off
-// later, in one go, as nobody asks (engine/execution_own_time.cpp). This is the bound: of each
-// stream, how long its items take at least up to the next one that concerns others.
+// How long a team that is together (engine/teams.h) goes on without another team. Between two ops
+// that concern others (a message to another stage, a reduction over other nodes) a team only
+// computes and meets on its own channel, where nothing slows a collective down. No other team asks
+// for that work, so it may be done later, in one go (engine/execution_own_time.cpp). This is the
+// bound: of each stream, how long its items take at least up to the next one that concerns others.
 #pragma once
 
 #include <cstdint>

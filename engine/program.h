@@ -6,8 +6,8 @@
 //
 // Three tables: *segments* are straight-line op lists, lowered once each; the *slots* of a role are
 // the schedule's order of segments, each with its chunk and micro-batch; *tensors* name
-// what the ops read and write. Ranks of one role run the same slots; which role a rank has, and who
-// its peers are, is arithmetic on the mesh.
+// what the ops read and write. Ranks of one role run the same slots; the role and the
+// peers of a rank are arithmetic on the mesh.
 //
 // Program order: the ops of a role are ordered by (slot, position in the slot's segment). This is
 // the order in which the host launches them. A wait always names an op that is earlier in program
@@ -39,7 +39,7 @@ enum class CollectiveKind : std::uint8_t {
 };
 std::string_view name(CollectiveKind kind);
 
-// Operands of an op: those that it reads, writes, accumulates into, each in the order that
+// Operands of an op: what it reads, writes and accumulates into, each in the order that
 // runtime/kernel_operands.h documents. In-place aliases are write operands of the same tensor that
 // is read.
 enum class Access : std::uint8_t { read, write, accumulate };
@@ -48,7 +48,7 @@ struct Operand {
     Access access = Access::read;
     bool transposed = false;  // the op works with the tensor's transpose (gemm: A, B or C; rope)
     std::int8_t part = -1;    // with this one of its column parts only (Tensor); -1: all of them
-    std::uint16_t piece = 0;  // with this one of so many pieces of its tokens (sequence_blocks)
+    std::uint16_t piece = 0;  // with this one of its `pieces` pieces of tokens (sequence_blocks)
     std::uint16_t pieces = 1;
 };
 
@@ -148,8 +148,8 @@ struct SendRecvCall {
 
 enum class HostWorkKind : std::uint8_t {
     given,    // takes its duration
-    restart,  // the host waited for the device and begins to launch again: it takes what the device
-              // needs for that (DeviceTimings::restart); the real executor passes over it
+    restart,  // the host waited for the device and begins to launch again; takes the device's
+              // DeviceTimings::restart; the real executor passes over it
 };
 struct HostWork {
     Time duration;  // of HostWorkKind::given
@@ -200,7 +200,7 @@ struct Tensor {
     // and a mesh axis that shards it cuts each of them.
     std::vector<std::int64_t> column_parts;
     // Ops may take an activation in pieces of its tokens, so that moving one piece overlaps working
-    // on another: a piece has its part of each of so many equal blocks of the rank's sequence. What
+    // on another: a piece has its part of each of these equal blocks of the rank's sequence. What
     // is gathered in pieces has a block from each rank.
     std::int64_t sequence_blocks = 1;
     Bytes bytes;         // of one rank's part

@@ -30,7 +30,7 @@ enum class StreamPhase : std::uint8_t {
 struct alignas(64) StreamState {
     Time ended;                       // the last item's end
     std::uint32_t item = 0;           // the next or the one under way = items ended in this step
-    std::uint32_t awaited_items = 0;  // while blocked: on so many items
+    std::uint32_t awaited_items = 0;  // while blocked: how many ended items it waits for
     std::uint8_t awaited_stream = 0;  // of this stream
     StreamPhase phase = StreamPhase::done;
     std::uint8_t stream = 0;     // its own number

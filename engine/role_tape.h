@@ -2,7 +2,7 @@
 // A role's step, unrolled over its slots and cut into what each in-order stream works off: *items*.
 // An item is one communication op, or a *run*: consecutive kernels and host work of a
 // stream that nothing outside waits on before the last of them, so that the whole run needs one
-// event. Waits become "stream s has ended n items"; those that an earlier wait implies are dropped.
+// event. Waits become "stream s has ended n items"; waits that an earlier one implies are dropped.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace orrery {
 
 enum class ItemKind : std::uint8_t { run, collective, send_recv };
 
-// "That stream of the same rank has ended so many items in this step."
+// "That stream of the same rank has ended this many items in this step."
 struct ItemCondition {
     std::uint32_t items = 0;
     std::uint32_t stream = 0;
@@ -32,7 +32,7 @@ struct TapePart {
 struct TapeItem {
     ItemKind kind = ItemKind::run;
     bool watched = false;  // an item of another stream waits on it
-    // A run that nobody watches, followed on its stream by a collective that waits on nothing else.
+    // A run that is not watched, followed on its stream by a collective that waits on nothing else.
     bool leads_to_collective = false;
     Cause cause = Cause::exposed_other;  // of a communication op
     std::uint32_t first_op = 0;          // TapeStream::ops

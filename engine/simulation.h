@@ -6,7 +6,7 @@
 // Rules
 //  1. Stream order. An op of a (rank, stream) starts after the previous op of that stream ended, in
 //     program order, across steps too. A device without streams (in_program_order) has one for all
-//     ops but those that only send.
+//     ops except the ones that only send.
 //  2. Waits. It starts after every op that it waits on ended.
 //  3. Host. It starts no earlier than its launch: host_start(rank, step) + the sum of
 //     launches * launch_cost over the rank's ops up to and including it in program order.
@@ -79,7 +79,7 @@ struct SimulationInput {
     // the first are alike, only the end of the last but one is simulated, and the last.
     bool every_step = false;
     std::vector<RankId> traced_ranks;
-    StepEvents events{};  // the times count from where the result's do
+    StepEvents events{};  // times from the same origin as the result's
     // Called now and then with the share of ops done, 0 … 1.
     std::function<void(double)> progress;
 
@@ -90,9 +90,9 @@ struct SimulationInput {
 
 // Members of a group, or the two sides of an exchange, that wait for ever.
 struct StuckOperation {
-    std::string operation;  // "all_reduce of …" as one of those who wait calls it
+    std::string operation;  // "all_reduce of …", the name at one of the waiting ranks
     std::string group;      // its name; empty: an exchange of two
-    Time since;             // when the last of those arrived that did
+    Time since;             // when the last rank that did arrive came
     std::vector<RankId> waiting;  // here and below one rank of a fold class stands for all
     std::vector<RankId> missing;  // who never arrived; none: it broke when all had
 };
@@ -101,7 +101,7 @@ struct StuckOperation {
 struct Hang {
     Time since;  // the first operation to wait for ever
     std::vector<RankId> lost;
-    std::vector<StuckOperation> operations;  // those that wait for who is lost first
+    std::vector<StuckOperation> operations;  // the ones that wait for a lost rank first
 };
 
 struct TracedOp {
@@ -126,9 +126,8 @@ struct PartySteps {
 struct SimulationResult {
     // The steps of the first party. Of the others: `parties`.
     Time iteration;  // end of the last step - end of the one before it, or the start of the run
-    // By step: when the last rank's last op ended. Of steps that were not simulated: as long before
-    // the next one's as any two ends lie apart; then all times count from the barrier of the last
-    // step but one.
+    // By step: when the last rank's last op ended. If steps were left out, their ends lie one
+    // iteration apart, and all times count from the barrier of the last step but one.
     std::vector<Time> step_end;
     // Backward along the critical path of the last step's period, accumulated forward: each op adds
     // its own time to the path of the predecessor that it started last on. Adds up to `iteration`.

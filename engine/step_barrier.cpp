@@ -178,7 +178,7 @@ private:
         return grew;
     }
 
-    // A transfer ends on all sides at once: one that nobody waits for here may be waited for there.
+    // A transfer ends on all sides at once: one without a waiter here may have one on another side.
     bool follow_transfers(std::uint32_t role, std::vector<ByStream>& ended) const {
         const RoleTape& tape = tapes_.roles[role];
         bool grew = false;

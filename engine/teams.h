@@ -21,7 +21,7 @@ namespace orrery {
 struct Team {
     std::uint32_t first = 0;  // Teams::members
     std::uint32_t size = 0;
-    // Class of the one whose collectives all of them meet on, and nobody else; or UINT32_MAX.
+    // Class of the channel on whose collectives exactly the members meet; UINT32_MAX: none.
     std::uint32_t channel = 0;
 };
 
@@ -40,7 +40,7 @@ struct Teams {
 // The masks of members that the execution keeps have as many bits.
 inline constexpr std::uint32_t kTeamMax = 64;
 
-// A team shares role, device and the SMs that each message holds; nobody in it is traced.
+// A team shares role, device and the SMs that each message holds; none of its ranks is traced.
 Teams find_teams(const SimulationInput& input,
                  const Tapes& tapes,
                  const Transfers& transfers,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long the parts of one phase take when nothing else moves: the max-min rule of network/fluid.h
-// for a handful of coupled transfers that start together. (C_l - frozen) / (sum of free counts) on
-// each link and each part's own cap; the smallest freezes whoever it binds; then the next.
+// for a handful of coupled transfers that start together. The smallest of (C_l - frozen) / (sum of
+// free counts) on each link and of each part's own cap freezes the parts that it binds; then the
+// next.
 #pragma once
 
 #include <cstdint>

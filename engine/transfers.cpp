@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/check.h"
+#include "engine/rate_alone.h"
 
 namespace orrery {
 
@@ -201,8 +202,8 @@ private:
         });
     }
 
-    // For each set that switches go around. The plan gets a part for each connection: those that
-    // meet no outage go on.
+    // For each set that switches go around. The plan gets a part for each connection: connections
+    // that meet no outage go on.
     template <class Ask>
     std::vector<std::vector<OtherPath>> paths_around(TransferPlan& plan, Ask ask) const {
         std::vector<std::vector<OtherPath>> paths;
@@ -240,19 +241,11 @@ private:
     }
 
     void add_part(const TransferPart& planned) {
-        Part part{.first_share = static_cast<std::uint32_t>(out_.shares.size()),
-                  .num_shares = static_cast<std::uint32_t>(planned.footprint.size()),
-                  .bytes = planned.bytes,
-                  .rate_max = planned.rate_max};
-        std::int64_t cap =
-            planned.rate_max.bits_per_second() > 0 ? planned.rate_max.bits_per_second() : INT64_MAX;
-        const std::span<const LinkInfo> links = network_.links();  // planning may add some
-        for (const LinkShare& share : planned.footprint) {
-            const std::int64_t capacity = links[index(share.link)].capacity.bits_per_second();
-            cap = std::min(cap, capacity / static_cast<std::int64_t>(share.count));
-        }
-        part.rate_max = Bandwidth::bits_per_second(cap);
-        out_.parts.push_back(part);
+        out_.parts.push_back(
+            {.first_share = static_cast<std::uint32_t>(out_.shares.size()),
+             .num_shares = static_cast<std::uint32_t>(planned.footprint.size()),
+             .bytes = planned.bytes,
+             .rate_max = rate_alone(planned.footprint, planned.rate_max, network_.links())});
         out_.shares.insert(out_.shares.end(), planned.footprint.begin(), planned.footprint.end());
     }
 

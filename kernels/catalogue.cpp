@@ -82,8 +82,6 @@ KernelCall rebuild_step(const KernelCall& key) {
         case KernelKind::cast:
             return key.variant >= 8 ? cast_transpose(n, key.dims[1], key.dtype, other)
                                     : cast(n, key.dtype, other);
-        case KernelKind::reduce_local:
-            return reduce_local(n, key.dtype, key.dims[1]);
         default:
             return transpose(n, key.dims[1], key.dtype);
     }
@@ -145,7 +143,6 @@ KernelCall rebuild(const KernelCall& key) {
         case KernelKind::lamb_update:
         case KernelKind::lamb:
         case KernelKind::cast:
-        case KernelKind::reduce_local:
         case KernelKind::transpose:
             return rebuild_step(key);
         default:

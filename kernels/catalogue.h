@@ -10,7 +10,7 @@
 #include "kernels/attention/attention.h"          // attention_forward, attention_backward
 #include "kernels/cast/cast.h"                    // cast, cast_transpose
 #include "kernels/cross_entropy/cross_entropy.h"  // cross_entropy_*
-#include "kernels/elementwise/elementwise.h"      // reduce_local, transpose
+#include "kernels/elementwise/elementwise.h"      // transpose
 #include "kernels/embedding/embedding.h"          // embedding_*
 #include "kernels/gemm/gemm.h"                    // gemm
 #include "kernels/layernorm/layernorm.h"          // layernorm_*

@@ -8,8 +8,6 @@ namespace orrery {
 
 namespace {
 
-constexpr double kMachineSigma = 0.02;  // the next GPU of the same kind
-
 // Logarithms of the dimensions; attention packs two into the last one.
 ShapePosition position_of(const KernelCall& call) {
     ShapePosition position{};
@@ -44,7 +42,7 @@ CostModel::CostModel(const DeviceSpec& device, const EfficiencyTable& table, con
              .position = position_of(call),
              .seconds = seconds,
              .log_ratio = std::log(seconds / curves_.time(call).seconds),
-             .variance = entry.spread * entry.spread + kMachineSigma * kMachineSigma});
+             .variance = entry.spread * entry.spread + kNextMachineSigma * kNextMachineSigma});
     }
     for (auto& [key, rows] : profile_) {
         // The curve's sigma is the same for all shapes of a group.

@@ -25,7 +25,6 @@ struct DeviceSpec {
     std::vector<std::string> attention_kernels{};
     Bandwidth memory_bandwidth;  // HBM
     Bytes memory;                // HBM capacity
-    Bytes l2_cache;
     Time kernel_latency;     // smallest time of an empty kernel on the device
     Time launch_cost;        // host time of one launch in an eager framework
     Time graph_launch_cost;  // of one kernel replayed from a CUDA graph

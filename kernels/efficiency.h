@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// General efficiency curves: how long a kernel takes on a device that nobody profiled. Three
+// General efficiency curves: how long a kernel takes on a device without a profile. Three
 // families, each a roofline with the losses that shape causes:
 //   GEMM       tiles in waves over the SMs, a prologue in k, an asymptotic fraction of the peak,
 //   and

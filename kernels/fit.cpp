@@ -9,6 +9,7 @@
 #include <set>
 
 #include "engine/check.h"
+#include "engine/statistics.h"
 #include "kernels/efficiency.h"
 #include "kernels/fit_parameters.h"
 #include "kernels/gemm_range.h"
@@ -207,16 +208,6 @@ private:
     Eigen::MatrixXd normal_;
 };
 
-double quantile(std::vector<double> values, double share) {
-    ORRERY_CHECK(!values.empty());
-    std::sort(values.begin(), values.end());
-    const double at = share * static_cast<double>(values.size() - 1);
-    const auto lower = static_cast<std::size_t>(at);
-    const std::size_t upper = std::min(lower + 1, values.size() - 1);
-    const double part = at - static_cast<double>(lower);
-    return values[lower] * (1 - part) + values[upper] * part;
-}
-
 // Robust standard deviation of the log error: 1.4826 median |r|, and at least what the 90th
 // percentile of a normal distribution implies.
 double residual_sigma(const std::vector<FitResidual>& residuals,
@@ -229,6 +220,7 @@ double residual_sigma(const std::vector<FitResidual>& residuals,
             errors.push_back(std::abs(std::log1p(residual.error())));
         }
     }
+    std::sort(errors.begin(), errors.end());
     return errors.size() < 5
                ? 0.0
                : std::max(1.4826 * quantile(errors, 0.5), quantile(errors, 0.9) / 1.645);
@@ -293,8 +285,9 @@ std::map<std::string, FitSummary> summarise(const std::vector<FitResidual>& resi
         for (double& error : absolute) {
             error = std::abs(error);
         }
+        std::sort(absolute.begin(), absolute.end());
         summaries[name] = {.rows = errors.size(),
-                           .median_error = quantile(errors, 0.5),
+                           .median_error = median(errors),
                            .median_absolute_error = quantile(absolute, 0.5),
                            .p90_absolute_error = quantile(absolute, 0.9)};
     }

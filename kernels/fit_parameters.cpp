@@ -65,7 +65,7 @@ void copy_generation(EfficiencyTable& table,
     }
 }
 
-// A kernel generation that nobody timed on this device generation: like another one, scaled.
+// A kernel generation without timings on this device generation: like another one, scaled.
 void copy_attention(EfficiencyTable& table,
                     const std::string& from_kernel,
                     const std::string& from,

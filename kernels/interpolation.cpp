@@ -13,8 +13,7 @@ namespace {
 constexpr std::size_t kNumNeighbours = 24;
 constexpr std::size_t kMaxTrainingRows = 64;
 constexpr std::size_t kMinTrainingRows = 8;
-constexpr double kShared = 0.3;         // part of the knowable variance that a whole group shares
-constexpr double kNextMachineSigma = 0.02;  // the next GPU of the same kind
+constexpr double kShared = 0.3;  // part of the knowable variance that a whole group shares
 
 double squared_distance(const std::array<double, 7>& a, const std::array<double, 7>& b) {
     double sum = 0;

@@ -11,6 +11,9 @@
 
 namespace orrery {
 
+// Relative standard deviation between two GPUs of one kind: a profile is of one, a run of others.
+inline constexpr double kNextMachineSigma = 0.02;
+
 using ShapePosition = std::array<double, 7>;  // logarithms to base 2
 
 struct MeasuredShape {

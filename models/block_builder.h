@@ -99,7 +99,7 @@ public:
     // their columns in packed Q, K and V as attention reads them.
     std::int64_t key_value_heads() const { return model.num_query_groups * layouts.ranks_of_head; }
     std::int64_t key_value_size() const { return model.kv_size() * layouts.ranks_of_head; }
-    // Of a product of slices of such heads, which nobody needs once the heads are whole.
+    // Of a product of slices of such heads, which is not needed once the heads are whole.
     Lifetime of_slices(Lifetime of_whole) const {
         return layouts.ranks_of_head > 1 ? Lifetime::slot : of_whole;
     }

@@ -38,6 +38,9 @@ enum class RankOrder : std::uint8_t {
     tp_cp_pp_dp,
 };
 
+// Pieces are numbered in 16 bits (engine/program.h), and each is an op of its own.
+inline constexpr std::int64_t kTpCommOverlapChunksMax = 1024;
+
 struct ParallelPlan {
     std::int64_t tensor_model_parallel_size = 1;
     std::int64_t pipeline_model_parallel_size = 1;

@@ -94,7 +94,8 @@ void Rules::ranges() {
     require_range("plan.micro_batch_size", plan.micro_batch_size, 1, kSizeMax);
     require_range("plan.global_batch_size", plan.global_batch_size, 1, kSizeMax);
     require_range("plan.hsdp_shard_size", plan.hsdp_shard_size, 0, gpus);
-    require_range("plan.tp_comm_overlap_chunks", plan.tp_comm_overlap_chunks, 1, kSizeMax);
+    require_range(
+        "plan.tp_comm_overlap_chunks", plan.tp_comm_overlap_chunks, 1, kTpCommOverlapChunksMax);
     require_range("plan.ddp_bucket_size", plan.ddp_bucket_size, 0, kSizeMax * kSizeMax);
 }
 

@@ -391,16 +391,6 @@ std::uint32_t Fabric::queue_pairs_apart() const {
     return apart ? spec_.fabric.qps_per_connection : 1;
 }
 
-std::vector<Path> Fabric::connection_paths(NicPort from,
-                                           NicPort to,
-                                           std::uint64_t flow_label) const {
-    std::vector<Path> paths(queue_pairs_apart());
-    for (std::uint32_t queue_pair = 0; queue_pair < paths.size(); ++queue_pair) {
-        route_switches(from, to, flow_label, queue_pair, paths[queue_pair], {});
-    }
-    return paths;
-}
-
 std::uint64_t Fabric::num_paths(NicPort from, NicPort to) const {
     return paths_ ? paths_->num_paths(from, to) : tree_.num_paths(from, to);
 }

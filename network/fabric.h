@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fabric: GPUs, NVSwitches, PCIe, NICs and switches, and the directed links between them. Links
 // are laid out once by build_fabric(); paths are then arithmetic on coordinates, without search or
-// allocation. network/fabric_graph.h is the same fabric as a Boost graph: the ground truth that
-// tests compare the arithmetic with.
+// allocation. Tests compare this arithmetic with a breadth-first search of the same fabric as a
+// graph (tests/network/fabric_graph.h).
 #pragma once
 
 #include <array>
@@ -89,9 +89,6 @@ public:
                     const LinkState& state = {}) const;
     // Queue pairs of a connection whose paths may differ.
     std::uint32_t queue_pairs_apart() const;
-    // One path per queue pair; the caller splits the bytes. Spraying: one path, whose links stand
-    // for whole bundles.
-    std::vector<Path> connection_paths(NicPort from, NicPort to, std::uint64_t flow_label) const;
     // Equal-cost paths that the switches offer, 0 from a NIC to itself.
     std::uint64_t num_paths(NicPort from, NicPort to) const;
 
@@ -107,7 +104,7 @@ public:
     LinkId nic_in(NicPort port) const;
 
     const NodeWiring& wiring() const { return wiring_; }
-    // Of kind file: one switch with all NICs, and nothing of those that there are.
+    // Of kind file: one switch with all NICs in place of the real switches.
     const SwitchTree& tree() const { return tree_; }
 
     // The graph's vertices, numbered in this order: GPUs, one NVSwitch a node, one PCIe root a

@@ -75,7 +75,7 @@ Time FlowRunner::next_event() const {
 
 void FlowRunner::step(Time now) {
     // With batches completions lie before `now`: they are taken one after the other, but rates are
-    // found anew only once, as if the links of those that have ended stayed in use until then.
+    // found anew only once, as if the links of ended flows stayed in use until then.
     while (rates_.next_completion() <= now) {
         end_completed(rates_.next_completion());
     }

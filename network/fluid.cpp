@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "engine/check.h"
+#include "engine/rate_alone.h"
 #include "network/footprint_table.h"
 
 namespace orrery {
@@ -35,11 +36,8 @@ FootprintId FluidRates::add_footprint(std::span<const LinkShare> footprint) {
 FluidRates::Level FluidRates::bound_of(FootprintId id) {
     Footprint& footprint = footprints_[index(id)];
     if (footprint.bound_version != capacities_version_) {
-        Level bound = kNever;
-        for (const LinkShare& share : shares_of(id)) {
-            bound = std::min(bound, links_[index(share.link)].capacity / share.count);
-        }
-        footprint.bound = bound;
+        footprint.bound = narrowest_share(
+            shares_of(id), [this](LinkId link) { return links_[index(link)].capacity; });
         footprint.bound_version = capacities_version_;
     }
     return footprint.bound;
@@ -387,8 +385,8 @@ FluidRates::Level FluidRates::saturation(const Link& link, Level from) const {
     }
 }
 
-// A flow that had a higher rate before leaves room on its links: those that were saturated must be
-// looked at again when the sweep gets to their level.
+// A flow that had a higher rate before leaves room on its links: its saturated links must be looked
+// at again when the sweep gets to their level.
 void FluidRates::freeze(std::uint32_t f, Level level) {
     const bool had_rate = rates_[f] != kNever;
     rates_[f] = level;

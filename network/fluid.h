@@ -16,7 +16,7 @@
 // it, if a flow of it got a rate above or below its old one, and only from the level on at which
 // that can matter. Below that level everything keeps its rate, and a flow at level v stays there as
 // long as one link with s_l = v (or its cap) holds it. So a change is re-solved by
-// levels, not by connected components: hashed paths join nearly all flows into one of those.
+// levels, not by connected components: hashed paths join nearly all flows into one component.
 //
 // Links that can never bind drop out beforehand: each flow's rate is at most
 // bound_f = min(rate_max_f, min floor(C_l / count_fl)), and a link is *slack* if only one flow uses

@@ -13,10 +13,10 @@ namespace orrery {
 
 NcclFunction nccl_function(CollectiveKind kind);
 
-// What the bytes of a transfer are counted in: those that pass each ring edge, or the whole vector.
+// What the bytes of a transfer count: what passes each ring edge, or the whole vector.
 std::int64_t nccl_progress(const CollectiveCall& call, NcclAlgorithm a, std::uint32_t num_ranks);
 
-// What moves a call between members on so many nodes: copy engines reach one node only.
+// What moves a call between members on `num_nodes` nodes: copy engines reach one node only.
 TransferEngine transfer_engine(const CollectiveCall& call, std::uint32_t num_nodes);
 
 struct NcclRun {

@@ -335,7 +335,7 @@ std::string bus_id(std::uint32_t number) {
     return fmt::format("0000:{:02x}:{:02x}.0", 1 + number / 32, number % 32);
 }
 
-// The PCIe generation that gives so many bytes a second over 16 lanes; the link_speed NCCL expects.
+// The PCIe generation that gives this bandwidth over 16 lanes, as the link_speed that NCCL expects.
 std::string link_speed(Bandwidth pcie) {
     const double data = static_cast<double>(pcie.bits_per_second()) / 16e9;
     return fmt::format("{:.1f} GT/s PCIe", data / pcie_coding(data <= 4.0 ? 5.0 : data));

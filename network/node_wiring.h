@@ -43,7 +43,7 @@ public:
 
     std::uint32_t socket_of_gpu(std::uint32_t gpu) const { return gpu * sockets_ / gpus_; }
     std::uint32_t socket_of_nic(std::uint32_t nic) const { return nic * sockets_ / nics_; }
-    // The NIC that a GPU uses if nobody says otherwise.
+    // The NIC that a GPU uses by default.
     std::uint32_t nic_of_gpu(std::uint32_t gpu) const { return gpu * nics_ / gpus_; }
 
     // Each appends to `path`; `base` is the node's first link.

@@ -83,7 +83,7 @@ private:
         std::uint32_t arriving = 0;       // fluid parts that have left, and are on their way
         std::uint32_t number = 0;         // in started_, of one between servers
         std::vector<std::uint32_t> sent;  // packet flows
-        std::uint32_t num_sent = 0;       // of them, those that have not ended
+        std::uint32_t num_sent = 0;       // of them, the ones under way
     };
     using Arrival = std::pair<Time, std::uint32_t>;
 

@@ -5,20 +5,17 @@
 #include <limits>
 
 #include "engine/check.h"
+#include "engine/rate_alone.h"
 
 namespace orrery {
 namespace {
 
 constexpr Bandwidth kNoCap = Bandwidth::bits_per_second(std::numeric_limits<std::int64_t>::max());
 
-Bandwidth narrowest_share(std::span<const LinkShare> footprint,
-                          std::span<const Bandwidth> capacities) {
-    Bandwidth least = kNoCap;
-    for (const LinkShare& share : footprint) {
-        const std::int64_t capacity = capacities[index(share.link)].bits_per_second();
-        least = std::min(least, Bandwidth::bits_per_second(capacity / share.count));
-    }
-    return least;
+Bandwidth share_of_capacities(std::span<const LinkShare> footprint,
+                              std::span<const Bandwidth> capacities) {
+    return Bandwidth::bits_per_second(narrowest_share(
+        footprint, [&](LinkId link) { return capacities[index(link)].bits_per_second(); }));
 }
 
 }  // namespace
@@ -31,7 +28,7 @@ UncontendedRates::UncontendedRates(std::span<const LinkInfo> links) {
 
 FootprintId UncontendedRates::add_footprint(std::span<const LinkShare> footprint) {
     const FootprintId id = footprints_.add(footprint, capacities_.size());
-    narrowest_.push_back(narrowest_share(footprint, capacities_));
+    narrowest_.push_back(share_of_capacities(footprint, capacities_));
     return id;
 }
 
@@ -64,7 +61,7 @@ void UncontendedRates::settle(Time now) {
     ++num_solves_;
     if (capacities_changed_) {
         for (std::size_t f = 0; f < narrowest_.size(); ++f) {
-            narrowest_[f] = narrowest_share(footprints_[to_id<FootprintId>(f)], capacities_);
+            narrowest_[f] = share_of_capacities(footprints_[to_id<FootprintId>(f)], capacities_);
         }
         for (std::size_t f = 0; f < flows_.size(); ++f) {
             if (flows_[f].in_flight) {

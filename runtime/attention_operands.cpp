@@ -57,7 +57,7 @@ AttentionCall<Operands> call_of(const BoundOp& op, bool ring) {
     return call;
 }
 
-// Dropout, where scalars stand after so many activations.
+// Dropout, whose scalars stand after the activations.
 template <class Operands>
 void set_dropout(const BoundOp& op,
                  std::size_t reads,

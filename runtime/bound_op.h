@@ -22,8 +22,8 @@ struct BoundOperand {
     bool counts = true;  // in a norm over ranks: false where another rank's copy does
     // Of a parameter's shard, in what the rank has of the parameter.
     std::int64_t first_element = 0;
-    // A piece of an activation's tokens: `view` spans it, so many blocks of elements with others
-    // in between. Anything else is one block.
+    // A piece of an activation's tokens: `view` spans it, blocks of elements with others in
+    // between. Anything else is one block.
     std::int64_t blocks = 1;
     std::int64_t block_stride = 0;
 

@@ -37,7 +37,7 @@ public:
     RankId rank() const { return rank_.rank(); }
     const ParameterShards& shards() const { return rank_.shards(); }
 
-    // Whether this rank has the tensor; of those that outlive slots.
+    // Whether this rank has the tensor, which must outlive slots.
     bool has(TensorId tensor, std::int32_t micro_batch = -1) const {
         return plan().offset_of_instance(tensor, micro_batch) >= 0;
     }

@@ -18,7 +18,7 @@ namespace orrery {
 
 struct DrawOptions {
     double temperature = 1;  // of the softmax; 0: always the likeliest token
-    std::int64_t top_k = 0;  // draw among so many of the likeliest; 0: among all
+    std::int64_t top_k = 0;  // draw among this many of the likeliest; 0: among all
     std::uint64_t seed = 0;
     std::int64_t vocabulary = 0;  // tokens that can be drawn: ids below this; 0: all
 };

@@ -184,8 +184,8 @@ private:
         plan_.launches.push_back(std::move(launch));
     }
 
-    // A collective that is launched after the pieces of a product runs beside those that it does
-    // not wait for. `known`: what has ended when it begins.
+    // A collective that is launched after the pieces of a product runs beside the pieces that it
+    // does not wait for. `known`: what has ended when it begins.
     void leave_sms_free_for(const Op& op, std::uint32_t slot, const ByStream& known) {
         const std::uint16_t limit = sm_limit_of(op);
         const auto self = static_cast<std::int64_t>(plan_.launches.size());
@@ -251,7 +251,7 @@ bool takes_part(const Program& program, const Slot& slot, Walk walk) {
 std::vector<ArenaUse> arena_uses(const RankProgram& rank, std::uint32_t slot, const Op& op) {
     const std::span<const Operand> operands =
         std::span{rank.program().operands}.subspan(op.first_operand, op.num_operands);
-    // Gradients that are reduced to shards may be summed in place: nobody reads them any more.
+    // Gradients that are reduced to shards may be summed in place: no op reads them any more.
     const bool in_place =
         op.kind() == OpKind::collective && std::ranges::any_of(operands, [](const Operand& o) {
             return o.access == Access::accumulate;

@@ -2,9 +2,9 @@
 // The order in which a rank's host launches the ops of its slots, and what each must wait for on a
 // device with streams. Besides the Program's own waits (data, resources) these are the hazards of
 // memory: tensors whose lifetimes do not overlap in program order share places of the MemoryPlan,
-// so an op also waits for whoever on another stream last used the bytes that it writes, or wrote
-// the bytes that it reads. Waits that follow from others are left out (by vector clocks: Fidge
-// 1988, Mattern 1989). One processor that takes the launches in order satisfies all of them.
+// so an op also waits for the op of another stream that last used the bytes that it writes, or
+// wrote the bytes that it reads. Waits that follow from others are left out (by vector clocks:
+// Fidge 1988, Mattern 1989). One processor that takes the launches in order satisfies all of them.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ bool takes_part(const Program& program, const Slot& slot, Walk walk);
 struct LaunchPlan {
     std::vector<Launch> launches;      // in program order
     std::vector<StreamId> streams;     // that are used, ascending
-    std::vector<std::uint32_t> lasts;  // the last launch of each of those
+    std::vector<std::uint32_t> lasts;  // the last launch of each stream
 };
 LaunchPlan plan_launches(const RankProgram& rank, Walk walk);
 

@@ -39,7 +39,8 @@ ParameterPlace parameter_place(const BoundOp& op, const BoundOperand& weight) {
     place.first_row = narrow(std::max<std::int64_t>(block.row_pieces.front().first, 0));
     for (std::size_t r = 0; r < ParameterPlace::kRanges; ++r) {
         const BlockPiece piece = r < columns.size() ? columns[r] : BlockPiece{0, 0};
-        place.first[r] = narrow(std::max<std::int64_t>(piece.first, 0));  // padding is nobody's
+        place.first[r] =
+            narrow(std::max<std::int64_t>(piece.first, 0));  // padding belongs to no parameter
         place.begin[r + 1] = narrow(place.begin[r] + piece.count);
     }
     place.width = place.begin[ParameterPlace::kRanges];

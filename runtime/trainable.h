@@ -13,7 +13,7 @@ namespace orrery {
 // Error::where is the key ("plan.precision"), as in models/validate_plan.h.
 Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::int64_t num_ranks);
 
-// Whether so many ranks can train on CPUs.
+// Whether this number of ranks can train on CPUs.
 Result<void> check_cpu_ranks(std::int64_t num_ranks);
 
 }  // namespace orrery

@@ -195,8 +195,8 @@ void Trainer::write_scalars(std::int64_t step, double learning_rate) {
     set_bits(DeviceScalar::first_round, static_cast<std::uint64_t>((step - 1) * micro_batches));
 }
 
-// The ranks of the last stage have the losses of their samples, tensor-parallel ones the same: the
-// first of those counts.
+// The ranks of the last stage have the losses of their samples, tensor-parallel ranks the same
+// ones: the first of these ranks counts.
 Result<double> Trainer::loss() {
     const Mesh& mesh = program_->mesh();
     const Tensor& labels = program_->tensors[index(labels_)];
@@ -313,7 +313,7 @@ Result<void> Trainer::save(FileSystem& files) {
 
 namespace {
 
-// Whether something that is done every so many steps, and at the end, is due.
+// Whether something that is done every `interval` steps, and at the end, is due.
 bool is_due(std::int64_t step, std::int64_t interval, const TrainingJob& job) {
     return step == job.steps || (interval > 0 && step % interval == 0);
 }

@@ -34,7 +34,7 @@ inline constexpr std::chrono::milliseconds kPatience{120'000};
 // Waits for the others if there are any.
 Result<World> join_world(std::chrono::milliseconds patience = kPatience);
 
-// Whether this is the rank to tell of an error: the first of those that have one. All ranks ask at
+// Whether this is the rank to tell of an error: the first rank that has one. All ranks ask at
 // the same place; empty if none has one.
 std::optional<std::uint32_t> first_to_fail(World& world, bool failed);
 

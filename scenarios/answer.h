@@ -147,7 +147,7 @@ struct Answer {
     Unseen unseen = Unseen::nothing;  // what widens it
 
     // Why
-    std::vector<LostMfu> lost_mfu;  // in the order of Cause, without those that cost nothing
+    std::vector<LostMfu> lost_mfu;  // in the order of Cause, without causes that cost nothing
     CauseTimes critical_path;       // adds up to the iteration; what a cause at zero can save
     std::vector<LinkUse> network;
     std::vector<LinkHeat> heat;  // utilisation of the links, of classes that were used

@@ -29,7 +29,7 @@ struct KeyPlace {
     auto operator<=>(const KeyPlace&) const = default;
 };
 
-// Of an error in the scenario's own file; others (--set, the catalogue) come after all of those.
+// Of an error in the scenario's own file; other errors (--set, the catalogue) come after these.
 KeyPlace place_of(const Error& error, const std::string& source) {
     constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
     if (!error.where.starts_with(source + ":")) {
@@ -95,7 +95,7 @@ void check_plan(const DocumentNode& root, const Scenario& scenario, Errors& erro
     }
 }
 
-// What the plan asks of the cluster's devices, and of those that a search compares.
+// What the plan asks of the cluster's devices, and of the devices that a search compares.
 void check_devices(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
     const auto add = [&](const DeviceSpec& device, const std::string& where) {
         for (Error error : check_device(scenario.plan, device)) {
@@ -254,7 +254,7 @@ Scenario read_root(DocumentNode& root,
     const Presence rest = options.network_only || jobs ? Presence::optional : Presence::required;
     const bool model =
         !jobs && read_section(root, reader, "model", rest, errors, [&](DocumentNode& section) {
-            read_model(section, catalogue, folder, scenario.model, errors);
+            read_model(section, catalogue, folder, scenario.model, scenario.model_remarks, errors);
         });
     const bool plan =
         !jobs && read_section(root, reader, "plan", rest, errors, [&](DocumentNode& section) {

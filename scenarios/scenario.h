@@ -49,6 +49,8 @@ struct Scenario {
     std::string cluster_where{};  // place of cluster.nodes in the scenario file
     DeviceSpec device;
     Transformer model;
+    // What model.hf_config says and the model cannot, and what was assumed.
+    std::vector<std::string> model_remarks{};
     ParallelPlan plan;
     NetworkFidelity network = NetworkFidelity::fluid;
     NetworkSettings network_settings;

@@ -18,7 +18,7 @@ enum class NodeUse : std::uint8_t {
     checkpoint,  // training stands still for a checkpoint
     lost,        // steps that were rolled back
     stall,       // a link flap or a storm, without a restart
-    detection,   // nobody knows yet
+    detection,   // before the fault is known
     diagnosis,
     checking,  // all members are tested before they start
     waiting,   // for nodes

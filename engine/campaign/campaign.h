@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training job over weeks: faults come (engine/faults), somebody notices, the recovery machine
+// A training job over weeks: faults come (engine/faults), they are detected, the recovery machine
 // (engine/recovery) decides, and the time that its actions take passes. The faults of a seed do not
 // depend on the policy, so two policies can be compared on the same weeks. Idle nodes do not fail,
 // except together with their rack, leaf, power feed or pod.
@@ -20,12 +20,12 @@ namespace orrery {
 
 // How long the parts of a recovery take.
 struct RecoveryCosts {
-    WallTime leave;             // those who train stop together, and save: a node comes back
+    WallTime leave;             // all ranks save and stop, to take a node back
     WallTime swap;              // a ready node takes a place
     WallTime restart_full;      // all processes, rendezvous and communicators
     WallTime restart_in_place;  // the same on the same nodes
     WallTime reconfigure;       // communicators with other members; the step is done again
-    WallTime failover;          // to who computes the lost work already
+    WallTime failover;          // to a node that computes the lost work already
     WallTime load_remote;       // read one copy per data-parallel group, and broadcast it
     WallTime load_memory;
     WallTime call_operator = WallTime::seconds(1800);
@@ -47,8 +47,8 @@ struct RepairSpec {
 };
 
 struct Forecast {
-    double recall = 0;     // of stopping faults on nodes, those that are foreseen
-    double precision = 1;  // of warnings, those that are followed by a fault
+    double recall = 0;     // share of the stopping faults of nodes that a warning foresees
+    double precision = 1;  // share of the warnings that a fault follows
     WallTime lead = WallTime::seconds(600);
     bool operator==(const Forecast&) const = default;
 };
@@ -57,7 +57,7 @@ struct StepSpeed {
     WallTime step = WallTime::seconds(1);  // of the healthy job
     // A node slower by f makes the job slower by 1 + slow_slope (f - 1).
     double slow_slope = 1;
-    // Work per time with so many data-parallel units left out; beyond the table in proportion.
+    // By number of data-parallel units left out: work per time; beyond the table in proportion.
     std::vector<double> shrunk{1.0};
     // Micro-batches and stages, for the time that a stage with fewer peers needs.
     std::uint32_t micro_batches = 1;
@@ -109,7 +109,7 @@ struct CampaignResult {
     std::int64_t evictions = 0;
     std::int64_t foreseen = 0;  // faults of nodes that had left in time
     std::int64_t checkpoints = 0;
-    std::int64_t corrupt_at_end = 0;                  // 1: nobody noticed wrong numbers
+    std::int64_t corrupt_at_end = 0;                  // 1: wrong numbers were not noticed
     std::array<std::int64_t, kNumNodeUses> use_us{};  // of the job's wall time
     Accounts nodes;                                   // of all nodes' time
     std::vector<std::int64_t> faults_of;              // by process

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What faults do to the simulated cluster, and who notices.
+// What faults do to the simulated cluster, and what detects them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ void CampaignWorld::on_announce(std::uint32_t index) {
     evict_idle(o.nodes);
 }
 
-// Spares that nobody counts on any more.
+// Spares that no repair plan counts on any more.
 void CampaignWorld::evict_idle(const std::vector<NodeNumber>& nodes) {
     for (const NodeNumber n : nodes) {
         if (pool_[n].place == NodePlace::spare) {
@@ -80,7 +80,7 @@ void CampaignWorld::evict_idle(const std::vector<NodeNumber>& nodes) {
     }
 }
 
-// Of a fault that was drawn at the largest rate, whether it comes at the node's own.
+// Faults are drawn at the largest rate: whether this one also comes at the node's own rate.
 bool CampaignWorld::real(const FaultEvent& event) const {
     if (event.mark <= 0 || event.nodes.count == 0) {
         return true;
@@ -163,7 +163,7 @@ void CampaignWorld::strike(const FaultEvent& event) {
     }
 }
 
-// New code, data or firmware: whoever does it waits until the job trains.
+// New code, data or firmware: the change waits until the job trains.
 void CampaignWorld::update(const FaultEvent& event) {
     if (!progress_.training()) {
         return;
@@ -179,7 +179,7 @@ void CampaignWorld::update(const FaultEvent& event) {
 void CampaignWorld::interrupted() {
     const bool pausing = phase_ == NodeUse::stall || phase_ == NodeUse::checkpoint;
     if (!progress_.training() && !pausing) {
-        return;  // it hits a recovery, which goes on until somebody notices
+        return;  // it hits a recovery, which goes on until it is detected
     }
     progress_.stop(result_.nodes);
     ++result_.interruptions;
@@ -235,7 +235,7 @@ void CampaignWorld::stop_job(const FaultEvent& event) {
     const bool curable = uniform(event.id, Chance::transient) < info(event.kind).transient;
     if (job_fault_.present && job_fault_.detecting) {
         job_fault_.curable = job_fault_.curable && curable;
-        return interrupted();  // it stands still already, and somebody will notice
+        return interrupted();  // it stands still already, which will be detected
     }
     job_fault_ = {
         .present = true, .curable = curable, .kind = event.kind, .id = event.id, .since = now_};
@@ -417,7 +417,7 @@ void CampaignWorld::on_corruption_seen() {
         return;
     }
     if (!progress_.training()) {
-        return expect_corruption(kSpikeSeen);  // nobody looks at numbers meanwhile
+        return expect_corruption(kSpikeSeen);  // numbers are not checked meanwhile
     }
     corrupt_seen_ = std::max(corrupt_seen_, progress_.work());
     Observation o = observation(ObservationKind::corruption_found);

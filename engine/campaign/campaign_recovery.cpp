@@ -106,7 +106,7 @@ void CampaignWorld::on_diagnosed(bool by_operator) {
     tell(o);
 }
 
-// With probability p, whoever it is.
+// With probability p, any node in the job.
 void CampaignWorld::accuse_somebody(Chance chance,
                                     std::uint32_t id,
                                     double p,

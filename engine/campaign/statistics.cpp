@@ -6,6 +6,7 @@
 
 #include "engine/check.h"
 #include "engine/parallel.h"
+#include "engine/statistics.h"
 
 namespace orrery {
 namespace {
@@ -23,12 +24,6 @@ double student_t(std::size_t n) {
     const double z5 = z3 * z * z;
     return z + (z3 + z) / (4 * v) + (5 * z5 + 16 * z3 + 3 * z) / (96 * v * v) +
            (3 * z5 * z * z + 19 * z5 + 17 * z3 - 15 * z) / (384 * v * v * v);
-}
-
-double sorted_quantile(const std::vector<double>& sorted, double q) {
-    const double rank = std::ceil(q * static_cast<double>(sorted.size()));
-    const auto i = static_cast<std::size_t>(std::max(1.0, rank)) - 1;
-    return sorted[std::min(i, sorted.size() - 1)];
 }
 
 // Kept training time up to an instant: piecewise linear, as a list of its corners.
@@ -61,12 +56,6 @@ double kept_until(const std::vector<Corner>& curve, double time) {
 
 }  // namespace
 
-double quantile(std::vector<double> values, double q) {
-    ORRERY_CHECK(!values.empty());
-    std::sort(values.begin(), values.end());
-    return sorted_quantile(values, q);
-}
-
 Statistic statistic(std::vector<double> values) {
     Statistic s;
     if (values.empty()) {
@@ -85,9 +74,9 @@ Statistic statistic(std::vector<double> values) {
     s.low = s.mean - half;
     s.high = s.mean + half;
     std::sort(values.begin(), values.end());
-    s.p5 = sorted_quantile(values, 0.05);
-    s.p50 = sorted_quantile(values, 0.5);
-    s.p95 = sorted_quantile(values, 0.95);
+    s.p5 = nearest_rank(values, 5);
+    s.p50 = nearest_rank(values, 50);
+    s.p95 = nearest_rank(values, 95);
     return s;
 }
 
@@ -136,8 +125,8 @@ SlidingEttr sliding_ettr(const CampaignResult& run, WallTime window) {
         samples.push_back(ettr(t));
     }
     std::sort(samples.begin(), samples.end());
-    sliding.p5 = sorted_quantile(samples, 0.05);
-    sliding.p50 = sorted_quantile(samples, 0.5);
+    sliding.p5 = nearest_rank(samples, 5);
+    sliding.p50 = nearest_rank(samples, 50);
     return sliding;
 }
 

@@ -17,7 +17,7 @@ struct Statistic {
     double deviation = 0;  // standard deviation of one run
     double low = 0;        // 95 % confidence interval of the mean
     double high = 0;
-    double p5 = 0;  // of runs
+    double p5 = 0;  // of runs, by nearest rank
     double p50 = 0;
     double p95 = 0;
 };
@@ -25,8 +25,6 @@ struct Statistic {
 Statistic statistic(std::vector<double> values);
 // The same of the differences, run by run: what common random numbers are for.
 Statistic paired_difference(const std::vector<double>& a, const std::vector<double>& b);
-// The q-quantile of values in any order (the smallest with at least q of them at or below it).
-double quantile(std::vector<double> values, double q);
 
 // Seeds first_seed, first_seed + 1 ...; the timeline and the log of the first only.
 std::vector<CampaignResult> run_seeds(const CampaignSpec& spec,

@@ -61,7 +61,7 @@ enum class FaultEffect : std::uint8_t {
     corrupt,  // wrong numbers, nothing to see
     outage,   // of the checkpoint store: nothing gets there
     busy,     // the checkpoint store takes longer
-    torn,     // the next checkpoint is damaged, and nobody knows before it is read
+    torn,     // the next checkpoint is damaged, which shows when it is read
     none,     // an alarm without a fault
     planned,  // the job is stopped on purpose, after a checkpoint, and started again
 };
@@ -71,7 +71,7 @@ enum class Symptom : std::uint8_t {
     exit_code,    // a process ends: seen at once, where it ended
     node_error,   // the node's own agent sees it in its logs and counters
     silence,      // the node no longer answers
-    hang,         // nobody complains; only progress stops
+    hang,         // no error is reported; only progress stops
     slowness,     // steps take longer
     anomaly,      // loss or gradients look wrong
     store_error,  // the checkpoint store answers with errors

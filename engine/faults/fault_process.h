@@ -33,7 +33,7 @@ struct FaultEvent {
     WallTime duration;          // of the fault itself, or the repair that a trace knows; 0: unknown
     WallTime notice;            // told so long before
     std::uint64_t id = 0;       // names the fault's random streams
-    std::int64_t step = -1;     // strikes in the middle of the step after so many; -1: at `time`
+    std::int64_t step = -1;     // strikes in the middle of the step after this many; -1: at `time`
     bool operator==(const FaultEvent&) const = default;
 };
 
@@ -51,7 +51,7 @@ struct FaultProcess {
     Distribution interval;           // of one component
     std::vector<FaultEvent> events;  // scripted, or of a trace: instead of the interval
     std::optional<WallTime> once{};  // each component fails at this instant, and not again
-    std::int64_t once_step = -1;     // the same, in the middle of the step after so many
+    std::int64_t once_step = -1;     // the same, in the middle of the step after this many
     double probability = 1;          // that a component is subject to it at all (a lottery)
     double frailty = 0;              // gamma shape k; 0: all nodes alike
     double factor = 0;               // slowdown; 0: the kind's

@@ -86,7 +86,7 @@ struct Action {
     RestoreSource source = RestoreSource::remote;
     RestartExtent extent = RestartExtent::full;
     std::int64_t step_max = INT64_MAX;
-    std::uint32_t checkpoints_back = 0;  // so many before the last one
+    std::uint32_t checkpoints_back = 0;  // how many before the last one
     bool skip_batches = false;           // that the restart would see again
     WallTime interval;
     bool operator==(const Action&) const = default;

@@ -8,7 +8,7 @@ namespace orrery {
 std::vector<std::uint32_t> PeerPlacement::holders(const JobShape& shape, std::uint32_t slot) const {
     std::vector<std::uint32_t> found;
     if (kind == PeerPlacementKind::group) {
-        // The last group takes in the rest, so that nobody is alone.
+        // The last group takes in the rest, so that no node is alone.
         const std::uint32_t groups = std::max(1U, shape.slots / copies);
         const std::uint32_t group = std::min(slot / copies, groups - 1);
         const std::uint32_t end = group + 1 == groups ? shape.slots : (group + 1) * copies;

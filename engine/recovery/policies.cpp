@@ -109,7 +109,7 @@ class DrainPolicy final : public RecoveryPolicy {
 public:
     explicit DrainPolicy(const PreemptiveDrain& spec) : spec_(spec) {}
     std::string_view name() const override { return "drain"; }
-    std::string_view does_not_cover() const override { return "faults that nobody foresaw"; }
+    std::string_view does_not_cover() const override { return "faults without a warning"; }
     std::optional<Action> foresee(const Observation& o, const JobState& state) const override {
         const bool slow = o.kind == ObservationKind::node_slow;
         if (o.nodes.empty() || (slow && !spec_.slow)) {

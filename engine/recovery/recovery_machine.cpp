@@ -225,7 +225,7 @@ void RecoveryMachine::on_ready(const Observation& o) {
     regrow(o);
 }
 
-// Those who went on without a node take it back.
+// A job that went on without a node takes it back.
 void RecoveryMachine::regrow(const Observation& o) {
     const bool regrows = std::any_of(ladder_.begin(), ladder_.end(), [&](const auto& policy) {
         return policy->regrows(state_);
@@ -269,7 +269,7 @@ void RecoveryMachine::evict(std::vector<NodeNumber> nodes) {
     }
 }
 
-// Every open slot, and those that somebody makes do without if there are nodes now.
+// Fills every open slot and, if there are nodes now, the slots that a policy did without.
 bool RecoveryMachine::fill_slots() {
     bool all = true;
     const std::vector<std::uint32_t> vacancies = state_.vacancies;
@@ -282,7 +282,7 @@ bool RecoveryMachine::fill_slots() {
             }
         }
         if (!filled && !state_.spares.empty()) {
-            // Whoever waits for nodes takes them when they come.
+            // A job that waits for nodes takes them when they come.
             filled = Action{.kind = ActionKind::replace, .node = state_.spares.front()};
         }
         if (!filled) {
@@ -293,7 +293,7 @@ bool RecoveryMachine::fill_slots() {
         members_changed_ = true;
         const bool replaces = filled->kind == ActionKind::replace;
         if (!replaces && vacancy != Vacancy::open) {
-            continue;  // somebody does without it already
+            continue;  // the job does without this slot already
         }
         filled_ = filled_ || filled->kind != ActionKind::take_over;
         if (replaces) {
@@ -325,7 +325,7 @@ bool RecoveryMachine::has_to_check() const {
     });
 }
 
-// All places are filled: whoever has to is tested, and then it goes on.
+// All places are filled: nodes that have to be tested are, and then the job goes on.
 void RecoveryMachine::finish(const Observation& o, const Action& restart) {
     if (!has_to_check()) {
         return restart_now(o, restart);
@@ -336,7 +336,7 @@ void RecoveryMachine::finish(const Observation& o, const Action& restart) {
     actions_.push_back({.kind = ActionKind::check});
 }
 
-// Who fails has to go; who is slow only if somebody can take the place.
+// A node that fails has to go; a slow one only if a spare can take its place.
 void RecoveryMachine::on_checked(const Observation& o) {
     if (phase_ != Phase::checking) {
         return;

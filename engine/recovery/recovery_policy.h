@@ -2,7 +2,7 @@
 // A recovery policy is a small class with an opinion on some of the questions that an incident
 // raises. Policies stand on a ladder: each question goes to them in order, and the first answer
 // counts. They hold no state of their own; what happened so far is in the JobState. The machine
-// that asks (recovery_machine.h) answers for itself what nobody has an opinion on: restart from the
+// that asks (recovery_machine.h) answers a question itself if no policy does: restart from the
 // remote checkpoint and wait for nodes.
 #pragma once
 

@@ -96,7 +96,7 @@ public:
         }
     }
 
-    // Two of those.
+    // Two such products.
     template <class Y, int kHalves, class Block>
     ORRERY_DEVICE static void add_products(Block& block,
                                            const float (&x1)[kHalves][Y::kRows / 8][4],

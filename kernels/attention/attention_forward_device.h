@@ -3,7 +3,7 @@
 // has 128 queries of a head, a warp 32 or 16 of them; keys and values pass by in tiles of 64 or
 // 128, the next tile being copied while one is worked on. Softmax online, as in FlashAttention-2
 // (Dao, arXiv 2307.08691, algorithm 1), with powers of two. A step of a ring merges its rows with
-// those that the steps before it left. Dropout (kDropout) leaves the row sums alone.
+// the rows of the steps before it. Dropout (kDropout) leaves the row sums alone.
 #pragma once
 
 #include "kernels/attention/attention_cores.h"
@@ -208,8 +208,8 @@ struct AttentionForwardKernel {
         }
     }
 
-    // The warp's rows of the query tile, which nobody reads any more, stage its output; those that
-    // the steps before left come the same way.
+    // The warp's rows of the query tile, which are not read any more, stage its output; the rows of
+    // the steps before come the same way.
     template <class Block>
     ORRERY_DEVICE void finish_rows(Block& block,
                                    std::byte* queries,

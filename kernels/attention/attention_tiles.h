@@ -31,7 +31,8 @@ struct AttentionMask {
         const std::int64_t first = window > 0 ? key.count_below(after - window) : 0;
         return {static_cast<int>(first), static_cast<int>(key.count_below(after))};
     }
-    // All that some query of first ... end - 1 (clipped to those that exist) sees, and what all do.
+    // What some query of first ... end - 1 (clipped to the existing queries) sees, and what all
+    // see.
     ORRERY_HOST_DEVICE KeyRange seen_by_some(int first, int end) const {
         return {seen_by(first).first, seen_by((end < queries() ? end : queries()) - 1).end};
     }

@@ -67,7 +67,7 @@ HeadProduct attention_key_gradient(const AttentionShape& shape,
                                    cpu::ConstTokenColumns q,
                                    cpu::TokenColumns dk);
 
-// `count` products whose matrices are so many elements apart.
+// `count` products whose matrices are a fixed number of elements apart.
 struct HeadBatch {
     std::int64_t count = 1;
     ConstTensorView x;  // from the first element of the first on

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library that is looked for when it is first needed (dlopen), so that the program starts on
-// machines that have none of NVIDIA's, and quickly on those that do.
+// machines without NVIDIA's libraries, and starts quickly on machines with them.
 #pragma once
 
 #include <string>

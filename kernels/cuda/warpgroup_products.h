@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// What a thread holds of so many columns, from the n-th eight on; `io` is how the instruction uses
+// What a thread holds of the columns, from the n-th eight on; `io` is how the instruction uses
 // it.
 #define ORRERY_SUMS_8(io, n) io "f"(c[n][0]), io "f"(c[n][1]), io "f"(c[n][2]), io "f"(c[n][3])
 #define ORRERY_SUMS_32(io, n)                                                     \

@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "engine/statistics.h"
 #include "kernels/cuda/nvidia_libraries.h"
 #include "kernels/cuda/shared_library.h"
 #include "kernels/gemm/gemm_algorithms.h"
@@ -318,7 +319,7 @@ private:
                       const GemmPointers& pointers,
                       const cublasLtMatmulAlgo_t& algorithm,
                       CUstream_st* stream) {
-        std::vector<float> milliseconds;
+        std::vector<double> milliseconds;
         for (int i = 0; i <= kRepeats; ++i) {  // the first one warms up
             float elapsed = 0;
             if (cudaEventRecord(begin_, stream) != cudaSuccess ||
@@ -329,11 +330,10 @@ private:
                 return -1;
             }
             if (i > 0) {
-                milliseconds.push_back(elapsed);
+                milliseconds.push_back(static_cast<double>(elapsed));
             }
         }
-        std::ranges::nth_element(milliseconds, milliseconds.begin() + kRepeats / 2);
-        return static_cast<std::int64_t>(1e6 * static_cast<double>(milliseconds[kRepeats / 2]));
+        return static_cast<std::int64_t>(1e6 * median(std::move(milliseconds)));
     }
 
     Result<void> measure(Prepared& p, const GemmPointers& pointers, CUstream_st* stream) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products on a GPU by cuBLASLt: inputs in fp32 or bf16, sums in fp32. Descriptors are made
-// once a shape. Which of the library's algorithms runs is measured once a shape, among those that
-// its heuristic proposes, and kept in a file (gemm_algorithms.h).
+// once a shape. Once a shape the algorithms that the library's heuristic proposes are timed, and
+// the fastest is kept in a file (gemm_algorithms.h).
 #pragma once
 
 #include <filesystem>

@@ -84,13 +84,6 @@ void dropout_forward(const ValueShard& shard,
     }
 }
 
-void dropout_backward(const ValueShard& shard,
-                      const DropoutArguments& dropout,
-                      ConstTensorView dy,
-                      TensorView dx) {
-    dropout_forward(shard, dropout, dy, dx);
-}
-
 void bias_gradient(std::int64_t tokens,
                    std::int64_t columns,
                    ConstTensorView dy,

@@ -40,10 +40,6 @@ void dropout_forward(const ValueShard& shard,
                      ConstTensorView x,
                      TensorView y,
                      TensorView mask = {});
-void dropout_backward(const ValueShard& shard,
-                      const DropoutArguments& dropout,
-                      ConstTensorView dy,
-                      TensorView dx);
 
 // dbias[columns] += column sums of dy [tokens, columns]; fp32 sums, rows in order.
 void bias_gradient(std::int64_t tokens, std::int64_t columns, ConstTensorView dy, TensorView dbias);

@@ -4,8 +4,8 @@
 // fp32 or bf16 each; rows are worked on in fp32, their sum taken in 16 lanes. Masked probabilities
 // are 0; a row without a visible key is all 0. Causal as in attention.h: the last query sees the
 // last key; `window` > 0: at most that many keys back, itself included. Dropout of the
-// probabilities is dropout_forward (kernels/residual/residual_cpu.h) after this, dropout_backward
-// before softmax_backward.
+// probabilities is dropout_forward (kernels/residual/residual_cpu.h): after softmax_forward, and
+// of the gradient before softmax_backward.
 #pragma once
 
 #include "kernels/softmax/softmax.h"

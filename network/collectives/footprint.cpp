@@ -79,16 +79,4 @@ std::vector<PartShape> merged_channels(std::vector<PartShape> parts, bool apart)
     return merged;
 }
 
-std::int64_t bytes_on_link(const std::vector<PartShape>& parts, LinkId link, std::int64_t bytes) {
-    std::int64_t sum = 0;
-    for (const auto& part : parts) {
-        for (const auto& share : part.footprint) {
-            if (share.link == link) {
-                sum += (bytes + part.divisor - 1) / part.divisor * share.count;
-            }
-        }
-    }
-    return sum;
-}
-
 }  // namespace orrery

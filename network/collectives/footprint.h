@@ -40,11 +40,8 @@ struct PartShape {
 };
 
 // Takes one part per kind of channel, with the counts of a single channel and how many there are.
-// Scales the counts, and makes one part of those that load the same links alike, unless they stay
-// `apart`: then part i is the same channel whatever paths its connections take.
+// Scales the counts, and makes one part of the channels that load the same links alike, unless they
+// stay `apart`: then part i is the same channel whatever paths its connections take.
 std::vector<PartShape> merged_channels(std::vector<PartShape> parts, bool apart = false);
-
-// Bytes that link `link` carries for a collective of `bytes`, rounded up.
-std::int64_t bytes_on_link(const std::vector<PartShape>& parts, LinkId link, std::int64_t bytes);
 
 }  // namespace orrery

@@ -246,7 +246,7 @@ std::int64_t PacketEngine::queue_bytes(std::uint32_t port) const {
 std::string PacketEngine::wait_of(std::uint32_t id) const {
     const Flow& flow = flows_[id];
     const char* verb = flow.state == FlowState::failed ? "gave up" : "waits";
-    std::string why = "nobody answers";
+    std::string why = "no answer comes";
     Packet packet;
     packet.flow = id;
     packet.destination = flow.destination;

@@ -35,8 +35,8 @@ enum class CongestionKind : std::uint8_t {
 enum class SprayKind : std::uint8_t {
     single,     // one path per flow (ECMP)
     oblivious,  // all entropies in turn, in an order that changes with each round
-    bitmap,     // in turn, skipping those that were marked, trimmed or timed out
-    reps,       // those that were acknowledged unmarked, once each; else random (REPS)
+    bitmap,     // in turn, skipping entropies that were marked, trimmed or timed out
+    reps,       // entropies that were acknowledged unmarked, once each; else random (REPS)
     mixed,      // those acknowledged unmarked first, else bitmap
 };
 

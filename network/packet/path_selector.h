@@ -20,7 +20,7 @@ public:
 
     std::uint16_t next();
     void on_news(std::uint16_t entropy, PathNews news);
-    // A packet was lost, nobody knows on which path. REPS then repeats known good paths only.
+    // A packet was lost on an unknown path. REPS then repeats known good paths only.
     void on_timeout();
 
 private:

@@ -115,7 +115,7 @@ void PacketEngine::take_selective(Flow& flow, const Packet& ack) {
     }
 }
 
-// Without trimming nobody tells of a loss: packets far enough before one that arrived are lost.
+// Without trimming a loss is not reported: packets far enough before one that arrived are lost.
 void PacketEngine::find_gaps(Flow& flow, std::uint32_t highest) {
     SenderState& sender = flow.sender;
     std::uint32_t threshold = gap_packets_;

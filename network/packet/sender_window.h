@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a sender knows of each packet between the first one without an answer and the last one sent,
-// and what a receiver keeps of those that came out of order: rings that grow with the reordering
+// and what a receiver keeps of packets that came out of order: rings that grow with the reordering
 // that they meet, never with the flow.
 #pragma once
 

@@ -95,7 +95,7 @@ public:
     // Until no flow is left that can go on. `progress` hears now and then, after some seconds at
     // most, how many bytes have been received.
     void run(const std::function<void(std::int64_t)>& progress = {});
-    // Until a flow has ended or the clock stands at `limit`. True: `ended` names those that did.
+    // Until a flow has ended or the clock stands at `limit`. True: `ended` names the ended flows.
     bool run_until(Time limit, std::vector<std::uint32_t>& ended);
 
     Time now() const;

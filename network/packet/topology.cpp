@@ -50,30 +50,6 @@ Result<void> check_shape(const ClosShape& shape) {
 
 }  // namespace
 
-ClosShape fat_tree(std::uint32_t k, Bandwidth rate, Time link_latency) {
-    return {.hosts_per_leaf = k / 2,
-            .leaves_per_block = k / 2,
-            .num_blocks = k,
-            .tier2_per_block = k / 2,
-            .cores_per_plane = k / 2,
-            .host_rate = rate,
-            .host_latency = link_latency,
-            .link_latency = link_latency};
-}
-
-ClosShape leaf_spine(std::uint32_t num_leaves,
-                     std::uint32_t hosts_per_leaf,
-                     std::uint32_t num_spines,
-                     Bandwidth rate,
-                     Time link_latency) {
-    return {.hosts_per_leaf = hosts_per_leaf,
-            .leaves_per_block = num_leaves,
-            .tier2_per_block = num_spines,
-            .host_rate = rate,
-            .host_latency = link_latency,
-            .link_latency = link_latency};
-}
-
 Topology::Topology(const ClosShape& shape) : shape_(shape), num_hosts_(shape.num_hosts()) {
     if (shape_.uplink_rate == Bandwidth{}) {
         shape_.uplink_rate = shape_.host_rate;

@@ -38,14 +38,6 @@ struct ClosShape {
     std::uint32_t diameter() const { return cores_per_plane > 0 ? 6 : tier2_per_block > 0 ? 4 : 2; }
 };
 
-// k-ary fat tree (Al-Fares et al., SIGCOMM 2008): k pods of k/2 leaves of k/2 hosts, (k/2)^2 cores.
-ClosShape fat_tree(std::uint32_t k, Bandwidth rate, Time link_latency);
-ClosShape leaf_spine(std::uint32_t num_leaves,
-                     std::uint32_t hosts_per_leaf,
-                     std::uint32_t num_spines,
-                     Bandwidth rate,
-                     Time link_latency);
-
 struct PortInfo {
     std::uint32_t from = 0;  // nodes: hosts, then switches
     std::uint32_t to = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives of a group of processes, from messages. Sums are taken in the order of the members,
-// in fp32, and rounded once, so they are the same bits however the vector is cut up and whoever
-// computes them. Exchange is direct: in reduce_scatter every member gets its part of the vector
-// from everybody, in all_gather it sends its part to everybody; all_reduce is one after the other
-// (or, if short, everything to everybody). Each member sends and receives (n-1)/n of the vector in
-// either, as in a ring.
+// in fp32, and rounded once, so they are the same bits however the vector is cut up and whichever
+// member computes them. Exchange is direct: in reduce_scatter every member gets its part of the
+// vector from everybody, in all_gather it sends its part to everybody; all_reduce is one after the
+// other (or, if short, everything to everybody). Each member sends and receives (n-1)/n of the
+// vector in either, as in a ring.
 //
 // Vectors are flat: parts lie one after the other in the order of the members. All members call the
 // same operations in the same order with equal sizes.

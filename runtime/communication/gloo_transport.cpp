@@ -58,9 +58,8 @@ private:
 
 using Device = gloo::transport::tcp::Device;
 
-// Gloo's event loop sleeps for up to 10 ms, and whoever takes a socket out of it, as each
-// connection that is made and each that is closed does, waits for it to wake, and so does who ends
-// it: this wakes it all the while.
+// Gloo's event loop sleeps for up to 10 ms. Taking a socket out of it, which making and closing a
+// connection do, waits for the loop to wake, and so does ending it: this wakes it all the while.
 class Awake final : public gloo::transport::tcp::Handler {
 public:
     explicit Awake(std::shared_ptr<Device> device)
@@ -80,7 +79,7 @@ public:
             close(timer_);
         }
     }
-    // Ends the loop, where nobody else holds the device.
+    // Ends the loop unless another transport holds the device.
     void release() { device_.reset(); }
     Awake(const Awake&) = delete;
     Awake& operator=(const Awake&) = delete;

@@ -41,7 +41,7 @@ Environment process_environment();
 Result<ProcessJob> find_job(const Environment& environment);
 
 // Connects the job's processes. Rank 0 serves the store of a job of several hosts, in the returned
-// transport's lifetime. A job of one process talks to nobody.
+// transport's lifetime. A job of one process needs no connection.
 Result<std::unique_ptr<Transport>> connect_job(const ProcessJob& job,
                                                std::chrono::milliseconds timeout);
 

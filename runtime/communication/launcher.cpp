@@ -140,7 +140,7 @@ private:
             if (exit != 0) {
                 failed(exit);
             }
-            // It died before those that complained of it: its sockets close before it can be
+            // It died before the ranks that complained of it: its sockets close before it can be
             // reaped.
             if (killed && status_ < 128) {
                 status_ = exit;

@@ -323,7 +323,7 @@ Result<std::string> TcpStoreClient::get(const std::string& key, Milliseconds tim
         }
         if (!readable(socket_, deadline)) {
             return fail("store",
-                        fmt::format("nobody set '{}' within {} ms", key, timeout.count()),
+                        fmt::format("'{}' was not set within {} ms", key, timeout.count()),
                         "a rank has not started");
         }
         std::vector<char> chunk(4096);

@@ -33,7 +33,7 @@ public:
     // is of no further use.
     virtual Result<void> exchange(std::span<const Message> messages) = 0;
     // Copies a message and sends it in the background; flush() waits for all such, and says what
-    // went wrong with them. Whoever must go on before the other side receives uses this.
+    // went wrong with them. For a sender that must go on before the other side receives.
     virtual Result<void> post_send(const Message& message) = 0;
     virtual Result<void> flush() = 0;
 };

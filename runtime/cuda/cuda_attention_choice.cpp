@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which tensor cores the attention of a CudaExecutor runs on. Those of warps and, on Hopper, those
 // of warpgroups are tried once for each kind of op on the device itself: on drawn numbers they must
-// leave what the kernels without tensor cores leave, and the same bits twice. The fastest of those
-// that do is taken; where none does, the kernels without. The choice is kept with the algorithms of
-// matrix products, so that later runs have the same bits.
+// leave what the kernels without tensor cores leave, and the same bits twice. The fastest
+// kernel that does is taken; where none does, the kernels without. The choice is kept with the
+// algorithms of matrix products, so that later runs have the same bits.
 #include <fmt/format.h>
 
 #include "engine/device_scalars.h"

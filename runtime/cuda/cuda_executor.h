@@ -74,7 +74,7 @@ private:
     struct Prepared {
         std::map<std::pair<std::uint32_t, std::uint32_t>, FusedLaunch> fused;  // by slot and op
         std::set<std::pair<std::uint32_t, std::uint32_t>> absorbed;            // run with a product
-        std::vector<cudaEvent_t> events;  // by launch; null where nobody waits
+        std::vector<cudaEvent_t> events;  // by launch; null where no launch waits
         GraphPlan graphs;
         std::vector<cudaGraphExec_t> instances;  // by piece; null where it is not a graph
         std::int64_t runs = 0;

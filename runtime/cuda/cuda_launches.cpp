@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/check.h"
+#include "engine/statistics.h"
 #include "runtime/cuda/cuda_executor.h"
 #include "runtime/cuda/cuda_kernels.h"
 #include "runtime/cuda/cuda_result.h"
@@ -15,7 +16,7 @@
 namespace orrery {
 namespace {
 
-// Of runs in which kernels are timed: the second and third, then one in so many.
+// Kernels are timed in the second and third run, then in one of this many runs.
 constexpr std::int64_t kTimedEvery = 32;
 
 bool is_timed(std::int64_t run) {
@@ -381,8 +382,7 @@ Result<void> CudaExecutor::time_an_empty_pair() {
         pairs.push_back(seconds.value_or(0));
     }
     if (done) {
-        std::ranges::nth_element(pairs, pairs.begin() + kEmptyPairs / 2);
-        empty_pair_s_ = pairs[kEmptyPairs / 2];
+        empty_pair_s_ = median(std::move(pairs));
     }
     return done;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/statistics.h"
 #include "runtime/cuda/cuda_result.h"
 
 namespace orrery {
@@ -141,7 +142,7 @@ Result<Samples> DeviceTrial::results_of(const Work& work) const {
 
 Result<double> DeviceTrial::time_of(const Work& work) const {
     std::vector<double> seconds;
-    for (int i = 0; i <= kRepeats; ++i) {
+    for (int i = 0; i <= kRepeats; ++i) {  // the first one warms up
         float milliseconds = 0;
         Result<void> done = cuda_result(cudaEventRecord(begin_, stream_), "trying on the device");
         done = done ? work() : done;
@@ -152,10 +153,11 @@ Result<double> DeviceTrial::time_of(const Work& work) const {
         if (!done) {
             return unexpected<Error>(done.error());
         }
-        seconds.push_back(1e-3 * static_cast<double>(milliseconds));
+        if (i > 0) {
+            seconds.push_back(1e-3 * static_cast<double>(milliseconds));
+        }
     }
-    std::sort(seconds.begin() + 1, seconds.end());
-    return seconds[1 + kRepeats / 2];
+    return median(std::move(seconds));
 }
 
 }  // namespace orrery

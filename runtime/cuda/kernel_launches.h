@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which CUDA kernels a kernel op launches, on any queue (kernels/cuda/queue.h): the counterpart of
-// runtime/cpu/cpu_kernels.cpp. Whoever instantiates launch_kernel() has the host functions of the
-// kernels for its queue: the .cu files for CudaQueue, runtime/cuda/kernel_definitions.h for others.
+// runtime/cpu/cpu_kernels.cpp. A file that instantiates launch_kernel() has the host functions of
+// the kernels for its queue: the .cu files for CudaQueue, runtime/cuda/kernel_definitions.h for
+// others.
 #pragma once
 
 #include "engine/check.h"

@@ -83,7 +83,8 @@ private:
     std::optional<Error> error_;
 };
 
-// Of all ops of the Program, those that `rank` is a member of, in an order that all ranks share.
+// The communicators of the Program's ops that `rank` is a member of, in an order that all ranks
+// share.
 std::vector<NcclMembers> nccl_communicators(const Program& program, RankId rank);
 
 }  // namespace orrery

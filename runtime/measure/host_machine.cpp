@@ -65,10 +65,6 @@ HostMachine host_machine(const std::filesystem::path& root) {
             machine.memory_bytes = number_at_start(value_of(line)) * 1024;
         }
     }
-    std::ifstream cache(root / "sys/devices/system/cpu/cpu0/cache/index2/size");
-    if (std::string size; std::getline(cache, size)) {  // "1024K"
-        machine.l2_bytes = number_at_start(size) * (size.ends_with('M') ? 1 << 20 : 1 << 10);
-    }
     return machine;
 }
 

@@ -14,7 +14,6 @@ struct HostMachine {
     std::uint32_t cores = 1;  // that this process may use
     std::uint32_t sockets = 1;
     std::int64_t memory_bytes = 0;
-    std::int64_t l2_bytes = 0;  // of one core
     bool amd = false;
 
     std::string words() const;  // "AMD EPYC, 2 cores"

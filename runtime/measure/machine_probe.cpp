@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/scratch_folder.h"
+#include "engine/statistics.h"
 #include "kernels/gemm/gemm_cpu.h"
 #include "runtime/communication/gloo_transport.h"
 #include "runtime/communication/tcp_store.h"
@@ -57,7 +58,7 @@ Bandwidth copy_rate() {
     return Bandwidth::bytes_per_second(static_cast<std::int64_t>(2.0 * kBytes / seconds));
 }
 
-// Both sides send and receive so many bytes.
+// Both sides send and receive `bytes`.
 Result<void> exchange(Transport& transport,
                       std::vector<std::byte>& out,
                       std::vector<std::byte>& in) {
@@ -68,7 +69,7 @@ Result<void> exchange(Transport& transport,
     return transport.exchange(messages);
 }
 
-// The shortest of several exchanges of so many bytes; the other side does the same.
+// The shortest of several exchanges of `bytes`; the other side does the same.
 Result<double> exchange_seconds(Transport& transport, std::size_t bytes, int tries) {
     std::vector<std::byte> out(bytes);
     std::vector<std::byte> in(bytes);
@@ -102,7 +103,7 @@ Result<void> talk(const std::string& folder, std::uint32_t rank, MachineRates& r
     return {};
 }
 
-// From nothing until the last of so many is connected with all others.
+// From nothing until the last of `processes` is connected with all others.
 Result<double> meeting_seconds(std::uint32_t processes) {
     const auto store = TcpStoreServer::start("127.0.0.1", 0);
     if (!store) {
@@ -143,7 +144,7 @@ Result<Time> probe_meeting(std::uint32_t processes) {
     if (few < 2) {
         return Time{};
     }
-    std::array<double, 5> times{};
+    std::vector<double> times(5);
     for (double& time : times) {
         const Result<double> seconds = meeting_seconds(few);
         if (!seconds) {
@@ -151,8 +152,7 @@ Result<Time> probe_meeting(std::uint32_t processes) {
         }
         time = *seconds;
     }
-    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-    return Time::seconds(times[times.size() / 2] * pairs(processes) / pairs(few));
+    return Time::seconds(median(std::move(times)) * pairs(processes) / pairs(few));
 }
 
 // Two threads, each with a transport of its own, talk as two processes do: through sockets.

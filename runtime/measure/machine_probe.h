@@ -17,9 +17,9 @@ struct MachineRates {
 
 Result<MachineRates> probe_machine();
 
-// What so many processes need to find each other at a store that is there, and to connect each with
-// each: the median of several meetings of threads, which do as processes do. Of more than eight it
-// is in proportion to the connections.
+// What this number of processes needs to find each other at a store that is there, and to connect
+// each with each: the median of several meetings of threads, which do as processes do. Of more than
+// eight it is in proportion to the connections.
 Result<Time> probe_meeting(std::uint32_t processes);
 
 }  // namespace orrery

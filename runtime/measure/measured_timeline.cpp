@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/statistics.h"
 #include "engine/traced_ops.h"
 #include "runtime/measure/step_replay.h"
 
@@ -126,13 +127,6 @@ private:
     std::vector<OpMeetings> meetings_;  // by op
 };
 
-double quantile(std::vector<double>& values, double share) {
-    const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
-    const auto place = values.begin() + static_cast<std::ptrdiff_t>(at);
-    std::ranges::nth_element(values, place);
-    return *place;
-}
-
 // What transfers of disturbed steps lost. First a transfer is taken to wait for messages no longer
 // than the quickest tenth of its call does without a processor; then none takes longer than the
 // median of its call: several threads and the kernel share in its work, and which of them was held
@@ -148,8 +142,8 @@ public:
             idle[key].push_back(std::max(0.0, (takes - cpu).seconds()));
         });
         std::map<Key, double> least;
-        for (auto& [key, values] : idle) {
-            least[key] = quantile(values, 0.1);
+        for (const auto& [key, values] : idle) {
+            least[key] = nearest_rank_of(values, 10);
         }
         std::map<Key, std::vector<double>> own;
         each_transfer([&](const Key& key, Time takes, Time cpu, Time& lost) {
@@ -158,8 +152,8 @@ public:
             own[key].push_back((takes - lost).seconds());
         });
         std::map<Key, Time> middle;
-        for (auto& [key, values] : own) {
-            middle[key] = Time::seconds(quantile(values, 0.5));
+        for (const auto& [key, values] : own) {
+            middle[key] = Time::seconds(nearest_rank_of(values, 50));
         }
         each_transfer([&](const Key& key, Time takes, Time, Time& lost) {
             lost = std::max(lost, takes - middle[key]);

@@ -54,7 +54,7 @@ Result<std::vector<MeasuredStep>> measured_steps(const Program& program,
                                                  bool overlaps = false);
 
 // The steps that say most about the machine by itself: the undisturbed ones if there are at least
-// `enough`, else those that took least, half of all.
+// `enough`, else the shorter half of all.
 std::vector<const MeasuredStep*> best_steps(const std::vector<MeasuredStep>& steps,
                                             std::size_t enough = 5);
 

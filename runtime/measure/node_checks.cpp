@@ -9,6 +9,7 @@
 #include <functional>
 #include <numeric>
 
+#include "engine/statistics.h"
 #include "kernels/tensor_view.h"
 #include "runtime/communication/communicator.h"
 
@@ -204,15 +205,6 @@ private:
     std::vector<Communicator> everybody_;  // one
 };
 
-double median(std::vector<double> values) {
-    if (values.empty()) {
-        return 0;
-    }
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
 // A pair is as fast as its slower side lets it be: a rank is as good as its best connection.
 std::vector<double> best_connections(const NodeChecks& checks) {
     std::vector<double> best;
@@ -236,10 +228,10 @@ Result<NodeChecks> check_nodes(Transport& transport, const NodeCheckOptions& opt
 
 std::vector<Suspect> suspects(const NodeChecks& checks, const SuspectLimits& limits) {
     std::vector<Suspect> found;
-    const double compute = median(checks.compute_s);
-    const double memory = median(checks.memory_rate);
+    const double compute = nearest_rank_of(checks.compute_s, 50);
+    const double memory = nearest_rank_of(checks.memory_rate, 50);
     const std::vector<double> best = best_connections(checks);
-    const double rate = median(best);
+    const double rate = nearest_rank_of(best, 50);
     for (std::uint32_t r = 0; r < checks.num_ranks; ++r) {
         if (compute > 0 && checks.compute_s[r] > limits.compute * compute) {
             found.push_back({r,

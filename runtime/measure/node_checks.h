@@ -3,7 +3,7 @@
 // when one hangs or is slow: what MegaScale's nodes do (NSDI 2024, section 4.3: loopback, pairs,
 // all-to-all inside a node, all-reduce with neighbours). A pair's bandwidth is measured while all
 // other pairs are measured too, in the rounds of a tournament, so that each rank talks to one at a
-// time. What is bad is bad in comparison: nobody needs to know how fast a healthy one is.
+// time. A rank is bad in comparison with the others: how fast a healthy one is need not be known.
 #pragma once
 
 #include <chrono>

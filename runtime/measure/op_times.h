@@ -27,8 +27,6 @@ public:
     Profile profile(const std::string& device) const;
 
 private:
-    double quantile(std::uint32_t kernel, double share) const;
-
     const Program& program_;
     std::vector<std::vector<double>> seconds_;  // by kernel
 };

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <system_error>
 #include <vector>
 
 #include "engine/scratch_folder.h"
+#include "engine/statistics.h"
 #include "runtime/state/checkpoint_choice.h"
 #include "runtime/state/checkpoint_files.h"
 
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostBytes = std::int64_t{16} << 20;
 constexpr std::int64_t kTensorsOfALayer = 12;  // norms, products and their biases
 
-// A state of so many bytes, in as many tensors as the model has.
+// A state of a given size, in as many tensors as the model has.
 class MadeUpState {
 public:
     MadeUpState(const Transformer& model, std::int64_t bytes) {
@@ -50,7 +50,7 @@ private:
 
 template <class Work>
 Result<double> median_seconds(const Work& work) {
-    std::array<double, 3> times{};
+    std::vector<double> times(3);
     for (double& time : times) {
         const auto begin = std::chrono::steady_clock::now();
         if (const Result<void> done = work(); !done) {
@@ -58,8 +58,7 @@ Result<double> median_seconds(const Work& work) {
         }
         time = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
-    std::sort(times.begin(), times.end());
-    return times[1];
+    return median(std::move(times));
 }
 
 }  // namespace

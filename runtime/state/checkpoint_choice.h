@@ -20,14 +20,14 @@ struct StoredCheckpoint {
     bool operator==(const StoredCheckpoint&) const = default;
 };
 
-// By their names, the newest first. `since`: not those that an earlier run left in the folder.
+// By their names, the newest first. `since`: not what an earlier run left in the folder.
 std::vector<StoredCheckpoint> checkpoints_in(
     const std::filesystem::path& folder,
     std::filesystem::file_time_type since = std::filesystem::file_time_type::min());
 // Reads every byte of all ranks' files.
 Result<void> verify_checkpoint(const std::filesystem::path& checkpoint);
 // The newest intact one of at most `step_max` steps, or the one `back` intact ones before that;
-// nothing if there are not so many. `passed_over` hears of those that are not intact.
+// nothing if there are fewer. `passed_over` hears of checkpoints that are not intact.
 std::optional<StoredCheckpoint> newest_intact(
     const std::filesystem::path& folder,
     std::int64_t step_max = INT64_MAX,

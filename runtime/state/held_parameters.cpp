@@ -26,7 +26,7 @@ void add_parameters_of(const Op& op, Executor& executor, std::vector<HeldParamet
     std::int64_t first = 0;
     for (const TensorId id : weights) {
         const Tensor& tensor = program.tensors[index(id)];
-        // A shard that persists (ZeRO 3) may end with padding, which nobody needs.
+        // A shard that persists (ZeRO 3) may end with padding, which is not needed.
         const ElementRange stored = executor.shards().stored(id);
         const ElementRange own = executor.shards().own(id);
         const std::int64_t updated =

@@ -89,7 +89,7 @@ struct DrawnWeight {
     TensorView master;  // empty if there is none
 };
 
-// Elements [first, first + count) of those that are stored.
+// Elements [first, first + count) of the stored ones.
 void draw_piece(const DrawnWeight& drawn, std::int64_t first, std::int64_t count) {
     std::array<float, 256> buffer{};
     for (const std::int64_t end = first + count; first < end;) {

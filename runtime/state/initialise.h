@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Initial weights. Matrices are normal with standard deviation 0.02, those that write to the
-// residual stream 0.02 / sqrt(2 layers) (GPT-2, Radford et al. 2019, section 2.3); norms begin as
-// the identity, biases at zero. A value is a pure function of (seed, parameter name, index in the
-// whole parameter): the sharding does not change it.
+// Initial weights. Matrices are normal with standard deviation 0.02, matrices that write to the
+// residual stream with 0.02 / sqrt(2 layers) (GPT-2, Radford et al. 2019, section 2.3); norms begin
+// as the identity, biases at zero. A value is a pure function of (seed, parameter name, index in
+// the whole parameter): the sharding does not change it.
 #pragma once
 
 #include <cstdint>

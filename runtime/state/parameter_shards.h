@@ -19,22 +19,23 @@ struct ElementRange {
     bool operator==(const ElementRange&) const = default;
 };
 
-// Part `position` of `parts` of so many elements; all but the last are ceil(elements / parts) long.
+// Part `position` of `parts` of the elements; all but the last are ceil(elements / parts) long.
 ElementRange shard_range(std::int64_t elements, std::int64_t parts, std::int64_t position);
 
 class ParameterShards {
 public:
     ParameterShards(const Program& program, RankId rank);
 
-    // Of a parameter's rank-local elements those that this rank updates: all of them if nobody
-    // shares the work. For a weight or its gradient; any other tensor is whole.
+    // The range of a parameter's rank-local elements that this rank updates: all of them if no
+    // other rank shares the work. For a weight or its gradient; any other tensor is whole.
     ElementRange own(TensorId tensor) const;
     // The same of a gradient, but empty where another rank that takes part in the sum of the norm
     // has the very same elements: copies along a mesh axis count where their coordinate is 0, and
     // the tied embedding's copy on another pipeline stage does not count.
     ElementRange own_in_norm(TensorId gradient) const;
     // Whether no rank with smaller coordinates along these mesh axes has the same elements of a
-    // weight as `rank`. Stages differ, and so do the parts of those who share the optimizer's work.
+    // weight as `rank`. Stages differ, and so do the parts of ranks that share the optimizer's
+    // work.
     bool counts(const Tensor& weight, RankId rank, std::uint32_t axes) const;
     // Under ZeRO 3 a tensor that persists is itself a shard: which of the rank-local elements of
     // the parameter it holds (the rest of it is padding). Of any other tensor all of them.

@@ -83,7 +83,7 @@ bool read_integers(const Json& tensor, const char* key, std::vector<std::int64_t
     return true;
 }
 
-// Bytes of so many elements, or -1 if there are too many to count.
+// Bytes of the elements, or -1 if there are too many to count.
 std::int64_t bytes_of(const std::vector<std::int64_t>& shape, std::int64_t element) {
     std::int64_t bytes = element;
     if (std::ranges::find(shape, 0) != shape.end()) {

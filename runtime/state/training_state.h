@@ -22,8 +22,8 @@ Result<void> save_training(Executor& executor,
                            FileSystem& files = disk());
 
 // From the folder's latest checkpoint, or from the folder of one; the ranks need not be laid out as
-// those that saved it. `run` is what resumes; returns what was saved. An error on any rank is one
-// on all.
+// the ranks that saved it. `run` is what resumes; returns what was saved. An error on any rank is
+// one on all.
 Result<RunState> resume_training(Executor& executor,
                                  const RunState& run,
                                  const std::filesystem::path& folder);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults that a member does to itself on purpose, in a run that is marked as a drill: each in the
-// middle of the step after so many, once. Of the schedule that a campaign simulates:
+// middle of one step, once. Of the schedule that a campaign simulates:
 //   node_crash              the process is killed
 //   host_fault              it is stopped (SIGSTOP): no more signs of life
 //   gpu_hang                a step never ends, and the process lives
@@ -12,7 +12,7 @@
 //   store_outage            checkpoints can't be written for `duration`, or for an hour
 //   store_full              so much of them fits as one file
 //   store_slow              writing one takes `factor` times as long
-//   torn_checkpoint         of the next file of a checkpoint one half arrives, and nobody is told
+//   torn_checkpoint         of the next file of a checkpoint one half arrives, without an error
 #pragma once
 
 #include <atomic>
@@ -34,9 +34,9 @@ Result<void> check_injectable(const FaultEvent& event);
 
 class Drill {
 public:
-    // `faults`: of the whole job; those at `member`'s node, or, where they stand at no node, at the
-    // first rank, are its own. `struck` have been before; `lasting` ones that slow the node still
-    // do.
+    // `faults`: of the whole job. The member injects the faults of its node; the first rank also
+    // injects the faults that stand at no node. `struck` faults have come already; `lasting` ones
+    // still slow the node.
     Drill(Member& member,
           std::vector<FaultEvent> faults,
           std::uint32_t rank,
@@ -45,9 +45,9 @@ public:
 
     std::unique_ptr<Transport> harm(std::unique_ptr<Transport> transport);
     FileSystem& store() { return *store_; }
-    // Strikes with what is due after so many steps.
+    // Strikes with what is due after `steps_done` steps.
     Result<void> before_step(std::int64_t steps_done);
-    // Makes a step last longer that has computed for so long.
+    // Prolongs a step that has computed for this time.
     void after_step(std::chrono::microseconds computed) const;
 
 private:

@@ -125,7 +125,7 @@ void Member::listen() {
         char bytes[4096];
         const ssize_t count = read(in_, bytes, sizeof bytes);
         if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) {
-            _exit(128 + 15);  // nobody is left to train for
+            _exit(128 + 15);  // the supervisor is gone
         }
         text.append(bytes, static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
         for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {

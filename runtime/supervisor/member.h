@@ -45,7 +45,7 @@ public:
               const std::string& text = "");
     bool wants_to_leave() const { return leave_ == generation_.load(); }
 
-    // What the process does, for who asks why it waits; empty: nobody knows. Called from another
+    // What the process does, to tell why it waits; empty: not known. Called from another
     // thread: what it reads must be there until it is replaced.
     void describe_by(std::function<std::string()> words);
 

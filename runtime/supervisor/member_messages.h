@@ -30,7 +30,7 @@ struct Order {
     std::string store{};                  // where the ranks meet (communication/job.h)
     std::string checkpoint{};             // folder of the step to go on from; empty: from the start
     std::vector<std::uint32_t> struck{};  // faults of the drill that have been injected
-    std::vector<std::uint32_t> lasting{};  // of these, those at nodes that nobody has repaired
+    std::vector<std::uint32_t> lasting{};  // the ones at nodes that are not repaired yet
     bool operator==(const Order&) const = default;
 };
 

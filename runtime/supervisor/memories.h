@@ -29,7 +29,7 @@ public:
 
 private:
     bool replicas_;
-    ScratchFolder folder_;  // none: nobody keeps copies
+    ScratchFolder folder_;  // none: no copies are kept
 };
 
 }  // namespace orrery

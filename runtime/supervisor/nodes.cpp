@@ -180,7 +180,7 @@ Result<void> Nodes::go(const Start& start) {
     if (!store) {
         return unexpected<Error>(store.error());
     }
-    store_ = std::move(*store);  // nobody meets at the last one any more
+    store_ = std::move(*store);  // no process meets at the last one any more
     for (std::uint32_t rank = 0; rank < active_.size(); ++rank) {
         Node& node = nodes_[active_[rank]];
         node.state = State::ordered;

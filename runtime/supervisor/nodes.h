@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The members of a supervised job as the supervisor knows them: who lives, who takes part as which
-// rank, who waits, who failed and whom it accuses. One process stands for a node.
+// The members of a supervised job as the supervisor knows them: whether each lives, takes part (as
+// which rank), waits or has failed, and which member it accuses. One process stands for a node.
 #pragma once
 
 #include <chrono>
@@ -41,19 +41,19 @@ public:
     Nodes(const Nodes&) = delete;
     Nodes& operator=(const Nodes&) = delete;
 
-    // Those that have no process, and are not in repair.
+    // Nodes without a process that are not in repair.
     Result<void> start_all();
     pid_t pid(NodeNumber node) const;
-    // Returns when somebody has something to say, or after that time.
+    // Returns when a member has sent a report, or after that time.
     void wait(Milliseconds most) const;
     std::vector<MemberReport> reports(NodeNumber node);
-    // Whether it is news of the present training.
+    // Whether the report is about the present training.
     bool hear(NodeNumber node, const MemberReport& report, Clock::time_point now);
 
-    // Who takes part from now on, the first slot as rank 0.
+    // The nodes that take part from now on, the first slot as rank 0.
     void assign(const JobState& state);
-    const JobShape& shape() const { return shape_; }  // of those
-    // Starts processes that are missing; with `kill_late` those that are not ready start anew.
+    const JobShape& shape() const { return shape_; }  // of the assigned nodes
+    // Starts processes that are missing; with `kill_late` processes that are not ready start anew.
     Result<void> make_ready(bool kill_late);
     bool all_ready() const;
     struct Start {
@@ -64,7 +64,7 @@ public:
     };
     Result<void> go(const Start& start);
     std::uint32_t size() const { return static_cast<std::uint32_t>(active_.size()); }
-    // Each has told what its tests show, or will not any more.
+    // Each member has reported its tests, or is gone.
     bool all_checked() const;
     CheckVerdict verdict(Milliseconds heartbeat, Clock::time_point now);
     bool all_started() const;
@@ -77,18 +77,19 @@ public:
 
     void note_deaths(Clock::time_point now);
     bool somebody_failed(Milliseconds heartbeat, Clock::time_point now) const;
-    // Somebody accuses another one, and not all have spoken: who is cut off accuses others, too.
+    // A member accuses another, and not all have reported: a member that is cut off accuses others,
+    // too.
     bool verdict_is_open() const;
     Failures failures(Milliseconds heartbeat, Clock::time_point now);
-    // Of those who take part, who computes while somebody waits for him.
+    // The members that compute while another one waits for them.
     std::vector<NodeNumber> not_waiting() const;
     std::vector<std::string> where_all_are() const;
 
-    // Who has computed `factor` times as long as the median of all, over so many steps of this
-    // training.
+    // The node that has computed `factor` times as long as the median of all, over `steps` steps
+    // of this training.
     std::optional<NodeNumber> slow_one(std::int64_t steps, double factor) const;
 
-    // Gone, and back at that time.
+    // Takes a node out until that time.
     void evict(NodeNumber node, Clock::time_point back);
     std::vector<NodeNumber> repaired(Clock::time_point now);  // each once
     // The evicted ones that are not back yet, the first one to come back first.

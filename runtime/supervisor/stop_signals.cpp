@@ -12,7 +12,10 @@ StopSignals::StopSignals() {
     sigset_t wanted;
     sigemptyset(&wanted);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-        sigaddset(&wanted, signal);
+        struct sigaction now {};
+        if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) {
+            sigaddset(&wanted, signal);
+        }
     }
     sigprocmask(SIG_BLOCK, &wanted, &before_);
     descriptor_ = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wish to stop (SIGINT, SIGTERM, SIGHUP), to be asked for instead of ending the process.
+// The wish to stop (SIGINT, SIGTERM, SIGHUP), to be asked for instead of ending the process. A
+// signal that the process ignores stays ignored, as SIGHUP under nohup.
 #pragma once
 
 #include <csignal>

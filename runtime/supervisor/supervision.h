@@ -124,7 +124,7 @@ private:
     std::string operator_;               // why a human is needed
     TrafficWatch traffic_;
     Memories memories_;
-    JobShape kept_shape_;  // of those who wrote the copies
+    JobShape kept_shape_;  // of the job that wrote the copies
     Action restart_;
     bool checks_ = false;  // before the restart: the members that gather will be tested
     bool spares_ = false;  // have been started

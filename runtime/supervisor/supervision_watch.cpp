@@ -13,7 +13,7 @@ using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kHearing{3000};  // of all, where it is not clear who is cut off
 
-// A node is slow that computes so much longer than the median, over so many steps.
+// A node is slow that computes this much longer than the median, over this many steps.
 constexpr std::int64_t kSlowSteps = 10;
 constexpr double kSlowFactor = 2;
 

@@ -43,7 +43,7 @@ struct SupervisedJob {
     std::filesystem::path event_file;  // empty: none
     bool resume = false;               // from what is in the folder, else anew
     std::function<void(const std::string&)> line;
-    // What so many processes need to meet and connect; none: nobody knows.
+    // By the number of processes: what they need to meet and connect; none: not known.
     std::function<double(std::uint32_t)> predicted_meeting_s{};
 
     // Null if there is none.
@@ -72,7 +72,7 @@ struct Interruption {
 // What a start was made of, one after the other.
 struct StartTimes {
     std::uint32_t ranks = 0;
-    double processes_s = 0;  // until those that take part wait for their order
+    double processes_s = 0;  // until all that take part wait for their order
     double meeting_s = 0;    // rendezvous and connections of all, from the last one's arrival on
     double predicted_meeting_s = 0;
     double state_s = 0;    // the rest: what each prepares alone, of which

@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
+
+#include "engine/statistics.h"
 
 namespace orrery {
 
@@ -33,15 +34,13 @@ std::optional<std::string> TrafficWatch::step(std::uint32_t node,
     const double rate = sent / time;
     std::optional<std::string> words;
     if (lane.means.size() >= kMeans) {
-        std::vector<double> sorted = lane.means;
-        const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-        std::nth_element(sorted.begin(), middle, sorted.end());
-        const bool fell = rate < kFallen * *middle;
+        const double usual = median(lane.means);
+        const bool fell = rate < kFallen * usual;
         if (fell && !lane.fallen) {
             words = fmt::format("the traffic of node {} has fallen to {:.0f} % of its {:.2f} MB/s",
                                 node,
-                                100 * rate / *middle,
-                                *middle * 1e-6);
+                                100 * rate / usual,
+                                usual * 1e-6);
         }
         lane.fallen = fell;
         if (fell) {

@@ -47,7 +47,7 @@ struct PlanAnswer {
     std::optional<double> mttf_h{};  // wall time of all runs over all interruptions, if any
     Statistic lost_h;                // training thrown away
     Statistic finish_days;           // of the tokens asked for
-    Statistic undetected;            // 1: wrong numbers nobody noticed
+    Statistic undetected;            // 1: wrong numbers were not noticed
     double mttr_s = 0;               // from a fault to training, mean over all of them
     double recovery_p50_s = 0;
     double recovery_p95_s = 0;

@@ -96,7 +96,7 @@ struct CampaignPlan {
     WallTime length = WallTime::days(30);
     std::uint32_t seeds = 30;
     std::optional<WallTime> step_time{};            // instead of simulating a step
-    double tokens = 0;                              // time to finish so many; 0: not asked
+    double tokens = 0;  // to train on, for the time that it takes; 0: not asked
     ClusterShape shape;                             // what can fail (cluster_shape.h)
     std::optional<std::uint32_t> nodes_per_rack{};  // instead of the NVLink domain's trays
     std::optional<std::uint32_t> nodes_per_leaf{};  // instead of the fabric's

@@ -27,7 +27,7 @@ constexpr std::array<std::array<std::string_view, kNumFaultForms>, kNumFaultUser
     {kUsed, kWeeks, kDrill, kUsed, kWeeks, kWeeks, kWeeks},
     {kUsed, kUsed, kUsed, kOneStep, kUsed, kUsed, kUsed},
     {kUsed, kGoodput, kGoodput, kUsed, kGoodput, kGoodput, kGoodput},
-    {kUsed, kUsed, kUsed, kUsed, kUsed, kUsed, kUsed},
+    {kUsed, kUsed, kUsed, kOneStep, kUsed, kUsed, kUsed},
     {kNetwork, kNetwork, kNetwork, kNetwork, kNetwork, kNetwork, kNetwork},
     {kHealthy, kHealthy, kHealthy, kHealthy, kHealthy, kHealthy, kHealthy},
     {kNoStep, kNoStep, kUsed, kNoStep, kNoStep, kNoStep, kNoStep},

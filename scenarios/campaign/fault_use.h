@@ -16,7 +16,7 @@ namespace orrery {
 enum class FaultForm : std::uint8_t {
     standing,  // from the start on: neither t, step, time nor process
     at_time,   // t: after so long a training
-    at_step,   // step: in the middle of the step after so many
+    at_step,   // step: in the middle of the step after this many
     in_step,   // time: so long after a step's begin
     process,   // process: again and again, or a catalogue of such classes
     trace,     // process: trace

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "engine/recovery/closed_forms.h"
+#include "engine/statistics.h"
 #include "models/flops.h"
 #include "models/transformer.h"
 #include "scenarios/campaign/fault_classes.h"
@@ -160,13 +161,13 @@ void collect_times(const std::vector<CampaignResult>& runs, PlanAnswer& answer) 
     if (!recoveries.empty()) {
         answer.mttr_s = std::accumulate(recoveries.begin(), recoveries.end(), 0.0) /
                         static_cast<double>(recoveries.size());
-        answer.recovery_p50_s = quantile(recoveries, 0.5);
-        answer.recovery_p95_s = quantile(recoveries, 0.95);
-        answer.recovery_max_s = quantile(recoveries, 1);
+        answer.recovery_p50_s = nearest_rank_of(recoveries, 50);
+        answer.recovery_p95_s = nearest_rank_of(recoveries, 95);
+        answer.recovery_max_s = nearest_rank_of(recoveries, 100);
     }
     if (!losses.empty()) {
-        answer.loss_p50_s = quantile(losses, 0.5);
-        answer.loss_p95_s = quantile(losses, 0.95);
+        answer.loss_p50_s = nearest_rank_of(losses, 50);
+        answer.loss_p95_s = nearest_rank_of(losses, 95);
     }
 }
 

@@ -48,7 +48,7 @@ void check_policies(const RecoveryPlan& plan, Errors& errors) {
     }
 }
 
-// The batch has to go round whoever is left.
+// The batch has to divide among the units that are left.
 void check_shrinking(const Scenario& scenario, const RecoveryPlan& plan, Errors& errors) {
     const ParallelPlan& p = scenario.plan;
     const std::int64_t units = job_shape(scenario).units;
@@ -111,13 +111,15 @@ Result<DetectionSpec> real_detection(DetectionSpec spec, Time timeout, const std
     if (spec.progress_watchdog == WallTime{}) {
         spec.progress_watchdog = part(kUsual);
     } else if (spec.progress_watchdog > part(kMost)) {
-        return fail(path + ".progress_watchdog",
-                    fmt::format("a watchdog of {} does not look before ranks give up after "
-                                "job.distributed_timeout, {}: who waits for whom would be lost",
-                                to_short_text(spec.progress_watchdog),
-                                to_short_text(gives_up)),
-                    fmt::format("{} or less, or a longer job.distributed_timeout",
-                                to_short_text(part(kUsual))));
+        return fail(
+            path + ".progress_watchdog",
+            fmt::format(
+                "a watchdog of {} does not look before ranks give up after "
+                "job.distributed_timeout, {}: which rank waits for which would not be known",
+                to_short_text(spec.progress_watchdog),
+                to_short_text(gives_up)),
+            fmt::format("{} or less, or a longer job.distributed_timeout",
+                        to_short_text(part(kUsual))));
     }
     return spec;
 }
@@ -221,7 +223,7 @@ std::map<std::int64_t, double> predicted_detection_s(const Scenario& scenario,
 
 namespace {
 
-// What ranks do at once is work of a core each, of which there may be fewer.
+// Ranks that work at the same time take a core each; there may be fewer cores.
 double in_turns(double processes) {
     return std::max(1.0, processes / std::max(1U, std::thread::hardware_concurrency()));
 }
@@ -242,7 +244,7 @@ RecoveryCosts measured_costs(const SupervisedJob& job,
     costs.restart_in_place = WallTime::seconds(ready);
     costs.load_remote = WallTime::seconds(store.check_s * ranks + load);
     costs.load_memory = WallTime::seconds(gather + load);
-    // Who goes on with what each of those who are left has takes it from their memories, too.
+    // A job that goes on with what each remaining rank has takes it from their memories, too.
     const bool live = !job.shape.state_sharded;
     costs.reconfigure = WallTime::seconds(ready + (live ? gather + load : 0));
     return costs;

@@ -25,8 +25,8 @@ std::vector<FaultEvent> drill_schedule(const Scenario& scenario);
 std::optional<PeerPlacement> memory_placement(const Scenario& scenario);
 
 // The detection of a real run, whose ranks give up after job.distributed_timeout: the supervisor
-// has to see a hang before, while it is known who waits for whom. Without a watchdog there is one
-// at three quarters of the timeout; a later one is an error at `path`.progress_watchdog.
+// has to see a hang before, while it is known which rank waits for which. Without a watchdog there
+// is one at three quarters of the timeout; a later one is an error at `path`.progress_watchdog.
 Result<DetectionSpec> real_detection(DetectionSpec spec, Time timeout, const std::string& path);
 
 // All but `command` and `line`. Errors where the scenario asks for what a real run can't do.

@@ -83,7 +83,7 @@ int diagnose_model(const DiagnoseArguments& arguments, const Scenario& scenario,
 
 int check_as(World& world, const DiagnoseArguments& arguments) {
     if (world.transport == nullptr) {
-        return report_error({"--nproc", "one process has nobody to talk to", "--nproc 4"});
+        return report_error({"--nproc", "one process has no other to talk to", "--nproc 4"});
     }
     const auto checks = check_nodes(*world.transport);
     if (!checks) {
@@ -132,7 +132,7 @@ int diagnose_command(const DiagnoseArguments& arguments) {
         return report_errors(scenario.error());
     }
     if (arguments.num_processes == 1) {
-        return report_error({"--nproc", "one process has nobody to talk to", "--nproc 4"});
+        return report_error({"--nproc", "one process has no other to talk to", "--nproc 4"});
     }
     note_faults_left_out(*scenario,
                          arguments.num_processes > 0 ? FaultUser::real_run : FaultUser::step);
@@ -153,7 +153,7 @@ Command describe_diagnose() {
                     override_option(arguments->overrides),
                     {"--nproc",
                      &arguments->num_processes,
-                     "Check the connections between so many processes here",
+                     "Check the connections between N processes here",
                      "N",
                      false,
                      1,

@@ -8,6 +8,7 @@ namespace orrery {
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitUserError = 2;
+inline constexpr int kExitInterrupted = 130;  // as a shell says of what Ctrl-C has ended
 
 // One line each on standard error. Returns kExitUserError.
 int report_errors(const Errors& errors);

@@ -90,7 +90,7 @@ Command describe_generate() {
                      "T"},
                     {"--top-k",
                      &arguments->top_k,
-                     "Draw among so many of the likeliest tokens; 0: among all",
+                     "Draw among the K likeliest tokens; 0: among all",
                      "K",
                      false,
                      0,

@@ -107,13 +107,6 @@ Result<std::string> the_file(const ImportArguments& arguments) {
     return read_text_file(arguments.words.front());
 }
 
-// The document's comment and the terminal say the same.
-void note(const char* what, const std::vector<std::string>& list, std::vector<std::string>& head) {
-    for (const std::string& one : list) {
-        head.push_back(fmt::format("{}: {}", what, one));
-    }
-}
-
 // A model's configuration does not say what trains it.
 std::string unknown_software(const Scenario& scenario) {
     const char* what = "software: which one trains the model (--software NAME)";
@@ -141,18 +134,15 @@ int hugging_face(const ImportArguments& arguments) {
     if (!model) {
         return report_errors(model.error());
     }
-    std::vector<std::string> notes;
-    std::string length = fmt::format("{}", arguments.seq_length);
-    std::string why;
-    if (arguments.seq_length == 0) {
-        length = model->section.find("seq_length")->text;
-        why = "the longest that the model takes; training may use shorter ones";
-        notes.push_back(
-            fmt::format("seq_length {} is {}: --seq-length gives another", length, why));
+    const bool longest = arguments.seq_length == 0;
+    const std::string length =
+        longest ? model->section.find("seq_length")->text : fmt::format("{}", arguments.seq_length);
+    std::vector<std::string> given;
+    if (!longest) {
+        given.emplace_back("seq_length");
     }
-    note("left out, and CHANGES THE ANSWER", model->changes, notes);
-    note("not known, and left out", model->unknown, notes);
-    note("not in the file", model->assumed, notes);
+    // The document's comment and the terminal say the same.
+    std::vector<std::string> notes = remarks_on(*model, given);
     const fs::path to = fs::path{arguments.output}.parent_path();
     const fs::path folder = to.empty() ? fs::path{"."} : to;
     std::error_code ignored;
@@ -168,7 +158,9 @@ int hugging_face(const ImportArguments& arguments) {
     }
     const fs::path config = fs::relative(file, folder, ignored);
     set("model.hf_config", config.empty() ? file : config.string(), file.c_str());
-    put(scenario, "model.seq_length", scalar_node(length, why, "--seq-length"));
+    put(scenario,
+        "model.seq_length",
+        scalar_node(length, longest ? "the longest that the model takes" : "", "--seq-length"));
     set("plan.micro_batch_size", "1", "--nodes");
     set("plan.global_batch_size", fmt::format("{}", nodes * gpus_of(arguments.node)), "--nodes");
     if (!arguments.software.empty()) {

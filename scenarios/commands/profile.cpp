@@ -160,16 +160,7 @@ public:
 private:
     // Times of the GPU that is here are filed under no other one's name.
     Result<void> check_device(const Scenario& scenario) const {
-        if (arguments_.device != "cuda") {
-            return {};
-        }
-        const auto devices = cuda_devices();
-        if (!devices) {
-            return unexpected<Error>(devices.error());
-        }
-        const CudaDeviceInfo& first = devices->front();
-        return check_filed_under(
-            scenario.device.name, first.name, static_cast<std::uint64_t>(first.memory.count()));
+        return arguments_.device == "cuda" ? check_gpu_is(scenario.device.name) : Result<void>{};
     }
 
     Result<std::vector<ProfileCase>> cases_for_cores() const {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/commands/search.h"
 
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <memory>
 #include <optional>
 
-#include "scenarios/campaign/fault_classes.h"
+#include "runtime/supervisor/stop_signals.h"
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/commands/fault_note.h"
 #include "scenarios/commands/page_file.h"
 #include "scenarios/output_file.h"
-#include "scenarios/read/wall_time_text.h"
 #include "scenarios/reader.h"
-#include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"
 #include "scenarios/report/search_report.h"
@@ -39,7 +40,7 @@ Result<void> write_winner(OutputFile& file,
 Result<std::vector<SensitiveFigure>> ask_sensitivity(const SearchArguments& arguments,
                                                      const Scenario& scenario,
                                                      const SearchResult& result) {
-    if (!arguments.sensitivity) {
+    if (!arguments.sensitivity || result.interrupted) {
         return std::vector<SensitiveFigure>{};
     }
     ProgressBar bar{"changing figures"};
@@ -48,11 +49,26 @@ Result<std::vector<SensitiveFigure>> ask_sensitivity(const SearchArguments& argu
     return sensitivity(scenario, scenario.search, result, options);
 }
 
-// What can fail is what the best plan's cluster has.
-Scenario on_best_cluster(Scenario scenario, const SearchResult& result) {
-    scenario.cluster = scenario.search.clusters[result.best.front().cluster].cluster;
-    return scenario;
-}
+// The first SIGINT, SIGTERM or SIGHUP ends the search with what it has found, another one the
+// process.
+class Interruption {
+public:
+    bool come() {
+        if (!come_ && !signals_) {
+            signals_.emplace();
+        }
+        if (signals_ && signals_->pending() != 0) {
+            come_ = true;
+            signals_.reset();
+            fmt::print(stderr, "interrupted: the best plan so far follows; again to end at once\n");
+        }
+        return come_;
+    }
+
+private:
+    std::optional<StopSignals> signals_;
+    bool come_ = false;
+};
 
 // The page, and then the JSON or the report.
 int print_search(const SearchArguments& arguments,
@@ -73,13 +89,8 @@ int print_search(const SearchArguments& arguments,
     if (arguments.json) {
         return print_output(with_provenance(search_json(scenario, result, figures), provenance));
     }
-    const std::string classes =
-        scenario.search.objective == Objective::goodput
-            ? fault_classes_text(fault_classes(on_best_cluster(scenario, result)),
-                                 to_short_text(scenario.campaign.length))
-            : std::string{};
     return print_output(
-        search_report(scenario, result) + classes +
+        search_report(scenario, result) +
         (figures.empty() ? "" : sensitivity_report(figures, SensitivityOptions{}.factor)));
 }
 
@@ -117,16 +128,20 @@ int search_command(const SearchArguments& arguments) {
     }
     ProgressBar bar{"searching"};
     const auto most = static_cast<double>(scenario->search.simulations);
+    Interruption interruption;
     const SearchOptions how{.jobs = arguments.jobs,
-                            .progress = [&](const SearchProgress& progress) {
-                                bar.show(static_cast<double>(progress.simulated) / most);
-                            }};
+                            .progress =
+                                [&](const SearchProgress& progress) {
+                                    bar.show(static_cast<double>(progress.simulated) / most);
+                                },
+                            .stop = [&] { return interruption.come(); }};
     const Result<SearchResult> result = search_plans(*scenario, scenario->search, how);
     bar.finish();
     if (!result) {
         Error error = result.error();
         error.where = error.where.empty() ? arguments.file : arguments.file + ": " + error.where;
-        return report_error(error);
+        const int status = report_error(error);
+        return interruption.come() ? kExitInterrupted : status;
     }
     if (file) {
         const Result<void> written = write_winner(
@@ -139,14 +154,18 @@ int search_command(const SearchArguments& arguments) {
     if (!figures) {
         return report_error(figures.error());
     }
-    return print_search(arguments, *scenario, *result, *figures, *page);
+    const int status = print_search(arguments, *scenario, *result, *figures, *page);
+    return status == kExitOk && result->interrupted ? kExitInterrupted : status;
 }
 
 Command describe_search() {
     const auto arguments = std::make_shared<SearchArguments>();
     return {
         .name = "search",
-        .help = "Find the best plan for a model on a cluster, or on the best of several",
+        .help =
+            "Find the best plan for a model on a cluster, or on the best of several; Ctrl-C ends "
+            "it "
+            "with the best plan so far",
         .options = {{"file", &arguments->file, "Scenario file (YAML)", "FILE", true},
                     override_option(arguments->overrides),
                     {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},

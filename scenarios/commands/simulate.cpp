@@ -26,7 +26,7 @@
 namespace orrery {
 namespace {
 
-// Every op of every rank is held in memory: so many at most.
+// Every op of every rank is held in memory: this many at most.
 constexpr std::int64_t kChakraOpsMax = 20'000'000;
 
 // The last step's ops of all ranks, from the simulation on its way.

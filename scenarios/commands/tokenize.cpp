@@ -129,7 +129,7 @@ Command describe_tokenize() {
                     {"-o,--output", &arguments->output, "Token file to write", "FILE", true},
                     {"--bpe",
                      &arguments->vocabulary,
-                     "Learn a byte-pair encoding with so many tokens from the texts; vocab.json "
+                     "Learn a byte-pair encoding with VOCAB_SIZE tokens from the texts; vocab.json "
                      "and merges.txt are written beside the token file",
                      "VOCAB_SIZE",
                      false,

@@ -39,7 +39,7 @@ Error placed(Error error, const Scenario& scenario) {
     return error;
 }
 
-// Ranks that the scenario asks for, against those that there are.
+// Ranks that the scenario asks for, against the ranks that there are.
 Result<void> check_world(const Scenario& scenario, std::uint32_t num_ranks) {
     const auto ranks = static_cast<std::uint32_t>(scenario.cluster.num_ranks());
     if (ranks == num_ranks) {
@@ -441,7 +441,7 @@ Command describe_train() {
              override_option(arguments->overrides),
              {"--nproc",
               &arguments->num_processes,
-              "Start so many processes here, one a device of the cluster",
+              "Start N processes here, one a device of the cluster",
               "N",
               false,
               1,

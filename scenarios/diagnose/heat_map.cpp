@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/statistics.h"
 #include "models/lowering.h"
 #include "scenarios/simulate/simulate_scenario.h"
 
@@ -13,12 +14,6 @@ namespace orrery {
 namespace {
 
 constexpr double kSlow = 1.05;  // times the median: MegaScale's slow hosts are 1.10
-
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
 
 // Nodes all of whose ranks are slow, and ranks that are slow alone.
 std::vector<std::string> slow_places(const HeatMap& map) {
@@ -84,7 +79,7 @@ HeatMap heat_map(std::string title,
     }
     std::map<std::uint32_t, double> medians;
     for (const auto& [one, times] : of_role) {
-        medians[one] = median(times);
+        medians[one] = nearest_rank_of(times, 50);
     }
     HeatMap map{.title = std::move(title),
                 .ranks_per_node = std::max(1U, ranks_per_node),

@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 
+#include "engine/rate_alone.h"
+#include "engine/statistics.h"
 #include "network/nccl_network.h"
 #include "scenarios/simulate/step_disturbances.h"
 #include "scenarios/simulate/step_faults.h"
@@ -22,12 +24,7 @@ const Time kKernel = Time::picoseconds(1'000'000'000);  // on a healthy GPU
 
 double answered_median(std::vector<double> values) {
     std::erase(values, kLost);
-    if (values.empty()) {
-        return 0;
-    }
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+    return nearest_rank_of(std::move(values), 50);
 }
 
 class Checks {
@@ -156,7 +153,7 @@ private:
                            [](bool lost) { return lost; });
     }
 
-    // One test on everything; a failed one is kLost. `bad` hears of those far from the median.
+    // One test on everything; a failed one is kLost. `bad` hears of values far from the median.
     void add(const std::string& test,
              const std::string& unit,
              bool more_is_better,
@@ -308,25 +305,8 @@ private:
     double time_of(CollectiveKind kind, const std::vector<RankId>& ranks) const {
         const TransferPlan plan =
             network_->plan_collective({.kind = kind, .bytes = kBytes, .wire = Dtype::bf16}, ranks);
-        double seconds = 0;
-        for (const TransferPhase& phase : plan.phases) {
-            double longest = 0;
-            for (const TransferPart& part : phase.parts) {
-                double bits = static_cast<double>(part.rate_max.bits_per_second());
-                bits = bits > 0 ? bits : 1e18;
-                for (const LinkShare& share : part.footprint) {
-                    const Bandwidth capacity = fabric().links()[index(share.link)].capacity;
-                    bits = std::min(bits,
-                                    static_cast<double>(capacity.bits_per_second()) / share.count);
-                }
-                if (bits <= 0) {
-                    return kLost;
-                }
-                longest = std::max(longest, static_cast<double>(part.bytes.count()) * 8 / bits);
-            }
-            seconds += phase.latency.seconds() + longest;
-        }
-        return seconds;
+        const Time time = time_without_contention(plan, fabric().links());
+        return time == Time::max() ? kLost : time.seconds();
     }
 
     std::vector<RankId> ranks_of(std::uint32_t domain) const {

@@ -27,7 +27,7 @@ struct ModelledCheck {
 };
 
 struct ModelledChecks {
-    std::vector<FaultClass> faults;  // of the cluster, those that the checks see
+    std::vector<FaultClass> faults;  // classes of the cluster that the checks see
     std::vector<ModelledCheck> tests;
     std::vector<std::string> suspects;  // "node 3 nic 2: 0.50 of the median, in 4 of 4 tests"
 };

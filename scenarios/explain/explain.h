@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What limits a scenario and what would help: every possible change is simulated without
-// contention, and those that gain most again on the scenario's own network.
+// contention, and the changes that gain most again on the scenario's own network.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stages of `orrery gpu-bench`, one after the other, each in a process of its own. A stage that
 // fails ends nothing but itself: it is tried again without some of the kernels, and what follows is
-// run with those that worked.
+// run with the kernels that worked.
 #pragma once
 
 #include <functional>

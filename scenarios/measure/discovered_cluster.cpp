@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "runtime/cuda/devices.h"
 #include "scenarios/catalogue.h"
 #include "scenarios/read/device_names.h"
 
@@ -53,9 +54,6 @@ DocumentNode cpu_cluster(const HostMachine& machine, const MachineRates& rates) 
     if (machine.memory_bytes > 0) {
         set("node.device.memory",
             fmt::format("{} MiB", machine.memory_bytes / machine.cores / (1 << 20)));
-    }
-    if (machine.l2_bytes > 0) {
-        set("node.device.l2_cache", fmt::format("{} KiB", machine.l2_bytes / 1024));
     }
     return document;
 }
@@ -126,6 +124,15 @@ Result<void> check_filed_under(const std::string& device,
                       fmt::format("the GPU here is a {}, and not the scenario's {}", gpu, device),
                       "describe it in a file of scenarios/catalogue/devices")
                : Result<void>{};
+}
+
+Result<void> check_gpu_is(const std::string& device) {
+    const auto devices = cuda_devices();
+    if (!devices) {
+        return unexpected<Error>(devices.error());
+    }
+    const CudaDeviceInfo& first = devices->front();
+    return check_filed_under(device, first.name, static_cast<std::uint64_t>(first.memory.count()));
 }
 
 std::string node_of_one_gpu(const std::string& device) {

@@ -29,6 +29,8 @@ Result<DocumentNode> gpu_cluster(const std::vector<NvmlGpu>& gpus,
 Result<void> check_filed_under(const std::string& device,
                                const std::string& gpu,
                                std::uint64_t memory_bytes);
+// The same of this machine's first GPU; an error also if it has none.
+Result<void> check_gpu_is(const std::string& device);
 
 // The override of a scenario that makes its node one GPU of the catalogue's.
 std::string node_of_one_gpu(const std::string& device);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kernel of small models on a device, beside the CPU's. Each comparison is numbered and is
-// announced before it begins: whoever reads along knows which one ended the process.
+// announced before it begins, so that the log tells which one ended the process.
 #pragma once
 
 #include <functional>

@@ -6,26 +6,17 @@
 #include <map>
 #include <tuple>
 
+#include "engine/statistics.h"
 #include "models/memory_plan.h"
 
 namespace orrery {
 namespace {
-
-// The interquartile range of a normal distribution in standard deviations.
-constexpr double kNormalQuartiles = 1.35;
 
 struct Sample {
     Time median;  // or the like
     double spread = 0;
     std::int64_t samples = 1;
 };
-
-double quantile(const std::vector<double>& sorted, double share) {
-    const double at = share * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<std::size_t>(at);
-    const std::size_t above = std::min(below + 1, sorted.size() - 1);
-    return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
 
 // Times of a step add up, so what is wanted is their mean, but without what is not of the machine
 // itself: the mean of what is left without the outer tenths.
@@ -41,9 +32,8 @@ double trimmed_mean(const std::vector<double>& sorted) {
 Sample sample_of(std::vector<double> seconds) {
     std::ranges::sort(seconds);
     const double middle = std::max(trimmed_mean(seconds), 1e-9);
-    const double range = quantile(seconds, 0.75) - quantile(seconds, 0.25);
     return {.median = Time::seconds(middle),
-            .spread = range / (kNormalQuartiles * middle),
+            .spread = quartile_spread(seconds, middle),
             .samples = static_cast<std::int64_t>(seconds.size())};
 }
 

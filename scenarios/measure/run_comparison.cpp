@@ -4,17 +4,11 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/statistics.h"
 #include "scenarios/measure/predicted_run.h"
 
 namespace orrery {
 namespace {
-
-double error_quantile(const std::vector<double>& sorted, double share) {
-    const double at = share * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<std::size_t>(at);
-    const std::size_t above = std::min(below + 1, sorted.size() - 1);
-    return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
 
 std::vector<StepPart> measured_parts(const RecordedRun& run,
                                      const std::vector<const MeasuredStep*>& steps) {
@@ -82,10 +76,8 @@ Result<RunComparison> compare_run(const RecordedRun& run, const std::string& pro
         }
     }
     std::ranges::sort(all);
-    constexpr double kNormalQuartiles = 1.35;
-    result.all_median_s = error_quantile(all, 0.5);
-    result.all_spread = (error_quantile(all, 0.75) - error_quantile(all, 0.25)) /
-                        (kNormalQuartiles * result.all_median_s);
+    result.all_median_s = quantile(all, 0.5);
+    result.all_spread = quartile_spread(all, result.all_median_s);
     std::vector<double> replayed;
     for (const MeasuredStep* step : best) {
         replayed.push_back(step->replayed.seconds());
@@ -95,9 +87,8 @@ Result<RunComparison> compare_run(const RecordedRun& run, const std::string& pro
         }
     }
     std::ranges::sort(replayed);
-    result.replayed_s = error_quantile(replayed, 0.5);
-    result.replayed_spread = (error_quantile(replayed, 0.75) - error_quantile(replayed, 0.25)) /
-                             (kNormalQuartiles * result.replayed_s);
+    result.replayed_s = quantile(replayed, 0.5);
+    result.replayed_spread = quartile_spread(replayed, result.replayed_s);
     std::map<std::pair<PartKind, std::string>, ComparedPart> parts;
     for (const StepPart& part : measured_parts(run, best)) {
         parts[{part.kind, part.name}] = {part.kind, part.name, part.runs, part.seconds, 0};

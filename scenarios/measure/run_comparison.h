@@ -26,8 +26,8 @@ struct RunComparison {
     std::string machine;
     std::uint32_t ranks = 1;
     std::size_t steps = 0;        // recorded
-    std::size_t steps_used = 0;   // of them: those that best_steps() picks
-    std::size_t undisturbed = 0;  // of all: nobody took a processor away
+    std::size_t steps_used = 0;   // of them: what best_steps() picks
+    std::size_t undisturbed = 0;  // of all: no other process took a processor away
     // The measured step: mean of the steps used; the parts add up to it. Median and spread
     // (interquartile range / (1.35 median)) of all but the first.
     double measured_s = 0;

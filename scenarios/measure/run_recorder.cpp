@@ -14,7 +14,7 @@ namespace orrery {
 RunRecorder::RunRecorder(RecordOptions options, const World& world, Executor& executor)
     : options_(std::move(options)), world_(world), executor_(executor) {}
 
-// Where the recording lies until the trace is drawn if nobody wants to keep it.
+// Where the recording lies until the trace is drawn if it is not to be kept.
 std::filesystem::path RunRecorder::folder() const {
     return options_.folder.empty() ? std::filesystem::path{options_.trace_file} += ".recording"
                                    : options_.folder;

@@ -55,7 +55,7 @@ public:
     StageProcess(const StageProcess&) = delete;
     StageProcess& operator=(const StageProcess&) = delete;
     ~StageProcess() {
-        kill(-pid_, SIGKILL);  // whoever outlived the stage
+        kill(-pid_, SIGKILL);  // processes that outlived the stage
         close(output_);
     }
 

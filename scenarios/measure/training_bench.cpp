@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "engine/statistics.h"
 #include "models/flops.h"
-#include "runtime/cuda/devices.h"
 #include "runtime/trainer.h"
 #include "scenarios/measure/discovered_cluster.h"
 #include "scenarios/output_file.h"
@@ -40,13 +40,7 @@ Result<void> check_device_of_profile(const Scenario& scenario, DeviceChoice devi
                           "the CPU runs this, and not the scenario's " + scenario.device.name,
                           "--set cluster.node=cpu-core");
     }
-    const auto devices = cuda_devices();
-    if (!devices) {
-        return unexpected<Error>(devices.error());
-    }
-    const CudaDeviceInfo& first = devices->front();
-    return check_filed_under(
-        scenario.device.name, first.name, static_cast<std::uint64_t>(first.memory.count()));
+    return check_gpu_is(scenario.device.name);
 }
 
 Result<void> write_bench_profile(const OpTimes& times,
@@ -91,10 +85,9 @@ Result<void> run_steps(Trainer& trainer,
             trainer.executor().measure(nullptr);
         }
     }
-    std::ranges::sort(seconds);
     bench.steps = steps;
-    bench.step_s = seconds[seconds.size() / 2];
-    bench.slowest_s = seconds.back();
+    bench.step_s = median(seconds);
+    bench.slowest_s = std::ranges::max(seconds);
     return {};
 }
 

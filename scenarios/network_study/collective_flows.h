@@ -54,7 +54,7 @@ private:
     std::vector<std::string> names_;
 };
 
-// "channel 3 waits for 'leaf 0 -> spine 1', which is down": of those that gave up, the first few.
+// "channel 3 waits for 'leaf 0 -> spine 1', which is down": of the first few that gave up.
 std::vector<std::string> wait_notes(const Fabric& fabric,
                                     std::span<const std::string> names,
                                     std::span<const FlowEnd> ends);

@@ -17,7 +17,7 @@ namespace orrery {
 struct CongestionRequest {
     Bytes small{2 << 20};  // of each message; an all_to_all's of a NIC together
     Bytes large{16 << 20};
-    std::uint32_t ranks = 0;  // the first so many; 0: all
+    std::uint32_t ranks = 0;  // the first ones; 0: all
 };
 
 struct CongestionRow {

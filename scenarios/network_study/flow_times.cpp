@@ -4,17 +4,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/statistics.h"
+
 namespace orrery {
-namespace {
-
-// The least value that `percent` of all do not exceed.
-template <class T>
-T nearest_rank(const std::vector<T>& sorted, std::size_t percent) {
-    const std::size_t rank = (sorted.size() * percent + 99) / 100;
-    return sorted[std::max<std::size_t>(rank, 1) - 1];
-}
-
-}  // namespace
 
 FlowTimes summarise(Bytes size, std::span<const FlowTime> flows) {
     FlowTimes out{.size = size, .flows = flows.size()};

@@ -23,8 +23,8 @@ std::vector<LinkClassUse> use_by_class(const Fabric& fabric,
 std::vector<LinkId> busiest_links(const Fabric& fabric,
                                   std::span<const std::int64_t> bytes,
                                   std::size_t most);
-// By class, without those that carried nothing. Of a class with more than `most` links, each value
-// is the largest of neighbouring ones.
+// By class, without classes that carried nothing. Of a class with more than `most` links, each
+// value is the largest of neighbouring ones.
 std::vector<LinkHeat> heat_by_class(const Fabric& fabric,
                                     std::span<const std::int64_t> bytes,
                                     Time duration,

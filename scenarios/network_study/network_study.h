@@ -18,7 +18,7 @@ namespace orrery {
 struct NetworkRequest {
     std::string pattern = "all_reduce";  // network_patterns()
     std::vector<Bytes> sizes;            // of a collective's vector, or of each flow's message
-    std::uint32_t ranks = 0;             // the first so many; 0: all
+    std::uint32_t ranks = 0;             // the first ones; 0: all
     bool trace = false;                  // fill the trace, of the last size
     // Measured inside a server of this device, to compare with; another group is not compared.
     std::vector<MeasuredTransfer> measured{};

@@ -332,6 +332,32 @@ ResultOrErrors<HfModel> model_of_hf_config(const DocumentNode& config) {
     return translator.take();
 }
 
+std::vector<std::string> remarks_on(const HfModel& model, const std::vector<std::string>& given) {
+    const auto is_given = [&](std::string_view key) {
+        return std::ranges::find(given, key) != given.end();
+    };
+    std::vector<std::string> remarks;
+    if (const DocumentNode* length = model.section.find("seq_length");
+        length != nullptr && !is_given("seq_length")) {
+        remarks.push_back(
+            fmt::format("seq_length {} is the longest that the model takes; training may use "
+                        "shorter ones: give seq_length",
+                        length->text));
+    }
+    for (const std::string& one : model.changes) {
+        remarks.push_back("left out, and CHANGES THE ANSWER: " + one);
+    }
+    for (const std::string& one : model.unknown) {
+        remarks.push_back("not known, and left out: " + one);
+    }
+    for (const std::string& one : model.assumed) {
+        if (!is_given(std::string_view{one}.substr(0, one.find(':')))) {
+            remarks.push_back("not in the file: " + one);
+        }
+    }
+    return remarks;
+}
+
 ResultOrErrors<HfModel> read_hf_config(const std::filesystem::path& path) {
     const ResultOrErrors<DocumentNode> config = read_json_file(path);
     if (!config) {

@@ -27,4 +27,9 @@ struct HfModel {
 ResultOrErrors<HfModel> read_hf_config(const std::filesystem::path& path);
 ResultOrErrors<HfModel> model_of_hf_config(const DocumentNode& config);
 
+// What an answer about this model does not say of itself, a line each: what was left out although
+// the answer depends on it or may depend on it, and what was assumed. Nothing is said of keys of
+// `model` that the scenario gives (`given`).
+std::vector<std::string> remarks_on(const HfModel& model, const std::vector<std::string>& given);
+
 }  // namespace orrery

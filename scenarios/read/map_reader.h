@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the keys of one map of a document into variables. Every complaint is collected with its
 // place: a missing key, a value of the wrong type or out of range, and (in finish()) every key that
-// nobody asked for, with the nearest known one. A variable keeps its value when its key is absent.
+// was not asked for, with the nearest known one. A variable keeps its value when its key is absent.
 #pragma once
 
 #include <cstdint>
@@ -88,7 +88,7 @@ public:
     void refuse(std::string_view key, std::string_view why, std::string_view hint);
     // An error at the key's place, or at the map's if it is absent.
     void complain(std::string_view key, std::string what, std::string hint = {});
-    // Reports the keys that nobody asked for.
+    // Reports the keys that were not asked for.
     void finish();
 
     std::string full_name(std::string_view key) const;

@@ -25,7 +25,7 @@ struct MegatronFlag {
 const MegatronFlag* copied_flag(std::string_view name);
 // It changes neither time nor memory: logs, data, learning rates, checkpoints, launch.
 bool has_no_effect(std::string_view name);
-// Why a scenario can't say it; empty if it can, or nobody knows the flag.
+// Why a scenario can't say it; empty if it can, or if the flag is not known.
 std::string_view refused_flag(std::string_view name);
 
 }  // namespace orrery

@@ -13,8 +13,8 @@ namespace orrery {
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // At most `count` different names, nearest first (ties in the given order): names that begin with
-// what was written, then the others by distance, without those that differ in more than half of the
-// characters and contain no common part.
+// what was written, then the others by distance, without names that differ in more than half of
+// the characters and contain no common part.
 std::vector<std::string> nearest_names(std::string_view name,
                                        const std::vector<std::string>& known,
                                        std::size_t count);

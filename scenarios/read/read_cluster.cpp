@@ -293,7 +293,7 @@ void read_cluster(DocumentNode& section,
         }
         read_node(*node, "cluster.node", cluster.node, errors);
     }
-    // One server talks to nobody.
+    // One server has no other to talk to.
     const bool needs_fabric = !sized || cluster.num_nodes > 1;
     reader.find("fabric", needs_fabric ? Presence::required : Presence::optional);
     if (const auto* map =

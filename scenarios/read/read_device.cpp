@@ -56,7 +56,6 @@ void read_device(const DocumentNode& map,
     read_attention_kernels(reader, device);
     reader.quantity("memory_bandwidth", device.memory_bandwidth, required);
     reader.quantity("memory", device.memory, required);
-    reader.quantity("l2_cache", device.l2_cache, required);
     reader.quantity("kernel_latency", device.kernel_latency, required);
     reader.quantity("launch_cost", device.launch_cost, required);
     reader.quantity("graph_launch_cost", device.graph_launch_cost, required);

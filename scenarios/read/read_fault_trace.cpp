@@ -127,7 +127,7 @@ DownNodes nodes_down(const std::vector<FaultEvent>& events, WallTime length) {
     }
     std::sort(changes.begin(), changes.end());
     std::map<std::uint32_t, int> open;
-    std::map<std::uint32_t, std::int64_t> time_at;  // microseconds with so many nodes down
+    std::map<std::uint32_t, std::int64_t> time_at;  // microseconds, by number of nodes down
     std::uint32_t down = 0;
     WallTime now;
     const auto until = [&](WallTime time) {

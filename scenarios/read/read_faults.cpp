@@ -7,7 +7,7 @@
 //   {kind: slow_host, at: "node:*", p: 0.005, factor: 1.1}  a lottery over components
 //   {kind: link_flap, at: "node:2/nic:1", duration: 3 s, every: 20 s, cycles: 5}
 //   {process: exponential, kind: gpu_lost, at: "gpu:*", mtbf: 2000 d}     also weibull, lognormal
-//   {process: exponential, kind: …, count: 148, window: 54 d, over: 16384}   counted on so many
+//   {process: exponential, kind: …, count: 148, window: 54 d, over: 16384}   counted on this many
 //                                                           components; without over: on all here
 //   {process: trace, file: fault_trace.csv}
 //   {catalogue: llama-3-405b}                               classes with published counts
@@ -135,7 +135,7 @@ private:
         }
     }
 
-    // So many faults of a class on so many nodes in a window: a rate per node or of the job.
+    // A count of faults of a class on a number of nodes in a window: a rate per node or of the job.
     void counted(MapReader& reader, WallTime window, double nodes, double scale) {
         FaultProcess process;
         if (!kind_and_place(reader, process)) {
@@ -264,7 +264,7 @@ private:
             reader.complain("mtbf",
                             reader.full_name("mtbf") + " is missing",
                             "mtbf of one component, or count and window (of all of them here, or "
-                            "over: so many)");
+                            "over: a number of them)");
             return false;
         }
         if (!has_mtbf) {

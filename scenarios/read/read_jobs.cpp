@@ -88,7 +88,12 @@ private:
         reader.word("software", scenario.software);
         reader.quantity("start", job.start);
         if (reader.find("model", Presence::required) != nullptr) {
-            read_model(*item.find("model"), catalogue_, folder_, scenario.model, errors_);
+            read_model(*item.find("model"),
+                       catalogue_,
+                       folder_,
+                       scenario.model,
+                       scenario.model_remarks,
+                       errors_);
         }
         if (reader.find("plan", Presence::required) != nullptr) {
             read_plan(*item.find("plan"), scenario.plan, errors_);

@@ -34,7 +34,10 @@ constexpr Choice<Activation> kActivations[] = {
 };
 
 // {hf_config: path, …} becomes the model that the file describes, with the other keys on top.
-bool replace_hf_config(DocumentNode& section, const std::filesystem::path& folder, Errors& errors) {
+bool replace_hf_config(DocumentNode& section,
+                       const std::filesystem::path& folder,
+                       std::vector<std::string>& remarks,
+                       Errors& errors) {
     const DocumentNode* path = section.find("hf_config");
     if (path == nullptr) {
         return true;
@@ -51,6 +54,13 @@ bool replace_hf_config(DocumentNode& section, const std::filesystem::path& folde
     if (!base) {
         errors.insert(errors.end(), base.error().begin(), base.error().end());
         return false;
+    }
+    std::vector<std::string> given;
+    for (const DocumentNode& key : section.keys) {
+        given.push_back(key.text);
+    }
+    for (const std::string& remark : remarks_on(*base, given)) {
+        remarks.push_back("model.hf_config: " + remark);
     }
     DocumentNode own = section;
     const auto at = static_cast<std::ptrdiff_t>(key_position(own, "hf_config"));
@@ -90,8 +100,9 @@ void read_model(DocumentNode& section,
                 const Catalogue& catalogue,
                 const std::filesystem::path& folder,
                 Transformer& model,
+                std::vector<std::string>& remarks,
                 Errors& errors) {
-    if (section.is_map() && !replace_hf_config(section, folder, errors)) {
+    if (section.is_map() && !replace_hf_config(section, folder, remarks, errors)) {
         return;
     }
     DocumentNode map = catalogue.resolve(section, "models", "model", errors);

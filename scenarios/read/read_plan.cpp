@@ -103,7 +103,8 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
     reader.boolean("async_tensor_model_parallel_allreduce",
                    plan.async_tensor_model_parallel_allreduce);
     reader.boolean("scatter_gather_tensors_in_pipeline", plan.scatter_gather_tensors_in_pipeline);
-    reader.integer("tp_comm_overlap_chunks", plan.tp_comm_overlap_chunks, {1, 1024});
+    reader.integer(
+        "tp_comm_overlap_chunks", plan.tp_comm_overlap_chunks, {1, kTpCommOverlapChunksMax});
     reader.boolean("overlap_p2p", plan.overlap_p2p);
     reader.boolean("embedding_and_loss_as_layers", plan.embedding_and_loss_as_layers);
     reader.integer("ddp_bucket_size", plan.ddp_bucket_size, {0, 1'000'000'000'000});

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "engine/result.h"
 #include "scenarios/catalogue.h"
@@ -29,10 +30,12 @@ void read_device(const DocumentNode& map,
                  const std::string& path,
                  DeviceSpec& device,
                  Errors& errors);
+// `remarks`: of model.hf_config (hf_config.h).
 void read_model(DocumentNode& section,
                 const Catalogue& catalogue,
                 const std::filesystem::path& folder,
                 Transformer& model,
+                std::vector<std::string>& remarks,
                 Errors& errors);
 void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors);
 void read_network(const DocumentNode& section,

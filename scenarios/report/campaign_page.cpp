@@ -152,11 +152,6 @@ PageSection faults(const PlanAnswer& plan) {
     return section;
 }
 
-PageSection what_can_fail(const CampaignAnswer& answer) {
-    return {.title = "What can fail",
-            .table = fault_class_rows(answer.fault_classes, to_short_text(answer.length))};
-}
-
 }  // namespace
 
 std::string campaign_page(const CampaignAnswer& answer) {
@@ -183,7 +178,8 @@ std::string campaign_page(const CampaignAnswer& answer) {
     for (const PlanAnswer& plan : answer.plans) {
         page.sections.push_back(hours(plan));
     }
-    page.sections.push_back(what_can_fail(answer));
+    page.sections.push_back(
+        fault_classes_section(answer.fault_classes, to_short_text(answer.length)));
     page.sections.push_back(faults(answer.plans.front()));
     page.footer = fmt::format("Orrery {}, seeds from {} on.", answer.version, answer.first_seed);
     return study_html(page);

@@ -31,7 +31,7 @@ std::string checks_text(const ModelledChecks& checks) {
                         c.worst_at.empty() ? "" : c.worst_at});
     }
     std::string text = text_table(rows, 1);
-    text += checks.suspects.empty() ? "\n  nobody is suspected\n" : "\n  suspected:\n";
+    text += checks.suspects.empty() ? "\n  nothing is suspected\n" : "\n  suspected:\n";
     for (const std::string& suspect : checks.suspects) {
         text += "    " + suspect + "\n";
     }

@@ -337,7 +337,7 @@ std::string collectives(const Answer& a) {
     return text;
 }
 
-// What became of a profile's collectives, those that nccl-tests measured among them.
+// What became of a profile's collectives, including measurements of nccl-tests.
 std::string measured_collectives(const Answer& a) {
     if (a.profile_transfers == 0) {
         return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stops of a supervised run beside those that a simulated campaign predicts for the same faults
+// The stops of a supervised run beside what a simulated campaign predicts for the same faults
 // under the same policies: the step reached, the step resumed from, the steps lost and the actions
 // must be equal; how long it took to see them and to train again is listed.
 #pragma once

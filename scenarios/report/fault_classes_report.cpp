@@ -8,14 +8,14 @@
 
 #include "scenarios/read/utf8.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/report/text_table.h"
 
 namespace orrery {
 namespace {
 
 constexpr std::size_t kClassesListed = 24;
 
-}  // namespace
-
+// With its head.
 std::vector<TextRow> fault_class_rows(const std::vector<FaultClass>& classes,
                                       const std::string& of) {
     std::vector<TextRow> rows{{"class", "can strike", "when", "expected in " + of}};
@@ -28,6 +28,15 @@ std::vector<TextRow> fault_class_rows(const std::vector<FaultClass>& classes,
     return rows;
 }
 
+// What the expected numbers assume; empty if nothing has to be said.
+std::string assumption_of(const std::vector<FaultClass>& classes) {
+    return std::ranges::any_of(classes, &FaultClass::from_new)
+               ? "Weibull and lognormal components are new at the start and after each fault."
+               : "";
+}
+
+}  // namespace
+
 std::string fault_classes_text(const std::vector<FaultClass>& classes, const std::string& of) {
     if (classes.empty()) {
         return {};
@@ -39,10 +48,16 @@ std::string fault_classes_text(const std::vector<FaultClass>& classes, const std
     if (more > 0) {
         text += fmt::format("  and {} more classes\n", more);
     }
-    if (std::ranges::any_of(classes, &FaultClass::from_new)) {
-        text += "  Weibull and lognormal components are new at the start and after each fault.\n";
+    if (const std::string assumed = assumption_of(classes); !assumed.empty()) {
+        text += "  " + assumed + "\n";
     }
     return text;
+}
+
+PageSection fault_classes_section(const std::vector<FaultClass>& classes, const std::string& of) {
+    return {.title = "What can fail",
+            .note = assumption_of(classes),
+            .table = fault_class_rows(classes, of)};
 }
 
 std::string fault_classes_json(const std::vector<FaultClass>& classes) {

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "scenarios/campaign/fault_classes.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/report/study_page.h"
 
 namespace orrery {
 
-// With its head: class, components, when, expected in `of` ("30.0 d").
-std::vector<TextRow> fault_class_rows(const std::vector<FaultClass>& classes,
-                                      const std::string& of);
-// A section with a heading; empty if there are no faults.
+// What is expected is so in `of` ("30.0 d"). A section of the console with a heading; empty if
+// there are no faults.
 std::string fault_classes_text(const std::vector<FaultClass>& classes, const std::string& of);
+// The same for a page, with all classes.
+PageSection fault_classes_section(const std::vector<FaultClass>& classes, const std::string& of);
 // A list.
 std::string fault_classes_json(const std::vector<FaultClass>& classes);
 

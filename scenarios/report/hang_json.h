@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom in a step that a loss stopped, as a JSON object.
+// Which rank waits for which in a step that a loss stopped, as a JSON object.
 #pragma once
 
 #include <string>

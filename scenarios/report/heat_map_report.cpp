@@ -75,7 +75,7 @@ std::string heat_map_text(const HeatMap& map) {
         text += fmt::format("  and {} nodes more, none of them slower\n",
                             num_nodes(map) - nodes.size());
     }
-    text += map.slow.empty() ? "\n  nobody is slow\n" : "\n  slow:\n";
+    text += map.slow.empty() ? "\n  no rank is slow\n" : "\n  slow:\n";
     for (const std::string& line : map.slow) {
         text += "    " + line + "\n";
     }
@@ -98,8 +98,7 @@ std::string heat_map_page(const HeatMap& map) {
         fmt::format("Kernel times of {} ranks over the median of their role; a row is a "
                     "node, from white (the median) to full (a tenth above it and more).",
                     map.relative.size())};
-    page.cards.push_back(
-        {map.slow.empty() ? "nobody" : map.slow.front(), "slow", !map.slow.empty()});
+    page.cards.push_back({map.slow.empty() ? "none" : map.slow.front(), "slow", !map.slow.empty()});
     PageSection section{.title = "Heat map"};
     for (const std::size_t node : shown_nodes(map, kRowsOfPage)) {
         PageHeatRow row{.name = fmt::format("node {}", node), .values = {}};

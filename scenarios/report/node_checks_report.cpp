@@ -30,7 +30,7 @@ std::string node_checks_text(const NodeChecks& checks, const std::vector<Suspect
     std::string text =
         "Pairs in GB/s each way, all at the same time\n\n" + text_table(rows, 1) +
         fmt::format("\n  all-to-all of {} ranks: {:.2f} ms\n", n, checks.all_to_all_s * 1e3);
-    text += suspects.empty() ? "  nobody is suspected\n" : "  suspected:\n";
+    text += suspects.empty() ? "  no rank is suspected\n" : "  suspected:\n";
     for (const Suspect& suspect : suspects) {
         text += fmt::format("    rank {}: {}\n", suspect.rank, suspect.what);
     }

@@ -88,7 +88,7 @@ std::string training_words(const Scenario& scenario, const FoundPlan& found) {
 }
 
 std::vector<std::string> search_remarks(const Scenario& scenario) {
-    std::vector<std::string> remarks;
+    std::vector<std::string> remarks = scenario.model_remarks;
     for (const ClusterVariant& variant : scenario.search.clusters) {
         const std::string on = variant.label.empty() ? "" : variant.label + ": ";
         for (const std::string& remark : fabric_remarks(variant.cluster)) {

@@ -105,26 +105,26 @@ std::string search_json(const Scenario& scenario,
     }
     const ObjectiveWords objective = words_of(scenario.search.objective);
     Json json = {{"scenario", scenario.name},
-                       {"objective", {{"name", objective.name}, {"unit", objective.unit}}},
-                       {"remarks", search_remarks(scenario)},
-                       {"points", result.points},
-                       {"candidates", result.candidates},
-                       {"pruned", pruned},
-                       {"simulated_analytic", result.simulated_analytic},
-                       {"simulated", result.simulated},
-                       {"fit", result.fit},
-                       {"unsimulated", result.left_out.unsimulated()},
-                       {"best", best},
-                       {"clusters", clusters_json(scenario, result)},
-                       {"pareto", pareto},
-                       {"bound_gap", result.bound_gap},
-                       {"sensitivity", sensitive},
-                       {"seed", scenario.job.seed},
-                       {"version", kVersion}};
+                 {"objective", {{"name", objective.name}, {"unit", objective.unit}}},
+                 {"remarks", search_remarks(scenario)},
+                 {"interrupted", result.interrupted},
+                 {"points", result.points},
+                 {"candidates", result.candidates},
+                 {"pruned", pruned},
+                 {"simulated_analytic", result.simulated_analytic},
+                 {"simulated", result.simulated},
+                 {"fit", result.fit},
+                 {"unsimulated", result.left_out.unsimulated()},
+                 {"best", best},
+                 {"clusters", clusters_json(scenario, result)},
+                 {"pareto", pareto},
+                 {"bound_gap", result.bound_gap},
+                 {"sensitivity", sensitive},
+                 {"seed", scenario.job.seed},
+                 {"version", kVersion}};
     if (scenario.search.objective == Objective::goodput && !result.best.empty()) {
-        Scenario of_best = scenario;
-        of_best.cluster = scenario.search.clusters[result.best.front().cluster].cluster;
-        json["fault_classes"] = Json::parse(fault_classes_json(fault_classes(of_best)));
+        json["fault_classes"] =
+            Json::parse(fault_classes_json(search_fault_classes(scenario, result)));
     }
     return json_text(json);
 }

@@ -7,7 +7,9 @@
 
 #include "scenarios/read/plan_words.h"
 #include "scenarios/read/quantity.h"
+#include "scenarios/read/wall_time_text.h"
 #include "scenarios/report/console_report.h"
+#include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/search_clusters.h"
 #include "scenarios/report/search_report.h"
 #include "scenarios/report/study_page.h"
@@ -88,7 +90,7 @@ PageSection plans(const Scenario& scenario,
     return section;
 }
 
-// Step time over memory: the best plans, and those that nothing beats in both.
+// Step time over memory: the best plans, and the plans that no other beats in both.
 PageSection front(const SearchResult& result) {
     struct Point {
         double memory = 0;
@@ -195,6 +197,10 @@ std::string search_page(const Scenario& scenario,
         page.sections.push_back(hinges(figures));
     }
     page.sections.push_back(left_out_section(result));
+    if (const auto classes = search_fault_classes(scenario, result); !classes.empty()) {
+        page.sections.push_back(
+            fault_classes_section(classes, to_short_text(scenario.campaign.length)));
+    }
     page.footer = fmt::format("Orrery {}, seed {}.", kVersion, scenario.job.seed);
     return study_html(page);
 }

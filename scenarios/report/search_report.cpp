@@ -6,7 +6,9 @@
 #include "scenarios/read/plan_words.h"
 #include "scenarios/read/quantity.h"
 #include "scenarios/read/utf8.h"
+#include "scenarios/read/wall_time_text.h"
 #include "scenarios/report/console_report.h"
+#include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/search_clusters.h"
 #include "scenarios/report/text_table.h"
 
@@ -102,6 +104,14 @@ std::string switch_words(const ParallelPlan& plan) {
 
 std::string search_headline(const SearchResult& result) {
     const std::int64_t left = result.left_out.unsimulated();
+    if (result.interrupted) {
+        return fmt::format(
+            "interrupted; the best of {} simulated plans;\n{} of all {} that could be better were "
+            "left",
+            thousands(result.simulated_analytic),
+            thousands(left),
+            thousands(result.points));
+    }
     if (left == 0) {
         return fmt::format("the best of {} plans", thousands(result.points));
     }
@@ -111,6 +121,15 @@ std::string search_headline(const SearchResult& result) {
         thousands(result.simulated_analytic),
         thousands(left),
         thousands(result.points));
+}
+
+std::vector<FaultClass> search_fault_classes(const Scenario& scenario, const SearchResult& result) {
+    if (scenario.search.objective != Objective::goodput || result.best.empty()) {
+        return {};
+    }
+    Scenario of_best = scenario;
+    of_best.cluster = scenario.search.clusters[result.best.front().cluster].cluster;
+    return fault_classes(of_best);
 }
 
 std::string search_report(const Scenario& scenario, const SearchResult& result) {
@@ -140,11 +159,12 @@ std::string search_report(const Scenario& scenario, const SearchResult& result) 
                         words_of(scenario.search.objective).noun);
     text += result.bound_gap > 0
                 ? fmt::format(
-                      "The simulations ran out: a plan\nthat was left out could be better "
-                      "by {:.1f} % at most.\n",
+                      "{}: a plan\nthat was left out could be better by {:.1f} % at most.\n",
+                      result.interrupted ? "The search was interrupted" : "The simulations ran out",
                       result.bound_gap * 100)
                 : "No plan that was left\nout can be better.\n";
-    return text;
+    return text + fault_classes_text(search_fault_classes(scenario, result),
+                                     to_short_text(scenario.campaign.length));
 }
 
 std::string sensitivity_report(const std::vector<SensitiveFigure>& figures, double factor) {

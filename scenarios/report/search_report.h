@@ -5,7 +5,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "scenarios/campaign/fault_classes.h"
 #include "scenarios/scenario.h"
 #include "scenarios/search/search.h"
 #include "scenarios/search/sensitivity.h"
@@ -21,8 +23,11 @@ std::string switch_words(const ParallelPlan& plan);
 // How much of the space the best plan is the best of: one or two lines.
 std::string search_headline(const SearchResult& result);
 
+// What can fail on the best plan's cluster; empty unless the objective is goodput.
+std::vector<FaultClass> search_fault_classes(const Scenario& scenario, const SearchResult& result);
+
 std::string search_report(const Scenario& scenario, const SearchResult& result);
-// `figures`: empty if nobody asked.
+// `figures`: empty without --sensitivity.
 std::string search_json(const Scenario& scenario,
                         const SearchResult& result,
                         const std::vector<SensitiveFigure>& figures = {});

@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-// One route a pair: so many GPUs at most.
+// One route a pair: this many GPUs at most.
 inline constexpr std::uint32_t kSimgridHostsMax = 1024;
 
 Result<void> write_simgrid_platform(std::ostream& out, const Fabric& fabric);

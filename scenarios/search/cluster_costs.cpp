@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "network/fabric.h"
+#include "scenarios/catalogue.h"
 #include "scenarios/simulate/kernel_timings.h"
 
 namespace orrery {
@@ -20,6 +21,18 @@ std::vector<std::int64_t> key_of(const KernelCall& call) {
 }
 
 }  // namespace
+
+Result<CostTables> CostTables::read() {
+    const auto read = [](const char* file) {
+        return read_efficiency_table((default_catalogue() / file).string());
+    };
+    auto curves = read("kernel_efficiency.csv");
+    auto step = read("step_efficiency.csv");
+    if (!curves || !step) {
+        return tl::unexpected((curves ? step : curves).error().front());
+    }
+    return CostTables{std::move(*curves), std::move(*step)};
+}
 
 ClusterCosts::ClusterCosts(Fabric fabric,
                            const ClusterSpec& cluster,

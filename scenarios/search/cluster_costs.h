@@ -9,10 +9,19 @@
 
 #include "engine/simulation.h"
 #include "kernels/cost_model.h"
+#include "kernels/efficiency_table.h"
 #include "network/nccl_network.h"
 #include "scenarios/simulate/step_efficiency.h"
 
 namespace orrery {
+
+// The catalogue's tables that every plan's kernels and step are costed by.
+struct CostTables {
+    EfficiencyTable curves;
+    EfficiencyTable step;
+
+    static Result<CostTables> read();
+};
 
 class ClusterCosts {
 public:

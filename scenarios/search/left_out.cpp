@@ -14,7 +14,8 @@ std::vector<std::pair<std::string, std::int64_t>> LeftOut::rows() const {
                                         {"bound", bound},
                                         {"slower without contention", slower},
                                         {"not simulated on the network", not_on_network},
-                                        {"simulations ran out", ran_out}}) {
+                                        {"simulations ran out", ran_out},
+                                        {"interrupted", interrupted}}) {
         if (plans > 0) {
             rows.emplace_back(reason, plans);
         }
@@ -33,7 +34,8 @@ LeftOut& LeftOut::operator+=(const LeftOut& other) {
                                          &LeftOut::bound,
                                          &LeftOut::slower,
                                          &LeftOut::not_on_network,
-                                         &LeftOut::ran_out}) {
+                                         &LeftOut::ran_out,
+                                         &LeftOut::interrupted}) {
         this->*count += other.*count;
     }
     least_memory = std::min(least_memory, other.least_memory);

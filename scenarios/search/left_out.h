@@ -24,6 +24,7 @@ struct LeftOut {
     std::int64_t slower = 0;          // no better than the best even without contention
     std::int64_t not_on_network = 0;  // could be better, and was simulated without contention only
     std::int64_t ran_out = 0;         // could be better, and the simulations ran out
+    std::int64_t interrupted = 0;     // could be better, and the search was interrupted
 
     // What the plans nearest to a limit need: a share of a GPU's memory, days, money. At least,
     // where a bound refused them.
@@ -35,7 +36,7 @@ struct LeftOut {
     // Those of another part of the space as well.
     LeftOut& operator+=(const LeftOut& other);
     // Plans that could be better than the best that was found.
-    std::int64_t unsimulated() const { return not_on_network + ran_out; }
+    std::int64_t unsimulated() const { return not_on_network + ran_out + interrupted; }
     std::int64_t total() const;
     // What is not zero, with its reason, the rules first.
     std::vector<std::pair<std::string, std::int64_t>> rows() const;

@@ -2,7 +2,7 @@
 // The passes of a model chunk, lowered on their own from the very functions that lower whole
 // programs, once for all plans whose passes have the same ops: such plans differ in schedule, in
 // the sizes of the pipeline and of the data axes, in how gradients and optimizer state are sharded
-// and when they move. What they do differently (reductions, gathers, and who waits for those) is
+// and when they move. What they do differently (reductions, gathers and the waits for them) is
 // lowered behind that for each of them.
 #pragma once
 

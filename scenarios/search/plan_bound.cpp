@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/rate_alone.h"
 #include "models/lowering.h"
 #include "models/memory.h"
 #include "models/pipeline_split.h"
@@ -12,24 +13,6 @@
 
 namespace orrery {
 namespace {
-
-Time time_of(const TransferPlan& plan, std::span<const LinkInfo> links) {
-    Time sum;
-    for (const TransferPhase& phase : plan.phases) {
-        Time longest;
-        for (const TransferPart& part : phase.parts) {
-            Bandwidth rate = part.rate_max;
-            for (const LinkShare& share : part.footprint) {
-                const Bandwidth capacity = links[index(share.link)].capacity;
-                rate = std::min(
-                    rate, Bandwidth::bits_per_second(capacity.bits_per_second() / share.count));
-            }
-            longest = std::max(longest, part.bytes / rate);
-        }
-        sum += phase.latency + longest;
-    }
-    return sum;
-}
 
 // Usually: a chunk's first layer waits for its weights; the last bucket of gradients and the first
 // of weights have nothing to hide behind.
@@ -71,7 +54,7 @@ Time PlanBound::collective_time(const Program& program, const CollectiveCall& ca
     if (!within || members.size() < 2) {
         return {};
     }
-    return time_of(network_.plan_collective(call, members), network_.links());
+    return time_without_contention(network_.plan_collective(call, members), network_.links());
 }
 
 // The longest chain of ops from the segment's first kernel to its last. Communication that waits
@@ -219,8 +202,8 @@ Time PlanBound::data_collective(const ParallelPlan& plan, CollectiveKind kind, B
             group.axes |= 1u << mesh.axis(axis);
         }
         const CollectiveCall call{.kind = kind, .bytes = bytes};
-        found->second = time_of(network_.plan_collective(call, mesh.members(group, RankId{})),
-                                network_.links());
+        found->second = time_without_contention(
+            network_.plan_collective(call, mesh.members(group, RankId{})), network_.links());
     }
     return found->second;
 }

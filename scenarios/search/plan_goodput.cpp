@@ -8,6 +8,13 @@
 
 namespace orrery {
 
+Scenario with_faults_of_step(Scenario scenario, Objective objective) {
+    if (objective == Objective::goodput) {
+        scenario.faults = {};
+    }
+    return scenario;
+}
+
 Result<double> plan_goodput(Scenario scenario, Time step, std::uint32_t seeds) {
     scenario.campaign.step_time = WallTime::seconds(step.seconds());
     scenario.campaign.seeds = std::min(scenario.campaign.seeds, seeds);

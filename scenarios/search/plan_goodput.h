@@ -10,7 +10,11 @@
 
 namespace orrery {
 
-// 0 (exclusive) to 1.
+// The scenario whose step a search for this objective simulates. By goodput that is a step without
+// faults: the campaign counts all of them, standing ones as well.
+Scenario with_faults_of_step(Scenario scenario, Objective objective);
+
+// 0 (exclusive) to 1. `step`: without faults.
 Result<double> plan_goodput(Scenario scenario, Time step, std::uint32_t seeds);
 
 }  // namespace orrery

@@ -58,7 +58,7 @@ std::vector<RankSizes> rank_sizes(const PlanSpace& space,
 
 // Calls `visit` for each plan that fits the model and the GPUs, in a fixed order, starting from
 // `base` for what the space does not vary. Adds to `refused`, by rule, the plans that don't fit.
-// Returns the number of points, those that don't fit included.
+// Returns the number of points, points that don't fit included.
 std::int64_t for_each_plan(const PlanSpace& space,
                            const Transformer& model,
                            const ParallelPlan& base,

@@ -121,8 +121,8 @@ std::unique_ptr<PlanTimer::StepEnd> PlanTimer::make_end(const ParallelPlan& plan
     timed.bf16_stochastic_round = false;
     const SegmentId id = lower_optimizer(tables, model_, timed, layouts, 0, last_first);
     std::vector<Op> ops = program.segments[index(id)].ops;
-    // The norm is one kernel, and adding it up over the ranks the barrier; where nobody has to be
-    // waited for, the whole optimizer takes the norm's place.
+    // The norm is one kernel, and adding it up over the ranks the barrier; where no other rank has
+    // to be waited for, the whole optimizer takes the norm's place.
     const auto barrier = std::ranges::find(ops, OpKind::collective, &Op::kind);
     const bool meets = barrier != ops.end();
     const auto place = static_cast<std::size_t>(barrier - ops.begin());

@@ -65,7 +65,8 @@ PlanTrials::Trial PlanTrials::simulate(const Candidate& plan, NetworkFidelity ne
     scenario.device = spec_.clusters[plan.cluster].device;
     scenario.plan = plan.plan;
     scenario.network = network;
-    Trial trial{.answer = simulate_scenario(scenario, {.only_if_fits = true})};
+    Trial trial{.answer = simulate_scenario(with_faults_of_step(scenario, spec_.objective),
+                                            {.only_if_fits = true})};
     const bool counts =
         spec_.objective == Objective::goodput && network == scenario_.network && trial.answer;
     if (counts && trial.answer->memory.fits) {

@@ -12,8 +12,6 @@
 #include <span>
 #include <tuple>
 
-#include "kernels/efficiency_table.h"
-#include "scenarios/catalogue.h"
 #include "scenarios/search/cluster_costs.h"
 #include "scenarios/search/empty_space.h"
 #include "scenarios/search/plan_trials.h"
@@ -21,24 +19,6 @@
 
 namespace orrery {
 namespace {
-
-// The tables that every plan's kernels are costed by.
-struct Costs {
-    EfficiencyTable curves;
-    EfficiencyTable step;
-};
-
-Result<Costs> read_costs() {
-    const auto read = [](const char* file) {
-        return read_efficiency_table((default_catalogue() / file).string());
-    };
-    auto curves = read("kernel_efficiency.csv");
-    auto step = read("step_efficiency.csv");
-    if (!curves || !step) {
-        return tl::unexpected((curves ? step : curves).error().front());
-    }
-    return Costs{std::move(*curves), std::move(*step)};
-}
 
 // A plan that folds (plan_timer.h) costs no more than this share of a simulation.
 constexpr double kFoldedEffort = 0.01;
@@ -82,14 +62,23 @@ private:
     const ClusterVariant& cluster_of(const Candidate& c) const { return spec_.clusters[c.cluster]; }
     double score(const Candidate& c, Time step) const { return score_.of(step, cluster_of(c)); }
     double threshold(const Contest& contest) const;
+    bool any_known() const {
+        return std::ranges::any_of(candidates_, [](const auto& c) { return c.answer.has_value(); });
+    }
+    // Known, or to be tried on the network.
+    bool any_open() const {
+        return std::ranges::any_of(candidates_,
+                                   [](const auto& c) { return c.analytic.has_value(); });
+    }
     void say(double bound);
+    bool stopped();
     Result<void> complain_if_empty() const;
 
     const Scenario& scenario_;
     const SearchSpec& spec_;
     const SearchOptions& options_;
     Score score_;
-    Costs costs_;
+    CostTables costs_;
     std::vector<std::unique_ptr<ClusterCosts>> cluster_costs_;  // by cluster
     std::optional<PlanTrials> trials_;
     std::vector<Candidate> candidates_;  // by ascending guesses, once enumerated
@@ -115,7 +104,7 @@ Result<void> Search::enumerate(std::size_t cluster) {
 }
 
 Result<void> Search::enumerate() {
-    Result<Costs> costs = read_costs();
+    Result<CostTables> costs = CostTables::read();
     if (!costs) {
         return tl::unexpected(costs.error());
     }
@@ -221,6 +210,11 @@ void Search::say(double bound) {
     }
 }
 
+bool Search::stopped() {
+    result_.interrupted = result_.interrupted || (options_.stop && options_.stop());
+    return result_.interrupted;
+}
+
 // What analytic_round knows of a plan ahead of its turn.
 struct Search::Ahead {
     Candidate* candidate;
@@ -292,7 +286,7 @@ Result<void> Search::analytic_round(const Contest& contest, double limit) {
         if (candidate.objective_bound >= worst) {
             continue;
         }
-        if (effort_ >= limit) {
+        if (effort_ >= limit || (stopped() && any_open())) {
             return {};
         }
         say(candidate.objective_bound);
@@ -328,10 +322,11 @@ Result<void> Search::network_round(const Contest& contest, double limit) {
     std::ranges::stable_sort(
         open, {}, [](const Candidate* candidate) { return *candidate->analytic; });
     std::vector<PlanTrials::Trial> ahead;
-    std::size_t taken = 0;  // of those
+    std::size_t taken = 0;  // of `ahead`
     for (std::size_t i = 0; i < open.size(); ++i) {
         const double worst = threshold(contest);
-        if (*open[i]->analytic >= worst || (contest.cluster && effort_ >= limit)) {
+        if (*open[i]->analytic >= worst || (contest.cluster && effort_ >= limit) ||
+            (stopped() && any_known())) {
             return {};
         }
         if (taken == ahead.size()) {
@@ -412,7 +407,7 @@ Result<void> Search::explore_front() {
         if (c->tried || c->bound.memory >= least) {
             continue;
         }
-        if (++simulated > kMost || effort_ >= most_effort()) {
+        if (++simulated > kMost || effort_ >= most_effort() || stopped()) {
             return {};
         }
         if (!ahead.contains(&*c)) {
@@ -447,16 +442,17 @@ Result<void> Search::explore_front() {
 }
 
 Result<void> Search::complain_if_empty() const {
+    if (any_known()) {
+        return {};
+    }
     EmptySpace space{.points = result_.points,
                      .simulated = result_.simulated_analytic,
                      .left_out = result_.left_out};
     for (const Candidate& c : candidates_) {
-        if (c.answer) {
-            return {};
-        }
         space.left_out.ran_out += c.tried && !c.analytic ? 0 : 1;
     }
-    return tl::unexpected(why_space_is_empty(space, spec_));
+    return result_.interrupted ? fail("", "interrupted before a plan was found")
+                               : tl::unexpected(why_space_is_empty(space, spec_));
 }
 
 Result<SearchResult> Search::run() {

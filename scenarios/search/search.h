@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the best plan for a model on a cluster, or on the best of several clusters. Every point of
 // the space gets an admissible bound (plan_bound.h). The most promising plans are simulated without
-// contention, and the best of those on the network that the scenario asks for, until no bound lies
-// below what has been found. Where clusters are compared, the best plan of each is looked for
+// contention, and the best ones again on the network that the scenario asks for, until no bound
+// lies below what has been found. Where clusters are compared, the best plan of each is looked for
 // first, with at most half of the simulations. Nothing that could win is left out unless the number
 // of simulations runs out; then the answer says by how much it could be beaten.
 #pragma once
@@ -49,6 +49,7 @@ struct SearchResult {
     std::int64_t simulated = 0;     // on the scenario's network
     std::int64_t fit = 0;           // of these, within memory, deadline and budget
     std::int64_t equal = 0;         // of these, as fast and large as another one: not listed
+    bool interrupted = false;       // by SearchOptions::stop
     std::vector<FoundPlan> best;    // best first
     std::vector<FoundPlan> pareto;  // of time, memory and cost: none of these beats another in all
     std::vector<ClusterBest> clusters;  // as SearchSpec::clusters
@@ -66,6 +67,9 @@ struct SearchProgress {
 struct SearchOptions {
     std::uint32_t jobs = 1;  // threads; 0: one a core. The answer is the same
     std::function<void(const SearchProgress&)> progress{};
+    // Asked once the space is enumerated and then between simulations. True: no more plans are
+    // tried than it takes to have one, and the answer is the best that is known.
+    std::function<bool()> stop{};
 };
 
 // The error of a search without a plan says whether the simulations ran out, a limit refuses all

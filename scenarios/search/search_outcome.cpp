@@ -126,9 +126,10 @@ void SearchOutcome::count_left_out() {
         const double bound = c.analytic.value_or(c.objective_bound);
         result_.bound_gap = std::max(result_.bound_gap, (best - bound) / best);
         LeftOut& out = result_.left_out;
-        ++(bound >= best ? c.analytic ? out.slower : out.bound
-           : c.analytic  ? out.not_on_network
-                         : out.ran_out);
+        ++(bound >= best         ? c.analytic ? out.slower : out.bound
+           : c.analytic          ? out.not_on_network
+           : result_.interrupted ? out.interrupted
+                                 : out.ran_out);
     }
 }
 

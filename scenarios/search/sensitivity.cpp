@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/parallel.h"
+#include "scenarios/search/plan_goodput.h"
 #include "scenarios/simulate/simulate_scenario.h"
 
 namespace orrery {
@@ -127,7 +128,7 @@ public:
 
 private:
     Scenario scenario_of(const FoundPlan& found) const {
-        Scenario scenario = scenario_;
+        Scenario scenario = with_faults_of_step(scenario_, spec_.objective);
         scenario.cluster = spec_.clusters[found.cluster].cluster;
         scenario.device = spec_.clusters[found.cluster].device;
         scenario.plan = found.plan;

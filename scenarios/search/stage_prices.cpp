@@ -1,41 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/search/stage_prices.h"
 
-#include <algorithm>
+#include "engine/rate_alone.h"
 
 namespace orrery {
-namespace {
-
-// The rate of a part that is alone: its own cap, and what its tightest link gives it.
-std::int64_t rate_of(const TransferPart& part, std::span<const LinkInfo> links) {
-    const std::int64_t cap = part.rate_max.bits_per_second();
-    std::int64_t rate = cap > 0 ? cap : INT64_MAX;
-    for (const LinkShare& share : part.footprint) {
-        const std::int64_t capacity = links[index(share.link)].capacity.bits_per_second();
-        rate = std::min(rate, capacity / static_cast<std::int64_t>(share.count));
-    }
-    return rate;
-}
-
-}  // namespace
 
 FixedTransfer StagePrices::price(const TransferPlan& plan) const {
-    FixedTransfer transfer{.alone = {}, .sms = plan.sms};
-    for (const TransferPhase& phase : plan.phases) {
-        Time longest;
-        for (const TransferPart& part : phase.parts) {
-            if (part.bytes > Bytes{}) {
-                const std::int64_t rate = rate_of(part, network_.links());
-                longest = std::max(longest, part.bytes / Bandwidth::bits_per_second(rate));
-            }
-        }
-        if (longest == Time::max() || transfer.alone == Time::max()) {
-            transfer.alone = Time::max();
-            continue;
-        }
-        transfer.alone += phase.latency + longest;
-    }
-    return transfer;
+    return {.alone = time_without_contention(plan, network_.links()), .sms = plan.sms};
 }
 
 // With the same loads two groups take equally long for any number of bytes that is moved this way.
@@ -52,8 +23,8 @@ bool StagePrices::same_load(const TransferPlan& a, const TransferPlan& b) const 
         for (std::size_t p = 0; p < x.parts.size(); ++p) {
             if (x.parts[p].bytes != y.parts[p].bytes ||
                 x.parts[p].rate_max != y.parts[p].rate_max ||
-                rate_of({x.parts[p].footprint, {}, {}}, network_.links()) !=
-                    rate_of({y.parts[p].footprint, {}, {}}, network_.links())) {
+                rate_alone(x.parts[p].footprint, {}, network_.links()) !=
+                    rate_alone(y.parts[p].footprint, {}, network_.links())) {
                 return false;
             }
         }

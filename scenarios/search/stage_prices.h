@@ -28,8 +28,8 @@ public:
     // Of every group that spans these axes (and of the coordinates `subset` along `subset_axis`, if
     // not empty); nothing if they differ.
     std::optional<FixedTransfer> collective(const CollectiveCall& call, const Group& group);
-    // From each rank to the one `delta` further along `axis`, of those whose coordinate there is
-    // `from`, or of all (-1); nothing if they differ.
+    // From each rank whose coordinate along `axis` is `from` (-1: from all ranks) to the rank
+    // `delta` further; nothing if they differ.
     std::optional<FixedTransfer> send(std::uint32_t axis, int delta, Bytes bytes, int from);
 
 private:

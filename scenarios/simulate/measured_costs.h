@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a profile says about one device when so many ranks of a node are at work: the rows that were
-// measured with that many, or else with the next larger number, or else with the largest.
+// What a profile says about one device while a number of ranks of a node are at work: the rows that
+// were measured with that many, or else with the next larger number, or else with the largest.
 #pragma once
 
 #include <optional>

@@ -126,7 +126,8 @@ Result<void> check_size(const std::vector<StartedTransfer>& started,
     return {};
 }
 
-// The n-th transfer on a way is the same in both runs; those that the window's packets moved.
+// Compares the transfers that the window's packets moved: the n-th transfer on a way is the same in
+// both runs.
 void compare(const std::vector<StartedTransfer>& fair,
              const std::vector<StartedTransfer>& packets,
              const PacketWindow& window,

@@ -237,6 +237,11 @@ private:
             job.end = job.steps.back();
             job.critical_path = steps.critical_path;
             job.iteration = mean_period(job.steps, from, until);
+            for (const std::string& remark : job.alone.remarks) {
+                if (std::ranges::find(answer_.remarks, remark) == answer_.remarks.end()) {
+                    answer_.remarks.push_back(remark);
+                }
+            }
         }
         share_links(result);
     }

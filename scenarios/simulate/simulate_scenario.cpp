@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <numbers>
 #include <optional>
@@ -39,7 +40,7 @@
 namespace orrery {
 namespace {
 
-// From so many ranks on a simulation takes seconds and more memory than caches hold.
+// From this many ranks on a simulation takes seconds and more memory than caches hold.
 constexpr std::uint64_t kManyRanks = 2048;
 constexpr std::size_t kLargePages = std::size_t{1} << 30;
 
@@ -299,7 +300,8 @@ void ScenarioRun::describe(Answer& answer) const {
                               plan.virtual_pipeline_model_parallel_size,
                               plan.context_parallel_size,
                               plan.data_parallel_size);
-    answer.remarks = fabric_remarks(cluster);
+    answer.remarks = scenario_.model_remarks;
+    std::ranges::move(fabric_remarks(cluster), std::back_inserter(answer.remarks));
     answer.parameters = num_parameters(scenario_.model);
     answer.ranks = program_.num_ranks();
     answer.global_batch_size = plan.global_batch_size;

@@ -138,7 +138,7 @@ private:
         return static_cast<std::uint16_t>(classes_.devices.size() - 1);
     }
 
-    // Whenever a fault begins or ends, the worst of those that are there counts.
+    // Whenever a fault begins or ends, the worst of the present faults counts.
     void change(std::uint16_t device, std::uint16_t base, const std::vector<std::size_t>& own) {
         std::set<Time> times;
         for (const std::size_t f : own) {

@@ -108,7 +108,7 @@ private:
 // Transformed Beta-Variables, 1958; within 5 %, and within 1 % for n >= 8).
 double expected_maximum_of_normals(std::int64_t n);
 
-// 1 + slowdown * P(at least one of n servers is slow): who waits for all waits for the slow one.
+// 1 + slowdown * P(at least one of n servers is slow): all servers wait for the slow one.
 double slowest_server(double slow_share, double slowdown, std::int64_t num_servers);
 
 }  // namespace orrery

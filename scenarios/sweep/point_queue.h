@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One counter that all workers of a sweep take their next point from: no point twice, none left
-// out, and whoever is done early takes more.
+// out, and a worker that is done early takes more.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ public:
 
     std::int64_t next() override { return counter()->fetch_add(1); }
     std::int64_t taken() const { return counter()->load(); }
-    // What a worker is at, for whoever finds it dead.
+    // The point that a worker is at, to be looked up if the worker is found dead.
     std::atomic<std::int64_t>& point_of(std::uint32_t worker) const;
 
 private:

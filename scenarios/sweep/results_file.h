@@ -60,7 +60,7 @@ public:
     ResultsFile& operator=(const ResultsFile&) = delete;
 
     // From now on what is added survives the end of this process, but no longer a power failure:
-    // many times as fast. And nobody else has the file open.
+    // many times as fast. No other process may have the file open.
     Result<void> write_ahead();
     // On the disk when it returns. A point that is there already must be the same.
     Result<void> add(const PointResult& point);
@@ -86,7 +86,7 @@ private:
     sqlite3* database_;
 };
 
-// Removes a file that nobody has open, and SQLite's own files beside it.
+// Removes a file that is not open anywhere, and SQLite's own files beside it.
 void remove_results(const std::filesystem::path& path);
 
 }  // namespace orrery

@@ -38,7 +38,7 @@ struct Study {
 
 struct StudyPoint {
     std::size_t scenario = 0;  // index into Study::scenarios
-    Settings settings;         // without those that all points have
+    Settings settings;         // without the settings that all points have
 
     bool operator==(const StudyPoint&) const = default;
 };

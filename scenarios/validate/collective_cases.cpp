@@ -9,6 +9,7 @@
 #include <map>
 #include <span>
 
+#include "engine/statistics.h"
 #include "kernels/csv_rows.h"
 #include "scenarios/network_study/network_study.h"
 #include "scenarios/reader.h"
@@ -63,15 +64,6 @@ bool timed_call_by_call(const CollectiveCase& row) {
     return row.source.find("torch") != std::string::npos;
 }
 
-double median_of(std::vector<double> values) {
-    if (values.empty()) {
-        return 0;
-    }
-    std::sort(values.begin(), values.end());
-    const std::size_t n = values.size();
-    return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 CollectiveFamily summary(std::string name, const std::vector<const ValidatedCollective*>& rows) {
     std::vector<double> small;
     std::vector<double> large;
@@ -81,8 +73,8 @@ CollectiveFamily summary(std::string name, const std::vector<const ValidatedColl
     return {.name = std::move(name),
             .rows_small = small.size(),
             .rows_large = large.size(),
-            .median_small = median_of(small),
-            .median_large = median_of(large),
+            .median_small = median(small),
+            .median_large = median(large),
             .max_large = large.empty() ? 0 : *std::max_element(large.begin(), large.end())};
 }
 
@@ -132,7 +124,7 @@ void add_launches(CollectiveValidation& validation) {
                 others.push_back(us);
             }
         }
-        row.launch_us = others.empty() ? kEagerLaunch_us : std::max(0.0, median_of(others));
+        row.launch_us = others.empty() ? kEagerLaunch_us : std::max(0.0, median(others));
         row.predicted_us += row.launch_us;
     }
 }

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <set>
 
+#include "engine/statistics.h"
+
 namespace orrery {
 namespace {
 
@@ -104,17 +106,6 @@ bool efficiencies_differ(const ValidatedCase& a, const ValidatedCase& b) {
            std::abs(std::log(off_proportion(a, b))) >= std::log1p(kEfficiencyDiffers);
 }
 
-double percentile(const std::vector<double>& sorted, double share) {
-    if (sorted.empty()) {
-        return 0;
-    }
-    const double at = share * static_cast<double>(sorted.size() - 1);
-    const auto low = static_cast<std::size_t>(at);
-    const std::size_t high = std::min(low + 1, sorted.size() - 1);
-    const double weight = at - static_cast<double>(low);
-    return sorted[low] * (1 - weight) + sorted[high] * weight;
-}
-
 ErrorSummary summarise(std::vector<double> errors) {
     ErrorSummary summary;
     if (errors.empty()) {
@@ -124,8 +115,8 @@ ErrorSummary summarise(std::vector<double> errors) {
     summary.cases = errors.size();
     summary.mean =
         std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
-    summary.median = percentile(errors, 0.5);
-    summary.p90 = percentile(errors, 0.9);
+    summary.median = quantile(errors, 0.5);
+    summary.p90 = quantile(errors, 0.9);
     summary.max = errors.back();
     return summary;
 }

@@ -101,8 +101,6 @@ struct Validation {
 };
 
 ErrorSummary summarise(std::vector<double> errors);
-// Value at a share of the sorted list, between neighbours if need be.
-double percentile(const std::vector<double>& sorted, double share);
 double spearman(const std::vector<double>& a, const std::vector<double>& b);
 
 Ranking rank_plans(const std::vector<ValidatedCase>& rows);

@@ -51,7 +51,7 @@ left() { echo $((limit_s - SECONDS)); }
 # Ends a command with the limit; fails at once where nothing is left.
 within_limit() { (($(left) > 5)) && timeout --kill-after=5 "$(left)" "$@"; }
 
-# Processor time of a fixed piece of work, done by so many processes at once.
+# Processor time of a fixed piece of work, done by a number of processes at once.
 probe() {
     python3 - "$1" <<'PYTHON'
 import os

@@ -64,7 +64,7 @@ def main() -> int:
             lost = [(one["measured"][1], one["predicted"][1]) for one in both]
             wrong += sum(a != b for a, b in lost) + runs - len(both)
             if not both:
-                continue  # what nobody had foreseen: a machine that others keep busy
+                continue  # not foreseen: a machine that others keep busy
             seen = [[one[side][2] for one in both] for side in ("measured", "predicted")]
             later = [statistics.median(one[side][3] for one in both)
                      for side in ("measured", "predicted")]

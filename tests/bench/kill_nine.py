@@ -5,7 +5,7 @@
     tests/bench/kill_nine.py [--runs 100] [--seed 1] [--limit SECONDS]
 
 Each run is scenarios/drill-cpu-4.yaml with a checkpoint every third step. In turn it runs under the
-supervisor, which has to go on by itself, and plainly (--nproc 4), where whoever started it runs it
+supervisor, which has to go on by itself, and plainly (--nproc 4), where it is started
 again with --resume; there the process that started the ranks may die too. One to all processes die
 of SIGKILL, once or twice, at instants uniform over the shortest of three undisturbed runs; in every
 third run not before a checkpoint is half written. A run counts if it ends well with the very bytes

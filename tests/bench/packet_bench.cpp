@@ -86,7 +86,7 @@ void report(benchmark::State& state, const testing::Outcome& outcome) {
 
 // 1,024 hosts of the three-tier tree send 2 MB each at 100 Gb/s (htsim: 11.8 s).
 void permutation_1024(benchmark::State& state) {
-    const packet::Topology tree = testing::topology_of(packet::fat_tree(16, 100_Gbps, 1_us));
+    const packet::Topology tree = testing::topology_of(testing::fat_tree(16, 100_Gbps, 1_us));
     for (auto _ : state) {
         report(state,
                testing::run_flows(tree,
@@ -99,7 +99,7 @@ BENCHMARK(permutation_1024)->Unit(benchmark::kSecond)->Iterations(1);
 // 8,192 hosts of a leaf-spine network send 1 MB each at 400 Gb/s (htsim: 45 s, 912 MB).
 void permutation_8192(benchmark::State& state) {
     const packet::Topology two =
-        testing::topology_of(packet::leaf_spine(128, 64, 64, 400_Gbps, 1_us));
+        testing::topology_of(testing::leaf_spine(128, 64, 64, 400_Gbps, 1_us));
     packet::PacketParameters p = packet::published_parameters(packet::CongestionKind::nscc);
     p.num_paths = 128;
     p.queue = Bytes{100 * 4150};

@@ -93,7 +93,7 @@ PacketParameters results_file(CongestionKind kind, std::int64_t gigabits, std::u
 
 Topology leaf_spine_8192(std::int64_t gigabits, std::uint32_t spines) {
     const Bandwidth rate = Bandwidth::bits_per_second(gigabits * 1'000'000'000);
-    return testing::topology_of(leaf_spine(128, 64, spines, rate, 1_us));
+    return testing::topology_of(testing::leaf_spine(128, 64, spines, rate, 1_us));
 }
 
 // Tree 8,192: 512 leaves of 16 hosts, pods of 256, core radix 32.
@@ -114,7 +114,7 @@ Outcome permute(const Topology& topology, const PacketParameters& p, Bytes bytes
 
 // 64 groups {g, g + 64, ...} of 16, each member to each other one.
 Outcome all_to_all(const PacketParameters& p) {
-    const Topology tree = testing::topology_of(fat_tree(16, 100_Gbps, 1_us));
+    const Topology tree = testing::topology_of(testing::fat_tree(16, 100_Gbps, 1_us));
     std::vector<FlowSpec> flows;
     for (std::uint32_t host = 0; host < 1024; ++host) {
         for (std::uint32_t step = 1; step < 16; ++step) {
@@ -142,7 +142,7 @@ Outcome outcast_incast(const Topology& tree, bool first_only) {
 }
 
 Topology tree(std::uint32_t k) {
-    return testing::topology_of(fat_tree(k, 100_Gbps, 1_us));
+    return testing::topology_of(testing::fat_tree(k, 100_Gbps, 1_us));
 }
 
 void add_tree_permutations(std::vector<Case>& cases) {

@@ -33,7 +33,7 @@ def run(command, file, settings, *more):
 
 
 def megascale(nodes):
-    """Settings of MegaScale's plan on so many servers of eight GPUs."""
+    """Settings of MegaScale's plan on `nodes` servers of eight GPUs."""
     stages = min(8, nodes)
     settings = [f"cluster.nodes={nodes}", f"plan.global_batch_size={32 * nodes // stages}",
                 f"plan.pipeline_model_parallel_size={stages}"]

@@ -7,6 +7,7 @@
 
 #include <stdexcept>
 
+#include "engine/rate_alone.h"
 #include "network/nccl_network.h"
 #include "scenarios/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
@@ -133,20 +134,7 @@ RC_GTEST_PROP(Invariants, NoCollectiveBeatsItsBandwidth, ()) {
                                                              CollectiveKind::reduce_scatter}),
                               .bytes = Bytes{*rc::gen::inRange<std::int64_t>(1, 1LL << 31)}};
     const TransferPlan plan = network.plan_collective(call, members);
-    Time taken;
-    for (const TransferPhase& phase : plan.phases) {
-        Time longest;
-        for (const TransferPart& part : phase.parts) {
-            Bandwidth rate = part.rate_max;
-            for (const LinkShare& share : part.footprint) {
-                const auto capacity = network.links()[index(share.link)].capacity;
-                rate = std::min(
-                    rate, Bandwidth::bits_per_second(capacity.bits_per_second() / share.count));
-            }
-            longest = std::max(longest, part.bytes / rate);
-        }
-        taken += phase.latency + longest;
-    }
+    const Time taken = time_without_contention(plan, network.links());
     const double bound = passes(call.kind, ranks) * static_cast<double>(call.bytes.count()) / 400e9;
     RC_ASSERT(taken.seconds() >= bound);
 }

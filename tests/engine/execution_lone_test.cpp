@@ -16,7 +16,7 @@ using namespace orrery::literals;
 
 constexpr std::int64_t kBytePerNanosecond = 8'000'000'000;
 
-// The message of so many bytes from rank 0 to rank 1 sets out at `at`.
+// A message of `bytes` from rank 0 to rank 1 sets out at `at`.
 SimulationResult run(Time at, std::int64_t bytes) {
     ProgramBuilder b({{"dp", 2}, {"pp", 1}});
     const GroupId both = b.group("dp", 1);

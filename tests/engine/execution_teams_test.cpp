@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Teams part and join without a trace: runs with them (folded, nobody traced) against runs in which
+// Teams part and join without a trace: runs with them (folded, untraced) against runs in which
 // every rank has its own state, on random programs whose paths through the network are hashed.
 #include <gtest/gtest.h>
 

@@ -71,7 +71,7 @@ FoldedStep one_forward_one_backward(const std::vector<PassTiming>& timings,
     return step;
 }
 
-// The step with rounds left out, which must be so many at least, is the step.
+// The step with rounds left out, at least `least` of them, is the step.
 void expect_the_same(const FoldedStep& step, std::uint32_t least) {
     FoldedSimulation all{step, true};
     const std::optional<Time> expected = all.run();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom when a rank of two pipeline stages is lost: its group waits for it, and the
-// other stage waits for one who waits.
+// Which rank waits for which when a rank of two pipeline stages is lost: its group waits for it,
+// and the other stage waits for a waiting rank.
 #include <gtest/gtest.h>
 
 #include "engine/simulated_executor.h"

@@ -30,8 +30,8 @@ std::vector<Coordinates> odometer(const std::vector<MeshAxis>& axes) {
     }
 }
 
-// The group of `rank` by its definition: whoever differs from it only along the group's axes, and
-// lies in the subset.
+// The group of `rank` by its definition: the ranks that differ from it only along the group's axes,
+// and are in the subset.
 std::vector<RankId> slow_members(const std::vector<Coordinates>& all,
                                  const Group& group,
                                  std::size_t rank) {

@@ -96,7 +96,7 @@ TEST(StepEvents, AKernelGoesOnAtTheNewPace) {
     // Healed half way through the second one: of 50 ns that are left.
     EXPECT_EQ(end({.devices = {{40_ns, kStruck, kSlow}, {360_ns, kStruck, kStruck}}}),
               160_ns + 100_ns + 150_ns + 100_ns);
-    // Within a collective nobody computes.
+    // Within a collective no rank computes.
     EXPECT_EQ(end({.devices = {{150_ns, kStruck, kSlow}}}), 100_ns + 100_ns + 200_ns + 100_ns);
 }
 
@@ -125,7 +125,7 @@ TEST(StepEvents, AFlapLastsUntilTheNextRetransmission) {
     EXPECT_EQ(end({.outages = outage(150_ns, 175_ns, 40_ns)}), 440_ns);
     // What sets out while the link is down counts from then on: at 200 ns, the link is back at 215.
     EXPECT_EQ(end({.outages = outage(80_ns, 115_ns, 10_ns)}), 420_ns);
-    // Between two collectives nobody notices.
+    // Between two collectives it is not noticed.
     EXPECT_EQ(end({.outages = outage(220_ns, 290_ns, 10_ns)}), 400_ns);
 }
 
@@ -146,7 +146,7 @@ TEST(StepEvents, EveryFlapOfALinkCosts) {
         return outages({out(0, 150_ns, 175_ns), out(0, at, until)}, 10_ns);
     };
     EXPECT_EQ(end({.outages = two(350_ns, 365_ns)}), 450_ns);
-    EXPECT_EQ(end({.outages = two(240_ns, 320_ns)}), 430_ns);  // while nobody sends
+    EXPECT_EQ(end({.outages = two(240_ns, 320_ns)}), 430_ns);  // while no rank sends
     // The link goes again before the retransmission: it is heard at 190.
     EXPECT_EQ(end({.outages = two(178_ns, 185_ns)}), 440_ns);
     // Which is which does not matter.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs with teams (folded, nobody traced) against the same with every rank on its own.
+// Random programs with teams (folded, untraced) against the same with every rank on its own.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -216,10 +216,6 @@ TEST(ClusterFields, OfADevice) {
              s.device.memory_bandwidth = Bandwidth::bits_per_second(1'000'000'000'000);
          }},
         {"memory", [](Scenario& s) { s.device.memory = Bytes{1}; }},
-        {"l2_cache",
-         [](Scenario& s) { s.device.l2_cache = Bytes{std::int64_t{1} << 32}; },
-         {},
-         "a figure of the datasheet: the curves of kernels are of measurements through the cache"},
         {"kernel_latency", [&](Scenario& s) { s.device.kernel_latency = microseconds(50); }},
         {"launch_cost", [&](Scenario& s) { s.device.launch_cost = microseconds(900); }},
         {"graph_launch_cost",

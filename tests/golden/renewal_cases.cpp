@@ -39,7 +39,7 @@ CampaignSpec dying_job(const Renewal& r) {
                     .interval = {DistributionKind::exponential, s(r.mtbf)}}};
     spec.checkpoint = {.interval = s(r.interval), .stall = s(r.checkpoint)};
     spec.costs.restart_full = s(r.restart);
-    // Failures during a restart are failures of the same incident: nobody is called.
+    // Failures during a restart are failures of the same incident: no operator is called.
     spec.limits.attempts_max = ~0U;
     spec.speed.step = WallTime::microseconds(1);
     return spec;

@@ -43,7 +43,7 @@ CampaignSpec crashing(std::uint32_t nodes, std::uint32_t spares, double rate) {
 
 // The share of time in which one node more is down than there are spares. Two sums of known mean 0
 // take out most of a run's luck: failures beyond rate x time in which nodes run, and time of
-// repairs beyond what so many take on average.
+// repairs beyond what that number takes on average.
 Measured stall_share_of(const Spares& c, double share) {
     CampaignSpec spec = crashing(c.nodes, c.spares, c.rate);
     spec.repair.time = with_mean(c.kind, WallTime::days(c.repair), 1.0);
@@ -86,7 +86,7 @@ GoldenCase stall(const Spares& c) {
             .simulate = [c](double share) { return stall_share_of(c, share); }};
 }
 
-// The spares that a scenario's plan takes for its own faults. The generator has to draw so many
+// The spares that a scenario's plan takes for its own faults. The generator has to draw that many
 // failing nodes or fewer in that share of the days, and one fewer in less: else there is no answer.
 double spares_of_plan(std::uint32_t nodes, double p, double quantile, std::uint64_t days) {
     auto scenario = read_scenario(
@@ -136,7 +136,7 @@ GoldenCase spares_needed(std::uint32_t nodes, double p, double quantile, double 
         }};
 }
 
-// Every set of so many nodes that are lost at once.
+// Every set of `lost` nodes that are lost at once.
 GoldenCase survival(std::uint32_t nodes,
                     std::uint32_t copies,
                     std::uint32_t lost,

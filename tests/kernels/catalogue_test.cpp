@@ -126,7 +126,6 @@ std::vector<KernelCall> one_of_each(std::int64_t a, std::int64_t b, Dtype dtype,
             adamw(a, dtype),
             lamb_update(a, dtype),
             lamb(a, dtype),
-            reduce_local(a, dtype, b),
             transpose(a, b, dtype)};
 }
 

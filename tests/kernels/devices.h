@@ -22,7 +22,6 @@ inline DeviceSpec ampere(std::string name, std::int64_t memory_GBps) {
             .peak_fp8 = {},
             .memory_bandwidth = Bandwidth::bytes_per_second(memory_GBps * 1'000'000'000),
             .memory = Bytes{std::int64_t{80} << 30},
-            .l2_cache = Bytes{std::int64_t{40} << 20},
             .kernel_latency = Time::picoseconds(2'000'000),
             .launch_cost = Time::picoseconds(5'000'000),
             .graph_launch_cost = Time::picoseconds(1'000'000)};

@@ -50,7 +50,7 @@ TEST(LayoutAssignment, LeavesAxesOfSizeOneReplicated) {
     for (const Layout& layout : {a.residual, a.query, a.tokens, a.column_weight, a.embedding}) {
         EXPECT_EQ(layout, Layout(4));
     }
-    EXPECT_EQ(a.weights, Placement::replicate);  // nobody to share with
+    EXPECT_EQ(a.weights, Placement::replicate);  // no other rank to share with
     EXPECT_FALSE(a.stream_key_value);
 }
 

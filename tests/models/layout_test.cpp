@@ -238,7 +238,7 @@ TEST(Transition, MovesATensorBetweenRandomLayouts) {
         const Mesh mesh({{"a", static_cast<std::uint32_t>(1 + random() % 3)},
                          {"b", static_cast<std::uint32_t>(1 + random() % 3)},
                          {"c", static_cast<std::uint32_t>(1 + random() % 2)}});
-        // Axis i shards dimension i, or dimension 3 + i: nobody meets anybody.
+        // Axis i shards dimension i, or dimension 3 + i: no two axes meet.
         const Array global = random_array({6, 6, 2, 6, 6, 2}, random);
         Layout from(3);
         Layout to(3);

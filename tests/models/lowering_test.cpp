@@ -12,8 +12,10 @@
 #include "engine/verifier.h"
 #include "models/flops.h"
 #include "models/pipeline_split.h"
+#include "models/validate_plan.h"
 #include "network/fluid.h"
 #include "tests/models/drawn_plans.h"
+#include "tests/models/known_models.h"
 #include "tests/models/program_sums.h"
 #include "tests/reference/table_network.h"
 
@@ -348,6 +350,27 @@ SimulationOutcome run(const Program& program, Time restart = Time{}) {
     }
     input.launch_cost = 1_us;
     return simulate(input, rates);
+}
+
+// What check() lets pass has to lower, whatever the number of chunks: pieces of less than a token
+// are rounded up.
+TEST(Lowering, TakesEveryNumberOfOverlapChunksThatPassesTheCheck) {
+    const Transformer model = gpt(2, 64, 4, 64, 512);
+    ParallelPlan plan{.tensor_model_parallel_size = 4,
+                      .sequence_parallel = true,
+                      .global_batch_size = 2,
+                      .tp_comm_overlap = true};
+    for (const std::int64_t chunks : {1L, 3L, 255L, 1024L, 1025L, 65'535L, 65'536L, 1'000'000L}) {
+        plan.tp_comm_overlap_chunks = chunks;
+        const bool passes = check(model, plan, 4).empty();
+        EXPECT_EQ(passes, chunks <= kTpCommOverlapChunksMax);
+        if (passes) {
+            const Program program = lower(model, plan);
+            const Errors errors = verify(program);
+            EXPECT_TRUE(errors.empty()) << errors.front().to_string();
+            EXPECT_TRUE(run(program).has_value());
+        }
+    }
 }
 
 // On the way through the pipeline and back, one restart a turn is never hidden.

@@ -53,7 +53,7 @@ TEST(Pack, ReusesThePlaceOfWhatHasEnded) {
 }
 
 TEST(Pack, TakesTheSmallestHoleThatFits) {
-    // At 2 a hole of 3 units below a living one, and one of 1 between two of those.
+    // At 2 a hole of 3 units below a living one, and one of 1 between two living ones.
     const std::int64_t unit = kTensorAlignment;
     const std::vector<Interval> intervals{
         {3 * unit, 0, 1}, {2 * unit, 0, 9}, {unit, 0, 1}, {unit, 1, 9}, {unit, 2, 9}};
@@ -162,7 +162,7 @@ TEST(MemoryPlan, GivesMicroBatchesInFlightPlacesOfTheirOwn) {
 }
 
 // Gradients that persist begin a step as zeros, and so does what the host reads after it; gradients
-// of a part of the step are cleared by whoever adds to them first.
+// of a part of the step are cleared by the op that adds to them first.
 TEST(MemoryPlan, ClearsBeforeAStepWhatIsAddedToAllThroughIt) {
     ParallelPlan plan{.data_parallel_size = 2, .micro_batch_size = 1, .global_batch_size = 4};
     const auto cleared = [&](ShardingStrategy strategy) {

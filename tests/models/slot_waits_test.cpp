@@ -101,7 +101,7 @@ private:
         const bool made_here = !p_.tensors[index(operand.tensor)].input &&
                                (lifetime == Lifetime::slot || lifetime == Lifetime::micro_batch);
         if (first && operand.access == Access::read && made_here) {
-            report("reads what nobody wrote", slot, op, operand);
+            report("reads what no op wrote", slot, op, operand);
         }
         const auto ordered = [&](Event before) {
             conflicts_ += before.number > 0 ? 1 : 0;

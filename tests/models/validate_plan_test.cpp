@@ -109,6 +109,8 @@ const std::vector<std::pair<std::string, std::function<void(Case&)>>> kBrokenRul
          c.plan.sequence_parallel = false;
          c.plan.tp_comm_overlap = true;
      }},
+    {"plan.tp_comm_overlap_chunks", [](Case& c) { c.plan.tp_comm_overlap_chunks = 1'000'000; }},
+    {"plan.tp_comm_overlap_chunks", [](Case& c) { c.plan.tp_comm_overlap_chunks = 0; }},
     {"plan.pipeline_model_parallel_size", [](Case& c) { c.model.num_layers = 33; }},
     {"plan.virtual_pipeline_model_parallel_size",
      [](Case& c) {

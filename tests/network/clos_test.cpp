@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "network/fabric.h"
-#include "network/fabric_graph.h"
+#include "tests/network/fabric_graph.h"
 #include "tests/network/fabric_samples.h"
 
 namespace orrery {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "network/fabric_graph.h"
+#include "tests/network/fabric_graph.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "network/fabric_graph.h"
+#include "tests/network/fabric_graph.h"
 #include "tests/network/fabric_samples.h"
 
 namespace orrery {

@@ -35,7 +35,7 @@ void expect_joined_as_apart(std::uint32_t seed) {
     FluidRates joined(links);
     FluidRates apart(links);
     std::map<FlowId, std::uint32_t> message_of;         // of the joined
-    std::map<FlowId, std::uint32_t> message_of_part;    // of those apart
+    std::map<FlowId, std::uint32_t> message_of_part;    // of the flows apart
     std::map<std::uint32_t, std::uint32_t> parts_left;  // of a message apart
     Time now;
     std::uint32_t messages = 0;
@@ -110,7 +110,7 @@ public:
         }
     }
 
-    // How many of those that were one came apart.
+    // How many joined flows came apart.
     int expect_same_ends() {
         FluidRates bundled(links_);
         FluidRates apart(links_);

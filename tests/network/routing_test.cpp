@@ -9,7 +9,7 @@
 #include <set>
 
 #include "network/fabric.h"
-#include "network/fabric_graph.h"
+#include "tests/network/fabric_graph.h"
 #include "tests/network/fabric_samples.h"
 
 namespace orrery {
@@ -243,17 +243,26 @@ TEST(Ecmp, HashSeedMovesFlowsAndOneSeedRepeatsThem) {
     EXPECT_NE(route(1), route(2));
 }
 
+// The path of every queue pair of a connection that may differ from the others'.
+std::vector<Path> connection_paths(const Fabric& fabric,
+                                   NicPort from,
+                                   NicPort to,
+                                   std::uint64_t flow_label) {
+    std::vector<Path> paths(fabric.queue_pairs_apart());
+    for (std::uint32_t queue_pair = 0; queue_pair < paths.size(); ++queue_pair) {
+        fabric.route_nics(from, to, flow_label, paths[queue_pair], queue_pair);
+    }
+    return paths;
+}
+
 TEST(Ecmp, AConnectionHasOnePathPerQueuePair) {
     ClusterSpec spec = samples::a100_cluster(512);
     spec.fabric.qps_per_connection = 16;
     const auto fabric = build_fabric(spec);
-    const auto paths = fabric->connection_paths({0, 0}, {511, 0}, 42);
+    const auto paths = connection_paths(*fabric, {0, 0}, {511, 0}, 42);
     ASSERT_EQ(paths.size(), 16U);
     std::set<std::vector<LinkId>> distinct;
-    for (std::uint32_t queue_pair = 0; queue_pair < 16; ++queue_pair) {
-        Path path;
-        fabric->route_nics({0, 0}, {511, 0}, 42, path, queue_pair);
-        EXPECT_EQ(path, paths[queue_pair]);
+    for (const Path& path : paths) {
         distinct.insert(path.links);
     }
     EXPECT_GE(distinct.size(), 14U) << "of 2048 paths";
@@ -353,7 +362,7 @@ TEST(StaticRail, PathsAreShortestAndIgnoreTheLabel) {
         fabric->route_nics(from, to, 1, path);
         fabric->route_nics(from, to, 2, again, 3);
         EXPECT_EQ(path, again);
-        EXPECT_EQ(fabric->connection_paths(from, to, 1), std::vector<Path>{path});
+        EXPECT_EQ(connection_paths(*fabric, from, to, 1), std::vector<Path>{path});
         const auto hops = graph.hops_to(fabric->vertex_of_nic(to));
         EXPECT_EQ(path.links.size(), hops[fabric->vertex_of_nic(from)]);
         std::uint32_t at = fabric->vertex_of_nic(from);

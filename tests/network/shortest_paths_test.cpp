@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "network/fabric_graph.h"
+#include "tests/network/fabric_graph.h"
 #include "tests/network/fabric_samples.h"
 
 namespace orrery {
@@ -183,7 +183,7 @@ TEST(ShortestPaths, HashesSpreadAndLoadsDecide) {
         Path path;
         adaptive->route_nics({node, 0}, {node + 4, 0}, 1, path, 0, {.down = {}, .load = load});
         for (const LinkId link : path.links) {
-            EXPECT_EQ(load[index(link)]++, 0U);  // nobody meets anybody
+            EXPECT_EQ(load[index(link)]++, 0U);  // no two flows meet
         }
     }
 }

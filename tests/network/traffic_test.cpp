@@ -23,7 +23,7 @@ TEST(Traffic, SmallPatternsAreWhatTheirNamesSay) {
     EXPECT_EQ(traffic(TrafficPattern::outcast, 4, 2, 0), pairs({{0, 1}, {0, 2}, {0, 3}}));
     EXPECT_EQ(traffic(TrafficPattern::pairs, 4, 2, 0), pairs({{0, 2}, {1, 3}}));
     EXPECT_TRUE(traffic(TrafficPattern::ring, 1, 1, 0).empty());
-    EXPECT_TRUE(traffic(TrafficPattern::rail, 8, 8, 0).empty());  // one node: nobody to send to
+    EXPECT_TRUE(traffic(TrafficPattern::rail, 8, 8, 0).empty());  // one node: no other to send to
 }
 
 TEST(Traffic, APermutationIsOneCycleThroughAllRanks) {

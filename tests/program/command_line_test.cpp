@@ -46,6 +46,30 @@ TEST(CommandLine, WrongUseEndsWithStatusTwoAndNothingOnStandardOutput) {
     }
 }
 
+// It is signalled as soon as it holds the signals back, long before the million of simulations.
+TEST(CommandLine, ASignalEndsASearchWithTheBestPlanSoFar) {
+    for (const char* signal : {"INT", "TERM"}) {
+        const TemporaryFolder folder;
+        const Ran ran = run_shell(
+            "set -m\n"  // or the shell has it ignore SIGINT
+            "$ORRERY search '" ORRERY_SOURCE_DIR
+            "/scenarios/llama3-70b-h100.yaml' --json --jobs 1 "
+            "--write best.yaml --set search.simulations=1000000 & search=$!\n"
+            "until grep -q '^SigBlk:.*4003$' /proc/$search/status; do "
+            "kill -0 $search || exit 99; sleep 0.02; done\n"
+            "kill -" +
+                std::string{signal} + " $search; wait $search",
+            folder.path());
+        EXPECT_EQ(ran.status, 130) << signal << ran.err;
+        EXPECT_NE(ran.err.find("interrupted"), std::string::npos) << ran.err;
+        const auto json = nlohmann::json::parse(ran.out);
+        EXPECT_EQ(json["interrupted"], true);
+        EXPECT_GE(json["best"].size(), 1u);
+        EXPECT_GT(json["pruned"]["interrupted"], 0);
+        EXPECT_NE(read_file(folder.path() / "best.yaml"), "");
+    }
+}
+
 TEST(CommandLine, AnErrorInAFileNamesItsPlace) {
     const TemporaryFolder folder;
     write_file(folder.path() / "typo.yaml", "cluster:\n  nodse: 1\n");

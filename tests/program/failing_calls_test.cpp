@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One call after the other fails, as on a disk that is full or sick and in a machine without memory
 // (failing_calls.cpp): whatever fails, the program ends with a documented status and says why, and
-// whoever starts a training again gets the weights of one that nobody disturbed. A share of the
+// a training that is started again ends with the weights of an undisturbed one. A share of the
 // calls is tried; ORRERY_EVERY_CALL=1 tries all, and each from then on, too.
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ protected:
         return read_file(folder_.path() / "run" / ("step-00000" + std::to_string(step)) /
                          "rank-00000.safetensors");
     }
-    // A training of so many steps that is started again ends with these weights.
+    // A training of `steps` steps that is started again ends with these weights.
     void expect_again(int steps, const std::string& expected, const std::string& what) const {
         bool saved = fs::exists(folder_.path() / "run" / "latest");
         for (int step = 2; step <= steps; step += 2) {
@@ -90,7 +90,7 @@ protected:
 struct Failure {
     const char* call;
     int error;
-    int share;  // one of so many is tried
+    int share;  // one call of this many is tried
 };
 constexpr Failure kFailures[] = {{"open", kIoError, 2},
                                  {"read", kIoError, 2},
@@ -201,7 +201,7 @@ TEST_F(FailingCalls, WhatIsWrittenIsWholeOrAnError) {
     }
 }
 
-// Before main() nobody can be told.
+// Before main() the error cannot be reported.
 TEST_F(FailingCalls, AMachineWithoutMemoryIsTold) {
     const std::string scenarios[] = {
         "simulate scenarios/laptop-2gpu.yaml",

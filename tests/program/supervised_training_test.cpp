@@ -102,7 +102,7 @@ TEST(SupervisedTraining, AFlippedBitOfAGradientIsSeenAndTakenBack) {
         "{step: 12, at: \"node:1\", kind: silent_corruption}", "", "1 of 1 stops as");
 }
 
-// Of the checkpoint of step 10, which nobody knows before it is read.
+// The checkpoint of step 10 is torn, which shows when it is read.
 TEST(SupervisedTraining, ATornCheckpointIsPassedOver) {
     expect_same_weights(
         "{step: 8, at: \"node:1\", kind: torn_checkpoint}, "
@@ -198,8 +198,8 @@ TEST(SupervisedTraining, ASlowNodeIsDrained) {
     EXPECT_NE(ran.out.find(" 0 lost"), std::string::npos) << ran.out;
 }
 
-// A host that became slow, which nobody asked for, is found when another one dies: the tests run in
-// the new processes, over their connections, and the simulated policy orders the same.
+// A host that became slow, which was not asked for, is found when another one dies: the tests run
+// in the new processes, over their connections, and the simulated policy orders the same.
 TEST(SupervisedTraining, TestsBeforeARestartFindTheSlowHost) {
     expect_same_weights(
         "{step: 8, at: \"node:1\", kind: slow_host, factor: 20}, "
@@ -218,7 +218,7 @@ TEST(SupervisedTraining, TheHeatMapOfARunNamesTheRankThatIsHeldUp) {
     const Ran found = run_orrery("diagnose " + (folder.path() / "run").string());
     EXPECT_EQ(found.status, 1) << found.out;
     EXPECT_NE(found.out.find("  slow:\n"), std::string::npos) << found.out;
-    // Whoever else the noise of a busy machine names, it is less.
+    // Other nodes that the noise of a busy machine names are less slow.
     std::string worst;
     double most = 0;
     const std::regex named{"node ([0-9]): ([0-9.]+) times its peers"};

@@ -99,7 +99,7 @@ TEST_F(TrainTrouble, ARankThatNeverArrivesEndsTheOthersAtTheirDeadline) {
     EXPECT_NE(ran.err.find("4 ranks must start within 1000 ms"), std::string::npos) << ran.err;
 }
 
-// Of processes that the launcher started, and of those that somebody else did.
+// Of processes that the launcher started, and of processes that were started by hand.
 TEST_F(TrainTrouble, ARankThatDiesEndsTheOthers) {
     const Ran launched =
         run("$orrery train s.yaml --nproc 4 >out & launcher=$!\n"

@@ -124,7 +124,7 @@ passed
 }
 
 // The nodes of the machine that is gone are silent or dead; spares on the other one take their
-// places, and the weights are those of a run that nobody disturbed.
+// places, and the weights are those of an undisturbed run.
 TEST_F(TwoMachines, ASupervisorReplacesAMachineThatIsGone) {
     for (const char* what : {"unplug", "switch_off"}) {
         const Ran ran = run(std::string{"what="} + what + R"sh(

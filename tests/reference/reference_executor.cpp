@@ -447,7 +447,7 @@ private:
     ExpandedProgram expanded_;
     Time now_;
     std::vector<OpProgress> ops_;
-    std::vector<std::vector<std::size_t>> dependents_;  // by op: those that wait on it
+    std::vector<std::vector<std::size_t>> dependents_;  // by op: the ops that wait on it
     std::vector<TransferProgress> transfers_;
     std::vector<RankProgress> ranks_;
     std::size_t ended_ops_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loss that an exported file has by the rules of Hugging Face's models (GPT2LMHeadModel,
 // LlamaForCausalLM), computed here in doubles from nothing but the file, is the loss that the
-// executor has: names, orders of heads, rotary pairs, gate and up are those that the names promise.
+// executor has: names, orders of heads, rotary pairs, gate and up are what the names promise.
 #include <cmath>
 #include <map>
 

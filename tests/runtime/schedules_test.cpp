@@ -73,7 +73,7 @@ TEST(Kernels, ParallelBlocksAndWindowsGoWithEverything) {
     }
 }
 
-// The trust ratio is that of the whole tensor, whoever holds how much of it.
+// The trust ratio is that of the whole tensor, however it is divided among the ranks.
 TEST(Lamb, TrainsWhatOneRankTrains) {
     for (Transformer model : {tiny_gpt(), tiny_llama()}) {
         model.num_query_groups = 2;

@@ -89,7 +89,7 @@ TrainingJob job_in(const std::filesystem::path& folder) {
             .checkpoint_folder = folder};
 }
 
-// Resumes where `from` is not empty, trains so many steps and saves. The losses of rank 0, all
+// Resumes where `from` is not empty, trains and saves. The losses of rank 0, all
 // ranks having the same.
 std::vector<double> run(const Case& own,
                         const std::filesystem::path& from,
@@ -194,7 +194,7 @@ TEST(UnevenShards, BecomeAnotherLayoutAndBack) {
     }
 }
 
-// What is behind a rank's part is nobody's: it stays zero.
+// What is behind a rank's part is padding: it stays zero.
 TEST(UnevenShards, LeaveThePaddingOfTheStateAlone) {
     const Transformer model = tiny_gpt();
     const ParallelPlan plan = plan_of(7, ShardingStrategy::optim);

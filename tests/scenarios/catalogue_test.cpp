@@ -108,7 +108,8 @@ TEST(ShippedCatalogue, ModelsHaveTheirPublishedParameterCounts) {
     read_all("models", 15, [&](const DocumentNode& map, const std::string& name, Errors& errors) {
         Transformer model;
         DocumentNode section = map;
-        read_model(section, shipped(), ".", model, errors);
+        std::vector<std::string> remarks;
+        read_model(section, shipped(), ".", model, remarks, errors);
         EXPECT_EQ(model.name, name);
         ASSERT_TRUE(billions.contains(name)) << name;
         const double count = static_cast<double>(num_parameters(model)) * 1e-9;

@@ -118,7 +118,7 @@ Brace kind_of(const std::string& before) {
     std::smatch match;
     if (std::regex_search(head, match, scope) &&
         static_cast<std::size_t>(match.position(0)) < parenthesis) {
-        // `struct stat status(int) {` returns a struct: nobody writes that here.
+        // `struct stat status(int) {` returns a struct: that is not written here.
         return Brace::scope;
     }
     return parenthesis == std::string::npos ? Brace::other : Brace::function;

@@ -62,7 +62,7 @@ Names words_of(const std::string& text) {
     return words;
 }
 
-// The library that an included file belongs to, of those that the rules name.
+// The library that an included file belongs to, if the rules name it.
 std::string library_of(const Include& include) {
     for (const char* library : {"fmt", "spdlog", "yaml-cpp", "nlohmann", "CLI", "simgrid"}) {
         if (include.path.starts_with(std::string{library} + "/")) {

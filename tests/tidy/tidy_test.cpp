@@ -19,7 +19,7 @@ const SourceTree& checkout() {
     return tree;
 }
 
-// Lines "rule path findings"; those that begin with # are comments.
+// Lines "rule path findings"; lines that begin with # are comments.
 std::map<Place, std::size_t> read_ratchet() {
     std::ifstream file{ORRERY_SOURCE_DIR "/tests/tidy/ratchet.txt"};
     EXPECT_TRUE(file.is_open());

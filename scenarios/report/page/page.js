@@ -25,21 +25,43 @@ function faults() {
   page.append(element("h2", {}, "Faults in the step"),
     element("ul", {}, ...data.faults.map((fault) => element("li", {}, fault))));
   if (data.hang) {
-    page.append(element("p", {}, `The step never ends: the collective timeout stops the job after ` +
-      `${seconds(data.hang.timeout_s)}. All else on this page is of the step without the loss.`),
-    tableOf({ left: 2, head: ["operation", "group", "since", "ranks that wait", "never arrived"],
-      rows: data.hang.groups.map((g) => [g.operation, g.group, seconds(g.since_s), thousands(g.waiting.length),
-        g.missing.length ? g.missing.join(", ") : "nobody"]) }));
-    return;
+      page.append(
+          element(
+              'p',
+              {},
+              `The step never ends: the collective timeout stops the job after ` +
+                  `${
+                      seconds(
+                          data.hang
+                              .timeout_s)}. All else on this page is of the step without the loss.`),
+          tableOf({
+              left: 2,
+              head: ['operation', 'group', 'since', 'ranks that wait', 'never arrived'],
+              rows: data.hang.groups.map(
+                  (g) =>
+                      [g.operation,
+                       g.group,
+                       seconds(g.since_s),
+                       thousands(g.waiting.length),
+                       g.missing.length ? g.missing.join(', ') : 'none'])
+          }));
+      return;
   }
   const slower = data.iteration_s / data.healthy_iteration_s - 1;
   page.append(element("p", {}, `Without them the step takes ${seconds(data.healthy_iteration_s)}; ` +
     `they make it ${percent(slower, 2)} longer.`));
   if (!data.rank_waits.length) return;
   const causes = [...new Set(data.rank_waits.flatMap((w) => Object.keys(w.waits_s)))];
-  page.append(tableOf({ left: 2, head: ["who waits", "", "kernels", ...causes.map((c) => data.cause_words[c])],
-    rows: data.rank_waits.map((w) => [`rank ${w.rank}`, w.relation, seconds(w.kernels_s),
-      ...causes.map((c) => seconds(w.waits_s[c] || 0))]) }));
+  page.append(tableOf({
+      left: 2,
+      head: ['waiting rank', '', 'kernels', ...causes.map((c) => data.cause_words[c])],
+      rows: data.rank_waits.map(
+          (w) =>
+              [`rank ${w.rank}`,
+               w.relation,
+               seconds(w.kernels_s),
+               ...causes.map((c) => seconds(w.waits_s[c] || 0))])
+  }));
 }
 
 function waterfall() {
@@ -124,7 +146,7 @@ function timeline() {
     element("p", {}, "One rank of each role, and the slowest rank, in the last simulated step. White space is waiting."));
 }
 
-// Stacked: each kind on top of those before it. The read-out tells each kind's own bytes.
+// Stacked: each kind on top of the ones before it. The read-out tells each kind's own bytes.
 function stackedMemory(memory) {
   const sums = memory.xs.map(() => 0);
   return memory.kinds.map((name, k) => ({ name, values: memory.values.map((at, i) => (sums[i] += at[k])),

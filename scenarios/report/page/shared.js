@@ -127,13 +127,15 @@ function heatOf(heat) {
       pen.fillText(line.name, 4, i * row + row / 2, left - 10);
       const cells = line.values.length, size = (width - left) / cells, shown = Math.min(cells, Math.floor(width - left));
       for (let k = 0; k < shown; ++k) {
-        // More cells than pixels: the hottest of those that share one.
-        const first = Math.floor((k * cells) / shown), last = Math.max(first + 1, Math.floor(((k + 1) * cells) / shown));
-        let value = 0;
-        for (let c = first; c < last; ++c) value = Math.max(value, line.values[c]);
-        pen.fillStyle = at(value);
-        const wide = (width - left) / shown;
-        pen.fillRect(left + k * wide, i * row + 2, Math.max(0.5, wide - (size > 4 ? 1 : 0)), row - 4);
+          // More cells than pixels: the hottest cell of each pixel.
+          const first = Math.floor((k * cells) / shown),
+                last = Math.max(first + 1, Math.floor(((k + 1) * cells) / shown));
+          let value = 0;
+          for (let c = first; c < last; ++c) value = Math.max(value, line.values[c]);
+          pen.fillStyle = at(value);
+          const wide = (width - left) / shown;
+          pen.fillRect(
+              left + k * wide, i * row + 2, Math.max(0.5, wide - (size > 4 ? 1 : 0)), row - 4);
       }
     });
   };

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "engine/campaign/statistics.h"
-#include "engine/recovery/closed_forms.h"
+#include "tests/engine/recovery/published_forms.h"
 
 namespace orrery {
 namespace {
@@ -26,7 +26,7 @@ CampaignSpec dying_job(double mtbf, double checkpoint, double restart, double in
                     .interval = {DistributionKind::exponential, s(mtbf)}}};
     spec.checkpoint = {.interval = s(interval), .stall = s(checkpoint)};
     spec.costs.restart_full = s(restart);
-    // Failures during a restart are failures of the same incident: nobody is called.
+    // Failures during a restart are failures of the same incident: no operator is called.
     spec.limits.attempts_max = ~0U;
     spec.speed.step = WallTime::microseconds(1);
     return spec;

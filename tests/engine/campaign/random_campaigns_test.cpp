@@ -143,7 +143,7 @@ void check_scenario(std::uint64_t scenario) {
     EXPECT_LE(run.kept, run.wall);
     EXPECT_GE(run.interruptions, 0);
     EXPECT_LE(run.ettr(), 1);
-    // Somebody notices: whoever stands still does so no longer than the last timeout.
+    // A job that stands still is noticed: it does so no longer than the last timeout.
     for (const TimelineEntry& entry : run.timeline) {
         if (entry.use == NodeUse::detection) {
             EXPECT_LE(entry.end - entry.begin, spec.detection.collective_timeout);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tests/engine/recovery/golden_intervals.h"
+#include "tests/engine/recovery/published_forms.h"
 
 namespace orrery {
 namespace {

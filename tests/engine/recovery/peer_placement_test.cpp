@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/recovery/closed_forms.h"
+#include "tests/engine/recovery/published_forms.h"
 
 namespace orrery {
 namespace {

@@ -113,7 +113,7 @@ TEST(EmulatedBlock, MultipliesFragmentsAsTheTensorCoresDo) {
     EmulatedQueue{}.launch(
         ProductKernel{.a = elements(a), .b = elements(b), .c = c.data(), .wait = false},
         {.shared_bytes = 1024});
-    EXPECT_TRUE(std::isnan(c[0])) << "a copy that nobody waited for must not be seen";
+    EXPECT_TRUE(std::isnan(c[0])) << "a copy without a wait must not be seen";
 }
 
 }  // namespace

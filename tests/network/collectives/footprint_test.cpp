@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/network/collectives/part_checks.h"
+
 namespace orrery {
 namespace {
 

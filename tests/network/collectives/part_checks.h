@@ -50,4 +50,19 @@ inline std::int64_t channels_of(const std::vector<PartShape>& parts) {
     return sum;
 }
 
+// Bytes that link `link` carries for a collective of `bytes`, rounded up.
+inline std::int64_t bytes_on_link(const std::vector<PartShape>& parts,
+                                  LinkId link,
+                                  std::int64_t bytes) {
+    std::int64_t sum = 0;
+    for (const auto& part : parts) {
+        for (const auto& share : part.footprint) {
+            if (share.link == link) {
+                sum += (bytes + part.divisor - 1) / part.divisor * share.count;
+            }
+        }
+    }
+    return sum;
+}
+
 }  // namespace orrery

@@ -59,7 +59,7 @@ TEST(Hpcc, LongFlowsShareFairlyWithNextToNoQueue) {
 // slow flows take the link for full: four flows drifted to an index of 0.37 in 20 ms.)
 TEST(Hpcc, FewFlowsShareByTheDefaultsToo) {
     const auto rtt = packet::base_rtt_of(
-        packet::leaf_spine(2, 4, 1, 100_Gbps, Time::picoseconds(1'000'000)), 1064, 64);
+        testing::leaf_spine(2, 4, 1, 100_Gbps, Time::picoseconds(1'000'000)), 1064, 64);
     const HpccParameters defaults;
     const double bytes = defaults.increase_per_line * 100e9 / 8 * rtt.seconds();
     EXPECT_GT(bytes, 40);  // 80 B at the publication's 13 us

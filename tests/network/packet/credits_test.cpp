@@ -33,7 +33,7 @@ TEST(Credits, AShortFlowNeedsNoCreditToStart) {
     EXPECT_NEAR(credits.max(), window.max(), 0.05);
 }
 
-// A trim can take the last packet whose wish the receiver would have read: nobody waits for a
+// A trim can take the last packet whose wish the receiver would have read: no sender waits for a
 // timer.
 TEST(Credits, NoSenderIsForgotten) {
     const Topology tree = topology_of(fat_tree(8, 100_Gbps, 1_us));

@@ -76,7 +76,7 @@ TEST(FlowControl, AVictimSuffersFromPausesAndRecoversWithEcn) {
 TEST(FlowControl, APausedReceiverStopsTheTreeAboveItAndNobodyElse) {
     const Topology tree = topology_of(fat_tree(4, 100_Gbps, 1_us));
     PacketParameters p = published_parameters(CongestionKind::none);
-    p.retry_exponent = 20;  // nobody gives up in this test
+    p.retry_exponent = 20;  // no connection gives up in this test
     Simulation simulation = simulation_of(tree, p);
     simulation.set_host_paused(Time{}, 0, true);
     for (std::uint32_t i = 4; i < 8; ++i) {

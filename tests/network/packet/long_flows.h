@@ -26,7 +26,7 @@ inline Sharing share_bottleneck(const packet::PacketParameters& parameters,
                                 Time end,
                                 Time stagger = Time{}) {
     const Time link = Time::picoseconds(1'000'000);
-    const packet::Topology topology = topology_of(packet::leaf_spine(2, n, 1, rate, link));
+    const packet::Topology topology = topology_of(leaf_spine(2, n, 1, rate, link));
     packet::Simulation simulation = simulation_of(topology, parameters);
     for (std::uint32_t i = 0; i < n; ++i) {
         (void)simulation.add_flow({.source = i,

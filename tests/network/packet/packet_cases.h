@@ -13,6 +13,7 @@
 
 #include "network/packet/draw.h"
 #include "network/packet/simulation.h"
+#include "tests/network/packet/clos_shapes.h"
 
 namespace orrery::testing {
 

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/network/packet/clos_shapes.h"
+
 namespace orrery::packet {
 namespace {
 
 using namespace literals;
+using namespace orrery::testing;
 
 // uet-htsim's own numbers (uec.cpp).
 TEST(PacketParameters, DerivesWhatUltraEthernetsSimulatorDerives) {

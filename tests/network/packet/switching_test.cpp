@@ -92,7 +92,7 @@ TEST(Switching, MarksOnlyWhatLeavesALongQueueBehind) {
     }
     simulation.run();
     // Two hosts send 100 packets each at line rate: after k departures k + 1 or k + 2 wait, then
-    // the queue falls again. Marked: those that leave more than ten behind.
+    // the queue falls again. Marked: packets that leave more than ten behind.
     const std::int64_t marked = simulation.port(Topology::reverse(leaf.host_port(0))).marked;
     EXPECT_NEAR(static_cast<double>(marked), 200 - 2 * 10, 2);
 }

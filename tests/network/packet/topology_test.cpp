@@ -5,11 +5,13 @@
 
 #include "engine/units.h"
 #include "network/packet/draw.h"
+#include "tests/network/packet/clos_shapes.h"
 
 namespace orrery::packet {
 namespace {
 
 using namespace literals;
+using namespace orrery::testing;
 
 // Follows next_port() and returns the links crossed; 0 if it does not arrive.
 std::uint32_t walk(const Topology& topology,

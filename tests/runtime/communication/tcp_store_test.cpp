@@ -40,7 +40,7 @@ TEST(TcpStore, WhatNobodySetsIsAnErrorInTime) {
     TcpStoreClient client = client_of(**server);
     const Result<std::string> value = client.get("never", milliseconds{50});
     ASSERT_FALSE(value);
-    EXPECT_EQ(value.error().what, "nobody set 'never' within 50 ms");
+    EXPECT_EQ(value.error().what, "'never' was not set within 50 ms");
 }
 
 TEST(TcpStore, APortInUseIsAnError) {

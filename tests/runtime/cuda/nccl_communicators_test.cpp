@@ -196,7 +196,7 @@ TEST(NcclCommunicators, NoAnswerUntilTheDeadlineAbortsAll) {
     const auto waited = two.clock.now.time_since_epoch() / std::chrono::milliseconds{1};
     EXPECT_EQ(waited, 2 * 3 + 50);  // three looks for each when it was made
     EXPECT_TRUE(two.all_aborted());
-    // The error stays, and nobody calls the library again.
+    // The error stays, and the library is not called again.
     const Result<void> again = two.communicators->enqueue(two.plan(), nullptr);
     ASSERT_FALSE(again);
     EXPECT_EQ(again.error(), done.error());
@@ -372,7 +372,7 @@ TEST(NcclCommunicators, NoTagDependsOnARankLocalCount) {
 }
 
 // All members of a communicator have it, with the same members, in the same order as all others
-// that they share: nobody waits for somebody who is busy with a later one.
+// that they share: no rank waits for one that is busy with a later communicator.
 TEST(NcclCommunicators, AreInTheSameOrderOnEveryRank) {
     int shared = 0;
     for (std::uint64_t seed = 0; seed < 40; ++seed) {

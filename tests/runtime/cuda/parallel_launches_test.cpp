@@ -109,7 +109,7 @@ TEST(ParallelLaunches, DropoutOfTheEmbeddingTheAttentionAndTheBranchesIsTheCpus)
     }
 }
 
-// All columns of a parameter, some of each of its parts, and shards of those.
+// All columns of a parameter, some columns of each of its parts, and shards of these.
 TEST(ParallelLaunches, StochasticRoundingOfShardsIsTheCpus) {
     for (const Optimizer optimizer : {Optimizer::adam, Optimizer::lamb}) {
         for (const Dtype main : {Dtype::fp32, Dtype::bf16}) {

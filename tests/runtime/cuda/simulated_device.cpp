@@ -274,7 +274,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     });
     return cudaSuccess;
 }
-// Of the last record before this call; an event that never was recorded holds up nobody.
+// Of the last record before this call; an event that never was recorded holds up no stream.
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
     Event& e = of(event);
     const std::int64_t ticket = e.recorded;

@@ -32,7 +32,7 @@ struct TrainedRank {
 
 inline constexpr int kSteps = 4;  // every op launched, captured, and replayed twice
 
-// Trains and evaluates as one rank; the weights are those that the rank holds.
+// Trains and evaluates as one rank; the weights are what the rank holds.
 inline TrainedRank train_rank(const Transformer& model,
                               const ParallelPlan& plan,
                               DeviceChoice device,

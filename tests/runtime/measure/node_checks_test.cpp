@@ -97,7 +97,7 @@ TEST(NodeChecks, SuspectsAreFarFromTheMedian) {
     EXPECT_EQ(found[0].rank, 1u);
     EXPECT_EQ(found[0].what, "it computes 2.00 times as long as the median");
     EXPECT_EQ(found[1].rank, 3u);
-    // One bad pair among good ones is nobody's fault.
+    // One bad pair among good ones is no rank's fault.
     checks = healthy(4);
     checks.pair_rate[1] = 1e8;
     EXPECT_TRUE(suspects(checks).empty());

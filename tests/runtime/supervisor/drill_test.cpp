@@ -39,7 +39,7 @@ public:
 };
 std::vector<std::byte> Sink::sent;
 
-// A member of node 1 in this process, whose reports nobody reads.
+// A member of node 1 in this process, whose reports are not read.
 class DrillTest : public testing::Test {
 protected:
     DrillTest() {

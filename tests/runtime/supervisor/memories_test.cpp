@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 const JobShape kTwo{.slots = 2, .units = 2};
 
-// Rank's file of a checkpoint after so many steps, in a node's memory.
+// Rank's file of a checkpoint after `step` steps, in a node's memory.
 void put(const Memories& memories, NodeNumber node, std::int64_t step, std::int64_t rank) {
     const fs::path folder = memory_of_node(memories.folder(), node) / checkpoint_name(step);
     fs::create_directories(folder);

@@ -14,5 +14,16 @@ TEST(StopSignals, AreAskedForInsteadOfEndingTheProcess) {
     EXPECT_EQ(signals.pending(), 0);
 }
 
+// As nohup leaves SIGHUP to the program that it starts.
+TEST(StopSignals, LeaveIgnoredSignalsIgnored) {
+    const auto before = std::signal(SIGHUP, SIG_IGN);
+    {
+        const StopSignals signals;
+        raise(SIGHUP);
+        EXPECT_EQ(signals.pending(), 0);
+    }
+    std::signal(SIGHUP, before);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -6,7 +6,7 @@
 namespace orrery {
 namespace {
 
-// Alarms of so many steps, of a second each.
+// Alarms of `steps` steps, of a second each.
 int alarms(TrafficWatch& watch, int steps, std::int64_t bytes) {
     static double now = 0;
     int count = 0;

@@ -23,7 +23,7 @@ TEST(FaultUse, EveryUserUsesAFormOrSaysWhyNot) {
     constexpr Row kRows[] = {{FaultUser::step, "1001000"},
                              {FaultUser::campaign, "1110111"},
                              {FaultUser::search, "1001000"},
-                             {FaultUser::search_goodput, "1111111"},
+                             {FaultUser::search_goodput, "1110111"},
                              {FaultUser::network, "0000000"},
                              {FaultUser::real_run, "0000000"},
                              {FaultUser::drill, "0010000"},

@@ -6,7 +6,7 @@
 namespace orrery {
 namespace {
 
-// The layout of MegaScale's 175B model on so many GPUs.
+// The layout of MegaScale's 175B model on `gpus` GPUs.
 ParallelPlan megascale(std::int64_t gpus) {
     ParallelPlan plan;
     plan.tensor_model_parallel_size = 8;

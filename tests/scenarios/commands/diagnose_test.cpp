@@ -23,8 +23,8 @@ CommandRun diagnose(std::vector<std::string> overrides, bool json = false) {
 TEST(DiagnoseCommand, FindsNobodyWhereNobodyIsSick) {
     const CommandRun run = diagnose({});
     EXPECT_EQ(run.status, 0) << run.err;
-    EXPECT_NE(run.out.find("nobody is suspected"), std::string::npos);
-    EXPECT_NE(run.out.find("nobody is slow"), std::string::npos);
+    EXPECT_NE(run.out.find("nothing is suspected"), std::string::npos);
+    EXPECT_NE(run.out.find("no rank is slow"), std::string::npos);
 }
 
 TEST(DiagnoseCommand, NamesTheSlowHostAndSaysSoByItsStatus) {

@@ -138,7 +138,7 @@ TEST(TrainCommand, DoesNotOverwriteAnEarlierRunUnasked) {
     EXPECT_EQ(std::ranges::count(folder.text("run.jsonl"), '\n'), std::ranges::count(log, '\n'));
     arguments.resume = true;
     expect_error(again(), "--overwrite");
-    // A run that is under way keeps others out, those that would resume it, too.
+    // A run that is under way keeps others out, also a run that would resume it.
     arguments.overwrite = false;
     const auto claim = RunClaim::make({.checkpoint_folder = folder / "run"}, RunBegin::resume);
     ASSERT_TRUE(claim);

@@ -67,7 +67,7 @@ TEST(BenchStages, AFailedStageEndsNothingButItself) {
     EXPECT_NE(report.find("ended with status 1"), std::string::npos) << report;
 }
 
-// As on a machine where one instruction faults: whoever comes later does not fault again.
+// As on a machine where one instruction faults: later stages do not fault again.
 TEST(BenchStages, ThatFailAreTriedAgainWithoutWhatMayHaveFailed) {
     Script script{[](const Script::Call& call, std::string&) {
         const bool faults = call.without.find("mma,fused") == std::string::npos;

@@ -33,12 +33,8 @@ Scenario read(const TestFolder& folder, const DocumentNode& document) {
 
 TEST(DiscoveredCluster, OfCoresIsAClusterThatCanBeSimulatedAndTrained) {
     const TestFolder folder;
-    const HostMachine machine{.host = "h",
-                              .cpu = "AMD: EPYC # 9",
-                              .cores = 4,
-                              .memory_bytes = 8LL << 30,
-                              .l2_bytes = 1 << 20,
-                              .amd = true};
+    const HostMachine machine{
+        .host = "h", .cpu = "AMD: EPYC # 9", .cores = 4, .memory_bytes = 8LL << 30, .amd = true};
     const MachineRates rates{.gemm_fp32 = FlopRate::per_second(1.1e11),
                              .memory = Bandwidth::bytes_per_second(12'000'000'000),
                              .message_latency = Time::seconds(25e-6),

@@ -8,6 +8,10 @@
 
 #include "scenarios/read/json_document.h"
 #include "scenarios/read/read_sections.h"
+#include "scenarios/reader.h"
+#include "scenarios/report/search_clusters.h"
+#include "scenarios/simulate/simulate_scenario.h"
+#include "tests/scenarios/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -19,7 +23,8 @@ Transformer model_of(const std::string& json) {
     EXPECT_TRUE(section) << section.error().front().to_string();
     Transformer model;
     Errors errors;
-    read_model(section->section, Catalogue{"/nowhere"}, ".", model, errors);
+    std::vector<std::string> remarks;
+    read_model(section->section, Catalogue{"/nowhere"}, ".", model, remarks, errors);
     EXPECT_TRUE(errors.empty()) << errors.front().to_string();
     return model;
 }
@@ -188,6 +193,37 @@ TEST(HfConfig, DefaultsAreTheFamilysAndAreNamed) {
     EXPECT_EQ(imported(mistral).section.find("sliding_window")->text, "4096");
     EXPECT_EQ(imported(mistral + R"(, "sliding_window": null)").section.find("sliding_window"),
               nullptr);
+}
+
+// A step's answer, a search's and the import say the same of what the file does not say and of what
+// a scenario cannot say; not of what the scenario gives itself.
+TEST(HfConfig, WhatAHuggingFaceConfigCannotSayIsRemarked) {
+    const TestFolder folder;
+    folder.write("config.json", R"({"model_type": "llama", "hidden_size": 512,
+  "intermediate_size": 1024, "num_hidden_layers": 2, "num_attention_heads": 8,
+  "vocab_size": 1024, "max_position_embeddings": 4096, "attention_bias": true, "novelty": 1})");
+    const auto file = folder.write(
+        "s.yaml",
+        "cluster: {nodes: 1, node: dgx-h100}\n"
+        "model: {hf_config: config.json}\n"
+        "plan: {tensor_model_parallel_size: 8, micro_batch_size: 1, global_batch_size: 8}\n");
+    const auto s = read_scenario(file);
+    ASSERT_TRUE(s) << s.error().front().to_string();
+    const auto has = [](const std::vector<std::string>& remarks, const std::string& begin) {
+        return std::ranges::any_of(remarks,
+                                   [&](const auto& one) { return one.starts_with(begin); });
+    };
+    const auto step = simulate_scenario(*s);
+    ASSERT_TRUE(step);
+    for (const auto& remarks : {s->model_remarks, step->remarks, search_remarks(*s)}) {
+        EXPECT_TRUE(has(remarks, "model.hf_config: seq_length 4096 is the longest"));
+        EXPECT_TRUE(has(remarks, "model.hf_config: left out, and CHANGES THE ANSWER: attention"));
+        EXPECT_TRUE(has(remarks, "model.hf_config: not known, and left out: novelty 1"));
+    }
+    const auto shorter = read_scenario(file, {.overrides = {"model.seq_length=512"}});
+    ASSERT_TRUE(shorter);
+    EXPECT_FALSE(has(shorter->model_remarks, "model.hf_config: seq_length"));
+    EXPECT_EQ(shorter->model_remarks.size() + 1, s->model_remarks.size());
 }
 
 }  // namespace

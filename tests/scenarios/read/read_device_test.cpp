@@ -19,7 +19,6 @@ peak_fp8: 200 TFLOPS
 attention_kernels: [unfused, flash_3]
 memory_bandwidth: 1 TB/s
 memory: 16 GiB
-l2_cache: 32 MiB
 kernel_latency: 1 us
 launch_cost: 5 us
 graph_launch_cost: 2 us
@@ -53,7 +52,6 @@ TEST(ReadDevice, EveryKeyReachesItsField) {
     EXPECT_EQ(d.attention_kernels, (std::vector<std::string>{"unfused", "flash_3"}));
     EXPECT_EQ(d.memory_bandwidth.bits_per_second(), 8'000'000'000'000);
     EXPECT_EQ(d.memory, 16_GiB);
-    EXPECT_EQ(d.l2_cache, 32_MiB);
     EXPECT_EQ(d.kernel_latency, 1_us);
     EXPECT_EQ(d.launch_cost, 5_us);
     EXPECT_EQ(d.graph_launch_cost, 2_us);
@@ -68,7 +66,6 @@ TEST(ReadDevice, OnlyItsNameAndFp8MayBeAbsent) {
                             "peak_fp16",
                             "memory_bandwidth",
                             "memory",
-                            "l2_cache",
                             "kernel_latency",
                             "launch_cost",
                             "graph_launch_cost"}) {

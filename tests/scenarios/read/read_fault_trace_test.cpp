@@ -94,7 +94,8 @@ TEST_F(RecordedFaults, ReplaysExactly) {
     EXPECT_GT(nodes.most, 2u);
 }
 
-// Replayed on a job of all 100 nodes, a spare for whoever falls, whoever comes back is a spare.
+// Replayed on a job of all 100 nodes: a spare takes the place of a node that falls, and a node that
+// comes back is a spare.
 TEST_F(RecordedFaults, KeepsAsManyNodesInRepairAsItSays) {
     const auto trace = read_fault_trace(path);
     ASSERT_TRUE(trace);

@@ -16,7 +16,9 @@ std::string errors_of(const std::string& text,
     DocumentNode section = section_of(text);
     Errors errors;
     Transformer ignored;
-    read_model(section, shipped_catalogue(), folder, model != nullptr ? *model : ignored, errors);
+    std::vector<std::string> remarks;
+    read_model(
+        section, shipped_catalogue(), folder, model != nullptr ? *model : ignored, remarks, errors);
     return lines_of(errors);
 }
 

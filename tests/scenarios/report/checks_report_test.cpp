@@ -22,7 +22,7 @@ TEST(ChecksReport, TellsWorstPlaceAndSuspects) {
     }
     EXPECT_NE(checks_json(checks).find("\"failed\": 1"), std::string::npos);
     checks.suspects.clear();
-    EXPECT_NE(checks_text(checks).find("nobody is suspected"), std::string::npos);
+    EXPECT_NE(checks_text(checks).find("nothing is suspected"), std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of a search that nobody made, for the tests of its reports.
+// A made-up result of a search, for the tests of its reports.
 #pragma once
 
 #include "scenarios/scenario.h"

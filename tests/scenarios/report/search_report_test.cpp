@@ -50,5 +50,22 @@ TEST(SearchReport, WhatTheSimulationsCouldNotReachIsInTheHeadline) {
         "search.simulations ran out");
 }
 
+TEST(SearchReport, SaysThatTheSearchWasInterrupted) {
+    SearchedPlans searched = searched_plans();
+    searched.result.interrupted = true;
+    searched.result.left_out.interrupted = 7;
+    searched.result.bound_gap = 0.034;
+    const std::string text = search_report(searched.scenario, searched.result);
+    EXPECT_NE(text.find(": interrupted; the best of 50 simulated plans;\n7 of all 12,345 that "
+                        "could be better were left\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("  interrupted " + std::string(43, ' ')), std::string::npos) << text;
+    EXPECT_NE(text.find("The search was interrupted: a plan"), std::string::npos) << text;
+    EXPECT_EQ(text.find("ran out"), std::string::npos) << text;
+    EXPECT_NE(search_json(searched.scenario, searched.result).find("\"interrupted\": true"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery

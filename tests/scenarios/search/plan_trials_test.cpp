@@ -50,5 +50,34 @@ TEST(PlanTrials, GiveWhatSimulateGivesWhateverTheThreads) {
     }
 }
 
+// A slow GPU of the start slows the campaign down: a step that is slow as well would count it
+// twice.
+TEST(PlanTrials, ASearchForGoodputCountsAStandingFaultOnce) {
+    const Scenario healthy = small_scenario("s", {});
+    const Scenario slow = small_scenario(
+        "s",
+        {"faults=[{kind: slow_gpu, at: \"gpu:0\", factor: 1.5}]", "campaign={days: 5, seeds: 2}"});
+    SearchSpec spec{.objective = Objective::goodput,
+                    .clusters = {{.cluster = slow.cluster, .device = slow.device}}};
+    const EfficiencyTable curves = testing::catalogue_table("kernel_efficiency.csv");
+    const EfficiencyTable step = testing::catalogue_table("step_efficiency.csv");
+    std::vector<std::unique_ptr<ClusterCosts>> costs;
+    costs.push_back(*ClusterCosts::make(slow.cluster, slow.device, curves, step));
+    const Candidate candidate{.plan = slow.plan};
+    const Candidate* const plan = &candidate;
+    const auto trial = [&] {
+        PlanTrials trials{slow, spec, costs, 1};
+        return std::move(trials.simulate({&plan, 1}, slow.network).front());
+    };
+    const auto step_alone = simulate_scenario(healthy);
+    const auto by_goodput = trial();
+    ASSERT_TRUE(step_alone && by_goodput.answer);
+    EXPECT_EQ(by_goodput.answer->iteration, step_alone->iteration);
+    EXPECT_LT(by_goodput.goodput, 0.95);
+    EXPECT_GE(by_goodput.goodput, 0.99 / 1.5);
+    spec.objective = Objective::step_time;
+    EXPECT_GT(trial().answer->iteration, step_alone->iteration) << "nothing else counts it there";
+}
+
 }  // namespace
 }  // namespace orrery

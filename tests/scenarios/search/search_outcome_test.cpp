@@ -16,7 +16,7 @@ struct Case {
                     .keep = 2};
     std::vector<Candidate> candidates;
 
-    // Simulated on the network in so many seconds, or with a bound alone.
+    // Simulated on the network, with this step in seconds, or with a bound alone.
     void simulated(double seconds, std::int64_t memory) {
         Candidate c{.plan = scenario.plan, .tried = true, .analytic = seconds};
         c.answer = Answer{};
@@ -50,6 +50,18 @@ TEST(SearchOutcome, KeepsTheBestAndTheFrontAndCountsEqualPlansOnce) {
     EXPECT_EQ(result.equal, 1);
     EXPECT_EQ(result.pareto.size(), 3u);  // not the plan of 4 s, which needs more memory, too
     EXPECT_EQ(result.left_out.total(), 0);
+}
+
+TEST(SearchOutcome, WhatAnInterruptedSearchHasLeftIsCountedAsSuch) {
+    Case c;
+    c.simulated(2, 100);
+    c.bounded(1.5);
+    SearchResult result{.interrupted = true};
+    collect_outcome(c.candidates, Score{c.spec, c.scenario}, c.spec, result);
+    EXPECT_EQ(result.left_out.interrupted, 1);
+    EXPECT_EQ(result.left_out.ran_out, 0);
+    EXPECT_EQ(result.left_out.unsimulated(), 1);
+    EXPECT_EQ(result.left_out.rows().back().first, "interrupted");
 }
 
 TEST(SearchOutcome, WhatIsLeftIsToldByItsBound) {

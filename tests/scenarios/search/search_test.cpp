@@ -141,6 +141,45 @@ TEST(Search, CutShortSaysByHowMuchItCouldBeBeaten) {
     EXPECT_LE((found - best) / found, cut->bound_gap + 1e-12);
 }
 
+// Whenever it is interrupted: there is a plan, all points are counted, and the more it was let, the
+// better the plan.
+TEST(Search, InterruptedAnswersWithTheBestSoFar) {
+    const Scenario scenario = small_scenario("small", {});
+    SearchSpec spec = spec_of(scenario);
+    spec.keep = 1;
+    const auto whole = search_plans(scenario, spec);
+    ASSERT_TRUE(whole);
+    EXPECT_FALSE(whole->interrupted);
+    double before = std::numeric_limits<double>::infinity();
+    for (const int questions : {0, 1, 5, 1'000'000}) {
+        int asked = 0;
+        const auto found =
+            search_plans(scenario, spec, {.stop = [&] { return asked++ >= questions; }});
+        ASSERT_TRUE(found) << found.error().to_string();
+        EXPECT_EQ(found->interrupted, asked > questions);
+        ASSERT_FALSE(found->best.empty());
+        EXPECT_LE(found->best.front().objective, before);
+        EXPECT_EQ(found->left_out.total() + found->fit, whole->points);
+        before = found->best.front().objective;
+        const double least = whole->best.front().objective;
+        EXPECT_LE((before - least) / before, found->bound_gap + 1e-12);
+    }
+    EXPECT_EQ(before, whole->best.front().objective);
+}
+
+// The first plans that are timed do not fit: the search goes on until one does.
+TEST(Search, InterruptedAtOnceStillFindsAPlanThatFits) {
+    const Scenario scenario = small_scenario("small", {});
+    SearchSpec spec = spec_of(scenario);
+    const auto open = search_plans(scenario, spec);
+    ASSERT_TRUE(open);
+    spec.clusters[0].device.memory = open->best.front().answer.memory.peak - Bytes{1};
+    const auto found = search_plans(scenario, spec, {.stop = [] { return true; }});
+    ASSERT_TRUE(found) << found.error().to_string();
+    EXPECT_TRUE(found->interrupted);
+    EXPECT_LE(found->best.front().answer.memory.peak, spec.clusters[0].device.memory);
+}
+
 TEST(Search, RecommendsNothingWorseThanTheScenariosOwnPlan) {
     Scenario scenario = small_scenario("small",
                                        {"plan.tensor_model_parallel_size=2",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults inside a simulated step: who is slow, and who waits.
+// Faults inside a simulated step: which rank is slow, and which waits.
 #include "scenarios/simulate/step_faults.h"
 
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 namespace orrery {
 namespace {
 
-// A step of so many seconds of products and of norms.
+// A step of given seconds of products and of norms.
 StepSample step(const char* family, double gemm_s, double norm_s, double measured_s) {
     return {.name = "",
             .family = family,
