@@ -162,10 +162,7 @@ Command describe_search() {
     const auto arguments = std::make_shared<SearchArguments>();
     return {
         .name = "search",
-        .help =
-            "Find the best plan for a model on a cluster, or on the best of several; Ctrl-C ends "
-            "it "
-            "with the best plan so far",
+        .help = "Find the best plan on one or several clusters; Ctrl-C: the best so far",
         .options = {{"file", &arguments->file, "Scenario file (YAML)", "FILE", true},
                     override_option(arguments->overrides),
                     {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
