@@ -23,7 +23,7 @@ std::string head_of(const std::string& table) {
     return table.substr(0, table.find("name,"));
 }
 
-// tests/bench/step_table.sh makes the whole table again, which takes a minute or two.
+// tests/determinism/step_table_again_test.cpp makes the whole table again.
 TEST(StepTable, TheCommittedOneIsMadeFromTheCommittedFiles) {
     const std::string made = step_efficiency_csv({}, kCommand, catalogue_inputs(kCatalogueRoot));
     EXPECT_EQ(head_of(read_whole(kCatalogueRoot / "step_efficiency.csv")), head_of(made))
