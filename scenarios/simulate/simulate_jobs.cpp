@@ -157,26 +157,41 @@ private:
         run.steps = std::max(run.steps, steps);
     }
 
-    // Whether a job ended before another one's last measured step did; then it gets more steps.
+    // Whether a job ended before another one's measured steps did, or has none; then it gets more
+    // steps. Measured are as many steps as the scenario asks for but one, from the first on that
+    // begins, after the job's first step, when all jobs run.
     bool add_steps(const SimulationResult& result) {
+        Time from;
+        for (const PartyRun& run : runs_) {
+            from = std::max(from, run.start);
+        }
         Time until;
         for (std::size_t p = 0; p < runs_.size(); ++p) {
             const std::vector<Time>& ends = steps_of(result, p).step_end;
-            const auto needed = static_cast<std::size_t>(std::max(2U, scenario_.job.steps));
-            until = std::max(until, ends[needed - 1]);
+            std::size_t step = 1;
+            while (step < ends.size() && ends[step - 1] < from) {
+                ++step;
+            }
+            step += std::max(2U, scenario_.job.steps) - 2;
+            const Time later = mean_of(p, ends) * (static_cast<std::int64_t>(step + 1) -
+                                                   static_cast<std::int64_t>(ends.size()));
+            until = std::max(until, step < ends.size() ? ends[step] : ends.back() + later);
         }
         bool added = false;
         for (std::size_t p = 0; p < runs_.size(); ++p) {
             const std::vector<Time>& ends = steps_of(result, p).step_end;
             if (ends.back() < until && runs_[p].steps < kStepsMax) {
-                const Time mean = mean_of(ends.back() - runs_[p].start, ends.size());
                 const std::uint32_t before = runs_[p].steps;
-                run_until(until, mean, runs_[p]);
+                run_until(until, mean_of(p, ends), runs_[p]);
                 runs_[p].steps = std::max(runs_[p].steps, before + 1);
                 added = true;
             }
         }
         return added;
+    }
+
+    Time mean_of(std::size_t p, const std::vector<Time>& ends) const {
+        return mean_of(ends.back() - runs_[p].start, ends.size());
     }
 
     SimulationOutcome execute() const {

@@ -21,7 +21,7 @@ struct JobAnswer {
     Time start;
     Time end;                 // of its last simulated step
     std::vector<Time> steps;  // when each of them ended
-    // Mean period of the steps during which all jobs run, its first step not counted.
+    // Mean period of its steps while all jobs run, the first not counted.
     Time iteration;
     CauseTimes critical_path;  // of its last step
     double slowdown() const { return iteration / alone.iteration; }

@@ -78,6 +78,20 @@ TEST(SimulateJobs, ALaterJobFindsTheNetworkIdle) {
     EXPECT_GT(later.jobs[1].steps.front(), later.jobs[1].start);
 }
 
+// Each job has a whole step beside the other.
+TEST(SimulateJobs, MeasuredStepsLieWhereAllJobsRun) {
+    const JobsAnswer answer = answer_of(two_jobs("interleaved", "1 s"));
+    const Time from = answer.jobs[1].start;
+    const Time until = std::min(answer.jobs[0].end, answer.jobs[1].end);
+    for (const JobAnswer& job : answer.jobs) {
+        bool found = false;
+        for (std::size_t step = 1; step < job.steps.size(); ++step) {
+            found = found || (job.steps[step - 1] >= from && job.steps[step] <= until);
+        }
+        EXPECT_TRUE(found) << job.name;
+    }
+}
+
 TEST(SimulateJobs, FoldingChangesNothing) {
     const Scenario scenario = two_jobs("interleaved", "50 ms");
     const JobsAnswer folded = answer_of(scenario);
