@@ -45,7 +45,7 @@ TEST(RandomProgram, ReachesEveryKindOfOpAndWait) {
         const RandomCase random = random_case({.seed = seed});
         for (const Segment& segment : random.program.segments) {
             for (const Op& op : segment.ops) {
-                kinds.insert(op.kind);
+                kinds.insert(op.kind());
             }
         }
         for (const Role& role : random.program.roles) {
