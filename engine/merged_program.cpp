@@ -19,7 +19,7 @@ void append(std::vector<T>& all, const std::vector<T>& more) {
     all.insert(all.end(), more.begin(), more.end());
 }
 
-// Adds one program to those that have been merged.
+// Appends one program to the merged one.
 class Merge {
 public:
     Merge(Program& out, const Program& from) : out_(out), from_(from) {

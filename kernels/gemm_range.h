@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a product is from those that the efficiency curves were fitted on. The range of these is
+// How far a product is from the products that the efficiency curves were fitted on. Their range is
 // a box over the logarithms of the longer side, the shorter side and the depth: a curve does not
 // mind which operand is the taller one. It stands in kernel_efficiency.csv, by generation:
 //   gemm.measured.long_least, .long_most, .short_least, .short_most, .depth_least, .depth_most

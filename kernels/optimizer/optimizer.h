@@ -3,7 +3,7 @@
 // States m and v and the master copy are fp32. Bytes a parameter with bf16 parameters and fp32
 // gradients: AdamW 4 + 8 + 8 + 8 + 2 = 30 (gradient read; m, v, master read and written; parameter
 // written). fp32 parameters are their own master, others may be.
-//   dims = {n}; dtype = of the parameters (adamw, lamb_update, lamb) or gradients; variant of those
+//   dims = {n}; dtype = of the parameters (adamw, lamb_update, lamb) or gradients; variant of these
 //   three = dtype of the gradients (+ 8 without a master copy of parameters that are not fp32), of
 //   gradient_accumulate = dtype of the sum.
 #pragma once
