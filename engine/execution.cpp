@@ -199,6 +199,7 @@ bool Execution::begin_runs(Time now) {
         if (!follows(r) && runs_[party_of(r)].start == now) {
             touch(r, now);
             ranks_[r].host_path[Cause::launch] += now;  // a path begins at time zero
+            enter_step(r, 0);
             begin_step(r, now);
         }
     }
@@ -209,7 +210,7 @@ bool Execution::begin_runs(Time now) {
 // In the last step but one. What led here is the same for all ranks: paths count from here as well.
 void Execution::begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier) {
     RankState& rank = ranks_[r];
-    rank.step = runs_[0].steps - 2;
+    enter_step(r, runs_[0].steps - 2);
     rank.host_start = kLongAgo;
     rank.streams_left = 0;
     for (std::uint32_t s = 0; s < tape_of(r).streams.size(); ++s) {
@@ -266,7 +267,7 @@ void Execution::end_step(std::uint32_t r, Time now) {
         ranks_left_ -= rank.width;
         return;
     }
-    ++rank.step;
+    enter_step(r, rank.step + 1);
     begin_step(r, now);
 }
 

@@ -247,7 +247,11 @@ private:
     void prefetch(const Event& event) const;
     void prefetch_transfers(std::uint32_t r, std::uint32_t channel) const;
     std::uint32_t party_of(std::uint32_t r) const { return party_of_role_[ranks_[r].role]; }
-    bool last_step(std::uint32_t r) const { return ranks_[r].step + 1 == runs_[party_of(r)].steps; }
+    bool last_step(std::uint32_t r) const { return ranks_[r].in_last_step; }
+    void enter_step(std::uint32_t r, std::uint32_t step) {
+        ranks_[r].step = step;
+        ranks_[r].in_last_step = step + 1 == runs_[party_of(r)].steps;
+    }
     CauseTimes launch_path(std::uint32_t r, const TapeItem& item) const;
     void schedule(std::uint32_t stream, Time due);
     void trace_item(std::uint32_t stream, const TapeItem& item, Time data_start, Time now);

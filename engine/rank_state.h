@@ -60,7 +60,8 @@ struct alignas(64) RankState {
     Time host_start;
     std::uint32_t role = 0;
     std::uint16_t device = 0;
-    bool lost = false;
+    bool lost : 1 = false;
+    bool in_last_step : 1 = false;  // of its party's run
     bool own_time = false;    // of a leader: its streams have no events (engine/own_time.h)
     std::uint32_t width = 1;  // of a leader: how many classes it stands for
     std::uint32_t held_sms = 0;
