@@ -58,8 +58,8 @@ private:
 
 using Device = gloo::transport::tcp::Device;
 
-// Gloo's event loop sleeps for up to 10 ms. Taking a socket out of it, which making and closing a
-// connection do, waits for the loop to wake, and so does ending it: this wakes it all the while.
+// Gloo's event loop sleeps for up to 10 ms. Making and closing a connection take a socket out of
+// the loop, and wait until it wakes; so does ending the loop. This timer keeps the loop awake.
 class Awake final : public gloo::transport::tcp::Handler {
 public:
     explicit Awake(std::shared_ptr<Device> device)

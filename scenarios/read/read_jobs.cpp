@@ -50,8 +50,9 @@ public:
 
     void read(DocumentNode& section, std::vector<ClusterJob>& jobs) {
         if (!section.is_sequence() || section.items.empty()) {
+            const std::string found = section.is_sequence() ? "an empty list" : section.describe();
             errors_.push_back({section.where(),
-                               "jobs must be a list of jobs, not " + section.describe(),
+                               "jobs must be a list of jobs, not " + found,
                                "each with name, model, plan and nodes"});
             return;
         }

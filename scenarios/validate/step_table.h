@@ -17,7 +17,7 @@ struct StepTableInputs {
     std::filesystem::path kernels;     // the table of kernel efficiencies under the factors
 };
 
-// Those that ship with the catalogue.
+// The files that ship with the catalogue.
 StepTableInputs catalogue_inputs(const std::filesystem::path& root);
 
 // One line an input: "training.csv 0123456789abcdef0123456789abcdef". A table whose lines differ

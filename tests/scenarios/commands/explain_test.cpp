@@ -10,15 +10,20 @@
 namespace orrery {
 namespace {
 
+// A small model on two GPUs; `plan`: more keys of its plan.
+std::string write_two_gpus(const TestFolder& folder, const std::string& plan) {
+    return folder.write("s.yaml",
+                        "cluster: {nodes: 1, node: {base: dgx-a100-80g, gpus_per_node: 2}}\n"
+                        "model: {num_layers: 2, hidden_size: 256, num_attention_heads: 4, "
+                        "seq_length: 256, vocab_size: 1024}\n"
+                        "plan: {" +
+                            plan + "micro_batch_size: 1, global_batch_size: 8}\n");
+}
+
 TEST(ExplainCommand, PrintsWordsOrErrors) {
     const TestFolder folder;
     ExplainArguments arguments;
-    arguments.file =
-        folder.write("s.yaml",
-                     "cluster: {nodes: 1, node: {base: dgx-a100-80g, gpus_per_node: 2}}\n"
-                     "model: {num_layers: 2, hidden_size: 256, num_attention_heads: 4, "
-                     "seq_length: 256, vocab_size: 1024}\n"
-                     "plan: {micro_batch_size: 1, global_batch_size: 8}\n");
+    arguments.file = write_two_gpus(folder, "");
     const CommandRun good = run_command([&] { return explain_command(arguments); });
     EXPECT_EQ(good.status, kExitOk) << good.err;
     EXPECT_NE(good.out.find("What limits it"), std::string::npos) << good.out;
@@ -33,13 +38,7 @@ TEST(ExplainCommand, PrintsWordsOrErrors) {
 TEST(ExplainCommand, PrintsTheProgram) {
     const TestFolder folder;
     ExplainArguments arguments;
-    arguments.file =
-        folder.write("s.yaml",
-                     "cluster: {nodes: 1, node: {base: dgx-a100-80g, gpus_per_node: 2}}\n"
-                     "model: {num_layers: 2, hidden_size: 256, num_attention_heads: 4, "
-                     "seq_length: 256, vocab_size: 1024}\n"
-                     "plan: {pipeline_model_parallel_size: 2, micro_batch_size: 1, "
-                     "global_batch_size: 8}\n");
+    arguments.file = write_two_gpus(folder, "pipeline_model_parallel_size: 2, ");
     arguments.program = true;
     const CommandRun all = run_command([&] { return explain_command(arguments); });
     EXPECT_EQ(all.status, kExitOk) << all.err;

@@ -118,7 +118,9 @@ TEST(ReadJobs, NothingElseStandsBesideThem) {
     EXPECT_NE(only_error(scenario).find("a scenario with jobs has none of its own"),
               std::string::npos)
         << only_error(scenario);
-    EXPECT_NE(only_error(read("  a: 1\n")).find("jobs must be a list"), std::string::npos);
+    EXPECT_NE(only_error(read("  a: 1\n")).find("jobs must be a list of jobs, not a map"),
+              std::string::npos);
+    EXPECT_NE(only_error(read("  []\n")).find("not an empty list"), std::string::npos);
 }
 
 }  // namespace read_jobs_test
