@@ -108,9 +108,9 @@ private:
     }
 
     static ExchangeKey key_of(const Mesh& mesh, const SendRecvPart& part) {
-        const auto size = static_cast<int>(mesh.size(part.axis));
+        const auto size = static_cast<int>(mesh.size(part.digit));
         const auto delta = static_cast<std::uint32_t>((part.delta % size + size) % size);
-        return {delta == 0 ? 0 : part.axis, delta, part.communicator, part.is_send};
+        return {delta == 0 ? 0 : part.digit, delta, part.communicator, part.is_send};
     }
 
     std::string describe(std::uint32_t role, const Call& call) const {
@@ -130,8 +130,8 @@ private:
             return;
         }
         const Party& party = p_.parties[group.party];
-        const bool spans_roles = (group.axes >> party.role_axis & 1u) != 0;
-        const bool some_roles = !group.subset.empty() && group.subset_axis == party.role_axis;
+        const bool spans_roles = (group.digits >> party.role_digit & 1u) != 0;
+        const bool some_roles = !group.subset.empty() && group.subset_digit == party.role_digit;
         std::optional<std::uint32_t> first;
         for (std::uint32_t r = 0; r < roles_.size(); ++r) {
             const Calls& calls = collectives_of(r, key);
@@ -147,7 +147,7 @@ private:
                 !some_roles || std::find(group.subset.begin(), group.subset.end(), coordinate) !=
                                    group.subset.end();
             const bool cuts_role = !group.subset.empty() && !some_roles &&
-                                   group.subset.size() < party.mesh.size(group.subset_axis);
+                                   group.subset.size() < party.mesh.size(group.subset_digit);
             if (!calls.empty() && (!inside || cuts_role)) {
                 add(fmt::format("{}: not every rank of the role is in group {}",
                                 describe(r, calls.front()),
@@ -214,13 +214,13 @@ private:
     }
 
     void check_exchange(std::uint32_t role, const ExchangeKey& key, const Calls& calls) {
-        const auto [axis, delta, communicator, is_send] = key;
+        const auto [digit, delta, communicator, is_send] = key;
         const Party& party = p_.parties[p_.party_of(to_id<RoleId>(role))];
-        const std::uint32_t size = party.mesh.size(axis);
-        const std::uint32_t peer = axis == party.role_axis
+        const std::uint32_t size = party.mesh.size(digit);
+        const std::uint32_t peer = digit == party.role_digit
                                        ? party.first_role + (role - party.first_role + delta) % size
                                        : role;
-        const ExchangeKey mirrored{axis, (size - delta) % size, communicator, !is_send};
+        const ExchangeKey mirrored{digit, (size - delta) % size, communicator, !is_send};
         const auto found = roles_[peer].exchanges.find(mirrored);
         static const Calls kNone;
         const Calls& others = found == roles_[peer].exchanges.end() ? kNone : found->second;
@@ -236,11 +236,11 @@ private:
             }
         }
         if (calls.size() > others.size()) {
-            add(fmt::format("{}: nothing on role {} {} it (axis {}, {} further, communicator {})",
+            add(fmt::format("{}: nothing on role {} {} it (digit {}, {} further, communicator {})",
                             describe(role, calls[both]),
                             p_.roles[peer].name,
                             is_send ? "receives" : "sends",
-                            party.mesh.axes()[axis].name,
+                            party.mesh.digits()[digit].name,
                             delta,
                             communicator));
         }

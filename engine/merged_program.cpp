@@ -75,8 +75,9 @@ private:
         for (const Party& party : from_.parties) {
             out_.parties.push_back(
                 {.name = party.name.empty() ? name : name + " " + party.name,
-                 .mesh = Mesh{party.mesh.axes(), shifted(party.mesh.first_rank())},
-                 .role_axis = party.role_axis,
+                 .mesh =
+                     Mesh{party.mesh.digits(), shifted(party.mesh.first_rank()), party.mesh.axes()},
+                 .role_digit = party.role_digit,
                  .first_role = base_role_ + party.first_role});
         }
     }

@@ -24,6 +24,12 @@ std::string_view name(TensorKind kind) {
     return kNames[static_cast<std::size_t>(kind)];
 }
 
+std::string_view name(Lifetime lifetime) {
+    static constexpr std::array<std::string_view, 4> kNames{
+        "slot", "micro_batch", "step", "persistent"};
+    return kNames[static_cast<std::size_t>(lifetime)];
+}
+
 std::string_view name(Pass pass) {
     static constexpr std::array<std::string_view, 9> kNames{"receive",
                                                             "forward",
@@ -65,12 +71,12 @@ std::uint32_t Program::party_of(RoleId role) const {
 
 RoleId Program::role_of(RankId rank) const {
     const Party& party = parties[party_of(rank)];
-    return to_id<RoleId>(party.first_role + party.mesh.coordinate(rank, party.role_axis));
+    return to_id<RoleId>(party.first_role + party.mesh.coordinate(rank, party.role_digit));
 }
 
 std::uint32_t Program::ranks_of_role(RoleId role) const {
     const Party& party = parties[party_of(role)];
-    return party.mesh.num_ranks() / party.mesh.size(party.role_axis);
+    return party.mesh.num_ranks() / party.mesh.size(party.role_digit);
 }
 
 const Mesh& Program::mesh() const {
@@ -78,9 +84,9 @@ const Mesh& Program::mesh() const {
     return parties.front().mesh;
 }
 
-std::uint32_t Program::role_axis() const {
+std::uint32_t Program::role_digit() const {
     ORRERY_CHECK(parties.size() == 1);
-    return parties.front().role_axis;
+    return parties.front().role_digit;
 }
 
 std::int64_t num_ops(const Program& program) {

@@ -132,13 +132,13 @@ struct CollectiveCall {
 // receive of b from a. Parts of one op progress together; the op ends with its last part.
 struct SendRecvPart {
     bool is_send = true;
-    std::uint32_t axis = 0;  // the peer is the rank `delta` further along this mesh axis (wrapping)
+    std::uint32_t digit = 0;  // the peer is the rank `delta` further along it (wrapping)
     int delta = 1;
     Bytes bytes;
     std::uint16_t communicator = 0;
-    // Along these mesh axes (bits) the operand is replicated, and each rank sends its slice of the
-    // first dimension only.
-    std::uint32_t slice_axes = 0;
+    // Along these mesh digits (bits) the operand is replicated, and each rank sends its slice of
+    // the first dimension only.
+    std::uint32_t slice_digits = 0;
     bool operator==(const SendRecvPart&) const = default;
 };
 struct SendRecvCall {
@@ -173,19 +173,23 @@ enum class Lifetime : std::uint8_t {
     step,         // from its first write to its last use in the step
     persistent,   // lives across steps
 };
+std::string_view name(Lifetime lifetime);
 
-// A mesh axis holds a tensor sharded along a tensor dimension, replicated, or as partial sums.
-enum class Placement : std::uint8_t { replicate, shard, partial };
-struct AxisPlacement {
+// How the ranks along a mesh digit hold a tensor: all of it each, a part of one dimension, terms of
+// a sum, or a part of its elements in memory order (ZeRO's flat shards: what the other digits leave
+// a rank, cut into equal parts of which the last is padded).
+enum class Placement : std::uint8_t { replicate, shard, partial, flat };
+struct DigitPlacement {
     Placement placement = Placement::replicate;
     std::int8_t dim = -1;  // tensor dimension if sharded
-    // Of 2 n pieces (n: the axis' size) coordinate c holds the pieces c and 2 n - 1 - c, one after
-    // the other, instead of the c-th of n: then all have equally much to do under a causal mask.
+    // Of 2 n pieces (n: the digit's size) coordinate c holds the pieces c and 2 n - 1 - c, one
+    // after the other, instead of the c-th of n: then all have equally much to do under a causal
+    // mask.
     bool mirrored = false;
-    // The rank holds the part of the rank `shift` further along the axis (wrapping): a block on its
-    // way round a ring.
+    // The rank holds the part of the rank `shift` further along the digit (wrapping): a block on
+    // its way round a ring.
     std::int16_t shift = 0;
-    bool operator==(const AxisPlacement&) const = default;
+    bool operator==(const DigitPlacement&) const = default;
 };
 
 struct Tensor {
@@ -195,9 +199,12 @@ struct Tensor {
     TensorKind kind = TensorKind::activations;
     Lifetime lifetime = Lifetime::slot;
     std::vector<std::int64_t> global_shape;
-    std::vector<AxisPlacement> layout;  // by mesh axis
+    std::vector<DigitPlacement> layout;  // by mesh digit: of what is in memory
+    // Of a weight or gradient that is whole in memory, but of which the ranks step a part each
+    // (ZeRO 1 and 2): the layout in which the end of the step takes it. Empty: `layout`.
+    std::vector<DigitPlacement> step_layout{};
     // If not empty: the last dimension consists of these parts (heads of Q, K and V; gate and up),
-    // and a mesh axis that shards it cuts each of them.
+    // and a mesh digit that shards it cuts each of them.
     std::vector<std::int64_t> column_parts;
     // Ops may take an activation in pieces of its tokens, so that moving one piece overlaps working
     // on another: a piece has its part of each of these equal blocks of the rank's sequence. What
@@ -254,7 +261,7 @@ struct Role {
 struct Party {
     std::string name;             // of the job; empty if there is one
     Mesh mesh;                    // of its ranks
-    std::uint32_t role_axis = 0;  // a rank's role is its coordinate along this axis
+    std::uint32_t role_digit = 0;  // a rank's role is its coordinate along it
     std::uint32_t first_role = 0;
 };
 
@@ -282,7 +289,7 @@ struct Program {
     std::uint32_t ranks_of_role(RoleId role) const;
     // Of a program of one party.
     const Mesh& mesh() const;
-    std::uint32_t role_axis() const;
+    std::uint32_t role_digit() const;
     const Segment& segment_of(const Slot& slot) const { return segments[index(slot.segment)]; }
     // What an op of that kind does.
     const KernelCall& kernel(const Op& op) const { return kernels[index(op.payload.kernel())]; }

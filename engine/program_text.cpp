@@ -5,18 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string_view>
 
 namespace orrery {
 namespace {
-
-std::string_view name(Lifetime lifetime) {
-    static constexpr std::array<std::string_view, 4> kNames{
-        "slot", "micro_batch", "step", "persistent"};
-    return kNames[static_cast<std::size_t>(lifetime)];
-}
 
 std::string_view name(Reduction reduction) {
     return reduction == Reduction::sum ? "sum" : "max";
@@ -130,7 +125,7 @@ public:
     }
 
 private:
-    // Tensors and messages name axes of the party whose roles use them.
+    // Tensors and messages name digits of the party whose roles use them.
     void find_parties() {
         tensor_party_.resize(p_.tensors.size(), 0);
         message_party_.resize(p_.send_recvs.size(), 0);
@@ -159,19 +154,19 @@ private:
         }
     }
 
-    const std::vector<MeshAxis>& axes_of(std::uint32_t party) const {
-        static const std::vector<MeshAxis> kNone;
-        return party < p_.parties.size() ? p_.parties[party].mesh.axes() : kNone;
+    const std::vector<MeshDigit>& digits_of(std::uint32_t party) const {
+        static const std::vector<MeshDigit> kNone;
+        return party < p_.parties.size() ? p_.parties[party].mesh.digits() : kNone;
     }
-    std::string axis(std::size_t a, std::uint32_t party) const {
-        const std::vector<MeshAxis>& all = axes_of(party);
+    std::string digit(std::size_t a, std::uint32_t party) const {
+        const std::vector<MeshDigit>& all = digits_of(party);
         return a < all.size() ? all[a].name : fmt::format("?{}", a);
     }
-    std::string axes(std::uint32_t bits, std::uint32_t party) const {
+    std::string digits(std::uint32_t bits, std::uint32_t party) const {
         std::vector<std::string> found;
         for (std::uint32_t a = 0; a < 32; ++a) {
             if ((bits >> a & 1U) != 0) {
-                found.push_back(axis(a, party));
+                found.push_back(digit(a, party));
             }
         }
         return fmt::format("{}", fmt::join(found, " "));
@@ -187,11 +182,15 @@ private:
 
     std::string mesh(std::uint32_t party) const {
         std::vector<std::string> sizes;
-        for (const MeshAxis& one : axes_of(party)) {
-            sizes.push_back(
-                fmt::format("{} {}{}", one.name, one.size, one.low_digit ? " (low digit)" : ""));
+        for (const MeshDigit& one : digits_of(party)) {
+            sizes.push_back(fmt::format("{} {}", one.name, one.size));
         }
-        return fmt::format("mesh: {}\n", fmt::join(sizes, ", "));
+        std::string text = fmt::format("mesh: {}\n", fmt::join(sizes, ", "));
+        for (const MeshAxis& one : p_.parties[party].mesh.axes()) {
+            const std::string parts = digits(one.digits, party);
+            text += parts == one.name ? "" : fmt::format("axis {}: {}\n", one.name, parts);
+        }
+        return text;
     }
 
     std::string head() const {
@@ -206,7 +205,7 @@ private:
                                     index(party.mesh.first_rank()),
                                     party.first_role);
             }
-            text += " along " + axis(party.role_axis, i) + "\n" + mesh(i);
+            text += " along " + digit(party.role_digit, i) + "\n" + mesh(i);
         }
         return text + fmt::format("streams: {}\n", fmt::join(p_.stream_names, ", "));
     }
@@ -216,10 +215,10 @@ private:
         for (std::size_t g = 0; g < p_.groups.size(); ++g) {
             const Group& group = p_.groups[g];
             std::string members = group.party == 0 ? "" : fmt::format("party {} ", group.party);
-            members += "along " + axes(group.axes, group.party);
-            if (!group.subset.empty() || group.subset_axis != 0) {
+            members += "along " + digits(group.digits, group.party);
+            if (!group.subset.empty() || group.subset_digit != 0) {
                 members += fmt::format(", of {} {}",
-                                       axis(group.subset_axis, group.party),
+                                       digit(group.subset_digit, group.party),
                                        fmt::join(group.subset, " "));
             }
             for (const std::vector<RankId>& ranks : group.explicit_ranks) {
@@ -233,24 +232,23 @@ private:
         return "\ngroups\n" + rows.text();
     }
 
-    std::string layout(const Tensor& tensor, std::uint32_t party) const {
+    std::string layout(const std::vector<DigitPlacement>& layout, std::uint32_t party) const {
         std::string text;
-        for (std::size_t a = 0; a < tensor.layout.size(); ++a) {
-            const AxisPlacement& one = tensor.layout[a];
-            if (one == AxisPlacement{}) {
+        for (std::size_t a = 0; a < layout.size(); ++a) {
+            const DigitPlacement& one = layout[a];
+            if (one == DigitPlacement{}) {
                 continue;
             }
-            text += (text.empty() ? "" : " ") + axis(a, party);
-            text += one.placement == Placement::shard     ? "/"
-                    : one.placement == Placement::partial ? "+"
-                                                          : "=";
+            text += (text.empty() ? "" : " ") + digit(a, party);
+            constexpr std::array<std::string_view, 4> kMarks{"=", "/", "+", "/flat"};
+            text += kMarks[static_cast<std::size_t>(one.placement)];
             text += one.dim == -1 ? "" : std::to_string(one.dim);
             text += one.mirrored ? "m" : "";
             text += one.shift == 0 ? "" : fmt::format(">{}", one.shift);
         }
         text = text.empty() ? "whole" : text;
-        const bool of_all = tensor.layout.size() == axes_of(party).size();
-        return of_all ? text : fmt::format("{} of {} axes", text, tensor.layout.size());
+        const bool of_all = layout.size() == digits_of(party).size();
+        return of_all ? text : fmt::format("{} of {} digits", text, layout.size());
     }
 
     std::string tensors() const {
@@ -271,6 +269,9 @@ private:
             if (tensor.random_purpose != -1 || tensor.random_stream != 0) {
                 rest += fmt::format("random {}.{} ", tensor.random_purpose, tensor.random_stream);
             }
+            if (!tensor.step_layout.empty()) {
+                rest += fmt::format("steps {} ", layout(tensor.step_layout, tensor_party_[t]));
+            }
             if (!tensor.parameter.empty()) {
                 rest +=
                     tensor.parameter == tensor.name ? "parameter" : "parameter " + tensor.parameter;
@@ -279,7 +280,7 @@ private:
                       tensor.name,
                       std::string{orrery::name(tensor.dtype)},
                       std::move(shape),
-                      layout(tensor, tensor_party_[t]),
+                      layout(tensor.layout, tensor_party_[t]),
                       fmt::format("{} B", tensor.bytes.count()),
                       std::string{orrery::name(tensor.kind)},
                       std::string{name(tensor.lifetime)},
@@ -318,14 +319,14 @@ private:
     std::string messages(const SendRecvCall& call, std::uint32_t party) const {
         std::vector<std::string> parts;
         for (const SendRecvPart& part : call.parts) {
-            parts.push_back(
-                fmt::format("{} {}{:+d} {} B comm {}{}",
-                            part.is_send ? "send" : "receive",
-                            axis(part.axis, party),
-                            part.delta,
-                            part.bytes.count(),
-                            part.communicator,
-                            part.slice_axes == 0 ? "" : " slices " + axes(part.slice_axes, party)));
+            parts.push_back(fmt::format(
+                "{} {}{:+d} {} B comm {}{}",
+                part.is_send ? "send" : "receive",
+                digit(part.digit, party),
+                part.delta,
+                part.bytes.count(),
+                part.communicator,
+                part.slice_digits == 0 ? "" : " slices " + digits(part.slice_digits, party)));
         }
         return fmt::format("{}", fmt::join(parts, " and "));
     }

@@ -3,8 +3,10 @@
 // is in it, so that equal texts are equal Programs, but for names and operands that no op has.
 //
 //   k3, c1, m0, h2   the kernel, collective, message or host work of this number in its table
-//   tp/0             a tensor's layout: axis tp cuts dimension 0 (`m`: mirrored halves, `>1`: held
-//                    by the rank one back); `dp+`: partial sums over dp; unnamed axes replicate
+//   tp/0             a tensor's layout: digit tp cuts dimension 0 (`m`: mirrored halves, `>1`: held
+//                    by the rank one back); `dp+`: partial sums over dp; `dp/flat`: equal parts of
+//                    the elements; unnamed digits replicate
+//   steps dp/flat    the layout in which the end of the step takes a tensor, if not that in memory
 //   a, b^T -> c      the op reads a and b's transpose and writes c; `+> c`: adds to c; `c[1]`: of
 //                    its column parts the second; `c{0/4}`: of four pieces of its tokens the first;
 //                    `(alias)`: written in place of what the op reads

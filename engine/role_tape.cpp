@@ -234,12 +234,12 @@ private:
         } else {
             item.kind = ItemKind::send_recv;
             for (const SendRecvPart& part : program_.send_recv(op).parts) {
-                const auto size = static_cast<int>(mesh_->size(part.axis));
+                const auto size = static_cast<int>(mesh_->size(part.digit));
                 const auto delta = static_cast<std::uint32_t>((part.delta % size + size) % size);
                 const std::uint32_t c = channel(RoleChannel{.is_collective = false,
                                                             .is_send = part.is_send,
                                                             .communicator = part.communicator,
-                                                            .axis = delta == 0 ? 0 : part.axis,
+                                                            .digit = delta == 0 ? 0 : part.digit,
                                                             .delta = delta});
                 add_part(c, find_bytes(tape_.channels[c], part.bytes), flat.stream);
             }
@@ -252,7 +252,7 @@ private:
             const RoleChannel& have = tape_.channels[c];
             if (have.is_collective == wanted.is_collective && have.is_send == wanted.is_send &&
                 have.communicator == wanted.communicator && have.group == wanted.group &&
-                have.axis == wanted.axis && have.delta == wanted.delta) {
+                have.digit == wanted.digit && have.delta == wanted.delta) {
                 return c;
             }
         }

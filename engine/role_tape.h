@@ -61,7 +61,8 @@ struct RoleChannel {
     bool is_send = false;
     std::uint16_t communicator = 0;
     GroupId group{};
-    std::uint32_t axis = 0;  // of a send or receive: the peer is `delta` further, 0 <= delta < size
+    std::uint32_t digit =
+        0;  // of a send or receive: the peer is `delta` further, 0 <= delta < size
     std::uint32_t delta = 0;
     std::uint32_t messages_per_step = 0;
     // Distinct messages in order of first use: position in Program::collectives, or bytes.

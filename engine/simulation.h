@@ -24,7 +24,7 @@
 //     A group of one rank ends on arrival.
 //  6. Send_recv. Each part runs as a transfer (plan_send) of its own as soon as both its sides have
 //     arrived. The op ends with its last part. It holds the sum of its parts' SMs, receives
-//     included, from its arrival to its end. A part whose peer is the rank itself (an axis of size
+//     included, from its arrival to its end. A part whose peer is the rank itself (a digit of size
 //     one) is never planned: it holds nothing and ends when both its sides have arrived.
 //  7. Rates. At an instant all ends and starts take effect until nothing more happens, then the
 //     rates of all transfers in flight are the max-min allocation of network/fluid.h. A part with

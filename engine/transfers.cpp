@@ -74,7 +74,7 @@ private:
             const RoleChannel& have = channels[c];
             if (have.is_collective == like.is_collective && have.is_send == is_send &&
                 have.communicator == like.communicator && have.group == like.group &&
-                have.axis == like.axis && have.delta == delta) {
+                have.digit == like.digit && have.delta == delta) {
                 return c;
             }
         }
@@ -105,9 +105,9 @@ private:
             last = &role_channel_of(members.back(), id);
         } else {
             const Mesh& mesh = program_.mesh_of(rank);
-            const auto size = mesh.size(role_channel.axis);
+            const auto size = mesh.size(role_channel.digit);
             const RankId peer =
-                mesh.shifted(rank, role_channel.axis, static_cast<int>(role_channel.delta));
+                mesh.shifted(rank, role_channel.digit, static_cast<int>(role_channel.delta));
             const std::uint32_t back = (size - role_channel.delta) % size;
             const std::uint32_t peer_channel =
                 find(peer, role_channel, !role_channel.is_send, back);

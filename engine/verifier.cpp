@@ -59,8 +59,8 @@ private:
         std::size_t rank = 0;
         std::size_t role = 0;
         for (const Party& party : p_.parties) {
-            if (party.role_axis >= party.mesh.axes().size()) {
-                add("the role axis is no axis of the mesh");
+            if (party.role_digit >= party.mesh.digits().size()) {
+                add("the role digit is no digit of the mesh");
                 return;
             }
             if (index(party.mesh.first_rank()) != rank || party.first_role != role) {
@@ -73,15 +73,15 @@ private:
                     role));
             }
             rank += party.mesh.num_ranks();
-            role += party.mesh.size(party.role_axis);
+            role += party.mesh.size(party.role_digit);
         }
         if (p_.parties.empty()) {
             add("the program has no party");
         } else if (p_.roles.size() != role) {
             const Party& last = p_.parties.back();
-            add(fmt::format("there are {} roles, but axis {} has size {}",
+            add(fmt::format("there are {} roles, but digit {} has size {}",
                             p_.roles.size(),
-                            last.mesh.axes()[last.role_axis].name,
+                            last.mesh.digits()[last.role_digit].name,
                             role));
         }
     }
@@ -92,7 +92,7 @@ private:
             return;
         }
         const Mesh& mesh = p_.parties[group.party].mesh;
-        const std::size_t axes = mesh.axes().size();
+        const std::size_t digits = mesh.digits().size();
         if (!group.explicit_ranks.empty()) {
             std::set<RankId> seen;
             for (const std::vector<RankId>& ranks : group.explicit_ranks) {
@@ -106,19 +106,19 @@ private:
             }
             return;
         }
-        if (axes < 32 && (group.axes >> axes) != 0) {
-            add(fmt::format("group {} ranges over an axis that the mesh does not have",
+        if (digits < 32 && (group.digits >> digits) != 0) {
+            add(fmt::format("group {} ranges over a digit that the mesh does not have",
                             group.name));
             return;
         }
         std::set<std::uint32_t> seen;
         for (const std::uint32_t c : group.subset) {
-            const bool inside = group.subset_axis < axes &&
-                                (group.axes >> group.subset_axis & 1u) != 0 &&
-                                c < mesh.size(group.subset_axis);
+            const bool inside = group.subset_digit < digits &&
+                                (group.digits >> group.subset_digit & 1u) != 0 &&
+                                c < mesh.size(group.subset_digit);
             if (!inside || !seen.insert(c).second) {
                 add(
-                    fmt::format("group {}: coordinate {} of its subset is outside the axis or "
+                    fmt::format("group {}: coordinate {} of its subset is outside the digit or "
                                 "listed twice",
                                 group.name,
                                 c));
@@ -127,7 +127,7 @@ private:
     }
 
     void check_exchanges(RoleId role) {
-        const std::size_t axes = p_.mesh_of(role).axes().size();
+        const std::size_t digits = p_.mesh_of(role).digits().size();
         std::set<SegmentId> checked;
         for (const Slot& slot : p_.roles[index(role)].slots) {
             if (index(slot.segment) >= p_.segments.size() || !checked.insert(slot.segment).second) {
@@ -138,8 +138,8 @@ private:
                     continue;
                 }
                 for (const SendRecvPart& part : p_.send_recv(op).parts) {
-                    if (part.axis >= axes || part.bytes < Bytes{}) {
-                        add("a send or receive names an axis that does not exist, or negative "
+                    if (part.digit >= digits || part.bytes < Bytes{}) {
+                        add("a send or receive names a digit that does not exist, or negative "
                             "bytes");
                     }
                 }

@@ -17,8 +17,6 @@
 namespace orrery {
 namespace {
 
-constexpr std::uint16_t kRingCommunicator = 10;
-
 AttentionGeneration generation(AttentionKernel kernel) {
     switch (kernel) {
         case AttentionKernel::flash_1:
@@ -111,20 +109,17 @@ Value join_key_value(BlockBuilder& b,
     return qkv;
 }
 
-// The ranks that share a key-value head along these axes have a slice of its columns from the
-// product: their layout once each has all of it, or its share of all of its gradient.
-Layout of_shared_heads(const BlockBuilder& b, Layout layout, AxisPlacement placement) {
-    for (std::uint32_t axis = 0; axis < layout.size(); ++axis) {
-        const bool shared = layout[axis] == sharded(kWidth) &&
-                            b.layouts.key_value[axis] == replicated() &&
-                            axis != b.layouts.context_axis;
-        layout[axis] = shared ? placement : layout[axis];
+// The QKV product leaves each rank that shares a key-value head a slice of its columns. Returns the
+// layout once each has all of them, or terms of all of their gradient.
+Layout of_shared_heads(const BlockBuilder& b, Layout layout, DigitPlacement placement) {
+    for (std::uint32_t digit = 0; digit < layout.size(); ++digit) {
+        layout[digit] = (b.layouts.head_digits >> digit & 1u) != 0 ? placement : layout[digit];
     }
     return layout;
 }
 
 bool shares_heads(const BlockBuilder& b) {
-    return b.layouts.ranks_of_head > 1;
+    return b.layouts.ranks_of_head() > 1;
 }
 
 // Every rank gets the whole head that it shares.
@@ -150,7 +145,7 @@ Value ring_hop(BlockBuilder& b,
                const Value& block,
                int delta,
                Lifetime lifetime = Lifetime::slot) {
-    const std::uint32_t ring = b.layouts.context_axis;
+    const std::uint32_t ring = b.layouts.context_digit;
     Value received = b.value(name,
                              block.shape[kWidth],
                              from_neighbour(block.layout, ring, -delta, b.layouts.mesh),
@@ -160,18 +155,19 @@ Value ring_hop(BlockBuilder& b,
     b.set_column_parts(received, block.column_parts);
     const Bytes bytes{local_elements(block.shape, block.layout, b.layouts.mesh) *
                       size_bytes(block.dtype)};
+    const TrafficLane& lane = lane_of(Traffic::context_ring);
     const SendRecvPart part{.is_send = true,
-                            .axis = ring,
+                            .digit = ring,
                             .delta = delta,
                             .bytes = bytes,
-                            .communicator = kRingCommunicator};
+                            .communicator = lane.communicator};
     SendRecvPart back = part;
     back.is_send = false;
     back.delta = -delta;
     b.ops.send_recv({.parts = {part, back}},
                     {.name = std::string{name},
-                     .stream = kContextStream,
-                     .cause = Cause::exposed_context,
+                     .stream = lane.stream,
+                     .cause = lane.cause,
                      .reads = {block.tensor},
                      .writes = {received.tensor},
                      .accumulates = {}});
@@ -179,7 +175,7 @@ Value ring_hop(BlockBuilder& b,
 }
 
 std::int64_t ring_steps(const BlockBuilder& b) {
-    return b.layouts.stream_key_value ? b.layouts.mesh.size(b.layouts.context_axis) : 1;
+    return b.layouts.stream_key_value ? b.layouts.mesh.size(b.layouts.context_digit) : 1;
 }
 
 void flash_forward(BlockBuilder& b,

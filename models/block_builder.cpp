@@ -7,6 +7,7 @@
 #include "kernels/cast/cast.h"
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/residual/residual.h"
+#include "models/relayout.h"
 
 namespace orrery {
 namespace {
@@ -38,17 +39,6 @@ std::vector<TensorId> tensors_of(const std::vector<const Value*>& values) {
 }
 
 }  // namespace
-
-std::vector<std::string> stream_names() {
-    return {"compute",
-            "tensor parallel",
-            "context parallel",
-            "data parallel",
-            "receive forward",
-            "send forward",
-            "receive backward",
-            "send backward"};
-}
 
 BlockBuilder::BlockBuilder(ProgramTables& tables,
                            const Transformer& model_in,
@@ -99,9 +89,9 @@ Value BlockBuilder::value(std::string_view name,
                           TensorKind kind,
                           std::size_t pieces) {
     std::int64_t batch = plan.micro_batch_size;
-    for (std::uint32_t axis = 0; axis < layout.size(); ++axis) {
-        if (layouts.tokens[axis] == sharded(kBatch)) {
-            batch *= layouts.mesh.size(axis);
+    for (std::uint32_t digit = 0; digit < layout.size(); ++digit) {
+        if (layouts.tokens[digit] == sharded(kBatch)) {
+            batch *= layouts.mesh.size(digit);
         }
     }
     Value v{.tensor = {},
@@ -164,22 +154,11 @@ void BlockBuilder::kernel(std::string_view name,
     ops.kernel(call, spec);
 }
 
-Cause BlockBuilder::comm_cause(std::uint32_t axes) const {
-    if ((axes & ~(1u << layouts.context_axis)) == 0) {
-        return Cause::exposed_context;
+Traffic BlockBuilder::traffic_over(std::uint32_t digits) const {
+    if ((digits & ~(1u << layouts.context_digit)) == 0) {
+        return Traffic::context;
     }
-    return (axes & layouts.data_axes) != 0 ? Cause::exposed_data : Cause::exposed_tensor;
-}
-
-StreamId BlockBuilder::comm_stream(std::uint32_t axes) const {
-    switch (comm_cause(axes)) {
-        case Cause::exposed_context:
-            return kContextStream;
-        case Cause::exposed_data:
-            return kDataStream;
-        default:
-            return kTensorStream;
-    }
+    return (digits & layouts.state.data_digits) != 0 ? Traffic::data : Traffic::tensor;
 }
 
 std::size_t BlockBuilder::overlap_pieces(const Layout& from, const Layout& to) const {
@@ -199,46 +178,34 @@ Value BlockBuilder::relayout(std::string_view name,
                              Lifetime lifetime,
                              std::size_t pieces,
                              Reduction reduction) {
-    const std::vector<LayoutStep> steps = transition(v.layout, to);
+    const auto elements = [&](const Layout& layout) {
+        return local_elements(v.shape, layout, layouts.mesh);
+    };
     Value now = v;
-    for (const LayoutStep& step : steps) {
-        Layout next = now.layout;
-        for (std::uint32_t axis = 0; axis < next.size(); ++axis) {
-            if ((step.axes >> axis & 1u) != 0) {
-                next[axis] = to[axis];
-            }
-        }
+    for (const RelayoutStep& step : relayout_steps(v.layout, to, elements)) {
         // An exchange of heads wants all tokens.
-        const std::size_t chunks =
-            step.kind == CollectiveKind::all_to_all ? 1 : std::max(pieces, now.pieces);
+        const bool exchange = step.step.kind == CollectiveKind::all_to_all;
+        const std::size_t chunks = exchange ? 1 : std::max(pieces, now.pieces);
         Value moved = value(
-            name, v.shape[kWidth], next, lifetime, v.dtype, TensorKind::communication, chunks);
+            name, v.shape[kWidth], step.to, lifetime, v.dtype, TensorKind::communication, chunks);
         moved.shape = v.shape;
         set_column_parts(moved, v.column_parts);
-        const bool gather = step.kind == CollectiveKind::all_gather;
-        const std::int64_t elements =
-            local_elements(v.shape, gather ? next : now.layout, layouts.mesh);
-        const auto count = static_cast<std::int64_t>(chunks);
-        const CollectiveCall call{
-            .kind = step.kind,
-            .group = ops.tables().group(step.axes),
-            .bytes = Bytes{(elements + count - 1) / count * size_bytes(v.dtype)},
-            .wire = v.dtype == Dtype::fp8 ? Dtype::uint8 : v.dtype,
-            .communicator = 0,
-            .mover = chunks == 1 ? Mover{} : mover_of_pieces(step.kind),
-            .reduction = reduction};
         for (std::size_t i = 0; i < chunks; ++i) {
-            ops.collective(call,
-                           {.name = piece_name(name, i, chunks),
-                            .stream = comm_stream(step.axes),
-                            .cause = comm_cause(step.axes),
-                            .reads = {now.tensor},
-                            .writes = {moved.tensor},
-                            .accumulates = {},
-                            .launches = launches_of_piece(i),
-                            .in_pieces = {now.tensor, moved.tensor},
-                            .piece = static_cast<std::uint16_t>(i),
-                            .pieces = static_cast<std::uint16_t>(chunks)});
+            emit(ops,
+                 step,
+                 {.traffic = traffic_over(step.step.digits),
+                  .wire = v.dtype,
+                  .pieces = static_cast<std::int64_t>(chunks),
+                  .mover = chunks == 1 ? Mover{} : mover_of_pieces(step.step.kind),
+                  .reduction = reduction},
+                 {.name = piece_name(name, i, chunks),
+                  .reads = {now.tensor},
+                  .writes = {moved.tensor},
+                  .accumulates = {},
+                  .launches = launches_of_piece(i),
+                  .in_pieces = {now.tensor, moved.tensor},
+                  .piece = static_cast<std::uint16_t>(i),
+                  .pieces = static_cast<std::uint16_t>(chunks)});
         }
         now = std::move(moved);
     }
@@ -419,7 +386,7 @@ void BlockBuilder::weight_product(std::string_view name,
 
 void BlockBuilder::bias_gradient(std::string_view name, const Value& dy, Parameter& bias) {
     Layout ones = dy.layout;  // a bias is the weight of a column of ones
-    for (AxisPlacement& p : ones) {
+    for (DigitPlacement& p : ones) {
         p = p == sharded(kWidth) ? replicated() : p;
     }
     bias.gradient_layout = weight_gradient(ones, dy.layout);

@@ -35,16 +35,18 @@ struct Value {
 struct Parameter {
     std::string name;
     std::int64_t layer = 0;           // -1 embedding, num_layers: output side
-    Layout layout;                    // along the model axes
+    Layout layout;                    // along the model digits
     std::vector<std::int64_t> shape;  // global (input, output); vectors (1, n)
-    Layout gradient_layout;           // as the backward pass produces it: partial along token axes
+    Layout gradient_layout;  // as the backward pass produces it: partial along token digits
     std::int64_t elements = 0;        // of one rank, all data ranks together
     bool transposed = false;          // stored as (output, input): a tied output layer
     std::vector<std::int64_t> column_parts;  // of the output dimension (engine/program.h, Tensor)
-    TensorId stored{};                       // what persists (a shard under ZeRO 3)
-    TensorId weight{};                       // what products read: `stored`, or gathered from it
-    TensorId gradient{};                     // what the backward pass adds to
-    TensorId gradient_shard{};  // what persists of it: the same tensor, or a shard (ZeRO 3)
+    // The tensors of a parameter. Their layouts are those of its state (models/state_layouts.h).
+    TensorId stored{};          // what persists
+    TensorId weight{};          // what products read: `stored`, or gathered from it
+    TensorId secondary{};       // what a forward pass keeps for the backward pass, if anything
+    TensorId gradient{};        // what the backward pass adds to
+    TensorId gradient_shard{};  // what persists of it: the same tensor, or a shard
 };
 
 class BlockBuilder {
@@ -97,11 +99,13 @@ public:
 
     // Key-value heads of all tensor-parallel ranks, one that several share counted for each, and
     // their columns in packed Q, K and V as attention reads them.
-    std::int64_t key_value_heads() const { return model.num_query_groups * layouts.ranks_of_head; }
-    std::int64_t key_value_size() const { return model.kv_size() * layouts.ranks_of_head; }
+    std::int64_t key_value_heads() const {
+        return model.num_query_groups * layouts.ranks_of_head();
+    }
+    std::int64_t key_value_size() const { return model.kv_size() * layouts.ranks_of_head(); }
     // Of a product of slices of such heads, which is not needed once the heads are whole.
     Lifetime of_slices(Lifetime of_whole) const {
-        return layouts.ranks_of_head > 1 ? Lifetime::slot : of_whole;
+        return layouts.ranks_of_head() > 1 ? Lifetime::slot : of_whole;
     }
 
     // A kernel over whole values.
@@ -155,9 +159,8 @@ public:
     // db += column sums of dy.
     void bias_gradient(std::string_view name, const Value& dy, Parameter& bias);
 
-    // Where residual-stream values go: reduces or gathers as the layout asks.
-    Cause comm_cause(std::uint32_t axes) const;
-    StreamId comm_stream(std::uint32_t axes) const;
+    // Of activations that are moved over these digits.
+    Traffic traffic_over(std::uint32_t digits) const;
 
 private:
     struct GemmExtent {
@@ -174,8 +177,5 @@ private:
                       bool accumulate);
     Dtype gemm_dtype(const Parameter& w) const;
 };
-
-// Streams as names, in StreamId order.
-std::vector<std::string> stream_names();
 
 }  // namespace orrery

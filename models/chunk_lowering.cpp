@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/embedding/embedding.h"
 #include "kernels/residual/residual.h"
 #include "models/parameters.h"
+#include "models/unit_weights.h"
 
 namespace orrery {
 namespace {
@@ -25,14 +28,13 @@ struct HeadActivations {
     Value target;
 };
 
-// The parameters of a unit whose gradients are not left for later.
-std::vector<Parameter*> without(std::vector<Parameter*> unit, const Deferred& later) {
+// The parameters whose gradients are left for later.
+ParameterSet parameters_of(const Deferred& later) {
+    ParameterSet parameters;
     for (const DeferredProducts& products : later) {
-        for (const Parameter* p : products.weights) {
-            std::erase(unit, p);
-        }
+        parameters.insert(parameters.end(), products.weights.begin(), products.weights.end());
     }
-    return unit;
+    return parameters;
 }
 
 class ChunkLowering {
@@ -55,8 +57,9 @@ private:
                 layouts_,
                 fmt::format("stage {} chunk {} {}", chunk_.shape.stage, chunk_.shape.chunk, pass)};
     }
-    // Units that are gathered together (ZeRO 3), in forward order.
-    std::vector<std::vector<Parameter*>> units();
+    // What is used at one time, in forward order: the embedding, each layer, the head.
+    std::vector<ParameterSet> sets();
+    UnitWeights unit_weights(BlockBuilder& b, UnitWeights::For pass);
     // Ids of a micro-batch that the data loader writes.
     Value token_ids(BlockBuilder& b, std::string_view name);
     Value embed(BlockBuilder& b);
@@ -80,11 +83,11 @@ private:
     Value embedding_mask_;  // of its dropout
 };
 
-std::vector<std::vector<Parameter*>> ChunkLowering::units() {
-    std::vector<std::vector<Parameter*>> all;
-    const auto add = [&](std::vector<Parameter*> unit) {
-        std::erase_if(unit, [](const Parameter* p) { return p->elements == 0; });
-        all.push_back(std::move(unit));
+std::vector<ParameterSet> ChunkLowering::sets() {
+    std::vector<ParameterSet> all;
+    const auto add = [&](ParameterSet set) {
+        std::erase_if(set, [](const Parameter* p) { return p->elements == 0; });
+        all.push_back(std::move(set));
     };
     if (chunk_.shape.has_embedding) {
         add({&chunk_.embedding, &chunk_.position});
@@ -98,6 +101,18 @@ std::vector<std::vector<Parameter*>> ChunkLowering::units() {
     return all;
 }
 
+UnitWeights ChunkLowering::unit_weights(BlockBuilder& b, UnitWeights::For pass) {
+    std::vector<ParameterSet> all = sets();
+    std::vector<bool> layers(all.size(), true);
+    layers.front() = !chunk_.shape.has_embedding;
+    layers.back() = layers.back() && !chunk_.shape.has_head;
+    if (pass == UnitWeights::For::backward) {
+        std::ranges::reverse(all);
+        std::reverse(layers.begin(), layers.end());
+    }
+    return {b, pass, std::move(all), std::move(layers)};
+}
+
 Value ChunkLowering::token_ids(BlockBuilder& b, std::string_view name) {
     Value ids = b.value(
         name, 1, layouts_.tokens, Lifetime::micro_batch, Dtype::int32, TensorKind::activations);
@@ -109,9 +124,9 @@ Value ChunkLowering::embed(BlockBuilder& b) {
     tokens_ = token_ids(b, "tokens");
     const Parameter& table = chunk_.embedding;
     Layout layout = layouts_.tokens;
-    for (std::size_t axis = 0; axis < layout.size(); ++axis) {
-        if (layouts_.embedding[axis] == sharded(kInput)) {
-            layout[axis] = partial();  // each rank knows only its rows of the table
+    for (std::size_t digit = 0; digit < layout.size(); ++digit) {
+        if (layouts_.embedding[digit] == sharded(kInput)) {
+            layout[digit] = partial();  // each rank knows only its rows of the table
         }
     }
     const Value rows = b.value("embedding", model_.hidden_size, layout, Lifetime::slot);
@@ -201,7 +216,7 @@ TensorId ChunkLowering::mean_loss() {
                            .kind = TensorKind::workspace,
                            .lifetime = Lifetime::step,
                            .global_shape = {1},
-                           .layout = Layout(layouts_.mesh.axes().size()),
+                           .layout = Layout(layouts_.mesh.digits().size()),
                            .bytes = Bytes{size_bytes(Dtype::fp32)}});
 }
 
@@ -212,11 +227,11 @@ void ChunkLowering::loss(BlockBuilder& b) {
     // Each rank of a sharded vocabulary has a part of a token's statistics (Megatron-LM's
     // vocab_parallel_cross_entropy).
     Layout parts = head_.logits.layout;
-    for (AxisPlacement& p : parts) {
+    for (DigitPlacement& p : parts) {
         p = p == sharded(kWidth) ? partial() : p;
     }
     Layout whole = parts;
-    for (AxisPlacement& p : whole) {
+    for (DigitPlacement& p : whole) {
         p = p == partial() ? replicated() : p;
     }
     const auto statistic = [&](std::string_view name) {
@@ -294,42 +309,31 @@ Value ChunkLowering::head_backward(BlockBuilder& b, Deferred* deferred) {
 
 void ChunkLowering::forward() {
     BlockBuilder b = builder("forward");
-    const auto all = units();
-    WeightGather weights{b};
-    const bool ahead = plan_.overlap_param_gather;
-    weights.gather(all[0]);
-    std::size_t unit = 0;
-    const auto next_unit = [&] {  // what is gathered while (or before) the unit that follows runs
-        const std::size_t wanted = ahead ? unit + 1 : unit;
-        if (wanted < all.size() && wanted > 0) {
-            weights.gather(all[wanted]);
-        }
-    };
+    UnitWeights weights = unit_weights(b, UnitWeights::For::forward);
     ResidualStream stream;
     if (chunk_.shape.has_embedding) {
-        next_unit();
+        weights.begin();
         stream.residual = embed(b);
-        weights.used();
-        ++unit;
+        weights.end();
     } else {
         chunk_.input =
             b.value("stage input", model_.hidden_size, layouts_.pipeline, Lifetime::micro_batch);
         stream.residual = b.relayout(
             "stage input gather", chunk_.input, layouts_.residual, Lifetime::micro_batch);
     }
-    for (std::size_t i = 0; i < chunk_.layers.size(); ++i, ++unit) {
-        next_unit();
+    for (std::size_t i = 0; i < chunk_.layers.size(); ++i) {
+        weights.begin();
         if (plan_.recompute_granularity == Recompute::full) {
             add_pending(b, stream, Lifetime::micro_batch);  // the checkpoint is one tensor
         }
         saved_.push_back(layer_forward(
             b, chunk_.layers[i], chunk_.shape.first_layer + static_cast<std::int64_t>(i), stream));
-        weights.used();
+        weights.end();
     }
     if (chunk_.shape.has_head) {
-        next_unit();
+        weights.begin();
         head(b, stream);
-        weights.used();
+        weights.end();
     } else {
         add_pending(b, stream, Lifetime::micro_batch);
         chunk_.output_value = b.relayout("stage output", stream.residual, layouts_.pipeline);
@@ -356,47 +360,34 @@ Value ChunkLowering::layer_gradients(BlockBuilder& b,
 
 void ChunkLowering::backward() {
     BlockBuilder b = builder(chunk_.splits_backward ? "backward input" : "backward");
-    const auto all = units();
-    std::vector<Deferred> later(all.size());  // by unit
-    WeightGather weights{b};
-    std::size_t unit = all.size();
-    weights.gather(all[unit - 1]);
-    const auto next_unit = [&] {
-        --unit;
-        const bool first = unit + 1 == all.size();
-        if (plan_.overlap_param_gather && !plan_.prefetch_behind_backward) {
-            weights.gather(unit > 0 ? all[unit - 1] : std::vector<Parameter*>{});
-        } else if (!plan_.overlap_param_gather && !first) {
-            weights.gather(all[unit]);
-        }
+    std::vector<Deferred> later(sets().size());
+    std::size_t set = later.size();
+    UnitWeights weights = unit_weights(b, UnitWeights::For::backward);
+    const auto begin = [&] {
+        --set;
+        weights.begin();
     };
-    const auto deferred = [&] { return chunk_.splits_backward ? &later[unit] : nullptr; };
-    const auto end_unit = [&] {
-        weights.used();
-        if (plan_.overlap_param_gather && plan_.prefetch_behind_backward && unit > 0) {
-            weights.gather(all[unit - 1]);
-        }
-        scatter_gradients(b, without(all[unit], later[unit]));
-    };
+    const auto deferred = [&] { return chunk_.splits_backward ? &later[set] : nullptr; };
+    const auto end = [&] { weights.end(parameters_of(later[set])); };
     Value d;
     if (chunk_.shape.has_head) {
-        next_unit();
+        begin();
         d = head_backward(b, deferred());
-        end_unit();
+        end();
     } else {
         chunk_.output_gradient = b.value(
             "stage output gradient", model_.hidden_size, layouts_.pipeline, Lifetime::micro_batch);
         d = b.relayout("stage output gradient gather", chunk_.output_gradient, layouts_.residual);
     }
     for (std::size_t i = chunk_.layers.size(); i-- > 0;) {
-        next_unit();
+        begin();
         d = layer_gradients(b, i, d, deferred());
-        end_unit();
+        end();
     }
     if (chunk_.shape.has_embedding) {
-        next_unit();
+        begin();
         embed_backward(b, d);
-        end_unit();
+        end();
     } else {
         chunk_.input_gradient = b.relayout("stage input gradient", d, layouts_.pipeline);
         b.outlive_slot(chunk_.input_gradient);
@@ -409,13 +400,11 @@ void ChunkLowering::backward() {
 
 void ChunkLowering::weight_gradients(const std::vector<Deferred>& later) {
     BlockBuilder b = builder("backward weight");
-    for (std::size_t unit = later.size(); unit-- > 0;) {
-        std::vector<Parameter*> made;
-        for (const DeferredProducts& products : later[unit]) {
+    for (std::size_t set = later.size(); set-- > 0;) {
+        for (const DeferredProducts& products : later[set]) {
             products.run(b);
-            made.insert(made.end(), products.weights.begin(), products.weights.end());
         }
-        scatter_gradients(b, made);
+        reduce_to_shards(b, parameters_of(later[set]));
     }
     chunk_.backward_weight = b.ops.finish();
 }
@@ -431,7 +420,7 @@ std::unique_ptr<Chunk> lower_chunk(ProgramTables& tables,
     auto chunk = std::make_unique<Chunk>();
     chunk->shape = shape;
     chunk->splits_backward = plan.schedule == ScheduleKind::zero_bubble;
-    create_parameters(tables, model, plan, layouts, tied, *chunk);
+    create_parameters(tables, model, layouts, tied, *chunk);
     ChunkLowering lowering{tables, model, plan, layouts, *chunk};
     lowering.forward();
     lowering.backward();

@@ -51,20 +51,4 @@ std::unique_ptr<Chunk> lower_chunk(ProgramTables& tables,
                                    const ChunkShape& shape,
                                    const Chunk* tied);
 
-// Weight gathering of ZeRO 3, unit by unit (fsdp_lowering.cpp): a no-op for other layouts.
-class WeightGather {
-public:
-    explicit WeightGather(BlockBuilder& b) : b_(b) {}
-    // Makes the unit's weights whole; call one unit ahead of its use.
-    void gather(const std::vector<Parameter*>& unit);
-    // The unit's compute has been emitted.
-    void used();
-
-private:
-    BlockBuilder& b_;
-    std::vector<std::uint32_t> ends_;  // last op of each unit used so far
-};
-// Reduces a unit's gradients to the shards that persist.
-void scatter_gradients(BlockBuilder& b, const std::vector<Parameter*>& unit);
-
 }  // namespace orrery

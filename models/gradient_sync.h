@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to parameters and gradients once a step: reduction of gradients over the data axes
+// What happens to parameters and gradients once a step: reduction of gradients over the data digits
 // in buckets, the optimizer on the shard that a rank keeps, gathering of the updated parameters.
-// The collectives follow from how gradients, optimizer state and weights lie on the data axes.
+// The collectives are the transitions between the layouts of models/state_layouts.h.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,6 @@ struct SyncSegments {
     std::optional<SegmentId> parameters{};
 };
 SyncSegments lower_sync(ProgramTables& tables,
-                        const Transformer& model,
                         const ParallelPlan& plan,
                         const LayoutAssignment& layouts,
                         Chunk& chunk);
@@ -35,14 +34,11 @@ SyncSegments lower_sync(ProgramTables& tables,
 // The all-reduce of a tied embedding's gradient between the stages that hold a copy; this chunk
 // does.
 SegmentId lower_tied_embedding_sync(ProgramTables& tables,
-                                    const Transformer& model,
-                                    const ParallelPlan& plan,
                                     const LayoutAssignment& layouts,
                                     const Chunk& chunk);
 
 // Gradient norm, clipping and the optimizer over all chunks of a stage.
 SegmentId lower_optimizer(ProgramTables& tables,
-                          const Transformer& model,
                           const ParallelPlan& plan,
                           const LayoutAssignment& layouts,
                           std::int32_t stage,

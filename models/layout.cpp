@@ -10,16 +10,16 @@
 namespace orrery {
 namespace {
 
-bool is_shard(AxisPlacement p, int dim) {
+bool is_shard(DigitPlacement p, int dim) {
     return p.placement == Placement::shard && p.dim == dim;
 }
 
-bool is_token_shard(AxisPlacement p) {
+bool is_token_shard(DigitPlacement p) {
     return is_shard(p, kSequence) || is_shard(p, kBatch);
 }
 
 Layout transposed(Layout weight) {
-    for (AxisPlacement& p : weight) {
+    for (DigitPlacement& p : weight) {
         if (p.placement == Placement::shard) {
             p = sharded(p.dim == kInput ? kOutput : kInput);
         }
@@ -30,29 +30,54 @@ Layout transposed(Layout weight) {
 }  // namespace
 
 std::vector<std::uint32_t> cutting_order(int dim, const Mesh& mesh) {
-    const auto axes = static_cast<std::uint32_t>(mesh.axes().size());
-    std::vector<std::uint32_t> order(axes);
+    const auto digits = static_cast<std::uint32_t>(mesh.digits().size());
+    std::vector<std::uint32_t> order(digits);
     std::iota(order.begin(), order.end(), 0u);
-    if (dim != kWidth) {
-        std::reverse(order.begin(), order.end());
-        return order;
-    }
-    for (std::uint32_t first = 0; first < axes;) {
-        std::uint32_t end = first + 1;
-        while (end < axes && mesh.axes()[end - 1].low_digit) {
-            ++end;
-        }
-        std::reverse(order.begin() + first, order.begin() + end);
-        first = end;
+    std::reverse(order.begin(), order.end());
+    if (dim == kWidth) {
+        const auto axis_of = [&](std::uint32_t digit) {
+            return std::ranges::find_if(mesh.axes(), [&](const MeshAxis& axis) {
+                return (axis.digits >> digit & 1u) != 0;
+            });
+        };
+        std::ranges::stable_sort(order, {}, axis_of);
     }
     return order;
 }
 
-Layout from_neighbour(Layout layout, std::uint32_t axis, int hops, const Mesh& mesh) {
-    ORRERY_CHECK(layout[axis].placement == Placement::shard);
-    const int size = static_cast<int>(mesh.size(axis));
-    const int shift = (layout[axis].shift + hops) % size;
-    layout[axis].shift = static_cast<std::int16_t>(shift < 0 ? shift + size : shift);
+Layout along(const Mesh& mesh, std::uint32_t digits, DigitPlacement placement) {
+    Layout layout(mesh.digits().size());
+    for (std::uint32_t digit = 0; digit < layout.size(); ++digit) {
+        if ((digits >> digit & 1u) != 0 && mesh.size(digit) > 1) {
+            layout[digit] = placement;
+        }
+    }
+    return layout;
+}
+
+std::uint32_t digits_with(const Layout& layout, Placement placement) {
+    std::uint32_t digits = 0;
+    for (std::uint32_t digit = 0; digit < layout.size(); ++digit) {
+        digits |= layout[digit].placement == placement ? 1u << digit : 0u;
+    }
+    return digits;
+}
+
+Layout combined(Layout layout, const Layout& other) {
+    ORRERY_CHECK(layout.size() == other.size());
+    for (std::size_t digit = 0; digit < layout.size(); ++digit) {
+        if (layout[digit] == replicated()) {
+            layout[digit] = other[digit];
+        }
+    }
+    return layout;
+}
+
+Layout from_neighbour(Layout layout, std::uint32_t digit, int hops, const Mesh& mesh) {
+    ORRERY_CHECK(layout[digit].placement == Placement::shard);
+    const int size = static_cast<int>(mesh.size(digit));
+    const int shift = (layout[digit].shift + hops) % size;
+    layout[digit].shift = static_cast<std::int16_t>(shift < 0 ? shift + size : shift);
     return layout;
 }
 
@@ -63,24 +88,24 @@ std::vector<LayoutStep> transition(const Layout& from, const Layout& to) {
                                      {CollectiveKind::all_reduce, 0},
                                      {CollectiveKind::all_to_all, 0},
                                      {CollectiveKind::all_gather, 0}}};
-    for (std::size_t axis = 0; axis < from.size(); ++axis) {
-        const AxisPlacement a = from[axis];
-        const AxisPlacement b = to[axis];
-        const std::uint32_t bit = 1u << axis;
+    const auto cut = [](DigitPlacement p) {
+        return p.placement == Placement::shard || p.placement == Placement::flat;
+    };
+    for (std::size_t digit = 0; digit < from.size(); ++digit) {
+        const DigitPlacement a = from[digit];
+        const DigitPlacement b = to[digit];
         if (a == b || a.placement == Placement::replicate) {
             ORRERY_CHECK(a == b || b.placement != Placement::partial);
             continue;
         }
         ORRERY_CHECK(b.placement != Placement::partial);
-        if (a.placement == Placement::partial) {
-            steps[b.placement == Placement::shard ? 0 : 1].axes |= bit;
-        } else {
-            steps[b.placement == Placement::shard ? 2 : 3].axes |= bit;
-        }
+        const std::size_t reduces = cut(b) ? 0 : 1;
+        const std::size_t exchanges = cut(b) ? 2 : 3;
+        steps[a.placement == Placement::partial ? reduces : exchanges].digits |= 1u << digit;
     }
     std::vector<LayoutStep> needed;
     for (const LayoutStep& step : steps) {
-        if (step.axes != 0) {
+        if (step.digits != 0) {
             needed.push_back(step);
         }
     }
@@ -88,9 +113,9 @@ std::vector<LayoutStep> transition(const Layout& from, const Layout& to) {
 }
 
 std::int64_t local_extent(std::int64_t extent, int dim, const Layout& layout, const Mesh& mesh) {
-    for (std::uint32_t axis = 0; axis < layout.size(); ++axis) {
-        if (is_shard(layout[axis], dim)) {
-            const std::int64_t size = mesh.size(axis);
+    for (std::uint32_t digit = 0; digit < layout.size(); ++digit) {
+        if (is_shard(layout[digit], dim)) {
+            const std::int64_t size = mesh.size(digit);
             extent = (extent + size - 1) / size;
         }
     }
@@ -104,18 +129,19 @@ std::int64_t local_elements(const std::vector<std::int64_t>& shape,
     for (std::size_t dim = 0; dim < shape.size(); ++dim) {
         elements *= local_extent(shape[dim], static_cast<int>(dim), layout, mesh);
     }
-    return elements;
+    const std::int64_t parts = mesh.combined_size(digits_with(layout, Placement::flat));
+    return (elements + parts - 1) / parts;
 }
 
 Layout gemm_input(const Layout& x, const Layout& weight) {
     Layout needed = x;
-    for (std::size_t axis = 0; axis < x.size(); ++axis) {
-        if (is_shard(weight[axis], kInput)) {
-            needed[axis] = sharded(kWidth);  // both operands hold the same slice of the sum
-        } else if (is_shard(weight[axis], kOutput)) {
-            needed[axis] = replicated();  // each output column needs whole rows of x
-        } else if (is_shard(x[axis], kWidth) || x[axis].placement == Placement::partial) {
-            needed[axis] = replicated();
+    for (std::size_t digit = 0; digit < x.size(); ++digit) {
+        if (is_shard(weight[digit], kInput)) {
+            needed[digit] = sharded(kWidth);  // both operands hold the same slice of the sum
+        } else if (is_shard(weight[digit], kOutput)) {
+            needed[digit] = replicated();  // each output column needs whole rows of x
+        } else if (is_shard(x[digit], kWidth) || x[digit].placement == Placement::partial) {
+            needed[digit] = replicated();
         }
     }
     return needed;
@@ -123,13 +149,13 @@ Layout gemm_input(const Layout& x, const Layout& weight) {
 
 Layout gemm_output(const Layout& x, const Layout& weight) {
     Layout y = x;
-    for (std::size_t axis = 0; axis < x.size(); ++axis) {
-        if (is_shard(weight[axis], kInput)) {
-            ORRERY_CHECK(is_shard(x[axis], kWidth));
-            y[axis] = partial();
-        } else if (is_shard(weight[axis], kOutput)) {
-            ORRERY_CHECK(x[axis] == replicated());
-            y[axis] = sharded(kWidth);
+    for (std::size_t digit = 0; digit < x.size(); ++digit) {
+        if (is_shard(weight[digit], kInput)) {
+            ORRERY_CHECK(is_shard(x[digit], kWidth));
+            y[digit] = partial();
+        } else if (is_shard(weight[digit], kOutput)) {
+            ORRERY_CHECK(x[digit] == replicated());
+            y[digit] = sharded(kWidth);
         }
     }
     return y;
@@ -146,14 +172,14 @@ Layout gemm_gradient_output(const Layout& dy, const Layout& weight) {
 Layout weight_gradient(const Layout& x, const Layout& dy) {
     ORRERY_CHECK(x.size() == dy.size());
     Layout dw(x.size());
-    for (std::size_t axis = 0; axis < x.size(); ++axis) {
-        if (is_token_shard(x[axis])) {
-            ORRERY_CHECK(x[axis] == dy[axis]);
-            dw[axis] = partial();
-        } else if (is_shard(x[axis], kWidth)) {
-            dw[axis] = sharded(kInput);
-        } else if (is_shard(dy[axis], kWidth)) {
-            dw[axis] = sharded(kOutput);
+    for (std::size_t digit = 0; digit < x.size(); ++digit) {
+        if (is_token_shard(x[digit])) {
+            ORRERY_CHECK(x[digit] == dy[digit]);
+            dw[digit] = partial();
+        } else if (is_shard(x[digit], kWidth)) {
+            dw[digit] = sharded(kInput);
+        } else if (is_shard(dy[digit], kWidth)) {
+            dw[digit] = sharded(kOutput);
         }
     }
     return dw;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How tensors lie on the mesh, and what it costs to change that. A Layout says for every mesh axis
+// How tensors lie on the mesh, and what it costs to change that. A Layout says for every mesh digit
 // whether a tensor is sharded along one of its dimensions, replicated, or held as partial sums.
 // Communication is the transition between two layouts, and how a matrix product's layouts go
 // together follows from which of its dimensions are sharded (the rules of GSPMD, Xu et al. 2021).
@@ -13,20 +13,24 @@
 
 namespace orrery {
 
-using Layout = std::vector<AxisPlacement>;  // by mesh axis
+using Layout = std::vector<DigitPlacement>;  // by mesh digit
 
-constexpr AxisPlacement replicated() {
+constexpr DigitPlacement replicated() {
     return {};
 }
-constexpr AxisPlacement sharded(int dim) {
+constexpr DigitPlacement sharded(int dim) {
     return {.placement = Placement::shard, .dim = static_cast<std::int8_t>(dim)};
 }
 // In two pieces that mirror each other (engine/program.h).
-constexpr AxisPlacement sharded_mirrored(int dim) {
+constexpr DigitPlacement sharded_mirrored(int dim) {
     return {.placement = Placement::shard, .dim = static_cast<std::int8_t>(dim), .mirrored = true};
 }
-constexpr AxisPlacement partial() {
+constexpr DigitPlacement partial() {
     return {.placement = Placement::partial, .dim = -1};
+}
+// Equal parts of the elements in memory order.
+constexpr DigitPlacement flat() {
+    return {.placement = Placement::flat};
 }
 
 // Dimensions of activations: (sequence, batch, width); of weights: (input width, output width).
@@ -36,31 +40,39 @@ inline constexpr int kWidth = 2;
 inline constexpr int kInput = 0;
 inline constexpr int kOutput = 1;
 
-// One collective of a transition: over the group that spans `axes`.
+// One collective of a transition: over the group that spans `digits`.
 struct LayoutStep {
     CollectiveKind kind = CollectiveKind::all_reduce;
-    std::uint32_t axes = 0;
+    std::uint32_t digits = 0;
     bool operator==(const LayoutStep&) const = default;
 };
 
-// The order in which axes cut a dimension that several of them shard: the width is cut by the
+// The order in which digits cut a dimension that several of them shard: the width is cut by the
 // earlier axis first (the head exchange splits the heads that a tensor-parallel rank has), every
-// other dimension by the later one (sequence parallelism inside context parallelism). Digits of one
-// axis cut as that one would.
+// other dimension by the later one (sequence parallelism inside context parallelism). Of the digits
+// of one axis the most significant always cuts first.
 std::vector<std::uint32_t> cutting_order(int dim, const Mesh& mesh);
 
-// The layout of what arrives from the rank `hops` further along `axis`, if all ranks send theirs.
-Layout from_neighbour(Layout layout, std::uint32_t axis, int hops, const Mesh& mesh);
+// The layout of what arrives from the rank `hops` further along `digit`, if all ranks send theirs.
+Layout from_neighbour(Layout layout, std::uint32_t digit, int hops, const Mesh& mesh);
 
-// The collectives that turn `from` into `to`: reductions first, then exchanges, then gathers; axes
-// that need the same collective share one. Taking a slice of a replicated tensor is free. Asserts
-// that `to` does not ask for partial sums of what is already whole.
+// The collectives that turn `from` into `to`: reductions first, then exchanges, then gathers;
+// digits that need the same collective share one. Taking a slice of a replicated tensor is free.
+// Asserts that `to` does not ask for partial sums of what is already whole.
 std::vector<LayoutStep> transition(const Layout& from, const Layout& to);
 
 // Elements of one rank's part of a tensor with this global shape.
 std::int64_t local_elements(const std::vector<std::int64_t>& shape,
                             const Layout& layout,
                             const Mesh& mesh);
+// Along these digits (bits), one placement; along the others replicated. Digits of size one hold
+// everything anyway: they stay replicated, which keeps empty groups away.
+Layout along(const Mesh& mesh, std::uint32_t digits, DigitPlacement placement);
+// The digits (bits) along which the layout has this placement.
+std::uint32_t digits_with(const Layout& layout, Placement placement);
+// What one layout does where the other replicates.
+Layout combined(Layout layout, const Layout& other);
+
 // Extent of one dimension of it.
 std::int64_t local_extent(std::int64_t extent, int dim, const Layout& layout, const Mesh& mesh);
 
@@ -72,7 +84,7 @@ Layout gemm_output(const Layout& x, const Layout& weight);
 // The same for the gradient with respect to x: dx = dy w^T.
 Layout gemm_gradient_input(const Layout& dy, const Layout& weight);
 Layout gemm_gradient_output(const Layout& dy, const Layout& weight);
-// dw = x^T dy sums over the tokens: partial along every axis that shards them.
+// dw = x^T dy sums over the tokens: partial along every digit that shards them.
 Layout weight_gradient(const Layout& x, const Layout& dy);
 
 }  // namespace orrery

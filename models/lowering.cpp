@@ -39,7 +39,7 @@ public:
 
 private:
     std::int32_t stages() const {
-        return static_cast<std::int32_t>(layouts_.mesh.size(layouts_.pipeline_axis));
+        return static_cast<std::int32_t>(layouts_.mesh.size(layouts_.pipeline_digit));
     }
     ScheduleShape schedule_shape() const {
         return {.stages = stages(),
@@ -56,12 +56,7 @@ private:
     }
 
     void lower_chunks(const std::vector<std::int64_t>& split);
-    SegmentId message(std::string_view name,
-                      StreamId stream,
-                      bool send,
-                      int delta,
-                      std::uint16_t communicator,
-                      const Value& value);
+    SegmentId message(std::string_view name, Traffic traffic, const Value& value);
     void lower_messages(Chunk& chunk);
     SegmentId lower_restart();
     SegmentId lower_step_end();
@@ -98,38 +93,36 @@ void StageLowering::lower_chunks(const std::vector<std::int64_t>& split) {
                                .has_head = is_last(c)};
         chunks_.push_back(lower_chunk(
             tables_, model_, plan_, layouts_, shape, shares ? chunks_.front().get() : nullptr));
-        syncs_.push_back(lower_sync(tables_, model_, plan_, layouts_, *chunks_.back()));
+        syncs_.push_back(lower_sync(tables_, plan_, layouts_, *chunks_.back()));
         lower_messages(*chunks_.back());
     }
 }
 
-SegmentId StageLowering::message(std::string_view name,
-                                 StreamId stream,
-                                 bool send,
-                                 int delta,
-                                 std::uint16_t communicator,
-                                 const Value& value) {
+SegmentId StageLowering::message(std::string_view name, Traffic traffic, const Value& value) {
+    const bool send = traffic == Traffic::send_forward || traffic == Traffic::send_backward;
+    const bool to_next = traffic == Traffic::send_forward || traffic == Traffic::receive_backward;
+    const TrafficLane& lane = lane_of(traffic);
     const Bytes bytes{local_elements(value.shape, layouts_.pipeline, layouts_.mesh) *
                       size_bytes(value.dtype)};
     SegmentBuilder b{tables_, fmt::format("stage {} {}", stage_, name)};
     OpSpec spec{.name = std::string{name},
-                .stream = stream,
-                .cause = Cause::exposed_pipeline,
+                .stream = lane.stream,
+                .cause = lane.cause,
                 .reads = {},
                 .writes = {},
                 .accumulates = {}};
     (send ? spec.reads : spec.writes) = {value.tensor};
     const Layout& held = tables_.program().tensors[index(value.tensor)].layout;
     std::uint32_t slices = 0;
-    for (std::uint32_t axis = 0; axis < held.size(); ++axis) {
-        slices |= send && held[axis] != layouts_.pipeline[axis] ? 1u << axis : 0u;
+    for (std::uint32_t digit = 0; digit < held.size(); ++digit) {
+        slices |= send && held[digit] != layouts_.pipeline[digit] ? 1u << digit : 0u;
     }
     b.send_recv({.parts = {{.is_send = send,
-                            .axis = layouts_.pipeline_axis,
-                            .delta = delta,
+                            .digit = layouts_.pipeline_digit,
+                            .delta = to_next ? 1 : -1,
                             .bytes = bytes,
-                            .communicator = communicator,
-                            .slice_axes = slices}}},
+                            .communicator = lane.communicator,
+                            .slice_digits = slices}}},
                 spec);
     return b.finish();
 }
@@ -138,24 +131,13 @@ void StageLowering::lower_messages(Chunk& chunk) {
     ChunkMessages m;
     const WorkItem forward{.pass = Pass::forward, .chunk = chunk.shape.chunk};
     if (receives(schedule_shape(), stage_, forward)) {
-        m.receive_forward = message(
-            "receive forward", kForwardReceiveStream, false, -1, kForwardCommunicator, chunk.input);
-        m.send_backward = message("send backward",
-                                  kBackwardSendStream,
-                                  true,
-                                  -1,
-                                  kBackwardCommunicator,
-                                  chunk.input_gradient);
+        m.receive_forward = message("receive forward", Traffic::receive_forward, chunk.input);
+        m.send_backward = message("send backward", Traffic::send_backward, chunk.input_gradient);
     }
     if (sends(schedule_shape(), stage_, forward)) {
-        m.send_forward = message(
-            "send forward", kForwardSendStream, true, 1, kForwardCommunicator, chunk.output_value);
-        m.receive_backward = message("receive backward",
-                                     kBackwardReceiveStream,
-                                     false,
-                                     1,
-                                     kBackwardCommunicator,
-                                     chunk.output_gradient);
+        m.send_forward = message("send forward", Traffic::send_forward, chunk.output_value);
+        m.receive_backward =
+            message("receive backward", Traffic::receive_backward, chunk.output_gradient);
     }
     messages_.push_back(m);
 }
@@ -178,7 +160,7 @@ SegmentId StageLowering::lower_step_end() {
     for (std::size_t c = chunks_.size(); c-- > 0;) {
         chunks.push_back(chunks_[c].get());
     }
-    return lower_optimizer(tables_, model_, plan_, layouts_, stage_, chunks);
+    return lower_optimizer(tables_, plan_, layouts_, stage_, chunks);
 }
 
 // Nothing where a chunk has nothing to do.
@@ -202,7 +184,7 @@ std::optional<SegmentId> StageLowering::segment_of(const StageWork& work) {
         case StageTask::reduce_gradients:
             return syncs_[c].gradients;
         case StageTask::reduce_tied:
-            return lower_tied_embedding_sync(tables_, model_, plan_, layouts_, *chunks_[c]);
+            return lower_tied_embedding_sync(tables_, layouts_, *chunks_[c]);
         case StageTask::optimizer:
             return lower_step_end();
     }
@@ -277,11 +259,11 @@ Program lower(const Transformer& model, const ParallelPlan& plan) {
     const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model, plan));
     Program program;
     program.parties.front().mesh = layouts.mesh;
-    program.parties.front().role_axis = layouts.pipeline_axis;
+    program.parties.front().role_digit = layouts.pipeline_digit;
     program.stream_names = stream_names();
     ProgramTables tables{program};
     const std::vector<std::int64_t> split = layers_of_stages(model, plan);
-    const auto stages = static_cast<std::int32_t>(layouts.mesh.size(layouts.pipeline_axis));
+    const auto stages = static_cast<std::int32_t>(layouts.mesh.size(layouts.pipeline_digit));
     for (std::int32_t stage = 0; stage < stages; ++stage) {
         program.roles.push_back(StageLowering{tables, model, plan, layouts, stage}.lower(split));
     }

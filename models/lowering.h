@@ -9,10 +9,6 @@
 
 namespace orrery {
 
-// Communicators of pipeline messages (their order is independent of everything else's).
-inline constexpr std::uint16_t kForwardCommunicator = 20;
-inline constexpr std::uint16_t kBackwardCommunicator = 21;
-
 Program lower(const Transformer& model, const ParallelPlan& plan);
 
 }  // namespace orrery

@@ -12,7 +12,7 @@ std::vector<std::int64_t> stored_shape(const Parameter& p) {
 
 Layout stored_layout(const Parameter& p) {
     Layout layout = p.layout;
-    for (AxisPlacement& placement : layout) {
+    for (DigitPlacement& placement : layout) {
         if (p.transposed && placement.placement == Placement::shard) {
             placement = sharded(placement.dim == kInput ? kOutput : kInput);
         }
@@ -22,10 +22,8 @@ Layout stored_layout(const Parameter& p) {
 
 class ParameterFactory {
 public:
-    ParameterFactory(ProgramTables& tables,
-                     const ParallelPlan& plan,
-                     const LayoutAssignment& layouts)
-        : tables_(tables), plan_(plan), layouts_(layouts) {}
+    ParameterFactory(ProgramTables& tables, const LayoutAssignment& layouts)
+        : tables_(tables), layouts_(layouts) {}
 
     Parameter make(std::string name,
                    std::int64_t layer,
@@ -42,66 +40,77 @@ public:
                     .transposed = transposed,
                     .column_parts = std::move(column_parts)};
         p.elements = local_elements(p.shape, layout, layouts_.mesh);
-        const Dtype dtype = plan_.precision == Dtype::fp8 ? Dtype::bf16 : plan_.precision;
-        const bool sharded_weights = layouts_.weights == Placement::shard;
-        const std::int64_t ranks = layouts_.shard_ranks();
-        const std::int64_t shard = (p.elements + ranks - 1) / ranks;
-        p.stored = tensor(p,
-                          "",
-                          dtype,
-                          TensorKind::weights,
-                          Lifetime::persistent,
-                          sharded_weights ? shard : p.elements);
-        p.weight =
-            !sharded_weights
-                ? p.stored
-                : tensor(
-                      p, " gathered", dtype, TensorKind::communication, Lifetime::slot, p.elements);
+        const StateLayouts& state = layouts_.state;
+        p.stored = weight(p, "", TensorKind::weights, Lifetime::persistent, state.weights);
+        p.weight = p.stored;
+        if (state.by_unit()) {
+            p.weight =
+                weight(p, " gathered", TensorKind::communication, Lifetime::slot, state.whole);
+        }
+        if (state.keeps_secondary()) {
+            p.secondary = weight(p,
+                                 " secondary",
+                                 TensorKind::communication,
+                                 Lifetime::persistent,
+                                 state.secondary_weights);
+        }
         p.gradient = gradient(p, "");
-        p.gradient_shard = !sharded_weights ? p.gradient
+        p.gradient_shard = !state.by_unit() ? p.gradient
                                             : tensor(p,
                                                      " gradient shard",
-                                                     plan_.gradient_dtype,
+                                                     state.gradient_dtype,
                                                      TensorKind::gradients,
                                                      Lifetime::persistent,
-                                                     shard);
+                                                     state.gradients);
         return p;
     }
 
-    // What one backward pass adds to: whole, for a slot only where a shard of it persists.
+    // What one backward pass adds to: whole, even where only a shard of it persists.
     TensorId gradient(const Parameter& p, std::string_view use) {
-        const bool sharded_weights = layouts_.weights == Placement::shard;
-        // ZeRO 2 frees what is not its shard after the reduction; ZeRO 1 keeps the whole buffer.
-        const bool step = plan_.data_parallel_sharding_strategy == ShardingStrategy::optim_grads;
-        return tensor(
-            p,
-            fmt::format(" {}gradient", use),
-            plan_.gradient_dtype,
-            TensorKind::gradients,
-            sharded_weights ? Lifetime::slot : (step ? Lifetime::step : Lifetime::persistent),
-            p.elements);
+        const StateLayouts& state = layouts_.state;
+        return tensor(p,
+                      fmt::format(" {}gradient", use),
+                      state.gradient_dtype,
+                      TensorKind::gradients,
+                      state.gradient_buffer,
+                      state.whole);
     }
 
 private:
+    TensorId weight(const Parameter& p,
+                    std::string_view suffix,
+                    TensorKind kind,
+                    Lifetime lifetime,
+                    const Layout& held) {
+        return tensor(p, suffix, layouts_.state.weight_dtype, kind, lifetime, held);
+    }
+
+    // `held`: its layout along the digits that replicate the model.
     TensorId tensor(const Parameter& p,
                     std::string_view suffix,
                     Dtype dtype,
                     TensorKind kind,
                     Lifetime lifetime,
-                    std::int64_t elements) {
-        return tables_.tensor({.name = p.name + std::string{suffix},
-                               .parameter = p.name,
-                               .dtype = dtype,
-                               .kind = kind,
-                               .lifetime = lifetime,
-                               .global_shape = stored_shape(p),
-                               .layout = stored_layout(p),
-                               .column_parts = p.column_parts,
-                               .bytes = Bytes{elements * size_bytes(dtype)}});
+                    const Layout& held) {
+        const Layout model = stored_layout(p);
+        const Layout layout = combined(model, held);
+        const bool steps = lifetime != Lifetime::slot && kind != TensorKind::communication;
+        const Layout step_layout = combined(model, layouts_.state.optimizer);
+        const std::vector<std::int64_t> shape = stored_shape(p);
+        return tables_.tensor(
+            {.name = p.name + std::string{suffix},
+             .parameter = p.name,
+             .dtype = dtype,
+             .kind = kind,
+             .lifetime = lifetime,
+             .global_shape = shape,
+             .layout = layout,
+             .step_layout = steps && step_layout != layout ? step_layout : Layout{},
+             .column_parts = p.column_parts,
+             .bytes = Bytes{local_elements(shape, layout, layouts_.mesh) * size_bytes(dtype)}});
     }
 
     ProgramTables& tables_;
-    const ParallelPlan& plan_;
     const LayoutAssignment& layouts_;
 };
 
@@ -148,11 +157,10 @@ LayerParameters layer_parameters_of(ParameterFactory& make,
 
 void create_parameters(ProgramTables& tables,
                        const Transformer& model,
-                       const ParallelPlan& plan,
                        const LayoutAssignment& layouts,
                        const Chunk* tied,
                        Chunk& chunk) {
-    ParameterFactory factory{tables, plan, layouts};
+    ParameterFactory factory{tables, layouts};
     const ChunkShape& shape = chunk.shape;
     const std::int64_t h = model.hidden_size;
     if (shape.has_embedding) {
@@ -183,7 +191,7 @@ void create_parameters(ProgramTables& tables,
             chunk.output.layout = layouts.column_weight;
             chunk.output.shape = {h, model.vocab_size};
             chunk.output.transposed = true;
-            if (layouts.weights == Placement::shard) {
+            if (layouts.state.by_unit()) {
                 // Its gradient is scattered long before the embedding's, into the same shard.
                 chunk.output.gradient = factory.gradient(chunk.output, "output ");
             }

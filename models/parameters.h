@@ -10,7 +10,6 @@ namespace orrery {
 // tensors of that chunk's embedding.
 void create_parameters(ProgramTables& tables,
                        const Transformer& model,
-                       const ParallelPlan& plan,
                        const LayoutAssignment& layouts,
                        const Chunk* tied,
                        Chunk& chunk);

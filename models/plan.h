@@ -41,6 +41,9 @@ enum class RankOrder : std::uint8_t {
 // Pieces are numbered in 16 bits (engine/program.h), and each is an op of its own.
 inline constexpr std::int64_t kTpCommOverlapChunksMax = 1024;
 
+// No model has more units.
+inline constexpr std::int64_t kPrefetchUnitsMax = 1'000'000;
+
 struct ParallelPlan {
     std::int64_t tensor_model_parallel_size = 1;
     std::int64_t pipeline_model_parallel_size = 1;
@@ -51,6 +54,15 @@ struct ParallelPlan {
     ContextParallelComm context_parallel_comm = ContextParallelComm::ring;
     ShardingStrategy data_parallel_sharding_strategy = ShardingStrategy::no_shard;
     std::int64_t hsdp_shard_size = 0;  // > 0: shard inside groups of this size, replicate outside
+    // > 1, ZeRO 3: a forward pass leaves each group of this many data-parallel ranks a secondary
+    // copy of the weights, from which the backward pass gathers (DeepSpeed's name; hpZ of ZeRO++,
+    // Wang et al. 2023, section 3.2).
+    std::int64_t zero_hpz_partition_size = 0;
+    // ZeRO 3: layers whose weights are gathered by one collective and live together (a unit of
+    // PyTorch's fully_shard); 0: a layer at a time, each parameter by a collective of its own.
+    std::int64_t fsdp_unit_layers = 1;
+    // ZeRO 3 with overlap_param_gather: units gathered ahead of the one in use.
+    std::int64_t fsdp_prefetch_units = 1;
     std::int64_t micro_batch_size = 1;
     std::int64_t global_batch_size = 1;
     Dtype precision = Dtype::bf16;  // of GEMM inputs: fp32, fp16, bf16, fp8

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mesh of a plan: axes "tp", "cp", "dp", "pp" in the plan's rank order, the first varying
 // fastest. Megatron-LM's order tp-cp-dp-pp makes the ranks of a pipeline stage contiguous; with
-// tp-cp-pp-dp the ranks of one model replica are. Hybrid sharding (plan.hsdp_shard_size > 0) splits
-// the data-parallel ranks into "dp", the ranks that share one copy, and "dpr", the copies, right
-// after it. Where a model has several key-value heads, but fewer than there are tensor-parallel
-// ranks, these are split into "tpq", neighbours that share a head and have other queries, and "tp",
-// one for each head.
+// tp-cp-pp-dp the ranks of one model replica are. Two axes may have several digits:
+//
+//   tp  "tpq", neighbours that share a key-value head and have other queries, and "tpk", one for
+//       each head: where a model has several key-value heads, but fewer than tensor-parallel ranks
+//   dp  "dpz", ranks that hold a secondary shard of the weights together
+//       (plan.zero_hpz_partition_size), "dps", the rest of the ranks that share one copy of the
+//       state (plan.hsdp_shard_size), and "dpr", the copies
+//
+// The only digit of an axis has the name of the axis.
 #pragma once
 
 #include "engine/mesh.h"
@@ -17,7 +21,18 @@ namespace orrery {
 // How many tensor-parallel ranks share a key-value head.
 std::int64_t ranks_of_key_value_head(const Transformer& model, const ParallelPlan& plan);
 
+// With what the digits of tp and dp are for, as bits; none where there is only one rank.
+struct RankMesh {
+    Mesh mesh;
+    std::uint32_t head_digits = 0;       // ranks that share a key-value head
+    std::uint32_t shard_digits = 0;      // data-parallel ranks that share one copy of the state
+    std::uint32_t secondary_digits = 0;  // of these, ranks that share a secondary shard
+};
+
 // Uses plan.data_parallel_size. A plan that check() (models/validate_plan.h) rejects asserts.
-Mesh rank_mesh(const ParallelPlan& plan, std::int64_t ranks_of_head = 1);
+RankMesh digits_of_plan(const ParallelPlan& plan, std::int64_t ranks_of_head = 1);
+inline Mesh rank_mesh(const ParallelPlan& plan, std::int64_t ranks_of_head = 1) {
+    return digits_of_plan(plan, ranks_of_head).mesh;
+}
 
 }  // namespace orrery

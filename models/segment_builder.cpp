@@ -72,38 +72,34 @@ HostWorkId ProgramTables::host_work(const HostWork& work) {
     return to_id<HostWorkId>(static_cast<std::size_t>(found - program_.host_works.begin()));
 }
 
-GroupId ProgramTables::group(std::uint32_t axes) {
+GroupId ProgramTables::group(std::uint32_t digits) {
     for (std::size_t i = 0; i < program_.groups.size(); ++i) {
-        if (program_.groups[i].axes == axes && program_.groups[i].subset.empty()) {
+        if (program_.groups[i].digits == digits && program_.groups[i].subset.empty()) {
             return to_id<GroupId>(i);
         }
     }
-    Group group{.name = {}, .axes = axes, .subset_axis = 0, .subset = {}, .explicit_ranks = {}};
-    for (std::uint32_t a = 0; a < program_.mesh().axes().size(); ++a) {
-        const MeshAxis& axis = program_.mesh().axes()[a];
-        const bool both_digits = axis.low_digit && (axes >> (a + 1) & 1u) != 0;
-        if ((axes >> a & 1u) != 0 && !both_digits) {
-            group.name += (group.name.empty() ? "" : "-") + axis.name;
-        }
-    }
-    program_.groups.push_back(std::move(group));
+    program_.groups.push_back({.name = program_.mesh().name_of(digits),
+                               .digits = digits,
+                               .subset_digit = 0,
+                               .subset = {},
+                               .explicit_ranks = {}});
     return to_id<GroupId>(program_.groups.size() - 1);
 }
 
-GroupId ProgramTables::group(std::uint32_t axis, std::vector<std::uint32_t> subset) {
-    const std::uint32_t axes = 1u << axis;
+GroupId ProgramTables::group(std::uint32_t digit, std::vector<std::uint32_t> subset) {
+    const std::uint32_t digits = 1u << digit;
     for (std::size_t i = 0; i < program_.groups.size(); ++i) {
-        if (program_.groups[i].axes == axes && program_.groups[i].subset == subset) {
+        if (program_.groups[i].digits == digits && program_.groups[i].subset == subset) {
             return to_id<GroupId>(i);
         }
     }
-    std::string text = program_.mesh().axes()[axis].name + "{";
+    std::string text = program_.mesh().digits()[digit].name + "{";
     for (const std::uint32_t c : subset) {
         text += std::to_string(c) + (c == subset.back() ? "}" : ",");
     }
     program_.groups.push_back({.name = std::move(text),
-                               .axes = axes,
-                               .subset_axis = axis,
+                               .digits = digits,
+                               .subset_digit = digit,
                                .subset = std::move(subset),
                                .explicit_ranks = {}});
     return to_id<GroupId>(program_.groups.size() - 1);
@@ -122,7 +118,7 @@ TensorId ProgramTables::scalars() {
                            .kind = TensorKind::workspace,
                            .lifetime = Lifetime::persistent,
                            .global_shape = {kNumDeviceScalars},
-                           .layout = Layout(program_.mesh().axes().size()),
+                           .layout = Layout(program_.mesh().digits().size()),
                            .bytes = Bytes{kNumDeviceScalars * size_bytes(Dtype::fp32)},
                            .input = true});
     }

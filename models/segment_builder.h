@@ -13,19 +13,10 @@
 
 #include "engine/program.h"
 #include "models/hazards.h"
+#include "models/lanes.h"
 #include "models/layout.h"
 
 namespace orrery {
-
-// The streams of every rank.
-inline constexpr StreamId kComputeStream{0};
-inline constexpr StreamId kTensorStream{1};
-inline constexpr StreamId kContextStream{2};
-inline constexpr StreamId kDataStream{3};
-inline constexpr StreamId kForwardReceiveStream{4};
-inline constexpr StreamId kForwardSendStream{5};
-inline constexpr StreamId kBackwardReceiveStream{6};
-inline constexpr StreamId kBackwardSendStream{7};
 
 // A Program under construction: tables with equal entries shared.
 class ProgramTables {
@@ -38,10 +29,10 @@ public:
     CollectiveId collective(const CollectiveCall& call);
     SendRecvId send_recv(const SendRecvCall& call);
     HostWorkId host_work(const HostWork& work);
-    // The group that spans these mesh axes.
-    GroupId group(std::uint32_t axes);
-    // The group over `axis` that only these coordinates of it take part in.
-    GroupId group(std::uint32_t axis, std::vector<std::uint32_t> subset);
+    // The group that spans these mesh digits.
+    GroupId group(std::uint32_t digits);
+    // The group over `digit` that only these coordinates of it take part in.
+    GroupId group(std::uint32_t digit, std::vector<std::uint32_t> subset);
     TensorId tensor(Tensor tensor);
     // The device scalar block (engine/device_scalars.h), one a Program.
     TensorId scalars();

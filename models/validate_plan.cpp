@@ -94,6 +94,9 @@ void Rules::ranges() {
     require_range("plan.micro_batch_size", plan.micro_batch_size, 1, kSizeMax);
     require_range("plan.global_batch_size", plan.global_batch_size, 1, kSizeMax);
     require_range("plan.hsdp_shard_size", plan.hsdp_shard_size, 0, gpus);
+    require_range("plan.zero_hpz_partition_size", plan.zero_hpz_partition_size, 0, gpus);
+    require_range("plan.fsdp_unit_layers", plan.fsdp_unit_layers, 0, at_most(model.num_layers));
+    require_range("plan.fsdp_prefetch_units", plan.fsdp_prefetch_units, 1, kPrefetchUnitsMax);
     require_range(
         "plan.tp_comm_overlap_chunks", plan.tp_comm_overlap_chunks, 1, kTpCommOverlapChunksMax);
     require_range("plan.ddp_bucket_size", plan.ddp_bucket_size, 0, kSizeMax * kSizeMax);
@@ -263,18 +266,34 @@ void Rules::batch() {
 
 void Rules::data_parallel_sharding() {
     const std::int64_t dp = derived_data_parallel_size(plan, num_gpus);
-    if (plan.hsdp_shard_size == 0 || dp == 0) {
+    if (dp == 0) {
         return;
     }
-    if (plan.data_parallel_sharding_strategy == ShardingStrategy::no_shard) {
+    const bool all_sharded =
+        plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
+    if (plan.hsdp_shard_size > 0 &&
+        plan.data_parallel_sharding_strategy == ShardingStrategy::no_shard) {
         reject("plan.hsdp_shard_size",
                "there is nothing to shard with data_parallel_sharding_strategy no_shard",
                "0, or optim, optim_grads or optim_grads_params");
     }
-    if (dp % plan.hsdp_shard_size != 0) {
+    if (plan.hsdp_shard_size > 0 && dp % plan.hsdp_shard_size != 0) {
         reject("plan.hsdp_shard_size",
                fmt::format("{} does not divide data parallel {}", plan.hsdp_shard_size, dp),
                valid_divisors(dp, dp));
+    }
+    if (plan.zero_hpz_partition_size > 1 && !all_sharded) {
+        reject("plan.zero_hpz_partition_size",
+               "a secondary copy is of weights that are shards otherwise",
+               "0, or data_parallel_sharding_strategy optim_grads_params");
+    }
+    const std::int64_t shards = plan.hsdp_shard_size > 0 ? plan.hsdp_shard_size : dp;
+    if (plan.zero_hpz_partition_size > 1 && shards % plan.zero_hpz_partition_size != 0) {
+        reject("plan.zero_hpz_partition_size",
+               fmt::format("{} does not divide the {} data-parallel ranks that share a copy",
+                           plan.zero_hpz_partition_size,
+                           shards),
+               valid_divisors(shards, shards));
     }
 }
 

@@ -64,14 +64,14 @@ std::string why_not_in_pieces(const Program& program, const Operand& operand) {
 SequencePositions token_positions(const Program& program, RankId rank, const Tensor& activation) {
     std::int64_t length = activation.global_shape[kSequence];
     std::vector<DimensionRange> pieces{{0, length}};
-    for (auto axis = static_cast<std::uint32_t>(activation.layout.size()); axis-- > 0;) {
-        const AxisPlacement& placement = activation.layout[axis];
+    for (auto digit = static_cast<std::uint32_t>(activation.layout.size()); digit-- > 0;) {
+        const DigitPlacement& placement = activation.layout[digit];
         if (placement.placement != Placement::shard || placement.dim != kSequence) {
             continue;
         }
-        const std::int64_t size = program.mesh().size(axis);
+        const std::int64_t size = program.mesh().size(digit);
         const std::int64_t c =
-            (std::int64_t{program.mesh().coordinate(rank, axis)} + placement.shift) % size;
+            (std::int64_t{program.mesh().coordinate(rank, digit)} + placement.shift) % size;
         length = (length + size - 1) / size;
         if (!placement.mirrored) {
             pieces = cut(pieces, c * length, length);

@@ -87,7 +87,7 @@ std::string CollectiveOps::why_not(const Op& op) const {
         if (!whole_in_memory(program_, from) || !whole_in_memory(program_, to)) {
             return "collectives of tensors that are not whole in memory are not executed";
         }
-        const LayoutStep step{call.kind, program_.groups[index(call.group)].axes};
+        const LayoutStep step{call.kind, program_.groups[index(call.group)].digits};
         if (std::string why = why_not_move_piece(program_, op, step); !why.empty()) {
             return why;
         }
@@ -172,7 +172,7 @@ Result<void> CollectiveOps::change_layout(const CollectiveCall& call,
     const std::vector<RankId> members = members_of(call);
     return redistribute({program_.mesh(),
                          rank_,
-                         {call.kind, program_.groups[index(call.group)].axes},
+                         {call.kind, program_.groups[index(call.group)].digits},
                          members,
                          from.tensor->global_shape,
                          from.tensor->layout,
@@ -346,12 +346,13 @@ Result<void> CollectiveOps::run_send_recv(const SendRecvCall& call, const BoundT
     bool receives = false;
     for (const SendRecvPart& part : call.parts) {
         const BoundOperand& operand = part.is_send ? *read++ : *write++;
-        const TensorView view = message_part(program_.mesh(), rank_, operand.view, part.slice_axes);
+        const TensorView view =
+            message_part(program_.mesh(), rank_, operand.view, part.slice_digits);
         ORRERY_CHECK(view.size * size_bytes(view.dtype) == part.bytes.count());
-        const RankId peer = program_.mesh().shifted(rank_, part.axis, part.delta);
+        const RankId peer = program_.mesh().shifted(rank_, part.digit, part.delta);
         messages.push_back({.is_send = part.is_send,
                             .peer = static_cast<std::uint32_t>(index(peer)),
-                            .tag = message_tag(part.communicator, kPointToPoint + part.axis),
+                            .tag = message_tag(part.communicator, kPointToPoint + part.digit),
                             .bytes = {view.data, static_cast<std::size_t>(part.bytes.count())}});
         receives = receives || !part.is_send;
     }

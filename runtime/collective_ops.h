@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the communication ops of a Program between processes: changes of an activation's layout
 // (redistribute.h), sums and gathers of lists of tensors (gradients, parameters) part by part
-// (parameter_shards.h), and messages between neighbours on a mesh axis.
+// (parameter_shards.h), and messages between neighbours on a mesh digit.
 //
 // Which elements an op moves follows from its operands:
 //   read + write          one activation from the layout of the one to that of the other

@@ -402,6 +402,10 @@ std::string check_kernel_operands(const Program& program, const Op& op) {
         case KernelKind::lamb_update:
         case KernelKind::lamb:
             return check_step_end(call, sizes);
+        case KernelKind::cast:
+            return sizes.reads.size() == sizes.writes.size() && sizes.accumulates.empty()
+                       ? ""
+                       : "does not read one tensor for each that it writes";
         case KernelKind::rope: {
             const std::int64_t heads = call.dims[0] * call.dims[1] * call.dims[2];
             const bool fits = sizes.accumulates.size() == 1 && sizes.accumulates[0] > heads;

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "engine/check.h"
 #include "models/layout.h"
 #include "runtime/operand_lists.h"
 
@@ -43,6 +44,19 @@ BoundOperand RankProgram::bind(std::uint32_t slot, const Operand& operand) const
     return bound;
 }
 
+// Of what is copied into a shard (models/unit_weights.h) a rank takes the elements of its shard.
+void RankProgram::take_own_parts(BoundOp& bound) const {
+    ORRERY_CHECK(bound.reads.size() == bound.writes.size());
+    for (std::size_t i = 0; i < bound.writes.size(); ++i) {
+        BoundOperand& shard = bound.writes[i];
+        if (digits_with(shard.tensor->layout, Placement::flat) != 0) {
+            const ElementRange held = shards_.stored(*shard.tensor);
+            bound.reads[i].view = slice(bound.reads[i].view, held.first, held.count);
+            shard.view = slice(shard.view, 0, held.count);
+        }
+    }
+}
+
 BoundOp RankProgram::bind_kernel(std::uint32_t slot, const Op& op) const {
     BoundOp bound{.program = program_,
                   .rank = rank_,
@@ -63,14 +77,14 @@ BoundOp RankProgram::bind_kernel(std::uint32_t slot, const Op& op) const {
         }
         return one;
     });
+    if (bound.call.kind == KernelKind::cast) {
+        take_own_parts(bound);
+    }
     if (bound.call.kind == KernelKind::lamb_update) {
-        const Layout& norms = bound.writes.front().tensor->layout;
-        std::uint32_t axes = 0;  // that they are summed over
-        for (std::uint32_t axis = 0; axis < norms.size(); ++axis) {
-            axes |= norms[axis] == partial() ? 1u << axis : 0u;
-        }
+        const std::uint32_t summed_over =
+            digits_with(bound.writes.front().tensor->layout, Placement::partial);
         for (BoundOperand& weight : bound.reads) {
-            weight.counts = shards_.counts(*weight.tensor, rank_, axes);
+            weight.counts = shards_.counts(*weight.tensor, rank_, summed_over);
         }
     }
     return bound;

@@ -52,6 +52,7 @@ public:
 private:
     TensorView at(std::int64_t offset, const Tensor& tensor) const;
     BoundOperand bind(std::uint32_t slot, const Operand& operand) const;
+    void take_own_parts(BoundOp& bound) const;
 
     const Program& program_;
     RankId rank_;

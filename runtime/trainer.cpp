@@ -201,10 +201,10 @@ Result<double> Trainer::loss() {
     const Mesh& mesh = program_->mesh();
     const Tensor& labels = program_->tensors[index(labels_)];
     bool counts = executor_->has(loss_);
-    for (std::uint32_t axis = 0; axis < mesh.axes().size(); ++axis) {
+    for (std::uint32_t digit = 0; digit < mesh.digits().size(); ++digit) {
         const bool repeats =
-            axis != program_->role_axis() && labels.layout[axis].placement != Placement::shard;
-        counts = counts && (!repeats || mesh.coordinate(executor_->rank(), axis) == 0);
+            digit != program_->role_digit() && labels.layout[digit].placement != Placement::shard;
+        counts = counts && (!repeats || mesh.coordinate(executor_->rank(), digit) == 0);
     }
     float sum = counts ? load(executor_->read(loss_), 0) : 0.0f;
     if (Communicator* ranks = executor_->world()) {

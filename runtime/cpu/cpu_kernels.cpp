@@ -4,6 +4,7 @@
 #include "engine/check.h"
 #include "engine/device_scalars.h"
 #include "kernels/activation/activation_cpu.h"
+#include "kernels/cast/cast_cpu.h"
 #include "kernels/cross_entropy/cross_entropy_cpu.h"
 #include "kernels/embedding/embedding_cpu.h"
 #include "kernels/gemm/gemm.h"
@@ -114,6 +115,12 @@ void run_activation(const BoundOp& op) {
         op, cpu::gelu_forward, cpu::gelu_backward, cpu::swiglu_forward, cpu::swiglu_backward);
 }
 
+void run_cast(const BoundOp& op) {
+    for (std::size_t i = 0; i < op.writes.size(); ++i) {
+        cpu::cast(op.reads[i].view, op.writes[i].view);
+    }
+}
+
 void run_residual_add(const BoundOp& op) {
     if (op.call.variant == 1) {
         return run_bias_dropout_add(op);
@@ -208,6 +215,8 @@ Runner runner_of(KernelKind kind) {
             return run_activation;
         case KernelKind::residual_add:
             return run_residual_add;
+        case KernelKind::cast:
+            return run_cast;
         case KernelKind::bias_gradient:
             return run_bias_gradient;
         case KernelKind::embedding_forward:
@@ -242,6 +251,10 @@ std::string why_not_on_cpu(const KernelCall& call) {
     }
     if (runner_of(call.kind) == nullptr) {
         return std::string{name(call.kind)} + " is not connected to the CPU kernels yet";
+    }
+    if (call.kind == KernelKind::cast && call.variant != static_cast<std::uint8_t>(Dtype::fp32) &&
+        call.variant != static_cast<std::uint8_t>(Dtype::bf16)) {
+        return "the CPU casts between fp32 and bf16 only";
     }
     return {};
 }

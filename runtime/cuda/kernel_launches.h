@@ -428,7 +428,9 @@ KernelLauncher<Queue> launcher_of(KernelKind kind) {
             return launch_lamb<Queue>;
         case KernelKind::cast:
             return [](Queue& queue, const BoundOp& op) {
-                device::cast(queue, op.reads[0].view, op.writes[0].view);
+                for (std::size_t i = 0; i < op.writes.size(); ++i) {
+                    device::cast(queue, op.reads[i].view, op.writes[i].view);
+                }
             };
         default:
             return nullptr;

@@ -39,14 +39,14 @@ NcclMembers nccl_members(const Program& program, RankId rank, const CollectiveCa
 
 NcclMembers nccl_members(const Program& program, RankId rank, const SendRecvPart& part) {
     std::vector<std::uint32_t> line;
-    const std::uint32_t stride = program.mesh().stride(part.axis);
+    const std::uint32_t stride = program.mesh().stride(part.digit);
     const std::uint32_t first = static_cast<std::uint32_t>(index(rank)) -
-                                program.mesh().coordinate(rank, part.axis) * stride;
-    for (std::uint32_t c = 0; c < program.mesh().size(part.axis); ++c) {
+                                program.mesh().coordinate(rank, part.digit) * stride;
+    for (std::uint32_t c = 0; c < program.mesh().size(part.digit); ++c) {
         line.push_back(first + c * stride);
     }
     return members(
-        kFirstLine + part.axis * kPerGroup + part.communicator, std::move(line), rank, {});
+        kFirstLine + part.digit * kPerGroup + part.communicator, std::move(line), rank, {});
 }
 
 std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, const Op& op) {

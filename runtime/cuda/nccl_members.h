@@ -21,7 +21,7 @@ struct NcclMembers {
 };
 
 NcclMembers nccl_members(const Program& program, RankId rank, const CollectiveCall& call);
-// The ranks that differ from this one along the message's axis only.
+// The ranks that differ from this one along the message's digit only.
 NcclMembers nccl_members(const Program& program, RankId rank, const SendRecvPart& part);
 
 // All that an op needs; empty if `rank` takes no part.

@@ -54,15 +54,15 @@ public:
         auto write = operands.writes.begin();
         for (const SendRecvPart& part : call.parts) {
             const TensorView whole = part.is_send ? (read++)->view : (write++)->view;
-            const TensorView view = message_part(program_.mesh(), rank_, whole, part.slice_axes);
+            const TensorView view = message_part(program_.mesh(), rank_, whole, part.slice_digits);
             join(nccl_members(program_, rank_, part));
-            const RankId peer = program_.mesh().shifted(rank_, part.axis, part.delta);
+            const RankId peer = program_.mesh().shifted(rank_, part.digit, part.delta);
             add({.function = part.is_send ? NcclCallKind::send : NcclCallKind::recv,
                  .in = part.is_send ? view.data : nullptr,
                  .out = part.is_send ? nullptr : view.data,
                  .count = view.size,
                  .dtype = view.dtype,
-                 .peer = program_.mesh().coordinate(peer, part.axis),
+                 .peer = program_.mesh().coordinate(peer, part.digit),
                  .communicator = used_});
         }
         return std::move(plan_);
@@ -225,7 +225,7 @@ private:
         const std::vector<RankId> members = program_.mesh().members(group, rank_);
         const Redistribution r{program_.mesh(),
                                rank_,
-                               {call.kind, group.axes},
+                               {call.kind, group.digits},
                                members,
                                from.tensor->global_shape,
                                from.tensor->layout,
@@ -384,7 +384,7 @@ std::string why_not_messages(const Program& program, RankId rank, const Op& op) 
             const TensorView all{
                 nullptr, Dtype::uint8, program.tensors[index(operand.tensor)].bytes.count()};
             if (part == parts.end() ||
-                message_part(program.mesh(), rank, all, part->slice_axes).size !=
+                message_part(program.mesh(), rank, all, part->slice_digits).size !=
                     part->bytes.count()) {
                 return "messages of other parts of a tensor are not executed";
             }
@@ -423,7 +423,7 @@ std::string why_not_nccl(const Program& program, RankId rank, const Op& op) {
     if (!whole_on_device(program, from) || !whole_on_device(program, to)) {
         return "collectives of tensors that are not whole in memory are not executed";
     }
-    const LayoutStep step{call.kind, program.groups[index(call.group)].axes};
+    const LayoutStep step{call.kind, program.groups[index(call.group)].digits};
     if (read->pieces > 1 || write->pieces > 1) {
         return why_not_move_piece(program, op, step);
     }

@@ -34,11 +34,11 @@ public:
                      static_cast<std::uint32_t>(index(call.group)) << 8U | call.communicator));
         } else if (op.kind() == OpKind::send_recv) {
             for (const SendRecvPart& part : program_.send_recv(op).parts) {
-                const RankId peer = program_.mesh().shifted(rank, part.axis, part.delta);
+                const RankId peer = program_.mesh().shifted(rank, part.digit, part.delta);
                 meetings.push_back(
                     next(rank,
                          part.is_send ? std::vector{rank, peer} : std::vector{peer, rank},
-                         kMessages + (part.axis << 8U) + part.communicator));
+                         kMessages + (part.digit << 8U) + part.communicator));
             }
         }
         return meetings;

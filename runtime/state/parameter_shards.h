@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which part of every parameter a rank keeps optimizer state of, where data-parallel ranks share
-// that (ZeRO 1 and 2): each parameter's elements in order, cut into equal parts (the last shorter
-// or empty), one a rank. Read off the Program: the group that gathers a parameter after the
-// optimizer is the group that shards it.
+// Which part of every parameter a rank holds, and of which it keeps the optimizer's state: what the
+// layouts of its tensors say (engine/program.h, Placement::flat). Parts are a parameter's elements
+// in order, cut into equal ones (the last shorter or empty), one a rank.
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <vector>
 
 #include "engine/program.h"
 
@@ -24,37 +21,30 @@ ElementRange shard_range(std::int64_t elements, std::int64_t parts, std::int64_t
 
 class ParameterShards {
 public:
+    // The Program must outlive the shards.
     ParameterShards(const Program& program, RankId rank);
 
-    // The range of a parameter's rank-local elements that this rank updates: all of them if no
-    // other rank shares the work. For a weight or its gradient; any other tensor is whole.
+    // The range of a tensor's elements in memory that this rank updates, by its step layout: all of
+    // them if no other rank shares the work.
     ElementRange own(TensorId tensor) const;
     // The same of a gradient, but empty where another rank that takes part in the sum of the norm
-    // has the very same elements: copies along a mesh axis count where their coordinate is 0, and
-    // the tied embedding's copy on another pipeline stage does not count.
+    // has the very same elements: copies along a mesh digit count where their coordinate is 0, and
+    // of copies on several pipeline stages (a tied embedding) the first.
     ElementRange own_in_norm(TensorId gradient) const;
-    // Whether no rank with smaller coordinates along these mesh axes has the same elements of a
-    // weight as `rank`. Stages differ, and so do the parts of ranks that share the optimizer's
-    // work.
-    bool counts(const Tensor& weight, RankId rank, std::uint32_t axes) const;
-    // Under ZeRO 3 a tensor that persists is itself a shard: which of the rank-local elements of
-    // the parameter it holds (the rest of it is padding). Of any other tensor all of them.
-    ElementRange stored(TensorId weight) const;
+    // Whether no rank with smaller coordinates along these mesh digits steps the same elements of a
+    // weight or gradient as `rank`. Stages hold other tensors.
+    bool counts(const Tensor& tensor, RankId rank, std::uint32_t digits) const;
+    // Which of the rank-local elements of the parameter a tensor holds: under ZeRO 3 a shard (the
+    // rest of it is padding).
+    ElementRange stored(const Tensor& weight) const;
+    ElementRange stored(TensorId weight) const { return stored(program_.tensors[index(weight)]); }
 
 private:
-    struct Place {
-        std::int64_t parts = 1;
-        std::int64_t position = 0;
-    };
-    void find_gathers(const Role& role, RankId rank);
-    void find_gradients(const Role& role, RankId rank);
+    bool is_copy(const Tensor& gradient) const;
 
     const Program& program_;
-    std::map<TensorId, Place> places_;
-    std::map<TensorId, Place> stored_;       // ZeRO 3's shards
-    std::map<TensorId, TensorId> whole_of_;  // and what they are gathered into
-    std::uint32_t gather_axes_ = 0;          // along which parameters are sharded
-    std::vector<TensorId> copies_;           // gradients that do not count in the norm
+    RankId rank_;
+    std::uint32_t norm_digits_ = 0;  // that the gradient norm is summed over
 };
 
 }  // namespace orrery

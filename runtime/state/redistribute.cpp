@@ -199,34 +199,37 @@ Result<void> exchange(const Redistribution& r,
 DimensionRange local_range(
     std::int64_t extent, int dim, const Layout& layout, const Mesh& mesh, RankId rank) {
     DimensionRange range{0, extent};
-    for (const std::uint32_t axis : cutting_order(dim, mesh)) {
-        if (layout[axis].placement == Placement::shard && layout[axis].dim == dim) {
-            const std::int64_t size = mesh.size(axis);
+    for (const std::uint32_t digit : cutting_order(dim, mesh)) {
+        if (layout[digit].placement == Placement::shard && layout[digit].dim == dim) {
+            const std::int64_t size = mesh.size(digit);
             range.count = (range.count + size - 1) / size;
             range.first +=
                 range.count *
-                ((std::int64_t{mesh.coordinate(rank, axis)} + layout[axis].shift) % size);
+                ((std::int64_t{mesh.coordinate(rank, digit)} + layout[digit].shift) % size);
         }
     }
     return range;
 }
 
-TensorView message_part(const Mesh& mesh, RankId rank, TensorView whole, std::uint32_t slice_axes) {
+TensorView message_part(const Mesh& mesh,
+                        RankId rank,
+                        TensorView whole,
+                        std::uint32_t slice_digits) {
     DimensionRange range{0, whole.size};
-    for (auto axis = static_cast<std::uint32_t>(mesh.axes().size()); axis-- > 0;) {
-        if ((slice_axes >> axis & 1u) != 0) {
-            range.count /= mesh.size(axis);
-            range.first += range.count * mesh.coordinate(rank, axis);
+    for (auto digit = static_cast<std::uint32_t>(mesh.digits().size()); digit-- > 0;) {
+        if ((slice_digits >> digit & 1u) != 0) {
+            range.count /= mesh.size(digit);
+            range.first += range.count * mesh.coordinate(rank, digit);
         }
     }
     return slice(whole, range.first, range.count);
 }
 
 std::string why_not_redistribute(const Redistribution& r) {
-    for (std::uint32_t axis = 0; axis < r.from.size(); ++axis) {
-        const bool moves = (r.step.axes >> axis & 1u) != 0;
+    for (std::uint32_t digit = 0; digit < r.from.size(); ++digit) {
+        const bool moves = (r.step.digits >> digit & 1u) != 0;
         for (const Layout* layout : {&r.from, &r.to}) {
-            const AxisPlacement placement = (*layout)[axis];
+            const DigitPlacement placement = (*layout)[digit];
             if (!moves || placement.placement != Placement::shard) {
                 continue;
             }
@@ -237,10 +240,10 @@ std::string why_not_redistribute(const Redistribution& r) {
             for (const std::uint32_t other : cutting_order(placement.dim, r.mesh)) {
                 const bool same = (*layout)[other].placement == Placement::shard &&
                                   (*layout)[other].dim == placement.dim;
-                if (finer && same && (r.step.axes >> other & 1u) == 0) {
-                    return "an axis that stays cuts a dimension finer than one that moves";
+                if (finer && same && (r.step.digits >> other & 1u) == 0) {
+                    return "a digit that stays cuts a dimension finer than one that moves";
                 }
-                finer = finer || other == axis;
+                finer = finer || other == digit;
             }
         }
     }
@@ -254,15 +257,16 @@ std::string why_not_move_piece(const Program& program, const Op& op, const Layou
         return {};
     }
     std::int64_t members = 1;
-    for (std::uint32_t axis = 0; axis < program.mesh().axes().size(); ++axis) {
-        members *= (step.axes >> axis & 1u) != 0 ? program.mesh().size(axis) : 1;
+    for (std::uint32_t digit = 0; digit < program.mesh().digits().size(); ++digit) {
+        members *= (step.digits >> digit & 1u) != 0 ? program.mesh().size(digit) : 1;
     }
     const bool gathers = step.kind == CollectiveKind::all_gather;
     const Tensor& one = program.tensors[index(gathers ? from.tensor : to.tensor)];
     const Tensor& all = program.tensors[index(gathers ? to.tensor : from.tensor)];
-    for (std::uint32_t axis = 0; axis < one.layout.size(); ++axis) {
-        const bool moves = (step.axes >> axis & 1u) != 0;
-        if (moves ? one.layout[axis] != sharded(kSequence) : one.layout[axis] != all.layout[axis]) {
+    for (std::uint32_t digit = 0; digit < one.layout.size(); ++digit) {
+        const bool moves = (step.digits >> digit & 1u) != 0;
+        if (moves ? one.layout[digit] != sharded(kSequence)
+                  : one.layout[digit] != all.layout[digit]) {
             return "only the sequence is moved in pieces";
         }
     }

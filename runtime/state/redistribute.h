@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes one step of a layout transition (models/layout.h): a collective that turns the part of a
 // tensor that a rank holds under one layout into its part under another. Local parts are row-major
-// blocks; a width of several column parts is cut part by part. Which of several mesh axes that
+// blocks; a width of several column parts is cut part by part. Which of several mesh digits that
 // shard the same dimension cuts first stands in models/layout.h. Extents that do not divide are
 // padded at the end (local_extent rounds up). A dimension's indices are those of the tensor as it
-// is cut: of an axis with mirrored pieces the pieces of coordinate 0, then those of coordinate 1,
+// is cut: of a digit with mirrored pieces the pieces of coordinate 0, then those of coordinate 1,
 // ….
 #pragma once
 
@@ -26,24 +26,27 @@ struct DimensionRange {
 DimensionRange local_range(
     std::int64_t extent, int dim, const Layout& layout, const Mesh& mesh, RankId rank);
 
-// Of a tensor that is replicated along some mesh axes, what a message leaves to this rank
-// (SendRecvPart::slice_axes).
-TensorView message_part(const Mesh& mesh, RankId rank, TensorView whole, std::uint32_t slice_axes);
+// Of a tensor that is replicated along some mesh digits, what a message leaves to this rank
+// (SendRecvPart::slice_digits).
+TensorView message_part(const Mesh& mesh,
+                        RankId rank,
+                        TensorView whole,
+                        std::uint32_t slice_digits);
 
 struct Redistribution {
     const Mesh& mesh;
     RankId rank{};
     LayoutStep step;
-    std::span<const RankId> members;         // of the group over step.axes, in ascending order
+    std::span<const RankId> members;         // of the group over step.digits, in ascending order
     const std::vector<std::int64_t>& shape;  // global
     const Layout& from;
-    const Layout& to;  // as `from` but along step.axes
+    const Layout& to;  // as `from` but along step.digits
     Reduction reduction = Reduction::sum;
     std::span<const std::int64_t> column_parts{};  // of the last dimension; empty: one
 };
 
-// Why the step can't be executed, or empty: an axis outside the step cuts a dimension finer than
-// one of the step's axes does.
+// Why the step can't be executed, or empty: a digit outside the step cuts a dimension finer than
+// one of the step's digits does.
 std::string why_not_redistribute(const Redistribution& r);
 
 // Why a collective on a piece of an activation (engine/program.h, Tensor::sequence_blocks) can't be

@@ -10,13 +10,25 @@
 #include "scenarios/commands/exit_status.h"
 #include "scenarios/commands/fault_note.h"
 #include "scenarios/explain/explain.h"
+#include "scenarios/explain/layouts.h"
 #include "scenarios/reader.h"
 #include "scenarios/report/explain_report.h"
+#include "scenarios/report/layouts_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"
 
 namespace orrery {
 namespace {
+
+std::string layouts_text(const ExplainArguments& arguments, const Program& program) {
+    std::vector<StageLayouts> stages;
+    for (std::size_t role = 0; role < program.roles.size(); ++role) {
+        if (arguments.stage < 0 || arguments.stage == static_cast<std::int64_t>(role)) {
+            stages.push_back(layouts_of(program, to_id<RoleId>(role)));
+        }
+    }
+    return arguments.json ? layouts_json(stages) : layouts_report(stages);
+}
 
 int print_program(const ExplainArguments& arguments) {
     ReadOptions read;
@@ -32,6 +44,9 @@ int print_program(const ExplainArguments& arguments) {
                                fmt::format("the plan has stages 0 to {}", stages - 1)}});
     }
     const Program program = lower(scenario->model, scenario->plan);
+    if (arguments.layouts) {
+        return print_output(layouts_text(arguments, program));
+    }
     return print_output(
         arguments.stage < 0
             ? to_text(program)
@@ -41,13 +56,19 @@ int print_program(const ExplainArguments& arguments) {
 }  // namespace
 
 int explain_command(const ExplainArguments& arguments) {
-    if (arguments.stage >= 0 && !arguments.program) {
-        return report_errors({{"--stage", "only a program has stages", "give --program too"}});
+    const bool lowered = arguments.program || arguments.layouts;
+    if (arguments.stage >= 0 && !lowered) {
+        return report_errors(
+            {{"--stage", "only a program has stages", "give --program or --layouts too"}});
+    }
+    if (arguments.program && arguments.layouts) {
+        return report_errors(
+            {{"--layouts", "the program's text has the layouts too", "leave one out"}});
     }
     if (arguments.program && arguments.json) {
         return report_errors({{"--json", "a program is printed as text only", "leave one out"}});
     }
-    if (arguments.program) {
+    if (lowered) {
         return print_program(arguments);
     }
     ProgressBar bar{"trying changes"};
@@ -90,15 +111,21 @@ Command describe_explain() {
                      &arguments->program,
                      "Print what the GPUs do in a step instead: every operation with its tensors, "
                      "and the order of the schedule"},
+                    {"--layouts",
+                     &arguments->layouts,
+                     "Print how the tensors of a step lie on the GPUs instead, and the transfers "
+                     "that follow from it"},
                     {.names = "--stage",
                      .target = &arguments->stage,
-                     .help = "With --program: of this pipeline stage only, the first is 0",
+                     .help =
+                         "With --program or --layouts: of this pipeline stage only, the first is 0",
                      .type_name = "N",
                      .least = 0,
                      .most = 65535}},
         .examples = {"explain scenarios/llama3-70b-h100.yaml",
                      "explain scenarios/gpt3-175b-1024-a100.yaml --keep 10",
-                     "explain scenarios/gpt2-124m-1gpu.yaml --program --stage 0"},
+                     "explain scenarios/gpt2-124m-1gpu.yaml --program --stage 0",
+                     "explain scenarios/llama3-70b-h100.yaml --layouts --stage 0"},
         .run = [arguments] { return explain_command(*arguments); },
     };
 }

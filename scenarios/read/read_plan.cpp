@@ -88,6 +88,9 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
                   plan.data_parallel_sharding_strategy,
                   kShardingStrategies);
     reader.integer("hsdp_shard_size", plan.hsdp_shard_size, {0, 4'000'000});
+    reader.integer("zero_hpz_partition_size", plan.zero_hpz_partition_size, {0, 4'000'000});
+    reader.integer("fsdp_unit_layers", plan.fsdp_unit_layers, {0, 1'000'000});
+    reader.integer("fsdp_prefetch_units", plan.fsdp_prefetch_units, {1, kPrefetchUnitsMax});
     reader.choice("precision", plan.precision, kPrecisions);
     reader.choice("recompute_granularity", plan.recompute_granularity, kRecomputes);
     if (plan.virtual_pipeline_model_parallel_size > 1) {

@@ -25,7 +25,7 @@ public:
     ResultOrErrors<Program> program() {
         const auto ranks = static_cast<std::uint32_t>(step_.ranks.size());
         program_.parties.front().mesh = Mesh{{{"rank", ranks}}};
-        program_.parties.front().role_axis = 0;
+        program_.parties.front().role_digit = 0;
         add_groups();
         add_tags();
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -52,7 +52,7 @@ private:
     void add_groups() {
         Group all;
         all.name = "all ranks";
-        all.axes = 1;
+        all.digits = 1;
         program_.groups.push_back(std::move(all));
         for (const auto& [name, members] : step_.groups) {
             Group group;

@@ -162,7 +162,7 @@ private:
                  const Op& op,
                  const SendRecvPart& part,
                  const std::set<std::uint64_t>& after) {
-        const RankId peer = program_.mesh().shifted(rank_, part.axis, part.delta);
+        const RankId peer = program_.mesh().shifted(rank_, part.digit, part.delta);
         perfetto::Message node = begin_node(position, op, after);
         node.number(chakra::kType, part.is_send ? chakra::kSend : chakra::kReceive);
         add_attribute(node, "is_cpu_op", chakra::kBool, 0);

@@ -14,7 +14,7 @@ std::optional<FixedTransfer> exchange(const SendRecvCall& call, StagePrices& pri
     FixedTransfer all;
     for (const SendRecvPart& part : call.parts) {
         const int delta = part.is_send ? part.delta : -part.delta;
-        const auto one = prices.send(part.axis, delta, part.bytes, -1);
+        const auto one = prices.send(part.digit, delta, part.bytes, -1);
         if (!one) {
             return std::nullopt;
         }

@@ -38,11 +38,11 @@ LoweredChunk::LoweredChunk(const Transformer& model,
       layouts_(assign_layouts(plan, ranks_of_key_value_head(model, plan))),
       tables_(program_) {
     program_.parties.front().mesh = layouts_.mesh;
-    program_.parties.front().role_axis = layouts_.pipeline_axis;
+    program_.parties.front().role_digit = layouts_.pipeline_digit;
     program_.stream_names = stream_names();
     chunk_ = lower_chunk(tables_, model, plan, layouts_, shape, nullptr);
     device_ = kernels(program_);
-    if (layouts_.mesh.size(layouts_.pipeline_axis) == 1) {
+    if (layouts_.mesh.size(layouts_.pipeline_digit) == 1) {
         return;
     }
     if (!shape.has_embedding) {
@@ -69,7 +69,7 @@ SegmentId LoweredChunk::lower_message(StreamId stream, bool send, int delta, con
     message_bytes_ = Bytes{local_elements(value.shape, layouts_.pipeline, layouts_.mesh) *
                            size_bytes(value.dtype)};
     b.send_recv({.parts = {{.is_send = send,
-                            .axis = layouts_.pipeline_axis,
+                            .digit = layouts_.pipeline_digit,
                             .delta = delta,
                             .bytes = message_bytes_}}},
                 spec);
@@ -87,7 +87,7 @@ std::uint32_t LoweredChunk::add(std::optional<SegmentId> segment) {
 
 // One micro-batch of the chunk alone as a role, so that the waits between its slots can be derived.
 void LoweredChunk::add_slots(const ParallelPlan& plan, const LayoutAssignment& layouts) {
-    const SyncSegments sync = lower_sync(tables_, model_, plan, layouts, *chunk_);
+    const SyncSegments sync = lower_sync(tables_, plan, layouts, *chunk_);
     role_.slots.clear();
     slots_.parameters = add(sync.parameters);
     slots_.receive_forward = add(messages_.receive_forward);
@@ -100,9 +100,9 @@ void LoweredChunk::add_slots(const ParallelPlan& plan, const LayoutAssignment& l
     slots_.gradients = add(sync.gradients);
     slots_.tied = kNone;
     const ChunkShape& shape = chunk_->shape;
-    const bool staged = layouts.mesh.size(layouts.pipeline_axis) > 1;
+    const bool staged = layouts.mesh.size(layouts.pipeline_digit) > 1;
     if (model_.tied_embeddings && staged && (shape.has_embedding || shape.has_head)) {
-        slots_.tied = add(lower_tied_embedding_sync(tables_, model_, plan, layouts, *chunk_));
+        slots_.tied = add(lower_tied_embedding_sync(tables_, layouts, *chunk_));
     }
     derive_slot_waits(program_, role_);
 }

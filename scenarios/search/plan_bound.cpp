@@ -9,6 +9,7 @@
 #include "models/pipeline_split.h"
 #include "models/plan_fields.h"
 #include "models/rank_mesh.h"
+#include "models/relayout.h"
 #include "models/schedule/stage_work.h"
 
 namespace orrery {
@@ -46,11 +47,11 @@ PlanBound::PlanBound(const Transformer& model, const NetworkModel& network, Kern
 
 Time PlanBound::collective_time(const Program& program, const CollectiveCall& call) const {
     const Group& group = program.groups[index(call.group)];
-    // Only what stays inside a layer: groups over data or pipeline axes have one member here, or
+    // Only what stays inside a layer: groups over data or pipeline digits have one member here, or
     // are not what a kernel of this layer waits for.
     const std::vector<RankId> members = program.mesh().members(group, RankId{});
     const bool within = group.subset.empty() && group.explicit_ranks.empty() &&
-                        (group.axes >> program.role_axis() & 1) == 0;
+                        (group.digits >> program.role_digit() & 1) == 0;
     if (!within || members.size() < 2) {
         return {};
     }
@@ -116,6 +117,7 @@ ParallelPlan PlanBound::plan_of_parts(const ParallelPlan& plan) {
     small.pipeline_model_parallel_size = 2;
     small.data_parallel_size = 1;
     small.hsdp_shard_size = 0;
+    small.zero_hpz_partition_size = 0;
     small.rank_order = ParallelPlan{}.rank_order;
     small.schedule = ScheduleKind::one_f_one_b;
     small.global_batch_size = small.micro_batch_size;
@@ -182,10 +184,7 @@ const std::vector<std::int64_t>& PlanBound::balanced(const ParallelPlan& plan) {
     return found->second;
 }
 
-Time PlanBound::data_collective(const ParallelPlan& plan, CollectiveKind kind, Bytes bytes) {
-    if (plan.data_parallel_size * plan.context_parallel_size == 1 || bytes == Bytes{}) {
-        return {};
-    }
+const PlanBound::DataState& PlanBound::data_state(const ParallelPlan& plan) {
     // Stages lie between the members only in the order that puts pipelines first.
     const bool apart = plan.rank_order == RankOrder::tp_cp_pp_dp;
     const ParallelPlan ranks{
@@ -193,46 +192,65 @@ Time PlanBound::data_collective(const ParallelPlan& plan, CollectiveKind kind, B
         .pipeline_model_parallel_size = apart ? plan.pipeline_model_parallel_size : 1,
         .context_parallel_size = plan.context_parallel_size,
         .data_parallel_size = plan.data_parallel_size,
+        .data_parallel_sharding_strategy = plan.data_parallel_sharding_strategy,
+        .hsdp_shard_size = plan.hsdp_shard_size,
+        .zero_hpz_partition_size = plan.zero_hpz_partition_size,
         .rank_order = plan.rank_order};
-    const auto [found, fresh] = data_times_.try_emplace({ranks, kind, bytes.count()});
+    const auto [found, fresh] = data_states_.try_emplace(ranks);
     if (fresh) {
-        const Mesh mesh = rank_mesh(ranks);
-        Group group;
-        for (const char* axis : {"cp", "dp"}) {
-            group.axes |= 1u << mesh.axis(axis);
-        }
-        const CollectiveCall call{.kind = kind, .bytes = bytes};
-        found->second = time_without_contention(
-            network_.plan_collective(call, mesh.members(group, RankId{})), network_.links());
+        const RankMesh mesh = digits_of_plan(ranks);
+        found->second = {.mesh = mesh.mesh, .layouts = state_layouts(ranks, mesh), .times = {}};
     }
     return found->second;
+}
+
+// `whole`: of all that the data digits leave a rank.
+Time PlanBound::relayout_time(const DataState& state,
+                              const Layout& from,
+                              const Layout& to,
+                              Bytes whole) {
+    const auto bytes = [&](const Layout& layout) {
+        return local_elements({whole.count()}, layout, state.mesh);
+    };
+    Time sum;
+    for (const RelayoutStep& step : relayout_steps(from, to, bytes)) {
+        const auto [found, fresh] =
+            state.times.try_emplace({step.step.kind, step.step.digits, step.elements});
+        if (fresh && step.elements > 0) {
+            const Group group{.digits = step.step.digits};
+            const CollectiveCall call{.kind = step.step.kind, .bytes = Bytes{step.elements}};
+            found->second = time_without_contention(
+                network_.plan_collective(call, state.mesh.members(group, RankId{})),
+                network_.links());
+        }
+        sum += found->second;
+    }
+    return sum;
 }
 
 PlanBound::DataTime PlanBound::data_time(const ParallelPlan& plan,
                                          const Cost& stage,
                                          std::int64_t layers) {
-    if (plan.hsdp_shard_size > 0) {
-        return {};
+    const DataState& state = data_state(plan);
+    const StateLayouts& held = state.layouts;
+    if (!held.by_unit()) {
+        return {
+            .gradients = relayout_time(state, held.made_gradients, held.gradients, stage.gradients),
+            .weights = relayout_time(state, held.optimizer, held.whole, stage.weights)};
     }
-    switch (plan.data_parallel_sharding_strategy) {
-        case ShardingStrategy::no_shard:
-            return {.gradients = data_collective(plan, CollectiveKind::all_reduce, stage.gradients),
-                    .weights = {}};
-        case ShardingStrategy::optim_grads_params: {
-            // Forward and backward gather each layer, the last one once.
-            const Cost& layer = parts(plan).full_layer;
-            const std::int64_t batches = plan.num_micro_batches();
-            const Time gather = data_collective(plan, CollectiveKind::all_gather, layer.weights);
-            const Time scatter =
-                data_collective(plan, CollectiveKind::reduce_scatter, layer.gradients);
-            return {.gradients = scatter * (layers * batches),
-                    .weights = gather * ((2 * layers - 1) * batches)};
-        }
-        default:
-            return {
-                .gradients = data_collective(plan, CollectiveKind::reduce_scatter, stage.gradients),
-                .weights = data_collective(plan, CollectiveKind::all_gather, stage.weights)};
-    }
+    // Forward and backward passes gather each unit, but the last one once. A unit of several layers
+    // takes no less than their bytes together.
+    const std::int64_t unit = std::max<std::int64_t>(1, plan.fsdp_unit_layers);
+    const std::int64_t units = std::max<std::int64_t>(1, layers / unit);
+    const Cost& layer = parts(plan).full_layer;
+    const std::int64_t batches = plan.num_micro_batches();
+    const Time first = relayout_time(state, held.weights, held.whole, layer.weights * unit);
+    const Time again =
+        relayout_time(state, held.secondary_weights, held.whole, layer.weights * unit);
+    const Time scatter =
+        relayout_time(state, held.made_gradients, held.gradients, layer.gradients * unit);
+    return {.gradients = scatter * (units * batches),
+            .weights = first * (units * batches) + again * ((units - 1) * batches)};
 }
 
 const std::vector<PlanBound::InFlight>& PlanBound::in_flight(const ParallelPlan& plan,
@@ -315,13 +333,15 @@ Bytes PlanBound::memory_of(const ParallelPlan& plan,
         sum.gradients -= std::min(sum.gradients, std::min(p.first.gradients, p.last.gradients));
         sum.optimizer -= std::min(p.first.optimizer, p.last.optimizer);
     }
-    const std::int64_t ranks = plan.hsdp_shard_size > 0
-                                   ? plan.hsdp_shard_size
-                                   : plan.data_parallel_size * plan.context_parallel_size;
-    const bool all = strategy == ShardingStrategy::optim_grads_params;
-    return share_of(sum.weights + sum.gradients, all ? ranks : 1) +
-           share_of(sum.optimizer, strategy == ShardingStrategy::no_shard ? 1 : ranks) +
-           activations;
+    const DataState& state = data_state(plan);
+    const StateLayouts& held = state.layouts;
+    const std::int64_t secondary =
+        held.keeps_secondary() ? StateLayouts::parts(held.secondary_weights, state.mesh) : 0;
+    return share_of(sum.weights, StateLayouts::parts(held.weights, state.mesh)) +
+           share_of(sum.gradients,
+                    held.by_unit() ? StateLayouts::parts(held.gradients, state.mesh) : 1) +
+           share_of(sum.optimizer, StateLayouts::parts(held.optimizer, state.mesh)) +
+           (secondary > 0 ? share_of(sum.weights, secondary) : Bytes{}) + activations;
 }
 
 Bound PlanBound::of(const ParallelPlan& plan) {

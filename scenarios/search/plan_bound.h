@@ -19,6 +19,7 @@
 #include "engine/network_model.h"
 #include "engine/simulation.h"
 #include "models/plan.h"
+#include "models/state_layouts.h"
 #include "models/transformer.h"
 #include "scenarios/search/plan_space.h"
 
@@ -85,8 +86,14 @@ private:
 
     using FlightKey =
         std::tuple<ScheduleKind, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
-    // The ranks' plan, collective, bytes.
-    using DataKey = std::tuple<ParallelPlan, CollectiveKind, std::int64_t>;
+    // Collective, digits, bytes.
+    using DataKey = std::tuple<CollectiveKind, std::uint32_t, std::int64_t>;
+    // How plans of the same ranks hold weights, gradients and optimizer state.
+    struct DataState {
+        Mesh mesh;
+        StateLayouts layouts;
+        mutable std::map<DataKey, Time> times;
+    };
     using LayoutKey = std::tuple<const Parts*, std::int64_t, std::int64_t>;
 
     // The plan that a layer, the embedding and the output layer are costed under.
@@ -100,13 +107,14 @@ private:
     Time span(const Program& program, const DeviceTimings& times, const Segment& segment) const;
     Time collective_time(const Program& program, const CollectiveCall& call) const;
     DataTime data_time(const ParallelPlan& plan, const Cost& stage, std::int64_t layers);
-    Time data_collective(const ParallelPlan& plan, CollectiveKind kind, Bytes bytes);
+    const DataState& data_state(const ParallelPlan& plan);
+    Time relayout_time(const DataState& state, const Layout& from, const Layout& to, Bytes whole);
 
     const Transformer& model_;
     const NetworkModel& network_;
     KernelTimes times_;
     std::map<ParallelPlan, Parts> cache_;  // by plan_of_parts
-    std::map<DataKey, Time> data_times_;
+    std::map<ParallelPlan, DataState> data_states_;
     std::map<FlightKey, std::vector<InFlight>> in_flight_;
     std::map<LayoutKey, std::vector<std::int64_t>> layouts_;
 };

@@ -110,7 +110,7 @@ std::unique_ptr<PlanTimer::StepEnd> PlanTimer::make_end(const ParallelPlan& plan
     auto end = std::make_unique<StepEnd>();
     Program program;
     program.parties.front().mesh = layouts.mesh;
-    program.parties.front().role_axis = layouts.pipeline_axis;
+    program.parties.front().role_digit = layouts.pipeline_digit;
     ProgramTables tables{program};
     std::vector<Chunk*> last_first;
     for (std::size_t c = chunks.size(); c-- > 0;) {
@@ -119,7 +119,7 @@ std::unique_ptr<PlanTimer::StepEnd> PlanTimer::make_end(const ParallelPlan& plan
     // Rounding marks the weights, which are of the chunks' programs, and takes no time.
     ParallelPlan timed = plan;
     timed.bf16_stochastic_round = false;
-    const SegmentId id = lower_optimizer(tables, model_, timed, layouts, 0, last_first);
+    const SegmentId id = lower_optimizer(tables, timed, layouts, 0, last_first);
     std::vector<Op> ops = program.segments[index(id)].ops;
     // The norm is one kernel, and adding it up over the ranks the barrier; where no other rank has
     // to be waited for, the whole optimizer takes the norm's place.
@@ -154,10 +154,10 @@ std::unique_ptr<PlanTimer::StepEnd> PlanTimer::make_end(const ParallelPlan& plan
 
 tl::expected<PlanTimer::Parts, std::string_view> PlanTimer::parts_of(
     Family& family, const ParallelPlan& plan, const LayoutAssignment& layouts) {
-    if (layouts.weights == Placement::shard) {
+    if (layouts.state.by_unit()) {
         return tl::unexpected(std::string_view{"parameters are gathered layer by layer"});
     }
-    const auto stages = static_cast<std::int32_t>(layouts.mesh.size(layouts.pipeline_axis));
+    const auto stages = static_cast<std::int32_t>(layouts.mesh.size(layouts.pipeline_digit));
     const std::vector<std::int64_t> split = layers_of_stages(model_, plan);
     std::vector<std::int64_t> first(split.size());
     std::exclusive_scan(split.begin(), split.end(), first.begin(), std::int64_t{0});
@@ -209,8 +209,8 @@ PlanTimer::StepKey PlanTimer::step_key(const ParallelPlan& plan,
         key.push_back(end.tail_launches);
         const Bytes message = parts.chunks.front()->timing->message;
         if (stages > 1) {
-            add(prices.send(layouts.pipeline_axis, 1, message, stage));
-            add(prices.send(layouts.pipeline_axis, -1, message, stage));
+            add(prices.send(layouts.pipeline_digit, 1, message, stage));
+            add(prices.send(layouts.pipeline_digit, -1, message, stage));
         }
     }
     return {plan_of_order(plan), launch_(plan), std::move(key)};

@@ -35,7 +35,7 @@ std::uint32_t PlanTimer::StageBuilder::message(Line line,
         const int delta = item.pass == Pass::forward ? 1 : -1;
         const std::int32_t stages = shape().stages;
         const std::int32_t from = sends ? stage_ : (stage_ - delta + stages) % stages;
-        transfer = prices_.send(layouts_.pipeline_axis, delta, chunk(item.chunk).message, from);
+        transfer = prices_.send(layouts_.pipeline_digit, delta, chunk(item.chunk).message, from);
     }
     if (!transfer) {
         why_ = "messages between two stages differ";

@@ -33,7 +33,7 @@ public:
 
 private:
     ScheduleShape shape() const {
-        return {.stages = static_cast<std::int32_t>(layouts_.mesh.size(layouts_.pipeline_axis)),
+        return {.stages = static_cast<std::int32_t>(layouts_.mesh.size(layouts_.pipeline_digit)),
                 .chunks = layouts_.chunks,
                 .micro_batches = static_cast<std::int32_t>(plan_.num_micro_batches())};
     }

@@ -34,13 +34,13 @@ bool StagePrices::same_load(const TransferPlan& a, const TransferPlan& b) const 
 
 StagePrices::Geometry StagePrices::geometry_of(const Group& group) const {
     Geometry geometry{mesh_.num_ranks()};
-    for (std::uint32_t axis = 0; axis < mesh_.axes().size(); ++axis) {
-        if ((group.axes >> axis & 1U) == 0 || mesh_.size(axis) == 1) {
+    for (std::uint32_t digit = 0; digit < mesh_.digits().size(); ++digit) {
+        if ((group.digits >> digit & 1U) == 0 || mesh_.size(digit) == 1) {
             continue;
         }
-        geometry.push_back(mesh_.stride(axis));
-        geometry.push_back(mesh_.size(axis));
-        const bool cut = !group.subset.empty() && axis == group.subset_axis;
+        geometry.push_back(mesh_.stride(digit));
+        geometry.push_back(mesh_.size(digit));
+        const bool cut = !group.subset.empty() && digit == group.subset_digit;
         geometry.push_back(cut ? static_cast<std::uint32_t>(group.subset.size()) : 0);
         if (cut) {
             geometry.insert(geometry.end(), group.subset.begin(), group.subset.end());
@@ -51,10 +51,10 @@ StagePrices::Geometry StagePrices::geometry_of(const Group& group) const {
 
 // The first of its group's members.
 bool StagePrices::leads(RankId rank, const Group& group) const {
-    for (std::uint32_t axis = 0; axis < mesh_.axes().size(); ++axis) {
-        const bool cut = !group.subset.empty() && axis == group.subset_axis;
+    for (std::uint32_t digit = 0; digit < mesh_.digits().size(); ++digit) {
+        const bool cut = !group.subset.empty() && digit == group.subset_digit;
         const std::uint32_t first = cut ? std::ranges::min(group.subset) : 0;
-        if ((group.axes >> axis & 1U) != 0 && mesh_.coordinate(rank, axis) != first) {
+        if ((group.digits >> digit & 1U) != 0 && mesh_.coordinate(rank, digit) != first) {
             return false;
         }
     }
@@ -95,30 +95,30 @@ std::optional<FixedTransfer> StagePrices::collective(const CollectiveCall& call,
     return found->second;
 }
 
-std::vector<RankId> StagePrices::senders(std::uint32_t axis, int from) const {
+std::vector<RankId> StagePrices::senders(std::uint32_t digit, int from) const {
     std::vector<RankId> ranks;
     for (std::uint32_t r = 0; r < mesh_.num_ranks(); ++r) {
         const RankId rank{r};
-        if (from < 0 || mesh_.coordinate(rank, axis) == static_cast<std::uint32_t>(from)) {
+        if (from < 0 || mesh_.coordinate(rank, digit) == static_cast<std::uint32_t>(from)) {
             ranks.push_back(rank);
         }
     }
     return ranks;
 }
 
-std::optional<FixedTransfer> StagePrices::send(std::uint32_t axis,
+std::optional<FixedTransfer> StagePrices::send(std::uint32_t digit,
                                                int delta,
                                                Bytes bytes,
                                                int from) {
-    const Hop hop{{mesh_.num_ranks(), mesh_.stride(axis), mesh_.size(axis)}, delta, from};
+    const Hop hop{{mesh_.num_ranks(), mesh_.stride(digit), mesh_.size(digit)}, delta, from};
     const auto [found, fresh] = known_->sends.try_emplace({hop, bytes.count()});
     if (!fresh) {
         return found->second;
     }
     const auto plan_of = [&](RankId rank) {
-        return network_.plan_send(rank, mesh_.shifted(rank, axis, delta), bytes);
+        return network_.plan_send(rank, mesh_.shifted(rank, digit, delta), bytes);
     };
-    const std::vector<RankId> ranks = senders(axis, from);
+    const std::vector<RankId> ranks = senders(digit, from);
     const TransferPlan first = plan_of(ranks.front());
     const auto [way, unknown] =
         known_->hops_alike.try_emplace({hop, first.protocol, first.channels}, false);

@@ -25,15 +25,15 @@ public:
           mesh_(mesh),
           known_(others != nullptr ? others->known_ : std::make_shared<Known>()) {}
 
-    // Of every group that spans these axes (and of the coordinates `subset` along `subset_axis`, if
-    // not empty); nothing if they differ.
+    // Of every group that spans these digits (and of the coordinates `subset` along `subset_digit`,
+    // if not empty); nothing if they differ.
     std::optional<FixedTransfer> collective(const CollectiveCall& call, const Group& group);
-    // From each rank whose coordinate along `axis` is `from` (-1: from all ranks) to the rank
+    // From each rank whose coordinate along `digit` is `from` (-1: from all ranks) to the rank
     // `delta` further; nothing if they differ.
-    std::optional<FixedTransfer> send(std::uint32_t axis, int delta, Bytes bytes, int from);
+    std::optional<FixedTransfer> send(std::uint32_t digit, int delta, Bytes bytes, int from);
 
 private:
-    // Ranks, then stride, size and subset of each axis: what says who is with whom.
+    // Ranks, then stride, size and subset of each digit: what says who is with whom.
     using Geometry = std::vector<std::uint32_t>;
     // Kind, communicator, wire, mover.
     using Kind = std::tuple<Geometry, CollectiveKind, std::uint16_t, Dtype, Mover>;
@@ -54,7 +54,7 @@ private:
     bool same_load(const TransferPlan& a, const TransferPlan& b) const;
     bool all_alike(const CollectiveCall& call, const Group& group, const TransferPlan& first) const;
     bool leads(RankId rank, const Group& group) const;
-    std::vector<RankId> senders(std::uint32_t axis, int from) const;
+    std::vector<RankId> senders(std::uint32_t digit, int from) const;
 
     const NetworkModel& network_;
     Mesh mesh_;

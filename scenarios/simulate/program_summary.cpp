@@ -20,7 +20,7 @@ constexpr Bytes kLibraryWorkspace{32 << 20};
 
 std::vector<RankId> role_representatives(const Program& program) {
     std::vector<RankId> ranks;
-    const std::uint32_t stride = program.mesh().stride(program.role_axis());
+    const std::uint32_t stride = program.mesh().stride(program.role_digit());
     for (std::size_t role = 0; role < program.roles.size(); ++role) {
         ranks.push_back(to_id<RankId>(role * stride));
     }

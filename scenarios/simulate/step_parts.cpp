@@ -36,7 +36,7 @@ std::string name_of(const Program& program, const Op& op) {
                 std::ranges::any_of(call.parts, [](const auto& part) { return !part.is_send; });
             return fmt::format("{} along {}",
                                receives ? "receive" : "send",
-                               program.mesh().axes()[call.parts.front().axis].name);
+                               program.mesh().digits()[call.parts.front().digit].name);
         }
         default:
             return program.names[op.name];

@@ -42,17 +42,17 @@ std::vector<WatchedRank> watched_ranks(const Program& program,
     }
     std::vector<WatchedRank> watched{{*at, std::string{name(faults.front().kind)}}};
     RankId far = *at;
-    std::uint32_t axes = 0;
-    for (std::uint32_t axis = 0; axis < program.mesh().axes().size(); ++axis) {
-        if (program.mesh().size(axis) < 2) {
+    std::uint32_t digits = 0;
+    for (std::uint32_t digit = 0; digit < program.mesh().digits().size(); ++digit) {
+        if (program.mesh().size(digit) < 2) {
             continue;
         }
-        ++axes;
-        far = program.mesh().shifted(far, axis, 1);
-        watched.push_back({program.mesh().shifted(*at, axis, 1),
-                           fmt::format("{} neighbour", program.mesh().axes()[axis].name)});
+        ++digits;
+        far = program.mesh().shifted(far, digit, 1);
+        watched.push_back({program.mesh().shifted(*at, digit, 1),
+                           fmt::format("{} neighbour", program.mesh().digits()[digit].name)});
     }
-    if (axes > 1) {
+    if (digits > 1) {
         watched.push_back({far, "no common group"});
     }
     return watched;

@@ -19,7 +19,7 @@ public:
     Program build() {
         p_.parties.front().mesh =
             Mesh({{"tp", kTensorParallel}, {"dp", shape_.data_parallel}, {"pp", shape_.stages}});
-        p_.parties.front().role_axis = 2;
+        p_.parties.front().role_digit = 2;
         p_.groups = {{"tp", 1u, 0, {}, {}}, {"dp", 2u, 0, {}, {}}};
         p_.kernels.resize(6);
         p_.names = {"op"};

@@ -14,7 +14,7 @@ RandomCase two_stages() {
     RandomCase c;
     Program& p = c.program;
     p.parties.front().mesh = Mesh({{"tp", 8}, {"pp", 2}});
-    p.parties.front().role_axis = 1;
+    p.parties.front().role_digit = 1;
     p.names = {"op"};
     p.groups = {{"tp", 1u, 0, {}, {}}};
     p.collectives = {

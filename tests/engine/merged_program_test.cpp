@@ -19,7 +19,7 @@ Program stages(std::uint32_t dp) {
         b.role(r);
         const std::uint32_t kernel = b.kernel(1_us);
         b.collective(group, 1_MiB, kNet, {kernel});
-        b.exchange({{.is_send = r == 0, .axis = 1, .delta = r == 0 ? 1 : -1, .bytes = 1_KiB}});
+        b.exchange({{.is_send = r == 0, .digit = 1, .delta = r == 0 ? 1 : -1, .bytes = 1_KiB}});
     }
     b.program.stream_names = {"compute", "net"};
     return b.program;

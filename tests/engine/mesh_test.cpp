@@ -15,7 +15,7 @@ using Coordinates = std::vector<std::uint32_t>;
 
 // Counts through all coordinates like an odometer, the first axis fastest. Shares no arithmetic
 // with the mesh.
-std::vector<Coordinates> odometer(const std::vector<MeshAxis>& axes) {
+std::vector<Coordinates> odometer(const std::vector<MeshDigit>& axes) {
     std::vector<Coordinates> all;
     Coordinates now(axes.size(), 0);
     for (;;) {
@@ -37,13 +37,13 @@ std::vector<RankId> slow_members(const std::vector<Coordinates>& all,
                                  std::size_t rank) {
     const auto takes_part = [&](const Coordinates& at) {
         return group.subset.empty() ||
-               std::count(group.subset.begin(), group.subset.end(), at[group.subset_axis]) > 0;
+               std::count(group.subset.begin(), group.subset.end(), at[group.subset_digit]) > 0;
     };
     std::vector<RankId> members;
     for (std::size_t other = 0; other < all.size(); ++other) {
         bool together = takes_part(all[other]) && takes_part(all[rank]);
         for (std::size_t axis = 0; axis < all[rank].size(); ++axis) {
-            const bool ranges = (group.axes >> axis & 1u) != 0;
+            const bool ranges = (group.digits >> axis & 1u) != 0;
             together = together && (ranges || all[other][axis] == all[rank][axis]);
         }
         if (together) {
@@ -53,8 +53,8 @@ std::vector<RankId> slow_members(const std::vector<Coordinates>& all,
     return members;
 }
 
-std::vector<MeshAxis> random_axes(reference::Dice& dice) {
-    std::vector<MeshAxis> axes;
+std::vector<MeshDigit> random_axes(reference::Dice& dice) {
+    std::vector<MeshDigit> axes;
     const int count = dice.between(1, 5);
     for (int axis = 0; axis < count; ++axis) {
         axes.push_back(
@@ -63,18 +63,18 @@ std::vector<MeshAxis> random_axes(reference::Dice& dice) {
     return axes;
 }
 
-Group random_group(reference::Dice& dice, const std::vector<MeshAxis>& axes) {
+Group random_group(reference::Dice& dice, const std::vector<MeshDigit>& axes) {
     Group group;
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-        group.axes |= dice.chance(50) ? 1u << axis : 0u;
+        group.digits |= dice.chance(50) ? 1u << axis : 0u;
     }
-    if (group.axes == 0 || dice.chance(50)) {
+    if (group.digits == 0 || dice.chance(50)) {
         return group;
     }
     do {
-        group.subset_axis = dice.between(0u, static_cast<std::uint32_t>(axes.size()) - 1);
-    } while ((group.axes >> group.subset_axis & 1u) == 0);
-    for (std::uint32_t at = 0; at < axes[group.subset_axis].size; ++at) {
+        group.subset_digit = dice.between(0u, static_cast<std::uint32_t>(axes.size()) - 1);
+    } while ((group.digits >> group.subset_digit & 1u) == 0);
+    for (std::uint32_t at = 0; at < axes[group.subset_digit].size; ++at) {
         if (dice.chance(50)) {
             group.subset.push_back(at);
         }
@@ -85,7 +85,7 @@ Group random_group(reference::Dice& dice, const std::vector<MeshAxis>& axes) {
 TEST(Mesh, NumbersRanksWithTheFirstAxisFastest) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         reference::Dice dice{seed};
-        const std::vector<MeshAxis> axes = random_axes(dice);
+        const std::vector<MeshDigit> axes = random_axes(dice);
         const Mesh mesh{axes};
         const std::vector<Coordinates> all = odometer(axes);
         ASSERT_EQ(mesh.num_ranks(), all.size()) << "seed " << seed;
@@ -104,7 +104,7 @@ TEST(Mesh, NumbersRanksWithTheFirstAxisFastest) {
 TEST(Mesh, MembersDifferOnlyAlongTheGroupsAxes) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         reference::Dice dice{seed};
-        const std::vector<MeshAxis> axes = random_axes(dice);
+        const std::vector<MeshDigit> axes = random_axes(dice);
         const Mesh mesh{axes};
         const Group group = random_group(dice, axes);
         const std::vector<Coordinates> all = odometer(axes);
@@ -121,7 +121,7 @@ TEST(Mesh, MembersDifferOnlyAlongTheGroupsAxes) {
 
 TEST(Mesh, GroupsPartitionTheRanksThatTakePart) {
     const Mesh mesh{{{"tp", 2}, {"dp", 3}, {"pp", 4}}};
-    const Group ends{.axes = 1u << 2, .subset_axis = 2, .subset = {0, 3}};
+    const Group ends{.digits = 1u << 2, .subset_digit = 2, .subset = {0, 3}};
     std::map<std::size_t, std::vector<RankId>> group_of;
     for (std::size_t rank = 0; rank < mesh.num_ranks(); ++rank) {
         for (const RankId member : mesh.members(ends, to_id<RankId>(rank))) {
@@ -160,13 +160,13 @@ TEST(Mesh, ShiftingWrapsAroundAndComesBack) {
 
 TEST(Mesh, FindsAnAxisByItsName) {
     const Mesh mesh{{{"tp", 2}, {"dp", 3}}};
-    EXPECT_EQ(mesh.axis("dp"), 1u);
-    EXPECT_EQ(mesh.size(mesh.axis("dp")), 3u);
+    EXPECT_EQ(mesh.digit("dp"), 1u);
+    EXPECT_EQ(mesh.size(mesh.digit("dp")), 3u);
 }
 
 TEST(MeshDeathTest, AssertsThatAxesExistAndAreNotEmpty) {
     const Mesh mesh{{{"tp", 2}}};
-    EXPECT_DEATH((void)mesh.axis("ep"), "found");
+    EXPECT_DEATH((void)mesh.digit("ep"), "found");
     EXPECT_DEATH((Mesh{{{"tp", 0}}}), "size");
 }
 

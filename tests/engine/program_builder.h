@@ -20,8 +20,8 @@ public:
     using Waits = std::vector<std::uint32_t>;
 
     // Roles are the coordinates of the last axis.
-    explicit ProgramBuilder(std::vector<MeshAxis> axes) {
-        program.parties.front().role_axis = static_cast<std::uint32_t>(axes.size() - 1);
+    explicit ProgramBuilder(std::vector<MeshDigit> axes) {
+        program.parties.front().role_digit = static_cast<std::uint32_t>(axes.size() - 1);
         const std::uint32_t roles = axes.back().size;
         program.parties.front().mesh = Mesh(std::move(axes));
         for (std::uint32_t r = 0; r < roles; ++r) {
@@ -43,8 +43,8 @@ public:
     GroupId group(std::string name, std::uint32_t axes, std::vector<std::uint32_t> subset = {}) {
         Group g;
         g.name = std::move(name);
-        g.axes = axes;
-        g.subset_axis = program.role_axis();
+        g.digits = axes;
+        g.subset_digit = program.role_digit();
         g.subset = std::move(subset);
         return to_id<GroupId>(reference::append(program.groups, g));
     }

@@ -37,9 +37,10 @@ Program small_program() {
                     .dims = {4, 0, 8},
                     .flop = 0.5,
                     .bytes = 320};
-    b.exchange({{.axis = 1, .bytes = Bytes{64}, .communicator = 7, .slice_axes = 1}}, kNet, {0});
+    b.exchange({{.digit = 1, .bytes = Bytes{64}, .communicator = 7, .slice_digits = 1}}, kNet, {0});
     b.role(1);
-    b.exchange({{.is_send = false, .axis = 1, .delta = -1, .bytes = Bytes{64}, .communicator = 7}});
+    b.exchange(
+        {{.is_send = false, .digit = 1, .delta = -1, .bytes = Bytes{64}, .communicator = 7}});
     b.collective(GroupId{0}, Bytes{32}, kCompute, {0});
     p.collectives[0].mover = {.sm_limit = 4};
     p.collectives[0].reduction = Reduction::max;

@@ -19,7 +19,7 @@ public:
         const std::uint32_t pp = 1 + below(3);
         Program& p = out_.program;
         p.parties.front().mesh = Mesh({{"tp", tp}, {"dp", dp}, {"pp", pp}});
-        p.parties.front().role_axis = 2;
+        p.parties.front().role_digit = 2;
         p.names = {"kernel", "collective", "exchange", "host"};
         p.groups = {{"tp", 1u, 0, {}, {}},
                     {"dp", 2u, 0, {}, {}},

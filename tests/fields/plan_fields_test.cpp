@@ -86,6 +86,21 @@ const Row kPlanRows[] = {
     {"hsdp_shard_size",
      [](Scenario& s) { s.plan.hsdp_shard_size = 1; },
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
+    {"zero_hpz_partition_size",
+     [](Scenario& s) { s.plan.zero_hpz_partition_size = 2; },
+     [](Scenario& s) {
+         set_strategy(s, ShardingStrategy::optim_grads_params);
+         s.plan.data_parallel_size *= 2;
+     }},
+    {"fsdp_unit_layers",
+     [](Scenario& s) { s.plan.fsdp_unit_layers = 2; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},
+    {"fsdp_prefetch_units",
+     [](Scenario& s) { s.plan.fsdp_prefetch_units = 2; },
+     [](Scenario& s) {
+         set_strategy(s, ShardingStrategy::optim_grads_params);
+         s.plan.overlap_param_gather = true;
+     }},
     {"micro_batch_size", [](Scenario& s) { s.plan.micro_batch_size = 1; }},
     {"global_batch_size", [](Scenario& s) { s.plan.global_batch_size = 16; }},
     {"precision", [](Scenario& s) { s.plan.precision = Dtype::fp32; }},

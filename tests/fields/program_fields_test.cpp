@@ -128,10 +128,10 @@ void part_collectives(Program& program) {
     }
     for (const Slot& slot : program.roles.back().slots) {
         for (Op& op : program.segments[index(slot.segment)].ops) {
-            const bool across =
-                op.kind() == OpKind::collective && of_first.contains(op.payload) &&
-                (program.groups[index(program.collective(op).group)].axes >> program.role_axis() &
-                 1U) != 0;
+            const bool across = op.kind() == OpKind::collective && of_first.contains(op.payload) &&
+                                (program.groups[index(program.collective(op).group)].digits >>
+                                     program.role_digit() &
+                                 1U) != 0;
             if (across) {
                 program.collectives.push_back(CollectiveCall{program.collective(op)});
                 op.payload = to_id<CollectiveId>(program.collectives.size() - 1);
@@ -239,12 +239,12 @@ TEST(ProgramFields, OfCommunication) {
     const auto part = [](Program& p) -> SendRecvPart& { return p.send_recvs.at(0).parts.at(0); };
     const Row parts[] = {
         {"is_send", [&](Program& p) { part(p).is_send = !part(p).is_send; }},
-        {"axis", [&](Program& p) { part(p).axis = 0; }},
+        {"digit", [&](Program& p) { part(p).digit = 0; }},
         {"delta", [&](Program& p) { part(p).delta += 1; }},
         {"bytes", [&](Program& p) { part(p).bytes = part(p).bytes * 1000; }},
         {"communicator", [&](Program& p) { part(p).communicator += 1; }},
-        {"slice_axes",
-         [&](Program& p) { part(p).slice_axes ^= 1; },
+        {"slice_digits",
+         [&](Program& p) { part(p).slice_digits ^= 1; },
          {},
          "a real step checks it against the operand and stops (runtime/collective_ops.cpp)"},
     };
@@ -283,6 +283,10 @@ TEST(ProgramFields, OfTensors) {
          }},
         {"global_shape", [](Program& p) { weight(p).global_shape[0] += 1; }},
         {"layout", [](Program& p) { weight(p, "fc2.weight").layout[0].dim = 1; }},
+        {"step_layout",
+         [](Program& p) { weight(p, "fc2.weight").step_layout = weight(p, "fc2.weight").layout; },
+         {},
+         "for the real executor: which part of a weight a rank steps"},
         {"column_parts", [](Program& p) { weight(p).column_parts.clear(); }},
         {"sequence_blocks",
          [](Program& p) {
@@ -363,27 +367,32 @@ TEST(ProgramFields, OfGroupsAndMeshes) {
     };
     const Row groups[] = {
         {"name", [&](Program& p) { ends(p).name += "!"; }},
-        {"axes", [&](Program& p) { ends(p).axes = 0; }},
-        {"subset_axis", [&](Program& p) { ends(p).subset_axis = 0; }},
+        {"digits", [&](Program& p) { ends(p).digits = 0; }},
+        {"subset_digit", [&](Program& p) { ends(p).subset_digit = 0; }},
         {"subset", [&](Program& p) { ends(p).subset = {0}; }},
         {"explicit_ranks", [&](Program& p) { ends(p).explicit_ranks = {{RankId{0}}}; }},
         {"party", [&](Program& p) { ends(p).party = 1; }},
     };
     expect_told<Group>(groups);
-    const auto axis = [](Program& p, const std::function<void(MeshAxis&)>& change) {
-        std::vector<MeshAxis> axes = p.mesh().axes();
-        change(axes[0]);
-        p.parties.front().mesh = Mesh{axes};
+    const auto digit = [](Program& p, const std::function<void(MeshDigit&)>& change) {
+        std::vector<MeshDigit> digits = p.mesh().digits();
+        change(digits[0]);
+        p.parties.front().mesh = Mesh{digits};
     };
-    const Row axes[] = {
-        {"name", [&](Program& p) { axis(p, [](MeshAxis& a) { a.name = "tq"; }); }},
-        {"size", [&](Program& p) { axis(p, [](MeshAxis& a) { a.size = 1; }); }},
-        {"low_digit",
-         [&](Program& p) { axis(p, [](MeshAxis& a) { a.low_digit = true; }); },
-         {},
-         "for the lowering (models/layout.cpp): what reads a Program sees its groups and layouts"},
+    const Row digits[] = {
+        {"name", [&](Program& p) { digit(p, [](MeshDigit& d) { d.name = "tq"; }); }},
+        {"size", [&](Program& p) { digit(p, [](MeshDigit& d) { d.size = 1; }); }},
     };
-    expect_told<MeshAxis>(axes);
+    expect_told<MeshDigit>(digits);
+    const auto axes = [](Program& p, std::vector<MeshAxis> named) {
+        p.parties.front().mesh = Mesh{p.mesh().digits(), RankId{}, std::move(named)};
+    };
+    const char* const why = "for the lowering and for people: groups and layouts name digits";
+    const Row rows[] = {
+        {"name", [&](Program& p) { axes(p, {{.name = "axis", .digits = 1}}); }, {}, why},
+        {"digits", [&](Program& p) { axes(p, {{.name = "tp", .digits = 3}}); }, {}, why},
+    };
+    expect_told<MeshAxis>(rows);
 }
 
 TEST(ProgramFields, OfKernels) {
@@ -415,7 +424,7 @@ TEST(ProgramFields, OfParties) {
          [](Program& p) {
              p.parties.front().mesh = Mesh({{"tp", 1}, {"cp", 1}, {"dp", 2}, {"pp", 2}});
          }},
-        {"role_axis", [](Program& p) { p.parties.front().role_axis = 0; }},
+        {"role_digit", [](Program& p) { p.parties.front().role_digit = 0; }},
         {"first_role", [](Program& p) { p.parties.front().first_role = 1; }},
     };
     expect_told<Party>(rows);
@@ -427,7 +436,7 @@ TEST(ProgramFields, OfTheTables) {
         {"roles", [](Program& p) { std::swap(p.roles[0], p.roles[1]); }},
         {"segments", [](Program& p) { p.segments[0].ops.pop_back(); }},
         {"tensors", [](Program& p) { p.tensors[0].bytes += Bytes{64}; }},
-        {"groups", [](Program& p) { p.groups[0].axes ^= 1U; }},
+        {"groups", [](Program& p) { p.groups[0].digits ^= 1U; }},
         {"kernels", [](Program& p) { p.kernels[0].bytes *= 64; }},
         {"collectives", [](Program& p) { p.collectives[0].bytes += Bytes{4096}; }},
         {"send_recvs", [](Program& p) { p.send_recvs[0].parts.clear(); }},

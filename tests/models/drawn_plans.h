@@ -3,6 +3,7 @@
 // whatever the plan divides them by, so that sums over ranks are exact.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <sstream>
@@ -28,8 +29,9 @@ struct DrawnPlan {
             << static_cast<int>(plan.schedule) << " cp " << plan.context_parallel_size << " comm "
             << static_cast<int>(plan.context_parallel_comm) << " dp " << plan.data_parallel_size
             << " zero " << static_cast<int>(plan.data_parallel_sharding_strategy) << " hsdp "
-            << plan.hsdp_shard_size << " mbs " << plan.micro_batch_size << " gbs "
-            << plan.global_batch_size << " recompute "
+            << plan.hsdp_shard_size << " hpz " << plan.zero_hpz_partition_size << " unit "
+            << plan.fsdp_unit_layers << " ahead " << plan.fsdp_prefetch_units << " mbs "
+            << plan.micro_batch_size << " gbs " << plan.global_batch_size << " recompute "
             << static_cast<int>(plan.recompute_granularity) << " attention "
             << static_cast<int>(plan.attention_kernel) << " layers " << model.num_layers
             << " groups " << model.num_query_groups
@@ -51,6 +53,7 @@ public:
         draw_parallelism(d.plan);
         draw_model(d.model, d.plan);
         draw_switches(d.model, d.plan);
+        draw_units(d.model, d.plan);
         const Errors errors =
             check(d.model, d.plan, d.plan.model_parallel_size() * d.plan.data_parallel_size);
         ORRERY_CHECK(errors.empty());
@@ -66,6 +69,21 @@ private:
         return values.begin()[random_() % values.size()];
     }
     bool coin() { return random_() % 2 == 0; }
+
+    // How ZeRO 3 gathers.
+    void draw_units(const Transformer& m, ParallelPlan& p) {
+        if (p.data_parallel_sharding_strategy != ShardingStrategy::optim_grads_params) {
+            return;
+        }
+        const std::int64_t shards =
+            p.hsdp_shard_size > 0 ? p.hsdp_shard_size : p.data_parallel_size;
+        if (shards % 2 == 0 && coin()) {
+            p.zero_hpz_partition_size = 2;
+        }
+        p.fsdp_unit_layers = std::min(pick({0, 1, 1, 2}), m.num_layers);
+        p.fsdp_prefetch_units = pick({1, 1, 2});
+        p.prefetch_behind_backward = random_() % 4 == 0;
+    }
 
     void draw_parallelism(ParallelPlan& p) {
         p.tensor_model_parallel_size = pick({1, 2, 4});

@@ -40,7 +40,7 @@ TEST(GradientSync, ReducesEveryGradientOnceAStep) {
         ParallelPlan plan = data_parallel_plan(ShardingStrategy::no_shard);
         plan.overlap_grad_reduce = overlap;
         plan.ddp_bucket_size = 100'000;
-        const Traffic t = traffic_of(model, plan).at({"all_reduce", "dp"});
+        const TrafficSum t = traffic_of(model, plan).at({"all_reduce", "dp"});
         EXPECT_EQ(t.bytes, 4 * parameters);
         // A bucket closes when it is full, and the last one may stay empty.
         EXPECT_EQ(t.count > 1, overlap);
@@ -56,9 +56,9 @@ TEST(GradientSync, ScattersGradientsAndGathersParametersUnderZero1And2) {
     for (const ShardingStrategy strategy :
          {ShardingStrategy::optim, ShardingStrategy::optim_grads}) {
         const TrafficTable table = traffic_of(model, data_parallel_plan(strategy));
-        EXPECT_EQ(table.at({"reduce_scatter", "dp"}), (Traffic{1, 4 * parameters}));
-        EXPECT_EQ(table.at({"all_gather", "dp"}), (Traffic{1, 2 * parameters}));
-        EXPECT_EQ(table.at({"all_reduce", "dp"}), (Traffic{1, 4}));  // the gradient norm
+        EXPECT_EQ(table.at({"reduce_scatter", "dp"}), (TrafficSum{1, 4 * parameters}));
+        EXPECT_EQ(table.at({"all_gather", "dp"}), (TrafficSum{1, 2 * parameters}));
+        EXPECT_EQ(table.at({"all_reduce", "dp"}), (TrafficSum{1, 4}));  // the gradient norm
     }
 }
 
@@ -71,9 +71,9 @@ TEST(GradientSync, Zero3GathersEachUnitForEachPassAndScattersItsGradients) {
         plan.overlap_param_gather = overlap;
         const TrafficTable table = traffic_of(model, plan);
         EXPECT_EQ(table.at({"all_gather", "dp"}),
-                  (Traffic{2 * units * kMicroBatches, 2 * kMicroBatches * 2 * parameters}));
+                  (TrafficSum{2 * units * kMicroBatches, 2 * kMicroBatches * 2 * parameters}));
         EXPECT_EQ(table.at({"reduce_scatter", "dp"}),
-                  (Traffic{units * kMicroBatches, kMicroBatches * 4 * parameters}));
+                  (TrafficSum{units * kMicroBatches, kMicroBatches * 4 * parameters}));
     }
 }
 
@@ -87,7 +87,7 @@ TEST(GradientSync, HybridShardingReducesShardsOverTheCopies) {
         const std::int64_t times =
             strategy == ShardingStrategy::optim_grads_params ? kMicroBatches : 1;
         const TrafficTable table = traffic_of(model, plan);
-        EXPECT_EQ(table.at({"reduce_scatter", "dp"}).bytes, times * 4 * parameters);
+        EXPECT_EQ(table.at({"reduce_scatter", "dps"}).bytes, times * 4 * parameters);
         EXPECT_EQ(table.at({"all_reduce", "dpr"}).bytes, times * 4 * parameters / 2);
     }
 }
@@ -97,7 +97,7 @@ TEST(GradientSync, ContextParallelRanksShareInIt) {
     ParallelPlan plan = data_parallel_plan(ShardingStrategy::optim);
     plan.context_parallel_size = 2;
     EXPECT_EQ(traffic_of(model, plan).at({"reduce_scatter", "cp-dp"}),
-              (Traffic{1, 4 * num_parameters(model)}));
+              (TrafficSum{1, 4 * num_parameters(model)}));
 }
 
 TEST(GradientSync, TiedEmbeddingsAreAddedBetweenTheFirstAndTheLastStage) {
@@ -113,7 +113,7 @@ TEST(GradientSync, TiedEmbeddingsAreAddedBetweenTheFirstAndTheLastStage) {
         const bool holds = stage == 0 || stage == 3;
         ASSERT_EQ(table.count(key), holds ? 1u : 0u);
         if (holds) {
-            EXPECT_EQ(table.at(key), (Traffic{1, 512 * 128 / 2 * 4}));
+            EXPECT_EQ(table.at(key), (TrafficSum{1, 512 * 128 / 2 * 4}));
         }
     }
 }
@@ -162,7 +162,7 @@ TEST(Pipeline, SendsEachActivationAndGradientOnce) {
                 const TrafficTable table = traffic(program, program.roles[stage]);
                 const auto count = [&](const char* name) {
                     const auto found = table.find({"send", name});
-                    const Traffic t = found == table.end() ? Traffic{} : found->second;
+                    const TrafficSum t = found == table.end() ? TrafficSum{} : found->second;
                     EXPECT_EQ(t.bytes, t.count * message);
                     return t.count;
                 };

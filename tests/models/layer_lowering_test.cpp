@@ -38,7 +38,7 @@ ParallelPlan tensor_parallel_plan() {
 }
 
 // `times` activations and `others` bytes more.
-Traffic activations(std::int64_t times, std::int64_t more = 0, std::int64_t bytes = 0) {
+TrafficSum activations(std::int64_t times, std::int64_t more = 0, std::int64_t bytes = 0) {
     return {times * kMicroBatches + more, times * kMicroBatches * kActivation + bytes};
 }
 
@@ -192,7 +192,7 @@ TEST(TensorParallel, RanksThatShareAKeyValueHeadGatherItAndScatterItsGradient) {
                 kMicroBatch * kSequenceLength * 2 * shared.kv_channels * size_bytes(Dtype::bf16);
             const std::string group = groups == 1 ? "tp" : "tpq";
             for (const char* kind : {"all_gather", "reduce_scatter"}) {
-                Traffic& traffic = expected[{kind, group}];
+                TrafficSum& traffic = expected[{kind, group}];
                 traffic = {traffic.count + times, traffic.bytes + times * head};
             }
             EXPECT_EQ(traffic_of(shared, plan), expected) << groups;
@@ -213,7 +213,7 @@ TEST(ContextParallel, RingPassesKeysAndValuesRoundOnceAPass) {
         const std::int64_t block = kMicroBatch * kSequenceLength / cp * 2 * model.kv_size() / 2 * 2;
         for (const char* name :
              {"key value ring", "key value ring backward", "key value gradient ring"}) {
-            EXPECT_EQ(table.at({"send", name}), (Traffic{hops, hops * block})) << name << cp;
+            EXPECT_EQ(table.at({"send", name}), (TrafficSum{hops, hops * block})) << name << cp;
         }
     }
 }
@@ -227,7 +227,7 @@ TEST(ContextParallel, HeadExchangeMovesQkvAndContextOnceAPass) {
     const std::int64_t local = kMicroBatch * kSequenceLength / 4 * kHidden / 2 * 2;
     const std::int64_t times = kMicroBatches * kLayers;
     EXPECT_EQ(traffic_of(model, plan).at({"all_to_all", "cp"}),
-              (Traffic{4 * times, times * 2 * (3 + 1) * local}));
+              (TrafficSum{4 * times, times * 2 * (3 + 1) * local}));
 }
 
 }  // namespace layer_lowering_test

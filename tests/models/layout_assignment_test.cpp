@@ -50,7 +50,7 @@ TEST(LayoutAssignment, LeavesAxesOfSizeOneReplicated) {
     for (const Layout& layout : {a.residual, a.query, a.tokens, a.column_weight, a.embedding}) {
         EXPECT_EQ(layout, Layout(4));
     }
-    EXPECT_EQ(a.weights, Placement::replicate);  // no other rank to share with
+    EXPECT_FALSE(a.state.by_unit());  // no other rank to share with
     EXPECT_FALSE(a.stream_key_value);
 }
 
@@ -67,7 +67,7 @@ TEST(LayoutAssignment, PutsEachParallelismOnItsOwnDimension) {
         (Layout{sharded(kWidth), sharded_mirrored(kSequence), sharded(kBatch), replicated()}));
     EXPECT_EQ(a.column_weight[0], sharded(kOutput));
     EXPECT_EQ(a.row_weight[0], sharded(kInput));
-    EXPECT_EQ(a.data_axes, 0b0110u);
+    EXPECT_EQ(a.state.data_digits, 0b0110u);
     EXPECT_TRUE(a.stream_key_value);
 }
 
@@ -75,8 +75,8 @@ TEST(LayoutAssignment, PutsEachParallelismOnItsOwnDimension) {
 TEST(LayoutAssignment, RanksThatShareAHeadAreReplicasOfIt) {
     const LayoutAssignment a = assign_layouts(
         {.tensor_model_parallel_size = 4, .context_parallel_size = 2, .data_parallel_size = 2}, 2);
-    const std::uint32_t low = a.mesh.axis("tpq");
-    const std::uint32_t high = a.mesh.axis("tp");
+    const std::uint32_t low = a.mesh.digit("tpq");
+    const std::uint32_t high = a.mesh.digit("tpk");
     for (const Layout& layout : {a.query, a.column_weight, a.row_weight, a.embedding}) {
         EXPECT_EQ(layout[low], layout[high]);
         EXPECT_EQ(layout[low].placement, Placement::shard);
@@ -86,9 +86,9 @@ TEST(LayoutAssignment, RanksThatShareAHeadAreReplicasOfIt) {
     EXPECT_EQ(cutting_order(kWidth, a.mesh)[0], high);
     EXPECT_EQ(cutting_order(kWidth, a.mesh)[1], low);
     const LayoutAssignment only = assign_layouts({.tensor_model_parallel_size = 4}, 4);
-    EXPECT_EQ(only.mesh.axes().size(), assign_layouts({}).mesh.axes().size());
-    EXPECT_EQ(only.query[only.mesh.axis("tp")], sharded(kWidth));
-    EXPECT_EQ(only.key_value[only.mesh.axis("tp")], replicated());
+    EXPECT_EQ(only.mesh.digits().size(), assign_layouts({}).mesh.digits().size());
+    EXPECT_EQ(only.query[only.mesh.digit("tp")], sharded(kWidth));
+    EXPECT_EQ(only.key_value[only.mesh.digit("tp")], replicated());
 }
 
 }  // namespace

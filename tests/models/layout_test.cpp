@@ -120,7 +120,7 @@ Distributed distribute(const Array& global,
             }
         };
     Distributed ranks(mesh.num_ranks());
-    place(global, mesh.axes().size(), 0, ranks);
+    place(global, mesh.digits().size(), 0, ranks);
     return ranks;
 }
 
@@ -128,8 +128,8 @@ Distributed distribute(const Array& global,
 Distributed apply(const Distributed& before,
                   CollectiveKind kind,
                   std::uint32_t axis,
-                  AxisPlacement from,
-                  AxisPlacement to,
+                  DigitPlacement from,
+                  DigitPlacement to,
                   const Mesh& mesh) {
     Distributed after(before.size());
     for (std::size_t rank = 0; rank < before.size(); ++rank) {
@@ -137,7 +137,7 @@ Distributed apply(const Distributed& before,
         const std::int64_t size = mesh.size(axis);
         std::vector<Array> peers;
         for (const RankId peer :
-             mesh.members({.name = "", .axes = 1u << axis}, to_id<RankId>(rank))) {
+             mesh.members({.name = "", .digits = 1u << axis}, to_id<RankId>(rank))) {
             peers.push_back(before[index(peer)]);
         }
         switch (kind) {
@@ -171,7 +171,7 @@ Distributed moved(Distributed now, const Layout& from, const Layout& to, const M
         for (std::uint32_t i = 0; i < layout.size(); ++i) {
             const bool gathers = step.kind == CollectiveKind::all_gather;
             const auto axis = gathers ? i : static_cast<std::uint32_t>(layout.size()) - 1 - i;
-            if ((step.axes >> axis & 1u) != 0) {
+            if ((step.digits >> axis & 1u) != 0) {
                 now = apply(now, step.kind, axis, layout[axis], to[axis], mesh);
                 layout[axis] = to[axis];
             }
@@ -194,8 +194,8 @@ Distributed moved(Distributed now, const Layout& from, const Layout& to, const M
 }
 
 // Every placement along an axis.
-std::vector<AxisPlacement> placements(int dims) {
-    std::vector<AxisPlacement> all{replicated(), partial()};
+std::vector<DigitPlacement> placements(int dims) {
+    std::vector<DigitPlacement> all{replicated(), partial()};
     for (int d = 0; d < dims; ++d) {
         all.push_back(sharded(d));
     }
@@ -207,8 +207,8 @@ TEST(Transition, MovesATensorBetweenAnyTwoPlacementsOfOneAxis) {
     for (const std::uint32_t size : {2u, 3u, 4u}) {
         const Mesh mesh({{"a", 2}, {"b", size}, {"c", 2}});
         const Array global = random_array({12, 24, 12}, random);
-        for (const AxisPlacement from : placements(3)) {
-            for (const AxisPlacement to : placements(3)) {
+        for (const DigitPlacement from : placements(3)) {
+            for (const DigitPlacement to : placements(3)) {
                 if (to == partial() && from != partial()) {
                     continue;
                 }
@@ -244,7 +244,7 @@ TEST(Transition, MovesATensorBetweenRandomLayouts) {
         Layout to(3);
         for (std::size_t axis = 0; axis < 3; ++axis) {
             const auto dim = static_cast<int>(axis);
-            const AxisPlacement all[] = {replicated(), sharded(dim), sharded(3 + dim), partial()};
+            const DigitPlacement all[] = {replicated(), sharded(dim), sharded(3 + dim), partial()};
             from[axis] = all[random() % 4];
             to[axis] = all[random() % 3];
         }
@@ -316,9 +316,9 @@ struct GemmCase {
 
 std::vector<GemmCase> gemm_cases() {
     std::vector<GemmCase> cases;
-    for (const AxisPlacement tokens : {replicated(), sharded(kSequence), sharded(kBatch)}) {
-        for (const AxisPlacement weight : {replicated(), sharded(kInput), sharded(kOutput)}) {
-            for (const AxisPlacement x :
+    for (const DigitPlacement tokens : {replicated(), sharded(kSequence), sharded(kBatch)}) {
+        for (const DigitPlacement weight : {replicated(), sharded(kInput), sharded(kOutput)}) {
+            for (const DigitPlacement x :
                  {replicated(), partial(), sharded(kSequence), sharded(kWidth)}) {
                 const bool nested = tokens == sharded(kSequence) && x == tokens;
                 const bool slices = x.placement == Placement::shard && weight == sharded(kInput) &&
@@ -376,8 +376,9 @@ TEST(GemmLayouts, WeightGradientsArePartialAlongTokenAxes) {
     const Mesh mesh({{"model", 2}, {"data", 3}});
     const Array x = random_array({12, 6, 4}, random);
     const Array dy = random_array({12, 6, 8}, random);
-    for (const AxisPlacement tokens : {sharded(kSequence), sharded(kBatch), replicated()}) {
-        for (const auto& [x_model, dy_model] : std::vector<std::pair<AxisPlacement, AxisPlacement>>{
+    for (const DigitPlacement tokens : {sharded(kSequence), sharded(kBatch), replicated()}) {
+        for (const auto& [x_model, dy_model] :
+             std::vector<std::pair<DigitPlacement, DigitPlacement>>{
                  {replicated(), replicated()},
                  {sharded(kWidth), replicated()},
                  {replicated(), sharded(kWidth)}}) {
@@ -396,8 +397,8 @@ TEST(GemmLayouts, WeightGradientsArePartialAlongTokenAxes) {
 TEST(LocalElements, AreThoseOfTheSlices) {
     std::mt19937_64 random(5);
     const Mesh mesh({{"a", 2}, {"b", 3}});
-    for (const AxisPlacement a : placements(2)) {
-        for (const AxisPlacement b : placements(2)) {
+    for (const DigitPlacement a : placements(2)) {
+        for (const DigitPlacement b : placements(2)) {
             const Layout layout{a, b};
             const auto parts = distribute(random_array({12, 18}, random), layout, mesh, random);
             for (const Array& part : parts) {

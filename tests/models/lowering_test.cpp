@@ -11,6 +11,8 @@
 #include "engine/simulated_executor.h"
 #include "engine/verifier.h"
 #include "models/flops.h"
+#include "models/lanes.h"
+#include "models/layout.h"
 #include "models/pipeline_split.h"
 #include "models/validate_plan.h"
 #include "network/fluid.h"
@@ -159,7 +161,7 @@ TEST(Lowering, UpdatesEachParameterOncePerReplicaOrOnceInAll) {
                 elements *= extent;
             }
             bool split = false;
-            for (const AxisPlacement& p : t.layout) {
+            for (const DigitPlacement& p : t.layout) {
                 split = split || p.placement == Placement::shard;
             }
             parameters += elements;
@@ -186,6 +188,25 @@ TEST(Lowering, UpdatesEachParameterOncePerReplicaOrOnceInAll) {
                                        : all;
         EXPECT_EQ(updated, held * (sharded ? all / shard : all)) << d.text();
     }
+}
+
+// A tensor's layout says how much of it a rank has in memory: nothing else does.
+TEST(Lowering, LayoutsSayWhatIsInMemory) {
+    std::int64_t flat_shards = 0;
+    for (std::uint64_t seed = 0; seed < kDrawnPlans; ++seed) {
+        const DrawnPlan d = drawn_plan(seed);
+        const Program program = lower(d.model, d.plan);
+        for (const Tensor& tensor : program.tensors) {
+            if (!tensor.global_shape.empty()) {
+                EXPECT_EQ(tensor.bytes.count(),
+                          local_elements(tensor.global_shape, tensor.layout, program.mesh()) *
+                              size_bytes(tensor.dtype))
+                    << tensor.name << ", " << d.text();
+                flat_shards += digits_with(tensor.layout, Placement::flat) != 0 ? 1 : 0;
+            }
+        }
+    }
+    EXPECT_GT(flat_shards, 1000);
 }
 
 // What a step computes and moves, whatever the order: FLOP, and bytes by collective and group.
@@ -259,7 +280,8 @@ void add_messages(const Program& program, std::size_t stage, Messages& sent, Mes
         // Named after the virtual stage that made it.
         const std::int64_t here = slot.chunk * stages + static_cast<std::int64_t>(stage);
         const std::int64_t maker = part.is_send ? here : here + part.delta;
-        const std::size_t direction = part.communicator == kForwardCommunicator ? 0 : 1;
+        const std::size_t direction =
+            part.communicator == lane_of(Traffic::send_forward).communicator ? 0 : 1;
         const auto pair = part.is_send ? std::pair{stage, peer} : std::pair{peer, stage};
         (part.is_send ? sent : received)[{pair.first * 2 + direction, pair.second}].emplace_back(
             maker, slot.micro_batch);

@@ -39,27 +39,27 @@ inline double executed_flop(const Program& program, KernelKind kind) {
     return sum * static_cast<double>(ranks_of_a_role(program));
 }
 
-struct Traffic {
+struct TrafficSum {
     std::int64_t count = 0;
     std::int64_t bytes = 0;
-    bool operator==(const Traffic&) const = default;
+    bool operator==(const TrafficSum&) const = default;
 };
 // Collectives of one rank in a step by kind and group; sends by "send" and the op's name.
-using TrafficTable = std::map<std::pair<std::string, std::string>, Traffic>;
+using TrafficTable = std::map<std::pair<std::string, std::string>, TrafficSum>;
 
 inline TrafficTable traffic(const Program& program, const Role& role) {
     TrafficTable table;
     for_each_op(program, role, [&](const Slot&, const Op& op) {
         if (op.kind() == OpKind::collective) {
             const CollectiveCall& call = program.collective(op);
-            Traffic& t =
+            TrafficSum& t =
                 table[{std::string{name(call.kind)}, program.groups[index(call.group)].name}];
             t = {t.count + 1, t.bytes + call.bytes.count()};
         }
         if (op.kind() == OpKind::send_recv) {
             for (const SendRecvPart& part : program.send_recv(op).parts) {
                 if (part.is_send) {
-                    Traffic& t = table[{"send", program.names[op.name]}];
+                    TrafficSum& t = table[{"send", program.names[op.name]}];
                     t = {t.count + 1, t.bytes + part.bytes.count()};
                 }
             }

@@ -14,7 +14,7 @@ using Ranks = std::vector<std::size_t>;
 std::set<Ranks> groups_along(const Mesh& mesh, const std::vector<std::string>& axes) {
     Group group;
     for (const std::string& axis : axes) {
-        group.axes |= 1u << mesh.axis(axis);
+        group.digits |= 1u << mesh.digit(axis);
     }
     std::set<Ranks> groups;
     for (std::size_t rank = 0; rank < mesh.num_ranks(); ++rank) {
@@ -31,10 +31,10 @@ TEST(RankMesh, NeighboursShareAKeyValueHead) {
     const Mesh mesh = rank_mesh({.tensor_model_parallel_size = 8, .data_parallel_size = 2}, 4);
     EXPECT_EQ(groups_along(mesh, {"tpq"}),
               (std::set<Ranks>{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}}));
-    EXPECT_EQ(groups_along(mesh, {"tpq", "tp"}),
+    EXPECT_EQ(groups_along(mesh, {"tp"}),
               (std::set<Ranks>{{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}}));
-    EXPECT_EQ(rank_mesh({.tensor_model_parallel_size = 8}, 8).axes().size(),
-              rank_mesh({}).axes().size());
+    EXPECT_EQ(rank_mesh({.tensor_model_parallel_size = 8}, 8).digits().size(),
+              rank_mesh({}).digits().size());
     const Transformer model{.num_query_groups = 2};
     EXPECT_EQ(ranks_of_key_value_head(model, {.tensor_model_parallel_size = 8}), 4);
     EXPECT_EQ(ranks_of_key_value_head(model, {.tensor_model_parallel_size = 2}), 1);
@@ -84,9 +84,29 @@ TEST(RankMesh, HybridShardingKeepsAShardGroupTogether) {
         const Mesh mesh =
             rank_mesh({.data_parallel_size = 32, .hsdp_shard_size = 8, .rank_order = order});
         EXPECT_EQ(mesh.num_ranks(), 32u);
-        EXPECT_EQ(groups_along(mesh, {"dp"}).count({8, 9, 10, 11, 12, 13, 14, 15}), 1u);
+        EXPECT_EQ(groups_along(mesh, {"dps"}).count({8, 9, 10, 11, 12, 13, 14, 15}), 1u);
         EXPECT_EQ(groups_along(mesh, {"dpr"}).count({3, 11, 19, 27}), 1u);
+        EXPECT_EQ(groups_along(mesh, {"dp"}).size(), 1u);
     }
+}
+
+TEST(RankMesh, SecondaryShardsAreNeighboursInAShardGroup) {
+    const RankMesh ranks = digits_of_plan(
+        {.data_parallel_size = 32, .hsdp_shard_size = 16, .zero_hpz_partition_size = 4});
+    EXPECT_EQ(groups_along(ranks.mesh, {"dpz"}).count({4, 5, 6, 7}), 1u);
+    EXPECT_EQ(groups_along(ranks.mesh, {"dps"}).count({17, 21, 25, 29}), 1u);
+    EXPECT_EQ(groups_along(ranks.mesh, {"dpr"}).count({5, 21}), 1u);
+    EXPECT_EQ(ranks.mesh.name_of(ranks.shard_digits), "dpz-dps");
+    EXPECT_EQ(ranks.mesh.name_of(ranks.secondary_digits), "dpz");
+    EXPECT_EQ(ranks.mesh.name_of(ranks.mesh.axis("dp") | ranks.mesh.axis("pp")), "dp-pp");
+}
+
+TEST(RankMesh, TheOnlyDigitOfAnAxisHasItsName) {
+    const RankMesh copies = digits_of_plan({.data_parallel_size = 8, .hsdp_shard_size = 1});
+    EXPECT_EQ(copies.mesh.size(copies.mesh.digit("dp")), 8u);
+    EXPECT_EQ(copies.shard_digits, 0u);
+    const RankMesh shards = digits_of_plan({.data_parallel_size = 8, .hsdp_shard_size = 8});
+    EXPECT_EQ(shards.shard_digits, shards.mesh.axis("dp"));
 }
 
 TEST(RankMeshDeathTest, AssertsThatAShardGroupDividesTheRanks) {

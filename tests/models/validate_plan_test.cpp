@@ -138,6 +138,14 @@ const std::vector<std::pair<std::string, std::function<void(Case&)>>> kBrokenRul
          c.plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
          c.plan.hsdp_shard_size = 3;
      }},
+    {"plan.zero_hpz_partition_size", [](Case& c) { c.plan.zero_hpz_partition_size = 2; }},
+    {"plan.zero_hpz_partition_size",
+     [](Case& c) {
+         c.plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+         c.plan.zero_hpz_partition_size = 3;
+     }},
+    {"plan.fsdp_unit_layers", [](Case& c) { c.plan.fsdp_unit_layers = 1'000; }},
+    {"plan.fsdp_prefetch_units", [](Case& c) { c.plan.fsdp_prefetch_units = 0; }},
     {"plan.precision", [](Case& c) { c.plan.precision = Dtype::int8; }},
     {"plan.gradient_dtype", [](Case& c) { c.plan.gradient_dtype = Dtype::fp8; }},
 };

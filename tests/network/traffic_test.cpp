@@ -16,7 +16,7 @@ std::vector<RankPair> pairs(std::initializer_list<std::pair<int, int>> list) {
     return out;
 }
 
-TEST(Traffic, SmallPatternsAreWhatTheirNamesSay) {
+TEST(TrafficSum, SmallPatternsAreWhatTheirNamesSay) {
     EXPECT_EQ(traffic(TrafficPattern::ring, 3, 2, 0), pairs({{0, 1}, {1, 2}, {2, 0}}));
     EXPECT_EQ(traffic(TrafficPattern::rail, 4, 2, 0), pairs({{0, 2}, {1, 3}, {2, 0}, {3, 1}}));
     EXPECT_EQ(traffic(TrafficPattern::incast, 4, 2, 0), pairs({{1, 0}, {2, 0}, {3, 0}}));
@@ -26,7 +26,7 @@ TEST(Traffic, SmallPatternsAreWhatTheirNamesSay) {
     EXPECT_TRUE(traffic(TrafficPattern::rail, 8, 8, 0).empty());  // one node: no other to send to
 }
 
-TEST(Traffic, APermutationIsOneCycleThroughAllRanks) {
+TEST(TrafficSum, APermutationIsOneCycleThroughAllRanks) {
     for (const std::uint32_t n : {2U, 3U, 64U, 1'000U}) {
         const auto flows = traffic(TrafficPattern::permutation, n, 8, 7);
         ASSERT_EQ(flows.size(), n);
@@ -40,7 +40,7 @@ TEST(Traffic, APermutationIsOneCycleThroughAllRanks) {
     }
 }
 
-TEST(Traffic, TheSeedDecidesThePermutation) {
+TEST(TrafficSum, TheSeedDecidesThePermutation) {
     const auto flows = [](std::uint64_t seed) {
         return traffic(TrafficPattern::permutation, 64, 8, seed);
     };

@@ -224,6 +224,13 @@ std::set<std::string> features_of(const DrawnPlan& d) {
         all.insert("zero " + std::to_string(static_cast<int>(p.data_parallel_sharding_strategy)));
     }
     add(p.hsdp_shard_size > 1 && p.hsdp_shard_size < p.data_parallel_size, "hsdp");
+    const std::int64_t shards = p.hsdp_shard_size > 0 ? p.hsdp_shard_size : p.data_parallel_size;
+    const bool units =
+        shards > 1 && p.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
+    add(units && p.zero_hpz_partition_size > 1 && p.zero_hpz_partition_size < shards, "hpz");
+    add(units && p.fsdp_unit_layers == 0, "a collective a parameter");
+    add(units && p.fsdp_unit_layers > 1, "units of several layers");
+    add(units && p.overlap_param_gather && p.fsdp_prefetch_units > 1, "prefetched units");
     add(p.recompute_granularity == Recompute::full, "full recompute");
     add(p.recompute_granularity == Recompute::selective, "selective recompute");
     return all;
@@ -289,7 +296,11 @@ TEST(LoweredPrograms, DrawnPlansHaveEveryFeature) {
     for (std::uint64_t seed = 0; seed < kDrawnCases; ++seed) {
         seen.merge(features_of(drawn_plan(seed)));
     }
-    const std::set<std::string> expected = {"tp",
+    const std::set<std::string> expected = {"hpz",
+                                            "a collective a parameter",
+                                            "units of several layers",
+                                            "prefetched units",
+                                            "tp",
                                             "sp",
                                             "tp_comm_overlap",
                                             "shared key-value heads",

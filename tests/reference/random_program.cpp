@@ -82,7 +82,7 @@ private:
         } else {
             program().parties.front().mesh = Mesh{{{"tp", tp}, {"cp", cp}, {"pp", pp}, {"dp", dp}}};
         }
-        program().parties.front().role_axis = program().mesh().axis("pp");
+        program().parties.front().role_digit = program().mesh().digit("pp");
         for (std::uint32_t r = 0; r < pp; ++r) {
             program().roles.push_back({.name = fmt::format("pp {}", r)});
         }
@@ -93,26 +93,26 @@ private:
     }
 
     void choose_groups() {
-        const auto bit = [&](const char* name) { return 1u << program().mesh().axis(name); };
+        const auto bit = [&](const char* name) { return 1u << program().mesh().digit(name); };
         const std::uint32_t tp = bit("tp");
         const std::uint32_t cp = bit("cp");
         const std::uint32_t dp = bit("dp");
         const std::uint32_t pp = bit("pp");
-        role_groups_ = {add_group({.name = "tp", .axes = tp}),
-                        add_group({.name = "tp-cp", .axes = tp | cp}),
-                        add_group({.name = "dp", .axes = dp}),
-                        add_group({.name = "dp-cp", .axes = dp | cp}),
-                        add_group({.name = "tp-cp-dp", .axes = tp | cp | dp})};
-        wide_groups_ = {add_group({.name = "pp", .axes = pp}),
-                        add_group({.name = "tp-pp", .axes = tp | pp}),
-                        add_group({.name = "world", .axes = tp | cp | dp | pp})};
+        role_groups_ = {add_group({.name = "tp", .digits = tp}),
+                        add_group({.name = "tp-cp", .digits = tp | cp}),
+                        add_group({.name = "dp", .digits = dp}),
+                        add_group({.name = "dp-cp", .digits = dp | cp}),
+                        add_group({.name = "tp-cp-dp", .digits = tp | cp | dp})};
+        wide_groups_ = {add_group({.name = "pp", .digits = pp}),
+                        add_group({.name = "tp-pp", .digits = tp | pp}),
+                        add_group({.name = "world", .digits = tp | cp | dp | pp})};
         std::vector<std::uint32_t> ends{0};
         if (num_roles() > 1) {
             ends.push_back(num_roles() - 1);
         }
         ends_group_ = add_group({.name = "pp{first,last}",
-                                 .axes = pp,
-                                 .subset_axis = program().role_axis(),
+                                 .digits = pp,
+                                 .subset_digit = program().role_digit(),
                                  .subset = ends});
         if (!case_.options.symmetric && dice_.chance(25)) {
             Group ragged{.name = "ragged"};
@@ -283,7 +283,7 @@ private:
 
     SendRecvPart message(bool is_send, int delta, Bytes bytes, std::uint16_t communicator) {
         return {.is_send = is_send,
-                .axis = program().role_axis(),
+                .digit = program().role_digit(),
                 .delta = delta,
                 .bytes = bytes,
                 .communicator = communicator};
@@ -387,7 +387,7 @@ SimulationInput RandomCase::input(bool fold, bool trace_all) const {
 
 std::string RandomCase::describe() const {
     std::string text = fmt::format("seed {}: {} ranks,", options.seed, program.num_ranks());
-    for (const MeshAxis& axis : program.mesh().axes()) {
+    for (const MeshDigit& axis : program.mesh().digits()) {
         text += fmt::format(" {} {}", axis.name, axis.size);
     }
     const auto slow = std::ranges::find(device_class, 1);

@@ -40,10 +40,10 @@ public:
 
 // To the next rank along pp, and from the one before; the script holds the bytes.
 SendRecvPart send() {
-    return {.is_send = true, .axis = 1, .delta = 1, .bytes = {}};
+    return {.is_send = true, .digit = 1, .delta = 1, .bytes = {}};
 }
 SendRecvPart receive() {
-    return {.is_send = false, .axis = 1, .delta = -1, .bytes = {}};
+    return {.is_send = false, .digit = 1, .delta = -1, .bytes = {}};
 }
 
 TransferPart part_over(std::vector<std::uint32_t> links, Bytes bytes, Bandwidth rate_max = {}) {
@@ -62,8 +62,8 @@ TransferPlan one_phase(Time latency, std::vector<TransferPart> parts, std::uint3
 struct Bench {
     explicit Bench(std::uint32_t roles, std::uint32_t ranks_per_role = 1) {
         program.parties.front().mesh = Mesh{{{"dp", ranks_per_role}, {"pp", roles}}};
-        program.parties.front().role_axis = 1;
-        program.groups = {{.name = "dp", .axes = 1}, {.name = "pp", .axes = 2}};
+        program.parties.front().role_digit = 1;
+        program.groups = {{.name = "dp", .digits = 1}, {.name = "pp", .digits = 2}};
         for (std::uint32_t r = 0; r < roles; ++r) {
             program.segments.push_back({});
             program.roles.push_back({.name = "", .slots = {{.segment = to_id<SegmentId>(r)}}});

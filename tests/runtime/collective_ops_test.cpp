@@ -21,7 +21,7 @@ public:
     }
     explicit OneOp(std::vector<SendRecvPart> parts) {
         program_.parties.front().mesh = Mesh{{{"dp", kRanks}}};
-        program_.groups = {{.name = "dp", .axes = 1, .subset = {}, .explicit_ranks = {}}};
+        program_.groups = {{.name = "dp", .digits = 1, .subset = {}, .explicit_ranks = {}}};
         for (const std::int64_t elements : {7, 2}) {
             program_.tensors.push_back({.name = "w",
                                         .parameter = "w",
@@ -111,7 +111,7 @@ TEST(CollectiveOps, AllGatherBringsEveryPartFromItsOwner) {
 }
 
 TEST(CollectiveOps, MessagesGoRoundAnAxis) {
-    const SendRecvPart send{.is_send = true, .axis = 0, .delta = 1, .bytes = Bytes{28}};
+    const SendRecvPart send{.is_send = true, .digit = 0, .delta = 1, .bytes = Bytes{28}};
     SendRecvPart receive = send;
     receive.is_send = false;
     receive.delta = -1;

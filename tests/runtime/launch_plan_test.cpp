@@ -84,7 +84,7 @@ TEST(LaunchPlan, OrdersWhoeverUsesTheSameBytes) {
         const Program program = lower(d.model, d.plan);
         for (std::size_t r = 0; r < program.roles.size(); ++r) {
             const RankProgram rank{program,
-                                   to_id<RankId>(r * program.mesh().stride(program.role_axis()))};
+                                   to_id<RankId>(r * program.mesh().stride(program.role_digit()))};
             const LaunchPlan plan = plan_launches(rank, Walk::step);
             if (plan.launches.size() > 1500) {
                 continue;  // the slow implementation is cubic

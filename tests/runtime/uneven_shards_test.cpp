@@ -56,6 +56,21 @@ std::vector<Case> cases() {
     cases.push_back({"ZeRO 3 of 3 beside tensor parallelism", tiny_gpt(), tensors});
     tensors.precision = Dtype::bf16;
     cases.push_back({"ZeRO 3 of 3 beside a shared key-value head", tiny_llama(), tensors});
+    // Vectors of 16 in six primary shards (3, 3, 3, 3, 3, 1), secondary ones of three (6, 6, 4).
+    ParallelPlan secondary = plan_of(6, all);
+    secondary.zero_hpz_partition_size = 3;
+    cases.push_back({"hpZ of 3 in 6", tiny_gpt(), secondary});
+    secondary.hsdp_shard_size = 6;
+    secondary.data_parallel_size = 12;
+    secondary.global_batch_size = 12;
+    secondary.fsdp_unit_layers = 2;
+    secondary.overlap_param_gather = true;
+    secondary.fsdp_prefetch_units = 2;
+    cases.push_back({"hpZ of 3 in 6, two copies, units of two layers", tiny_llama(), secondary});
+    ParallelPlan single = plan_of(3, all);
+    single.fsdp_unit_layers = 0;
+    single.overlap_param_gather = true;
+    cases.push_back({"ZeRO 3 of 3, each parameter by itself", tiny_gpt(), single});
     ParallelPlan stages = plan_of(3, optim);
     stages.pipeline_model_parallel_size = 2;
     stages.overlap_grad_reduce = true;

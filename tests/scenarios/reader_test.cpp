@@ -135,6 +135,9 @@ constexpr const char* kWholePlan = R"(  pipeline_model_parallel_size: 2
   context_parallel_comm: all_to_all
   data_parallel_sharding_strategy: optim
   hsdp_shard_size: 0
+  zero_hpz_partition_size: 1
+  fsdp_unit_layers: 4
+  fsdp_prefetch_units: 3
   precision: fp16
   recompute_granularity: selective
   schedule: breadth_first
@@ -177,6 +180,9 @@ TEST(Reader, EveryKeyOfThePlanReachesItsField) {
         .context_parallel_comm = ContextParallelComm::all_to_all,
         .data_parallel_sharding_strategy = ShardingStrategy::optim,
         .hsdp_shard_size = 0,
+        .zero_hpz_partition_size = 1,
+        .fsdp_unit_layers = 4,
+        .fsdp_prefetch_units = 3,
         .micro_batch_size = 1,
         .global_batch_size = 16,
         .precision = Dtype::fp16,

@@ -58,7 +58,9 @@ TEST(CpuKernels, SayWhatTheyCannotDo) {
     EXPECT_EQ(why_not_on_cpu(residual_add(4, 4, Dtype::fp32)), "");
     EXPECT_EQ(why_not_on_cpu(bias_dropout_add(4, 4, Dtype::fp32)), "");
     EXPECT_NE(why_not_on_cpu(residual_add(4, 4, Dtype::fp16)), "");
-    EXPECT_NE(why_not_on_cpu(cast(4, Dtype::bf16, Dtype::fp32)), "");
+    EXPECT_EQ(why_not_on_cpu(cast(4, Dtype::bf16, Dtype::bf16)), "");
+    EXPECT_NE(why_not_on_cpu(cast(4, Dtype::bf16, Dtype::fp8)), "");
+    EXPECT_NE(why_not_on_cpu(cast_transpose(4, 4, Dtype::bf16, Dtype::bf16)), "");
 }
 
 }  // namespace

@@ -303,7 +303,8 @@ TEST(NcclTransfer, RanksThatHoldTheSameSendAPartEach) {
     int halves = 0;
     for (const Segment& segment : program.segments) {
         for (const Op& op : segment.ops) {
-            if (op.kind() != OpKind::send_recv || program.send_recv(op).parts[0].slice_axes == 0) {
+            if (op.kind() != OpKind::send_recv ||
+                program.send_recv(op).parts[0].slice_digits == 0) {
                 continue;
             }
             EXPECT_EQ(why_not_nccl(program, RankId{1}, op), "");

@@ -101,6 +101,11 @@ inline std::vector<ParallelCase> parallel_cases() {
             p.ddp_bucket_size = 600;
         });
     }
+    add("hpz", [](ParallelPlan& p) {
+        p.data_parallel_size = 4;
+        p.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+        p.zero_hpz_partition_size = 2;
+    });
     add("tp sp", [](ParallelPlan& p) {
         p.tensor_model_parallel_size = 2;
         p.sequence_parallel = true;

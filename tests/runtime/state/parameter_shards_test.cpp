@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "models/layout.h"
+
 namespace orrery {
 namespace {
 
@@ -21,33 +23,75 @@ TEST(ShardRange, PartsCoverTheElementsInOrder) {
     }
 }
 
-// Two ranks along dp; the optimizer's result is gathered along it.
+// Ranks 0 and 1 along dp hold a parameter of five elements whole and step a part each; ranks along
+// dpr are copies of them.
 Program sharded_program() {
     Program program;
-    program.parties.front().mesh = Mesh{{{"dp", 2}, {"pp", 1}}};
-    program.parties.front().role_axis = 1;
-    program.groups = {{.name = "dp", .axes = 1, .subset = {}, .explicit_ranks = {}}};
-    program.collectives = {{.kind = CollectiveKind::all_gather, .group = GroupId{0}}};
-    for (const char* name : {"gathered", "not gathered"}) {
-        program.tensors.push_back(
-            {.name = name, .parameter = name, .dtype = Dtype::bf16, .bytes = Bytes{10}});
-    }
-    program.operands = {{.tensor = TensorId{0}, .access = Access::write}};
-    Op gather;
-    gather.payload = CollectiveId{0};
-    gather.num_operands = 1;
-    program.segments = {{.name = "parameter sync", .ops = {gather}}};
-    program.roles = {
-        {.name = "pp 0",
-         .slots = {{.segment = SegmentId{0}, .pass = Pass::parameter_sync, .waits = {}}}}};
+    program.parties.front().mesh = Mesh{{{"dp", 2}, {"dpr", 2}, {"pp", 1}}};
+    program.parties.front().role_digit = 2;
+    const Layout shards{flat(), replicated(), replicated()};
+    const auto add = [&](const char* name, const Layout& layout, const Layout& step, int bytes) {
+        program.tensors.push_back({.name = name,
+                                   .parameter = name,
+                                   .dtype = Dtype::bf16,
+                                   .kind = TensorKind::gradients,
+                                   .lifetime = Lifetime::persistent,
+                                   .global_shape = {1, 5},
+                                   .layout = layout,
+                                   .step_layout = step,
+                                   .column_parts = {},
+                                   .bytes = Bytes{bytes}});
+    };
+    add("stepped by shards", Layout(3), shards, 10);
+    add("stepped by all", Layout(3), {}, 10);
+    add("held by shards", shards, {}, 6);
+    program.tensors.push_back({.name = "norm",
+                               .parameter = {},
+                               .dtype = Dtype::fp32,
+                               .layout = {partial(), partial(), replicated()},
+                               .column_parts = {},
+                               .bytes = Bytes{4}});
+    program.operands = {{.tensor = TensorId{3}, .access = Access::write}};
+    program.kernels = {{.kind = KernelKind::gradient_norm, .dims = {}}};
+    Op norm;
+    norm.payload = KernelId{0};
+    norm.num_operands = 1;
+    program.segments = {{.name = "optimizer", .ops = {norm}}};
+    program.roles = {{.name = "pp 0",
+                      .slots = {{.segment = SegmentId{0}, .pass = Pass::optimizer, .waits = {}}}}};
     return program;
 }
 
-TEST(ParameterShards, AreCutAmongThoseWhoGatherThem) {
+constexpr ElementRange kNone{};
+
+TEST(ParameterShards, StepTheirPartOfWhatIsWhole) {
     const Program program = sharded_program();
     EXPECT_EQ(ParameterShards(program, RankId{0}).own(TensorId{0}), (ElementRange{0, 3}));
     EXPECT_EQ(ParameterShards(program, RankId{1}).own(TensorId{0}), (ElementRange{3, 2}));
     EXPECT_EQ(ParameterShards(program, RankId{1}).own(TensorId{1}), (ElementRange{0, 5}));
+    EXPECT_EQ(ParameterShards(program, RankId{1}).stored(TensorId{0}), (ElementRange{0, 5}));
+}
+
+TEST(ParameterShards, AreWhatAShardHoldsWithoutItsPadding) {
+    const Program program = sharded_program();
+    EXPECT_EQ(ParameterShards(program, RankId{0}).stored(TensorId{2}), (ElementRange{0, 3}));
+    EXPECT_EQ(ParameterShards(program, RankId{1}).stored(TensorId{2}), (ElementRange{3, 2}));
+    EXPECT_EQ(ParameterShards(program, RankId{1}).own(TensorId{2}), (ElementRange{0, 3}));
+}
+
+TEST(ParameterShards, CountOnceInTheNorm) {
+    const Program program = sharded_program();
+    EXPECT_EQ(ParameterShards(program, RankId{1}).own_in_norm(TensorId{0}), (ElementRange{3, 2}));
+    EXPECT_EQ(ParameterShards(program, RankId{3}).own_in_norm(TensorId{0}), kNone);  // a copy
+    EXPECT_EQ(ParameterShards(program, RankId{0}).own_in_norm(TensorId{1}), (ElementRange{0, 5}));
+    EXPECT_EQ(ParameterShards(program, RankId{1}).own_in_norm(TensorId{1}), kNone);
+}
+
+TEST(ParameterShards, OfATiedEmbeddingTheFirstCopyCounts) {
+    Program program = sharded_program();
+    program.tensors[1].parameter = program.tensors[0].parameter;
+    EXPECT_EQ(ParameterShards(program, RankId{0}).own_in_norm(TensorId{0}), (ElementRange{0, 3}));
+    EXPECT_EQ(ParameterShards(program, RankId{0}).own_in_norm(TensorId{1}), kNone);
 }
 
 }  // namespace

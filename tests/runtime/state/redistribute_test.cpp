@@ -62,15 +62,15 @@ struct Case {
 Case draw(std::mt19937& random) {
     const auto below = [&](std::uint32_t n) { return static_cast<int>(random() % n); };
     const std::vector<std::vector<std::uint32_t>> sizes{{2, 2, 2}, {4, 2}, {2, 4}, {8}, {2, 1, 4}};
-    std::vector<MeshAxis> axes;
+    std::vector<MeshDigit> axes;
     for (const std::uint32_t size : sizes[static_cast<std::size_t>(below(5))]) {
         axes.push_back({"a" + std::to_string(axes.size()), size});
     }
     Case c{.mesh = Mesh{axes}, .shape = {8, 16, 24}, .from = {}, .to = {}};
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {
         const int kind = below(6);
-        const AxisPlacement a = kind < 4 ? sharded(below(3)) : kind < 5 ? partial() : replicated();
-        AxisPlacement b = below(3) == 0 ? replicated() : sharded(below(3));
+        const DigitPlacement a = kind < 4 ? sharded(below(3)) : kind < 5 ? partial() : replicated();
+        DigitPlacement b = below(3) == 0 ? replicated() : sharded(below(3));
         b = a == replicated() ? a : b;  // taking a slice is no communication
         c.from.push_back(a);
         c.to.push_back(b);
@@ -84,7 +84,7 @@ std::vector<std::pair<LayoutStep, Layout>> steps_of(const Case& c) {
     Layout now = c.from;
     for (const LayoutStep& step : transition(c.from, c.to)) {
         for (std::uint32_t axis = 0; axis < now.size(); ++axis) {
-            now[axis] = (step.axes >> axis & 1u) != 0 ? c.to[axis] : now[axis];
+            now[axis] = (step.digits >> axis & 1u) != 0 ? c.to[axis] : now[axis];
         }
         steps.emplace_back(step, now);
     }
@@ -99,7 +99,7 @@ bool executable(const Case& c) {
             return false;
         }
         // An exchange over several axes at once is one over a single axis for every pair.
-        const bool several = (step.axes & (step.axes - 1)) != 0;
+        const bool several = (step.digits & (step.digits - 1)) != 0;
         if (step.kind == CollectiveKind::all_to_all && several) {
             return false;
         }
@@ -114,7 +114,7 @@ void check_case(const Case& c, Transport& transport, std::uint32_t& communicator
     Layout before = c.from;
     for (const auto& [step, after] : steps_of(c)) {
         const std::vector<RankId> members = c.mesh.members(
-            {.name = {}, .axes = step.axes, .subset = {}, .explicit_ranks = {}}, rank);
+            {.name = {}, .digits = step.digits, .subset = {}, .explicit_ranks = {}}, rank);
         std::vector<std::uint32_t> numbers;
         for (const RankId member : members) {
             numbers.push_back(static_cast<std::uint32_t>(index(member)));

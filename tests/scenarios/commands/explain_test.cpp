@@ -65,5 +65,26 @@ TEST(ExplainCommand, PrintsTheProgram) {
     EXPECT_NE(alone.err.find("--program"), std::string::npos) << alone.err;
 }
 
+TEST(ExplainCommand, PrintsLayouts) {
+    const TestFolder folder;
+    ExplainArguments arguments;
+    arguments.file = write_two_gpus(folder, "pipeline_model_parallel_size: 2, ");
+    arguments.layouts = true;
+    const CommandRun all = run_command([&] { return explain_command(arguments); });
+    EXPECT_EQ(all.status, kExitOk) << all.err;
+    EXPECT_NE(all.out.find("One rank of pp 0"), std::string::npos) << all.out;
+    EXPECT_NE(all.out.find("-> send forward: send over pp +1"), std::string::npos) << all.out;
+    arguments.stage = 1;
+    arguments.json = true;
+    const CommandRun one = run_command([&] { return explain_command(arguments); });
+    EXPECT_EQ(one.status, kExitOk) << one.err;
+    EXPECT_EQ(one.out.find("\"pp 0\""), std::string::npos) << one.out;
+    arguments.program = true;
+    arguments.json = false;
+    const CommandRun both = run_command([&] { return explain_command(arguments); });
+    EXPECT_EQ(both.status, kExitUserError);
+    EXPECT_NE(both.err.find("--layouts"), std::string::npos) << both.err;
+}
+
 }  // namespace
 }  // namespace orrery

@@ -58,7 +58,7 @@ const Field& one(const Fields& fields, std::uint32_t number) {
 Program small_program() {
     Program program;
     program.parties.front().mesh = Mesh{{{"tp", 2}, {"pp", 1}}};
-    program.parties.front().role_axis = 1;
+    program.parties.front().role_digit = 1;
     program.names = {"gemm", "all_reduce"};
     program.stream_names = {"compute", "tp"};
     program.segments = {{"forward",

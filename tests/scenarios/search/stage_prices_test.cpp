@@ -24,7 +24,7 @@ protected:
 TEST_F(StagePricesTest, AMessageTakesWhatItsPlanTakes) {
     StagePrices pairs = prices({.pipeline_model_parallel_size = 2, .data_parallel_size = 4});
     const std::uint32_t axis =
-        rank_mesh({.pipeline_model_parallel_size = 2, .data_parallel_size = 4}).axis("pp");
+        rank_mesh({.pipeline_model_parallel_size = 2, .data_parallel_size = 4}).digit("pp");
     const auto one = pairs.send(axis, 1, Bytes{1 << 20}, 0);
     ASSERT_TRUE(one);
     const TransferPlan plan =
@@ -36,16 +36,16 @@ TEST_F(StagePricesTest, AMessageTakesWhatItsPlanTakes) {
 TEST_F(StagePricesTest, ARingOverTwoServersHasHopsThatDiffer) {
     const ParallelPlan plan{.context_parallel_size = 8};
     StagePrices ring = prices(plan);
-    EXPECT_FALSE(ring.send(rank_mesh(plan).axis("cp"), 1, Bytes{1 << 20}, -1));
+    EXPECT_FALSE(ring.send(rank_mesh(plan).digit("cp"), 1, Bytes{1 << 20}, -1));
     const ParallelPlan inside{.context_parallel_size = 4, .data_parallel_size = 2};
     StagePrices rings = prices(inside);
-    EXPECT_TRUE(rings.send(rank_mesh(inside).axis("cp"), 1, Bytes{1 << 20}, -1));
+    EXPECT_TRUE(rings.send(rank_mesh(inside).digit("cp"), 1, Bytes{1 << 20}, -1));
 }
 
 TEST_F(StagePricesTest, AGroupOfOneTakesNoTime) {
     const ParallelPlan plan{.data_parallel_size = 8};
     StagePrices alone = prices(plan);
-    const Group group{.axes = 1U << rank_mesh(plan).axis("tp")};
+    const Group group{.digits = 1U << rank_mesh(plan).digit("tp")};
     const auto price = alone.collective({.bytes = Bytes{1 << 20}}, group);
     ASSERT_TRUE(price);
     EXPECT_EQ(price->alone, Time{});

@@ -12,8 +12,8 @@ namespace {
 Program small_program() {
     Program program;
     program.parties.front().mesh = Mesh{{{"dp", 2}, {"pp", 1}}};
-    program.parties.front().role_axis = 1;
-    program.groups = {{.name = "dp", .axes = 1, .subset = {}, .explicit_ranks = {}}};
+    program.parties.front().role_digit = 1;
+    program.groups = {{.name = "dp", .digits = 1, .subset = {}, .explicit_ranks = {}}};
     program.kernels = {{.kind = KernelKind::gemm}, {.kind = KernelKind::rope}};
     program.collectives = {{.kind = CollectiveKind::all_reduce, .bytes = Bytes{64}}};
     program.names = {"op"};

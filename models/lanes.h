@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stream, the communicator and the cause in the waterfall that each kind of traffic has: one
+// table. Traffic on communicators of its own does not have to wait for its turn behind others.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/cause.h"
+#include "engine/ids.h"
+
+namespace orrery {
+
+// The streams of every rank.
+inline constexpr StreamId kComputeStream{0};
+inline constexpr StreamId kTensorStream{1};
+inline constexpr StreamId kContextStream{2};
+inline constexpr StreamId kDataStream{3};
+inline constexpr StreamId kForwardReceiveStream{4};
+inline constexpr StreamId kForwardSendStream{5};
+inline constexpr StreamId kBackwardReceiveStream{6};
+inline constexpr StreamId kBackwardSendStream{7};
+
+// Their names, in StreamId order.
+std::vector<std::string> stream_names();
+
+enum class Traffic : std::uint8_t {
+    tensor,         // activations between the ranks of a layer
+    context,        // activations between the ranks of a sequence
+    context_ring,   // blocks of keys and values from neighbour to neighbour
+    data,           // weights and gradients between data-parallel ranks
+    norm_gradient,  // gradients of norms between the ranks that share a sequence
+    step_scalar,    // what the end of the step adds up over all ranks: norms
+    tied_gradient,  // of the embedding, between the stages that hold a copy
+    receive_forward,
+    send_forward,
+    receive_backward,
+    send_backward,
+};
+
+struct TrafficLane {
+    StreamId stream{};
+    Cause cause = Cause::exposed_other;
+    std::uint16_t communicator = 0;
+};
+const TrafficLane& lane_of(Traffic traffic);
+
+}  // namespace orrery

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/relayout.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/check.h"
+
+namespace orrery {
+
+std::vector<RelayoutStep> relayout_steps(
+    const Layout& from,
+    const Layout& to,
+    const std::function<std::int64_t(const Layout&)>& local_elements) {
+    std::vector<RelayoutStep> steps;
+    Layout now = from;
+    for (const LayoutStep& step : transition(from, to)) {
+        Layout next = now;
+        for (std::uint32_t digit = 0; digit < next.size(); ++digit) {
+            if ((step.digits >> digit & 1u) != 0) {
+                next[digit] = to[digit];
+            }
+        }
+        const std::int64_t elements = std::max(local_elements(now), local_elements(next));
+        steps.push_back({.step = step, .from = now, .to = next, .elements = elements});
+        now = std::move(next);
+    }
+    if (!steps.empty()) {
+        steps.back().last = true;
+    }
+    return steps;
+}
+
+std::uint32_t emit(SegmentBuilder& ops,
+                   const RelayoutStep& step,
+                   const RelayoutCall& call,
+                   OpSpec operands) {
+    const std::uint32_t digits = step.step.digits;
+    ORRERY_CHECK(call.subset.empty() || std::has_single_bit(digits));
+    const TrafficLane& lane = lane_of(call.traffic);
+    operands.stream = lane.stream;
+    operands.cause = lane.cause;
+    const std::int64_t elements = (step.elements + call.pieces - 1) / call.pieces;
+    const auto digit = static_cast<std::uint32_t>(std::countr_zero(digits));
+    return ops.collective({.kind = step.step.kind,
+                           .group = call.subset.empty() ? ops.tables().group(digits)
+                                                        : ops.tables().group(digit, call.subset),
+                           .bytes = Bytes{elements * size_bytes(call.wire)},
+                           .wire = call.wire == Dtype::fp8 ? Dtype::uint8 : call.wire,
+                           .communicator = lane.communicator,
+                           .mover = call.mover,
+                           .reduction = call.reduction},
+                          operands);
+}
+
+void sum_over_ranks(SegmentBuilder& ops, std::uint32_t digits, std::string name, TensorId tensor) {
+    if (digits == 0) {
+        return;
+    }
+    const Tensor& summed = ops.tables().program().tensors[index(tensor)];
+    emit(ops,
+         {.step = {.kind = CollectiveKind::all_reduce, .digits = digits},
+          .from = {},
+          .to = {},
+          .elements = summed.bytes.count() / size_bytes(summed.dtype)},
+         {.traffic = Traffic::step_scalar, .wire = summed.dtype},
+         {.name = std::move(name), .reads = {}, .writes = {}, .accumulates = {tensor}});
+}
+
+}  // namespace orrery

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a change of layout to its collectives. All collectives of a lowered Program are emitted
+// here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "models/lanes.h"
+#include "models/layout.h"
+#include "models/segment_builder.h"
+
+namespace orrery {
+
+// One collective of a relayout, and the layout after it.
+struct RelayoutStep {
+    LayoutStep step;
+    Layout from;
+    Layout to;
+    std::int64_t elements = 0;  // of the vector that NCCL counts: the longer of the two sides
+    bool last = false;
+};
+
+// The collectives that turn `from` into `to`, in order (models/layout.h, transition).
+// `local_elements` says what a rank has in a layout.
+std::vector<RelayoutStep> relayout_steps(
+    const Layout& from,
+    const Layout& to,
+    const std::function<std::int64_t(const Layout&)>& local_elements);
+
+// What else there is to say of a collective.
+struct RelayoutCall {
+    Traffic traffic = Traffic::data;
+    Dtype wire = Dtype::bf16;
+    std::int64_t pieces = 1;  // the vector is moved in so many collectives: this is one of them
+    Mover mover{};
+    Reduction reduction = Reduction::sum;
+    // If not empty: along the only digit only these coordinates take part.
+    std::vector<std::uint32_t> subset{};
+};
+
+// Appends the collective of one step; `operands` gives its name, operands and launches. Returns its
+// position in the segment.
+std::uint32_t emit(SegmentBuilder& ops,
+                   const RelayoutStep& step,
+                   const RelayoutCall& call,
+                   OpSpec operands);
+
+// The sum over the ranks along these digits of what each has in a tensor of the step's end, in
+// place. Nothing for no digits.
+void sum_over_ranks(SegmentBuilder& ops, std::uint32_t digits, std::string name, TensorId tensor);
+
+}  // namespace orrery

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/state_layouts.h"
+
+#include <array>
+
+namespace orrery {
+namespace {
+
+// Whether each rank has all of a state, or the ranks that share a copy of it a part each.
+enum class Held : std::uint8_t { whole, shard };
+
+struct StrategyRow {
+    Held weights;
+    Held gradients;
+    Held optimizer;
+    Lifetime gradient_buffer;
+};
+
+// By ShardingStrategy. The distributed optimizer reduce-scatters gradients from ZeRO 1 on. ZeRO 2
+// frees what is not its shard after the step; ZeRO 3 adds each micro-batch's to a shard.
+constexpr std::array<StrategyRow, 4> kStrategies{{
+    {Held::whole, Held::whole, Held::whole, Lifetime::persistent},
+    {Held::whole, Held::shard, Held::shard, Lifetime::persistent},
+    {Held::whole, Held::shard, Held::shard, Lifetime::step},
+    {Held::shard, Held::shard, Held::shard, Lifetime::slot},
+}};
+
+}  // namespace
+
+StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks) {
+    const Mesh& mesh = ranks.mesh;
+    const StrategyRow& row =
+        kStrategies[static_cast<std::size_t>(plan.data_parallel_sharding_strategy)];
+    const std::uint32_t shard_digits = mesh.axis("cp") | ranks.shard_digits;
+    const auto held = [&](Held how) {
+        return along(mesh, how == Held::shard ? shard_digits : 0, flat());
+    };
+    StateLayouts s;
+    s.data_digits = mesh.axis("cp") | mesh.axis("dp");
+    s.whole = held(Held::whole);
+    s.weights = held(row.weights);
+    s.secondary_weights = s.weights;
+    if (s.by_unit() && ranks.secondary_digits != 0) {
+        s.secondary_weights = along(mesh, ranks.secondary_digits, flat());
+    }
+    s.made_gradients = along(mesh, s.data_digits, partial());
+    s.gradients = held(row.gradients);
+    s.optimizer = held(row.optimizer);
+    // One rank that has all keeps it, whatever the strategy says of shards.
+    s.gradient_buffer =
+        row.weights == Held::shard && !s.by_unit() ? Lifetime::persistent : row.gradient_buffer;
+    s.weight_dtype = plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
+    s.gradient_dtype = plan.gradient_dtype;
+    return s;
+}
+
+}  // namespace orrery

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// How weights, gradients and optimizer state lie on the data-parallel and context-parallel digits
+// of the mesh, phase by phase. Every data-parallel strategy is a row of one table
+// (state_layouts.cpp), and its collectives are the transitions between the layouts of that row:
+//
+//   ZeRO 0 to 3      Rajbhandari et al., SC 2020
+//   hybrid sharding  Zhao et al., PyTorch FSDP, VLDB 2023, section 3.2.2: shards inside groups of
+//                    ranks, copies of the groups
+//   hpZ              Wang et al., ZeRO++, 2023, section 3.2: a secondary copy of the weights,
+//                    sharded over few ranks, from which backward passes gather
+#pragma once
+
+#include <cstdint>
+
+#include "models/layout.h"
+#include "models/plan.h"
+#include "models/rank_mesh.h"
+
+namespace orrery {
+
+struct StateLayouts {
+    std::uint32_t data_digits = 0;  // gradients are terms of a sum along these
+    Layout whole;                   // all that the other digits leave a rank
+
+    Layout weights;            // as they persist, and as forward passes gather from them
+    Layout secondary_weights;  // as backward passes gather from them
+    Layout made_gradients;     // as backward passes make them
+    Layout gradients;          // as they are once reduced
+    Layout optimizer;          // its state, and the part of the weights that a rank steps
+    Lifetime gradient_buffer = Lifetime::persistent;  // of what backward passes add to
+
+    Dtype weight_dtype = Dtype::bf16;    // as weights persist and travel
+    Dtype gradient_dtype = Dtype::fp32;  // as gradients accumulate and travel
+
+    // Weights are gathered for each use, unit by unit (models/unit_weights.h), and gradients
+    // reduced unit by unit; otherwise once a step, bucket by bucket (models/gradient_sync.h).
+    bool by_unit() const { return weights != whole; }
+    bool keeps_secondary() const { return secondary_weights != weights; }
+    // The ranks that share this state, each holding a part: 1 if each has all.
+    static std::int64_t parts(const Layout& state, const Mesh& mesh) {
+        return mesh.combined_size(digits_with(state, Placement::flat));
+    }
+};
+
+StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks);
+
+}  // namespace orrery

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/unit_weights.h"
+
+#include <algorithm>
+
+#include "engine/check.h"
+#include "kernels/cast/cast.h"
+#include "models/relayout.h"
+
+namespace orrery {
+namespace {
+
+std::int64_t elements_of(const ParameterSet& parameters) {
+    std::int64_t elements = 0;
+    for (const Parameter* p : parameters) {
+        elements += p->elements;
+    }
+    return elements;
+}
+
+// What a rank has of `elements` in a layout of the state.
+auto flat_elements(const BlockBuilder& b, std::int64_t elements) {
+    return [&b, elements](const Layout& layout) {
+        return local_elements({elements}, layout, b.layouts.mesh);
+    };
+}
+
+// What one collective moves: all parameters of a unit, or one.
+std::vector<ParameterSet> collectives_of(const BlockBuilder& b, const ParameterSet& parameters) {
+    if (b.plan.fsdp_unit_layers > 0) {
+        return {parameters};
+    }
+    std::vector<ParameterSet> single;
+    for (Parameter* p : parameters) {
+        single.push_back({p});
+    }
+    return single;
+}
+
+OpSpec named(std::string_view name) {
+    return {.name = std::string{name}, .reads = {}, .writes = {}, .accumulates = {}};
+}
+
+// One micro-batch's gradients between two steps of their reduction.
+TensorId scattered_gradients(BlockBuilder& b, const RelayoutStep& step, std::int64_t elements) {
+    const StateLayouts& state = b.layouts.state;
+    return b.ops.tables().tensor(
+        {.name = "gradients scattered",
+         .parameter = {},
+         .dtype = state.gradient_dtype,
+         .kind = TensorKind::communication,
+         .lifetime = Lifetime::slot,
+         .global_shape = {elements},
+         .layout = step.to,
+         .bytes = Bytes{flat_elements(b, elements)(step.to) * size_bytes(state.gradient_dtype)}});
+}
+
+void reduce(BlockBuilder& b, const ParameterSet& parameters) {
+    const StateLayouts& state = b.layouts.state;
+    const std::int64_t elements = elements_of(parameters);
+    std::vector<TensorId> source;
+    std::vector<TensorId> shards;
+    for (const Parameter* p : parameters) {
+        source.push_back(p->gradient);
+        shards.push_back(p->gradient_shard);
+    }
+    for (const RelayoutStep& step :
+         relayout_steps(state.made_gradients, state.gradients, flat_elements(b, elements))) {
+        OpSpec spec = named("gradients scatter");
+        spec.reads = source;
+        if (step.last) {
+            spec.accumulates = shards;
+        } else {
+            source = {scattered_gradients(b, step, elements)};
+            spec.writes = source;
+        }
+        emit(b.ops, step, {.traffic = Traffic::data, .wire = state.gradient_dtype}, spec);
+    }
+}
+
+}  // namespace
+
+UnitWeights::UnitWeights(BlockBuilder& b,
+                         For pass,
+                         std::vector<ParameterSet> sets,
+                         std::vector<bool> layers)
+    : b_(b), pass_(pass) {
+    if (!b.layouts.state.by_unit()) {
+        return;
+    }
+    const auto unit_layers =
+        static_cast<std::size_t>(std::max<std::int64_t>(b.plan.fsdp_unit_layers, 1));
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+        const bool joins = i > 0 && layers[i] && layers[i - 1] &&
+                           units_.back().end - units_.back().first < unit_layers;
+        if (!joins) {
+            units_.push_back({.first = i, .end = i, .parameters = {}});
+        }
+        Unit& unit = units_.back();
+        unit.end = i + 1;
+        unit.parameters.insert(unit.parameters.end(), sets[i].begin(), sets[i].end());
+    }
+    gather(0);
+    for (std::size_t ahead = 1; ahead < units_ahead(); ++ahead) {
+        gather(ahead);
+    }
+}
+
+std::size_t UnitWeights::units_ahead() const {
+    return b_.plan.overlap_param_gather ? static_cast<std::size_t>(b_.plan.fsdp_prefetch_units) : 0;
+}
+
+// PyTorch's BACKWARD_POST: less memory, but nothing hides the gather.
+bool UnitWeights::prefetches_behind() const {
+    return pass_ == For::backward && b_.plan.prefetch_behind_backward;
+}
+
+void UnitWeights::gather(std::size_t unit) {
+    if (unit >= units_.size() || unit < gathered_) {
+        return;
+    }
+    ORRERY_CHECK(unit == gathered_);
+    ++gathered_;
+    const StateLayouts& state = b_.layouts.state;
+    const bool secondary = pass_ == For::backward && state.keeps_secondary();
+    const Layout& from = secondary ? state.secondary_weights : state.weights;
+    if (units_[unit].parameters.empty()) {
+        return;
+    }
+    for (const ParameterSet& moved : collectives_of(b_, units_[unit].parameters)) {
+        const auto elements = flat_elements(b_, elements_of(moved));
+        for (const RelayoutStep& step : relayout_steps(from, state.whole, elements)) {
+            OpSpec spec = named("weights gather");
+            for (const Parameter* p : moved) {
+                spec.reads.push_back(secondary ? p->secondary : p->stored);
+                spec.writes.push_back(p->weight);
+            }
+            // The copies of the units before the one in use must be free.
+            if (!ends_.empty()) {
+                b_.ops.next_waits_for(ends_.back());
+            }
+            emit(b_.ops, step, {.traffic = Traffic::data, .wire = state.weight_dtype}, spec);
+        }
+    }
+}
+
+// A rank's part of the gathered weights, for the backward pass.
+void UnitWeights::keep_secondary(const Unit& unit) {
+    OpSpec spec = named("secondary weights");
+    std::int64_t elements = 0;
+    for (const Parameter* p : unit.parameters) {
+        spec.reads.push_back(p->weight);
+        spec.writes.push_back(p->secondary);
+        elements +=
+            local_elements({p->elements}, b_.layouts.state.secondary_weights, b_.layouts.mesh);
+    }
+    const Dtype dtype = b_.layouts.state.weight_dtype;
+    b_.ops.kernel(cast(elements, dtype, dtype), spec);
+}
+
+void UnitWeights::begin() {
+    if (units_.empty() || set_ != unit_in_use().first) {
+        return;
+    }
+    gather(unit_);
+    if (!prefetches_behind()) {
+        gather(unit_ + units_ahead());
+    }
+    if (pass_ == For::forward && b_.layouts.state.keeps_secondary()) {
+        keep_secondary(unit_in_use());
+    }
+}
+
+void UnitWeights::end(const ParameterSet& without) {
+    later_.insert(later_.end(), without.begin(), without.end());
+    ++set_;
+    if (units_.empty() || set_ != unit_in_use().end) {
+        return;
+    }
+    ends_.push_back(b_.ops.size() - 1);
+    if (prefetches_behind()) {
+        gather(unit_ + units_ahead());
+    }
+    if (pass_ == For::backward) {
+        ParameterSet made = unit_in_use().parameters;
+        std::erase_if(made, [&](Parameter* p) { return std::ranges::count(later_, p) > 0; });
+        reduce_to_shards(b_, made);
+    }
+    later_.clear();
+    ++unit_;
+}
+
+void reduce_to_shards(BlockBuilder& b, const ParameterSet& parameters) {
+    if (!b.layouts.state.by_unit() || parameters.empty()) {
+        return;
+    }
+    for (const ParameterSet& moved : collectives_of(b, parameters)) {
+        reduce(b, moved);
+    }
+    if (!b.plan.overlap_grad_reduce) {
+        b.ops.next_waits_for(b.ops.size() - 1);
+    }
+}
+
+}  // namespace orrery

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/layouts_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "scenarios/read/quantity.h"
+#include "scenarios/report/json_text.h"
+#include "scenarios/report/text_table.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kLayoutsWidth = 110;
+
+std::string transfer_text(const LayoutTransfer& t) {
+    return fmt::format("-> {}: {} over {}, {} in {} a step, {}",
+                       t.name,
+                       t.kind,
+                       t.over,
+                       to_short_text(t.bytes),
+                       t.times,
+                       name(t.wire));
+}
+
+std::string stage_text(const StageLayouts& stage) {
+    std::string text = fmt::format("One rank of {}   (mesh: {})\n", stage.role, stage.mesh);
+    std::vector<TextRow> rows{{"phase", "kind", "placement", "tier", "codec", "lifetime", "size"}};
+    for (const LayoutRow& row : stage.rows) {
+        const std::string steps = row.step_placement.empty() ? "" : ", steps " + row.step_placement;
+        rows.push_back({row.phase,
+                        std::string{name(row.kind)},
+                        row.placement + steps,
+                        row.tier,
+                        std::string{name(row.codec)},
+                        std::string{name(row.lifetime)},
+                        to_short_text(row.bytes)});
+    }
+    const std::string table = text_table(rows, 6);
+    std::size_t line = table.find('\n') + 1;
+    text += table.substr(0, line);
+    for (const LayoutRow& row : stage.rows) {
+        const std::size_t end = table.find('\n', line) + 1;
+        text += table.substr(line, end - line);
+        line = end;
+        text += wrapped(fmt::format("{}", fmt::join(row.tensors, ", ")), kLayoutsWidth, 6);
+        for (const LayoutTransfer& transfer : row.transfers) {
+            text += wrapped(transfer_text(transfer), kLayoutsWidth, 6);
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string layouts_report(const std::vector<StageLayouts>& stages) {
+    std::string text;
+    for (const StageLayouts& stage : stages) {
+        text += (text.empty() ? "" : "\n") + stage_text(stage);
+    }
+    return text;
+}
+
+std::string layouts_json(const std::vector<StageLayouts>& stages) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const StageLayouts& stage : stages) {
+        nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+        for (const LayoutRow& row : stage.rows) {
+            nlohmann::ordered_json transfers = nlohmann::ordered_json::array();
+            for (const LayoutTransfer& t : row.transfers) {
+                transfers.push_back({{"name", t.name},
+                                     {"kind", t.kind},
+                                     {"over", t.over},
+                                     {"wire", name(t.wire)},
+                                     {"bytes", t.bytes.count()},
+                                     {"times", t.times}});
+            }
+            rows.push_back({{"phase", row.phase},
+                            {"kind", name(row.kind)},
+                            {"tensors", row.tensors},
+                            {"placement", row.placement},
+                            {"step_placement",
+                             row.step_placement.empty() ? row.placement : row.step_placement},
+                            {"tier", row.tier},
+                            {"codec", name(row.codec)},
+                            {"lifetime", name(row.lifetime)},
+                            {"bytes", row.bytes.count()},
+                            {"transfers", transfers}});
+        }
+        all.push_back({{"role", stage.role}, {"mesh", stage.mesh}, {"layouts", rows}});
+    }
+    return json_text(nlohmann::ordered_json{{"stages", all}});
+}
+
+}  // namespace orrery

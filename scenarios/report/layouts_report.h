@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layouts of a plan's stages (scenarios/explain/layouts.h), as a table or JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/explain/layouts.h"
+
+namespace orrery {
+
+std::string layouts_report(const std::vector<StageLayouts>& stages);
+std::string layouts_json(const std::vector<StageLayouts>& stages);
+
+}  // namespace orrery

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/lanes.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery {
+namespace {
+
+// What runs at the same time must not wait for its turn on one stream or communicator.
+TEST(Lanes, KeepApartWhatOverlaps) {
+    const auto apart = [](Traffic a, Traffic b) {
+        EXPECT_NE(lane_of(a).stream, lane_of(b).stream);
+    };
+    apart(Traffic::tensor, Traffic::context);
+    apart(Traffic::tensor, Traffic::data);
+    apart(Traffic::context, Traffic::data);
+    apart(Traffic::send_forward, Traffic::receive_forward);
+    apart(Traffic::send_forward, Traffic::send_backward);
+    EXPECT_NE(lane_of(Traffic::norm_gradient).communicator, lane_of(Traffic::tensor).communicator);
+    EXPECT_NE(lane_of(Traffic::context_ring).communicator, lane_of(Traffic::context).communicator);
+    EXPECT_NE(lane_of(Traffic::send_forward).communicator,
+              lane_of(Traffic::send_backward).communicator);
+}
+
+TEST(Lanes, BothSidesOfAMessageShareACommunicator) {
+    EXPECT_EQ(lane_of(Traffic::send_forward).communicator,
+              lane_of(Traffic::receive_forward).communicator);
+    EXPECT_EQ(lane_of(Traffic::send_backward).communicator,
+              lane_of(Traffic::receive_backward).communicator);
+}
+
+TEST(Lanes, RunOnStreamsThatHaveNames) {
+    const std::size_t streams = stream_names().size();
+    for (std::size_t t = 0; t <= static_cast<std::size_t>(Traffic::send_backward); ++t) {
+        const TrafficLane& lane = lane_of(static_cast<Traffic>(t));
+        EXPECT_LT(index(lane.stream), streams);
+        EXPECT_NE(lane.stream, kComputeStream);
+    }
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// When ZeRO 3 gathers what, and over which ranks. Bytes in all: gradient_sync_test.cpp.
+#include "models/unit_weights.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "models/lowering.h"
+#include "models/memory.h"
+#include "tests/models/known_models.h"
+#include "tests/models/program_sums.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kLayers = 6;
+
+Transformer small_model() {
+    Transformer model = gpt(kLayers, 128, 8, 64, 512);
+    model.tied_embeddings = false;
+    return model;
+}
+
+ParallelPlan sharded_plan() {
+    return {.data_parallel_size = 8,
+            .data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params,
+            .global_batch_size = 8,
+            .overlap_param_gather = true};
+}
+
+const Segment& segment(const Program& program, std::string_view name) {
+    const auto found = std::ranges::find_if(
+        program.segments, [&](const Segment& s) { return s.name.ends_with(name); });
+    EXPECT_NE(found, program.segments.end());
+    return *found;
+}
+
+// Positions of the ops with this name.
+std::vector<std::size_t> ops_named(const Program& program,
+                                   const Segment& segment,
+                                   std::string_view name) {
+    std::vector<std::size_t> positions;
+    for (std::size_t i = 0; i < segment.ops.size(); ++i) {
+        if (program.names[segment.ops[i].name] == name) {
+            positions.push_back(i);
+        }
+    }
+    return positions;
+}
+
+std::size_t gathers(const ParallelPlan& plan, std::string_view pass) {
+    const Program program = lower(small_model(), plan);
+    return ops_named(program, segment(program, pass), "weights gather").size();
+}
+
+TEST(UnitWeights, AUnitIsTheEmbeddingSomeLayersOrTheHead) {
+    ParallelPlan plan = sharded_plan();
+    EXPECT_EQ(gathers(plan, "forward"), kLayers + 2u);
+    plan.fsdp_unit_layers = 2;
+    EXPECT_EQ(gathers(plan, "forward"), kLayers / 2 + 2u);
+    EXPECT_EQ(gathers(plan, "backward"), kLayers / 2 + 2u);
+    plan.fsdp_unit_layers = 4;  // four layers, then two
+    EXPECT_EQ(gathers(plan, "forward"), 2 + 2u);
+    plan.fsdp_unit_layers = 0;
+    const std::size_t parameters = 2 + 10 * kLayers + 2;
+    EXPECT_EQ(gathers(plan, "forward"), parameters);
+}
+
+// The layer's first kernel is a norm: so many units have been asked for before it.
+TEST(UnitWeights, AreGatheredAheadByThePrefetchDistance) {
+    for (const std::int64_t ahead : {1, 2, 3}) {
+        ParallelPlan plan = sharded_plan();
+        plan.fsdp_prefetch_units = ahead;
+        const Program program = lower(small_model(), plan);
+        const Segment& forward = segment(program, "forward");
+        const auto asked = ops_named(program, forward, "weights gather");
+        const auto norms = ops_named(program, forward, "norm 1");
+        ASSERT_EQ(norms.size(), static_cast<std::size_t>(kLayers));
+        for (std::size_t layer = 0; layer < norms.size(); ++layer) {
+            const auto before = std::ranges::count_if(
+                asked, [&](std::size_t gather) { return gather < norms[layer]; });
+            EXPECT_EQ(
+                before,
+                std::min<std::int64_t>(static_cast<std::int64_t>(layer) + 2 + ahead, kLayers + 2));
+        }
+    }
+}
+
+TEST(UnitWeights, MoreAheadAndLargerUnitsTakeMoreMemory) {
+    const auto peak = [](const ParallelPlan& plan) {
+        return largest_plan(lower(small_model(), plan)).count();
+    };
+    ParallelPlan plan = sharded_plan();
+    plan.overlap_param_gather = false;
+    const std::int64_t alone = peak(plan);
+    plan.overlap_param_gather = true;
+    const std::int64_t next = peak(plan);
+    plan.fsdp_prefetch_units = 3;
+    const std::int64_t three = peak(plan);
+    plan.fsdp_unit_layers = 3;
+    EXPECT_LT(alone, next);
+    EXPECT_LT(next, three);
+    EXPECT_LT(three, peak(plan));
+}
+
+// hpZ: the forward pass gathers over all ranks, the backward pass over neighbours.
+TEST(UnitWeights, BackwardPassesGatherFromTheSecondaryCopy) {
+    ParallelPlan plan = sharded_plan();
+    plan.zero_hpz_partition_size = 2;
+    const Transformer model = small_model();
+    const Program program = lower(model, plan);
+    const auto group_of = [&](std::string_view pass) {
+        const Segment& ops = segment(program, pass);
+        const Op& gather = ops.ops[ops_named(program, ops, "weights gather").front()];
+        return program.groups[index(program.collective(gather).group)].name;
+    };
+    EXPECT_EQ(group_of("forward"), "dp");
+    EXPECT_EQ(group_of("backward"), "dpz");
+    // A part of each unit is kept, once: half of all weights, in 16 bits.
+    const Segment& forward = segment(program, "forward");
+    EXPECT_EQ(ops_named(program, forward, "secondary weights").size(), kLayers + 2u);
+    std::int64_t kept = 0;
+    for (const Tensor& tensor : program.tensors) {
+        kept += tensor.name.ends_with(" secondary") ? tensor.bytes.count() : 0;
+    }
+    EXPECT_EQ(kept, num_parameters(model) / 2 * size_bytes(Dtype::bf16));
+    plan.zero_hpz_partition_size = 0;
+    EXPECT_GT(largest_plan(program), largest_plan(lower(model, plan)));
+}
+
+}  // namespace
+}  // namespace orrery
