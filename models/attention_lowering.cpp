@@ -181,21 +181,17 @@ std::int64_t ring_steps(const BlockBuilder& b) {
 void flash_forward(BlockBuilder& b,
                    const AttentionShape& own,
                    const Value& qkv,
-                   LayerActivations& a) {
+                   Lifetime internals,
+                   AttentionActivations& a) {
     const Dtype dtype = qkv.dtype;
     constexpr auto cause = Cause::attention_inefficiency;
-    const bool keep = b.plan.recompute_granularity == Recompute::none;
     const std::int64_t steps = ring_steps(b);
     Value block = steps > 1 ? pack_key_value(b, qkv, qkv.layout, b.key_value_size()) : Value{};
     for (std::int64_t step = 0; step < steps; ++step) {
         Value next;
         if (step + 1 < steps) {
             const bool last = step + 2 == steps;
-            next = ring_hop(b,
-                            "key value ring",
-                            block,
-                            1,
-                            last && keep ? Lifetime::micro_batch : Lifetime::slot);
+            next = ring_hop(b, "key value ring", block, 1, last ? internals : Lifetime::slot);
         }
         if (step == 0) {
             b.kernel("attention",
@@ -224,7 +220,7 @@ void flash_forward(BlockBuilder& b,
 Value ring_backward(BlockBuilder& b,
                     const AttentionShape& own,
                     const Value& qkv,
-                    const LayerActivations& a,
+                    const AttentionActivations& a,
                     const Value& dcontext,
                     Value dqkv) {
     const Dtype dtype = qkv.dtype;
@@ -277,7 +273,7 @@ Value ring_backward(BlockBuilder& b,
 Value flash_backward(BlockBuilder& b,
                      const AttentionShape& own,
                      const Value& qkv,
-                     const LayerActivations& a,
+                     const AttentionActivations& a,
                      const Value& dcontext,
                      Lifetime lifetime) {
     Value dqkv = b.value("attention backward", qkv.shape[kWidth], qkv.layout, lifetime);
@@ -294,79 +290,148 @@ Value flash_backward(BlockBuilder& b,
     return dqkv;
 }
 
-// Everything between the exchanged Q, K, V and the exchanged output.
-void core_forward(BlockBuilder& b,
-                  std::int64_t layer,
-                  const Value& exchanged,
-                  LayerActivations& a) {
-    if (b.model.dropout > 0) {
-        b.set_random(a.statistics, RandomPurpose::attention_dropout, layer);
-    }
-    const AttentionShape shape = local_shape(b, layer, exchanged.layout);
-    if (unfused(b)) {
-        unfused_attention_forward(b, layer, shape, exchanged, a);
-    } else {
-        flash_forward(b, shape, exchanged, a);
-    }
-}
+// Whole key-value heads for ranks that share them.
+class SharedHeadsNode : public Node {
+public:
+    explicit SharedHeadsNode(Edge& qkv) : qkv_(qkv) {}
 
-Value exchanged_context(BlockBuilder& b, const Layout& layout) {
-    return b.value("attention output", b.model.query_size(), layout, Lifetime::micro_batch);
-}
+    void forward(ForwardPass& pass) override {
+        if (shares_heads(pass.b)) {
+            qkv_.value = with_whole_heads(pass.b, qkv_.value, saved());
+        }
+    }
+    void backward(BackwardPass& pass) override {
+        if (shares_heads(pass.b)) {
+            qkv_.gradient = with_summed_heads(pass.b, qkv_.gradient, pass.read_later());
+        }
+    }
+
+private:
+    Edge& qkv_;
+};
+
+class RotaryNode : public Node {
+public:
+    explicit RotaryNode(Edge& qkv) : qkv_(qkv) {}
+
+    void forward(ForwardPass& pass) override {
+        rotate(pass.b, "rotary embedding", qkv_.value, false);
+    }
+    void backward(BackwardPass& pass) override {
+        rotate(pass.b, "rotary embedding backward", qkv_.gradient, true);
+    }
+
+private:
+    Edge& qkv_;
+};
+
+// Q, K and V as attention reads them: all tokens of some heads where ranks exchange heads.
+class HeadExchangeNode : public Node {
+public:
+    HeadExchangeNode(Edge& qkv, Edge& exchanged) : qkv_(qkv), exchanged_(exchanged) {}
+
+    void forward(ForwardPass& pass) override {
+        exchanged_.value =
+            pass.b.relayout("qkv head exchange", qkv_.value, pass.b.layouts.query, saved());
+    }
+    void backward(BackwardPass& pass) override {
+        qkv_.gradient = pass.b.relayout("qkv head exchange backward",
+                                        exchanged_.gradient,
+                                        qkv_.value.layout,
+                                        pass.read_later());
+    }
+
+private:
+    Edge& qkv_;
+    Edge& exchanged_;
+};
+
+// Everything between the exchanged Q, K, V and the exchanged output. `internals`: how long what
+// only its own backward pass reads lives.
+class CoreAttentionNode : public Node {
+public:
+    CoreAttentionNode(std::int64_t layer, Lifetime internals, Edge& qkv, Edge& context)
+        : layer_(layer), internals_(internals), qkv_(qkv), context_(context) {}
+
+    void forward(ForwardPass& pass) override {
+        BlockBuilder& b = pass.b;
+        const Value& qkv = qkv_.value;
+        made_ = {};
+        made_.context = b.value("attention output", b.model.query_size(), qkv.layout, saved());
+        made_.statistics = b.value("attention statistics",
+                                   b.model.num_attention_heads,
+                                   qkv.layout,
+                                   saved(),
+                                   Dtype::fp32,
+                                   TensorKind::activations);
+        if (b.model.dropout > 0) {
+            b.set_random(made_.statistics, RandomPurpose::attention_dropout, layer_);
+        }
+        const AttentionShape shape = local_shape(b, layer_, qkv.layout);
+        if (unfused(b)) {
+            unfused_attention_forward(b, layer_, shape, qkv, internals_, made_);
+        } else {
+            flash_forward(b, shape, qkv, internals_, made_);
+        }
+        context_.value = made_.context;
+    }
+    void backward(BackwardPass& pass) override {
+        BlockBuilder& b = pass.b;
+        const Value& qkv = qkv_.value;
+        const AttentionShape shape = local_shape(b, layer_, qkv.layout);
+        const Lifetime lifetime = pass.read_later();
+        qkv_.gradient =
+            unfused(b)
+                ? unfused_attention_backward(b, shape, qkv, made_, context_.gradient, lifetime)
+                : flash_backward(b, shape, qkv, made_, context_.gradient, lifetime);
+    }
+
+private:
+    std::int64_t layer_;
+    Lifetime internals_;
+    Edge& qkv_;
+    Edge& context_;
+    AttentionActivations made_;
+};
+
+// Attention's output as the projection reads it, which keeps it.
+class ContextExchangeNode : public Node {
+public:
+    ContextExchangeNode(const Edge& qkv, Edge& exchanged, Edge& context)
+        : qkv_(qkv), exchanged_(exchanged), context_(context) {}
+
+    void forward(ForwardPass& pass) override {
+        context_.value =
+            pass.b.relayout("context head exchange", exchanged_.value, qkv_.value.layout, saved());
+    }
+    void backward(BackwardPass& pass) override {
+        exchanged_.gradient = pass.b.relayout(
+            "context head exchange backward", context_.gradient, exchanged_.value.layout);
+    }
+
+private:
+    const Edge& qkv_;
+    Edge& exchanged_;
+    Edge& context_;
+};
 
 }  // namespace
 
-void attention_forward_ops(BlockBuilder& b, std::int64_t layer, LayerActivations& a) {
-    const bool full = b.plan.recompute_granularity == Recompute::full;
-    const Lifetime saved = full ? Lifetime::slot : Lifetime::micro_batch;
-    if (shares_heads(b)) {
-        a.qkv = with_whole_heads(b, a.qkv, saved);
+Edge& add_attention(Tape& tape, const LayerRecompute& recompute, std::int64_t layer, Edge& qkv) {
+    Edge& exchanged_qkv = tape.edge();
+    Edge& exchanged_context = tape.edge();
+    Edge& context = tape.edge();
+    const bool again = recompute.has(RecomputeModule::core_attn);
+    const Lifetime internals = recompute.whole || again ? Lifetime::slot : Lifetime::micro_batch;
+    tape.add<SharedHeadsNode>(qkv);
+    tape.add<RotaryNode>(qkv);
+    tape.add<HeadExchangeNode>(qkv, exchanged_qkv);
+    auto& core = tape.add<CoreAttentionNode>(layer, internals, exchanged_qkv, exchanged_context);
+    auto& exchange = tape.add<ContextExchangeNode>(qkv, exchanged_context, context);
+    if (again) {
+        tape.run_again_before(exchange, {&core});
     }
-    rotate(b, "rotary embedding", a.qkv, false);
-    const Layout before = a.qkv.layout;
-    const Value exchanged = b.relayout("qkv head exchange", a.qkv, b.layouts.query, saved);
-    a.exchanged_qkv = exchanged;
-    a.context = b.value("attention output", b.model.query_size(), exchanged.layout, saved);
-    a.statistics = b.value("attention statistics",
-                           b.model.num_attention_heads,
-                           exchanged.layout,
-                           saved,
-                           Dtype::fp32,
-                           TensorKind::activations);
-    core_forward(b, layer, exchanged, a);
-    a.exchanged_context = a.context;
-    a.context = b.relayout("context head exchange", a.context, before, saved);
-}
-
-Value attention_backward_ops(BlockBuilder& b,
-                             std::int64_t layer,
-                             LayerActivations& a,
-                             const Value& dcontext,
-                             Lifetime lifetime) {
-    const Layout before = a.qkv.layout;
-    const Value& exchanged = a.exchanged_qkv;
-    const AttentionShape shape = local_shape(b, layer, exchanged.layout);
-    LayerActivations again = a;
-    again.context = a.exchanged_context;
-    if (b.plan.recompute_granularity == Recompute::selective) {
-        b.recomputing = true;
-        again.context = exchanged_context(b, exchanged.layout);
-        again.statistics = b.value("attention statistics",
-                                   b.model.num_attention_heads,
-                                   exchanged.layout,
-                                   Lifetime::slot,
-                                   Dtype::fp32,
-                                   TensorKind::activations);
-        core_forward(b, layer, exchanged, again);
-        b.recomputing = false;
-    }
-    const Value d = b.relayout("context head exchange backward", dcontext, exchanged.layout);
-    const Value dqkv = unfused(b)
-                           ? unfused_attention_backward(b, shape, exchanged, again, d, lifetime)
-                           : flash_backward(b, shape, exchanged, again, d, lifetime);
-    const Value back = b.relayout("qkv head exchange backward", dqkv, before, lifetime);
-    rotate(b, "rotary embedding backward", back, true);
-    return shares_heads(b) ? with_summed_heads(b, back, lifetime) : back;
+    return context;
 }
 
 }  // namespace orrery

@@ -68,7 +68,8 @@ private:
     void loss(BlockBuilder& b);
     TensorId mean_loss();
     Value head_backward(BlockBuilder& b, Deferred* deferred);
-    Value layer_gradients(BlockBuilder& b, std::size_t i, const Value& dout, Deferred* deferred);
+    LayerRecompute recompute_of_layer(std::size_t i) const;
+    void run_unit_again(BlockBuilder& b, std::size_t last);
     // The segment of the weight gradients that the backward pass left for later, by unit.
     void weight_gradients(const std::vector<Deferred>& later);
 
@@ -77,7 +78,7 @@ private:
     const ParallelPlan& plan_;
     const LayoutAssignment& layouts_;
     Chunk& chunk_;
-    std::vector<LayerActivations> saved_;
+    std::vector<Tape> tapes_;  // of the layers
     HeadActivations head_;
     Value tokens_;
     Value embedding_mask_;  // of its dropout
@@ -200,8 +201,12 @@ void ChunkLowering::embed_backward(BlockBuilder& b, const Value& dsum) {
 }
 
 void ChunkLowering::head(BlockBuilder& b, ResidualStream& stream) {
-    head_.norm = norm_forward(
-        b, "final norm", stream, chunk_.final_norm, Lifetime::micro_batch, head_.before_norm);
+    head_.norm = norm_forward(b,
+                              "final norm",
+                              stream,
+                              chunk_.final_norm,
+                              {Lifetime::micro_batch, Lifetime::micro_batch},
+                              head_.before_norm);
     const Layout needed = gemm_input(head_.norm.layout, chunk_.output.layout);
     const Value gathered = b.relayout("logits gather", head_.norm, needed);
     head_.logits = b.product("logits", gathered, chunk_.output, Lifetime::micro_batch);
@@ -323,11 +328,15 @@ void ChunkLowering::forward() {
     }
     for (std::size_t i = 0; i < chunk_.layers.size(); ++i) {
         weights.begin();
-        if (plan_.recompute_granularity == Recompute::full) {
+        const LayerRecompute recompute = recompute_of_layer(i);
+        if (recompute.keeps_input()) {
             add_pending(b, stream, Lifetime::micro_batch);  // the checkpoint is one tensor
         }
-        saved_.push_back(layer_forward(
-            b, chunk_.layers[i], chunk_.shape.first_layer + static_cast<std::int64_t>(i), stream));
+        tapes_.push_back(layer_tape(model_,
+                                    recompute,
+                                    chunk_.layers[i],
+                                    chunk_.shape.first_layer + static_cast<std::int64_t>(i)));
+        tapes_.back().forward(b, stream);
         weights.end();
     }
     if (chunk_.shape.has_head) {
@@ -342,20 +351,28 @@ void ChunkLowering::forward() {
     chunk_.forward = b.ops.finish();
 }
 
-Value ChunkLowering::layer_gradients(BlockBuilder& b,
-                                     std::size_t i,
-                                     const Value& dout,
-                                     Deferred* deferred) {
-    const std::int64_t layer = chunk_.shape.first_layer + static_cast<std::int64_t>(i);
-    LayerActivations saved = saved_[i];
-    if (plan_.recompute_granularity == Recompute::full) {
-        b.recomputing = true;
-        ResidualStream again = saved.input;
-        saved = layer_forward(b, chunk_.layers[i], layer, again);
-        add_pending(b, again, Lifetime::slot);
-        b.recomputing = false;
+LayerRecompute ChunkLowering::recompute_of_layer(std::size_t i) const {
+    return orrery::recompute_of_layer(
+        plan_, static_cast<std::int64_t>(i), std::ssize(chunk_.layers));
+}
+
+// The layers of a unit that full recomputation runs again, before the backward pass of the last.
+void ChunkLowering::run_unit_again(BlockBuilder& b, std::size_t last) {
+    LayerRecompute recompute = recompute_of_layer(last);
+    if (!recompute.whole || !recompute.ends_unit) {
+        return;
     }
-    return layer_backward(b, chunk_.layers[i], layer, saved, dout, deferred);
+    std::size_t first = last;
+    while (!recompute.begins_unit) {
+        recompute = recompute_of_layer(--first);
+    }
+    ResidualStream stream = tapes_[first].input();
+    for (std::size_t i = first; i <= last; ++i) {
+        tapes_[i].run_again(b, stream);
+    }
+    b.recomputing = true;
+    add_pending(b, stream, Lifetime::slot);
+    b.recomputing = false;
 }
 
 void ChunkLowering::backward() {
@@ -381,7 +398,8 @@ void ChunkLowering::backward() {
     }
     for (std::size_t i = chunk_.layers.size(); i-- > 0;) {
         begin();
-        d = layer_gradients(b, i, d, deferred());
+        run_unit_again(b, i);
+        d = tapes_[i].backward(b, d, deferred());
         end();
     }
     if (chunk_.shape.has_embedding) {

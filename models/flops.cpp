@@ -3,13 +3,15 @@
 
 #include "engine/check.h"
 #include "kernels/attention/attention.h"
+#include "models/recomputation.h"
 
 namespace orrery {
 namespace {
 
 // FLOP of a forward pass over one sequence.
 struct ForwardFlops {
-    double linear = 0;            // of all layers
+    double attention_linear = 0;  // of all layers: QKV product and projection
+    double mlp = 0;               // of all layers
     double full_attention = 0;    // of all layers
     double causal_attention = 0;  // of all layers
     double logits = 0;
@@ -29,7 +31,8 @@ ForwardFlops forward_flops(const Transformer& model) {
         visible += static_cast<double>(visible_attention_pairs(model, layer));
     }
     // Scores and their product with the values: two products of 2 FLOP a pair and query channel.
-    return {.linear = 2.0 * layers * tokens * (attention_weights + mlp_weights),
+    return {.attention_linear = 2.0 * layers * tokens * attention_weights,
+            .mlp = 2.0 * layers * tokens * mlp_weights,
             .full_attention = 4.0 * layers * tokens * tokens * query,
             .causal_attention = 4.0 * visible * query,
             .logits = 2.0 * tokens * hidden * static_cast<double>(model.vocab_size)};
@@ -45,23 +48,18 @@ std::int64_t visible_attention_pairs(const Transformer& model, std::int64_t laye
          .window = model.layer_has_window(layer) ? model.sliding_window : std::int64_t{0}});
 }
 
-ModelFlops model_flops(const Transformer& model, std::int64_t sequences, Recompute recompute) {
+namespace {
+
+ModelFlops counted(const Transformer& model, std::int64_t sequences, const RecomputedShare& again) {
     const ForwardFlops forward = forward_flops(model);
     const auto batch = static_cast<double>(sequences);
+    const double linear = forward.attention_linear + forward.mlp;
     const auto model_count = [&](double attention) {
-        return Flop{3.0 * batch * (forward.linear + attention + forward.logits)};
+        return Flop{3.0 * batch * (linear + attention + forward.logits)};
     };
     const auto recomputed = [&](double attention) {
-        switch (recompute) {
-            case Recompute::none:
-                return Flop{};
-            case Recompute::selective:
-                return Flop{batch * attention};
-            case Recompute::full:
-                return Flop{batch * (forward.linear + attention)};
-        }
-        ORRERY_CHECK(false);
-        return Flop{};
+        return Flop{batch * (again.attention_linear * forward.attention_linear +
+                             again.mlp * forward.mlp + again.attention * attention)};
     };
     const Flop full = model_count(forward.full_attention);
     const Flop causal = model_count(forward.causal_attention);
@@ -69,6 +67,16 @@ ModelFlops model_flops(const Transformer& model, std::int64_t sequences, Recompu
             .causal_attention = causal,
             .hardware_full_attention = full + recomputed(forward.full_attention),
             .hardware_causal_attention = causal + recomputed(forward.causal_attention)};
+}
+
+}  // namespace
+
+ModelFlops model_flops(const Transformer& model, std::int64_t sequences) {
+    return counted(model, sequences, {});
+}
+
+ModelFlops model_flops(const Transformer& model, const ParallelPlan& plan) {
+    return counted(model, plan.global_batch_size, recomputed_share(model, plan));
 }
 
 double flops_utilization(Flop work, Time step, FlopRate peak_of_one_gpu, std::int64_t num_gpus) {

@@ -7,8 +7,8 @@
 //     hardware, full recompute:   96 B L s h^2 (1 + s/6h + V/16Lh)     (Narayanan et al., SC 2021)
 // *Model* FLOPs (MFU; Chowdhery et al., PaLM, 2022, appendix B) leave recomputation out, *hardware*
 // FLOPs (HFU) add what activation recomputation runs again: selective the attention core
-// (Korthikanti et al., 2022), full whole layers. What a fused attention kernel recomputes inside
-// itself is not counted.
+// (Korthikanti et al., 2022) or other modules, full whole layers. What a fused attention kernel
+// recomputes inside itself is not counted.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,11 @@ struct ModelFlops {
     bool operator==(const ModelFlops&) const = default;
 };
 
-// Of a step over `sequences` sequences (plan.global_batch_size).
-ModelFlops model_flops(const Transformer& model, std::int64_t sequences, Recompute recompute);
+// Of a step over plan.global_batch_size sequences.
+// The hardware's count is that of `plan`'s recomputation (models/recomputation.h).
+ModelFlops model_flops(const Transformer& model, const ParallelPlan& plan);
+// Of this many sequences, without recomputation.
+ModelFlops model_flops(const Transformer& model, std::int64_t sequences);
 
 // Query-key pairs that one head of this layer computes for one sequence, only the visible ones.
 std::int64_t visible_attention_pairs(const Transformer& model, std::int64_t layer);

@@ -88,14 +88,6 @@ Value activation_backward(BlockBuilder& b, const Value& dy, const Value& fc1, Li
     return dx;
 }
 
-// A branch's output product: partial sums or slices, brought back to the residual layout.
-Value branch_output(BlockBuilder& b, std::string_view name, const Value& x, const Parameter& w) {
-    const std::size_t pieces =
-        b.overlap_pieces(gemm_output(x.layout, w.layout), b.layouts.residual);
-    const Value y = b.product(name, x, w, Lifetime::slot, pieces);
-    return b.relayout(std::string{name} + " reduce", y, b.layouts.residual, Lifetime::slot);
-}
-
 Value gather_input(BlockBuilder& b, std::string_view name, const Value& x, const Parameter& w) {
     const Layout needed = gemm_input(x.layout, w.layout);
     return b.relayout(std::string{name} + " gather",
@@ -279,122 +271,316 @@ Value column_backward(BlockBuilder& b,
     return dx;
 }
 
-LayerActivations layer_forward(BlockBuilder& b,
-                               LayerParameters& p,
-                               std::int64_t layer,
-                               ResidualStream& stream) {
-    const Lifetime saved =
-        b.plan.recompute_granularity == Recompute::full ? Lifetime::slot : Lifetime::micro_batch;
-    LayerActivations a;
-    a.input = stream;
-    a.norm1 = norm_forward(b, "norm 1", stream, p.norm1, saved, a.before_norm1);
-    Value gathered = gather_input(b, "qkv", a.norm1, p.qkv);
-    a.qkv = b.product("qkv", gathered, p.qkv, b.of_slices(saved), 1, nullptr, &p.qkv_bias);
-    attention_forward_ops(b, layer, a);
-    if (b.model.parallel_block) {
-        // Both branches read the same gathered input, and their partial sums are added before one
-        // reduction: half the tensor-parallel communication.
-        a.fc1 = b.product("fc1", gathered, p.fc1, saved, 1, nullptr, &p.fc1_bias);
-        a.activated = activation_forward(b, a.fc1, saved);
-        const std::size_t pieces = b.overlap_pieces(
-            gemm_output(a.context.layout, p.projection.layout), b.layouts.residual);
-        const Value sum = b.product("projection", a.context, p.projection, Lifetime::slot, pieces);
-        b.product("fc2", a.activated, p.fc2, Lifetime::slot, pieces, &sum);
-        a.mlp_mask = set_pending(b,
-                                 stream,
-                                 b.relayout("branch reduce", sum, b.layouts.residual),
-                                 {&p.projection_bias, &p.fc2_bias},
-                                 saved,
-                                 RandomPurpose::mlp_dropout,
-                                 layer);
-        return a;
-    }
-    a.projection_mask = set_pending(b,
-                                    stream,
-                                    branch_output(b, "projection", a.context, p.projection),
-                                    {&p.projection_bias},
-                                    saved,
-                                    RandomPurpose::projection_dropout,
-                                    layer);
-    a.norm2 = norm_forward(b, "norm 2", stream, p.norm2, saved, a.before_norm2);
-    gathered = gather_input(b, "fc1", a.norm2, p.fc1);
-    a.fc1 = b.product("fc1", gathered, p.fc1, saved, 1, nullptr, &p.fc1_bias);
-    a.activated = activation_forward(b, a.fc1, saved);
-    a.mlp_mask = set_pending(b,
-                             stream,
-                             branch_output(b, "fc2", a.activated, p.fc2),
-                             {&p.fc2_bias},
-                             saved,
-                             RandomPurpose::mlp_dropout,
-                             layer);
-    return a;
-}
-
 namespace {
 
-// From the gradient of the MLP's output to that of fc1's output.
-Value mlp_backward(BlockBuilder& b,
-                   LayerParameters& p,
-                   const LayerActivations& saved,
-                   const Value& dy,
-                   const Value& gathered,
-                   Deferred* deferred) {
-    const Lifetime lifetime = deferred == nullptr ? Lifetime::slot : Lifetime::micro_batch;
-    const Value dactivated = b.gradient_product("fc2 dgrad", gathered, p.fc2);
-    weight_gradient_op(b, "fc2 wgrad", saved.activated, gathered, p.fc2, deferred);
-    if (p.fc2_bias.elements > 0) {
-        b.bias_gradient("fc2 bias gradient", dy, p.fc2_bias);
-    }
-    return activation_backward(b, dactivated, saved.fc1, lifetime);
-}
+// y = norm(stream), where a pending branch is added to the stream first.
+class NormNode : public Node {
+public:
+    NormNode(std::string_view name, Parameter& weight, Edge& y)
+        : name_(name), weight_(weight), y_(y) {}
 
-// From the gradient of the projection's output to that of the QKV product.
-Value attention_backward(BlockBuilder& b,
-                         LayerParameters& p,
-                         std::int64_t layer,
-                         LayerActivations& saved,
-                         const Value& dy,
-                         const Value& gathered,
-                         Deferred* deferred) {
-    const Value dcontext = b.gradient_product("projection dgrad", gathered, p.projection);
-    weight_gradient_op(b, "projection wgrad", saved.context, gathered, p.projection, deferred);
-    if (p.projection_bias.elements > 0) {
-        b.bias_gradient("projection bias gradient", dy, p.projection_bias);
+    void forward(ForwardPass& pass) override {
+        y_.value = norm_forward(pass.b,
+                                name_,
+                                pass.stream,
+                                weight_,
+                                {saved(), keeps_output_ ? saved() : Lifetime::slot},
+                                before_);
     }
-    const Lifetime lifetime = deferred == nullptr ? Lifetime::slot : Lifetime::micro_batch;
-    return attention_backward_ops(b, layer, saved, dcontext, lifetime);
+    void run_again(ForwardPass& pass) override {
+        if (saved() == Lifetime::slot) {
+            return forward(pass);
+        }
+        // The sum that it is the norm of has been kept, and so have the statistics.
+        ForwardPass sum{pass.b, {.residual = before_.input, .pending = {}, .mask = {}}};
+        NormActivations same;
+        y_.value = norm_forward(
+            pass.b, name_, sum.stream, weight_, {Lifetime::slot, Lifetime::slot}, same);
+    }
+    // Its output is not kept, but what its own backward pass reads.
+    void discard_output() { keeps_output_ = false; }
+    void discard() {
+        set_saved(Lifetime::slot);
+        discard_output();
+    }
+    void backward(BackwardPass& pass) override {
+        pass.stream_gradient = norm_backward(
+            pass.b, name_ + " backward", y_.gradient, before_, pass.stream_gradient, weight_);
+    }
+
+private:
+    std::string name_;
+    Parameter& weight_;
+    Edge& y_;
+    bool keeps_output_ = true;
+    NormActivations before_;
+};
+
+// x as column-parallel products read it. The products that read it say what they are on the way
+// back, so that their gradients of x are added up before they are reduced.
+class ColumnInputNode : public Node {
+public:
+    ColumnInputNode(std::string_view name, Parameter& weight, Edge& x)
+        : name_(name), weight_(weight), x_(x) {}
+
+    void forward(ForwardPass& pass) override {
+        gathered_ = gather_input(pass.b, name_, x_.value, weight_);
+    }
+    void backward(BackwardPass& pass) override {
+        x_.gradient = column_backward(pass.b, x_.value, branches_, pass.deferred);
+    }
+
+    const Value& gathered() const { return gathered_; }
+    void add_branch(const ColumnBranch& branch) { branches_.push_back(branch); }
+
+private:
+    std::string name_;
+    Parameter& weight_;
+    Edge& x_;
+    Value gathered_;
+    std::vector<ColumnBranch> branches_;
+};
+
+class ColumnProductNode : public Node {
+public:
+    ColumnProductNode(std::string_view name,
+                      ColumnInputNode& input,
+                      Parameter& weight,
+                      Parameter& bias,
+                      Edge& y,
+                      bool shared_heads = false)
+        : name_(name),
+          input_(input),
+          weight_(weight),
+          bias_(bias),
+          y_(y),
+          shared_heads_(shared_heads) {}
+
+    void forward(ForwardPass& pass) override {
+        const Lifetime lifetime = shared_heads_ ? pass.b.of_slices(saved()) : saved();
+        y_.value = pass.b.product(name_, input_.gathered(), weight_, lifetime, 1, nullptr, &bias_);
+    }
+    void backward(BackwardPass&) override {
+        input_.add_branch({name_, &y_.gradient, &weight_, &bias_});
+    }
+
+private:
+    std::string name_;
+    ColumnInputNode& input_;
+    Parameter& weight_;
+    Parameter& bias_;
+    Edge& y_;
+    bool shared_heads_;  // y has slices of key-value heads that ranks share
+};
+
+class ActivationNode : public Node {
+public:
+    ActivationNode(Edge& x, Edge& y) : x_(x), y_(y) {}
+
+    void forward(ForwardPass& pass) override {
+        y_.value = activation_forward(pass.b, x_.value, saved());
+    }
+    void backward(BackwardPass& pass) override {
+        x_.gradient = activation_backward(pass.b, y_.gradient, x_.value, pass.read_later());
+    }
+
+private:
+    Edge& x_;
+    Edge& y_;
+};
+
+struct RowProduct {
+    std::string name;
+    Parameter* weight;
+    Parameter* bias;
+    Edge* x;
+};
+
+// Row-parallel products of one sum, brought to the residual layout, and the sum left to be added to
+// the stream. In a parallel block both branches' products are added before one reduction: half the
+// tensor-parallel communication.
+class BranchOutputNode : public Node {
+public:
+    BranchOutputNode(std::string_view name,
+                     std::vector<RowProduct> products,
+                     RandomPurpose purpose,
+                     std::int64_t layer)
+        : name_(name), products_(std::move(products)), purpose_(purpose), layer_(layer) {}
+
+    void forward(ForwardPass& pass) override {
+        const Value sum = add_up(pass.b);
+        std::vector<const Parameter*> biases;
+        for (const RowProduct& one : products_) {
+            biases.push_back(one.bias);
+        }
+        mask_ = set_pending(pass.b, pass.stream, sum, biases, saved(), purpose_, layer_);
+    }
+    void run_again(ForwardPass& pass) override {
+        if (saved() == Lifetime::slot) {
+            return forward(pass);
+        }
+        add_up(pass.b);  // the mask has been kept
+    }
+    void backward(BackwardPass& pass) override {
+        const char* const name =
+            purpose_ == RandomPurpose::mlp_dropout ? "dropout 2 backward" : "dropout 1 backward";
+        dy_ = branch_gradient(pass.b, name, pass.stream_gradient, mask_);
+        const RowProduct& last = products_.back();
+        gathered_ =
+            gather_gradient(pass.b, last.name + " backward", dy_, *last.weight, pass.read_later());
+    }
+
+    // Gradients of one of the products.
+    void backward_of(std::size_t product, BackwardPass& pass) const {
+        const RowProduct& one = products_[product];
+        one.x->gradient = pass.b.gradient_product(one.name + " dgrad", gathered_, *one.weight);
+        weight_gradient_op(
+            pass.b, one.name + " wgrad", one.x->value, gathered_, *one.weight, pass.deferred);
+        if (one.bias->elements > 0) {
+            pass.b.bias_gradient(one.name + " bias gradient", dy_, *one.bias);
+        }
+    }
+
+private:
+    Value add_up(BlockBuilder& b) const {
+        const RowProduct& first = products_.front();
+        const std::size_t pieces = b.overlap_pieces(
+            gemm_output(first.x->value.layout, first.weight->layout), b.layouts.residual);
+        Value sum;
+        for (const RowProduct& one : products_) {
+            sum = b.product(one.name,
+                            one.x->value,
+                            *one.weight,
+                            Lifetime::slot,
+                            pieces,
+                            sum.empty() ? nullptr : &sum);
+        }
+        return b.relayout(name_ + " reduce", sum, b.layouts.residual);
+    }
+
+    std::string name_;
+    std::vector<RowProduct> products_;
+    RandomPurpose purpose_;
+    std::int64_t layer_;
+    Value mask_;
+    Value dy_;
+    Value gathered_;
+};
+
+// The place on the way back of one of a branch output's products: right before what made its input.
+class RowProductNode : public Node {
+public:
+    void forward(ForwardPass&) override {}  // with the other products of the sum
+    void backward(BackwardPass& pass) override { output_->backward_of(product_, pass); }
+    void set_output(const BranchOutputNode& output, std::size_t product) {
+        output_ = &output;
+        product_ = product;
+    }
+
+private:
+    const BranchOutputNode* output_ = nullptr;
+    std::size_t product_ = 0;
+};
+
+// The nodes of a layer between which recomputation chooses.
+struct LayerNodes {
+    NormNode* norm1 = nullptr;
+    ColumnInputNode* attention_input = nullptr;
+    BranchOutputNode* attention_output = nullptr;  // not in a parallel block
+    NormNode* norm2 = nullptr;                     // not in a parallel block
+    ColumnInputNode* mlp_input = nullptr;          // in a parallel block attention's
+    ColumnProductNode* fc1 = nullptr;
+    ActivationNode* activation = nullptr;
+    RowProductNode* fc2 = nullptr;
+    BranchOutputNode* output = nullptr;
+};
+
+void choose_modules(Tape& tape, const LayerRecompute& recompute, const LayerNodes& nodes) {
+    if (recompute.has(RecomputeModule::every_second_product)) {
+        std::vector<Node*> again{nodes.norm1};
+        nodes.norm1->discard();
+        if (nodes.norm2 != nullptr) {
+            nodes.attention_output->set_saved(Lifetime::slot);
+            nodes.norm2->discard();
+            again.insert(again.end(), {nodes.attention_output, nodes.norm2});
+        }
+        nodes.activation->set_saved(Lifetime::slot);
+        again.push_back(nodes.activation);
+        tape.run_again_before(*nodes.output, std::move(again));
+        return;
+    }
+    if (recompute.has(RecomputeModule::mlp)) {
+        nodes.fc1->set_saved(Lifetime::slot);
+        nodes.activation->set_saved(Lifetime::slot);
+        std::vector<Node*> again{nodes.mlp_input, nodes.fc1, nodes.activation};
+        if (nodes.norm2 != nullptr) {  // a parallel block's sum is not of the MLP alone
+            again.push_back(nodes.output);
+        }
+        tape.run_again_before(*nodes.output, std::move(again));
+    } else if (recompute.has(RecomputeModule::activation)) {
+        nodes.activation->set_saved(Lifetime::slot);
+        tape.run_again_before(*nodes.fc2, {nodes.activation});
+    }
+    if (recompute.has(RecomputeModule::layernorm)) {
+        nodes.norm1->discard_output();
+        tape.run_again_before(*nodes.attention_input, {nodes.norm1});
+        if (nodes.norm2 != nullptr) {
+            nodes.norm2->discard_output();
+            // The MLP that runs again reads its norm's output first.
+            const Node* reader = recompute.has(RecomputeModule::mlp)
+                                     ? static_cast<const Node*>(nodes.output)
+                                     : nodes.mlp_input;
+            tape.run_again_before(*reader, {nodes.norm2});
+        }
+    }
 }
 
 }  // namespace
 
-Value layer_backward(BlockBuilder& b,
-                     LayerParameters& p,
-                     std::int64_t layer,
-                     LayerActivations& saved,
-                     const Value& dout,
-                     Deferred* deferred) {
-    const Lifetime kept = deferred == nullptr ? Lifetime::slot : Lifetime::micro_batch;
-    const Value dmlp = branch_gradient(b, "dropout 2 backward", dout, saved.mlp_mask);
-    const Value gathered = gather_gradient(b, "fc2 backward", dmlp, p.fc2, kept);
-    const Value dfc1 = mlp_backward(b, p, saved, dmlp, gathered, deferred);
-    const ColumnBranch fc1{"fc1", &dfc1, &p.fc1, &p.fc1_bias};
-    if (b.model.parallel_block) {
-        const Value dqkv = attention_backward(b, p, layer, saved, dmlp, gathered, deferred);
-        const Value dn =
-            column_backward(b, saved.norm1, {fc1, {"qkv", &dqkv, &p.qkv, &p.qkv_bias}}, deferred);
-        return norm_backward(b, "norm 1 backward", dn, saved.before_norm1, dout, p.norm1);
+Tape layer_tape(const Transformer& model,
+                const LayerRecompute& recompute,
+                LayerParameters& p,
+                std::int64_t layer) {
+    Tape tape{recompute.whole ? Lifetime::slot : Lifetime::micro_batch};
+    LayerNodes nodes;
+    Edge& norm1 = tape.edge();
+    Edge& qkv = tape.edge();
+    nodes.norm1 = &tape.add<NormNode>("norm 1", p.norm1, norm1);
+    nodes.attention_input = &tape.add<ColumnInputNode>("qkv", p.qkv, norm1);
+    tape.add<ColumnProductNode>("qkv", *nodes.attention_input, p.qkv, p.qkv_bias, qkv, true);
+    Edge& context = add_attention(tape, recompute, layer, qkv);
+    auto& projection = tape.add<RowProductNode>();
+    const RowProduct project{"projection", &p.projection, &p.projection_bias, &context};
+    nodes.mlp_input = nodes.attention_input;
+    if (!model.parallel_block) {
+        const auto purpose = RandomPurpose::projection_dropout;
+        nodes.attention_output =
+            &tape.add<BranchOutputNode>("projection", std::vector{project}, purpose, layer);
+        projection.set_output(*nodes.attention_output, 0);
+        Edge& norm2 = tape.edge();
+        nodes.norm2 = &tape.add<NormNode>("norm 2", p.norm2, norm2);
+        nodes.mlp_input = &tape.add<ColumnInputNode>("fc1", p.fc1, norm2);
     }
-    const Value dn2 = column_backward(b, saved.norm2, {fc1}, deferred);
-    const Value dmiddle =
-        norm_backward(b, "norm 2 backward", dn2, saved.before_norm2, dout, p.norm2);
-    const Value dattention =
-        branch_gradient(b, "dropout 1 backward", dmiddle, saved.projection_mask);
-    const Value gathered2 =
-        gather_gradient(b, "projection backward", dattention, p.projection, kept);
-    const Value dqkv = attention_backward(b, p, layer, saved, dattention, gathered2, deferred);
-    const Value dn1 =
-        column_backward(b, saved.norm1, {{"qkv", &dqkv, &p.qkv, &p.qkv_bias}}, deferred);
-    return norm_backward(b, "norm 1 backward", dn1, saved.before_norm1, dmiddle, p.norm1);
+    Edge& fc1 = tape.edge();
+    Edge& activated = tape.edge();
+    nodes.fc1 = &tape.add<ColumnProductNode>("fc1", *nodes.mlp_input, p.fc1, p.fc1_bias, fc1);
+    nodes.activation = &tape.add<ActivationNode>(fc1, activated);
+    nodes.fc2 = &tape.add<RowProductNode>();
+    std::vector<RowProduct> products{{"fc2", &p.fc2, &p.fc2_bias, &activated}};
+    if (model.parallel_block) {
+        products.insert(products.begin(), project);
+    }
+    const std::size_t last = products.size() - 1;
+    nodes.output = &tape.add<BranchOutputNode>(model.parallel_block ? "branch" : "fc2",
+                                               std::move(products),
+                                               RandomPurpose::mlp_dropout,
+                                               layer);
+    nodes.fc2->set_output(*nodes.output, last);
+    if (model.parallel_block) {
+        projection.set_output(*nodes.output, 0);
+    }
+    choose_modules(tape, recompute, nodes);
+    return tape;
 }
 
 }  // namespace orrery

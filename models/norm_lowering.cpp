@@ -47,13 +47,15 @@ Value norm_forward(BlockBuilder& b,
                    std::string_view name,
                    ResidualStream& stream,
                    const Parameter& weight,
-                   Lifetime lifetime,
+                   NormLifetimes lifetimes,
                    NormActivations& saved) {
+    const Lifetime lifetime = lifetimes.saved;
     const bool fused = fused_norm(b) && !stream.pending.empty() && b.model.dropout <= 0;
     if (!fused) {
         add_pending(b, stream, lifetime);
     }
-    Value y = b.value(name, stream.residual.shape[kWidth], stream.residual.layout, lifetime);
+    Value y =
+        b.value(name, stream.residual.shape[kWidth], stream.residual.layout, lifetimes.output);
     const std::string text{name};
     Value statistics = b.value(text + " statistics",
                                norm_work(b).vectors,

@@ -23,12 +23,17 @@ struct NormActivations {
 
 // Adds the pending branch to the residual; afterwards nothing is pending.
 void add_pending(BlockBuilder& b, ResidualStream& stream, Lifetime lifetime);
+// How long the norm's own backward pass needs its input and statistics, and others its output.
+struct NormLifetimes {
+    Lifetime saved;
+    Lifetime output;
+};
 // y = norm(residual + pending). Sets `saved`.
 Value norm_forward(BlockBuilder& b,
                    std::string_view name,
                    ResidualStream& stream,
                    const Parameter& weight,
-                   Lifetime lifetime,
+                   NormLifetimes lifetimes,
                    NormActivations& saved);
 // dx = norm'(dy) + dresidual (if there is one).
 Value norm_backward(BlockBuilder& b,

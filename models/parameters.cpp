@@ -44,8 +44,11 @@ public:
         p.stored = weight(p, "", TensorKind::weights, Lifetime::persistent, state.weights);
         p.weight = p.stored;
         if (state.by_unit()) {
-            p.weight =
-                weight(p, " gathered", TensorKind::communication, Lifetime::slot, state.whole);
+            p.weight = weight(p,
+                              " gathered",
+                              TensorKind::communication,
+                              state.keeps_gathered() ? Lifetime::micro_batch : Lifetime::slot,
+                              state.whole);
         }
         if (state.keeps_secondary()) {
             p.secondary = weight(p,

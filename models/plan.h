@@ -16,6 +16,18 @@ namespace orrery {
 // ZeRO 0, 1, 2, 3 (Rajbhandari et al., SC 2020).
 enum class ShardingStrategy : std::uint8_t { no_shard, optim, optim_grads, optim_grads_params };
 enum class Recompute : std::uint8_t { none, selective, full };
+// Which layers full recomputation is of: all, in units of recompute_num_layers that keep the input
+// of the first; the first recompute_num_layers of each chunk; every recompute_num_layers-th.
+enum class RecomputeMethod : std::uint8_t { uniform, block, every };
+// What selective recomputation is of, as bits.
+enum class RecomputeModule : std::uint32_t {
+    core_attn = 1,   // everything between Q, K, V and attention's output
+    layernorm = 2,   // outputs of the norms
+    activation = 4,  // output of the activation function
+    mlp = 8,         // the MLP, between its norm and the residual stream
+    // Everything but attention and each second product, the first kept (torchtitan's "op" option).
+    every_second_product = 16,
+};
 enum class ScheduleKind : std::uint8_t {
     gpipe,
     one_f_one_b,
@@ -58,6 +70,9 @@ struct ParallelPlan {
     // copy of the weights, from which the backward pass gathers (DeepSpeed's name; hpZ of ZeRO++,
     // Wang et al. 2023, section 3.2).
     std::int64_t zero_hpz_partition_size = 0;
+    // ZeRO 3: weights are gathered again for the backward pass. false: the forward pass's stay
+    // whole until then (the argument of PyTorch's fully_shard).
+    bool reshard_after_forward = true;
     // ZeRO 3: layers whose weights are gathered by one collective and live together (a unit of
     // PyTorch's fully_shard); 0: a layer at a time, each parameter by a collective of its own.
     std::int64_t fsdp_unit_layers = 1;
@@ -67,6 +82,9 @@ struct ParallelPlan {
     std::int64_t global_batch_size = 1;
     Dtype precision = Dtype::bf16;  // of GEMM inputs: fp32, fp16, bf16, fp8
     Recompute recompute_granularity = Recompute::none;
+    RecomputeMethod recompute_method = RecomputeMethod::uniform;
+    std::int64_t recompute_num_layers = 1;
+    std::uint32_t recompute_modules = static_cast<std::uint32_t>(RecomputeModule::core_attn);
     ScheduleKind schedule = ScheduleKind::one_f_one_b;
     RankOrder rank_order = RankOrder::tp_cp_dp_pp;
     AttentionKernel attention_kernel = AttentionKernel::flash_2;

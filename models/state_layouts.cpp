@@ -40,7 +40,9 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks) {
     s.whole = held(Held::whole);
     s.weights = held(row.weights);
     s.secondary_weights = s.weights;
-    if (s.by_unit() && ranks.secondary_digits != 0) {
+    if (!plan.reshard_after_forward) {
+        s.secondary_weights = s.whole;
+    } else if (s.by_unit() && ranks.secondary_digits != 0) {
         s.secondary_weights = along(mesh, ranks.secondary_digits, flat());
     }
     s.made_gradients = along(mesh, s.data_digits, partial());

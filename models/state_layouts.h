@@ -8,6 +8,8 @@
 //                    ranks, copies of the groups
 //   hpZ              Wang et al., ZeRO++, 2023, section 3.2: a secondary copy of the weights,
 //                    sharded over few ranks, from which backward passes gather
+//   SHARD_GRAD_OP    PyTorch's fully_shard with reshard_after_forward=False: backward passes use
+//                    the weights that forward passes have gathered
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,7 @@ struct StateLayouts {
     Layout whole;                   // all that the other digits leave a rank
 
     Layout weights;            // as they persist, and as forward passes gather from them
-    Layout secondary_weights;  // as backward passes gather from them
+    Layout secondary_weights;  // as forward passes leave them for backward passes
     Layout made_gradients;     // as backward passes make them
     Layout gradients;          // as they are once reduced
     Layout optimizer;          // its state, and the part of the weights that a rank steps
@@ -35,7 +37,11 @@ struct StateLayouts {
     // Weights are gathered for each use, unit by unit (models/unit_weights.h), and gradients
     // reduced unit by unit; otherwise once a step, bucket by bucket (models/gradient_sync.h).
     bool by_unit() const { return weights != whole; }
-    bool keeps_secondary() const { return secondary_weights != weights; }
+    // A forward pass leaves the backward pass a shard of its own, or all that it has gathered.
+    bool keeps_secondary() const {
+        return secondary_weights != weights && secondary_weights != whole;
+    }
+    bool keeps_gathered() const { return by_unit() && secondary_weights == whole; }
     // The ranks that share this state, each holding a part: 1 if each has all.
     static std::int64_t parts(const Layout& state, const Mesh& mesh) {
         return mesh.combined_size(digits_with(state, Placement::flat));

@@ -75,18 +75,17 @@ void unfused_attention_forward(BlockBuilder& b,
                                std::int64_t layer,
                                const AttentionShape& s,
                                const Value& qkv,
-                               LayerActivations& a) {
-    const bool keep = b.plan.recompute_granularity == Recompute::none;
+                               Lifetime internals,
+                               AttentionActivations& a) {
     const Dtype dtype = qkv.dtype;
-    const Lifetime saved = keep ? Lifetime::micro_batch : Lifetime::slot;
     Value scores = score_matrix(b, "attention scores", qkv, Lifetime::slot, dtype);
-    a.probabilities = score_matrix(b, "attention probabilities", qkv, saved, dtype);
+    a.probabilities = score_matrix(b, "attention probabilities", qkv, internals, dtype);
     a.dropped = a.probabilities;
     std::vector<const Value*> results{&a.probabilities};
     if (b.model.dropout > 0) {
-        a.score_mask = score_matrix(b, "attention dropout mask", qkv, saved, Dtype::uint8);
+        a.score_mask = score_matrix(b, "attention dropout mask", qkv, internals, Dtype::uint8);
         b.set_random(a.score_mask, RandomPurpose::attention_dropout, layer);
-        a.dropped = score_matrix(b, "attention dropped", qkv, saved, dtype);
+        a.dropped = score_matrix(b, "attention dropped", qkv, internals, dtype);
         results.insert(results.end(), {&a.score_mask, &a.dropped});
     }
     head_product(b,
@@ -114,7 +113,7 @@ void unfused_attention_forward(BlockBuilder& b,
 Value unfused_attention_backward(BlockBuilder& b,
                                  const AttentionShape& s,
                                  const Value& qkv,
-                                 const LayerActivations& a,
+                                 const AttentionActivations& a,
                                  const Value& dcontext,
                                  Lifetime lifetime) {
     const Dtype dtype = qkv.dtype;

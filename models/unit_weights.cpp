@@ -123,7 +123,7 @@ void UnitWeights::gather(std::size_t unit) {
     ++gathered_;
     const StateLayouts& state = b_.layouts.state;
     const bool secondary = pass_ == For::backward && state.keeps_secondary();
-    const Layout& from = secondary ? state.secondary_weights : state.weights;
+    const Layout& from = pass_ == For::backward ? state.secondary_weights : state.weights;
     if (units_[unit].parameters.empty()) {
         return;
     }

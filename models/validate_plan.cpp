@@ -65,6 +65,7 @@ struct Rules {
     void world();
     void batch();
     void data_parallel_sharding();
+    void recomputation();
     void number_formats();
 };
 
@@ -95,6 +96,8 @@ void Rules::ranges() {
     require_range("plan.global_batch_size", plan.global_batch_size, 1, kSizeMax);
     require_range("plan.hsdp_shard_size", plan.hsdp_shard_size, 0, gpus);
     require_range("plan.zero_hpz_partition_size", plan.zero_hpz_partition_size, 0, gpus);
+    require_range(
+        "plan.recompute_num_layers", plan.recompute_num_layers, 1, at_most(model.num_layers));
     require_range("plan.fsdp_unit_layers", plan.fsdp_unit_layers, 0, at_most(model.num_layers));
     require_range("plan.fsdp_prefetch_units", plan.fsdp_prefetch_units, 1, kPrefetchUnitsMax);
     require_range(
@@ -287,6 +290,16 @@ void Rules::data_parallel_sharding() {
                "a secondary copy is of weights that are shards otherwise",
                "0, or data_parallel_sharding_strategy optim_grads_params");
     }
+    if (!plan.reshard_after_forward && plan.pipeline_model_parallel_size > 1) {
+        reject("plan.reshard_after_forward",
+               "on pipeline stages each micro-batch in flight would keep a copy of the weights",
+               "true, or pipeline_model_parallel_size 1");
+    }
+    if (plan.zero_hpz_partition_size > 1 && !plan.reshard_after_forward) {
+        reject("plan.reshard_after_forward",
+               "weights that stay whole after the forward pass need no secondary copy",
+               "true, or zero_hpz_partition_size 0");
+    }
     const std::int64_t shards = plan.hsdp_shard_size > 0 ? plan.hsdp_shard_size : dp;
     if (plan.zero_hpz_partition_size > 1 && shards % plan.zero_hpz_partition_size != 0) {
         reject("plan.zero_hpz_partition_size",
@@ -294,6 +307,23 @@ void Rules::data_parallel_sharding() {
                            plan.zero_hpz_partition_size,
                            shards),
                valid_divisors(shards, shards));
+    }
+}
+
+void Rules::recomputation() {
+    constexpr auto kAlone = static_cast<std::uint32_t>(RecomputeModule::every_second_product);
+    if ((plan.recompute_modules & kAlone) != 0 && plan.recompute_modules != kAlone) {
+        reject("plan.recompute_modules",
+               "every_second_product leaves no choice of other modules",
+               "it alone, or the others");
+    }
+    const bool units = plan.recompute_granularity == Recompute::full &&
+                       plan.recompute_method == RecomputeMethod::uniform &&
+                       plan.recompute_num_layers > 1;
+    if (units && plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params) {
+        reject("plan.recompute_num_layers",
+               "layers that run again together need all their weights, which are gathered by unit",
+               "1, or recompute_method block or every");
     }
 }
 
@@ -361,6 +391,7 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     rules.world();
     rules.batch();
     rules.data_parallel_sharding();
+    rules.recomputation();
     return rules.errors;
 }
 

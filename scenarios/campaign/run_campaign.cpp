@@ -412,13 +412,10 @@ Result<CampaignAnswer> run_campaign_scenario(const Scenario& scenario,
     const double batch_tokens = static_cast<double>(scenario.plan.global_batch_size) *
                                 static_cast<double>(scenario.model.seq_length);
     answer.tokens_per_day = batch_tokens / steps->speed.step.seconds() * 86400;
-    answer.mfu = flops_utilization(
-        model_flops(
-            scenario.model, scenario.plan.global_batch_size, scenario.plan.recompute_granularity)
-            .full_attention,
-        Time::seconds(steps->speed.step.seconds()),
-        scenario.device.peak(scenario.plan.precision),
-        answer.gpus);
+    answer.mfu = flops_utilization(model_flops(scenario.model, scenario.plan).full_attention,
+                                   Time::seconds(steps->speed.step.seconds()),
+                                   scenario.device.peak(scenario.plan.precision),
+                                   answer.gpus);
     answer.slow_slope = steps->speed.slow_slope;
     answer.shrunk = steps->speed.shrunk.back();
     const double rate = expected_rate(scenario);

@@ -179,8 +179,7 @@ private:
             "--use-torch-fsdp2",
             "--use-megatron-fsdp",
             "--recompute-activations",
-            "--recompute-method",
-            "--recompute-num-layers",
+            "--recompute-modules",
             "--use-flash-attn",
             "--attention-backend",
             "--nnodes",
@@ -345,14 +344,21 @@ private:
         if (find("--recompute-activations") != nullptr) {
             set("plan.recompute_granularity", "selective", "--recompute-activations");
         }
-        const CommandFlag* number = find("--recompute-num-layers");
-        if (keys_.contains("plan.recompute_granularity") &&
-            keys_["plan.recompute_granularity"].text == "full" && number != nullptr &&
-            number_of(*number) != 1) {
-            complain(number->where,
-                     "--recompute-num-layers: recomputation of some layers can't be said yet",
-                     "1, or all layers");
+        const CommandFlag* modules = find("--recompute-modules");
+        if (modules == nullptr) {
+            return;
         }
+        std::string list;
+        for (const CommandWord& module : modules->values) {
+            if (module.text != "core_attn" && module.text != "layernorm" && module.text != "mlp") {
+                complain(module.where,
+                         "--recompute-modules: " + module.text + " can't be said yet",
+                         "core_attn, layernorm, mlp");
+                return;
+            }
+            list += (list.empty() ? "" : ", ") + module.text;
+        }
+        set("plan.recompute_modules", "[" + list + "]", *modules);
     }
 
     void attention() {

@@ -134,8 +134,7 @@ Result<TrainingBench> bench_training(const Scenario& scenario,
     }
     bench.kernels = std::move(*kernels);
     trainer->reset();  // its memory, before the simulation takes some
-    const ModelFlops work = model_flops(
-        scenario.model, scenario.plan.global_batch_size, scenario.plan.recompute_granularity);
+    const ModelFlops work = model_flops(scenario.model, scenario.plan);
     const FlopRate peak = scenario.device.peak(scenario.plan.precision);
     const Time step = Time::seconds(bench.step_s);
     bench.mfu_causal = flops_utilization(work.causal_attention, step, peak, 1);

@@ -247,6 +247,36 @@ std::size_t MapReader::chosen(std::string_view key,
     return static_cast<std::size_t>(at - words.begin());
 }
 
+bool MapReader::chosen_from_list(std::string_view key,
+                                 const std::vector<std::string>& words,
+                                 std::vector<std::size_t>& found) {
+    const DocumentNode* node = find(key);
+    if (node == nullptr) {
+        return false;
+    }
+    const std::string hint = fmt::format("a list out of {}", fmt::join(words, ", "));
+    const std::vector<DocumentNode> items =
+        node->is_sequence() ? node->items : std::vector<DocumentNode>{*node};
+    if (items.empty()) {
+        complain(key, full_name(key) + " is empty", hint);
+    }
+    const std::size_t errors = errors_.size();
+    for (const DocumentNode& item : items) {
+        const auto at = std::find(words.begin(), words.end(), item.text);
+        if (!item.is_scalar() || at == words.end()) {
+            errors_.push_back({item.where(),
+                               fmt::format("{} can't be {}", full_name(key), item.describe()),
+                               hint});
+            continue;
+        }
+        const auto i = static_cast<std::size_t>(at - words.begin());
+        if (std::find(found.begin(), found.end(), i) == found.end()) {
+            found.push_back(i);
+        }
+    }
+    return errors_.size() == errors && !items.empty();
+}
+
 void MapReader::refuse(std::string_view key, std::string_view why, std::string_view hint) {
     if (map_.find(key) != nullptr) {
         complain(key, std::string{why}, std::string{hint});

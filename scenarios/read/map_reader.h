@@ -84,6 +84,24 @@ public:
         return true;
     }
 
+    // A list of words, or one of them.
+    template <class T, std::size_t N>
+    bool choices(std::string_view key, std::vector<T>& values, const Choice<T> (&choices)[N]) {
+        std::vector<std::string> words;
+        for (const Choice<T>& c : choices) {
+            words.emplace_back(c.word);
+        }
+        std::vector<std::size_t> found;
+        if (!chosen_from_list(key, words, found)) {
+            return false;
+        }
+        values.clear();
+        for (const std::size_t i : found) {
+            values.push_back(choices[i].value);
+        }
+        return true;
+    }
+
     // The key is a known one that this version can't do: an error if it is there.
     void refuse(std::string_view key, std::string_view why, std::string_view hint);
     // An error at the key's place, or at the map's if it is absent.
@@ -99,6 +117,9 @@ private:
     std::size_t chosen(std::string_view key,
                        const std::vector<std::string>& words,
                        Presence presence);
+    bool chosen_from_list(std::string_view key,
+                          const std::vector<std::string>& words,
+                          std::vector<std::size_t>& found);
     const DocumentNode* scalar(std::string_view key, std::string_view due, Presence presence);
     template <class T>
     bool parsed(std::string_view key, T& value, Presence p, Result<T> (*parse)(std::string_view));

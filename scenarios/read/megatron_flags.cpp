@@ -32,6 +32,8 @@ constexpr auto kCopied = [] {
         MegatronFlag{"--micro-batch-size", "plan.micro_batch_size"},
         MegatronFlag{"--global-batch-size", "plan.global_batch_size"},
         MegatronFlag{"--recompute-granularity", "plan.recompute_granularity", word},
+        MegatronFlag{"--recompute-method", "plan.recompute_method", word},
+        MegatronFlag{"--recompute-num-layers", "plan.recompute_num_layers"},
         MegatronFlag{
             "--data-parallel-sharding-strategy", "plan.data_parallel_sharding_strategy", word},
         MegatronFlag{"--overlap-grad-reduce", "plan.overlap_grad_reduce", turn_on},

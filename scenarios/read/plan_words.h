@@ -22,6 +22,20 @@ inline constexpr Choice<Recompute> kRecomputes[] = {
     {"full", Recompute::full},
 };
 
+inline constexpr Choice<RecomputeMethod> kRecomputeMethods[] = {
+    {"uniform", RecomputeMethod::uniform},
+    {"block", RecomputeMethod::block},
+    {"every", RecomputeMethod::every},
+};
+
+inline constexpr Choice<RecomputeModule> kRecomputeModules[] = {
+    {"core_attn", RecomputeModule::core_attn},
+    {"layernorm", RecomputeModule::layernorm},
+    {"activation", RecomputeModule::activation},
+    {"mlp", RecomputeModule::mlp},
+    {"every_second_product", RecomputeModule::every_second_product},
+};
+
 inline constexpr Choice<ScheduleKind> kSchedules[] = {
     {"gpipe", ScheduleKind::gpipe},
     {"1f1b", ScheduleKind::one_f_one_b},

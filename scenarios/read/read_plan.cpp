@@ -57,6 +57,19 @@ void read_sizes(MapReader& reader, ParallelPlan& plan) {
         "global_batch_size", plan.global_batch_size, {1, 1'000'000'000}, Presence::required);
 }
 
+void read_recomputation(MapReader& reader, ParallelPlan& plan) {
+    reader.choice("recompute_granularity", plan.recompute_granularity, kRecomputes);
+    reader.choice("recompute_method", plan.recompute_method, kRecomputeMethods);
+    reader.integer("recompute_num_layers", plan.recompute_num_layers, {1, 1'000'000});
+    std::vector<RecomputeModule> modules;
+    if (reader.choices("recompute_modules", modules, kRecomputeModules)) {
+        plan.recompute_modules = 0;
+        for (const RecomputeModule module : modules) {
+            plan.recompute_modules |= static_cast<std::uint32_t>(module);
+        }
+    }
+}
+
 void read_stack(MapReader& reader, ParallelPlan& plan) {
     reader.choice("attention_kernel", plan.attention_kernel, kAttentionKernels);
     reader.choice("optimizer", plan.optimizer, kOptimizers);
@@ -89,10 +102,11 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
                   kShardingStrategies);
     reader.integer("hsdp_shard_size", plan.hsdp_shard_size, {0, 4'000'000});
     reader.integer("zero_hpz_partition_size", plan.zero_hpz_partition_size, {0, 4'000'000});
+    reader.boolean("reshard_after_forward", plan.reshard_after_forward);
     reader.integer("fsdp_unit_layers", plan.fsdp_unit_layers, {0, 1'000'000});
     reader.integer("fsdp_prefetch_units", plan.fsdp_prefetch_units, {1, kPrefetchUnitsMax});
     reader.choice("precision", plan.precision, kPrecisions);
-    reader.choice("recompute_granularity", plan.recompute_granularity, kRecomputes);
+    read_recomputation(reader, plan);
     if (plan.virtual_pipeline_model_parallel_size > 1) {
         plan.schedule = ScheduleKind::interleaved_1f1b;
     }

@@ -9,6 +9,7 @@
 #include "models/pipeline_split.h"
 #include "models/plan_fields.h"
 #include "models/rank_mesh.h"
+#include "models/recomputation.h"
 #include "models/relayout.h"
 #include "models/schedule/stage_work.h"
 
@@ -121,6 +122,9 @@ ParallelPlan PlanBound::plan_of_parts(const ParallelPlan& plan) {
     small.rank_order = ParallelPlan{}.rank_order;
     small.schedule = ScheduleKind::one_f_one_b;
     small.global_batch_size = small.micro_batch_size;
+    if (!layers_recompute_alike(plan)) {
+        small.recompute_granularity = Recompute::none;  // takes no longer
+    }
     return small;
 }
 
@@ -195,6 +199,7 @@ const PlanBound::DataState& PlanBound::data_state(const ParallelPlan& plan) {
         .data_parallel_sharding_strategy = plan.data_parallel_sharding_strategy,
         .hsdp_shard_size = plan.hsdp_shard_size,
         .zero_hpz_partition_size = plan.zero_hpz_partition_size,
+        .reshard_after_forward = plan.reshard_after_forward,
         .rank_order = plan.rank_order};
     const auto [found, fresh] = data_states_.try_emplace(ranks);
     if (fresh) {
@@ -320,7 +325,9 @@ Bytes PlanBound::memory_of(const ParallelPlan& plan,
     Bytes activations;
     for (std::size_t chunk = 0; chunk < alive.size(); ++chunk) {
         Cost place = places[chunk * stages + stage];
-        activations += place.activations * alive[chunk].micro_batches;
+        if (layers_recompute_alike(plan)) {
+            activations += place.activations * alive[chunk].micro_batches;
+        }
         if (while_adding && !alive[chunk].gradients) {
             place.gradients = Bytes{};
         }
@@ -335,8 +342,9 @@ Bytes PlanBound::memory_of(const ParallelPlan& plan,
     }
     const DataState& state = data_state(plan);
     const StateLayouts& held = state.layouts;
+    const bool keeps = held.keeps_secondary() || held.keeps_gathered();
     const std::int64_t secondary =
-        held.keeps_secondary() ? StateLayouts::parts(held.secondary_weights, state.mesh) : 0;
+        keeps ? StateLayouts::parts(held.secondary_weights, state.mesh) : 0;
     return share_of(sum.weights, StateLayouts::parts(held.weights, state.mesh)) +
            share_of(sum.gradients,
                     held.by_unit() ? StateLayouts::parts(held.gradients, state.mesh) : 1) +

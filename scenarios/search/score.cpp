@@ -26,9 +26,7 @@ double Score::money(Time step, const ClusterVariant& on) const {
 
 // A GPU is busy at least as long as its share of the model takes at the device's peak.
 double Score::joules(Time step, const ClusterVariant& on) const {
-    const Flop work =
-        model_flops(scenario_.model, scenario_.plan.global_batch_size, Recompute::none)
-            .full_attention;
+    const Flop work = model_flops(scenario_.model, scenario_.plan.global_batch_size).full_attention;
     const double busy = work.count() / on.device.peak(scenario_.plan.precision).per_second();
     return (gpus(on) * step.seconds() * on.idle_watts + busy * (on.busy_watts - on.idle_watts)) /
            tokens_per_step();

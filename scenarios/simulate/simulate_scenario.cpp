@@ -321,8 +321,7 @@ void ScenarioRun::describe(Answer& answer) const {
 }
 
 void ScenarioRun::speed(const SimulationResult& result, Answer& answer) const {
-    const ModelFlops flops = model_flops(
-        scenario_.model, scenario_.plan.global_batch_size, scenario_.plan.recompute_granularity);
+    const ModelFlops flops = model_flops(scenario_.model, scenario_.plan);
     answer.iteration = result.iteration;
     answer.peak = scenario_.device.peak(scenario_.plan.precision);
     const auto utilization = [&](Flop work) {

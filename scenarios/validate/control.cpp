@@ -18,8 +18,7 @@ std::string class_of(const Scenario& scenario) {
 
 // Step time at an MFU of 1.
 double ideal_s(const Scenario& scenario) {
-    const ModelFlops flops = model_flops(
-        scenario.model, scenario.plan.global_batch_size, scenario.plan.recompute_granularity);
+    const ModelFlops flops = model_flops(scenario.model, scenario.plan);
     const double peak = scenario.device.peak(scenario.plan.precision).per_second();
     return flops.full_attention.count() / (peak * scenario.cluster.num_ranks());
 }

@@ -92,6 +92,9 @@ const Row kPlanRows[] = {
          set_strategy(s, ShardingStrategy::optim_grads_params);
          s.plan.data_parallel_size *= 2;
      }},
+    {"reshard_after_forward",
+     [](Scenario& s) { s.plan.reshard_after_forward = false; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},
     {"fsdp_unit_layers",
      [](Scenario& s) { s.plan.fsdp_unit_layers = 2; },
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},
@@ -105,6 +108,17 @@ const Row kPlanRows[] = {
     {"global_batch_size", [](Scenario& s) { s.plan.global_batch_size = 16; }},
     {"precision", [](Scenario& s) { s.plan.precision = Dtype::fp32; }},
     {"recompute_granularity", [](Scenario& s) { s.plan.recompute_granularity = Recompute::full; }},
+    {"recompute_method",
+     [](Scenario& s) { s.plan.recompute_method = RecomputeMethod::block; },
+     [](Scenario& s) { s.plan.recompute_granularity = Recompute::full; }},
+    {"recompute_num_layers",
+     [](Scenario& s) { s.plan.recompute_num_layers = 2; },
+     [](Scenario& s) { s.plan.recompute_granularity = Recompute::full; }},
+    {"recompute_modules",
+     [](Scenario& s) {
+         s.plan.recompute_modules = static_cast<std::uint32_t>(RecomputeModule::mlp);
+     },
+     [](Scenario& s) { s.plan.recompute_granularity = Recompute::selective; }},
     {"schedule", [](Scenario& s) { s.plan.schedule = ScheduleKind::gpipe; }},
     {"rank_order", [](Scenario& s) { s.plan.rank_order = RankOrder::tp_cp_pp_dp; }},
     {"attention_kernel", [](Scenario& s) { s.plan.attention_kernel = AttentionKernel::unfused; }},

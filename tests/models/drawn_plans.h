@@ -30,11 +30,13 @@ struct DrawnPlan {
             << static_cast<int>(plan.context_parallel_comm) << " dp " << plan.data_parallel_size
             << " zero " << static_cast<int>(plan.data_parallel_sharding_strategy) << " hsdp "
             << plan.hsdp_shard_size << " hpz " << plan.zero_hpz_partition_size << " unit "
-            << plan.fsdp_unit_layers << " ahead " << plan.fsdp_prefetch_units << " mbs "
-            << plan.micro_batch_size << " gbs " << plan.global_batch_size << " recompute "
-            << static_cast<int>(plan.recompute_granularity) << " attention "
-            << static_cast<int>(plan.attention_kernel) << " layers " << model.num_layers
-            << " groups " << model.num_query_groups
+            << plan.fsdp_unit_layers << " ahead " << plan.fsdp_prefetch_units
+            << (plan.reshard_after_forward ? " mbs " : " kept mbs ") << plan.micro_batch_size
+            << " gbs " << plan.global_batch_size << " recompute "
+            << static_cast<int>(plan.recompute_granularity) << "."
+            << static_cast<int>(plan.recompute_method) << "." << plan.recompute_num_layers << "."
+            << plan.recompute_modules << " attention " << static_cast<int>(plan.attention_kernel)
+            << " layers " << model.num_layers << " groups " << model.num_query_groups
             << (model.parallel_block ? " parallel block" : "")
             << (model.tied_embeddings ? " tied" : "") << (plan.overlap_p2p ? " overlap_p2p" : "")
             << (plan.tp_comm_overlap ? " tp_comm_overlap" : "")
@@ -54,6 +56,7 @@ public:
         draw_model(d.model, d.plan);
         draw_switches(d.model, d.plan);
         draw_units(d.model, d.plan);
+        draw_recomputation(d.model, d.plan);
         const Errors errors =
             check(d.model, d.plan, d.plan.model_parallel_size() * d.plan.data_parallel_size);
         ORRERY_CHECK(errors.empty());
@@ -70,6 +73,16 @@ private:
     }
     bool coin() { return random_() % 2 == 0; }
 
+    void draw_recomputation(const Transformer& m, ParallelPlan& p) {
+        p.recompute_method =
+            one_of({RecomputeMethod::uniform, RecomputeMethod::block, RecomputeMethod::every});
+        const bool by_unit =
+            p.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params &&
+            p.recompute_method == RecomputeMethod::uniform;
+        p.recompute_num_layers = by_unit ? 1 : std::min(pick({1, 2, 3}), m.num_layers);
+        p.recompute_modules = static_cast<std::uint32_t>(pick({1, 1, 2, 4, 8, 16, 3, 7, 10, 15}));
+    }
+
     // How ZeRO 3 gathers.
     void draw_units(const Transformer& m, ParallelPlan& p) {
         if (p.data_parallel_sharding_strategy != ShardingStrategy::optim_grads_params) {
@@ -79,6 +92,8 @@ private:
             p.hsdp_shard_size > 0 ? p.hsdp_shard_size : p.data_parallel_size;
         if (shards % 2 == 0 && coin()) {
             p.zero_hpz_partition_size = 2;
+        } else if (p.pipeline_model_parallel_size == 1) {
+            p.reshard_after_forward = random_() % 4 != 0;
         }
         p.fsdp_unit_layers = std::min(pick({0, 1, 1, 2}), m.num_layers);
         p.fsdp_prefetch_units = pick({1, 1, 2});

@@ -46,11 +46,15 @@ TEST(ModelFlops, FullAttentionIsTheClosedForm) {
     for_random_gpts([](const Transformer& model, std::int64_t batch, const Sizes& z) {
         const double expected =
             72 * z.B * z.L * z.s * z.h * z.h * (1 + z.s / (6 * z.h) + z.V / (12 * z.L * z.h));
-        const ModelFlops flops = model_flops(model, batch, Recompute::none);
+        const ModelFlops flops = model_flops(model, batch);
         expect_close(flops.full_attention.count(), expected);
         EXPECT_EQ(flops.hardware_full_attention, flops.full_attention);
         EXPECT_EQ(flops.hardware_causal_attention, flops.causal_attention);
     });
+}
+
+ModelFlops again(const Transformer& model, std::int64_t batch, Recompute recompute) {
+    return model_flops(model, {.global_batch_size = batch, .recompute_granularity = recompute});
 }
 
 // Narayanan et al., SC 2021, equation 3.
@@ -58,16 +62,16 @@ TEST(ModelFlops, FullRecomputationIsTheClosedForm) {
     for_random_gpts([](const Transformer& model, std::int64_t batch, const Sizes& z) {
         const double expected =
             96 * z.B * z.L * z.s * z.h * z.h * (1 + z.s / (6 * z.h) + z.V / (16 * z.L * z.h));
-        const ModelFlops flops = model_flops(model, batch, Recompute::full);
+        const ModelFlops flops = again(model, batch, Recompute::full);
         expect_close(flops.hardware_full_attention.count(), expected);
-        EXPECT_EQ(flops.full_attention, model_flops(model, batch, Recompute::none).full_attention);
+        EXPECT_EQ(flops.full_attention, model_flops(model, batch).full_attention);
     });
 }
 
 // The attention core once more: 4 B L s^2 h.
 TEST(ModelFlops, SelectiveRecomputationRunsTheAttentionCoreAgain) {
     for_random_gpts([](const Transformer& model, std::int64_t batch, const Sizes& z) {
-        const ModelFlops flops = model_flops(model, batch, Recompute::selective);
+        const ModelFlops flops = again(model, batch, Recompute::selective);
         expect_close(flops.hardware_full_attention.count(),
                      flops.full_attention.count() + 4 * z.B * z.L * z.s * z.s * z.h);
         expect_close(flops.hardware_causal_attention.count(),
@@ -84,7 +88,7 @@ TEST(ModelFlops, AreSixNPlusTwelveLhsAToken) {
             static_cast<double>(num_parameters(model) - norms - embedding_parameters(model));
         const auto lhs = static_cast<double>(model.num_layers * model.query_size());
         const auto tokens = static_cast<double>(model.seq_length);
-        const ModelFlops flops = model_flops(model, 3, Recompute::none);
+        const ModelFlops flops = model_flops(model, 3);
         expect_close(flops.full_attention.count(), 3 * tokens * (6 * weights + 12 * lhs * tokens));
         expect_close(flops.causal_attention.count(),
                      3 * tokens * (6 * weights + 6 * lhs * (tokens + 1)));
@@ -110,7 +114,7 @@ TEST(ModelFlops, CausalAttentionCountsThePairsThatTheMaskLeaves) {
                     << "window " << window << " layer " << layer;
                 all_pairs += pairs;
             }
-            const ModelFlops flops = model_flops(model, 1, Recompute::none);
+            const ModelFlops flops = model_flops(model, 1);
             const double full_pairs = 5.0 * 48 * 48;
             const double hidden = flops.full_attention.count() - flops.causal_attention.count();
             expect_close(hidden, 12.0 * 128 * (full_pairs - static_cast<double>(all_pairs)));
@@ -122,8 +126,8 @@ TEST(ModelFlops, GroupedQueriesSaveProjectionsButNoAttention) {
     Transformer grouped = llama3_8b();
     Transformer whole = grouped;
     whole.num_query_groups = whole.num_attention_heads;
-    const double saved = model_flops(whole, 1, Recompute::none).causal_attention.count() -
-                         model_flops(grouped, 1, Recompute::none).causal_attention.count();
+    const double saved = model_flops(whole, 1).causal_attention.count() -
+                         model_flops(grouped, 1).causal_attention.count();
     expect_close(saved, 6.0 * 8192 * 32 * 4096 * 2 * (4096 - 1024));
 }
 
@@ -131,7 +135,7 @@ TEST(ModelFlops, GroupedQueriesSaveProjectionsButNoAttention) {
 // 6.34 s, 55.2% MFU. Its parallel block has no bearing on the count.
 TEST(ModelFlops, ReproduceAPublishedMfu) {
     const Transformer model = gpt(96, 12288, 128, 2048, 64000);
-    const ModelFlops flops = model_flops(model, 6144, Recompute::none);
+    const ModelFlops flops = model_flops(model, 6144);
     const double mfu = flops_utilization(
         flops.full_attention, Time::seconds(6.34), FlopRate::per_second(312e12), 12288);
     EXPECT_NEAR(mfu, 0.552, 0.006);

@@ -14,6 +14,7 @@
 #include "models/lanes.h"
 #include "models/layout.h"
 #include "models/pipeline_split.h"
+#include "models/recomputation.h"
 #include "models/validate_plan.h"
 #include "network/fluid.h"
 #include "tests/models/drawn_plans.h"
@@ -41,7 +42,11 @@ double expected_linear_flop(const Transformer& m, const ParallelPlan& p) {
     const auto tokens = static_cast<double>(p.global_batch_size * m.seq_length);
     const double layers = 2 * tokens * static_cast<double>(m.num_layers) * layer;
     const double logits = 2 * tokens * static_cast<double>(m.hidden_size * m.vocab_size);
-    return 3 * (layers + logits) + (p.recompute_granularity == Recompute::full ? layers : 0);
+    const RecomputedShare again = recomputed_share(m, p);
+    const auto attention =
+        static_cast<double>(m.hidden_size * (2 * m.query_size() + 2 * m.kv_size()));
+    return 3 * (layers + logits) +
+           layers / layer * (again.attention_linear * attention + again.mlp * (layer - attention));
 }
 
 // Of one forward pass over the batch: what flash kernels compute, and what unfused ones do.
@@ -61,17 +66,17 @@ TEST(Lowering, ExecutesExactlyTheMatrixProductsOfTheModel) {
     for (std::uint64_t seed = 0; seed < kDrawnPlans; ++seed) {
         const DrawnPlan d = drawn_plan(seed);
         const Program program = lower(d.model, d.plan);
-        const bool again = d.plan.recompute_granularity != Recompute::none;
+        const double again = recomputed_share(d.model, d.plan).attention;
         const bool flash = d.plan.attention_kernel != AttentionKernel::unfused;
         const double unfused = flash ? 0 : square_attention_flop(d.model, d.plan);
         const double fused = flash ? visible_attention_flop(d.model, d.plan) : 0;
         EXPECT_LT(relative(executed_flop(program, KernelKind::gemm),
-                           expected_linear_flop(d.model, d.plan) + (again ? 4 : 3) * unfused),
+                           expected_linear_flop(d.model, d.plan) + (3 + again) * unfused),
                   1e-12)
             << d.text();
-        EXPECT_LT(relative(executed_flop(program, KernelKind::attention_forward),
-                           (again ? 2 : 1) * fused),
-                  1e-12)
+        EXPECT_LT(
+            relative(executed_flop(program, KernelKind::attention_forward), (1 + again) * fused),
+            1e-12)
             << d.text();
         EXPECT_LT(relative(executed_flop(program, KernelKind::attention_backward), 2.5 * fused),
                   1e-12)
@@ -85,8 +90,7 @@ TEST(Lowering, ExecutesTheHardwareFlopsThatReportsPrint) {
         if (d.plan.attention_kernel != AttentionKernel::unfused) {
             continue;
         }
-        const ModelFlops flops =
-            model_flops(d.model, d.plan.global_batch_size, d.plan.recompute_granularity);
+        const ModelFlops flops = model_flops(d.model, d.plan);
         EXPECT_LT(relative(executed_flop(lower(d.model, d.plan), KernelKind::gemm),
                            flops.hardware_full_attention.count()),
                   1e-12)

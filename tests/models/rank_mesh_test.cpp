@@ -14,7 +14,7 @@ using Ranks = std::vector<std::size_t>;
 std::set<Ranks> groups_along(const Mesh& mesh, const std::vector<std::string>& axes) {
     Group group;
     for (const std::string& axis : axes) {
-        group.digits |= 1u << mesh.digit(axis);
+        group.digits |= mesh.has_axis(axis) ? mesh.axis(axis) : 1u << mesh.digit(axis);
     }
     std::set<Ranks> groups;
     for (std::size_t rank = 0; rank < mesh.num_ranks(); ++rank) {

@@ -74,6 +74,17 @@ TEST(StateLayouts, ASecondaryCopyIsOfFewNeighbours) {
     EXPECT_FALSE(held(plan).state.keeps_secondary());
 }
 
+TEST(StateLayouts, WeightsThatStayWholeAreNoSecondaryCopy) {
+    ParallelPlan plan = eight_ranks(ShardingStrategy::optim_grads_params);
+    plan.reshard_after_forward = false;
+    const Held kept = held(plan);
+    EXPECT_EQ(kept.weights(), 8);
+    EXPECT_TRUE(kept.state.keeps_gathered());
+    EXPECT_FALSE(kept.state.keeps_secondary());
+    plan.data_parallel_sharding_strategy = ShardingStrategy::optim;  // they are whole anyway
+    EXPECT_FALSE(held(plan).state.keeps_gathered());
+}
+
 TEST(StateLayouts, ContextParallelRanksShareStateToo) {
     ParallelPlan plan = eight_ranks(ShardingStrategy::optim);
     plan.context_parallel_size = 2;

@@ -14,10 +14,10 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kLayers = 6;
+constexpr std::int64_t kModelLayers = 6;
 
-Transformer small_model() {
-    Transformer model = gpt(kLayers, 128, 8, 64, 512);
+Transformer layered_model() {
+    Transformer model = gpt(kModelLayers, 128, 8, 64, 512);
     model.tied_embeddings = false;
     return model;
 }
@@ -50,20 +50,20 @@ std::vector<std::size_t> ops_named(const Program& program,
 }
 
 std::size_t gathers(const ParallelPlan& plan, std::string_view pass) {
-    const Program program = lower(small_model(), plan);
+    const Program program = lower(layered_model(), plan);
     return ops_named(program, segment(program, pass), "weights gather").size();
 }
 
 TEST(UnitWeights, AUnitIsTheEmbeddingSomeLayersOrTheHead) {
     ParallelPlan plan = sharded_plan();
-    EXPECT_EQ(gathers(plan, "forward"), kLayers + 2u);
+    EXPECT_EQ(gathers(plan, "forward"), kModelLayers + 2u);
     plan.fsdp_unit_layers = 2;
-    EXPECT_EQ(gathers(plan, "forward"), kLayers / 2 + 2u);
-    EXPECT_EQ(gathers(plan, "backward"), kLayers / 2 + 2u);
+    EXPECT_EQ(gathers(plan, "forward"), kModelLayers / 2 + 2u);
+    EXPECT_EQ(gathers(plan, "backward"), kModelLayers / 2 + 2u);
     plan.fsdp_unit_layers = 4;  // four layers, then two
     EXPECT_EQ(gathers(plan, "forward"), 2 + 2u);
     plan.fsdp_unit_layers = 0;
-    const std::size_t parameters = 2 + 10 * kLayers + 2;
+    const std::size_t parameters = 2 + 10 * kModelLayers + 2;
     EXPECT_EQ(gathers(plan, "forward"), parameters);
 }
 
@@ -72,24 +72,24 @@ TEST(UnitWeights, AreGatheredAheadByThePrefetchDistance) {
     for (const std::int64_t ahead : {1, 2, 3}) {
         ParallelPlan plan = sharded_plan();
         plan.fsdp_prefetch_units = ahead;
-        const Program program = lower(small_model(), plan);
+        const Program program = lower(layered_model(), plan);
         const Segment& forward = segment(program, "forward");
         const auto asked = ops_named(program, forward, "weights gather");
         const auto norms = ops_named(program, forward, "norm 1");
-        ASSERT_EQ(norms.size(), static_cast<std::size_t>(kLayers));
+        ASSERT_EQ(norms.size(), static_cast<std::size_t>(kModelLayers));
         for (std::size_t layer = 0; layer < norms.size(); ++layer) {
             const auto before = std::ranges::count_if(
                 asked, [&](std::size_t gather) { return gather < norms[layer]; });
-            EXPECT_EQ(
-                before,
-                std::min<std::int64_t>(static_cast<std::int64_t>(layer) + 2 + ahead, kLayers + 2));
+            EXPECT_EQ(before,
+                      std::min<std::int64_t>(static_cast<std::int64_t>(layer) + 2 + ahead,
+                                             kModelLayers + 2));
         }
     }
 }
 
 TEST(UnitWeights, MoreAheadAndLargerUnitsTakeMoreMemory) {
     const auto peak = [](const ParallelPlan& plan) {
-        return largest_plan(lower(small_model(), plan)).count();
+        return largest_plan(lower(layered_model(), plan)).count();
     };
     ParallelPlan plan = sharded_plan();
     plan.overlap_param_gather = false;
@@ -104,11 +104,24 @@ TEST(UnitWeights, MoreAheadAndLargerUnitsTakeMoreMemory) {
     EXPECT_LT(three, peak(plan));
 }
 
+TEST(UnitWeights, ThatAreKeptAreGatheredOnce) {
+    ParallelPlan plan = sharded_plan();
+    plan.reshard_after_forward = false;
+    EXPECT_EQ(gathers(plan, "forward"), kModelLayers + 2u);
+    EXPECT_EQ(gathers(plan, "backward"), 0u);
+    // All weights are whole at the end of the forward pass.
+    const Transformer model = layered_model();
+    ParallelPlan again = plan;
+    again.reshard_after_forward = true;
+    const auto peak = [&](const ParallelPlan& p) { return largest_plan(lower(model, p)).count(); };
+    EXPECT_GT(peak(plan) - peak(again), num_parameters(model) / 2 * size_bytes(Dtype::bf16));
+}
+
 // hpZ: the forward pass gathers over all ranks, the backward pass over neighbours.
 TEST(UnitWeights, BackwardPassesGatherFromTheSecondaryCopy) {
     ParallelPlan plan = sharded_plan();
     plan.zero_hpz_partition_size = 2;
-    const Transformer model = small_model();
+    const Transformer model = layered_model();
     const Program program = lower(model, plan);
     const auto group_of = [&](std::string_view pass) {
         const Segment& ops = segment(program, pass);
@@ -119,7 +132,7 @@ TEST(UnitWeights, BackwardPassesGatherFromTheSecondaryCopy) {
     EXPECT_EQ(group_of("backward"), "dpz");
     // A part of each unit is kept, once: half of all weights, in 16 bits.
     const Segment& forward = segment(program, "forward");
-    EXPECT_EQ(ops_named(program, forward, "secondary weights").size(), kLayers + 2u);
+    EXPECT_EQ(ops_named(program, forward, "secondary weights").size(), kModelLayers + 2u);
     std::int64_t kept = 0;
     for (const Tensor& tensor : program.tensors) {
         kept += tensor.name.ends_with(" secondary") ? tensor.bytes.count() : 0;

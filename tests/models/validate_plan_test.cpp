@@ -144,8 +144,28 @@ const std::vector<std::pair<std::string, std::function<void(Case&)>>> kBrokenRul
          c.plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
          c.plan.zero_hpz_partition_size = 3;
      }},
+    {"plan.reshard_after_forward",
+     [](Case& c) {
+         c.plan.pipeline_model_parallel_size = 2;
+         c.plan.reshard_after_forward = false;
+     }},
+    {"plan.reshard_after_forward",
+     [](Case& c) {
+         c.plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+         c.plan.pipeline_model_parallel_size = 1;
+         c.plan.zero_hpz_partition_size = 2;
+         c.plan.reshard_after_forward = false;
+     }},
     {"plan.fsdp_unit_layers", [](Case& c) { c.plan.fsdp_unit_layers = 1'000; }},
     {"plan.fsdp_prefetch_units", [](Case& c) { c.plan.fsdp_prefetch_units = 0; }},
+    {"plan.recompute_num_layers", [](Case& c) { c.plan.recompute_num_layers = 0; }},
+    {"plan.recompute_num_layers",
+     [](Case& c) {
+         c.plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+         c.plan.recompute_granularity = Recompute::full;
+         c.plan.recompute_num_layers = 2;
+     }},
+    {"plan.recompute_modules", [](Case& c) { c.plan.recompute_modules = 16 | 1; }},
     {"plan.precision", [](Case& c) { c.plan.precision = Dtype::int8; }},
     {"plan.gradient_dtype", [](Case& c) { c.plan.gradient_dtype = Dtype::fp8; }},
 };

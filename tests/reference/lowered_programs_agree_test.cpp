@@ -228,6 +228,7 @@ std::set<std::string> features_of(const DrawnPlan& d) {
     const bool units =
         shards > 1 && p.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
     add(units && p.zero_hpz_partition_size > 1 && p.zero_hpz_partition_size < shards, "hpz");
+    add(units && !p.reshard_after_forward, "gathered weights kept");
     add(units && p.fsdp_unit_layers == 0, "a collective a parameter");
     add(units && p.fsdp_unit_layers > 1, "units of several layers");
     add(units && p.overlap_param_gather && p.fsdp_prefetch_units > 1, "prefetched units");
@@ -297,6 +298,7 @@ TEST(LoweredPrograms, DrawnPlansHaveEveryFeature) {
         seen.merge(features_of(drawn_plan(seed)));
     }
     const std::set<std::string> expected = {"hpz",
+                                            "gathered weights kept",
                                             "a collective a parameter",
                                             "units of several layers",
                                             "prefetched units",

@@ -70,6 +70,7 @@ std::vector<Case> cases() {
     ParallelPlan single = plan_of(3, all);
     single.fsdp_unit_layers = 0;
     single.overlap_param_gather = true;
+    single.reshard_after_forward = false;
     cases.push_back({"ZeRO 3 of 3, each parameter by itself", tiny_gpt(), single});
     ParallelPlan stages = plan_of(3, optim);
     stages.pipeline_model_parallel_size = 2;

@@ -140,6 +140,9 @@ constexpr const char* kWholePlan = R"(  pipeline_model_parallel_size: 2
   fsdp_prefetch_units: 3
   precision: fp16
   recompute_granularity: selective
+  recompute_method: block
+  recompute_num_layers: 2
+  recompute_modules: [layernorm, mlp]
   schedule: breadth_first
   rank_order: tp-cp-pp-dp
   attention_kernel: flash_1
@@ -187,6 +190,10 @@ TEST(Reader, EveryKeyOfThePlanReachesItsField) {
         .global_batch_size = 16,
         .precision = Dtype::fp16,
         .recompute_granularity = Recompute::selective,
+        .recompute_method = RecomputeMethod::block,
+        .recompute_num_layers = 2,
+        .recompute_modules = static_cast<std::uint32_t>(RecomputeModule::layernorm) |
+                             static_cast<std::uint32_t>(RecomputeModule::mlp),
         .schedule = ScheduleKind::breadth_first,
         .rank_order = RankOrder::tp_cp_pp_dp,
         .attention_kernel = AttentionKernel::flash_1,
@@ -213,6 +220,13 @@ TEST(Reader, EveryKeyOfThePlanReachesItsField) {
         .pipeline_layout = {16, 16, 16, 16, 16, 16},
     };
     EXPECT_EQ(s->plan, expected);
+}
+
+TEST(Reader, WhatOneStageAloneMayAskForReachesItsFieldToo) {
+    const std::string text = std::string{kGood} + "  reshard_after_forward: false\n";
+    const auto s = read(text);
+    ASSERT_TRUE(s) << errors_of(text);
+    EXPECT_FALSE(s->plan.reshard_after_forward);
 }
 
 TEST(Reader, EveryKeyOfTheModelReachesItsField) {

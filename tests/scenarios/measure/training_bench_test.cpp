@@ -41,7 +41,7 @@ TEST(BenchTraining, MeasuresAndPredictsTheSameScenario) {
     EXPECT_GT(bench->predicted_with_profile_s, 0);
     EXPECT_NE(bench->predicted_with_profile_s, bench->predicted_s);
     EXPECT_FALSE(bench->kernels.empty());
-    const ModelFlops work = model_flops(scenario.model, 4, Recompute::none);
+    const ModelFlops work = model_flops(scenario.model, 4);
     EXPECT_NEAR(bench->mfu_causal * bench->step_s * scenario.device.peak_fp32.per_second(),
                 work.causal_attention.count(),
                 1e-6 * work.causal_attention.count());

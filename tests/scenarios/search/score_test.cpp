@@ -29,7 +29,7 @@ TEST(Score, MoneyIsGpuHoursTimesThePrice) {
 TEST(Score, AtThePeakAGpuIsBusyAllTheTime) {
     const Case c;
     const Score score{c.spec, c.scenario};
-    const Flop work = model_flops(c.scenario.model, 32, Recompute::none).full_attention;
+    const Flop work = model_flops(c.scenario.model, 32).full_attention;
     const double step =
         work.count() / (8 * c.scenario.device.peak(c.scenario.plan.precision).per_second());
     EXPECT_NEAR(

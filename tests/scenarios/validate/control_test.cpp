@@ -12,8 +12,7 @@ namespace orrery {
 namespace {
 
 MeasuredScenario measured(const Scenario& scenario, const std::string& family, double mfu) {
-    const ModelFlops flops = model_flops(
-        scenario.model, scenario.plan.global_batch_size, scenario.plan.recompute_granularity);
+    const ModelFlops flops = model_flops(scenario.model, scenario.plan);
     const double peak = scenario.device.peak(scenario.plan.precision).per_second();
     return {scenario,
             family,

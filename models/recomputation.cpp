@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/recomputation.h"
+
+#include <algorithm>
+
+#include "models/pipeline_split.h"
+
+namespace orrery {
+
+LayerRecompute recompute_of_layer(const ParallelPlan& plan,
+                                  std::int64_t layer,
+                                  std::int64_t layers) {
+    const std::int64_t number = std::max<std::int64_t>(plan.recompute_num_layers, 1);
+    switch (plan.recompute_granularity) {
+        case Recompute::none:
+            return {};
+        case Recompute::selective:
+            return {.modules = plan.recompute_modules};
+        case Recompute::full:
+            break;
+    }
+    LayerRecompute one{.whole = true, .begins_unit = true, .ends_unit = true};
+    switch (plan.recompute_method) {
+        case RecomputeMethod::uniform:
+            one.begins_unit = layer % number == 0;
+            one.ends_unit = (layer + 1) % number == 0 || layer + 1 == layers;
+            return one;
+        case RecomputeMethod::block:
+            return layer < number ? one : LayerRecompute{};
+        case RecomputeMethod::every:
+            return (layer + 1) % number == 0 ? one : LayerRecompute{};
+    }
+    return {};
+}
+
+bool layers_recompute_alike(const ParallelPlan& plan) {
+    return plan.recompute_granularity != Recompute::full ||
+           (plan.recompute_method == RecomputeMethod::uniform && plan.recompute_num_layers == 1);
+}
+
+RecomputedShare recomputed_share(const Transformer& model, const ParallelPlan& plan) {
+    const double projection = static_cast<double>(model.query_size()) /
+                              static_cast<double>(2 * (model.query_size() + model.kv_size()));
+    RecomputedShare share;
+    for (const std::int64_t layers : layers_of_stages(model, plan)) {
+        for (std::int64_t layer = 0; layer < layers; ++layer) {
+            const LayerRecompute one = recompute_of_layer(plan, layer, layers);
+            const bool products = one.has(RecomputeModule::every_second_product);
+            share.attention += one.whole || one.has(RecomputeModule::core_attn) ? 1 : 0;
+            share.attention_linear +=
+                one.whole ? 1 : (products && !model.parallel_block ? projection : 0);
+            // In a parallel block the second product is part of the sum with attention's.
+            const double mlp = model.parallel_block ? (model.gated_mlp() ? 2.0 / 3 : 0.5) : 1;
+            share.mlp += one.whole ? 1 : (one.has(RecomputeModule::mlp) ? mlp : 0);
+        }
+    }
+    const auto all = static_cast<double>(model.num_layers);
+    share.attention /= all;
+    share.attention_linear /= all;
+    share.mlp /= all;
+    return share;
+}
+
+}  // namespace orrery

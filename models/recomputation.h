@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which activations a plan computes again in the backward pass instead of keeping them, layer by
+// layer: Megatron-LM's --recompute-granularity, -method, -num-layers and -modules, and PyTorch's
+// selective activation checkpointing (every k-th layer, every second product).
+#pragma once
+
+#include <cstdint>
+
+#include "models/plan.h"
+#include "models/transformer.h"
+
+namespace orrery {
+
+struct LayerRecompute {
+    // The whole layer runs again, with the layers of its unit, from what came into the first of
+    // them.
+    bool whole = false;
+    bool begins_unit = false;
+    bool ends_unit = false;
+    std::uint32_t modules = 0;  // RecomputeModule, if not the whole layer
+
+    bool has(RecomputeModule module) const {
+        return (modules & static_cast<std::uint32_t>(module)) != 0;
+    }
+    // What came in is kept as one tensor, for its layer or its unit to begin with.
+    bool keeps_input() const {
+        return (whole && begins_unit) || has(RecomputeModule::every_second_product);
+    }
+};
+
+// Of layer `layer` (from 0) of a chunk of `layers`.
+LayerRecompute recompute_of_layer(const ParallelPlan& plan,
+                                  std::int64_t layer,
+                                  std::int64_t layers);
+
+// Whether all layers of a chunk keep the same.
+bool layers_recompute_alike(const ParallelPlan& plan);
+
+// The part of a step's forward work that runs again.
+struct RecomputedShare {
+    double attention = 0;         // of all layers' attention cores
+    double attention_linear = 0;  // of all layers' linear products before and after attention
+    double mlp = 0;               // of all layers' MLP products
+};
+RecomputedShare recomputed_share(const Transformer& model, const ParallelPlan& plan);
+
+}  // namespace orrery
