@@ -170,10 +170,9 @@ struct ClusterSpec {
     }
     // The same of a cluster of one kind too.
     NodeKind kind(std::uint32_t number) const {
-        NodeKind found = kinds.empty() ? NodeKind{.node = node, .num_nodes = num_nodes}
-                                       : kinds[number];
-        found.nics_per_node =
-            found.nics_per_node == 0 ? fabric.nics_per_node : found.nics_per_node;
+        NodeKind found =
+            kinds.empty() ? NodeKind{.node = node, .num_nodes = num_nodes} : kinds[number];
+        found.nics_per_node = found.nics_per_node == 0 ? fabric.nics_per_node : found.nics_per_node;
         if (found.nic_bandwidth == Bandwidth{}) {
             found.nic_bandwidth = fabric.nic_bandwidth;
         }

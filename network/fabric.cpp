@@ -27,14 +27,14 @@ TierNames tier_names(const FabricSpec& fabric) {
 std::vector<std::string> class_names_of(const ClusterSpec& spec) {
     const FabricSpec& fabric = spec.fabric;
     const TierNames names = tier_names(fabric);
-    std::vector<std::string> all{
-        "nvlink",
-        "pcie",
-        "inter-socket",
-        "nic",
-        fabric.kind == FabricKind::file ? "switch-switch"
-                                        : fmt::format("{}-{}", names.leaf, names.tier2),
-        fmt::format("{}-core", names.tier2)};
+    std::vector<std::string> all{"nvlink",
+                                 "pcie",
+                                 "inter-socket",
+                                 "nic",
+                                 fabric.kind == FabricKind::file
+                                     ? "switch-switch"
+                                     : fmt::format("{}-{}", names.leaf, names.tier2),
+                                 fmt::format("{}-core", names.tier2)};
     if (spec.has_ethernet()) {
         all.emplace_back("ethernet");
     }
@@ -126,9 +126,8 @@ void Fabric::lay_node_links() {
 
 void Fabric::add_cable(LinkClass link_class, Bandwidth raw, LinkEnds upward) {
     const bool ethernet = link_class == LinkClass::ethernet;
-    const LinkInfo info{
-        usable(raw, ethernet ? spec_.ethernet.efficiency : spec_.fabric.efficiency),
-        static_cast<std::uint16_t>(link_class)};
+    const LinkInfo info{usable(raw, ethernet ? spec_.ethernet.efficiency : spec_.fabric.efficiency),
+                        static_cast<std::uint16_t>(link_class)};
     links_.insert(links_.end(), 2, info);
     ends_.push_back(upward);
     ends_.push_back({upward.to, upward.from});
@@ -178,9 +177,8 @@ void Fabric::lay_switch_links() {
                                    : spec_.kind(spec_.kind_of_node(node)).nic_bandwidth;
         for (std::uint32_t nic = 0; nic < tree_.nics_per_node; ++nic) {
             const NicPort port{.node = node, .nic = nic};
-            add_cable(LinkClass::nic,
-                      line,
-                      {vertex_of_nic(port), first_leaf_ + tree_.leaf_of(port)});
+            add_cable(
+                LinkClass::nic, line, {vertex_of_nic(port), first_leaf_ + tree_.leaf_of(port)});
         }
     }
     if (tree_.num_blocks == 0) {

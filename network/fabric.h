@@ -128,8 +128,8 @@ public:
     const SwitchTree& tree() const { return tree_; }
 
     // The graph's vertices, numbered in this order: GPUs, one NVSwitch a node, one PCIe root a
-    // socket, NICs, leaves, tier-2 switches, cores, Ethernet adapters, the Ethernet switch. When spraying, the switches of a block are one
-    // vertex, and so are all cores.
+    // socket, NICs, leaves, tier-2 switches, cores, Ethernet adapters, the Ethernet switch. When
+    // spraying, the switches of a block are one vertex, and so are all cores.
     std::span<const LinkEnds> link_ends() const { return ends_; }
     std::uint32_t num_vertices() const { return num_vertices_; }
     std::uint32_t vertex_of_gpu(std::uint32_t gpu) const { return gpu; }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What NCCL's topology search finds on a node: how many channels, at which bandwidth. The search
 // (NCCL 2.28.9, src/graph/search.cc and connect.cc) is reduced to what a NodeSpec says: GPUs of
-// equal NVLink or PCIe bandwidth, each node's share of NICs. Speeds are tried from a fixed list; the
-// most bandwidth wins, the fastest channels among equals. Each node searches on its own; of what
-// nodes of several kinds find, the least counts. Not modelled: user
-// limits on channels, other graphs than ring, tree, NVLS and PAT.
+// equal NVLink or PCIe bandwidth, each node's share of NICs. Speeds are tried from a fixed list;
+// the most bandwidth wins, the fastest channels among equals. Each node searches on its own; of
+// what nodes of several kinds find, the least counts. Not modelled: user limits on channels, other
+// graphs than ring, tree, NVLS and PAT.
 #pragma once
 
 #include <cstdint>

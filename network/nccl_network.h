@@ -36,7 +36,7 @@ struct NcclDevice {
 struct NcclNetworkOptions {
     std::uint32_t compute_capability = 90;  // of the device, as NcclDevice's
     std::uint32_t num_sms = 0;
-    std::vector<NcclDevice> devices{};  // by kind of node; empty: all have the device above
+    std::vector<NcclDevice> devices{};      // by kind of node; empty: all have the device above
     bool contention = true;                 // false: `network: analytic`
     // What the chosen congestion control makes of transfers between servers; else fair shares.
     std::optional<CongestionFactors> congestion{};

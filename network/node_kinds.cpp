@@ -9,32 +9,48 @@ namespace orrery {
 
 namespace {
 
+constexpr std::size_t kKindsMax = 32;  // a bit each (NcclGroupShape)
+
 // Two classes at most are RDMA's: an adapter of one cannot reach one of the other.
 bool is_rdma(NicClass nic_class) {
     return nic_class == NicClass::infiniband || nic_class == NicClass::roce;
 }
 
-Result<void> check_alike(const ClusterSpec& spec, const NodeKind& kind) {
+// "cluster.kinds[1].nic_class"
+std::string place(std::size_t kind, const char* key) {
+    return fmt::format("cluster.kinds[{}].{}", kind, key);
+}
+
+Result<void> check_alike(const ClusterSpec& spec, std::size_t number) {
     const NodeSpec& first = spec.kinds.front().node;
+    const NodeKind& kind = spec.kinds[number];
     const NodeSpec& node = kind.node;
-    if (node.gpus_per_node != first.gpus_per_node || node.trays != first.trays) {
-        return fail("cluster.kinds",
-                    fmt::format("{} has {} GPUs and {} has {}",
-                                first.name,
-                                first.gpus_per_node,
+    if (kind.num_nodes == 0) {
+        return fail(place(number, "nodes"), "a kind of nodes has no nodes", "1 or more");
+    }
+    if (node.gpus_per_node != first.gpus_per_node) {
+        return fail(place(number, "node"),
+                    fmt::format("{} has {} GPUs a node and {} has {}",
                                 node.name,
-                                node.gpus_per_node),
-                    "kinds of nodes with the same number of GPUs (and of trays)");
+                                node.gpus_per_node,
+                                first.name,
+                                first.gpus_per_node),
+                    "kinds of nodes with the same number of GPUs");
+    }
+    if (node.trays != first.trays || node.nics_per_tray != first.nics_per_tray) {
+        return fail(place(number, "node"),
+                    fmt::format("{} has other trays than {}", node.name, first.name),
+                    "kinds of nodes with the same trays and nics_per_tray");
     }
     const bool mesh = node.intra_node == IntraNodeKind::nvlink_mesh;
     if (mesh != (first.intra_node == IntraNodeKind::nvlink_mesh)) {
-        return fail("cluster.kinds",
+        return fail(place(number, "node"),
                     "nodes with a mesh of NVLinks and nodes without are in one cluster",
                     "intra_node: nvlink_mesh for all kinds, or for none");
     }
     if (kind.nics_per_node > spec.fabric.nics_per_node) {
-        return fail("cluster.kinds",
-                    fmt::format("a kind of nodes has {} NICs, and the fabric {} a node",
+        return fail(place(number, "nics_per_node"),
+                    fmt::format("nics_per_node is {}, and the fabric has {} a node",
                                 kind.nics_per_node,
                                 spec.fabric.nics_per_node),
                     fmt::format("cluster.fabric.nics_per_node: {}", kind.nics_per_node));
@@ -44,38 +60,61 @@ Result<void> check_alike(const ClusterSpec& spec, const NodeKind& kind) {
 
 // Whether every node can reach every other one.
 Result<void> check_reach(const ClusterSpec& spec) {
-    for (const NodeKind& a : spec.kinds) {
-        for (const NodeKind& b : spec.kinds) {
-            const bool said = a.nic_class != NicClass::one_fabric;
-            if (said != (b.nic_class != NicClass::one_fabric)) {
-                return fail("cluster.kinds",
-                            "some kinds of nodes have a nic_class and some have none",
-                            "nic_class: infiniband, roce or ethernet for every kind");
-            }
+    const NicClass first = spec.kinds.front().nic_class;
+    const bool said = first != NicClass::one_fabric;
+    for (std::size_t i = 0; i < spec.kinds.size(); ++i) {
+        const NicClass own = spec.kinds[i].nic_class;
+        if (said != (own != NicClass::one_fabric)) {
+            return fail(place(said ? i : 0, "nic_class"),
+                        "this kind of nodes has no nic_class, and others have one",
+                        "nic_class: infiniband, roce or ethernet");
         }
-    }
-    if (spec.num_nodes < 2 || spec.has_ethernet()) {
-        return {};
-    }
-    for (const NodeKind& a : spec.kinds) {
-        for (const NodeKind& b : spec.kinds) {
-            if (a.nic_class == NicClass::ethernet) {
-                return fail("cluster.kinds",
-                            "nodes of nic_class ethernet reach no other node: the cluster has no "
-                            "Ethernet",
-                            "cluster.ethernet: ethernet-25");
-            }
-            if (a.nic_class != b.nic_class) {
-                return fail("cluster.kinds",
-                            fmt::format("nodes with {} and nodes with {} cannot reach each other: "
-                                        "the cluster has no Ethernet",
-                                        name(a.nic_class),
-                                        name(b.nic_class)),
-                            "cluster.ethernet: ethernet-25, which TCP between them goes over");
-            }
+        if (spec.num_nodes == 1 || spec.has_ethernet()) {
+            continue;
+        }
+        if (own == NicClass::ethernet) {
+            return fail(place(i, "nic_class"),
+                        "nodes of nic_class ethernet reach no other node: the cluster has no "
+                        "Ethernet",
+                        "cluster.ethernet: ethernet-25");
+        }
+        if (own != first) {
+            return fail(place(i, "nic_class"),
+                        fmt::format("nodes with {} and nodes with {} cannot reach each other: "
+                                    "neither class speaks RDMA to the other, and the cluster has "
+                                    "no Ethernet",
+                                    name(first),
+                                    name(own)),
+                        "cluster.ethernet: ethernet-25, for TCP between them");
         }
     }
     return {};
+}
+
+// One adapter a node on one switch, which some nodes need.
+Result<void> check_ethernet(const ClusterSpec& spec) {
+    const FabricSpec& ethernet = spec.ethernet;
+    if (!spec.has_ethernet()) {
+        return {};
+    }
+    if (ethernet.kind != FabricKind::single_switch || ethernet.nics_per_node != 1) {
+        return fail("cluster.ethernet",
+                    "the Ethernet of a cluster is one switch with one adapter for each node",
+                    "kind: single_switch and nics_per_node: 1");
+    }
+    if (!(ethernet.efficiency > 0 && ethernet.efficiency <= 1)) {
+        return fail("cluster.ethernet.efficiency",
+                    fmt::format("efficiency is {}", ethernet.efficiency),
+                    "0 < it <= 1");
+    }
+    for (std::uint32_t kind = 0; kind < spec.kinds.size(); ++kind) {
+        if (speak_tcp(spec, 0, kind)) {
+            return {};
+        }
+    }
+    return fail("cluster.ethernet",
+                "all nodes reach each other by RDMA: nothing goes over the Ethernet",
+                "leave it out, or give the kinds of nodes their nic_class");
 }
 
 }  // namespace
@@ -107,13 +146,15 @@ Result<void> check_kinds(const ClusterSpec& spec) {
     if (spec.kinds.empty()) {
         return {};
     }
+    if (spec.kinds.size() > kKindsMax) {
+        return fail("cluster.kinds",
+                    fmt::format("{} kinds of nodes are too many", spec.kinds.size()),
+                    fmt::format("at most {}", kKindsMax));
+    }
     std::uint64_t nodes = 0;
-    for (const NodeKind& kind : spec.kinds) {
-        nodes += kind.num_nodes;
-        if (kind.num_nodes == 0) {
-            return fail("cluster.kinds", "a kind of nodes has no nodes", "nodes: 1 or more");
-        }
-        if (auto checked = check_alike(spec, kind); !checked) {
+    for (std::size_t i = 0; i < spec.kinds.size(); ++i) {
+        nodes += spec.kinds[i].num_nodes;
+        if (auto checked = check_alike(spec, i); !checked) {
             return checked;
         }
     }
@@ -124,15 +165,10 @@ Result<void> check_kinds(const ClusterSpec& spec) {
                                 spec.num_nodes),
                     "as many nodes as the kinds have together");
     }
-    const FabricSpec& ethernet = spec.ethernet;
-    if (spec.has_ethernet() &&
-        (ethernet.kind != FabricKind::single_switch || ethernet.nics_per_node != 1 ||
-         !(ethernet.efficiency > 0 && ethernet.efficiency <= 1))) {
-        return fail("cluster.ethernet",
-                    "the Ethernet of a cluster is one switch with one adapter for each node",
-                    "kind: single_switch, nics_per_node: 1, 0 < efficiency <= 1");
+    if (auto checked = check_reach(spec); !checked) {
+        return checked;
     }
-    return check_reach(spec);
+    return check_ethernet(spec);
 }
 
 Result<void> check_leaf_sets(const ClusterSpec& spec, const SwitchTree& tree) {
@@ -145,7 +181,7 @@ Result<void> check_leaf_sets(const ClusterSpec& spec, const SwitchTree& tree) {
         const NicClass a = spec.kinds[i].nic_class;
         const NicClass b = spec.kinds[i + 1].nic_class;
         if (a != b && is_rdma(a) && is_rdma(b) && server % together != 0) {
-            return fail("cluster.kinds",
+            return fail(place(i + 1, "nic_class"),
                         fmt::format("nodes with {} and nodes with {} would share switches, "
                                     "which have {} servers",
                                     name(a),

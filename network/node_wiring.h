@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is inside a server: NVLink ports to the NVSwitch (or a mesh of NVLinks), one PCIe link per
 // GPU and direction, and the links between the sockets. Nodes of a kind are alike: a link is its
-// node's first link (network/node_kinds.h) plus the offsets given here. A NIC's own PCIe slot is taken to be no slower than its
-// line rate, so it is no link.
+// node's first link (network/node_kinds.h) plus the offsets given here. A NIC's own PCIe slot is
+// taken to be no slower than its line rate, so it is no link.
 #pragma once
 
 #include <cstdint>

@@ -16,8 +16,7 @@ void add_ring(const ChannelRouter& router,
     const std::uint32_t nodes = router.layout().num_nodes();
     for (std::uint32_t node = 0; node < nodes; ++node) {
         const std::uint32_t number = router.layout().nodes()[node].node;
-        const bool nvlink =
-            router.fabric().node_spec(number).intra_node != IntraNodeKind::pcie;
+        const bool nvlink = router.fabric().node_spec(number).intra_node != IntraNodeKind::pcie;
         const auto order = router.cycle(node, rail, cycle);
         for (std::size_t i = 0; i + 1 < order.size(); ++i) {
             router.local_edge(order[i], order[i + 1], out);

@@ -156,6 +156,15 @@ private:
     }
 
     void hardware() {
+        if (cluster_.has_ethernet()) {
+            twice("cluster.ethernet.nic_bandwidth",
+                  cluster_.ethernet.nic_bandwidth,
+                  "Ethernet bandwidth of a node");
+        }
+        // Keys in a list cannot be changed one by one.
+        if (!cluster_.kinds.empty()) {
+            return;
+        }
         if (cluster_.num_nodes > 1) {
             twice("cluster.fabric.nic_bandwidth", cluster_.fabric.nic_bandwidth, "NIC bandwidth");
             if (cluster_.fabric.oversubscription > 1) {

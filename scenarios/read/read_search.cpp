@@ -148,7 +148,8 @@ void add_cluster(const DocumentNode& root,
     if (section == nullptr || !errors.empty()) {
         return;
     }
-    read_cluster(*section, catalogue, folder, variant.cluster, variant.device, errors);
+    variant.devices =
+        read_cluster(*section, catalogue, folder, variant.cluster, variant.device, errors);
     variant.price_per_gpu_hour = of_device(prices.per_hour, variant.device.name);
     variant.busy_watts = of_device(prices.busy, variant.device.name);
     variant.idle_watts = of_device(prices.idle, variant.device.name);

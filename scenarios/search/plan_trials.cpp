@@ -63,6 +63,7 @@ PlanTrials::Trial PlanTrials::simulate(const Candidate& plan, NetworkFidelity ne
     Scenario scenario = scenario_;
     scenario.cluster = spec_.clusters[plan.cluster].cluster;
     scenario.device = spec_.clusters[plan.cluster].device;
+    scenario.devices = spec_.clusters[plan.cluster].devices;
     scenario.plan = plan.plan;
     scenario.network = network;
     Trial trial{.answer = simulate_scenario(with_faults_of_step(scenario, spec_.objective),

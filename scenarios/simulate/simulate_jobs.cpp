@@ -116,7 +116,7 @@ private:
                 return tl::unexpected(costs.error());
             }
             const DeviceClasses classes =
-                device_classes({}, own, costs->timings, program.num_ranks());
+                device_classes({}, own, costs->devices, program.num_ranks());
             const auto base = static_cast<std::uint16_t>(devices_.size());
             for (const DeviceTimings& device : classes.devices) {
                 DeviceTimings wider = device;

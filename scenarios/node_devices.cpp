@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/node_devices.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+namespace orrery {
+namespace {
+
+// The kinds of nodes that the ranks of each role are on.
+std::vector<std::set<std::uint32_t>> kinds_of_roles(const Program& program,
+                                                    const ClusterSpec& cluster) {
+    std::vector<std::set<std::uint32_t>> kinds(program.roles.size());
+    for (std::uint32_t rank = 0; rank < program.num_ranks(); ++rank) {
+        kinds[index(program.role_of(RankId{rank}))].insert(cluster.kind_of_rank(rank));
+    }
+    return kinds;
+}
+
+// "stage 0 is", "stages 0, 1 are"
+std::string subject(const std::vector<std::string>& roles) {
+    return fmt::format("{} {}", fmt::join(roles, ", "), roles.size() == 1 ? "is" : "are");
+}
+
+}  // namespace
+
+NcclNetworkOptions nccl_options(const DeviceSpec& device, const std::vector<DeviceSpec>& devices) {
+    NcclNetworkOptions options{.compute_capability = device.compute_capability,
+                               .num_sms = device.num_sms};
+    for (const DeviceSpec& one : devices) {
+        options.devices.push_back({one.compute_capability, one.num_sms});
+    }
+    return options;
+}
+
+std::vector<std::uint32_t> ranks_of_kinds(const ClusterSpec& cluster) {
+    std::vector<std::uint32_t> ranks(cluster.num_kinds(), 0);
+    for (std::uint32_t rank = 0; rank < cluster.num_ranks(); ++rank) {
+        ++ranks[cluster.kind_of_rank(rank)];
+    }
+    return ranks;
+}
+
+std::string device_names(const Scenario& scenario) {
+    std::vector<std::string> names{scenario.device.name};
+    for (const DeviceSpec& device : scenario.devices) {
+        if (std::ranges::find(names, device.name) == names.end()) {
+            names.push_back(device.name);
+        }
+    }
+    return fmt::format("{}", fmt::join(names, " + "));
+}
+
+FlopRate mean_peak(const Scenario& scenario) {
+    const Dtype precision = scenario.plan.precision;
+    const std::vector<std::uint32_t> ranks = ranks_of_kinds(scenario.cluster);
+    if (ranks.size() == 1) {
+        return scenario.device.peak(precision);
+    }
+    double sum = 0;
+    for (std::uint32_t kind = 0; kind < ranks.size(); ++kind) {
+        sum += scenario.device_of_kind(kind).peak(precision).per_second() * ranks[kind];
+    }
+    return FlopRate::per_second(sum / scenario.cluster.num_ranks());
+}
+
+std::vector<Bytes> memory_of_roles(const Program& program, const Scenario& scenario) {
+    std::vector<Bytes> memory(program.roles.size(), scenario.device.memory);
+    if (scenario.devices.empty()) {
+        return memory;
+    }
+    const auto kinds = kinds_of_roles(program, scenario.cluster);
+    for (std::size_t role = 0; role < kinds.size(); ++role) {
+        bool first = true;
+        for (const std::uint32_t kind : kinds[role]) {
+            const Bytes own = scenario.device_of_kind(kind).memory;
+            memory[role] = first ? own : std::min(memory[role], own);
+            first = false;
+        }
+    }
+    return memory;
+}
+
+std::vector<std::string> kind_remarks(const Program& program, const Scenario& scenario) {
+    std::vector<std::string> remarks;
+    const ClusterSpec& cluster = scenario.cluster;
+    if (cluster.num_kinds() < 2) {
+        return remarks;
+    }
+    std::vector<std::string> over_tcp;
+    std::vector<std::string> mixed;
+    const auto kinds = kinds_of_roles(program, cluster);
+    for (std::size_t role = 0; role < kinds.size(); ++role) {
+        const auto differs = [&](const auto& of_kind) {
+            return std::ranges::any_of(kinds[role], [&](std::uint32_t kind) {
+                return of_kind(kind) != of_kind(*kinds[role].begin());
+            });
+        };
+        if (differs([&](std::uint32_t kind) { return cluster.kinds[kind].nic_class; })) {
+            over_tcp.push_back(program.roles[role].name);
+        }
+        if (differs([&](std::uint32_t kind) { return scenario.device_of_kind(kind).name; })) {
+            mixed.push_back(program.roles[role].name);
+        }
+    }
+    if (!over_tcp.empty()) {
+        remarks.push_back(fmt::format(
+            "{} on nodes of several NIC classes: collectives between them go over TCP. "
+            "plan.rank_order: tp_cp_dp_pp, and stages in proportion to the nodes of each class, "
+            "keep data parallelism inside a class",
+            subject(over_tcp)));
+    }
+    if (!mixed.empty()) {
+        remarks.push_back(
+            fmt::format("{} on several kinds of GPUs: the slowest sets the pace", subject(mixed)));
+    }
+    const double first = scenario.device.peak(scenario.plan.precision).per_second();
+    if (mean_peak(scenario).per_second() != first) {
+        remarks.push_back(
+            "MFU and HFU are shares of the sum of all GPUs' peaks, each by its own device");
+    }
+    return remarks;
+}
+
+Result<void> check_one_kind(const Scenario& scenario, std::string_view what) {
+    if (scenario.cluster.kinds.empty()) {
+        return {};
+    }
+    return fail(scenario.cluster_where.empty() ? "cluster.kinds" : scenario.cluster_where,
+                fmt::format("{} knows clusters of one kind of nodes, not cluster.kinds", what),
+                "cluster.nodes and cluster.node");
+}
+
+}  // namespace orrery
