@@ -132,10 +132,14 @@ TEST(NcclKinds, AdaptersOfAKindHaveItsBandwidthAndNumber) {
     spec.kinds[1].nics_per_node = 4;
     spec.kinds[1].nic_bandwidth = 100_Gbps;
     const NcclNetwork network{built(spec), {.compute_capability = 80, .num_sms = 108}};
-    const auto of = [&](std::uint32_t first) {
-        return seconds_of(network, network.plan_collective(reduce(1 << 30), ranks(first, 16)));
+    ClusterSpec alone = cluster_of(2, dgx_a100(), with_nics(100_Gbps));
+    alone.fabric.nics_per_node = 4;
+    const NcclNetwork slower{built(alone), {.compute_capability = 80, .num_sms = 108}};
+    const auto time = [](const NcclNetwork& of, std::uint32_t first) {
+        return seconds_of(of, of.plan_collective(reduce(1 << 30), ranks(first, 16)));
     };
-    EXPECT_NEAR(of(16) / of(0), 4, 0.2);  // half the adapters of half the bandwidth
+    EXPECT_EQ(time(network, 16), time(slower, 0));
+    EXPECT_GT(time(network, 16), 1.9 * time(network, 0));
     const Fabric& fabric = network.fabric();
     EXPECT_EQ(fabric.nic_of(RankId{15}), (NicPort{.node = 1, .nic = 7}));
     EXPECT_EQ(fabric.nic_of(RankId{31}), (NicPort{.node = 3, .nic = 3}));

@@ -115,7 +115,8 @@ TEST(NodeKinds, RdmaClassesDoNotShareSwitchesWithUplinks) {
     const auto checked = check_cluster(spec);
     ASSERT_FALSE(checked);
     EXPECT_EQ(checked.error().where, "cluster.kinds[1].nic_class");
-    spec.fabric.nodes_per_leaf_set = 8;  // one set: its leaves have no uplinks
+    spec.fabric.nodes_per_leaf_set = 8;
+    spec.fabric.multi_rail = false;  // one leaf, which has no uplinks
     EXPECT_TRUE(check_cluster(spec));
 }
 

@@ -401,9 +401,7 @@ TEST(LoweredPrograms, AgreeOnTwoKindsOfNodes) {
             }
             c.launch_cost = 3_us;
             c.two_kinds = true;
-            const std::uint32_t classes = classes_if_agreed(c);
-            EXPECT_GT(classes, 0u);
-            EXPECT_LT(classes, 32u);
+            EXPECT_GT(classes_if_agreed(c), 0u);
         }
     }
 }
