@@ -54,17 +54,19 @@ std::string device_names(const Scenario& scenario) {
     return fmt::format("{}", fmt::join(names, " + "));
 }
 
-FlopRate mean_peak(const Scenario& scenario) {
-    const Dtype precision = scenario.plan.precision;
-    const std::vector<std::uint32_t> ranks = ranks_of_kinds(scenario.cluster);
-    if (ranks.size() == 1) {
-        return scenario.device.peak(precision);
+FlopRate mean_peak(const ClusterSpec& cluster,
+                   const DeviceSpec& device,
+                   const std::vector<DeviceSpec>& devices,
+                   Dtype precision) {
+    if (devices.size() < 2) {
+        return device.peak(precision);
     }
+    const std::vector<std::uint32_t> ranks = ranks_of_kinds(cluster);
     double sum = 0;
     for (std::uint32_t kind = 0; kind < ranks.size(); ++kind) {
-        sum += scenario.device_of_kind(kind).peak(precision).per_second() * ranks[kind];
+        sum += devices[kind].peak(precision).per_second() * ranks[kind];
     }
-    return FlopRate::per_second(sum / scenario.cluster.num_ranks());
+    return FlopRate::per_second(sum / cluster.num_ranks());
 }
 
 std::vector<Bytes> memory_of_roles(const Program& program, const Scenario& scenario) {

@@ -29,7 +29,13 @@ std::string device_names(const Scenario& scenario);
 
 // The mean over the ranks of their devices' peaks at the plan's precision: times the number of
 // ranks, it is what all devices together could do, which MFU and HFU are shares of.
-FlopRate mean_peak(const Scenario& scenario);
+FlopRate mean_peak(const ClusterSpec& cluster,
+                   const DeviceSpec& device,
+                   const std::vector<DeviceSpec>& devices,
+                   Dtype precision);
+inline FlopRate mean_peak(const Scenario& scenario) {
+    return mean_peak(scenario.cluster, scenario.device, scenario.devices, scenario.plan.precision);
+}
 
 // By role of the program: the least memory of its ranks' devices.
 std::vector<Bytes> memory_of_roles(const Program& program, const Scenario& scenario);
