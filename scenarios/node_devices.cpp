@@ -5,19 +5,37 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 namespace orrery {
 namespace {
 
-// The kinds of nodes that the ranks of each role are on.
-std::vector<std::set<std::uint32_t>> kinds_of_roles(const Program& program,
-                                                    const ClusterSpec& cluster) {
-    std::vector<std::set<std::uint32_t>> kinds(program.roles.size());
+// By role: how many of its ranks are on nodes of each kind.
+std::vector<std::map<std::uint32_t, std::uint32_t>> ranks_of_roles(const Program& program,
+                                                                   const ClusterSpec& cluster) {
+    std::vector<std::map<std::uint32_t, std::uint32_t>> kinds(program.roles.size());
     for (std::uint32_t rank = 0; rank < program.num_ranks(); ++rank) {
-        kinds[index(program.role_of(RankId{rank}))].insert(cluster.kind_of_rank(rank));
+        ++kinds[index(program.role_of(RankId{rank}))][cluster.kind_of_rank(rank)];
     }
     return kinds;
+}
+
+// By role: what the kernels that count in the MFU take at peak in a step
+// (engine/kernel_runs.h).
+std::vector<double> useful_seconds(const Program& program, const DeviceTimings& device) {
+    std::vector<double> seconds(program.roles.size(), 0);
+    for (std::size_t role = 0; role < program.roles.size(); ++role) {
+        for (const Slot& slot : program.roles[role].slots) {
+            for (const Op& op : program.segment_of(slot).ops) {
+                if (op.kind() == OpKind::kernel && op.cause != Cause::recomputation &&
+                    op.cause != Cause::optimizer) {
+                    const KernelTime& time = device.kernels[index(op.payload.kernel())];
+                    seconds[role] += std::min(time.ideal, time.duration).seconds();
+                }
+            }
+        }
+    }
+    return seconds;
 }
 
 // "stage 0 is", "stages 0, 1 are"
@@ -69,15 +87,38 @@ FlopRate mean_peak(const ClusterSpec& cluster,
     return FlopRate::per_second(sum / cluster.num_ranks());
 }
 
+Time work_on_slower_devices(const Program& program,
+                            const Scenario& scenario,
+                            std::span<const DeviceTimings> devices) {
+    if (devices.size() < 2) {
+        return {};
+    }
+    const Dtype precision = scenario.plan.precision;
+    const double mean = mean_peak(scenario).per_second();
+    const auto ranks_of = ranks_of_roles(program, scenario.cluster);
+    double seconds = 0;
+    for (std::size_t kind = 0; kind < devices.size(); ++kind) {
+        const std::vector<double> work = useful_seconds(program, devices[kind]);
+        const double peak =
+            scenario.device_of_kind(static_cast<std::uint32_t>(kind)).peak(precision).per_second();
+        for (std::size_t role = 0; role < work.size(); ++role) {
+            const auto found = ranks_of[role].find(static_cast<std::uint32_t>(kind));
+            const double ranks = found == ranks_of[role].end() ? 0 : found->second;
+            seconds += ranks * work[role] * (1 - peak / mean);
+        }
+    }
+    return Time::seconds(seconds / program.num_ranks());
+}
+
 std::vector<Bytes> memory_of_roles(const Program& program, const Scenario& scenario) {
     std::vector<Bytes> memory(program.roles.size(), scenario.device.memory);
     if (scenario.devices.empty()) {
         return memory;
     }
-    const auto kinds = kinds_of_roles(program, scenario.cluster);
+    const auto kinds = ranks_of_roles(program, scenario.cluster);
     for (std::size_t role = 0; role < kinds.size(); ++role) {
         bool first = true;
-        for (const std::uint32_t kind : kinds[role]) {
+        for (const auto& [kind, ranks] : kinds[role]) {
             const Bytes own = scenario.device_of_kind(kind).memory;
             memory[role] = first ? own : std::min(memory[role], own);
             first = false;
@@ -94,11 +135,11 @@ std::vector<std::string> kind_remarks(const Program& program, const Scenario& sc
     }
     std::vector<std::string> over_tcp;
     std::vector<std::string> mixed;
-    const auto kinds = kinds_of_roles(program, cluster);
+    const auto kinds = ranks_of_roles(program, cluster);
     for (std::size_t role = 0; role < kinds.size(); ++role) {
         const auto differs = [&](const auto& of_kind) {
-            return std::ranges::any_of(kinds[role], [&](std::uint32_t kind) {
-                return of_kind(kind) != of_kind(*kinds[role].begin());
+            return std::ranges::any_of(kinds[role], [&](const auto& one) {
+                return of_kind(one.first) != of_kind(kinds[role].begin()->first);
             });
         };
         if (differs([&](std::uint32_t kind) { return cluster.kinds[kind].nic_class; })) {

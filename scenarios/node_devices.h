@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/program.h"
 #include "engine/result.h"
+#include "engine/simulation.h"
 #include "engine/units.h"
 #include "network/nccl_network.h"
 #include "scenarios/scenario.h"
@@ -36,6 +38,13 @@ FlopRate mean_peak(const ClusterSpec& cluster,
 inline FlopRate mean_peak(const Scenario& scenario) {
     return mean_peak(scenario.cluster, scenario.device, scenario.devices, scenario.plan.precision);
 }
+
+// Mean over the ranks of the time that their useful work takes at their own device's peak, less the
+// time that it would take at the mean peak. Zero where devices are alike; above it if slow devices
+// have more than their share of the work. `devices`: by kind of node.
+Time work_on_slower_devices(const Program& program,
+                            const Scenario& scenario,
+                            std::span<const DeviceTimings> devices);
 
 // By role of the program: the least memory of its ranks' devices.
 std::vector<Bytes> memory_of_roles(const Program& program, const Scenario& scenario);

@@ -358,10 +358,12 @@ void ScenarioRun::speed(const SimulationResult& result, Answer& answer) const {
 void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const {
     const double all_peaks = answer.peak.per_second() * static_cast<double>(program_.num_ranks());
     const Time model_time = answer.model_flops_per_step / FlopRate::per_second(all_peaks);
-    answer.lost_mfu = waterfall({.result = &result,
-                                 .num_ranks = static_cast<std::int64_t>(program_.num_ranks()),
-                                 .noise = costs_.noise,
-                                 .model_time = model_time});
+    answer.lost_mfu = waterfall(
+        {.result = &result,
+         .num_ranks = static_cast<std::int64_t>(program_.num_ranks()),
+         .noise = costs_.noise,
+         .model_time = model_time,
+         .on_slower_devices = work_on_slower_devices(program_, scenario_, costs_.devices)});
     answer.critical_path = result.critical_path;
     const auto names = step_network_.nccl->fabric().link_class_names();
     for (std::size_t c = 0; c < names.size(); ++c) {
