@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace orrery {
 namespace {
@@ -152,7 +153,7 @@ std::vector<std::string> kind_remarks(const Program& program, const Scenario& sc
     if (!over_tcp.empty()) {
         remarks.push_back(fmt::format(
             "{} on nodes of several NIC classes: collectives between them go over TCP. "
-            "plan.rank_order: tp_cp_dp_pp, and stages in proportion to the nodes of each class, "
+            "plan.rank_order: tp-cp-dp-pp, and stages in proportion to the nodes of each class, "
             "keep data parallelism inside a class",
             subject(over_tcp)));
     }
@@ -160,8 +161,14 @@ std::vector<std::string> kind_remarks(const Program& program, const Scenario& sc
         remarks.push_back(
             fmt::format("{} on several kinds of GPUs: the slowest sets the pace", subject(mixed)));
     }
-    const double first = scenario.device.peak(scenario.plan.precision).per_second();
-    if (mean_peak(scenario).per_second() != first) {
+    const std::vector<std::uint32_t> ranks = ranks_of_kinds(cluster);
+    std::set<double> peaks;
+    for (std::uint32_t kind = 0; kind < ranks.size(); ++kind) {
+        if (ranks[kind] > 0) {
+            peaks.insert(scenario.device_of_kind(kind).peak(scenario.plan.precision).per_second());
+        }
+    }
+    if (peaks.size() > 1) {
         remarks.push_back(
             "MFU and HFU are shares of the sum of all GPUs' peaks, each by its own device");
     }
