@@ -319,7 +319,7 @@ std::vector<DeviceSpec> read_cluster(DocumentNode& section,
     MapReader reader{section, "cluster", errors};
     std::optional<NcclTopology> topology;
     bool sized = false;
-    if (reader.find("kinds") != nullptr) {
+    if (section.find("kinds") != nullptr) {
         devices = read_kinds(section, reader, cluster, sources);
         sized = errors.size() == errors_before;
         device = devices.empty() ? device : devices.front();
@@ -328,6 +328,7 @@ std::vector<DeviceSpec> read_cluster(DocumentNode& section,
         reader.find("node", Presence::required);
         topology = read_node_of(section, "cluster.node", cluster.node, device, sources);
     }
+    reader.find("kinds");
     // One server has no other to talk to.
     const bool needed = !sized || needs_fabric(cluster);
     read_networks(section, reader, topology, needed, cluster, sources);

@@ -23,7 +23,20 @@ Result<EfficiencyTable> catalogue_table(const char* file) {
     return *std::move(table);
 }
 
-// Of the ranks of one kind of node: each kind waits for its own slowest.
+// Ranks whose device is that of a kind of node.
+std::uint32_t ranks_like(std::uint32_t kind, const Program& program, const Scenario& scenario) {
+    if (scenario.devices.size() < 2) {
+        return static_cast<std::uint32_t>(program.num_ranks());
+    }
+    const std::vector<std::uint32_t> of_kinds = ranks_of_kinds(scenario.cluster);
+    std::uint32_t ranks = 0;
+    for (std::uint32_t other = 0; other < of_kinds.size(); ++other) {
+        ranks += scenario.devices[other].name == scenario.devices[kind].name ? of_kinds[other] : 0;
+    }
+    return ranks;
+}
+
+// The slowest of devices that are alike: each sort waits for its own.
 double slowest_device(const StepEfficiency& step, std::uint32_t ranks, const ClusterSpec& c) {
     return step.slowest_of(ranks) *
            slowest_server(c.slow_node_share, c.slow_node_slowdown, c.num_servers());
@@ -46,17 +59,14 @@ Result<StepCosts> step_costs(const Program& program,
         return tl::unexpected(factors.error());
     }
     StepCosts costs;
-    std::vector<std::uint32_t> ranks = ranks_of_kinds(scenario.cluster);
-    if (ranks.size() == 1) {
-        ranks.front() = static_cast<std::uint32_t>(program.num_ranks());
-    }
-    for (std::uint32_t kind = 0; kind < ranks.size(); ++kind) {
+    for (std::uint32_t kind = 0; kind < scenario.cluster.num_kinds(); ++kind) {
         const DeviceSpec& device = scenario.device_of_kind(kind);
         const CostModel cost{device, *curves, profile};
         const StepEfficiency step{*factors, device};
-        const double noise = options.without == Cause::noise
-                                 ? 1.0
-                                 : slowest_device(step, ranks[kind], scenario.cluster);
+        const double noise =
+            options.without == Cause::noise
+                ? 1.0
+                : slowest_device(step, ranks_like(kind, program, scenario), scenario.cluster);
         DeviceTimings timings = time_kernels(program, cost, step, device, noise);
         timings.restart = options.without == Cause::host ? Time{} : step.restart();
         const KernelSummary kernels = summarise_kernels(program, timings);

@@ -79,9 +79,10 @@ TEST(ReadKinds, ClassesThatCannotReachEachOtherAreErrorsAtTheirPlace) {
         "  - {nodes: 2, node: dgx-a100-80g, nic_class: roce}\n"
         "fabric: single-switch-400\n";
     const ReadKinds r = read_kinds_of(kinds);
-    EXPECT_TRUE(has(r, ":3:49: nodes with infiniband and nodes with roce cannot reach each other"))
+    EXPECT_TRUE(
+        has(r, ":3:47: error: nodes with infiniband and nodes with roce cannot reach each other"))
         << r.errors;
-    EXPECT_TRUE(has(r, "(cluster.ethernet: ethernet-25, for TCP between them)")) << r.errors;
+    EXPECT_TRUE(has(r, "(hint: cluster.ethernet: ethernet-25, for TCP between them)")) << r.errors;
     EXPECT_EQ(read_kinds_of(kinds + "ethernet: ethernet-25\n").errors, "");
     EXPECT_TRUE(has(read_kinds_of("kinds: [{nodes: 2, node: dgx-h100, nic_class: ethernet}]\n"),
                     "reach no other node"));
