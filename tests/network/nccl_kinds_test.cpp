@@ -168,6 +168,37 @@ TEST(NcclKinds, ClassesApartTakeTheEthernetOfAllNodes) {
     EXPECT_GT(seconds_of(network, tcp), 10 * seconds_of(network, rdma));
 }
 
+TEST(NcclKinds, APathBetweenClassesCrossesTheOneSwitchOfTheEthernet) {
+    ClusterSpec spec =
+        with_classes(two_kinds(1, dgx_a100(), 1, dgx_h100()), NicClass::infiniband, NicClass::roce);
+    spec.ethernet.nic_latency = 3_us;
+    spec.ethernet.link_latency = 1_us;
+    const Fabric fabric = built(spec);
+    Path path;
+    ASSERT_TRUE(fabric.route(RankId{2}, RankId{9}, 0, path));
+    std::vector<std::string> names;
+    for (const LinkId link : path.links) {
+        names.push_back(fabric.link_name(link));
+        EXPECT_EQ(fabric.find_link(names.back()), link);
+    }
+    EXPECT_EQ(names,
+              (std::vector<std::string>{"node 0 gpu 2 -> node 0 socket 0",
+                                        "node 0 ethernet -> ethernet switch",
+                                        "ethernet switch -> node 1 ethernet",
+                                        "node 1 socket 0 -> node 1 gpu 1"}));
+    EXPECT_EQ(path.latency, 8_us);
+    Path pxn;
+    ASSERT_TRUE(fabric.route_pxn(RankId{2}, RankId{9}, 0, pxn));
+    EXPECT_EQ(pxn, path);
+    const NicPort here{.node = 0, .nic = kEthernetNic};
+    const NicPort there{.node = 1, .nic = kEthernetNic};
+    EXPECT_EQ(fabric.num_paths(here, there), 1U);
+    std::vector<std::uint8_t> down(fabric.links().size(), 0);
+    down[index(fabric.nic_in(there))] = 1;
+    Path none;
+    EXPECT_FALSE(fabric.route_nics(here, there, 0, none, 0, {.down = down}));
+}
+
 TEST(NcclKinds, MessagesBetweenClassesTakeTheLatencyOfTcp) {
     const ClusterSpec spec = with_classes(
         two_kinds(2, dgx_a100(), 1, dgx_a100()), NicClass::infiniband, NicClass::ethernet);

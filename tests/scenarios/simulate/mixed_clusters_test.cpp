@@ -2,6 +2,9 @@
 // Clusters of several kinds of nodes through simulate and search.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "scenarios/campaign/run_campaign.h"
 #include "scenarios/diagnose/modelled_checks.h"
 #include "scenarios/provenance/effective_scenario.h"
@@ -161,6 +164,53 @@ TEST(MixedClusters, JobsHaveTheDevicesOfTheirNodes) {
     EXPECT_EQ(answer->jobs[0].iteration, answer->jobs[0].alone.iteration);
     EXPECT_EQ(answer->jobs[1].iteration, answer->jobs[1].alone.iteration);
     EXPECT_NE(answer->cluster.find("1 x dgx-h100 + 1 x dgx-a100-80g"), std::string::npos);
+}
+
+struct HolmesRow {
+    std::string name;
+    std::string scenario;
+    std::uint32_t nodes = 0;
+    double tflops = 0;
+};
+
+std::vector<HolmesRow> holmes_rows() {
+    std::ifstream file{ORRERY_SOURCE_DIR "/scenarios/catalogue/published/holmes.csv"};
+    std::vector<HolmesRow> rows;
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("#") || line.starts_with("case,")) {
+            continue;
+        }
+        std::istringstream cells{line};
+        HolmesRow row;
+        std::string nodes;
+        std::string tflops;
+        std::getline(cells, row.name, ',');
+        std::getline(cells, row.scenario, ',');
+        std::getline(cells, nodes, ',');
+        std::getline(cells, tflops, ',');
+        row.nodes = static_cast<std::uint32_t>(std::stoul(nodes));
+        row.tflops = std::stod(tflops);
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+// Counted in model FLOP/s, which Megatron-LM's log does under selective recomputation. Nothing was
+// fitted on these rows: within a fifth of each.
+TEST(MixedClusters, HolmesPublishedRates) {
+    const std::vector<HolmesRow> rows = holmes_rows();
+    ASSERT_EQ(rows.size(), 6U);
+    for (const HolmesRow& row : rows) {
+        Scenario scenario = shipped(row.scenario);
+        ASSERT_EQ(scenario.cluster.kinds.size(), 1U);
+        scenario.cluster.kinds.front().num_nodes = row.nodes;
+        scenario.cluster.num_nodes = row.nodes;
+        scenario.plan.data_parallel_size = row.nodes * 8 / 2;
+        const Answer answer = simulated(scenario);
+        const double flops = answer.model_flops_per_step.count() / answer.iteration.seconds();
+        const double tflops = flops / static_cast<double>(answer.ranks) * 1e-12;
+        EXPECT_NEAR(tflops / row.tflops, 1, 0.2) << row.name;
+    }
 }
 
 // Holmes: InfiniBand is faster than RoCE with fewer adapters, both are faster than Ethernet, and a
