@@ -143,6 +143,15 @@ TEST(MixedClusters, TheEffectiveScenarioSaysTheSame) {
     }
 }
 
+TEST(MixedClusters, OverridesReachOneKind) {
+    const Scenario more =
+        shipped("holmes-3.6b-mixed", {"cluster.kinds[0].nodes=3", "cluster.kinds[1].nodes=1"});
+    EXPECT_EQ(more.cluster.kinds[0].num_nodes, 3U);
+    EXPECT_EQ(more.cluster.num_nodes, 4U);
+    // The second stage has a server of each class: its gradients go over TCP.
+    EXPECT_GT(simulated(more).iteration, simulated(shipped("holmes-3.6b-mixed")).iteration);
+}
+
 TEST(MixedClusters, JobsHaveTheDevicesOfTheirNodes) {
     const std::string job =
         "    model: gpt-2-124m\n"
