@@ -243,7 +243,7 @@ TransferPlan NcclNetwork::plan_collective(const CollectiveCall& call,
     }
     set_mover(plan, engine, group.num_sms);
     const bool network = group.layout.num_nodes() > 1;
-    const auto factor = factor_of(call.kind, network);
+    const auto factor = factor_of(call.kind, network && !group.layout.over_tcp());
     const double latency_us = start_up_us(choice,
                                           call.kind,
                                           network ? 0 : group.layout.num_ranks(),
@@ -268,7 +268,7 @@ TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& ca
     // NCCL's proxy posts the messages of the network peers one after the other (net overhead).
     const double overhead_us = communicator.cpu == NcclCpu::amd ? 2.0 : 1.0;
     const std::uint32_t network_peers = layout.num_ranks() - layout.shape().gpus_per_node;
-    const auto factor = factor_of(call.kind, network);
+    const auto factor = factor_of(call.kind, network && !layout.over_tcp());
     const Time latency = p2p_latency(network, nvlink, message_latency(layout.over_tcp())) +
                          microseconds(network ? overhead_us * network_peers : 0.0) +
                          factor.queueing_delay;
@@ -336,7 +336,7 @@ TransferPlan NcclNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
     const std::uint32_t sms_here = device_of(fabric_.kind_of(from)).num_sms;
     const std::uint32_t sms_there = device_of(fabric_.kind_of(to)).num_sms;
     set_mover(plan, TransferEngine::sm, std::min(sms_here, sms_there));
-    const auto factor = factor_of_send(network);
+    const auto factor = factor_of_send(network && !tcp);
     plan.phases.push_back(
         {.latency = p2p_latency(network, nvlink, message_latency(tcp)) + factor.queueing_delay,
          .parts = {}});
@@ -373,7 +373,8 @@ std::vector<NcclNetwork::Channel> NcclNetwork::channels_of(const CollectiveCall&
     const double bandwidth =
         std::min(of_progress, group.layout.over_tcp() ? kTcpThread : kNoPortLimit);
     const auto algorithm = static_cast<int>(choice.algorithm);
-    const auto factor = factor_of(call.kind, group.layout.num_nodes() > 1);
+    const auto factor =
+        factor_of(call.kind, group.layout.num_nodes() > 1 && !group.layout.over_tcp());
     for (const auto& shape : make_parts(group, call, algorithm, choice.channels, connections)) {
         channels.push_back({part_of(shape, progress, bandwidth, factor), shape.broken});
     }
@@ -389,13 +390,15 @@ std::vector<NcclNetwork::Channel> NcclNetwork::channels_of_send(RankId from,
         return channels;
     }
     const bool network = fabric_.node_of(from) != fabric_.node_of(to);
+    const bool tcp = network && fabric_.over_tcp(fabric_.node_of(from), fabric_.node_of(to));
     Connections connections(state);
     const auto shapes =
         send_parts(fabric_, from, to, p2p_channels(bytes.count(), network), &connections);
     const double bandwidth = send_bandwidth(from, to);
     for (const auto& shape : shapes) {
         channels.push_back(
-            {part_of(shape, bytes.count(), bandwidth, factor_of_send(network)), shape.broken});
+            {part_of(shape, bytes.count(), bandwidth, factor_of_send(network && !tcp)),
+             shape.broken});
     }
     return channels;
 }

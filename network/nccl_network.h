@@ -38,7 +38,8 @@ struct NcclNetworkOptions {
     std::uint32_t num_sms = 0;
     std::vector<NcclDevice> devices{};      // by kind of node; empty: all have the device above
     bool contention = true;                 // false: `network: analytic`
-    // What the chosen congestion control makes of transfers between servers; else fair shares.
+    // What the chosen congestion control makes of transfers between servers, other than over TCP;
+    // else fair shares.
     std::optional<CongestionFactors> congestion{};
     // Every connection between NICs is a link of its own as well, behind the fabric's: never full,
     // and in the footprints of the transfers that use it (network/packet_network.h).

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kKindsMax = 32;  // a bit each (NcclGroupShape)
 
-// Two classes at most are RDMA's: an adapter of one cannot reach one of the other.
+// An adapter of one RDMA class reaches no adapter of another.
 bool is_rdma(NicClass nic_class) {
     return nic_class == NicClass::infiniband || nic_class == NicClass::roce;
 }

@@ -168,6 +168,28 @@ TEST(NcclKinds, ClassesApartTakeTheEthernetOfAllNodes) {
     EXPECT_GT(seconds_of(network, tcp), 10 * seconds_of(network, rdma));
 }
 
+TEST(NcclKinds, CongestionControlOfTheFabricIsNotThatOfTcp) {
+    const ClusterSpec spec =
+        with_classes(two_kinds(2, dgx_a100(), 2, dgx_a100()), NicClass::infiniband, NicClass::roce);
+    NcclNetworkOptions options{.compute_capability = 80, .num_sms = 108};
+    const NcclNetwork fair{built(spec), options};
+    const CongestionFactor half{.efficiency = 0.5};
+    options.congestion =
+        CongestionFactors{.ring = half, .all_to_all = half, .point_to_point = half};
+    const NcclNetwork slow{built(spec), options};
+    for (const auto kind : {CollectiveKind::all_reduce, CollectiveKind::all_to_all}) {
+        const CollectiveCall call{.kind = kind, .bytes = Bytes{1 << 26}};
+        EXPECT_EQ(text_of(fair.plan_collective(call, ranks(0, 32))),
+                  text_of(slow.plan_collective(call, ranks(0, 32))));
+        EXPECT_NE(text_of(fair.plan_collective(call, ranks(0, 16))),
+                  text_of(slow.plan_collective(call, ranks(0, 16))));
+    }
+    EXPECT_EQ(text_of(fair.plan_send(RankId{0}, RankId{20}, Bytes{1 << 20})),
+              text_of(slow.plan_send(RankId{0}, RankId{20}, Bytes{1 << 20})));
+    EXPECT_NE(text_of(fair.plan_send(RankId{0}, RankId{9}, Bytes{1 << 20})),
+              text_of(slow.plan_send(RankId{0}, RankId{9}, Bytes{1 << 20})));
+}
+
 TEST(NcclKinds, APathBetweenClassesCrossesTheOneSwitchOfTheEthernet) {
     ClusterSpec spec =
         with_classes(two_kinds(1, dgx_a100(), 1, dgx_h100()), NicClass::infiniband, NicClass::roce);
