@@ -4,6 +4,7 @@
 // direction; the usable capacity of a link is its raw rate times the `efficiency` of its kind.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -98,10 +99,34 @@ struct FabricSpec {
     std::shared_ptr<const CableList> cables{};
 };
 
-struct ClusterSpec {
-    std::uint32_t num_nodes = 1;
+// What a node's network adapters speak. RDMA reaches adapters of the same class only; everything
+// else goes over TCP on the Ethernet that all nodes share (ClusterSpec::ethernet).
+enum class NicClass : std::uint8_t {
+    one_fabric,  // not said: all nodes reach each other over the cluster's fabric
+    infiniband,
+    roce,
+    ethernet,  // no RDMA at all
+};
+
+// Nodes that are alike.
+struct NodeKind {
     NodeSpec node{};
+    std::uint32_t num_nodes = 1;
+    NicClass nic_class = NicClass::one_fabric;
+    std::uint32_t nics_per_node = 0;  // at most the fabric's; 0: the fabric's
+    Bandwidth nic_bandwidth{};        // zero: the fabric's
+};
+
+struct ClusterSpec {
+    std::uint32_t num_nodes = 1;  // of all kinds
+    NodeSpec node{};              // of the first kind
     FabricSpec fabric{};
+    // The kinds of nodes in the order of the nodes' numbers. Empty: all nodes are `node`, with the
+    // NICs of the fabric. All kinds have the GPUs and trays of the first one.
+    std::vector<NodeKind> kinds{};
+    // One switch that never blocks, and one adapter for each node. Without nic_bandwidth there is
+    // none.
+    FabricSpec ethernet{};
     // Servers that compute slower than the others, as an operator knows them: the share of all, and
     // how much longer a kernel takes there.
     double slow_node_share = 0;
@@ -126,6 +151,33 @@ struct ClusterSpec {
     std::uint32_t num_servers() const { return num_nodes * node.trays; }
     std::uint32_t gpus_per_server() const { return node.gpus_per_node / node.trays; }
     std::uint32_t nics_per_server() const { return fabric.nics_per_node / node.trays; }
+
+    bool has_ethernet() const { return ethernet.nic_bandwidth > Bandwidth{}; }
+    // Kinds are numbered from 0; a cluster of one kind has kind 0.
+    std::uint32_t num_kinds() const {
+        return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(kinds.size()));
+    }
+    std::uint32_t kind_of_node(std::uint32_t number) const {
+        std::uint32_t kind = 0;
+        while (kind + 1 < kinds.size() && number >= kinds[kind].num_nodes) {
+            number -= kinds[kind++].num_nodes;
+        }
+        return kind;
+    }
+    std::uint32_t kind_of_rank(std::uint32_t rank) const {
+        const std::uint32_t gpu = gpu_of_rank.empty() ? rank : gpu_of_rank[rank];
+        return kind_of_node(gpu / node.gpus_per_node);
+    }
+    // The same of a cluster of one kind too.
+    NodeKind kind(std::uint32_t number) const {
+        NodeKind found =
+            kinds.empty() ? NodeKind{.node = node, .num_nodes = num_nodes} : kinds[number];
+        found.nics_per_node = found.nics_per_node == 0 ? fabric.nics_per_node : found.nics_per_node;
+        if (found.nic_bandwidth == Bandwidth{}) {
+            found.nic_bandwidth = fabric.nic_bandwidth;
+        }
+        return found;
+    }
 };
 
 }  // namespace orrery

@@ -5,119 +5,11 @@
 
 #include "engine/check.h"
 #include "network/cable_list.h"
-#include "network/switch_counts.h"
+#include "network/cluster_check.h"
 
 namespace orrery {
 
 namespace {
-
-constexpr std::uint32_t kClusterGpusMax = 16'000'000;
-constexpr double kCablesMax = 32'000'000;  // 1.5 GB of tables
-
-Result<void> check_placement(const ClusterSpec& spec) {
-    std::vector<bool> taken(spec.num_gpus(), false);
-    for (std::size_t rank = 0; rank < spec.gpu_of_rank.size(); ++rank) {
-        const std::uint32_t gpu = spec.gpu_of_rank[rank];
-        if (gpu >= spec.num_gpus()) {
-            return fail("cluster",
-                        fmt::format("rank {} is placed on GPU {}, but there are {} GPUs",
-                                    rank,
-                                    gpu,
-                                    spec.num_gpus()),
-                        "GPUs are numbered from 0, node by node");
-        }
-        if (taken[gpu]) {
-            return fail("cluster",
-                        fmt::format("two ranks are placed on GPU {}", gpu),
-                        "gpu_of_rank names each GPU at most once");
-        }
-        taken[gpu] = true;
-    }
-    return {};
-}
-
-Result<void> check_node(const ClusterSpec& spec) {
-    const NodeSpec& node = spec.node;
-    if (node.gpus_per_node == 0 || spec.num_nodes == 0) {
-        return fail("cluster.nodes",
-                    "the cluster has no GPUs",
-                    "nodes and gpus_per_node must be at least 1");
-    }
-    if (static_cast<std::uint64_t>(spec.num_nodes) * node.gpus_per_node > kClusterGpusMax) {
-        return fail("cluster.nodes",
-                    "the cluster has too many GPUs",
-                    fmt::format("at most {}", kClusterGpusMax));
-    }
-    if (node.num_sockets != 1 && node.num_sockets != 2) {
-        return fail("cluster.node.num_sockets",
-                    fmt::format("num_sockets is {}", node.num_sockets),
-                    "1 or 2");
-    }
-    const bool has_nvlink = node.intra_node != IntraNodeKind::pcie && node.gpus_per_node > 1;
-    if (has_nvlink && node.nvlink_bandwidth <= Bandwidth{}) {
-        return fail("cluster.node.nvlink_bandwidth",
-                    "nvlink_bandwidth of the node is missing or not positive",
-                    "give it per GPU and direction, or intra_node: pcie");
-    }
-    if (node.pcie_bandwidth <= Bandwidth{}) {
-        return fail("cluster.node.pcie_bandwidth",
-                    "pcie_bandwidth of the node is missing or not positive",
-                    "give it per GPU and direction");
-    }
-    if (node.socket_bandwidth < Bandwidth{} || node.nvlink_latency < Time{} ||
-        node.pcie_latency < Time{}) {
-        return fail(
-            "cluster.node", "a bandwidth or latency of the node is negative", "give 0 or more");
-    }
-    for (const double efficiency : {node.nvlink_efficiency, node.pcie_efficiency}) {
-        if (!(efficiency > 0 && efficiency <= 1)) {
-            return fail("cluster.node",
-                        fmt::format("an efficiency of the node is {}", efficiency),
-                        "0 < it <= 1");
-        }
-    }
-    return check_placement(spec);
-}
-
-// GPUs of an NVLink domain belong to its trays evenly; so do its NICs (tree_of_leaf_sets).
-Result<void> check_trays(const ClusterSpec& spec) {
-    const NodeSpec& node = spec.node;
-    if (node.trays == 0 || node.gpus_per_node % node.trays != 0) {
-        return fail(
-            "cluster.node.trays",
-            fmt::format(
-                "{} GPUs are not spread evenly over {} trays", node.gpus_per_node, node.trays),
-            "a divisor of gpus_per_node");
-    }
-    const bool apart = node.intra_node != IntraNodeKind::nvswitch ||
-                       (node.num_sockets > 1 && node.socket_bandwidth > Bandwidth{});
-    if (node.trays > 1 && apart) {
-        return fail("cluster.node.trays",
-                    "only NVLink switches join several trays to a node",
-                    "intra_node: nvswitch, without socket_bandwidth");
-    }
-    return {};
-}
-
-Result<void> check_listed(const ClusterSpec& spec) {
-    const FabricSpec& fabric = spec.fabric;
-    if (fabric.kind != FabricKind::file) {
-        return {};
-    }
-    const bool fits = fabric.cables != nullptr && fabric.cables->num_nodes() == spec.num_nodes &&
-                      fabric.cables->nics_per_node() == fabric.nics_per_node;
-    if (!fits) {
-        return fail("cluster.fabric.file",
-                    "the table of cables is not that of these nodes and NICs",
-                    "read it anew for another number of nodes");
-    }
-    if (fabric.routing == RoutingKind::spray) {
-        return fail("cluster.fabric.routing",
-                    "spraying needs the bundles of a clos or rail fabric",
-                    "ecmp, adaptive or static_rail");
-    }
-    return {};
-}
 
 struct TierNames {
     const char* leaf;
@@ -132,48 +24,24 @@ TierNames tier_names(const FabricSpec& fabric) {
     return {flat ? "switch" : "leaf", "spine"};
 }
 
-std::vector<std::string> class_names_of(const FabricSpec& fabric) {
+std::vector<std::string> class_names_of(const ClusterSpec& spec) {
+    const FabricSpec& fabric = spec.fabric;
     const TierNames names = tier_names(fabric);
-    return {"nvlink",
-            "pcie",
-            "inter-socket",
-            "nic",
-            fabric.kind == FabricKind::file ? "switch-switch"
-                                            : fmt::format("{}-{}", names.leaf, names.tier2),
-            fmt::format("{}-core", names.tier2)};
-}
-
-// The tree of a cluster that can be built.
-Result<SwitchTree> checked_tree(const ClusterSpec& spec) {
-    if (auto checked = check_node(spec); !checked) {
-        return unexpected<Error>(checked.error());
+    std::vector<std::string> all{"nvlink",
+                                 "pcie",
+                                 "inter-socket",
+                                 "nic",
+                                 fabric.kind == FabricKind::file
+                                     ? "switch-switch"
+                                     : fmt::format("{}-{}", names.leaf, names.tier2),
+                                 fmt::format("{}-core", names.tier2)};
+    if (spec.has_ethernet()) {
+        all.emplace_back("ethernet");
     }
-    if (auto checked = check_trays(spec); !checked) {
-        return unexpected<Error>(checked.error());
-    }
-    if (auto checked = check_listed(spec); !checked) {
-        return unexpected<Error>(checked.error());
-    }
-    auto tree = fabric_tree(spec);
-    if (!tree) {
-        return tree;
-    }
-    const double cables =
-        tree->num_cables() + static_cast<double>(spec.num_gpus()) * spec.node.gpus_per_node;
-    if (cables > kCablesMax) {
-        return fail("cluster.fabric",
-                    fmt::format("the fabric needs {:.4g} million cables", cables * 1e-6),
-                    fmt::format("at most {:.4g} million", kCablesMax * 1e-6));
-    }
-    return tree;
+    return all;
 }
 
 }  // namespace
-
-Result<void> check_cluster(const ClusterSpec& spec) {
-    const auto tree = checked_tree(spec);
-    return tree ? Result<void>{} : unexpected<Error>(tree.error());
-}
 
 Result<Fabric> build_fabric(const ClusterSpec& spec) {
     const auto tree = checked_tree(spec);
@@ -185,17 +53,18 @@ Result<Fabric> build_fabric(const ClusterSpec& spec) {
 
 Fabric::Fabric(const ClusterSpec& spec, const SwitchTree& tree)
     : spec_(spec),
-      wiring_(spec.node, spec.fabric.nics_per_node),
+      wirings_(spec),
       tree_(tree),
-      router_(tree, spec.fabric, spec.num_nodes * wiring_.num_links()),
-      class_names_(class_names_of(spec.fabric)) {
+      router_(tree, spec.fabric, wirings_.num_links()),
+      class_names_(class_names_of(spec)) {
     const Time hop = spec.fabric.link_latency;
     class_latency_ = {spec.node.nvlink_latency,
                       spec.node.pcie_latency,
                       Time{},
                       hop + spec.fabric.nic_latency,
                       hop,
-                      hop};
+                      hop,
+                      spec.ethernet.link_latency + spec.ethernet.nic_latency};
     if (!spec.gpu_of_rank.empty()) {
         rank_on_.assign(spec.num_gpus(), false);
         for (const std::uint32_t gpu : spec.gpu_of_rank) {
@@ -210,6 +79,8 @@ Fabric::Fabric(const ClusterSpec& spec, const SwitchTree& tree)
         paths_ = std::make_shared<ShortestPaths>(
             spec.fabric.cables, spec.fabric, first_link_of_node(spec.num_nodes));
     }
+    first_ethernet_link_ = static_cast<std::uint32_t>(num_links);
+    num_links += spec.has_ethernet() ? 2 * spec.num_nodes : 0;
     links_.reserve(num_links);
     ends_.reserve(num_links);
     lay_node_links();
@@ -218,15 +89,19 @@ Fabric::Fabric(const ClusterSpec& spec, const SwitchTree& tree)
     } else {
         lay_switch_links();
     }
+    lay_ethernet();
     ORRERY_CHECK(links_.size() == num_links && ends_.size() == num_links);
 }
 
 void Fabric::number_vertices() {
     const std::uint32_t nodes = spec_.num_nodes;
-    const bool nvswitch = spec_.node.intra_node == IntraNodeKind::nvswitch;
+    bool nvswitch = spec_.node.intra_node == IntraNodeKind::nvswitch;
+    for (const NodeKind& kind : spec_.kinds) {
+        nvswitch = nvswitch || kind.node.intra_node == IntraNodeKind::nvswitch;
+    }
     first_nvswitch_ = spec_.num_gpus();
     first_root_ = first_nvswitch_ + (nvswitch ? nodes : 0);
-    first_nic_ = first_root_ + nodes * wiring_.num_sockets();
+    first_nic_ = first_root_ + nodes * wirings_.most_sockets();
     first_leaf_ = first_nic_ + nodes * tree_.nics_per_node;
     const bool listed = spec_.fabric.kind == FabricKind::file;
     first_tier2_ =
@@ -234,25 +109,37 @@ void Fabric::number_vertices() {
                               : tree_.num_leaves);
     first_core_ = first_tier2_ + (tree_.merged ? tree_.num_blocks : tree_.num_tier2());
     const std::uint32_t merged_cores = tree_.cores_per_plane > 0 ? 1 : 0;
-    num_vertices_ = first_core_ + (tree_.merged ? merged_cores : tree_.num_cores());
+    first_ethernet_ = first_core_ + (tree_.merged ? merged_cores : tree_.num_cores());
+    num_vertices_ = first_ethernet_ + (spec_.has_ethernet() ? nodes + 1 : 0);
 }
 
 void Fabric::lay_node_links() {
     for (std::uint32_t node = 0; node < spec_.num_nodes; ++node) {
-        wiring_.append_links(links_);
-        wiring_.append_ends(node * spec_.node.gpus_per_node,
-                            first_nvswitch_ + node,
-                            vertex_of_root(node, 0),
-                            ends_);
+        const NodeWiring& wiring = wirings_.of(node);
+        wiring.append_links(links_);
+        wiring.append_ends(node * spec_.node.gpus_per_node,
+                           first_nvswitch_ + node,
+                           vertex_of_root(node, 0),
+                           ends_);
     }
 }
 
 void Fabric::add_cable(LinkClass link_class, Bandwidth raw, LinkEnds upward) {
-    const LinkInfo info{usable(raw, spec_.fabric.efficiency),
+    const bool ethernet = link_class == LinkClass::ethernet;
+    const LinkInfo info{usable(raw, ethernet ? spec_.ethernet.efficiency : spec_.fabric.efficiency),
                         static_cast<std::uint16_t>(link_class)};
     links_.insert(links_.end(), 2, info);
     ends_.push_back(upward);
     ends_.push_back({upward.to, upward.from});
+}
+
+// Each node's adapter to the one switch, outward first.
+void Fabric::lay_ethernet() {
+    for (std::uint32_t node = 0; spec_.has_ethernet() && node < spec_.num_nodes; ++node) {
+        add_cable(LinkClass::ethernet,
+                  spec_.ethernet.nic_bandwidth,
+                  {first_ethernet_ + node, first_ethernet_ + spec_.num_nodes});
+    }
 }
 
 void Fabric::lay_listed_cables(const CableList& cables) {
@@ -268,19 +155,30 @@ void Fabric::lay_listed_cables(const CableList& cables) {
 
 Time Fabric::link_latency(LinkId link) const {
     const LinkInfo& info = links_[index(link)];
-    if (paths_ && info.link_class >= static_cast<std::uint16_t>(LinkClass::nic)) {
+    if (paths_ && info.link_class >= static_cast<std::uint16_t>(LinkClass::nic) &&
+        info.link_class != static_cast<std::uint16_t>(LinkClass::ethernet)) {
         return paths_->link_latency(static_cast<std::uint32_t>(index(link)));
+    }
+    if (!spec_.kinds.empty() && index(link) < wirings_.num_links()) {
+        const NodeSpec& node =
+            node_spec(wirings_.node_of_link(static_cast<std::uint32_t>(index(link))));
+        const auto of_class = static_cast<LinkClass>(info.link_class);
+        return of_class == LinkClass::nvlink ? node.nvlink_latency
+               : of_class == LinkClass::pcie ? node.pcie_latency
+                                             : Time{};
     }
     return class_latency_[info.link_class];
 }
 
 void Fabric::lay_switch_links() {
     for (std::uint32_t node = 0; node < spec_.num_nodes; ++node) {
+        const Bandwidth line = spec_.kinds.empty()
+                                   ? spec_.fabric.nic_bandwidth
+                                   : spec_.kind(spec_.kind_of_node(node)).nic_bandwidth;
         for (std::uint32_t nic = 0; nic < tree_.nics_per_node; ++nic) {
             const NicPort port{.node = node, .nic = nic};
-            add_cable(LinkClass::nic,
-                      spec_.fabric.nic_bandwidth,
-                      {vertex_of_nic(port), first_leaf_ + tree_.leaf_of(port)});
+            add_cable(
+                LinkClass::nic, line, {vertex_of_nic(port), first_leaf_ + tree_.leaf_of(port)});
         }
     }
     if (tree_.num_blocks == 0) {
@@ -329,8 +227,8 @@ bool Fabric::route(RankId from,
         gpu_to_gpu(from, to, path);
         return true;
     }
-    const NicPort out = nic_of(from);
-    const NicPort in = nic_of(to);
+    const NicPort out = nic_towards(from, to);
+    const NicPort in = nic_towards(to, from);
     gpu_to_nic(from, out.nic, path);
     if (!route_switches(out, in, flow_label, queue_pair, path, state)) {
         return false;
@@ -345,31 +243,52 @@ bool Fabric::route_switches(NicPort from,
                             std::uint32_t queue_pair,
                             Path& path,
                             const LinkState& state) const {
+    if (from.is_ethernet()) {
+        const LinkId out = nic_out(from);
+        const LinkId in = nic_in(to);
+        if (!state.is_up(static_cast<std::uint32_t>(index(out))) ||
+            !state.is_up(static_cast<std::uint32_t>(index(in)))) {
+            return false;
+        }
+        path.add(out, link_latency(out));
+        path.add(in, link_latency(in));
+        return true;
+    }
     return paths_ ? paths_->route(from, to, flow_label, queue_pair, path, state)
                   : router_.route(from, to, flow_label, queue_pair, path, state);
 }
 
 Fabric::WayOut Fabric::way_out(RankId from, RankId to) const {
-    const NicPort own = nic_of(from);
+    const NicPort own = nic_towards(from, to);
     // Equal local indices have NICs of equal index.
     const std::uint32_t proxy = local_of(to);
-    const NicPort on_rail{.node = own.node, .nic = wiring_.nic_of_gpu(proxy)};
-    const bool through_proxy = spec_.node.intra_node != IntraNodeKind::pcie && on_rail != own &&
+    const NicPort on_rail{.node = own.node, .nic = wirings_.of(own.node).nic_of_gpu(proxy)};
+    const bool through_proxy = !own.is_ethernet() && on_rail != own &&
+                               node_spec(own.node).intra_node != IntraNodeKind::pcie &&
                                runs_a_rank(own.node * spec_.node.gpus_per_node + proxy);
     return through_proxy ? WayOut{.gpu = proxy, .nic = on_rail}
                          : WayOut{.gpu = local_of(from), .nic = own};
 }
 
+void Fabric::way_to_nic(RankId from, const WayOut& way, Path& path) const {
+    if (way.gpu == local_of(from)) {
+        gpu_to_nic(from, way.nic.nic, path);
+        return;
+    }
+    const std::uint32_t base = first_link_of_node(way.nic.node);
+    const NodeWiring& wiring = wirings_.of(way.nic.node);
+    wiring.gpu_to_gpu(base, local_of(from), way.gpu, path);
+    wiring.gpu_to_nic(base, way.gpu, way.nic.nic, path);
+}
+
 bool Fabric::route_pxn(
     RankId from, RankId to, std::uint64_t flow_label, Path& path, const LinkState& state) const {
-    const NicPort in = nic_of(to);
+    const NicPort in = nic_towards(to, from);
     const WayOut out = way_out(from, to);
-    if (out.nic.node == in.node || nic_of(from) == out.nic) {
+    if (out.nic.node == in.node || nic_towards(from, to) == out.nic) {
         return route(from, to, flow_label, path, 0, state);
     }
-    const std::uint32_t base = first_link_of_node(out.nic.node);
-    wiring_.gpu_to_gpu(base, local_of(from), out.gpu, path);
-    wiring_.gpu_to_nic(base, out.gpu, out.nic.nic, path);
+    way_to_nic(from, out, path);
     const bool found = route_switches(out.nic, in, flow_label, 0, path, state);
     nic_to_gpu(in.nic, to, path);
     return found;
@@ -392,50 +311,68 @@ std::uint32_t Fabric::queue_pairs_apart() const {
 }
 
 std::uint64_t Fabric::num_paths(NicPort from, NicPort to) const {
+    if (from.is_ethernet()) {
+        return from == to ? 0 : 1;
+    }
     return paths_ ? paths_->num_paths(from, to) : tree_.num_paths(from, to);
 }
 
 void Fabric::gpu_to_gpu(RankId from, RankId to, Path& path) const {
-    ORRERY_CHECK(node_of(from) == node_of(to));
-    wiring_.gpu_to_gpu(first_link_of_node(node_of(from)), local_of(from), local_of(to), path);
+    const std::uint32_t node = node_of(from);
+    ORRERY_CHECK(node == node_of(to));
+    wirings_.of(node).gpu_to_gpu(first_link_of_node(node), local_of(from), local_of(to), path);
 }
 
 void Fabric::gpu_to_nic(RankId rank, std::uint32_t nic, Path& path) const {
-    wiring_.gpu_to_nic(first_link_of_node(node_of(rank)), local_of(rank), nic, path);
+    const std::uint32_t node = node_of(rank);
+    const std::uint32_t at = nic == kEthernetNic ? 0 : nic;  // the first socket's, too
+    wirings_.of(node).gpu_to_nic(first_link_of_node(node), local_of(rank), at, path);
 }
 
 void Fabric::nic_to_gpu(std::uint32_t nic, RankId rank, Path& path) const {
-    wiring_.nic_to_gpu(first_link_of_node(node_of(rank)), nic, local_of(rank), path);
+    const std::uint32_t node = node_of(rank);
+    const std::uint32_t at = nic == kEthernetNic ? 0 : nic;
+    wirings_.of(node).nic_to_gpu(first_link_of_node(node), at, local_of(rank), path);
 }
 
 LinkId Fabric::nvlink_out(RankId rank) const {
-    ORRERY_CHECK(spec_.node.intra_node == IntraNodeKind::nvswitch);
-    return to_id<LinkId>(first_link_of_node(node_of(rank)) + wiring_.nvlink_out(local_of(rank)));
+    const std::uint32_t node = node_of(rank);
+    ORRERY_CHECK(node_spec(node).intra_node == IntraNodeKind::nvswitch);
+    return to_id<LinkId>(first_link_of_node(node) + wirings_.of(node).nvlink_out(local_of(rank)));
 }
 
 LinkId Fabric::nvlink_in(RankId rank) const {
-    ORRERY_CHECK(spec_.node.intra_node == IntraNodeKind::nvswitch);
-    return to_id<LinkId>(first_link_of_node(node_of(rank)) + wiring_.nvlink_in(local_of(rank)));
+    const std::uint32_t node = node_of(rank);
+    ORRERY_CHECK(node_spec(node).intra_node == IntraNodeKind::nvswitch);
+    return to_id<LinkId>(first_link_of_node(node) + wirings_.of(node).nvlink_in(local_of(rank)));
 }
 
 LinkId Fabric::pcie_out(RankId rank) const {
-    return to_id<LinkId>(first_link_of_node(node_of(rank)) + wiring_.pcie_out(local_of(rank)));
+    const std::uint32_t node = node_of(rank);
+    return to_id<LinkId>(first_link_of_node(node) + wirings_.of(node).pcie_out(local_of(rank)));
 }
 
 LinkId Fabric::pcie_in(RankId rank) const {
-    return to_id<LinkId>(first_link_of_node(node_of(rank)) + wiring_.pcie_in(local_of(rank)));
+    const std::uint32_t node = node_of(rank);
+    return to_id<LinkId>(first_link_of_node(node) + wirings_.of(node).pcie_in(local_of(rank)));
 }
 
 LinkId Fabric::nic_out(NicPort port) const {
+    if (port.is_ethernet()) {
+        return to_id<LinkId>(first_ethernet_link_ + 2 * port.node);
+    }
     return to_id<LinkId>(first_link_of_node(spec_.num_nodes) + tree_.nic_link(port));
 }
 
 LinkId Fabric::nic_in(NicPort port) const {
+    if (port.is_ethernet()) {
+        return to_id<LinkId>(first_ethernet_link_ + 2 * port.node + 1);
+    }
     return to_id<LinkId>(first_link_of_node(spec_.num_nodes) + tree_.nic_link(port) + 1);
 }
 
 std::uint32_t Fabric::vertex_of_root(std::uint32_t node, std::uint32_t socket) const {
-    return first_root_ + node * wiring_.num_sockets() + socket;
+    return first_root_ + node * wirings_.most_sockets() + socket;
 }
 
 std::uint32_t Fabric::vertex_of_nic(NicPort port) const {
@@ -453,7 +390,7 @@ std::string Fabric::vertex_name(std::uint32_t vertex) const {
         return fmt::format("node {} nvswitch", vertex - first_nvswitch_);
     }
     if (vertex < first_nic_) {
-        return in_node(vertex - first_root_, wiring_.num_sockets(), "socket");
+        return in_node(vertex - first_root_, wirings_.most_sockets(), "socket");
     }
     if (vertex < first_leaf_) {
         return in_node(vertex - first_nic_, tree_.nics_per_node, "nic");
@@ -468,7 +405,12 @@ std::string Fabric::vertex_name(std::uint32_t vertex) const {
     if (vertex < first_core_) {
         return fmt::format("{} {}", names.tier2, vertex - first_tier2_);
     }
-    return fmt::format("core {}", vertex - first_core_);
+    if (vertex < first_ethernet_) {
+        return fmt::format("core {}", vertex - first_core_);
+    }
+    return vertex == first_ethernet_ + spec_.num_nodes
+               ? "ethernet switch"
+               : fmt::format("node {} ethernet", vertex - first_ethernet_);
 }
 
 std::optional<LinkId> Fabric::find_link(std::string_view wanted) const {

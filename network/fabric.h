@@ -17,8 +17,10 @@
 #include "engine/ids.h"
 #include "engine/network_model.h"
 #include "engine/result.h"
+#include "network/cluster_check.h"
 #include "network/cluster_spec.h"
 #include "network/link_class.h"
+#include "network/node_kinds.h"
 #include "network/node_wiring.h"
 #include "network/path.h"
 #include "network/routing.h"
@@ -50,13 +52,29 @@ public:
     std::uint32_t node_of(RankId rank) const { return gpu_of(rank) / spec_.node.gpus_per_node; }
     std::uint32_t local_of(RankId rank) const { return gpu_of(rank) % spec_.node.gpus_per_node; }
     NicPort nic_of(RankId rank) const {
-        return {.node = node_of(rank), .nic = wiring_.nic_of_gpu(local_of(rank))};
+        const std::uint32_t node = node_of(rank);
+        return {.node = node, .nic = wirings_.of(node).nic_of_gpu(local_of(rank))};
+    }
+    // The kind of a rank's node, and what that kind is.
+    std::uint32_t kind_of(RankId rank) const { return spec_.kind_of_node(node_of(rank)); }
+    const NodeSpec& node_spec(std::uint32_t node) const { return wirings_.spec_of(node); }
+    // Whether two nodes reach each other over TCP only.
+    bool over_tcp(std::uint32_t node_a, std::uint32_t node_b) const {
+        return speak_tcp(spec_, spec_.kind_of_node(node_a), spec_.kind_of_node(node_b));
+    }
+    // The NIC by which a rank reaches a rank of another node.
+    NicPort nic_towards(RankId rank, RankId peer) const {
+        return over_tcp(node_of(rank), node_of(peer))
+                   ? NicPort{.node = node_of(rank), .nic = kEthernetNic}
+                   : nic_of(rank);
     }
 
     // Paths. Each *appends* to `path` its links and their latency.
     //
     // From GPU to GPU: inside a node over NVLink or PCIe; else over PCIe to the GPU's own NIC,
     // through the switches, and from the receiver's own NIC to the receiver. Nothing if from == to.
+    // TCP has no GPUDirect: its bytes are copied to the memory of the first socket, whose links to
+    // the Ethernet adapter and the kernel's copies are no slower than the adapter.
     // False, and the path is of no use, if the links that are up join them no more.
     bool route(RankId from,
                RankId to,
@@ -73,6 +91,8 @@ public:
         NicPort nic;
     };
     WayOut way_out(RankId from, RankId to) const;
+    // The links of it inside the sender's node.
+    void way_to_nic(RankId from, const WayOut& way, Path& path) const;
     // The same as `route`, by that way out.
     bool route_pxn(RankId from,
                    RankId to,
@@ -103,13 +123,13 @@ public:
     LinkId nic_out(NicPort port) const;  // NIC to its ToR
     LinkId nic_in(NicPort port) const;
 
-    const NodeWiring& wiring() const { return wiring_; }
+    const NodeWiring& wiring(std::uint32_t node = 0) const { return wirings_.of(node); }
     // Of kind file: one switch with all NICs in place of the real switches.
     const SwitchTree& tree() const { return tree_; }
 
     // The graph's vertices, numbered in this order: GPUs, one NVSwitch a node, one PCIe root a
-    // socket, NICs, leaves, tier-2 switches, cores. When spraying, the switches of a block are one
-    // vertex, and so are all cores.
+    // socket, NICs, leaves, tier-2 switches, cores, Ethernet adapters, the Ethernet switch. When
+    // spraying, the switches of a block are one vertex, and so are all cores.
     std::span<const LinkEnds> link_ends() const { return ends_; }
     std::uint32_t num_vertices() const { return num_vertices_; }
     std::uint32_t vertex_of_gpu(std::uint32_t gpu) const { return gpu; }
@@ -124,7 +144,8 @@ private:
     void lay_node_links();
     void lay_switch_links();
     void lay_listed_cables(const CableList& cables);
-    void add_cable(LinkClass link_class, Bandwidth raw, LinkEnds upward);
+    void lay_ethernet();
+    void add_cable(LinkClass link_class, Bandwidth usable_capacity, LinkEnds upward);
     bool route_switches(NicPort from,
                         NicPort to,
                         std::uint64_t flow_label,
@@ -133,11 +154,11 @@ private:
                         const LinkState& state) const;
     bool runs_a_rank(std::uint32_t gpu) const { return rank_on_.empty() || rank_on_[gpu]; }
     std::uint32_t first_link_of_node(std::uint32_t node) const {
-        return node * wiring_.num_links();
+        return node == spec_.num_nodes ? wirings_.num_links() : wirings_.first_link(node);
     }
 
     ClusterSpec spec_;
-    NodeWiring wiring_;
+    NodeWirings wirings_;
     SwitchTree tree_;
     Router router_;
     std::shared_ptr<const ShortestPaths> paths_;  // of kind file, in place of the router
@@ -152,12 +173,12 @@ private:
     std::uint32_t first_leaf_ = 0;
     std::uint32_t first_tier2_ = 0;
     std::uint32_t first_core_ = 0;
+    std::uint32_t first_ethernet_ = 0;
     std::uint32_t num_vertices_ = 0;
+    std::uint32_t first_ethernet_link_ = 0;
 };
 
-// The error says which number cannot be, and which would; its place is the dotted name of the
-// scenario's key ("cluster.fabric.oversubscription").
-Result<void> check_cluster(const ClusterSpec& spec);
+// An error is one of check_cluster.
 Result<Fabric> build_fabric(const ClusterSpec& spec);
 
 }  // namespace orrery

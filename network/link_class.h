@@ -10,8 +10,16 @@
 
 namespace orrery {
 
-enum class LinkClass : std::uint16_t { nvlink, pcie, socket, nic, leaf_uplink, core_uplink };
-inline constexpr std::size_t kNumLinkClasses = 6;
+enum class LinkClass : std::uint16_t {
+    nvlink,
+    pcie,
+    socket,
+    nic,
+    leaf_uplink,
+    core_uplink,
+    ethernet,  // of clusters that have one beside their fabric
+};
+inline constexpr std::size_t kNumLinkClasses = 7;
 
 // Usable bandwidth of a line, rounded down to whole bits a second.
 inline Bandwidth usable(Bandwidth raw, double efficiency) {

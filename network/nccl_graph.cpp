@@ -141,6 +141,9 @@ NcclPath type_intra(const NodeSpec& node, const NcclGroupShape& shape) {
 // A channel leaves by the NIC it came in by: the last GPU reaches that over the first one (PXN), or
 // over a PCIe switch that both share (PXB) on the boards of that time.
 NcclPath type_inter(const NodeSpec& node, std::uint32_t cc, const NcclGroupShape& shape) {
+    if (shape.num_nodes > 1 && shape.tcp) {
+        return NcclPath::phb;  // the adapter of the host, without GPUDirect
+    }
     if (shape.num_nodes == 1 || shape.gpus_per_node == 1) {
         return NcclPath::pix;
     }
@@ -230,6 +233,30 @@ NcclCommunicator search_nccl_graphs(const NodeSpec& node,
     }
     c.channels = std::min(c.channels, kMaxChannels);
     add_nvls(node, shape, c);
+    return c;
+}
+
+NcclCommunicator common_graphs(const NcclCommunicator& a, const NcclCommunicator& b) {
+    NcclCommunicator c = a;
+    c.compute_capability = std::min(a.compute_capability, b.compute_capability);
+    c.ll128 = a.ll128 && b.ll128 && a.compute_capability == b.compute_capability;
+    // Hosts of AMD have the longer overhead of a message.
+    c.cpu = b.cpu == NcclCpu::amd ? b.cpu : a.cpu;
+    c.channels = std::min(a.channels, b.channels);
+    c.nvls_channels = std::min(a.nvls_channels, b.nvls_channels);
+    c.nvswitch = a.nvswitch && b.nvswitch;
+    c.message_us = std::max(a.message_us, b.message_us);
+    for (std::size_t i = 0; i < c.graphs.size(); ++i) {
+        const NcclGraph& other = b.graphs[i];
+        NcclGraph& graph = c.graphs[i];
+        graph.channels = std::min(graph.channels, other.channels);
+        graph.bw_intra = std::min(graph.bw_intra, other.bw_intra);
+        graph.bw_inter = std::min(graph.bw_inter, other.bw_inter);
+        graph.type_intra = std::max(graph.type_intra, other.type_intra);
+        graph.type_inter = std::max(graph.type_inter, other.type_inter);
+        graph.latency_inter = std::max(graph.latency_inter, other.latency_inter);
+        graph.same_channels = graph.same_channels && other.same_channels;
+    }
     return c;
 }
 

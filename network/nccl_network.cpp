@@ -15,13 +15,12 @@
 #include "network/collectives/send.h"
 #include "network/collectives/tree.h"
 #include "network/nccl_run.h"
+#include "network/port_limits.h"
 
 namespace orrery {
 namespace {
 
 constexpr int kAllToAll = -1;
-constexpr double kNoPortLimit = 1e9;  // GB/s
-
 Time microseconds(double us) {
     return Time::seconds(us * 1e-6);
 }
@@ -121,11 +120,12 @@ bool NcclNetwork::MembersLess::operator()(std::span<const RankId> a,
 }
 
 // A channel of NCCL is one block of a kernel, which fills an SM.
-void NcclNetwork::set_mover(TransferPlan& plan, TransferEngine engine) const {
+void NcclNetwork::set_mover(TransferPlan& plan,
+                            TransferEngine engine,
+                            std::uint32_t num_sms) const {
     plan.engine = options_.compute_capability == 0 ? TransferEngine::host : engine;
     if (plan.engine == TransferEngine::sm) {
-        plan.sms =
-            options_.num_sms == 0 ? plan.channels : std::min(plan.channels, options_.num_sms);
+        plan.sms = num_sms == 0 ? plan.channels : std::min(plan.channels, num_sms);
     }
 }
 
@@ -140,24 +140,6 @@ CongestionFactor NcclNetwork::factor_of(CollectiveKind kind, bool network) const
 CongestionFactor NcclNetwork::factor_of_send(bool network) const {
     return network && options_.congestion ? options_.congestion->point_to_point
                                           : CongestionFactor{};
-}
-
-NcclNetwork::Group& NcclNetwork::group_of(std::span<const RankId> members) const {
-    const auto known = groups_.find(members);
-    if (known != groups_.end()) {
-        return known->second;
-    }
-    GroupLayout layout(fabric_, members);
-    const NcclGroupShape shape = layout.shape();
-    auto& tuning = tunings_[shape];
-    if (!tuning) {
-        const auto& spec = fabric_.spec();
-        tuning = std::make_unique<NcclTuning>(
-            search_nccl_graphs(spec.node, spec.fabric, options_.compute_capability, shape));
-    }
-    Group group{.layout = std::move(layout), .tuning = tuning.get(), .parts = {}};
-    return groups_.emplace(std::vector<RankId>(members.begin(), members.end()), std::move(group))
-        .first->second;
 }
 
 const NcclChoice& NcclNetwork::choice_of(const Group& group, const CollectiveCall& call) const {
@@ -246,26 +228,27 @@ TransferPlan NcclNetwork::plan_collective(const CollectiveCall& call,
         return plan_all_to_all(group, call);
     }
     const auto [choice, bandwidth, engine] =
-        nccl_run(call, choice_of(group, call), *group.tuning, fabric_.spec().node);
+        nccl_run(call, choice_of(group, call), *group.tuning, group.node);
     const auto& shapes = parts_of(group, call, static_cast<int>(choice.algorithm), choice.channels);
     const std::int64_t bytes = std::max<std::int64_t>(call.bytes.count(), 1);
     const std::int64_t progress = nccl_progress(call, choice.algorithm, group.layout.num_ranks());
     const double fill_us = fill_of(group, call, choice, bandwidth, engine);
     const double progress_bandwidth =
-        bandwidth * static_cast<double>(progress) / static_cast<double>(bytes);
+        std::min(bandwidth * static_cast<double>(progress) / static_cast<double>(bytes),
+                 group.layout.over_tcp() ? kTcpThread : kNoPortLimit);
     TransferPlan plan{.phases = {}, .algorithm = std::string(name(choice.algorithm))};
     if (engine != TransferEngine::copy_engine) {
         plan.protocol = name(choice.protocol);
         plan.channels = choice.channels;
     }
-    set_mover(plan, engine);
+    set_mover(plan, engine, group.num_sms);
     const bool network = group.layout.num_nodes() > 1;
-    const auto factor = factor_of(call.kind, network);
+    const auto factor = factor_of(call.kind, network && !group.layout.over_tcp());
     const double latency_us = start_up_us(choice,
                                           call.kind,
                                           network ? 0 : group.layout.num_ranks(),
-                                          options_.compute_capability,
-                                          fabric_.spec().node.intra_node != IntraNodeKind::pcie);
+                                          group.tuning->communicator().compute_capability,
+                                          group.node.intra_node != IntraNodeKind::pcie);
     plan.phases.push_back(
         {.latency = microseconds(latency_us + fill_us) + factor.queueing_delay, .parts = {}});
     auto& parts = plan.phases.back().parts;
@@ -281,12 +264,12 @@ TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& ca
     const auto& communicator = group.tuning->communicator();
     const auto& shape = parts_of(group, call, kAllToAll, 0).front();
     const bool network = layout.num_nodes() > 1;
-    const bool nvlink = fabric_.spec().node.intra_node != IntraNodeKind::pcie;
+    const bool nvlink = group.node.intra_node != IntraNodeKind::pcie;
     // NCCL's proxy posts the messages of the network peers one after the other (net overhead).
     const double overhead_us = communicator.cpu == NcclCpu::amd ? 2.0 : 1.0;
     const std::uint32_t network_peers = layout.num_ranks() - layout.shape().gpus_per_node;
-    const auto factor = factor_of(call.kind, network);
-    const Time latency = p2p_latency(network, nvlink, fabric_.spec().fabric.message_latency) +
+    const auto factor = factor_of(call.kind, network && !layout.over_tcp());
+    const Time latency = p2p_latency(network, nvlink, message_latency(layout.over_tcp())) +
                          microseconds(network ? overhead_us * network_peers : 0.0) +
                          factor.queueing_delay;
     // Inside a node the flows of one GPU together are no faster than NCCL's rings.
@@ -297,9 +280,9 @@ TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& ca
             flows_per_port = std::max(flows_per_port, share.count);
         }
     }
-    double port = nccl_intra_bandwidth(fabric_.spec().node, options_.compute_capability);
-    if (fabric_.spec().node.intra_node == IntraNodeKind::nvlink_mesh) {
-        port /= std::max(1u, fabric_.spec().node.gpus_per_node - 1);
+    double port = nccl_intra_bandwidth(group.node, communicator.compute_capability);
+    if (group.node.intra_node == IntraNodeKind::nvlink_mesh) {
+        port /= std::max(1u, group.node.gpus_per_node - 1);
     }
     constexpr std::uint32_t kMaxP2pChannels = 32;
     const std::uint32_t most = std::min(std::bit_ceil(communicator.channels), kMaxP2pChannels);
@@ -307,7 +290,10 @@ TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& ca
     const std::uint32_t limit = call.mover.sm_limit;
     const std::uint32_t channels = limit > 0 ? std::min<std::uint32_t>(most, limit) : most;
     const bool local = layout.shape().gpus_per_node > 1;
-    const double rate = local ? port / flows_per_port * channels / most : kNoPortLimit;
+    double rate = local ? port / flows_per_port * channels / most : kNoPortLimit;
+    if (layout.over_tcp()) {
+        rate = std::min(rate, kTcpThread / network_peers);
+    }
     TransferPart part = part_of({.broken = false, .footprint = shape.footprint},
                                 (call.bytes.count() + shape.divisor - 1) / shape.divisor,
                                 rate,
@@ -317,7 +303,7 @@ TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& ca
         plan.protocol = "Simple";
         plan.channels = channels;
     }
-    set_mover(plan, engine);
+    set_mover(plan, engine, group.num_sms);
     plan.phases.push_back({.latency = latency, .parts = {std::move(part)}});
     return plan;
 }
@@ -341,19 +327,20 @@ TransferPlan NcclNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
     if (from == to) {
         return {};
     }
-    const bool network = fabric_.node_of(from) != fabric_.node_of(to);
-    const bool nvlink = fabric_.spec().node.intra_node != IntraNodeKind::pcie;
+    const std::uint32_t node = fabric_.node_of(from);
+    const bool network = node != fabric_.node_of(to);
+    const bool tcp = network && fabric_.over_tcp(node, fabric_.node_of(to));
+    const bool nvlink = fabric_.node_spec(node).intra_node != IntraNodeKind::pcie;
     const std::uint32_t channels = p2p_channels(bytes.count(), network);
     TransferPlan plan{.phases = {}, .algorithm = "p2p", .protocol = "Simple", .channels = channels};
-    set_mover(plan, TransferEngine::sm);
-    const auto factor = factor_of_send(network);
+    const std::uint32_t sms_here = device_of(fabric_.kind_of(from)).num_sms;
+    const std::uint32_t sms_there = device_of(fabric_.kind_of(to)).num_sms;
+    set_mover(plan, TransferEngine::sm, std::min(sms_here, sms_there));
+    const auto factor = factor_of_send(network && !tcp);
     plan.phases.push_back(
-        {.latency = p2p_latency(network, nvlink, fabric_.spec().fabric.message_latency) +
-                    factor.queueing_delay,
+        {.latency = p2p_latency(network, nvlink, message_latency(tcp)) + factor.queueing_delay,
          .parts = {}});
-    const double bandwidth =
-        network ? kNoPortLimit
-                : nccl_intra_bandwidth(fabric_.spec().node, options_.compute_capability);
+    const double bandwidth = send_bandwidth(from, to);
     const auto shapes = send_shapes(from, to, channels);
     for (const auto& shape : shapes) {
         plan.phases.back().parts.push_back(part_of(shape, bytes.count(), bandwidth, factor));
@@ -379,12 +366,15 @@ std::vector<NcclNetwork::Channel> NcclNetwork::channels_of(const CollectiveCall&
         return channels;
     }
     const auto [choice, of_vector, engine] =
-        nccl_run(call, choice_of(group, call), *group.tuning, fabric_.spec().node);
+        nccl_run(call, choice_of(group, call), *group.tuning, group.node);
     const std::int64_t progress = nccl_progress(call, choice.algorithm, group.layout.num_ranks());
-    const double bandwidth = of_vector * static_cast<double>(progress) /
-                             static_cast<double>(std::max<std::int64_t>(call.bytes.count(), 1));
+    const double of_progress = of_vector * static_cast<double>(progress) /
+                               static_cast<double>(std::max<std::int64_t>(call.bytes.count(), 1));
+    const double bandwidth =
+        std::min(of_progress, group.layout.over_tcp() ? kTcpThread : kNoPortLimit);
     const auto algorithm = static_cast<int>(choice.algorithm);
-    const auto factor = factor_of(call.kind, group.layout.num_nodes() > 1);
+    const auto factor =
+        factor_of(call.kind, group.layout.num_nodes() > 1 && !group.layout.over_tcp());
     for (const auto& shape : make_parts(group, call, algorithm, choice.channels, connections)) {
         channels.push_back({part_of(shape, progress, bandwidth, factor), shape.broken});
     }
@@ -400,15 +390,15 @@ std::vector<NcclNetwork::Channel> NcclNetwork::channels_of_send(RankId from,
         return channels;
     }
     const bool network = fabric_.node_of(from) != fabric_.node_of(to);
+    const bool tcp = network && fabric_.over_tcp(fabric_.node_of(from), fabric_.node_of(to));
     Connections connections(state);
     const auto shapes =
         send_parts(fabric_, from, to, p2p_channels(bytes.count(), network), &connections);
-    const double bandwidth =
-        network ? kNoPortLimit
-                : nccl_intra_bandwidth(fabric_.spec().node, options_.compute_capability);
+    const double bandwidth = send_bandwidth(from, to);
     for (const auto& shape : shapes) {
         channels.push_back(
-            {part_of(shape, bytes.count(), bandwidth, factor_of_send(network)), shape.broken});
+            {part_of(shape, bytes.count(), bandwidth, factor_of_send(network && !tcp)),
+             shape.broken});
     }
     return channels;
 }

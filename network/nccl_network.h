@@ -28,11 +28,18 @@
 
 namespace orrery {
 
-struct NcclNetworkOptions {
+struct NcclDevice {
     std::uint32_t compute_capability = 90;  // 0: a CPU, whose threads move what it exchanges
-    std::uint32_t num_sms = 0;              // of the device; 0: no limit on channels
+    std::uint32_t num_sms = 0;              // 0: no limit on channels
+};
+
+struct NcclNetworkOptions {
+    std::uint32_t compute_capability = 90;  // of the device, as NcclDevice's
+    std::uint32_t num_sms = 0;
+    std::vector<NcclDevice> devices{};      // by kind of node; empty: all have the device above
     bool contention = true;                 // false: `network: analytic`
-    // What the chosen congestion control makes of transfers between servers; else fair shares.
+    // What the chosen congestion control makes of transfers between servers, other than over TCP;
+    // else fair shares.
     std::optional<CongestionFactors> congestion{};
     // Every connection between NICs is a link of its own as well, behind the fabric's: never full,
     // and in the footprints of the transfers that use it (network/packet_network.h).
@@ -86,6 +93,8 @@ private:
     struct Group {
         GroupLayout layout;
         const NcclTuning* tuning = nullptr;
+        NodeSpec node{};  // of the members' kinds the one with the slowest links inside
+        std::uint32_t num_sms = 0;
         std::map<PartsKey, std::vector<PartShape>> parts;
     };
     using ChoiceKey = std::tuple<const NcclTuning*, CollectiveKind, std::int64_t, Dtype>;
@@ -110,7 +119,14 @@ private:
     CongestionFactor factor_of(CollectiveKind kind, bool network) const;
     CongestionFactor factor_of_send(bool network) const;
     // Sets the plan's engine, and the SMs that its channels hold.
-    void set_mover(TransferPlan& plan, TransferEngine engine) const;
+    void set_mover(TransferPlan& plan, TransferEngine engine, std::uint32_t num_sms) const;
+    NcclDevice device_of(std::uint32_t kind) const;
+    NcclCommunicator search(std::uint32_t kind, const NcclGroupShape& shape) const;
+    // Of a rank's links inside its node (GB/s).
+    double intra_bandwidth(RankId rank) const;
+    double send_bandwidth(RankId from, RankId to) const;
+    // What a message of a group or between two ranks takes on its network.
+    Time message_latency(bool tcp) const;
     double fill_of(const Group& group,
                    const CollectiveCall& call,
                    const NcclChoice& choice,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is inside a server: NVLink ports to the NVSwitch (or a mesh of NVLinks), one PCIe link per
-// GPU and direction, and the links between the sockets. All nodes are alike: a link is its node's
-// first link plus the offsets given here. A NIC's own PCIe slot is taken to be no slower than its
-// line rate, so it is no link.
+// GPU and direction, and the links between the sockets. Nodes of a kind are alike: a link is its
+// node's first link (network/node_kinds.h) plus the offsets given here. A NIC's own PCIe slot is
+// taken to be no slower than its line rate, so it is no link.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@ public:
     NodeWiring(const NodeSpec& node, std::uint32_t nics_per_node);
 
     std::uint32_t num_links() const { return num_links_; }
+    std::uint32_t num_nics() const { return nics_; }
     // Sockets that a limited link joins; without a limit they count as one.
     std::uint32_t num_sockets() const { return sockets_; }
     // Offsets from the node's first link. The NVLink ports exist with an NVSwitch only.

@@ -26,10 +26,14 @@ struct Path {
     bool operator==(const Path&) const = default;
 };
 
+// The number of the adapter by which a node reaches all others over TCP (ClusterSpec::ethernet).
+inline constexpr std::uint32_t kEthernetNic = UINT32_MAX;
+
 // One NIC of one node.
 struct NicPort {
     std::uint32_t node = 0;
     std::uint32_t nic = 0;
+    bool is_ethernet() const { return nic == kEthernetNic; }
     bool operator==(const NicPort&) const = default;
 };
 

@@ -14,6 +14,7 @@
 #include "models/validate_plan.h"
 #include "runtime/trainable.h"
 #include "scenarios/campaign/cluster_shape.h"
+#include "scenarios/node_devices.h"
 #include "scenarios/provenance/effective_scenario.h"
 #include "scenarios/read/map_reader.h"
 #include "scenarios/read/overrides.h"
@@ -105,6 +106,11 @@ void check_devices(const DocumentNode& root, const Scenario& scenario, Errors& e
     };
     add(scenario.device, {});
     std::set<std::string> seen{scenario.device.name};
+    for (const DeviceSpec& device : scenario.devices) {
+        if (seen.insert(device.name).second) {
+            add(device, {});
+        }
+    }
     for (const ClusterVariant& variant : scenario.search.clusters) {
         if (seen.insert(variant.device.name).second) {
             add(variant.device, "search.cluster");
@@ -225,6 +231,9 @@ void check_together(const DocumentNode& root,
     check_plan(root, scenario, errors);
     check_devices(root, scenario, errors);
     check_elastic(root, scenario, errors);
+    if (const auto one = check_one_kind(scenario, "orrery train"); options.for_training && !one) {
+        errors.push_back(one.error());
+    }
     if (options.for_training && errors.size() == before) {
         const std::int64_t ranks = scenario.cluster.num_ranks();
         for (Error error : check_trainable(scenario.model, scenario.plan, ranks)) {
@@ -245,11 +254,13 @@ Scenario read_root(DocumentNode& root,
     reader.word("name", scenario.name);
     reader.word("software", scenario.software);
     const auto cluster_of = [&](DocumentNode& section) {
-        read_cluster(section, catalogue, folder, scenario.cluster, scenario.device, errors);
+        scenario.devices =
+            read_cluster(section, catalogue, folder, scenario.cluster, scenario.device, errors);
     };
     const bool cluster =
         read_section(root, reader, "cluster", Presence::required, errors, cluster_of);
-    scenario.cluster_where = where_of_path(root, "cluster.nodes");
+    scenario.cluster_where =
+        where_of_path(root, scenario.cluster.kinds.empty() ? "cluster.nodes" : "cluster.kinds");
     const bool jobs = reader.find("jobs") != nullptr && !options.network_only;
     const Presence rest = options.network_only || jobs ? Presence::optional : Presence::required;
     const bool model =

@@ -14,6 +14,7 @@
 #include "models/plan.h"
 #include "models/transformer.h"
 #include "network/cluster_spec.h"
+#include "network/node_kinds.h"
 #include "runtime/training_job.h"
 #include "scenarios/campaign/campaign_plan.h"
 #include "scenarios/network_study/network_settings.h"
@@ -46,8 +47,9 @@ struct Scenario {
     std::string name;
     std::string software{};  // that runs the job, with or without its version: "nemo-24.05"
     ClusterSpec cluster;
-    std::string cluster_where{};  // place of cluster.nodes in the scenario file
-    DeviceSpec device;
+    std::string cluster_where{};        // place of cluster.nodes (or kinds) in the scenario file
+    DeviceSpec device;                  // of the first kind of nodes
+    std::vector<DeviceSpec> devices{};  // by kind of node; empty: all nodes have `device`
     Transformer model;
     // What model.hf_config says and the model cannot, and what was assumed.
     std::vector<std::string> model_remarks{};
@@ -63,12 +65,23 @@ struct Scenario {
     FaultPlan faults;
     std::vector<RecoveryPlan> recovery;
     CampaignPlan campaign;
+
+    const DeviceSpec& device_of_kind(std::uint32_t kind) const {
+        return kind < devices.size() ? devices[kind] : device;
+    }
 };
 
-// "2 x gb200-nvl72 (100 of 144 GPUs)"
+// "2 x gb200-nvl72 (100 of 144 GPUs)", "2 x dgx-h100 + 2 x dgx-a100-80g"
 inline std::string words_of(const ClusterSpec& cluster) {
-    const std::string node = cluster.node.name.empty() ? "node" : cluster.node.name;
-    std::string text = std::to_string(cluster.num_nodes) + " x " + node;
+    std::string text;
+    for (std::uint32_t number = 0; number < cluster.num_kinds(); ++number) {
+        const NodeKind kind = cluster.kind(number);
+        const std::string node = kind.node.name.empty() ? "node" : kind.node.name;
+        text += (number == 0 ? "" : " + ") + std::to_string(kind.num_nodes) + " x " + node;
+        if (kind.nic_class != NicClass::one_fabric) {
+            text += " (" + std::string{name(kind.nic_class)} + ")";
+        }
+    }
     if (cluster.num_ranks() != cluster.num_gpus()) {
         text += " (" + std::to_string(cluster.num_ranks()) + " of " +
                 std::to_string(cluster.num_gpus()) + " GPUs)";

@@ -11,12 +11,13 @@ namespace {
 
 // Every NIC that belongs to one of the node's members, once, beside the first such member.
 std::vector<GroupRail> rails_of(const Fabric& fabric, const GroupNode& node) {
-    const std::uint32_t nics = fabric.spec().fabric.nics_per_node;
+    const NodeWiring& wiring = fabric.wiring(node.node);
+    const std::uint32_t nics = wiring.num_nics();
     const std::uint32_t gpus = fabric.spec().node.gpus_per_node;
     std::vector<GroupRail> rails;
     for (std::uint32_t g = 0; g < node.gpus.size(); ++g) {
         const std::uint32_t local = fabric.local_of(node.gpus[g]);
-        const std::uint32_t first = fabric.wiring().nic_of_gpu(local);
+        const std::uint32_t first = wiring.nic_of_gpu(local);
         const std::uint32_t end = std::max(first + 1, (local + 1) * nics / gpus);
         for (std::uint32_t nic = first; nic < end; ++nic) {
             if (rails.empty() || rails.back().nic.nic < nic) {
@@ -43,9 +44,15 @@ GroupLayout::GroupLayout(const Fabric& fabric, std::span<const RankId> members)
         }
         nodes_.back().gpus.push_back(rank);
     }
+    for (const GroupNode& node : nodes_) {
+        kinds_ |= 1u << fabric.spec().kind_of_node(node.node);
+        over_tcp_ = over_tcp_ || (node.node != nodes_.front().node &&
+                                  fabric.over_tcp(nodes_.front().node, node.node));
+    }
     std::size_t fewest = fabric.spec().fabric.nics_per_node;
     for (auto& node : nodes_) {
-        node.rails = rails_of(fabric, node);
+        node.rails = over_tcp_ ? std::vector<GroupRail>{{0, {node.node, kEthernetNic}}}
+                               : rails_of(fabric, node);
         fewest = std::min(fewest, node.rails.size());
     }
     num_rails_ = static_cast<std::uint32_t>(fewest);
@@ -60,7 +67,9 @@ NcclGroupShape GroupLayout::shape() const {
     return {.num_nodes = num_nodes(),
             .num_ranks = num_ranks_,
             .gpus_per_node = static_cast<std::uint32_t>(fewest),
-            .nics_per_node = num_rails_};
+            .nics_per_node = num_rails_,
+            .kinds = kinds_,
+            .tcp = over_tcp_};
 }
 
 std::vector<std::uint32_t> mesh_cycle(std::uint32_t gpus, std::uint32_t cycle) {

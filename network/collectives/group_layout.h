@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the members of a communicator sit: which nodes, which GPUs, which NICs. Nodes are in the
 // order of their numbers, as NCCL orders its rings and trees; the r-th NIC of every node is rail r.
+// A communicator has one network plugin (NCCL 2.28, src/init.cc, ncclNetInit): if two of its nodes
+// reach each other over TCP only, all its nodes use their Ethernet adapters, one rail.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +43,12 @@ public:
         return nodes_[node].gpus[rail(node, r).gpu];
     }
     NcclGroupShape shape() const;
+    bool over_tcp() const { return over_tcp_; }
 
 private:
     std::vector<GroupNode> nodes_;
+    bool over_tcp_ = false;
+    std::uint32_t kinds_ = 0;
     std::uint32_t num_ranks_ = 0;
     std::uint32_t num_rails_ = 1;
 };

@@ -14,8 +14,9 @@ void add_ring(const ChannelRouter& router,
               std::uint32_t cycle,
               FootprintBuilder& out) {
     const std::uint32_t nodes = router.layout().num_nodes();
-    const bool nvlink = router.fabric().spec().node.intra_node != IntraNodeKind::pcie;
     for (std::uint32_t node = 0; node < nodes; ++node) {
+        const std::uint32_t number = router.layout().nodes()[node].node;
+        const bool nvlink = router.fabric().node_spec(number).intra_node != IntraNodeKind::pcie;
         const auto order = router.cycle(node, rail, cycle);
         for (std::size_t i = 0; i + 1 < order.size(); ++i) {
             router.local_edge(order[i], order[i + 1], out);

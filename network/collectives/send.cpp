@@ -21,16 +21,11 @@ struct Ends {
 };
 
 Ends ends_of(const Fabric& fabric, RankId from, RankId to) {
-    const auto& wiring = fabric.wiring();
     Ends ends;
-    ends.in = fabric.nic_of(to);
+    ends.in = fabric.nic_towards(to, from);
     const Fabric::WayOut way = fabric.way_out(from, to);
     ends.out = way.nic;
-    const std::uint32_t base = ends.out.node * wiring.num_links();
-    if (way.gpu != fabric.local_of(from)) {
-        wiring.gpu_to_gpu(base, fabric.local_of(from), way.gpu, ends.path);
-    }
-    wiring.gpu_to_nic(base, way.gpu, ends.out.nic, ends.path);
+    fabric.way_to_nic(from, way, ends.path);
     fabric.nic_to_gpu(ends.in.nic, to, ends.path);
     return ends;
 }

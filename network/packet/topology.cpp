@@ -78,6 +78,11 @@ Result<Topology> Topology::build(const Fabric& fabric) {
                     "packets need a fabric of numbers, not of listed cables",
                     "clos, rail or single_switch; or fidelity: fluid");
     }
+    if (!fabric.spec().kinds.empty()) {
+        return fail("cluster.kinds",
+                    "packets need nodes of one kind",
+                    "network: fluid, or cluster.nodes and cluster.node");
+    }
     ClusterSpec spec = fabric.spec();
     const bool merged = fabric.tree().merged;
     spec.fabric.routing = RoutingKind::ecmp;

@@ -15,6 +15,7 @@
 #include "scenarios/campaign/fault_classes.h"
 #include "scenarios/campaign/start_up.h"
 #include "scenarios/campaign/state_times.h"
+#include "scenarios/node_devices.h"
 #include "scenarios/version.h"
 
 namespace orrery {
@@ -384,6 +385,9 @@ CampaignSpec campaign_spec(const Scenario& scenario,
 Result<CampaignAnswer> run_campaign_scenario(const Scenario& scenario,
                                              const CampaignRunOptions& options) {
     const auto started = std::chrono::steady_clock::now();
+    if (const Result<void> one = check_one_kind(scenario, "a campaign"); !one) {
+        return unexpected<Error>(one.error());
+    }
     std::vector<RecoveryPlan> plans = scenario.recovery;
     if (plans.empty()) {
         plans = {

@@ -12,6 +12,7 @@
 #include "scenarios/commands/page_file.h"
 #include "scenarios/network_study/congestion_study.h"
 #include "scenarios/network_study/network_study.h"
+#include "scenarios/node_devices.h"
 #include "scenarios/output_file.h"
 #include "scenarios/read/quantity.h"
 #include "scenarios/reader.h"
@@ -90,6 +91,9 @@ Result<std::vector<Bytes>> parse_sizes(std::string_view text) {
 namespace {
 
 Result<void> write_topology(const Scenario& scenario, const std::string& file) {
+    if (Result<void> one = check_one_kind(scenario, "--write-nccl-topology"); !one) {
+        return one;
+    }
     const auto output = OutputFile::open(file);
     if (!output) {
         return unexpected<Error>(output.error());

@@ -111,8 +111,9 @@ int search_command(const SearchArguments& arguments) {
     const bool goodput = scenario->search.objective == Objective::goodput;
     note_faults_left_out(*scenario, goodput ? FaultUser::search_goodput : FaultUser::search);
     if (scenario->search.clusters.empty()) {
-        scenario->search.clusters.push_back(
-            {.cluster = scenario->cluster, .device = scenario->device});
+        scenario->search.clusters.push_back({.cluster = scenario->cluster,
+                                             .device = scenario->device,
+                                             .devices = scenario->devices});
     }
     std::unique_ptr<OutputFile> file;
     if (!arguments.write_file.empty()) {

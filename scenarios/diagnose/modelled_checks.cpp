@@ -11,6 +11,7 @@
 #include "engine/rate_alone.h"
 #include "engine/statistics.h"
 #include "network/nccl_network.h"
+#include "scenarios/node_devices.h"
 #include "scenarios/simulate/step_disturbances.h"
 #include "scenarios/simulate/step_faults.h"
 
@@ -97,7 +98,7 @@ private:
         KernelTime kernel;
         kernel.duration = kKernel;
         DeviceTimings timings{.kernels = {kernel}, .restart = {}, .num_sms = 0};
-        classes_ = device_classes(standing, scenario_, timings, nodes_ * per_node_);
+        classes_ = device_classes(standing, scenario_, std::span{&timings, 1}, nodes_ * per_node_);
         const Result<StepEvents> events = step_events(scenario_, *fabric, Time{}, classes_);
         if (!events) {
             return unexpected<Error>(events.error());
@@ -112,10 +113,7 @@ private:
             }
         }
         changes_ = events->devices;
-        network_ = std::make_unique<NcclNetwork>(
-            std::move(*fabric),
-            NcclNetworkOptions{.compute_capability = scenario_.device.compute_capability,
-                               .num_sms = scenario_.device.num_sms});
+        network_ = std::make_unique<NcclNetwork>(std::move(*fabric), nccl_options(scenario_));
         return {};
     }
 
@@ -395,6 +393,9 @@ private:
 }  // namespace
 
 Result<ModelledChecks> modelled_checks(const Scenario& scenario) {
+    if (const Result<void> one = check_one_kind(scenario, "orrery diagnose"); !one) {
+        return unexpected<Error>(one.error());
+    }
     return Checks{scenario}.run();
 }
 

@@ -13,7 +13,10 @@ namespace {
 class Changes {
 public:
     explicit Changes(const Scenario& scenario)
-        : plan_(scenario.plan), cluster_(scenario.cluster), device_(scenario.device) {}
+        : scenario_(scenario),
+          plan_(scenario.plan),
+          cluster_(scenario.cluster),
+          device_(scenario.device) {}
 
     std::vector<Change> all() {
         sizes();
@@ -156,13 +159,27 @@ private:
     }
 
     void hardware() {
-        if (cluster_.num_nodes > 1) {
-            twice("cluster.fabric.nic_bandwidth", cluster_.fabric.nic_bandwidth, "NIC bandwidth");
+        if (cluster_.has_ethernet()) {
+            twice("cluster.ethernet.nic_bandwidth",
+                  cluster_.ethernet.nic_bandwidth,
+                  "Ethernet bandwidth of a node");
+        }
+        for (std::uint32_t i = 0; i < cluster_.kinds.size(); ++i) {
+            of_kind(i, fmt::format("cluster.kinds[{}].", i));
+        }
+        if (cluster_.num_nodes > 1 && cluster_.fabric.name != "none") {
+            if (cluster_.kinds.empty()) {
+                twice(
+                    "cluster.fabric.nic_bandwidth", cluster_.fabric.nic_bandwidth, "NIC bandwidth");
+            }
             if (cluster_.fabric.oversubscription > 1) {
                 add(ChangeKind::hardware,
                     fmt::format("oversubscription {} -> 1", cluster_.fabric.oversubscription),
                     {"cluster.fabric.oversubscription=1"});
             }
+        }
+        if (!cluster_.kinds.empty()) {
+            return;
         }
         if (cluster_.node.gpus_per_node > 1) {
             twice("cluster.node.nvlink_bandwidth",
@@ -174,6 +191,25 @@ private:
               "memory bandwidth of a GPU");
     }
 
+    // `key`: of the kind of nodes, with the dot.
+    void of_kind(std::uint32_t number, const std::string& key) {
+        const NodeKind kind = cluster_.kind(number);
+        if (kind.nic_class != NicClass::ethernet && cluster_.num_nodes > 1) {
+            twice(key + "nic_bandwidth",
+                  kind.nic_bandwidth,
+                  fmt::format("NIC bandwidth of kind {}", number));
+        }
+        if (kind.node.gpus_per_node > 1) {
+            twice(key + "node.nvlink_bandwidth",
+                  kind.node.nvlink_bandwidth,
+                  fmt::format("NVLink bandwidth of a GPU of kind {}", number));
+        }
+        twice(key + "node.device.memory_bandwidth",
+              scenario_.device_of_kind(number).memory_bandwidth,
+              fmt::format("memory bandwidth of a GPU of kind {}", number));
+    }
+
+    const Scenario& scenario_;
     const ParallelPlan& plan_;
     const ClusterSpec& cluster_;
     const DeviceSpec& device_;

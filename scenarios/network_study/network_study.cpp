@@ -21,6 +21,7 @@
 #include "scenarios/network_study/network_pattern.h"
 #include "scenarios/network_study/network_rates.h"
 #include "scenarios/network_study/packet_study.h"
+#include "scenarios/node_devices.h"
 #include "scenarios/read/nearest.h"
 #include "scenarios/read/network_words.h"
 #include "scenarios/version.h"
@@ -117,14 +118,12 @@ Result<void> NetworkStudy::prepare() {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         members_.push_back(to_id<RankId>(rank));
     }
-    network_ = std::make_unique<NcclNetwork>(
-        std::move(*fabric),
-        NcclNetworkOptions{.compute_capability = scenario_.device.compute_capability,
-                           .num_sms = scenario_.device.num_sms,
-                           .contention = scenario_.network != NetworkFidelity::analytic,
-                           .congestion = scenario_.network == NetworkFidelity::packet
-                                             ? std::nullopt
-                                             : scenario_.network_settings.congestion});
+    NcclNetworkOptions options = nccl_options(scenario_);
+    options.contention = scenario_.network != NetworkFidelity::analytic;
+    options.congestion = scenario_.network == NetworkFidelity::packet
+                             ? std::nullopt
+                             : scenario_.network_settings.congestion;
+    network_ = std::make_unique<NcclNetwork>(std::move(*fabric), options);
     return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <utility>
 
 #include "engine/check.h"
@@ -110,11 +111,21 @@ std::string where_of_path(const DocumentNode& root, std::string_view path) {
     const DocumentNode* node = &root;
     while (!path.empty()) {
         const std::size_t dot = path.find('.');
-        const DocumentNode* child = node->find(path.substr(0, dot));
+        const std::string_view step = path.substr(0, dot);
+        const std::size_t bracket = step.find('[');
+        const DocumentNode* child = node->find(step.substr(0, bracket));
         if (child == nullptr) {
             break;
         }
         node = child;
+        if (bracket != std::string_view::npos) {
+            std::size_t item = 0;
+            std::from_chars(step.data() + bracket + 1, step.data() + step.size(), item);
+            if (!node->is_sequence() || item >= node->items.size()) {
+                break;
+            }
+            node = &node->items[item];
+        }
         path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
     }
     return node->where();

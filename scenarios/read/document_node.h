@@ -59,8 +59,8 @@ inline constexpr std::size_t kNoKey = static_cast<std::size_t>(-1);
 // Position of a key in a map, or kNoKey.
 std::size_t key_position(const DocumentNode& map, std::string_view key);
 
-// Place of the value at a path ("plan.tensor_model_parallel_size"), or of the nearest parent that
-// the document has.
+// Place of the value at a path ("plan.tensor_model_parallel_size", "cluster.kinds[1].node"), or of
+// the nearest parent that the document has.
 std::string where_of_path(const DocumentNode& root, std::string_view path);
 
 }  // namespace orrery

@@ -18,6 +18,12 @@ inline constexpr Choice<FabricKind> kFabricKinds[] = {
     {"file", FabricKind::file},
 };
 
+inline constexpr Choice<NicClass> kNicClasses[] = {
+    {"infiniband", NicClass::infiniband},
+    {"roce", NicClass::roce},
+    {"ethernet", NicClass::ethernet},
+};
+
 inline constexpr Choice<RoutingKind> kRoutingKinds[] = {
     {"ecmp", RoutingKind::ecmp},
     {"spray", RoutingKind::spray},

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "scenarios/read/yaml_document.h"
@@ -59,6 +61,33 @@ DocumentNode* child_map(DocumentNode& parent, const std::string& key, const Sour
     return child->is_map() ? child : nullptr;
 }
 
+// "kinds[1]": item 1 of the list under "kinds".
+struct Step {
+    std::string key;
+    std::optional<std::size_t> item;
+    bool good = true;
+
+    explicit Step(const std::string& text) : key(text.substr(0, text.find('['))) {
+        if (key.size() == text.size()) {
+            return;
+        }
+        std::size_t number = 0;
+        const char* const first = text.data() + key.size() + 1;
+        const char* const last = text.data() + text.size() - 1;
+        const auto read = std::from_chars(first, last, number);
+        good = !key.empty() && read.ec == std::errc{} && read.ptr == last && *last == ']';
+        item = number;
+    }
+};
+
+// The item that a step names, or null.
+DocumentNode* item_of(DocumentNode& parent, const Step& step) {
+    DocumentNode* list = parent.find(step.key);
+    const bool there =
+        list != nullptr && step.good && list->is_sequence() && *step.item < list->items.size();
+    return there ? &list->items[*step.item] : nullptr;
+}
+
 }  // namespace
 
 void apply_override(DocumentNode& root, const std::string& assignment, Errors& errors) {
@@ -85,14 +114,31 @@ void apply_override(DocumentNode& root, const std::string& assignment, Errors& e
     DocumentNode* map = &root;
     std::size_t begin = 0;
     for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', begin)) {
-        map = child_map(*map, path.substr(begin, dot - begin), source);
-        if (map == nullptr) {
-            complain("leads into a list", "set the whole list instead: key=[1, 2]");
+        const Step step{path.substr(begin, dot - begin)};
+        if (step.item) {
+            map = item_of(*map, step);
+            if (map == nullptr || !map->is_map()) {
+                complain(fmt::format("there is no such item of a list: {}",
+                                     path.substr(begin, dot - begin)),
+                         "items are numbered from 0: cluster.kinds[0].nodes=4");
+                return;
+            }
+        } else if (map = child_map(*map, step.key, source); map == nullptr) {
+            complain("leads into a list",
+                     "set one of its items, key[0].name=1, or the whole list: key=[1, 2]");
             return;
         }
         begin = dot + 1;
     }
-    map->set(scalar(path.substr(begin), source), std::move(*value));
+    const Step last{path.substr(begin)};
+    if (!last.item) {
+        map->set(scalar(last.key, source), std::move(*value));
+    } else if (DocumentNode* item = item_of(*map, last)) {
+        *item = std::move(*value);
+    } else {
+        complain(fmt::format("there is no such item of a list: {}", path.substr(begin)),
+                 "items are numbered from 0");
+    }
 }
 
 }  // namespace orrery

@@ -9,6 +9,7 @@
 #include "network/fabric.h"
 #include "scenarios/read/map_reader.h"
 #include "scenarios/read/network_words.h"
+#include "scenarios/read/read_kinds.h"
 #include "scenarios/read/read_sections.h"
 #include "scenarios/read/topology_keys.h"
 
@@ -46,30 +47,6 @@ void place_across_leaf_sets(ClusterSpec& cluster) {
             }
         }
     }
-}
-
-// Replaces the catalogue name under `key` by what it stands for. Null if that failed.
-const DocumentNode* resolved(DocumentNode& parent,
-                             std::string_view key,
-                             std::string_view section,
-                             const std::string& path,
-                             const Catalogue& catalogue,
-                             Errors& errors) {
-    DocumentNode* value = parent.find(key);
-    if (value == nullptr) {
-        return nullptr;
-    }
-    DocumentNode map = catalogue.resolve(*value, section, path, errors);
-    if (!map.is_map()) {
-        return nullptr;
-    }
-    *value = std::move(map);
-    return value;
-}
-
-std::string word_of(const DocumentNode& map, std::string_view key, std::string otherwise) {
-    const DocumentNode* value = map.find(key);
-    return value != nullptr && value->is_scalar() ? value->text : std::move(otherwise);
 }
 
 void check_bandwidths(const DocumentNode& map,
@@ -265,55 +242,96 @@ void read_fabric(const DocumentNode& map,
     reader.finish();
 }
 
-void read_cluster(DocumentNode& section,
-                  const Catalogue& catalogue,
-                  const std::filesystem::path& folder,
-                  ClusterSpec& cluster,
-                  DeviceSpec& device,
-                  Errors& errors) {
-    if (!section.is_map()) {
-        errors.push_back({section.where(), "cluster must be a map, not " + section.describe(), {}});
-        return;
+namespace {
+
+// Whether there is another node to talk to, and some node speaks RDMA. Without that a fabric says
+// nothing, and is refused if the cluster's nodes are known.
+bool needs_fabric(const ClusterSpec& cluster) {
+    const bool rdma =
+        cluster.kinds.empty() || std::ranges::any_of(cluster.kinds, [](const NodeKind& kind) {
+            return kind.nic_class != NicClass::ethernet;
+        });
+    return cluster.num_nodes > 1 && rdma;
+}
+
+// The networks between the nodes.
+void read_networks(DocumentNode& section,
+                   MapReader& reader,
+                   const std::optional<NcclTopology>& topology,
+                   bool needed,
+                   ClusterSpec& cluster,
+                   const NodeSources& sources) {
+    const std::size_t errors_before = sources.errors.size();
+    reader.find("fabric", needed ? Presence::required : Presence::optional);
+    if (!needed && cluster.num_nodes > 1 && section.find("fabric") != nullptr) {
+        reader.complain("fabric",
+                        "all nodes are of nic_class ethernet: nothing goes over a fabric",
+                        "leave it out");
     }
-    const std::size_t errors_before = errors.size();
-    MapReader reader{section, "cluster", errors};
-    const bool sized =
-        reader.integer("nodes", cluster.num_nodes, {1, kNodesMax}, Presence::required);
-    reader.find("node", Presence::required);
-    std::optional<NcclTopology> topology;
-    DocumentNode* node = section.find("node");
-    if (node != nullptr &&
-        resolved(section, "node", "nodes", "cluster.node", catalogue, errors) != nullptr) {
-        topology = fill_from_nccl_topology(*node, folder, errors);
-        const std::string path = "cluster.node.device";
-        cluster.node.device = word_of(*node, "device", "");
-        if (const auto* map = resolved(*node, "device", "devices", path, catalogue, errors)) {
-            read_device(*map, path, device, errors);
-            cluster.node.device = device.name.empty() ? "inline" : device.name;
-        }
-        read_node(*node, "cluster.node", cluster.node, errors);
-    }
-    // One server has no other to talk to.
-    const bool needs_fabric = !sized || cluster.num_nodes > 1;
-    reader.find("fabric", needs_fabric ? Presence::required : Presence::optional);
-    if (const auto* map =
-            resolved(section, "fabric", "fabrics", "cluster.fabric", catalogue, errors)) {
+    if (const auto* map = resolved(
+            section, "fabric", "fabrics", "cluster.fabric", sources.catalogue, sources.errors)) {
         if (topology) {
             fill_fabric_from(*topology, *section.find("node"), *section.find("fabric"));
         }
-        count_nics_of_trays(section, cluster, errors);
-        read_fabric(*map, "cluster.fabric", cluster.fabric, errors);
+        count_nics_of_trays(section, cluster, sources.errors);
+        read_fabric(*map, "cluster.fabric", cluster.fabric, sources.errors);
         const DocumentNode* file = map->find("file");
         if (cluster.fabric.kind == FabricKind::file && file != nullptr &&
-            errors.size() == errors_before) {
-            read_cables(*file, folder, cluster, errors);
+            sources.errors.size() == errors_before) {
+            read_cables(*file, sources.folder, cluster, sources.errors);
         }
-    } else if (!needs_fabric) {
+    } else if (!needed) {
         cluster.fabric.name = "none";
         cluster.fabric.kind = FabricKind::single_switch;
         cluster.fabric.nic_bandwidth = Bandwidth::bits_per_second(100'000'000'000);
-        count_nics_of_trays(section, cluster, errors);
+        count_nics_of_trays(section, cluster, sources.errors);
     }
+    reader.find("ethernet");
+    if (cluster.kinds.empty() && section.find("ethernet") != nullptr) {
+        reader.complain("ethernet",
+                        "only kinds of nodes with a nic_class use it",
+                        "leave it out, or list the nodes under cluster.kinds");
+    } else if (const auto* map = resolved(section,
+                                          "ethernet",
+                                          "fabrics",
+                                          "cluster.ethernet",
+                                          sources.catalogue,
+                                          sources.errors)) {
+        read_fabric(*map, "cluster.ethernet", cluster.ethernet, sources.errors);
+    }
+}
+
+}  // namespace
+
+std::vector<DeviceSpec> read_cluster(DocumentNode& section,
+                                     const Catalogue& catalogue,
+                                     const std::filesystem::path& folder,
+                                     ClusterSpec& cluster,
+                                     DeviceSpec& device,
+                                     Errors& errors) {
+    std::vector<DeviceSpec> devices;
+    if (!section.is_map()) {
+        errors.push_back({section.where(), "cluster must be a map, not " + section.describe(), {}});
+        return devices;
+    }
+    const std::size_t errors_before = errors.size();
+    const NodeSources sources{catalogue, folder, errors};
+    MapReader reader{section, "cluster", errors};
+    std::optional<NcclTopology> topology;
+    bool sized = false;
+    if (section.find("kinds") != nullptr) {
+        devices = read_kinds(section, reader, cluster, sources);
+        sized = errors.size() == errors_before;
+        device = devices.empty() ? device : devices.front();
+    } else {
+        sized = reader.integer("nodes", cluster.num_nodes, {1, kNodesMax}, Presence::required);
+        reader.find("node", Presence::required);
+        topology = read_node_of(section, "cluster.node", cluster.node, device, sources);
+    }
+    reader.find("kinds");
+    // One server has no other to talk to.
+    const bool needed = !sized || needs_fabric(cluster);
+    read_networks(section, reader, topology, needed, cluster, sources);
     reader.real("slow_node_share", cluster.slow_node_share, 0, 1);
     reader.real("slow_node_slowdown", cluster.slow_node_slowdown, 0, 10);
     NodePlacement placement = NodePlacement::packed;
@@ -330,6 +348,7 @@ void read_cluster(DocumentNode& section,
     if (errors.size() == errors_before) {
         read_job_size(reader, cluster);
     }
+    return devices;
 }
 
 }  // namespace orrery

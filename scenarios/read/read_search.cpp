@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "scenarios/node_devices.h"
 #include "scenarios/read/map_reader.h"
 #include "scenarios/read/overrides.h"
 #include "scenarios/read/plan_words.h"
@@ -104,6 +105,19 @@ double of_device(const DocumentNode* node, const std::string& device) {
     return value != nullptr ? MapReader::number(*value).value_or(0) : 0;
 }
 
+// A GPU's, the mean over those of all kinds of nodes.
+double mean_of_devices(const DocumentNode* node, const ClusterVariant& variant) {
+    if (variant.devices.size() < 2) {
+        return of_device(node, variant.device.name);
+    }
+    const std::vector<std::uint32_t> ranks = ranks_of_kinds(variant.cluster);
+    double sum = 0;
+    for (std::size_t kind = 0; kind < ranks.size(); ++kind) {
+        sum += of_device(node, variant.devices[kind].name) * ranks[kind];
+    }
+    return sum / variant.cluster.num_ranks();
+}
+
 void check_numbers(MapReader& reader, const char* key, Errors& errors) {
     const DocumentNode* node = reader.find(key);
     if (node == nullptr) {
@@ -148,10 +162,11 @@ void add_cluster(const DocumentNode& root,
     if (section == nullptr || !errors.empty()) {
         return;
     }
-    read_cluster(*section, catalogue, folder, variant.cluster, variant.device, errors);
-    variant.price_per_gpu_hour = of_device(prices.per_hour, variant.device.name);
-    variant.busy_watts = of_device(prices.busy, variant.device.name);
-    variant.idle_watts = of_device(prices.idle, variant.device.name);
+    variant.devices =
+        read_cluster(*section, catalogue, folder, variant.cluster, variant.device, errors);
+    variant.price_per_gpu_hour = mean_of_devices(prices.per_hour, variant);
+    variant.busy_watts = mean_of_devices(prices.busy, variant);
+    variant.idle_watts = mean_of_devices(prices.idle, variant);
     spec.clusters.push_back(std::move(variant));
 }
 

@@ -15,12 +15,14 @@
 
 namespace orrery {
 
-void read_cluster(DocumentNode& section,
-                  const Catalogue& catalogue,
-                  const std::filesystem::path& folder,
-                  ClusterSpec& cluster,
-                  DeviceSpec& device,
-                  Errors& errors);
+// `device`: of the first kind of nodes. Returns those of all kinds if the cluster lists them
+// (cluster.kinds), else none.
+std::vector<DeviceSpec> read_cluster(DocumentNode& section,
+                                     const Catalogue& catalogue,
+                                     const std::filesystem::path& folder,
+                                     ClusterSpec& cluster,
+                                     DeviceSpec& device,
+                                     Errors& errors);
 void read_node(const DocumentNode& map, const std::string& path, NodeSpec& node, Errors& errors);
 void read_fabric(const DocumentNode& map,
                  const std::string& path,

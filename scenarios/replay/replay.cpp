@@ -9,6 +9,7 @@
 #include "network/fabric.h"
 #include "network/nccl_network.h"
 #include "scenarios/network_study/network_rates.h"
+#include "scenarios/node_devices.h"
 
 namespace orrery {
 
@@ -41,10 +42,9 @@ ResultOrErrors<ReplayAnswer> replay(const ForeignStep& step, const Scenario& sce
                     "analytic, fluid or simgrid"});
     }
     const bool contention = scenario.network != NetworkFidelity::analytic;
-    const NcclNetwork network{std::move(*fabric),
-                              {.compute_capability = scenario.device.compute_capability,
-                               .num_sms = scenario.device.num_sms,
-                               .contention = contention}};
+    NcclNetworkOptions options = nccl_options(scenario);
+    options.contention = contention;
+    const NcclNetwork network{std::move(*fabric), options};
     SimulationInput input;
     input.program = &*program;
     input.network = &network;

@@ -9,6 +9,24 @@
 namespace orrery {
 namespace {
 
+// By kind of nodes.
+std::vector<PlanBound::KernelTimes> times_of(const ClusterCosts& costs) {
+    std::vector<PlanBound::KernelTimes> times;
+    for (std::size_t kind = 0; kind < costs.num_kinds(); ++kind) {
+        times.emplace_back(
+            [&costs, kind](const Program& program) { return costs.mean_device(program, kind); });
+    }
+    return times;
+}
+
+Bytes most_memory(const ClusterVariant& on) {
+    Bytes most = on.device.memory;
+    for (const DeviceSpec& device : on.devices) {
+        most = std::max(most, device.memory);
+    }
+    return most;
+}
+
 // The plans of one tensor and one context-parallel size.
 class PartOfSpace {
 public:
@@ -21,9 +39,10 @@ public:
           spec_(spec),
           cluster_(cluster),
           score_(score),
-          bound_(scenario.model, costs.network(), [&costs](const Program& program) {
-              return costs.mean_device(program);
-          }) {}
+          bound_(scenario.model,
+                 costs.network(),
+                 times_of(costs),
+                 StageKinds{spec.clusters[cluster].cluster}) {}
 
     Candidates enumerate(const RankSizes& sizes);
 
@@ -53,7 +72,7 @@ void PartOfSpace::consider(PlanPoint point) {
     const ClusterVariant& on = spec_.clusters[cluster_];
     Candidate candidate{.plan = std::move(point.plan), .cluster = cluster_};
     candidate.bound = bound_.of(candidate.plan);
-    if (candidate.bound.memory > on.device.memory) {
+    if (candidate.bound.memory > most_memory(on)) {
         count_too_large(candidate.bound.memory, on, found_.left_out);
         return;
     }
@@ -87,7 +106,7 @@ void count_too_large(Bytes memory, const ClusterVariant& on, LeftOut& out) {
     ++out.memory;
     out.least_memory = std::min(
         out.least_memory,
-        static_cast<double>(memory.count()) / static_cast<double>(on.device.memory.count()));
+        static_cast<double>(memory.count()) / static_cast<double>(most_memory(on).count()));
 }
 
 bool breaks_limit(

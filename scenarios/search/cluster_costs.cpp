@@ -5,6 +5,7 @@
 
 #include "network/fabric.h"
 #include "scenarios/catalogue.h"
+#include "scenarios/node_devices.h"
 #include "scenarios/simulate/kernel_timings.h"
 
 namespace orrery {
@@ -38,37 +39,43 @@ ClusterCosts::ClusterCosts(Fabric fabric,
                            const ClusterSpec& cluster,
                            const DeviceSpec& device,
                            const EfficiencyTable& curves,
-                           const EfficiencyTable& step)
-    : device_(device),
-      network_(std::move(fabric),
-               NcclNetworkOptions{.compute_capability = device.compute_capability,
-                                  .num_sms = device.num_sms,
-                                  .contention = false}),
-      cost_(device_, curves),
-      step_(step, device_),
-      slowest_(step_.slowest_of(cluster.num_ranks()) * slowest_server(cluster.slow_node_share,
-                                                                      cluster.slow_node_slowdown,
-                                                                      cluster.num_servers())) {}
+                           const EfficiencyTable& step,
+                           const std::vector<DeviceSpec>& devices)
+    : network_(std::move(fabric), [&] {
+          NcclNetworkOptions options = nccl_options(device, devices);
+          options.contention = false;
+          return options;
+      }()) {
+    for (const DeviceSpec& one : devices.empty() ? std::vector<DeviceSpec>{device} : devices) {
+        kinds_.push_back(std::make_unique<const Kind>(one, curves, step));
+    }
+    slowest_ =
+        kinds_.front()->step.slowest_of(cluster.num_ranks()) *
+        slowest_server(cluster.slow_node_share, cluster.slow_node_slowdown, cluster.num_servers());
+}
 
 Result<std::unique_ptr<ClusterCosts>> ClusterCosts::make(const ClusterSpec& cluster,
                                                          const DeviceSpec& device,
                                                          const EfficiencyTable& curves,
-                                                         const EfficiencyTable& step) {
+                                                         const EfficiencyTable& step,
+                                                         const std::vector<DeviceSpec>& devices) {
     Result<Fabric> fabric = build_fabric(cluster);
     if (!fabric) {
         return tl::unexpected(fabric.error());
     }
     return std::unique_ptr<ClusterCosts>(
-        new ClusterCosts(std::move(*fabric), cluster, device, curves, step));
+        new ClusterCosts(std::move(*fabric), cluster, device, curves, step, devices));
 }
 
-DeviceTimings ClusterCosts::mean_device(const Program& program) const {
-    return time_kernels(program, cost_, step_, device_, 1.0);
+DeviceTimings ClusterCosts::mean_device(const Program& program, std::size_t kind) const {
+    const Kind& of = *kinds_[kind];
+    return time_kernels(program, of.cost, of.step, of.device, 1.0);
 }
 
 DeviceTimings ClusterCosts::slowest_device(const Program& program) const {
+    const Kind& of = *kinds_.front();
     DeviceTimings timings;
-    timings.num_sms = device_.num_sms;
+    timings.num_sms = of.device.num_sms;
     timings.kernels.reserve(program.kernels.size());
     const std::scoped_lock lock(mutex_);
     for (const KernelCall& call : program.kernels) {
@@ -76,7 +83,8 @@ DeviceTimings ClusterCosts::slowest_device(const Program& program) const {
         if (fresh) {
             Program alone;
             alone.kernels = {call};
-            found->second = time_kernels(alone, cost_, step_, device_, slowest_).kernels.front();
+            found->second =
+                time_kernels(alone, of.cost, of.step, of.device, slowest_).kernels.front();
         }
         timings.kernels.push_back(found->second);
     }

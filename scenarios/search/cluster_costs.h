@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "engine/simulation.h"
 #include "kernels/cost_model.h"
@@ -29,14 +30,19 @@ public:
     static Result<std::unique_ptr<ClusterCosts>> make(const ClusterSpec& cluster,
                                                       const DeviceSpec& device,
                                                       const EfficiencyTable& curves,
-                                                      const EfficiencyTable& step);
+                                                      const EfficiencyTable& step,
+                                                      const std::vector<DeviceSpec>& devices = {});
 
     const NetworkModel& network() const { return network_; }
-    Time restart() const { return step_.restart(); }
-    Time launch_cost(const ParallelPlan& plan) const { return step_.launch_cost(plan); }
-    // Of a device of mean speed.
-    DeviceTimings mean_device(const Program& program) const;
-    // Of the slowest of all of the cluster's devices.
+    std::size_t num_kinds() const { return kinds_.size(); }
+    // Of the first kind of nodes.
+    Time restart() const { return kinds_.front()->step.restart(); }
+    Time launch_cost(const ParallelPlan& plan) const {
+        return kinds_.front()->step.launch_cost(plan);
+    }
+    // Of a device of mean speed, of the nodes of one kind.
+    DeviceTimings mean_device(const Program& program, std::size_t kind = 0) const;
+    // Of the slowest of all devices of the first kind of nodes.
     DeviceTimings slowest_device(const Program& program) const;
 
 private:
@@ -44,12 +50,21 @@ private:
                  const ClusterSpec& cluster,
                  const DeviceSpec& device,
                  const EfficiencyTable& curves,
-                 const EfficiencyTable& step);
+                 const EfficiencyTable& step,
+                 const std::vector<DeviceSpec>& devices);
 
-    DeviceSpec device_;
+    // What a kind of nodes has.
+    struct Kind {
+        Kind(const DeviceSpec& of, const EfficiencyTable& curves, const EfficiencyTable& step_table)
+            : device(of), cost(device, curves), step(step_table, device) {}
+
+        DeviceSpec device;
+        CostModel cost;
+        StepEfficiency step;
+    };
+
     NcclNetwork network_;
-    CostModel cost_;
-    StepEfficiency step_;
+    std::vector<std::unique_ptr<const Kind>> kinds_;
     double slowest_ = 1;
     mutable std::mutex mutex_;                                       // guards what follows
     mutable std::map<std::vector<std::int64_t>, KernelTime> known_;  // of the slowest device

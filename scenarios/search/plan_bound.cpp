@@ -44,7 +44,16 @@ Bytes share_of(Bytes bytes, std::int64_t ranks) {
 }  // namespace
 
 PlanBound::PlanBound(const Transformer& model, const NetworkModel& network, KernelTimes times)
-    : model_(model), network_(network), times_(std::move(times)) {}
+    : PlanBound(model, network, std::vector{std::move(times)}, StageKinds{}) {}
+
+PlanBound::PlanBound(const Transformer& model,
+                     const NetworkModel& network,
+                     std::vector<KernelTimes> times,
+                     StageKinds stage_kinds)
+    : model_(model),
+      network_(network),
+      times_(std::move(times)),
+      stage_kinds_(std::move(stage_kinds)) {}
 
 Time PlanBound::collective_time(const Program& program, const CollectiveCall& call) const {
     const Group& group = program.groups[index(call.group)];
@@ -128,14 +137,14 @@ ParallelPlan PlanBound::plan_of_parts(const ParallelPlan& plan) {
     return small;
 }
 
-PlanBound::Parts PlanBound::measure(const ParallelPlan& small) const {
+PlanBound::Parts PlanBound::measure(const ParallelPlan& small, std::uint32_t kind) const {
     const auto costs = [&](std::int64_t layers, bool window) {
         Transformer model = model_;
         model.num_layers = layers;
         model.sliding_window = window ? model_.sliding_window : 0;
         model.sliding_window_every = 1;
         const Program program = lower(model, small);
-        const DeviceTimings times = times_(program);
+        const DeviceTimings times = times_[kind](program);
         return std::pair{role_cost(program, times, 0), role_cost(program, times, 1)};
     };
     const auto minus = [](const Cost& a, const Cost& b) {
@@ -163,27 +172,54 @@ PlanBound::Parts PlanBound::measure(const ParallelPlan& small) const {
     return parts;
 }
 
-const PlanBound::Parts& PlanBound::parts(const ParallelPlan& plan) {
-    const ParallelPlan small = plan_of_parts(plan);
-    const auto found = cache_.find(small);
+const PlanBound::Parts& PlanBound::parts(const ParallelPlan& plan, std::uint32_t kind) {
+    const std::pair key{plan_of_parts(plan), kind};
+    const auto found = cache_.find(key);
     return found != cache_.end() ? found->second
-                                 : cache_.emplace(small, measure(small)).first->second;
+                                 : cache_.emplace(key, measure(key.first, kind)).first->second;
+}
+
+std::vector<const PlanBound::Parts*> PlanBound::parts_by_stage(const ParallelPlan& plan) {
+    if (!stage_kinds_.several()) {
+        return {&parts(plan)};
+    }
+    std::vector<const Parts*> slowest;
+    for (const KindsOfStage& kinds : stage_kinds_.of(plan)) {
+        const Parts* most = nullptr;
+        for (const std::uint32_t kind : kinds) {
+            const Parts& p = parts(plan, kind);
+            const auto layer = [](const Parts& of) {
+                return of.full_layer.forward + of.full_layer.backward;
+            };
+            most = most == nullptr || layer(p) > layer(*most) ? &p : most;
+        }
+        slowest.push_back(most);
+    }
+    return slowest;
 }
 
 const std::vector<std::int64_t>& PlanBound::balanced(const ParallelPlan& plan) {
-    const Parts& p = parts(plan);
+    const std::vector<const Parts*> by_stage = parts_by_stage(plan);
     const std::int64_t stages = plan.pipeline_model_parallel_size;
     const std::int64_t chunks = plan.virtual_pipeline_model_parallel_size;
-    const auto [found, fresh] = layouts_.try_emplace({&p, stages, chunks});
+    const auto [found, fresh] = layouts_.try_emplace({by_stage, stages, chunks});
     if (fresh) {
-        const double layer = (p.full_layer.forward + p.full_layer.backward).seconds();
-        const double first = (p.first.forward + p.first.backward).seconds();
-        const double last = (p.last.forward + p.last.backward).seconds();
+        const auto seconds = [](const Cost& cost) {
+            return (cost.forward + cost.backward).seconds();
+        };
+        const double layer = seconds(by_stage.front()->full_layer);
+        const double first = seconds(by_stage.front()->first);
+        const double last = seconds(by_stage.back()->last);
+        std::vector<double> layers;
+        for (std::size_t s = 0; by_stage.size() > 1 && layer > 0 && s < by_stage.size(); ++s) {
+            layers.push_back(seconds(by_stage[s]->full_layer) / layer);
+        }
         found->second = balanced_layout(model_.num_layers,
                                         stages,
                                         chunks,
                                         layer > 0 ? first / layer : 0,
-                                        layer > 0 ? last / layer : 0);
+                                        layer > 0 ? last / layer : 0,
+                                        layers);
     }
     return found->second;
 }
@@ -299,17 +335,18 @@ const std::vector<PlanBound::InFlight>& PlanBound::in_flight(const ParallelPlan&
 }
 
 std::vector<PlanBound::Cost> PlanBound::costs_of_places(const ParallelPlan& plan) {
-    const Parts& p = parts(plan);
+    const std::vector<const Parts*> by_stage = parts_by_stage(plan);
     const std::vector<std::int64_t> layers = layers_of_stages(model_, plan);
     std::vector<Cost> places(layers.size());
     std::int64_t layer = 0;
     for (std::size_t place = 0; place < layers.size(); ++place) {
+        const Parts& p = *by_stage[place % by_stage.size()];
         for (std::int64_t i = 0; i < layers[place]; ++i, ++layer) {
             places[place] += model_.layer_has_window(layer) ? p.window_layer : p.full_layer;
         }
     }
-    places.front() += p.first;
-    places.back() += p.last;
+    places.front() += by_stage.front()->first;
+    places.back() += by_stage.back()->last;
     return places;
 }
 
@@ -358,6 +395,8 @@ Bound PlanBound::of(const ParallelPlan& plan) {
     const auto stages = static_cast<std::size_t>(plan.pipeline_model_parallel_size);
     const bool all_sharded =
         plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads_params;
+    const KindsOfStage first_kinds =
+        stage_kinds_.several() ? stage_kinds_.of(plan).front() : KindsOfStage{};
     Bound bound;
     Time fill;
     for (std::size_t s = 0; s < stages; ++s) {
@@ -368,7 +407,9 @@ Bound PlanBound::of(const ParallelPlan& plan) {
             layers_here += layers[place];
         }
         const Time computing = (cost.forward + cost.backward) * plan.num_micro_batches();
-        const DataTime data = data_time(plan, cost, layers_here);
+        // The groups of other kinds of nodes than the first stage's may be faster.
+        const bool known = !stage_kinds_.several() || stage_kinds_.of(plan)[s] == first_kinds;
+        const DataTime data = known ? data_time(plan, cost, layers_here) : DataTime{};
         // What overlaps: with one stage, gradients move during the last micro-batch's backward;
         // with several, or where layers are gathered, in the worst case during all of it.
         Time after = data.gradients;

@@ -15,6 +15,8 @@
 #include <functional>
 #include <map>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "engine/network_model.h"
 #include "engine/simulation.h"
@@ -22,6 +24,7 @@
 #include "models/state_layouts.h"
 #include "models/transformer.h"
 #include "scenarios/search/plan_space.h"
+#include "scenarios/search/stage_kinds.h"
 
 namespace orrery {
 
@@ -46,6 +49,11 @@ public:
 
     // `network` is that of the cluster; both must outlive the bound.
     PlanBound(const Transformer& model, const NetworkModel& network, KernelTimes times);
+    // `times` by kind of node. A stage on several kinds goes at the pace of the slowest.
+    PlanBound(const Transformer& model,
+              const NetworkModel& network,
+              std::vector<KernelTimes> times,
+              StageKinds stage_kinds);
 
     Bound of(const ParallelPlan& plan);
     // The layout of StageSplit::balanced by these costs.
@@ -94,15 +102,18 @@ private:
         StateLayouts layouts;
         mutable std::map<DataKey, Time> times;
     };
-    using LayoutKey = std::tuple<const Parts*, std::int64_t, std::int64_t>;
+    using LayoutKey = std::tuple<std::vector<const Parts*>, std::int64_t, std::int64_t>;
 
     // The plan that a layer, the embedding and the output layer are costed under.
     static ParallelPlan plan_of_parts(const ParallelPlan& plan);
-    const Parts& parts(const ParallelPlan& plan);
+    const Parts& parts(const ParallelPlan& plan, std::uint32_t kind = 0);
+    // By stage, on the kind of node where a layer takes longest; one for all stages if there is one
+    // kind.
+    std::vector<const Parts*> parts_by_stage(const ParallelPlan& plan);
     // By virtual stage, of one micro-batch.
     std::vector<Cost> costs_of_places(const ParallelPlan& plan);
     Bytes memory_of(const ParallelPlan& plan, const std::vector<Cost>& places, std::size_t stage);
-    Parts measure(const ParallelPlan& small) const;
+    Parts measure(const ParallelPlan& small, std::uint32_t kind) const;
     Cost role_cost(const Program& program, const DeviceTimings& times, std::size_t role) const;
     Time span(const Program& program, const DeviceTimings& times, const Segment& segment) const;
     Time collective_time(const Program& program, const CollectiveCall& call) const;
@@ -112,8 +123,9 @@ private:
 
     const Transformer& model_;
     const NetworkModel& network_;
-    KernelTimes times_;
-    std::map<ParallelPlan, Parts> cache_;  // by plan_of_parts
+    std::vector<KernelTimes> times_;  // by kind of node
+    StageKinds stage_kinds_;
+    std::map<std::pair<ParallelPlan, std::uint32_t>, Parts> cache_;  // by plan_of_parts, and kind
     std::map<ParallelPlan, DataState> data_states_;
     std::map<FlightKey, std::vector<InFlight>> in_flight_;
     std::map<LayoutKey, std::vector<std::int64_t>> layouts_;

@@ -226,8 +226,12 @@ void Enumeration::leaf(const PlanPoint& point) {
 
 }  // namespace
 
-std::vector<std::int64_t> balanced_layout(
-    std::int64_t num_layers, std::int64_t stages, std::int64_t chunks, double first, double last) {
+std::vector<std::int64_t> balanced_layout(std::int64_t num_layers,
+                                          std::int64_t stages,
+                                          std::int64_t chunks,
+                                          double first,
+                                          double last,
+                                          std::span<const double> layer_costs) {
     const std::int64_t places = stages * chunks;
     ORRERY_CHECK(places > 0);
     std::vector<std::int64_t> layout(static_cast<std::size_t>(places), 0);
@@ -239,28 +243,33 @@ std::vector<std::int64_t> balanced_layout(
     of_stage.back() += last;
     of_place.front() += first;
     of_place.back() += last;
+    const auto cost_of = [&](std::size_t place) {
+        return layer_costs.empty() ? 1.0 : layer_costs[place % of_stage.size()];
+    };
+    // Where layers cost the same, what is there already decides.
+    const auto cost_with = [&](std::size_t place) {
+        const double more = layer_costs.empty() ? 0.0 : cost_of(place);
+        return std::pair{of_stage[place % of_stage.size()] + more, of_place[place] + more};
+    };
     // Only the ends have work without a layer, however little the others' share would be.
     std::int64_t given = 0;
     if (places - 2 <= num_layers) {
         for (std::size_t place = 1; place + 1 < layout.size(); ++place, ++given) {
             layout[place] = 1;
-            of_stage[place % of_stage.size()] += 1;
-            of_place[place] += 1;
+            of_stage[place % of_stage.size()] += cost_of(place);
+            of_place[place] += cost_of(place);
         }
     }
     for (; given < num_layers; ++given) {
         std::size_t best = 0;
         for (std::size_t place = 0; place < layout.size(); ++place) {
-            const std::size_t stage = place % of_stage.size();
-            const std::size_t best_stage = best % of_stage.size();
-            const auto cost = std::pair{of_stage[stage], of_place[place]};
-            if (cost <= std::pair{of_stage[best_stage], of_place[best]}) {
+            if (cost_with(place) <= cost_with(best)) {
                 best = place;
             }
         }
         ++layout[best];
-        of_stage[best % of_stage.size()] += 1;
-        of_place[best] += 1;
+        of_stage[best % of_stage.size()] += cost_of(best);
+        of_place[best] += cost_of(best);
     }
     return layout;
 }

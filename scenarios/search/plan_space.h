@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,8 +69,13 @@ std::int64_t for_each_plan(const PlanSpace& space,
                            std::map<std::string, std::int64_t>& refused);
 
 // Layers by virtual stage that make the slowest stage fast: `first` and `last` are what embedding
-// and output layer cost, in layers.
-std::vector<std::int64_t> balanced_layout(
-    std::int64_t num_layers, std::int64_t stages, std::int64_t chunks, double first, double last);
+// and output layer cost, in layers. `layer_costs`: what a layer costs on each stage, if they differ
+// (kinds of nodes), in the same unit.
+std::vector<std::int64_t> balanced_layout(std::int64_t num_layers,
+                                          std::int64_t stages,
+                                          std::int64_t chunks,
+                                          double first,
+                                          double last,
+                                          std::span<const double> layer_costs = {});
 
 }  // namespace orrery

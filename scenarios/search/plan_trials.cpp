@@ -50,7 +50,9 @@ std::vector<std::optional<Time>> PlanTrials::folded_steps(std::span<const Candid
     std::vector<std::optional<Time>> steps(plans.size());
     for_each_index(jobs_, jobs_, [&](std::size_t thread) {
         for (std::size_t i = 0; i < plans.size(); ++i) {
-            if (kin_of(plans[i]->plan) % jobs_ == thread) {
+            // Folded steps are of one device.
+            const bool one_kind = costs_[plans[i]->cluster]->num_kinds() == 1;
+            if (one_kind && kin_of(plans[i]->plan) % jobs_ == thread) {
                 const auto step = timer_of(plans[i]->cluster, thread).step_of(plans[i]->plan);
                 steps[i] = step ? std::optional{*step} : std::nullopt;
             }
@@ -63,6 +65,7 @@ PlanTrials::Trial PlanTrials::simulate(const Candidate& plan, NetworkFidelity ne
     Scenario scenario = scenario_;
     scenario.cluster = spec_.clusters[plan.cluster].cluster;
     scenario.device = spec_.clusters[plan.cluster].device;
+    scenario.devices = spec_.clusters[plan.cluster].devices;
     scenario.plan = plan.plan;
     scenario.network = network;
     Trial trial{.answer = simulate_scenario(with_faults_of_step(scenario, spec_.objective),

@@ -2,6 +2,7 @@
 #include "scenarios/search/score.h"
 
 #include "models/flops.h"
+#include "scenarios/node_devices.h"
 
 namespace orrery {
 namespace {
@@ -10,6 +11,11 @@ constexpr double kSecondsPerDay = 86'400;
 
 double gpus(const ClusterVariant& on) {
     return static_cast<double>(on.cluster.num_ranks());
+}
+
+// Of a GPU, the mean over all.
+double peak_of(const ClusterVariant& on, Dtype precision) {
+    return mean_peak(on.cluster, on.device, on.devices, precision).per_second();
 }
 
 }  // namespace
@@ -27,7 +33,7 @@ double Score::money(Time step, const ClusterVariant& on) const {
 // A GPU is busy at least as long as its share of the model takes at the device's peak.
 double Score::joules(Time step, const ClusterVariant& on) const {
     const Flop work = model_flops(scenario_.model, scenario_.plan.global_batch_size).full_attention;
-    const double busy = work.count() / on.device.peak(scenario_.plan.precision).per_second();
+    const double busy = work.count() / peak_of(on, scenario_.plan.precision);
     return (gpus(on) * step.seconds() * on.idle_watts + busy * (on.busy_watts - on.idle_watts)) /
            tokens_per_step();
 }
@@ -35,8 +41,7 @@ double Score::joules(Time step, const ClusterVariant& on) const {
 double Score::of(Time step, const ClusterVariant& on) const {
     switch (spec_.objective) {
         case Objective::mfu:
-            return step.seconds() * gpus(on) *
-                   on.device.peak(scenario_.plan.precision).per_second();
+            return step.seconds() * gpus(on) * peak_of(on, scenario_.plan.precision);
         case Objective::cost:
             return money(step, on);
         case Objective::energy:

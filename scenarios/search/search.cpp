@@ -90,7 +90,8 @@ private:
 Result<void> Search::enumerate(std::size_t cluster) {
     const ClusterSpec& spec = spec_.clusters[cluster].cluster;
     const DeviceSpec& device = spec_.clusters[cluster].device;
-    auto made = ClusterCosts::make(spec, device, costs_.curves, costs_.step);
+    auto made = ClusterCosts::make(
+        spec, device, costs_.curves, costs_.step, spec_.clusters[cluster].devices);
     if (!made) {
         return tl::unexpected(made.error());
     }

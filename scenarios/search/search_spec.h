@@ -27,6 +27,7 @@ struct ClusterVariant {
     std::vector<std::pair<std::string, std::string>> overrides{};  // keys below cluster
     ClusterSpec cluster;
     DeviceSpec device;
+    std::vector<DeviceSpec> devices{};  // by kind of node, as Scenario::devices
     double price_per_gpu_hour = 0;
     double busy_watts = 0;  // a GPU and its share of the server while a kernel runs
     double idle_watts = 0;

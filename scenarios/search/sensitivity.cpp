@@ -44,35 +44,63 @@ bool has_nvlink(const Scenario& s) {
            s.cluster.node.nvlink_bandwidth.bits_per_second() > 0;
 }
 
+// Of all kinds of nodes alike.
+template <class Change>
+void each_device(Scenario& s, const Change& change) {
+    change(s.device);
+    std::ranges::for_each(s.devices, change);
+}
+template <class Change>
+void each_node(Scenario& s, const Change& change) {
+    change(s.cluster.node);
+    for (NodeKind& kind : s.cluster.kinds) {
+        change(kind.node);
+    }
+}
+
 const std::array kFigures{
     Figure{"peak of the arithmetic",
            always,
            [](Scenario& s, double f) {
-               scale(s.device.peak_fp32, f);
-               scale(s.device.peak_fp16, f);
-               scale(s.device.peak_fp8, f);
+               each_device(s, [f](DeviceSpec& device) {
+                   scale(device.peak_fp32, f);
+                   scale(device.peak_fp16, f);
+                   scale(device.peak_fp8, f);
+               });
            }},
     Figure{"memory bandwidth",
            always,
-           [](Scenario& s, double f) { scale(s.device.memory_bandwidth, f); }},
+           [](Scenario& s, double f) {
+               each_device(s, [f](DeviceSpec& device) { scale(device.memory_bandwidth, f); });
+           }},
     Figure{"latency of a kernel",
            always,
-           [](Scenario& s, double f) { scale(s.device.kernel_latency, f); }},
+           [](Scenario& s, double f) {
+               each_device(s, [f](DeviceSpec& device) { scale(device.kernel_latency, f); });
+           }},
     Figure{"launch of a kernel",
            always,
            [](Scenario& s, double f) {
-               scale(s.device.launch_cost, f);
-               scale(s.device.graph_launch_cost, f);
+               each_device(s, [f](DeviceSpec& device) {
+                   scale(device.launch_cost, f);
+                   scale(device.graph_launch_cost, f);
+               });
            }},
     Figure{"NVLink bandwidth",
            has_nvlink,
-           [](Scenario& s, double f) { scale(s.cluster.node.nvlink_bandwidth, f); }},
+           [](Scenario& s, double f) {
+               each_node(s, [f](NodeSpec& node) { scale(node.nvlink_bandwidth, f); });
+           }},
     Figure{"NVLink latency",
            has_nvlink,
-           [](Scenario& s, double f) { scale(s.cluster.node.nvlink_latency, f); }},
+           [](Scenario& s, double f) {
+               each_node(s, [f](NodeSpec& node) { scale(node.nvlink_latency, f); });
+           }},
     Figure{"PCIe bandwidth",
            always,
-           [](Scenario& s, double f) { scale(s.cluster.node.pcie_bandwidth, f); }},
+           [](Scenario& s, double f) {
+               each_node(s, [f](NodeSpec& node) { scale(node.pcie_bandwidth, f); });
+           }},
     // Cables keep their ratios, so that the switches keep their ports.
     Figure{"bandwidth of the network",
            several_nodes,
@@ -80,12 +108,18 @@ const std::array kFigures{
                scale(s.cluster.fabric.nic_bandwidth, f);
                scale(s.cluster.fabric.uplink_bandwidth, f);
                scale(s.cluster.fabric.core_bandwidth, f);
+               scale(s.cluster.ethernet.nic_bandwidth, f);
+               for (NodeKind& kind : s.cluster.kinds) {
+                   scale(kind.nic_bandwidth, f);
+               }
            }},
     Figure{"latency of the network",
            several_nodes,
            [](Scenario& s, double f) {
                scale(s.cluster.fabric.nic_latency, f);
                scale(s.cluster.fabric.link_latency, f);
+               scale(s.cluster.ethernet.nic_latency, f);
+               scale(s.cluster.ethernet.link_latency, f);
            }},
 };
 
@@ -131,6 +165,7 @@ private:
         Scenario scenario = with_faults_of_step(scenario_, spec_.objective);
         scenario.cluster = spec_.clusters[found.cluster].cluster;
         scenario.device = spec_.clusters[found.cluster].device;
+        scenario.devices = spec_.clusters[found.cluster].devices;
         scenario.plan = found.plan;
         return scenario;
     }

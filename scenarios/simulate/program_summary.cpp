@@ -66,11 +66,23 @@ std::vector<CollectiveUse> collective_uses(const Program& program, const Network
 }
 
 MemoryUse memory_use(const Program& program, const DeviceSpec& device) {
+    return memory_use(program, std::vector<Bytes>(program.roles.size(), device.memory));
+}
+
+MemoryUse memory_use(const Program& program, std::span<const Bytes> memory) {
     RoleMemory worst;
+    Bytes of_device;
+    // More of a smaller memory is worse: a / b > c / d without rounding.
+    const auto is_worse = [](Bytes a, Bytes b, Bytes c, Bytes d) {
+        const auto left = static_cast<__int128>(a.count()) * d.count();
+        const auto right = static_cast<__int128>(c.count()) * b.count();
+        return b == d ? a > c : left > right;
+    };
     for (std::size_t role = 0; role < program.roles.size(); ++role) {
-        RoleMemory memory = role_memory(program, to_id<RoleId>(role), kLibraryWorkspace);
-        if (role == 0 || memory.peak > worst.peak) {
-            worst = std::move(memory);
+        RoleMemory own = role_memory(program, to_id<RoleId>(role), kLibraryWorkspace);
+        if (role == 0 || is_worse(own.peak, memory[role], worst.peak, of_device)) {
+            worst = std::move(own);
+            of_device = memory[role];
         }
     }
     const Role& role = program.roles[index(worst.role)];
@@ -79,8 +91,8 @@ MemoryUse memory_use(const Program& program, const DeviceSpec& device) {
     use.of = worst.at_peak.of;
     use.in_use = worst.in_use;
     use.peak = worst.peak;
-    use.device = device.memory;
-    use.fits = worst.peak <= device.memory;
+    use.device = of_device;
+    use.fits = worst.peak <= of_device;
     use.rank = role_representatives(program)[index(worst.role)];
     use.role = role.name;
     use.moment = program.segment_of(slot).name;

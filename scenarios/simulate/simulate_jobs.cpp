@@ -13,6 +13,7 @@
 #include "scenarios/measure/program_order.h"
 #include "scenarios/network_study/link_use.h"
 #include "scenarios/network_study/network_rates.h"
+#include "scenarios/node_devices.h"
 #include "scenarios/simulate/simulate_scenario.h"
 #include "scenarios/simulate/step_costs.h"
 #include "scenarios/simulate/step_faults.h"
@@ -116,7 +117,7 @@ private:
                 return tl::unexpected(costs.error());
             }
             const DeviceClasses classes =
-                device_classes({}, own, costs->timings, program.num_ranks());
+                device_classes({}, own, costs->devices, program.num_ranks());
             const auto base = static_cast<std::uint16_t>(devices_.size());
             for (const DeviceTimings& device : classes.devices) {
                 DeviceTimings wider = device;
@@ -225,9 +226,8 @@ private:
 
     void describe(const SimulationResult& result) {
         answer_.scenario = scenario_.name;
-        answer_.device = scenario_.device.name;
-        answer_.cluster =
-            fmt::format("{} x {}", scenario_.cluster.num_nodes, scenario_.cluster.node.name);
+        answer_.device = device_names(scenario_);
+        answer_.cluster = words_of(scenario_.cluster);
         answer_.cluster +=
             scenario_.cluster.num_nodes > 1 ? ", " + scenario_.cluster.fabric.name : "";
         answer_.network_model = name(scenario_.network);

@@ -21,6 +21,7 @@
 #include "scenarios/measure/program_order.h"
 #include "scenarios/network_study/link_use.h"
 #include "scenarios/network_study/network_rates.h"
+#include "scenarios/node_devices.h"
 #include "scenarios/read/network_words.h"
 #include "scenarios/read/quantity.h"
 #include "scenarios/read/wall_time_text.h"
@@ -110,16 +111,20 @@ Result<void> ScenarioRun::prepare() {
     }
     costs_ = std::move(*costs);
     if (runs_in_program_order(scenario_.device)) {
+        if (const Result<void> one = check_one_kind(scenario_, "a CPU without streams"); !one) {
+            return one;
+        }
         run_in_program_order();
     } else if (!measured_.transfers.empty()) {
         use_measured_network(Time{});
     }
     if (options_.without) {
-        remove_kernel_time(program_, *options_.without, costs_.timings);
+        for (DeviceTimings& device : costs_.devices) {
+            remove_kernel_time(program_, *options_.without, device);
+            device.num_sms = *options_.without == Cause::interference ? 0 : device.num_sms;
+        }
         const bool no_launch = *options_.without == Cause::launch;
         host_step_ = no_launch ? Time{} : host_step_;
-        costs_.timings.num_sms =
-            *options_.without == Cause::interference ? 0 : costs_.timings.num_sms;
     }
     return {};
 }
@@ -128,6 +133,9 @@ Result<void> ScenarioRun::prepare() {
 Result<void> ScenarioRun::measure() {
     if (options_.profile_file.empty()) {
         return {};
+    }
+    if (const Result<void> one = check_one_kind(scenario_, "a profile"); !one) {
+        return one;
     }
     const auto profile = read_machine_profile(options_.profile_file);
     if (!profile) {
@@ -143,10 +151,11 @@ Result<void> ScenarioRun::measure() {
 // The host's time goes between the ops, not beside them.
 void ScenarioRun::run_in_program_order() {
     host_per_op_ = measured_.per_op.value_or(costs_.launch);
-    for (KernelTime& time : costs_.timings.kernels) {
+    DeviceTimings& device = costs_.devices.front();
+    for (KernelTime& time : device.kernels) {
         time.duration += host_per_op_;
     }
-    costs_.timings.num_sms = 0;
+    device.num_sms = 0;
     costs_.launch = Time{};
     Bytes cleared;
     for (std::size_t role = 0; role < program_.roles.size(); ++role) {
@@ -212,7 +221,7 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     input.program = &program_;
     input.network = options_.without ? static_cast<const NetworkModel*>(&silent) : network_;
     DeviceClasses classes = device_classes(
-        faults_, scenario_, costs_.timings, static_cast<std::uint32_t>(program_.num_ranks()));
+        faults_, scenario_, costs_.devices, static_cast<std::uint32_t>(program_.num_ranks()));
     input.every_step = !scenario_.faults.in_step.empty();  // one origin of all times
     if (undisturbed_) {
         Result<StepEvents> events =
@@ -289,10 +298,13 @@ void ScenarioRun::describe(Answer& answer) const {
     answer.scenario = scenario_.name;
     answer.faults_left_out = faults_left_out(scenario_.faults.entries, FaultUser::step);
     answer.model = scenario_.model.name;
-    answer.device = scenario_.device.name;
+    answer.device = device_names(scenario_);
     answer.cluster = words_of(cluster);
-    if (cluster.num_nodes > 1) {
+    if (cluster.num_nodes > 1 && cluster.fabric.name != "none") {
         answer.cluster += ", " + cluster.fabric.name;
+    }
+    if (cluster.has_ethernet()) {
+        answer.cluster += ", " + cluster.ethernet.name;
     }
     answer.plan = fmt::format("tp {}, pp {} x {}, cp {}, dp {}",
                               plan.tensor_model_parallel_size,
@@ -302,6 +314,7 @@ void ScenarioRun::describe(Answer& answer) const {
                               plan.data_parallel_size);
     answer.remarks = scenario_.model_remarks;
     std::ranges::move(fabric_remarks(cluster), std::back_inserter(answer.remarks));
+    std::ranges::move(kind_remarks(program_, scenario_), std::back_inserter(answer.remarks));
     answer.parameters = num_parameters(scenario_.model);
     answer.ranks = program_.num_ranks();
     answer.global_batch_size = plan.global_batch_size;
@@ -323,7 +336,7 @@ void ScenarioRun::describe(Answer& answer) const {
 void ScenarioRun::speed(const SimulationResult& result, Answer& answer) const {
     const ModelFlops flops = model_flops(scenario_.model, scenario_.plan);
     answer.iteration = result.iteration;
-    answer.peak = scenario_.device.peak(scenario_.plan.precision);
+    answer.peak = mean_peak(scenario_);
     const auto utilization = [&](Flop work) {
         return flops_utilization(work, result.iteration, answer.peak, program_.num_ranks());
     };
@@ -344,10 +357,12 @@ void ScenarioRun::speed(const SimulationResult& result, Answer& answer) const {
 void ScenarioRun::explain(const SimulationResult& result, Answer& answer) const {
     const double all_peaks = answer.peak.per_second() * static_cast<double>(program_.num_ranks());
     const Time model_time = answer.model_flops_per_step / FlopRate::per_second(all_peaks);
-    answer.lost_mfu = waterfall({.result = &result,
-                                 .num_ranks = static_cast<std::int64_t>(program_.num_ranks()),
-                                 .noise = costs_.noise,
-                                 .model_time = model_time});
+    answer.lost_mfu = waterfall(
+        {.result = &result,
+         .num_ranks = static_cast<std::int64_t>(program_.num_ranks()),
+         .noise = costs_.noise,
+         .model_time = model_time,
+         .on_slower_devices = work_on_slower_devices(program_, scenario_, costs_.devices)});
     answer.critical_path = result.critical_path;
     const auto names = step_network_.nccl->fabric().link_class_names();
     for (std::size_t c = 0; c < names.size(); ++c) {
@@ -414,7 +429,7 @@ Result<Answer> ScenarioRun::run() {
     }
     Answer answer;
     describe(answer);
-    answer.memory = memory_use(program_, scenario_.device);
+    answer.memory = memory_use(program_, memory_of_roles(program_, scenario_));
     if (options_.only_if_fits && !answer.memory.fits) {
         return answer;
     }

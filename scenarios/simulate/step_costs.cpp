@@ -5,6 +5,7 @@
 
 #include "kernels/cost_model.h"
 #include "scenarios/catalogue.h"
+#include "scenarios/node_devices.h"
 #include "scenarios/simulate/step_efficiency.h"
 
 namespace orrery {
@@ -22,8 +23,22 @@ Result<EfficiencyTable> catalogue_table(const char* file) {
     return *std::move(table);
 }
 
-double slowest_device(const StepEfficiency& step, const Program& program, const ClusterSpec& c) {
-    return step.slowest_of(program.num_ranks()) *
+// Ranks whose device is that of a kind of node.
+std::uint32_t ranks_like(std::uint32_t kind, const Program& program, const Scenario& scenario) {
+    if (scenario.devices.size() < 2) {
+        return static_cast<std::uint32_t>(program.num_ranks());
+    }
+    const std::vector<std::uint32_t> of_kinds = ranks_of_kinds(scenario.cluster);
+    std::uint32_t ranks = 0;
+    for (std::uint32_t other = 0; other < of_kinds.size(); ++other) {
+        ranks += scenario.devices[other].name == scenario.devices[kind].name ? of_kinds[other] : 0;
+    }
+    return ranks;
+}
+
+// The slowest of devices that are alike: each sort waits for its own.
+double slowest_device(const StepEfficiency& step, std::uint32_t ranks, const ClusterSpec& c) {
+    return step.slowest_of(ranks) *
            slowest_server(c.slow_node_share, c.slow_node_slowdown, c.num_servers());
 }
 
@@ -43,17 +58,34 @@ Result<StepCosts> step_costs(const Program& program,
     if (!factors) {
         return tl::unexpected(factors.error());
     }
-    const CostModel cost{scenario.device, *curves, profile};
-    const StepEfficiency step{*factors, scenario.device};
     StepCosts costs;
-    costs.residual = step.residual(scenario.software, scenario.plan.precision);
-    costs.noise =
-        options.without == Cause::noise ? 1.0 : slowest_device(step, program, scenario.cluster);
-    costs.launch = options.without == Cause::launch ? Time{} : step.launch_cost(scenario.plan);
-    costs.launch_sigma = step.launch_sigma(scenario.plan);
-    costs.timings = time_kernels(program, cost, step, scenario.device, costs.noise);
-    costs.timings.restart = options.without == Cause::host ? Time{} : step.restart();
-    costs.kernels = summarise_kernels(program, costs.timings);
+    for (std::uint32_t kind = 0; kind < scenario.cluster.num_kinds(); ++kind) {
+        const DeviceSpec& device = scenario.device_of_kind(kind);
+        const CostModel cost{device, *curves, profile};
+        const StepEfficiency step{*factors, device};
+        const double noise =
+            options.without == Cause::noise
+                ? 1.0
+                : slowest_device(step, ranks_like(kind, program, scenario), scenario.cluster);
+        DeviceTimings timings = time_kernels(program, cost, step, device, noise);
+        timings.restart = options.without == Cause::host ? Time{} : step.restart();
+        const KernelSummary kernels = summarise_kernels(program, timings);
+        const StepResidual residual = step.residual(scenario.software, scenario.plan.precision);
+        const Time launch =
+            options.without == Cause::launch ? Time{} : step.launch_cost(scenario.plan);
+        costs.noise = kind == 0 ? noise : costs.noise;
+        if (kind == 0 || kernels.relative_sigma > costs.kernels.relative_sigma) {
+            costs.kernels = kernels;
+        }
+        if (kind == 0 || residual.sigma > costs.residual.sigma) {
+            costs.residual = residual;
+        }
+        if (kind == 0 || launch > costs.launch) {
+            costs.launch = launch;
+            costs.launch_sigma = step.launch_sigma(scenario.plan);
+        }
+        costs.devices.push_back(std::move(timings));
+    }
     return costs;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "engine/cause.h"
 #include "engine/program.h"
@@ -23,11 +24,12 @@ struct StepCostOptions {
 };
 
 struct StepCosts {
-    DeviceTimings timings;
+    std::vector<DeviceTimings> devices;  // by kind of node
+    // Of the kind of nodes that is least sure of its kernels.
     KernelSummary kernels;
     StepResidual residual;  // what the factors leave of a step
-    double noise = 1;       // kernel times on the slowest device / on the mean one
-    Time launch;            // of one op on the host
+    double noise = 1;  // kernel times on the slowest device / on the mean one, of the first kind
+    Time launch;       // of one op on the slowest host
     double launch_sigma = 0;
 };
 

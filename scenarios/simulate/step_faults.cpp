@@ -67,7 +67,7 @@ std::vector<std::string> fault_lines(const std::vector<FaultEvent>& faults,
 
 DeviceClasses device_classes(const std::vector<FaultEvent>& faults,
                              const Scenario& scenario,
-                             const DeviceTimings& timings,
+                             std::span<const DeviceTimings> healthy,
                              std::uint32_t ranks) {
     const std::uint32_t per_node = scenario.cluster.gpus_per_server();
     std::vector<double> factor(std::max(ranks, scenario.cluster.num_gpus()), 1.0);  // by GPU
@@ -79,16 +79,18 @@ DeviceClasses device_classes(const std::vector<FaultEvent>& faults,
             }
         }
     }
-    DeviceClasses classes{.devices = {timings}, .of_rank = {}};
-    std::map<double, std::uint16_t> class_of{{1.0, std::uint16_t{0}}};
+    DeviceClasses classes{.devices = {healthy.front()}, .of_rank = {}};
+    std::map<std::pair<std::uint32_t, double>, std::uint16_t> class_of{{{0, 1.0}, 0}};
+    const bool one_kind = healthy.size() == 1;
     std::vector<std::uint16_t> of_rank(ranks, 0);
     const std::vector<std::uint32_t>& placed = scenario.cluster.gpu_of_rank;
     for (std::uint32_t r = 0; r < ranks; ++r) {
         const double slow = factor[placed.empty() ? r : placed[r]];
-        const auto [found, fresh] =
-            class_of.emplace(slow, static_cast<std::uint16_t>(classes.devices.size()));
+        const std::uint32_t kind = one_kind ? 0 : scenario.cluster.kind_of_rank(r);
+        const auto [found, fresh] = class_of.emplace(
+            std::pair{kind, slow}, static_cast<std::uint16_t>(classes.devices.size()));
         if (fresh) {
-            classes.devices.push_back(slower(timings, slow));
+            classes.devices.push_back(slower(healthy[kind], slow));
         }
         of_rank[r] = found->second;
     }

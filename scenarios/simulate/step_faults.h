@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,15 +24,16 @@ std::vector<FaultEvent> step_faults(const Scenario& scenario);
 std::vector<std::string> fault_lines(const std::vector<FaultEvent>& faults,
                                      const Scenario& scenario);
 
-// One class for each factor, the healthy one first. `timings` is the healthy device's.
+// One class for each kind of node and factor, the healthy one of the first kind first. `healthy`:
+// by kind of node.
 struct DeviceClasses {
     std::vector<DeviceTimings> devices;
-    std::vector<std::uint16_t> of_rank;  // empty: all healthy
+    std::vector<std::uint16_t> of_rank;  // empty: all healthy, and of one kind
 };
 DeviceTimings slower(DeviceTimings timings, double factor);
 DeviceClasses device_classes(const std::vector<FaultEvent>& faults,
                              const Scenario& scenario,
-                             const DeviceTimings& timings,
+                             std::span<const DeviceTimings> healthy,
                              std::uint32_t ranks);
 
 // The links of slow adapters lose capacity; of a dead link an error says who can't go on.

@@ -5,6 +5,7 @@
 
 #include "scenarios/network_study/network_rates.h"
 #include "scenarios/network_study/packet_parts.h"
+#include "scenarios/node_devices.h"
 #include "scenarios/simulate/step_faults.h"
 
 namespace orrery {
@@ -34,14 +35,11 @@ Result<StepNetwork> build_step_network(const Scenario& scenario,
         return tl::unexpected(moving.error());
     }
     StepNetwork network;
-    network.nccl = std::make_unique<NcclNetwork>(
-        std::move(*fabric),
-        NcclNetworkOptions{
-            .compute_capability = scenario.device.compute_capability,
-            .num_sms = scenario.device.num_sms,
-            .contention = contention,
-            .congestion = packets ? std::nullopt : scenario.network_settings.congestion,
-            .number_connections = packets});
+    NcclNetworkOptions options = nccl_options(scenario);
+    options.contention = contention;
+    options.congestion = packets ? std::nullopt : scenario.network_settings.congestion;
+    options.number_connections = packets;
+    network.nccl = std::make_unique<NcclNetwork>(std::move(*fabric), options);
     if (packets) {
         auto made =
             PacketNetwork::make(*network.nccl, std::move(parts->topology), parts->parameters);

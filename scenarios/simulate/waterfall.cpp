@@ -81,13 +81,14 @@ std::vector<LostMfu> waterfall(const WaterfallInput& input) {
         busiest = std::max(busiest, t);
     }
     separate_noise(input.noise, parts);
-    parts[Cause::stage_imbalance] = busiest - mean_kernels;
+    parts[Cause::stage_imbalance] = busiest - mean_kernels + input.on_slower_devices;
     if (path_kernels >= busiest) {
         parts[Cause::pipeline_bubble] = path_kernels - busiest;
     } else {
         hide_communication(busiest - path_kernels, parts);
     }
-    parts[Cause::counted_not_executed] = parts[Cause::useful_compute] - input.model_time;
+    parts[Cause::counted_not_executed] =
+        parts[Cause::useful_compute] - input.model_time - input.on_slower_devices;
     parts[Cause::useful_compute] = Time{};
     std::vector<LostMfu> lost;
     for (std::size_t c = 0; c < kNumCauses; ++c) {

@@ -6,7 +6,8 @@
 //   kernels (inefficiency, memory-bound, recomputation, optimizer, interference): the mean over
 //   ranks of what they take;
 //   pipeline_bubble: kernel time on the path beyond that of the busiest rank (the path runs through
-//   other stages while a rank waits), stage_imbalance: the busiest rank beyond the mean;
+//   other stages while a rank waits), stage_imbalance: the busiest rank beyond the mean, and where
+//   devices differ, what slower ones have more of the work than their share of all peaks;
 //   noise: what kernels take longer because the slowest device sets the pace;
 //   useful_compute: FLOPs that kernels really do at peak, and counted_not_executed: what the MFU
 //   convention counts on top (masked attention that a flash kernel skips), which is negative.
@@ -24,6 +25,7 @@ struct WaterfallInput {
     std::int64_t num_ranks = 1;
     double noise = 1;  // kernel times on the slowest device / on the mean one
     Time model_time;   // the counted model FLOPs at all devices' peak: iteration * MFU
+    Time on_slower_devices{};  // work_on_slower_devices (scenarios/node_devices.h)
 };
 
 // In the order of Cause, without useful_compute and without parts that are zero. The MFU and the

@@ -69,11 +69,55 @@ void talk_across(Scenario& s) {
     s.plan.data_parallel_size = 4;
 }
 
+// Half of the servers have adapters of another class.
+void two_kinds(Scenario& s) {
+    s.cluster.fabric.kind = FabricKind::single_switch;
+    s.cluster.kinds = {{.node = s.cluster.node, .num_nodes = 4, .nic_class = NicClass::infiniband},
+                       {.node = s.cluster.node, .num_nodes = 4, .nic_class = NicClass::roce}};
+    s.cluster.ethernet.kind = FabricKind::single_switch;
+    s.cluster.ethernet.nics_per_node = 1;
+    s.cluster.ethernet.nic_bandwidth = Bandwidth::bits_per_second(25'000'000'000);
+    s.devices = {s.device, s.device};
+}
+
+TEST(ClusterFields, OfAKindOfNodes) {
+    const Row rows[] = {
+        {"node", [](Scenario& s) { s.cluster.kinds[1].node.name += "!"; }, two_kinds},
+        {"num_nodes",
+         [](Scenario& s) {
+             s.cluster.kinds[0].num_nodes = 3;
+             s.cluster.kinds[1].num_nodes = 5;
+         },
+         two_kinds},
+        {"nic_class",
+         [](Scenario& s) { s.cluster.kinds[1].nic_class = NicClass::ethernet; },
+         two_kinds},
+        {"nics_per_node",
+         [](Scenario& s) { s.cluster.kinds[1].nics_per_node = 1; },
+         [](Scenario& s) {
+             two_kinds(s);
+             talk_across(s);
+         }},
+        {"nic_bandwidth",
+         [](Scenario& s) {
+             s.cluster.kinds[1].nic_bandwidth = Bandwidth::bits_per_second(1'000'000'000);
+         },
+         two_kinds},
+    };
+    expect_effects<NodeKind>(rows, base(), kAnswers);
+}
+
 TEST(ClusterFields, OfTheCluster) {
     const Row rows[] = {
         {"num_nodes", [](Scenario& s) { s.cluster.num_nodes = 9; }},
         {"node", [](Scenario& s) { s.cluster.node.name += "!"; }},
         {"fabric", [](Scenario& s) { s.cluster.fabric.name += "!"; }},
+        {"kinds", two_kinds},
+        {"ethernet",
+         [](Scenario& s) {
+             s.cluster.ethernet.nic_bandwidth = Bandwidth::bits_per_second(10'000'000'000);
+         },
+         two_kinds},
         {"slow_node_share",
          [](Scenario& s) { s.cluster.slow_node_share = 0.5; },
          [](Scenario& s) { s.cluster.slow_node_slowdown = 0.2; }},

@@ -16,6 +16,7 @@
 #include "network/uncontended.h"
 #include "tests/models/drawn_plans.h"
 #include "tests/network/dgx_clusters.h"
+#include "tests/network/mixed_clusters.h"
 #include "tests/reference/reference_executor.h"
 #include "tests/reference/trace_difference.h"
 
@@ -34,6 +35,7 @@ struct LoweredCase {
     bool in_program_order = false;
     int slow_rank = -1;  // a third slower than the others
     std::size_t num_traced = 8;
+    bool two_kinds = false;  // ranks of the cluster's second kind of nodes are slower
 };
 
 std::uint32_t num_ranks(const ParallelPlan& plan) {
@@ -146,6 +148,9 @@ std::uint32_t classes_if_agreed(const LoweredCase& c) {
     if (c.slow_rank >= 0) {
         input.device_class.resize(program.num_ranks());
         input.device_class[static_cast<std::size_t>(c.slow_rank)] = 1;
+    }
+    for (std::uint32_t r = 0; c.two_kinds && r < program.num_ranks(); ++r) {
+        input.device_class.push_back(static_cast<std::uint16_t>(c.cluster.kind_of_rank(r)));
     }
     input.launch_cost = c.launch_cost;
     input.in_program_order = c.in_program_order;
@@ -377,6 +382,41 @@ TEST(LoweredPrograms, OneSlowRankOf512UnfoldsItsPeersOnly) {
     const std::uint32_t classes = classes_if_agreed(c);
     EXPECT_GT(classes, healthy);
     EXPECT_LT(classes, 512u);
+}
+
+// H100 and A100 nodes with adapters of two classes: stages of their own, or every group over TCP.
+TEST(LoweredPrograms, AgreeOnTwoKindsOfNodes) {
+    for (const RankOrder order : {RankOrder::tp_cp_dp_pp, RankOrder::tp_cp_pp_dp}) {
+        for (const NicClass second : {NicClass::infiniband, NicClass::roce, NicClass::ethernet}) {
+            LoweredCase c;
+            c.name = "two kinds, order " + std::to_string(static_cast<int>(order)) + ", class " +
+                     std::to_string(static_cast<int>(second));
+            c.model = small_model(5);
+            c.plan.tensor_model_parallel_size = 4;
+            c.plan.sequence_parallel = true;
+            c.plan.pipeline_model_parallel_size = 2;
+            c.plan.pipeline_layout = {3, 2};
+            c.plan.data_parallel_size = 4;
+            c.plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
+            c.plan.overlap_grad_reduce = true;
+            c.plan.rank_order = order;
+            c.plan.global_batch_size = 4 * 3;
+            c.cluster = cluster_for(c.plan, FabricKind::single_switch, RoutingKind::ecmp);
+            c.cluster.kinds = {
+                {.node = c.cluster.node, .num_nodes = 2, .nic_class = NicClass::infiniband},
+                {.node = dgx_a100(),
+                 .num_nodes = 2,
+                 .nic_class = second,
+                 .nics_per_node = 4,
+                 .nic_bandwidth = 100_Gbps}};
+            if (second != NicClass::infiniband) {
+                c.cluster.ethernet = plain_ethernet();
+            }
+            c.launch_cost = 3_us;
+            c.two_kinds = true;
+            EXPECT_GT(classes_if_agreed(c), 0u);
+        }
+    }
 }
 
 TEST(LoweredPrograms, AgreeOn512RanksOfShardedData) {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <set>
 
-#include "tests/scenarios/small_scenarios.h"
+#include "scenarios/read/overrides.h"
+#include "scenarios/reader.h"
+#include "tests/scenarios/mixed_scenarios.h"
 
 namespace orrery {
 namespace {
@@ -50,6 +52,24 @@ TEST(Changes, AUnevenSplitGoesWithAnotherNumberOfStages) {
         std::ranges::find(changes, "pipeline_model_parallel_size 4 -> 2", &Change::words);
     ASSERT_NE(found, changes.end());
     EXPECT_EQ(found->overrides.back(), "plan.pipeline_layout=[]");
+}
+
+TEST(Changes, HardwareOfEveryKindOfNodes) {
+    const Scenario scenario = classes_scenario();
+    std::size_t hardware = 0;
+    for (const Change& change : possible_changes(scenario)) {
+        if (change.kind != ChangeKind::hardware) {
+            continue;
+        }
+        ++hardware;
+        DocumentNode root = *scenario.document;
+        Errors errors;
+        apply_override(root, change.overrides.front(), errors);
+        EXPECT_TRUE(errors.empty()) << change.words;
+        const auto read = read_scenario_document(std::move(root), "s.yaml", {});
+        EXPECT_TRUE(read) << change.words << ": " << read.error().front().to_string();
+    }
+    EXPECT_EQ(hardware, 1U + 2 * 3);  // the Ethernet; NIC, NVLink and memory of each kind
 }
 
 }  // namespace

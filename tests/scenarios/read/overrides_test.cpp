@@ -72,8 +72,39 @@ TEST(Overrides, WhatIsNoAssignmentIsAnErrorThatShowsOne) {
         EXPECT_NE(error.find("(hint: "), std::string::npos) << error;
     }
     EXPECT_EQ(error_of("plan.list.x=1"),
-              "--set plan.list.x: error: leads into a list (hint: set the whole list instead: "
-              "key=[1, 2])");
+              "--set plan.list.x: error: leads into a list (hint: set one of its items, "
+              "key[0].name=1, or the whole list: key=[1, 2])");
+}
+
+TEST(Overrides, ReachItemsOfAList) {
+    const auto changed = [](const std::string& assignment, std::string* error = nullptr) {
+        auto root =
+            parse_yaml("cluster:\n  kinds: [{nodes: 1, node: dgx-h100}, {nodes: 2}]\n", "s.yaml");
+        Errors errors;
+        apply_override(*root, assignment, errors);
+        if (error != nullptr) {
+            *error = errors.empty() ? "" : errors.front().to_string();
+        }
+        return *root->find("cluster")->find("kinds");
+    };
+    EXPECT_EQ(changed("cluster.kinds[1].nodes=7").items[1].find("nodes")->text, "7");
+    EXPECT_EQ(changed("cluster.kinds[1].nodes=7").items[0].find("nodes")->text, "1");
+    const DocumentNode deep = changed("cluster.kinds[0].node.nvls=false");
+    EXPECT_EQ(deep.items[0].find("node")->find("base")->text, "dgx-h100");
+    EXPECT_EQ(deep.items[0].find("node")->find("nvls")->text, "false");
+    EXPECT_EQ(changed("cluster.kinds[1]={nodes: 3}").items[1].find("nodes")->text, "3");
+    for (const char* bad : {"cluster.kinds[2].nodes=7",
+                            "cluster.kinds[2]=7",
+                            "cluster.kinds[x].nodes=7",
+                            "cluster.kinds[.nodes=7",
+                            "cluster.kinds[]=7",
+                            "cluster.kinds[0=7",
+                            "cluster[0].nodes=7",
+                            "cluster.kinds[0].nodes.x[1]=7"}) {
+        std::string error;
+        changed(bad, &error);
+        EXPECT_NE(error, "") << bad;
+    }
 }
 
 TEST(Overrides, EmptyNamesInAPathAreErrors) {

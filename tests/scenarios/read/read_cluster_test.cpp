@@ -49,7 +49,7 @@ TEST(ReadCluster, ErrorsOfAllItsPartsComeAtOnce) {
               "single_switch, file)\n"
               "s.yaml:3:22: error: cluster.fabric.nic_bandwidth must not be zero\n"
               "s.yaml:4:1: error: unknown key 'rack' in 'cluster' (hint: one of nodes, node, "
-              "fabric, slow_node_share, slow_node_slowdown, placement, gpus)\n");
+              "kinds, fabric, ethernet, slow_node_share, slow_node_slowdown, placement, gpus)\n");
 }
 
 TEST(ReadCluster, ARackOfTraysHasTheNicsOfItsTrays) {

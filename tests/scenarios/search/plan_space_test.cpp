@@ -199,6 +199,11 @@ TEST(BalancedLayout, IsASplitThatAPlanMayHaveHoweverHeavyTheEnds) {
 
 TEST(BalancedLayout, WithoutExtrasIsEvenOverTheChunks) {
     EXPECT_EQ(balanced_layout(12, 2, 3, 0, 0), (std::vector<std::int64_t>(6, 2)));
+    // A layer takes three times as long on the second stage.
+    const std::vector<double> costs{1, 3};
+    EXPECT_EQ(balanced_layout(12, 2, 1, 0, 0, costs), (std::vector<std::int64_t>{9, 3}));
+    EXPECT_EQ(balanced_layout(16, 2, 2, 0, 0, costs), (std::vector<std::int64_t>{6, 2, 6, 2}));
+    EXPECT_EQ(balanced_layout(12, 2, 1, 3, 0, costs), (std::vector<std::int64_t>{8, 4}));
 }
 
 }  // namespace

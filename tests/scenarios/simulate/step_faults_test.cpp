@@ -38,7 +38,8 @@ TEST(StepFaults, ASlowGpuIsADeviceClassOfItsOwn) {
     const Scenario scenario = with_fault({}, FaultKind::slow_gpu, {Scope::gpu, 3}, 1.5);
     DeviceTimings timings;
     timings.kernels = {{.duration = Time::seconds(2)}};
-    const DeviceClasses classes = device_classes(step_faults(scenario), scenario, timings, 8);
+    const DeviceClasses classes =
+        device_classes(step_faults(scenario), scenario, std::span{&timings, 1}, 8);
     ASSERT_EQ(classes.devices.size(), 2u);
     EXPECT_EQ(classes.devices[1].kernels[0].duration, Time::seconds(3));
     EXPECT_EQ(classes.of_rank, (std::vector<std::uint16_t>{0, 0, 0, 1, 0, 0, 0, 0}));
@@ -55,7 +56,8 @@ TEST(StepFaults, AHostOfSeveralTraysIsOneTray) {
     EXPECT_EQ(scenario.campaign.shape.nodes, 4U);
     EXPECT_EQ(scenario.campaign.shape.nics_per_node, 2U);
     EXPECT_EQ(scenario.campaign.shape.nodes_per_rack, 2U);
-    const DeviceClasses classes = device_classes(step_faults(scenario), scenario, {}, 8);
+    const DeviceClasses classes =
+        device_classes(step_faults(scenario), scenario, std::vector<DeviceTimings>(1), 8);
     EXPECT_EQ(classes.of_rank, (std::vector<std::uint16_t>{0, 0, 0, 0, 1, 1, 0, 0}));
 }
 
