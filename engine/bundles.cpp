@@ -182,7 +182,8 @@ Bundles find_bundles(const SimulationInput& input,
                      const Quotient& quotient,
                      const Teams& teams,
                      SharedRates& rates) {
-    if (!input.events.empty()) {  // links that go out of order concern one path of many
+    // Links that go out of order concern one path of many.
+    if (!input.accelerations.bundles || !input.events.empty()) {
         return {.of_channel = std::vector<std::uint32_t>(quotient.channels.size(), kNoBundle)};
     }
     return BundleFinder(tapes, transfers, quotient, teams, rates).find();

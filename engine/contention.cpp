@@ -186,7 +186,8 @@ bool is_private(const LinkDemand& link) {
 std::vector<bool> find_contended_links(const Program& program,
                                        const Tapes& tapes,
                                        const NetworkModel& network,
-                                       Transfers& transfers) {
+                                       Transfers& transfers,
+                                       bool all) {
     const std::span<const LinkInfo> links = network.links();
     const bool contention = network.has_contention();
     std::vector<bool> contended(links.size(), false);
@@ -202,7 +203,7 @@ std::vector<bool> find_contended_links(const Program& program,
                 links[l].watched || (saturable(first, capacity) && saturable(last, capacity));
             shared[l] =
                 links[l].watched || (contended[l] && !is_private(first) && !is_private(last));
-            if (transfers.watches(to_id<LinkId>(l))) {
+            if (all || transfers.watches(to_id<LinkId>(l))) {
                 contended[l] = shared[l] = true;  // whatever is known of it may change
             }
         }

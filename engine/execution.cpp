@@ -25,6 +25,7 @@ Execution::Execution(const SimulationInput& input,
       rates_(rates),
       num_streams_(std::max(1u, tapes.num_streams)),
       stream_bits_(static_cast<std::uint32_t>(std::bit_width(num_streams_ - 1))),
+      schedules_arrivals_(input.accelerations.scheduled_arrivals),
       run_times_(time_runs(input, tapes)),
       times_run_(run_times_.size(), 0),
       streams_(quotient.ranks.size() << stream_bits_),
@@ -36,11 +37,6 @@ Execution::Execution(const SimulationInput& input,
     set_up_runs();
     for (const RankId rank : input.traced_ranks) {
         traced_[quotient.class_of_rank[index(rank)]].push_back(rank);
-    }
-    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-        ranks_[r].device = quotient.ranks[r].device;
-        ranks_[r].role = static_cast<std::uint32_t>(index(quotient.ranks[r].role));
-        ranks_[r].tape = &tapes.roles[ranks_[r].role];
     }
     bool walks = !input.traced_ranks.empty() || !input.events.devices.empty();
     for (const DeviceTimings& device : input.devices) {
@@ -74,7 +70,7 @@ Execution::Execution(const SimulationInput& input,
     set_up_teams();
     set_up_bundles();
     set_up_events();
-    if (runs_.size() == 1 && runs_[0].steps > 1 && !input.every_step) {
+    if (runs_.size() == 1 && runs_[0].steps > 1 && input.accelerations.step_barrier) {
         barriers_ = find_step_barrier(input, tapes, transfers);
     }
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
@@ -93,6 +89,11 @@ void Execution::set_up_runs() {
     }
     std::sort(starts_.begin(), starts_.end(), std::greater<>{});
     starts_.erase(std::unique(starts_.begin(), starts_.end()), starts_.end());
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+        ranks_[r].device = quotient_.ranks[r].device;
+        ranks_[r].role = static_cast<std::uint32_t>(index(quotient_.ranks[r].role));
+        ranks_[r].tape = &tapes_.roles[ranks_[r].role];
+    }
     for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
         party_of_role_.push_back(program.party_of(to_id<RoleId>(role)));
     }
@@ -151,6 +152,7 @@ void Execution::work_off(Time now) {
 
 void Execution::handle(const Event& event, Time now) {
     const auto num_streams = static_cast<std::uint32_t>(streams_.size());
+    ++num_events_;
     if (!queue_.empty()) {
         prefetch(queue_.next());
     }

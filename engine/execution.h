@@ -61,6 +61,7 @@ public:
     const std::vector<StepEnd>& step_ends(std::uint32_t party) const { return step_ends_[party]; }
     const CauseTimes& busy() const { return busy_; }
     const std::vector<RankState>& ranks() const { return ranks_; }
+    std::int64_t num_events() const { return num_events_; }
     std::vector<TracedOp> take_trace() { return std::move(trace_); }
     // Words for what waits on what.
     Error describe_deadlock() const;
@@ -263,6 +264,7 @@ private:
     SharedRates& rates_;
     std::uint32_t num_streams_;
     std::uint32_t stream_bits_;  // of a stream's number in its position in streams_
+    bool schedules_arrivals_;    // Accelerations::scheduled_arrivals
     std::optional<std::vector<RoleBarrier>> barriers_;  // by role
 
     std::vector<RunTimes> run_times_;
@@ -307,6 +309,7 @@ private:
     static constexpr std::uint32_t kSmsUnknown = UINT32_MAX;
     static constexpr std::uint32_t kSmsDiffer = UINT32_MAX - 1;
     std::vector<std::vector<std::uint32_t>> role_sms_;  // by role and channel of its tape
+    std::int64_t num_events_ = 0;
     std::int64_t ops_done_ = 0;
     std::int64_t ops_total_ = 0;
     std::int64_t next_report_ = 0;

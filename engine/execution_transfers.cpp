@@ -86,7 +86,7 @@ void Execution::prefetch_transfers(std::uint32_t r, std::uint32_t channel) const
 // that ends and no kernel would notice the arrival. False if it has to have its own event.
 bool Execution::promise(std::uint32_t id, const TapeItem& item, Time due) {
     StreamState& stream = streams_[id];
-    if (!item.leads_to_collective || stream.traced) {
+    if (!item.leads_to_collective || stream.traced || !schedules_arrivals_) {
         return false;
     }
     const std::uint32_t r = stream.rank;

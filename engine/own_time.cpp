@@ -22,7 +22,8 @@ OwnTime::OwnTime(const SimulationInput& input,
     std::vector<std::vector<Time>> meetings(tapes.roles.size());  // by role and message: the least
     for (std::uint32_t t = 0; t < teams.teams.size(); ++t) {
         const Team& team = teams.teams[t];
-        if (team.channel == UINT32_MAX || !input.events.empty()) {
+        if (team.channel == UINT32_MAX || !input.events.empty() ||
+            !input.accelerations.local_clocks) {
             continue;
         }
         const ChannelClass& meeting = quotient.channels[team.channel];

@@ -232,13 +232,19 @@ private:
         }
         join_parts(rates);
         out_.distinct_footprints = static_cast<std::int64_t>(distinct.size());
-        find_lone_channels(transfers_, input_.network->links(), solved, out_);
+        find_exclusive_channels(solved);
+    }
+
+    void find_exclusive_channels(const PartFootprints& solved) {
+        if (input_.accelerations.exclusive_channels) {
+            find_lone_channels(transfers_, input_.network->links(), solved, out_);
+        }
     }
 
     // Channels of a message that move equally much start together, and mostly end together.
     void join_parts(SharedRates& rates) {
         out_.joined.assign(transfers_.parts.size(), kNoLinks);
-        if (!input_.events.empty()) {
+        if (!input_.accelerations.joined_flows || !input_.events.empty()) {
             return;  // parts go around links that are down one by one
         }
         std::map<std::vector<FootprintId>, FootprintId> known;

@@ -151,11 +151,12 @@ SimulationOutcome simulate(const SimulationInput& input, SharedRates& rates) {
     }
     const Tapes tapes = build_tapes(program, launch_costs, input.in_program_order);
     Transfers transfers = plan_transfers(program, tapes, *input.network, input.events);
-    const std::vector<bool> contended =
-        find_contended_links(program, tapes, *input.network, transfers);
+    const std::vector<bool> contended = find_contended_links(
+        program, tapes, *input.network, transfers, !input.accelerations.uncontended_links);
     const Partition partition =
-        input.fold ? coarsest_partition(input, transfers, contended)
-                   : trivial_partition(transfers, program.num_ranks(), contended.size());
+        input.accelerations.folding
+            ? coarsest_partition(input, transfers, contended)
+            : trivial_partition(transfers, program.num_ranks(), contended.size());
     const Quotient quotient = make_quotient(input, transfers, partition, contended, rates);
     Execution execution(input, tapes, transfers, quotient, rates);
     const bool ended = execution.run();
@@ -174,6 +175,7 @@ SimulationOutcome simulate(const SimulationInput& input, SharedRates& rates) {
     result.distinct_paths = quotient.distinct_footprints;
     result.flows = rates.num_flows_started();
     result.rate_solves = rates.num_solves();
+    result.events = execution.num_events();
     return result;
 }
 

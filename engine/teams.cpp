@@ -31,12 +31,13 @@ public:
         : tapes_(tapes),
           transfers_(transfers),
           quotient_(quotient),
+          largest_(input.accelerations.lockstep_groups ? kTeamMax : 1),
           traced_(quotient.ranks.size(), false) {
         for (const RankId rank : input.traced_ranks) {
             traced_[quotient.class_of_rank[index(rank)]] = true;
         }
         for (const RoleTape& tape : tapes.roles) {
-            meeting_.push_back(input.fold ? meeting_channel(tape) : kNoRank);
+            meeting_.push_back(meeting_channel(tape));
         }
     }
 
@@ -73,7 +74,7 @@ private:
     }
 
     bool is_team(std::uint32_t r, std::span<const std::uint32_t> members) const {
-        return members.size() <= kTeamMax &&
+        return members.size() <= largest_ &&
                std::all_of(members.begin(), members.end(), [&](std::uint32_t m) {
                    const RankClass& a = quotient_.ranks[r];
                    const RankClass& b = quotient_.ranks[m];
@@ -116,6 +117,7 @@ private:
     const Tapes& tapes_;
     const Transfers& transfers_;
     const Quotient& quotient_;
+    std::size_t largest_;                 // team
     std::vector<bool> traced_;            // by rank class
     std::vector<std::uint32_t> meeting_;  // by role
     Teams out_;

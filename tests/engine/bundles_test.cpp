@@ -47,14 +47,14 @@ TEST(Bundles, MessagesOfATeamToAnotherAreOne) {
     const ToyNetwork network(c.network);
     c.input.program = &c.program;
     c.input.network = &network;
-    c.input.fold = true;
+    c.input.accelerations.fold(true);
     const FoundTeams found = teams_and_bundles_of(c.input);
     ASSERT_EQ(found.teams.teams.size(), 2u);
     ASSERT_EQ(found.bundles.bundles.size(), 1u);
     EXPECT_GE(found.bundles.bundles[0].size, 2u);
     EXPECT_EQ(found.bundles.bundles[0].size, found.teams.teams[0].size);
     const SimulationResult together = run_fluid(c.input);
-    c.input.fold = false;
+    c.input.accelerations.fold(false);
     expect_equal(together, run_fluid(c.input));
 }
 

@@ -62,7 +62,7 @@ SimulationOutcome run(const StepEvents& events, bool around = false, bool fold =
     const TwoWays network{around};
     SimulationInput input = b.input(network);
     input.steps = 1;
-    input.fold = fold;
+    input.accelerations.fold(fold);
     DeviceTimings slow = input.devices[0];
     for (KernelTime& kernel : slow.kernels) {
         kernel.duration = kernel.duration * 2;

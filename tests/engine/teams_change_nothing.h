@@ -54,9 +54,9 @@ inline int expect_no_change(std::uint64_t first, std::uint64_t last, bool wide_p
                 break;
             }
         }
-        c.input.fold = false;
+        c.input.accelerations.fold(false);
         const SimulationResult apart = run_fluid(c.input);
-        c.input.fold = true;
+        c.input.accelerations.fold(true);
         expect_equal(run_fluid(c.input), apart);
     }
     return cases_with_teams;

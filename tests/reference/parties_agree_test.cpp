@@ -8,6 +8,7 @@
 #include "engine/simulated_executor.h"
 #include "network/fluid.h"
 #include "tests/reference/dice.h"
+#include "tests/reference/drawn_accelerations.h"
 #include "tests/reference/random_program.h"
 #include "tests/reference/reference_executor.h"
 #include "tests/reference/trace_difference.h"
@@ -23,13 +24,13 @@ struct Jobs {
     std::vector<std::uint16_t> device_class;
     std::vector<PartyRun> runs;
 
-    SimulationInput input(bool fold) const {
+    SimulationInput input(const Accelerations& accelerations) const {
         SimulationInput input{.program = &program,
                               .network = network.get(),
                               .devices = devices,
                               .device_class = device_class,
-                              .runs = runs,
-                              .fold = fold};
+                              .runs = runs};
+        input.accelerations = accelerations;
         for (std::uint32_t r = 0; r < program.num_ranks(); ++r) {
             input.traced_ranks.push_back(to_id<RankId>(r));
         }
@@ -91,12 +92,14 @@ Jobs random_jobs(std::uint64_t seed, std::uint32_t count, bool symmetric) {
 }
 
 // Compares at the first difference; true if there is none.
-bool agree(const Jobs& jobs) {
-    const SimulationOutcome expected = reference_simulate(jobs.input(false));
+bool agree(const Jobs& jobs, std::uint64_t seed) {
+    const SimulationOutcome expected = reference_simulate(jobs.input({}));
     EXPECT_TRUE(expected.has_value()) << expected.error().to_string();
-    for (const bool fold : {false, true}) {
+    for (const Accelerations& chosen :
+         {accelerations_of(0), Accelerations{}, drawn_accelerations(seed, false)}) {
+        SCOPED_TRACE(describe(chosen));
         FluidRates rates{jobs.network->links()};
-        const SimulationOutcome actual = simulate(jobs.input(fold), rates);
+        const SimulationOutcome actual = simulate(jobs.input(chosen), rates);
         EXPECT_TRUE(actual.has_value()) << actual.error().to_string();
         if (!expected || !actual) {
             return false;
@@ -119,7 +122,7 @@ bool agree(const Jobs& jobs) {
 TEST(Parties, ExecutorsAgreeOnEveryOpOfJobsThatShareANetwork) {
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
-        if (!agree(random_jobs(seed, seed % 3 == 0 ? 3 : 2, seed % 2 == 0))) {
+        if (!agree(random_jobs(seed, seed % 3 == 0 ? 3 : 2, seed % 2 == 0), seed)) {
             return;
         }
     }
@@ -132,9 +135,9 @@ TEST(Parties, JobsOnOneNetworkSlowEachOtherDown) {
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         const Jobs jobs = random_jobs(seed, 2, false);
         FluidRates rates{jobs.network->links()};
-        const SimulationOutcome together = simulate(jobs.input(true), rates);
+        const SimulationOutcome together = simulate(jobs.input({}), rates);
         ASSERT_TRUE(together.has_value()) << together.error().to_string();
-        SimulationInput input = jobs.input(true);
+        SimulationInput input = jobs.input({});
         // The second job starts when the first has ended.
         input.runs[1].start =
             together->parties[0].step_end.back() + Time::picoseconds(1'000'000'000);
