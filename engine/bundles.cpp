@@ -13,22 +13,26 @@ public:
     BundleFinder(const Tapes& tapes,
                  const Transfers& transfers,
                  const Quotient& quotient,
-                 const Teams& teams,
+                 const LockstepGroups& groups,
                  SharedRates& rates)
-        : tapes_(tapes), transfers_(transfers), quotient_(quotient), teams_(teams), rates_(rates) {}
+        : tapes_(tapes),
+          transfers_(transfers),
+          quotient_(quotient),
+          groups_(groups),
+          rates_(rates) {}
 
     Bundles find() {
         out_.of_channel.assign(quotient_.channels.size(), kNoBundle);
         out_.flows.assign(transfers_.phases.size(), kNoLinks);
-        for (const Team& team : teams_.teams) {
-            if (team.size < 2) {
+        for (const LockstepGroup& group : groups_.groups) {
+            if (group.size < 2) {
                 continue;
             }
-            const RankClass& first = quotient_.ranks[teams_.members_of(team).front()];
+            const RankClass& first = quotient_.ranks[groups_.members_of(group).front()];
             const std::vector<RoleChannel>& channels = tapes_.roles[index(first.role)].channels;
             for (std::uint32_t c = 0; c < channels.size(); ++c) {
                 if (channels[c].is_send) {
-                    look_at(team, c);
+                    look_at(group, c);
                 }
             }
         }
@@ -40,13 +44,13 @@ private:
         return transfers_.channels[quotient_.channels[channel].channel];
     }
 
-    // The channel on which all members of `team` send.
-    void look_at(const Team& team, std::uint32_t channel) {
+    // The channel on which all members of `group` send.
+    void look_at(const LockstepGroup& group, std::uint32_t channel) {
         std::vector<std::uint32_t> channels;
-        for (const std::uint32_t m : teams_.members_of(team)) {
+        for (const std::uint32_t m : groups_.members_of(group)) {
             channels.push_back(quotient_.channel_of[quotient_.ranks[m].first_channel + channel]);
         }
-        if (!lead_to_one_team(team, channels) || !send_alike(channels)) {
+        if (!lead_to_one_group(group, channels) || !send_alike(channels)) {
             return;
         }
         std::vector<FootprintId> flows;
@@ -63,22 +67,23 @@ private:
         out_.channels.insert(out_.channels.end(), channels.begin(), channels.end());
     }
 
-    bool lead_to_one_team(const Team& team, const std::vector<std::uint32_t>& channels) const {
+    bool lead_to_one_group(const LockstepGroup& group,
+                           const std::vector<std::uint32_t>& channels) const {
         const auto receiver = [&](std::uint32_t c) {
             return quotient_.members[quotient_.channels[c].first_member + 1];
         };
-        const std::uint32_t other = teams_.team_of[receiver(channels[0])];
-        const std::span<const std::uint32_t> members = teams_.members_of(team);
+        const std::uint32_t other = groups_.group_of[receiver(channels[0])];
+        const std::span<const std::uint32_t> members = groups_.members_of(group);
         for (std::uint32_t i = 0; i < channels.size(); ++i) {
             const ChannelClass& c = quotient_.channels[channels[i]];
-            if (c.num_members != 2 || c.num_disturbed > 0 || c.mostly_alone ||
+            if (c.num_members != 2 || c.num_neighbours > 0 || c.mostly_exclusive ||
                 quotient_.members[c.first_member] != members[i] ||
-                teams_.team_of[receiver(channels[i])] != other ||
-                teams_.place[receiver(channels[i])] != i) {
+                groups_.group_of[receiver(channels[i])] != other ||
+                groups_.place[receiver(channels[i])] != i) {
                 return false;
             }
         }
-        return teams_.teams[other].size == team.size && other != teams_.team_of[members[0]];
+        return groups_.groups[other].size == group.size && other != groups_.group_of[members[0]];
     }
 
     bool send_alike(const std::vector<std::uint32_t>& channels) const {
@@ -168,7 +173,7 @@ private:
     const Tapes& tapes_;
     const Transfers& transfers_;
     const Quotient& quotient_;
-    const Teams& teams_;
+    const LockstepGroups& groups_;
     SharedRates& rates_;
     std::map<std::vector<FootprintId>, FootprintId> known_;
     Bundles out_;
@@ -180,13 +185,13 @@ Bundles find_bundles(const SimulationInput& input,
                      const Tapes& tapes,
                      const Transfers& transfers,
                      const Quotient& quotient,
-                     const Teams& teams,
+                     const LockstepGroups& groups,
                      SharedRates& rates) {
     // Links that go out of order concern one path of many.
     if (!input.accelerations.bundles || !input.events.empty()) {
         return {.of_channel = std::vector<std::uint32_t>(quotient.channels.size(), kNoBundle)};
     }
-    return BundleFinder(tapes, transfers, quotient, teams, rates).find();
+    return BundleFinder(tapes, transfers, quotient, groups, rates).find();
 }
 
 }  // namespace orrery

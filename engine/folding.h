@@ -49,9 +49,9 @@ struct ChannelClass {
     std::uint32_t channel = 0;       // the representative: position in Transfers::channels
     std::uint32_t first_member = 0;  // Quotient::members: distinct rank classes; of a pair both
     std::uint32_t num_members = 0;
-    bool mostly_alone = false;          // engine/lone_channels.h
-    std::uint32_t first_disturbed = 0;  // Quotient::disturbed
-    std::uint32_t num_disturbed = 0;
+    bool mostly_exclusive = false;      // engine/exclusive_channels.h
+    std::uint32_t first_neighbour = 0;  // Quotient::neighbours
+    std::uint32_t num_neighbours = 0;
 };
 
 // Of a part that crosses no contended link.
@@ -63,7 +63,7 @@ struct Quotient {
     std::vector<ChannelClass> channels;
     std::vector<std::uint32_t> members;
     // By channel class: the channels that are mostly alone and share a link with it.
-    std::vector<std::uint32_t> disturbed;
+    std::vector<std::uint32_t> neighbours;
     std::vector<std::uint32_t> channel_of;  // [RankClass::first_channel + channel of the role tape]
     // By position in Transfers::parts; of representatives' parts only. Known to the solver.
     std::vector<FootprintId> footprints;

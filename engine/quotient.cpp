@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "engine/check.h"
+#include "engine/exclusive_channels.h"
 #include "engine/folding.h"
-#include "engine/lone_channels.h"
 #include "engine/splitmix.h"
 
 namespace orrery {
@@ -232,12 +232,12 @@ private:
         }
         join_parts(rates);
         out_.distinct_footprints = static_cast<std::int64_t>(distinct.size());
-        find_exclusive_channels(solved);
+        mark_exclusive_channels(solved);
     }
 
-    void find_exclusive_channels(const PartFootprints& solved) {
+    void mark_exclusive_channels(const PartFootprints& solved) {
         if (input_.accelerations.exclusive_channels) {
-            find_lone_channels(transfers_, input_.network->links(), solved, out_);
+            find_exclusive_channels(transfers_, input_.network->links(), solved, out_);
         }
     }
 

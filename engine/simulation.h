@@ -72,7 +72,7 @@ struct Accelerations {
     bool uncontended_links = true;
     // Ranks and links that always behave alike are one (engine/folding.h).
     bool folding = true;
-    // Ranks that behave alike for now share one state (engine/teams.h).
+    // Ranks that behave alike for now share one state (engine/lockstep_groups.h).
     bool lockstep_groups = true;
     // Equal messages from one lockstep group to another are one flow (engine/bundles.h).
     bool bundles = true;
@@ -80,9 +80,9 @@ struct Accelerations {
     bool joined_flows = true;
     // A run before a collective that nothing can slow down has no event of its own.
     bool scheduled_arrivals = true;
-    // A transfer that is alone on its links is no flow (engine/lone_channels.h).
+    // A transfer that is alone on its links is no flow (engine/exclusive_channels.h).
     bool exclusive_channels = true;
-    // A lockstep group, or a rank alone, runs ahead of all others (engine/own_time.h).
+    // A lockstep group, or a rank alone, runs ahead of all others (engine/local_times.h).
     bool local_clocks = true;
     // If all ranks meet at the end of a step (engine/step_barrier.h), so that all steps but the
     // first are alike, only the end of the last but one is simulated, and the last.
