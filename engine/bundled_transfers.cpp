@@ -5,12 +5,11 @@
 
 namespace orrery {
 
-bool BundledTransfers::join(std::uint32_t id, const TapePart& part, Time now) {
+bool BundledTransfers::join(const ChannelState& channel,
+                            std::uint32_t id,
+                            const TapePart& part,
+                            Time now) {
     const std::uint32_t r = state_.rank_of(id);
-    const ChannelState& channel = open_.channels[plan_.channel_of(r, part.channel)];
-    if (channel.bundle == kNoBundle) {
-        return false;
-    }
     const std::uint32_t first = channel.bundle_first;
     const std::uint32_t sequence = state_.sequence_of(r, part);
     std::uint32_t t = open_.channels[first].open;

@@ -14,7 +14,11 @@ public:
     using ExecutionPart::ExecutionPart;
 
     // False if each rank that this one leads joins a transfer of its own.
-    bool join(std::uint32_t id, const TapePart& part, Time now);
+    bool join(std::uint32_t id, const TapePart& part, Time now) {
+        const std::uint32_t first = state_.streams[id].first_channel;
+        const std::uint32_t c = plan_.quotient.channel_of[first + part.channel];
+        return open_.channels[c].bundle != kNoBundle && join(open_.channels[c], id, part, now);
+    }
     void end(std::uint32_t t, Time now);
     // After the rates are settled: bundles of which some flow was slower than the others.
     void split_parted();
@@ -22,6 +26,7 @@ public:
     void split_all();
 
 private:
+    bool join(const ChannelState& channel, std::uint32_t id, const TapePart& part, Time now);
     bool any_apart(const Bundle& bundle, std::uint32_t sequence) const;
     void split(std::uint32_t whole);
 

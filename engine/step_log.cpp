@@ -8,6 +8,7 @@ namespace orrery {
 StepLog::StepLog(const ExecutionPlan& plan, const RankStates& states)
     : plan_(plan),
       state_(states),
+      undisturbed_(plan.input.events.empty()),
       times_run_(plan.run_times.size(), 0),
       traced_(plan.quotient.ranks.size()) {
     for (const RankId rank : plan.input.traced_ranks) {
@@ -22,7 +23,7 @@ void StepLog::add_work(const RunTimes& run, std::int64_t times) {
 }
 
 void StepLog::count_run(const RunTimes& run, std::int64_t times) {
-    if (plan_.input.events.empty()) {
+    if (undisturbed_) {
         times_run_[static_cast<std::size_t>(&run - plan_.run_times.data())] += times;
     } else {
         add_work(run, times);  // it may be one during which its device changed

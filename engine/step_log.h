@@ -41,6 +41,7 @@ private:
 
     const ExecutionPlan& plan_;
     const RankStates& state_;
+    bool undisturbed_;                         // no device changes in the middle of a run
     std::vector<std::int64_t> times_run_;      // by ExecutionPlan::run_times
     std::vector<std::vector<RankId>> traced_;  // by rank class
     std::vector<TracedOp> trace_;
