@@ -5,26 +5,26 @@
 
 namespace orrery {
 
-bool BundledTransfers::join(const ChannelState& channel,
+bool BundledTransfers::join(const ConnectionState& connection,
                             std::uint32_t id,
                             const TapePart& part,
                             Time now) {
     const std::uint32_t r = state_.rank_of(id);
-    const std::uint32_t first = channel.bundle_first;
+    const std::uint32_t first = connection.bundle_first;
     const std::uint32_t sequence = state_.sequence_of(r, part);
-    std::uint32_t t = open_.channels[first].open;
+    std::uint32_t t = open_.connections[first].open;
     while (t != kNoTransfer && !(open_.pool[t].bundle && open_.pool[t].sequence == sequence)) {
         t = open_.pool[t].next;
     }
-    if (state_.ranks[r].width < channel.bundle_size) {
+    if (state_.ranks[r].width < connection.bundle_size) {
         if (t != kNoTransfer) {
             split(t);
         }
         return false;
     }
     if (t == kNoTransfer) {
-        if (open_.channels[first].num_apart > 0 &&
-            any_apart(plan_.bundles.bundles[channel.bundle], sequence)) {
+        if (open_.connections[first].num_apart > 0 &&
+            any_apart(plan_.bundles.bundles[connection.bundle], sequence)) {
             return false;
         }
         t = open_.add(first, sequence, part.message);
@@ -41,8 +41,9 @@ bool BundledTransfers::join(const ChannelState& channel,
 
 // Has a member of the other group joined a transfer of its own?
 bool BundledTransfers::any_apart(const Bundle& bundle, std::uint32_t sequence) const {
-    for (const std::uint32_t c : plan_.bundles.channels_of(bundle)) {
-        for (std::uint32_t t = open_.channels[c].open; t != kNoTransfer; t = open_.pool[t].next) {
+    for (const std::uint32_t c : plan_.bundles.connections_of(bundle)) {
+        for (std::uint32_t t = open_.connections[c].open; t != kNoTransfer;
+             t = open_.pool[t].next) {
             if (open_.pool[t].sequence == sequence) {
                 return true;
             }
@@ -51,15 +52,15 @@ bool BundledTransfers::any_apart(const Bundle& bundle, std::uint32_t sequence) c
     return false;
 }
 
-// Transfers on all channels, `apart_`, take the place of one.
+// Transfers on all connections, `apart_`, take the place of one.
 void BundledTransfers::split(std::uint32_t whole) {
-    const ChannelState& first = open_.channels[open_.pool[whole].channel];
+    const ConnectionState& first = open_.connections[open_.pool[whole].connection];
     const std::uint32_t message = open_.pool[whole].message - first.first_message;
     const Bundle& bundle = plan_.bundles.bundles[first.bundle];
     open_.close(whole);
     apart_.clear();
     for (std::uint32_t place = 0; place < bundle.size; ++place) {
-        const std::uint32_t c = plan_.bundles.channels[bundle.first + place];
+        const std::uint32_t c = plan_.bundles.connections[bundle.first + place];
         const std::uint32_t t = open_.find_or_add(c, open_.pool[whole].sequence, message);
         const OpenTransfer& from = open_.pool[whole];
         OpenTransfer& transfer = open_.pool[t];
@@ -92,7 +93,7 @@ void BundledTransfers::split_parted() {
 
 void BundledTransfers::split_all() {
     for (const Bundle& bundle : plan_.bundles.bundles) {
-        std::uint32_t t = open_.channels[plan_.bundles.channels[bundle.first]].open;
+        std::uint32_t t = open_.connections[plan_.bundles.connections[bundle.first]].open;
         while (t != kNoTransfer) {
             const std::uint32_t next = open_.pool[t].next;
             if (open_.pool[t].bundle) {
@@ -104,7 +105,7 @@ void BundledTransfers::split_all() {
 }
 
 void BundledTransfers::end(std::uint32_t t, Time now) {
-    const std::uint32_t size = open_.channels[open_.pool[t].channel].bundle_size;
+    const std::uint32_t size = open_.connections[open_.pool[t].connection].bundle_size;
     for (const std::uint32_t id : open_.pool[t].participants) {
         if (state_.ranks[state_.leader[state_.member_of(id)]].width == size) {
             parts_.transfers.end_part(state_.leading(id), open_.pool[t], now);

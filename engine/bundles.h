@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles: the messages that the members of a group (engine/lockstep_groups.h) send at once to
-// those of another group, each to the one in its own place. They are alike in everything but their
-// paths, and while both groups are together and no path is slower than the others, the execution
-// keeps one transfer and one flow for all of them (engine/bundled_transfers.h).
+// Bundles: the messages that the members of a lockstep group (engine/lockstep_groups.h) send at
+// once to the members of another group, each to the member in its own place. The messages are alike
+// in everything but their paths. While both groups are together and no path is slower than the
+// others, the execution keeps one transfer and one flow for all of them
+// (engine/bundled_transfers.h).
 #pragma once
 
 #include <cstdint>
@@ -19,20 +20,20 @@ namespace orrery {
 inline constexpr std::uint32_t kNoBundle = UINT32_MAX;
 
 struct Bundle {
-    std::uint32_t first = 0;  // Bundles::channels
+    std::uint32_t first = 0;  // Bundles::connections
     std::uint32_t size = 0;   // of both groups
 };
 
 struct Bundles {
     std::vector<Bundle> bundles{};
-    std::vector<std::uint32_t> channels{};    // classes, bundle by bundle, by place in the groups
-    std::vector<std::uint32_t> of_channel{};  // by channel class, or kNoBundle
-    // By position in Transfers::phases, of a bundle's first channel: its flows, as one. kNoLinks:
-    // the phase has none, and takes equally long for all.
+    std::vector<std::uint32_t> connections{};  // classes, bundle by bundle, by place in the groups
+    std::vector<std::uint32_t> of_connection{};  // by connection class, or kNoBundle
+    // By position in Transfers::phases, of a bundle's first connection: its flows, as one.
+    // kNoLinks: the phase has none, and takes equally long for all.
     std::vector<FootprintId> flows{};
 
-    std::span<const std::uint32_t> channels_of(const Bundle& bundle) const {
-        return {channels.data() + bundle.first, bundle.size};
+    std::span<const std::uint32_t> connections_of(const Bundle& bundle) const {
+        return {connections.data() + bundle.first, bundle.size};
     }
 };
 

@@ -102,11 +102,11 @@ private:
     }
 
     std::optional<std::uint32_t> follow_missing(std::uint32_t id, const OpenTransfer& transfer) {
-        const ChannelClass& folded = e_.plan.quotient.channels[transfer.channel];
-        const Channel& channel = e_.plan.transfers.channels[folded.channel];
+        const ConnectionClass& folded = e_.plan.quotient.connections[transfer.connection];
+        const Connection& connection = e_.plan.transfers.connections[folded.connection];
         const std::string group =
-            channel.is_collective
-                ? " in group " + e_.plan.input.program->groups[index(channel.group)].name
+            connection.is_collective
+                ? " in group " + e_.plan.input.program->groups[index(connection.group)].name
                 : std::string{};
         for (std::uint32_t m = 0; m < folded.num_members; ++m) {
             const std::uint32_t r = e_.plan.quotient.members[folded.first_member + m];
@@ -138,9 +138,10 @@ private:
                 for (std::uint32_t p = 0; p < item.num_parts; ++p) {
                     const TapePart& part = tape.parts[item.first_part + p];
                     const RankClass& rank = e_.plan.quotient.ranks[r];
-                    const std::uint32_t per_step = tape.channels[part.channel].messages_per_step;
-                    if (e_.plan.quotient.channel_of[rank.first_channel + part.channel] ==
-                            transfer.channel &&
+                    const std::uint32_t per_step =
+                        tape.connections[part.connection].messages_per_step;
+                    if (e_.plan.quotient.connection_of[rank.first_connection + part.connection] ==
+                            transfer.connection &&
                         part.sequence == transfer.sequence % per_step) {
                         return id;
                     }

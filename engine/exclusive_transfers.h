@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accelerations::exclusive_channels. Moves what is alone on its links (engine/exclusive_channels.h)
-// without the solver. Exact: the solver would give such a transfer its full rate until something
-// shares a link with it, and from then on it is the solver's.
+// Accelerations::exclusive_connections. Moves what is alone on its links
+// (engine/exclusive_connections.h) without the solver. Exact: the solver would give such a transfer
+// its full rate until something shares a link with it, and from then on it is the solver's.
 #pragma once
 
 #include "engine/execution_part.h"
@@ -20,7 +20,7 @@ public:
 
 private:
     void become_flow(std::uint32_t t, Time now);
-    void count_flow(std::uint32_t channel, std::int32_t change);
+    void count_flow(std::uint32_t connection, std::int32_t change);
 };
 
 }  // namespace orrery

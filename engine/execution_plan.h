@@ -35,9 +35,9 @@ struct ExecutionPlan {
     std::span<const std::uint32_t> members_of_group(std::uint32_t group) const {
         return groups.members_of(groups.groups[group]);
     }
-    // Of a rank class, by a channel of its role's tape: the channel class.
-    std::uint32_t channel_of(std::uint32_t r, std::uint32_t channel) const {
-        return quotient.channel_of[quotient.ranks[r].first_channel + channel];
+    // Of a rank class, by a connection of its role's tape: the connection class.
+    std::uint32_t connection_of(std::uint32_t r, std::uint32_t connection) const {
+        return quotient.connection_of[quotient.ranks[r].first_connection + connection];
     }
 
     const SimulationInput& input;

@@ -21,8 +21,8 @@ public:
             }
         }
         bool broke = false;
-        for (std::uint32_t c = 0; c < e_.open.channels.size(); ++c) {
-            for (std::uint32_t t = e_.open.channels[c].open; t != kNoTransfer;
+        for (std::uint32_t c = 0; c < e_.open.connections.size(); ++c) {
+            for (std::uint32_t t = e_.open.connections[c].open; t != kNoTransfer;
                  t = e_.open.pool[t].next) {
                 broke = broke || e_.open.pool[t].lost;
                 add(e_.open.pool[t]);
@@ -51,8 +51,8 @@ private:
     };
 
     void add(const OpenTransfer& transfer) {
-        const ChannelClass& folded = e_.plan.quotient.channels[transfer.channel];
-        const Channel& channel = e_.plan.transfers.channels[folded.channel];
+        const ConnectionClass& folded = e_.plan.quotient.connections[transfer.connection];
+        const Connection& connection = e_.plan.transfers.connections[folded.connection];
         std::vector<std::uint32_t> arrived;  // rank classes
         Found found{.root = transfer.missing == 0, .operation = {}};
         bool words = false;
@@ -77,10 +77,10 @@ private:
         if (!words) {
             return;  // no living rank waits
         }
-        if (channel.is_collective) {
-            found.operation.group = e_.plan.input.program->groups[index(channel.group)].name;
+        if (connection.is_collective) {
+            found.operation.group = e_.plan.input.program->groups[index(connection.group)].name;
         }
-        for (const RankId rank : e_.plan.transfers.members_of(channel)) {
+        for (const RankId rank : e_.plan.transfers.members_of(connection)) {
             const std::uint32_t r = e_.plan.quotient.class_of_rank[index(rank)];
             const bool here = std::find(arrived.begin(), arrived.end(), r) != arrived.end();
             if (!here) {

@@ -98,30 +98,32 @@ std::uint32_t KernelRunner::sms_of(std::uint32_t r, const TapeItem& item) const 
     std::uint32_t sms = 0;
     for (std::uint32_t p = 0; p < item.num_parts; ++p) {
         const TapePart& part = state_.tape_of(r).parts[item.first_part + p];
-        const std::uint32_t same = role_sms_[state_.ranks[r].role][part.channel];
+        const std::uint32_t same = role_sms_[state_.ranks[r].role][part.connection];
         if (same != kSmsDiffer) {
             sms += same;
             continue;
         }
-        const std::uint32_t c = plan_.channel_of(r, part.channel);
-        sms += plan_.transfers.messages[open_.channels[c].first_message + part.message].sms;
+        const std::uint32_t c = plan_.connection_of(r, part.connection);
+        sms += plan_.transfers.messages[open_.connections[c].first_message + part.message].sms;
     }
     return sms;
 }
 
-// Mostly all messages of a role's channel hold the same, on all ranks: then none is looked up.
+// Mostly all messages of a role's connection hold the same, on all ranks: then none is looked up.
 void KernelRunner::find_role_sms() {
     for (const RoleTape& tape : plan_.tapes.roles) {
-        role_sms_.emplace_back(tape.channels.size(), kSmsUnknown);
+        role_sms_.emplace_back(tape.connections.size(), kSmsUnknown);
     }
     for (const RankClass& rank : plan_.quotient.ranks) {
         std::vector<std::uint32_t>& known = role_sms_[index(rank.role)];
-        const std::vector<RoleChannel>& channels = plan_.tapes.roles[index(rank.role)].channels;
+        const std::vector<RoleConnection>& connections =
+            plan_.tapes.roles[index(rank.role)].connections;
         for (std::uint32_t c = 0; c < known.size(); ++c) {
-            const ChannelState& channel =
-                open_.channels[plan_.quotient.channel_of[rank.first_channel + c]];
-            for (std::uint32_t m = 0; m < channels[c].num_messages(); ++m) {
-                const std::uint32_t sms = plan_.transfers.messages[channel.first_message + m].sms;
+            const ConnectionState& connection =
+                open_.connections[plan_.quotient.connection_of[rank.first_connection + c]];
+            for (std::uint32_t m = 0; m < connections[c].num_messages(); ++m) {
+                const std::uint32_t sms =
+                    plan_.transfers.messages[connection.first_message + m].sms;
                 known[c] = known[c] == kSmsUnknown || known[c] == sms ? sms : kSmsDiffer;
             }
         }

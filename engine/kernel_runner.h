@@ -31,7 +31,7 @@ private:
     void find_role_sms();
 
     std::vector<WalkedOp> walked_;
-    std::vector<std::vector<std::uint32_t>> role_sms_;  // by role and channel of its tape
+    std::vector<std::vector<std::uint32_t>> role_sms_;  // by role and connection of its tape
 };
 
 }  // namespace orrery

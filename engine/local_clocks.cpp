@@ -17,10 +17,10 @@ std::uint64_t bit(std::uint32_t stream) {
 
 }  // namespace
 
-const ChannelMessage& LocalClocks::group_message(std::uint32_t r, const TapeItem& item) const {
+const ConnectionMessage& LocalClocks::group_message(std::uint32_t r, const TapeItem& item) const {
     const TapePart& part = state_.tape_of(r).parts[item.first_part];
-    const ChannelState& channel = open_.channels[channel_of_group(r)];
-    return plan_.transfers.messages[channel.first_message + part.message];
+    const ConnectionState& connection = open_.connections[connection_of_group(r)];
+    return plan_.transfers.messages[connection.first_message + part.message];
 }
 
 Time LocalClocks::next_due(std::uint32_t r) const {
@@ -63,7 +63,7 @@ void LocalClocks::begin_collective(std::uint32_t id, const TapeItem& item, Time 
         stream.held_sms = parts_.kernels.sms_of(r, item);
         parts_.kernels.change_held(r, now, stream.held_sms);
     }
-    const Time alone = group_message(r, item).alone;
+    const Time alone = group_message(r, item).uncontended_time;
     if (alone == Time{}) {
         end_collective(id, now);
     } else {
@@ -75,7 +75,7 @@ void LocalClocks::end_collective(std::uint32_t id, Time now) {
     const std::uint32_t r = state_.rank_of(id);
     StreamState& stream = state_.streams[id];
     const TapeItem& item = state_.item_of(id);
-    stream.path[item.cause] += group_message(r, item).alone;
+    stream.path[item.cause] += group_message(r, item).uncontended_time;
     if (stream.slows_kernels) {
         parts_.kernels.change_held(r, now, -std::int64_t{stream.held_sms});
     }
@@ -157,20 +157,20 @@ bool LocalClocks::may_begin(std::uint32_t r) const {
         state_.ranks[r].width != plan_.groups.groups[t].size) {
         return false;
     }
-    const std::uint32_t c = plan_.groups.groups[t].channel;
+    const std::uint32_t c = plan_.groups.groups[t].connection;
     for (const std::uint32_t other : open_.neighbours_of(c)) {
-        if (other != c && open_.channels[other].exclusive != kNoTransfer) {
+        if (other != c && open_.connections[other].exclusive != kNoTransfer) {
             return false;
         }
     }
-    for (std::uint32_t o = open_.channels[c].open; o != kNoTransfer; o = open_.pool[o].next) {
-        const bool fixed = plan_.transfers.messages[open_.pool[o].message].fixed;
+    for (std::uint32_t o = open_.connections[c].open; o != kNoTransfer; o = open_.pool[o].next) {
+        const bool uncontended = open_.message_of(o).uncontended;
         if (!open_.pool[o].scheduled &&
-            (open_.pool[o].missing > 0 || (!fixed && !open_.pool[o].exclusive))) {
+            (open_.pool[o].missing > 0 || (!uncontended && !open_.pool[o].exclusive))) {
             return false;
         }
     }
-    return open_.channels[c].num_flows == 0;
+    return open_.connections[c].num_flows == 0;
 }
 
 void LocalClocks::begin(std::uint32_t r) {
@@ -178,9 +178,9 @@ void LocalClocks::begin(std::uint32_t r) {
         return;
     }
     RankState& rank = state_.ranks[r];
-    const std::uint32_t c = channel_of_group(r);
-    while (open_.channels[c].open != kNoTransfer) {
-        const std::uint32_t t = open_.channels[c].open;
+    const std::uint32_t c = connection_of_group(r);
+    while (open_.connections[c].open != kNoTransfer) {
+        const std::uint32_t t = open_.connections[c].open;
         const OpenTransfer& transfer = open_.pool[t];
         StreamState& stream = state_.streams[state_.leading(transfer.participants.front())];
         if (stream.phase == StreamPhase::scheduled) {
@@ -188,11 +188,12 @@ void LocalClocks::begin(std::uint32_t r) {
         } else {
             stream.phase = StreamPhase::in_group;
             stream.path = transfer.arrival.path;
-            stream.due = transfer.data_start + plan_.transfers.messages[transfer.message].alone;
+            stream.due =
+                transfer.data_start + plan_.transfers.messages[transfer.message].uncontended_time;
         }
         open_.close(t);
     }
-    open_.channels[c].exclusive = kNoTransfer;
+    open_.connections[c].exclusive = kNoTransfer;
     rank.local_clock = true;
     rank.wake = Time::max();
     rank.pending = 0;
@@ -212,7 +213,7 @@ void LocalClocks::end(std::uint32_t r) {
         return;
     }
     rank.local_clock = false;
-    const std::uint32_t c = channel_of_group(r);
+    const std::uint32_t c = connection_of_group(r);
     for (std::uint64_t left = rank.pending; left != 0; left &= left - 1) {
         const std::uint32_t id =
             state_.stream_of(r, static_cast<std::uint32_t>(std::countr_zero(left)));
@@ -224,16 +225,16 @@ void LocalClocks::end(std::uint32_t r) {
         const TapePart& part = state_.tape_of(r).parts[state_.item_of(id).first_part];
         const std::uint32_t t = open_.find_or_add(c, state_.sequence_of(r, part), part.message);
         OpenTransfer& transfer = open_.pool[t];
-        const ChannelMessage& message = plan_.transfers.messages[transfer.message];
+        const ConnectionMessage& message = plan_.transfers.messages[transfer.message];
         state_.for_each_led(r, [&](std::uint32_t m) {
             transfer.participants.push_back(state_.stream_of(m, stream.stream));
         });
         transfer.missing = 0;
-        transfer.data_start = stream.due - message.alone;
+        transfer.data_start = stream.due - message.uncontended_time;
         transfer.arrival.offer(transfer.data_start, stream.path);
-        if (!message.fixed) {
+        if (!message.uncontended) {
             transfer.exclusive = true;
-            open_.channels[c].exclusive = t;
+            open_.connections[c].exclusive = t;
         }
         open_.expect_event(t, stream.due);
         stream.phase = StreamPhase::arrived;
@@ -244,8 +245,8 @@ void LocalClocks::end(std::uint32_t r) {
     rank.pending = 0;
 }
 
-void LocalClocks::end_on(std::uint32_t channel, Time now) {
-    const std::uint32_t group = open_.channels[channel].group;
+void LocalClocks::end_on(std::uint32_t connection, Time now) {
+    const std::uint32_t group = open_.connections[connection].group;
     if (group == kNoGroup) {
         return;
     }

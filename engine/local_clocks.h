@@ -39,8 +39,8 @@ public:
     void begin(std::uint32_t r);
     // Back, at an instant up to which the group has caught up.
     void end(std::uint32_t r);
-    // Something comes over the links of the collectives on `channel`.
-    void end_on(std::uint32_t channel, Time now);
+    // Something comes over the links of the collectives on `connection`.
+    void end_on(std::uint32_t connection, Time now);
     // Nothing will ever happen before `until` but what the groups do by themselves.
     void end_all(Time until);
 
@@ -51,10 +51,10 @@ private:
     Time earliest_end(std::uint32_t stream, std::uint32_t items) const;
     void plan_wake(std::uint32_t r);
     bool may_begin(std::uint32_t r) const;
-    std::uint32_t channel_of_group(std::uint32_t r) const {
-        return plan_.groups.groups[plan_.groups.group_of[r]].channel;
+    std::uint32_t connection_of_group(std::uint32_t r) const {
+        return plan_.groups.groups[plan_.groups.group_of[r]].connection;
     }
-    const ChannelMessage& group_message(std::uint32_t r, const TapeItem& item) const;
+    const ConnectionMessage& group_message(std::uint32_t r, const TapeItem& item) const;
 
     std::vector<std::uint32_t> touched_;  // leaders with local clocks to whom something happened
 };

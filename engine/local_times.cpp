@@ -22,29 +22,29 @@ LocalTimes::LocalTimes(const SimulationInput& input,
     std::vector<std::vector<Time>> meetings(tapes.roles.size());  // by role and message: the least
     for (std::uint32_t t = 0; t < groups.groups.size(); ++t) {
         const LockstepGroup& group = groups.groups[t];
-        if (group.channel == UINT32_MAX || !input.events.empty() ||
+        if (group.connection == UINT32_MAX || !input.events.empty() ||
             !input.accelerations.local_clocks) {
             continue;
         }
-        const ChannelClass& meeting = quotient.channels[group.channel];
-        const Channel& channel = transfers.channels[meeting.channel];
-        const auto first = transfers.messages.begin() + channel.first_message;
+        const ConnectionClass& meeting = quotient.connections[group.connection];
+        const Connection& connection = transfers.connections[meeting.connection];
+        const auto first = transfers.messages.begin() + connection.first_message;
         const std::size_t role = index(quotient.ranks[groups.members_of(group).front()].role);
-        const RoleChannel& calls = tapes.roles[role].channels[groups.meeting[role]];
+        const RoleConnection& calls = tapes.roles[role].connections[groups.meeting[role]];
         std::uint64_t streams = 0;  // two transfers at a time would not be alone
         possible_[t] = true;
-        for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
-            streams |= first[m].fixed ? 0 : calls.stream_masks[m];
-            possible_[t] = possible_[t] && (first[m].fixed || meeting.mostly_exclusive) &&
-                           first[m].alone < Time::max() && std::popcount(streams) <= 1;
+        for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
+            streams |= first[m].uncontended ? 0 : calls.stream_masks[m];
+            possible_[t] = possible_[t] && (first[m].uncontended || meeting.mostly_exclusive) &&
+                           first[m].uncontended_time < Time::max() && std::popcount(streams) <= 1;
         }
         if (!possible_[t]) {
             continue;
         }
         std::vector<Time>& least = meetings[role];
-        least.resize(channel.num_messages, Time::max());
-        for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
-            least[m] = std::min(least[m], first[m].alone);
+        least.resize(connection.num_messages, Time::max());
+        for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
+            least[m] = std::min(least[m], first[m].uncontended_time);
         }
     }
     find_paces(input, runs);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a group that is together (engine/lockstep_groups.h) goes on without another group.
-// Between two ops that concern others (a message to another stage, a reduction over other nodes) a
-// group only computes and meets on its own channel, where nothing slows a collective down. No other
-// group asks for that work, so it may be done later, in one go (engine/local_clocks.h). This is the
-// bound: of each stream, how long its items take at least up to the next one that concerns others.
+// How long a lockstep group that is together goes on without another group. Between two ops that
+// concern others (a message to another stage, a reduction over other nodes) a group only computes
+// and meets on its own connection, where nothing slows a collective down. No other group asks for
+// that work, so it may be done later, in one go (engine/local_clocks.h). This is the bound: for
+// each stream, how long its items take at least up to the next one that concerns others.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ public:
                const LockstepGroups& groups,
                const std::vector<RunTimes>& runs);
 
-    // Do the collectives on the group's channel always take the same while they are alone?
+    // Do the collectives on the group's connection always take the same while they are alone?
     bool possible(std::uint32_t group) const { return possible_[group]; }
     bool is_group_collective(std::uint32_t role, const TapeItem& item) const {
         return item.kind == ItemKind::collective &&
-               tapes_.roles[role].parts[item.first_part].channel == groups_.meeting[role];
+               tapes_.roles[role].parts[item.first_part].connection == groups_.meeting[role];
     }
     // The first item from `item` on that concerns others, or the end of the stream.
     std::uint32_t next_outside(std::uint32_t role, std::uint32_t stream, std::uint32_t item) const {

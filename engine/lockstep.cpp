@@ -21,11 +21,11 @@ bool same_path(const CauseTimes& a, const CauseTimes& b) {
 void Lockstep::form_all() {
     for (std::uint32_t t = 0; t < plan_.groups.groups.size(); ++t) {
         const std::span<const std::uint32_t> members = plan_.members_of_group(t);
-        if (plan_.groups.groups[t].channel != UINT32_MAX) {
-            open_.channels[plan_.groups.groups[t].channel].group = t;
+        if (plan_.groups.groups[t].connection != UINT32_MAX) {
+            open_.connections[plan_.groups.groups[t].connection].group = t;
         }
         for (const std::uint32_t m : members.subspan(1)) {
-            open_.channels[plan_.groups.groups[t].channel].group = t;
+            open_.connections[plan_.groups.groups[t].connection].group = t;
             unite(members.front(), m);
         }
         parts_.clocks.begin(members.front());
@@ -44,8 +44,8 @@ void Lockstep::end_part(std::uint32_t id, std::uint32_t t, Time now) {
     } else if (stream.transfer != t) {
         const OpenTransfer& first = open_.pool[stream.transfer];
         stream.ends_differ = stream.ends_differ || first.data_start != transfer.data_start ||
-                             plan_.transfers.messages[first.message].alone !=
-                                 plan_.transfers.messages[transfer.message].alone ||
+                             plan_.transfers.messages[first.message].uncontended_time !=
+                                 plan_.transfers.messages[transfer.message].uncontended_time ||
                              !same_path(first.arrival.path, transfer.arrival.path);
     }
     if (++stream.ends_seen == state_.ranks[stream.rank].width && !stream.ends_differ) {
@@ -72,7 +72,7 @@ bool Lockstep::separate_different(Time now) {
         RankState& leader = state_.ranks[stream.rank];
         const std::uint64_t place = std::uint64_t{1}
                                     << plan_.groups.place[state_.member_of(end.stream)];
-        // The ends of another stream name somebody again, or fall short of this one's.
+        // Ends of another stream name a member again, or are fewer than this one's.
         leader.leave_singly =
             leader.leave_singly || stream.ends_differ || (leader.leaving & place) != 0;
         leader.leaving |= place;
@@ -145,11 +145,11 @@ void Lockstep::copy_state(std::uint32_t from, std::uint32_t to) {
         const StreamState& model = state_.streams[state_.stream_of(from, s)];
         const std::uint32_t generation = stream.generation;
         const Time queued = stream.queued;
-        const std::uint32_t first_channel = stream.first_channel;
+        const std::uint32_t first_connection = stream.first_connection;
         stream = model;
         stream.generation = generation;
         stream.queued = queued;
-        stream.first_channel = first_channel;
+        stream.first_connection = first_connection;
         stream.rank = to;
         if (!state_.walks.empty() && state_.walks[state_.stream_of(from, s)].run != nullptr) {
             state_.walks[id] = state_.walks[state_.stream_of(from, s)];
@@ -266,15 +266,15 @@ bool Lockstep::alike(std::uint32_t a, std::uint32_t b, Time now) const {
 }
 
 // A waiter of an arrived op asks when it arrived only if its arrival was scheduled, which is done
-// for fixed messages only. What is left is the sum of busy times, which join() makes good.
+// for uncontended messages only. What is left is the sum of busy times, which unite() makes good.
 bool Lockstep::start_is_past(std::uint32_t id) const {
     const TapeItem& item = state_.item_of(id);
     const RoleTape& tape = state_.tape_of(state_.rank_of(id));
     for (std::uint32_t p = item.first_part; p < item.first_part + item.num_parts; ++p) {
         const TapePart& part = tape.parts[p];
-        const ChannelState& channel =
-            open_.channels[plan_.channel_of(state_.rank_of(id), part.channel)];
-        if (plan_.transfers.messages[channel.first_message + part.message].fixed) {
+        const ConnectionState& connection =
+            open_.connections[plan_.connection_of(state_.rank_of(id), part.connection)];
+        if (plan_.transfers.messages[connection.first_message + part.message].uncontended) {
             return false;
         }
     }

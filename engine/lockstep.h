@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accelerations::lockstep_groups. Runs lockstep groups (engine/lockstep_groups.h). While a group is
 // together its first member, the *leader*, has the only state and the only events; each member
-// still has its own channels and transfers. Ends of the members' parts are counted within the
+// still has its own connections and transfers. Ends of the members' parts are counted within the
 // instant: if all of them come, and with equal paths, the leader goes on for all. If not, the group
 // *separates* before time moves on: those to whom it happened go on with a copy of the leader's
 // state. They *reunite* after a collective on which the group met, once nothing that can still

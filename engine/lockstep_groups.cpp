@@ -9,13 +9,13 @@ namespace {
 
 constexpr std::uint32_t kNoRank = UINT32_MAX;
 
-// The collective channel of a role that is used most: its members meet there again and again.
-std::uint32_t meeting_channel(const RoleTape& tape) {
+// The collective connection of a role that is used most: its members meet there again and again.
+std::uint32_t meeting_connection(const RoleTape& tape) {
     std::uint32_t best = kNoRank;
     std::uint32_t most = 1;  // a single meeting in a step would never join anyone again
-    for (std::uint32_t c = 0; c < tape.channels.size(); ++c) {
-        if (tape.channels[c].is_collective && tape.channels[c].messages_per_step > most) {
-            most = tape.channels[c].messages_per_step;
+    for (std::uint32_t c = 0; c < tape.connections.size(); ++c) {
+        if (tape.connections[c].is_collective && tape.connections[c].messages_per_step > most) {
+            most = tape.connections[c].messages_per_step;
             best = c;
         }
     }
@@ -37,7 +37,7 @@ public:
             traced_[quotient.class_of_rank[index(rank)]] = true;
         }
         for (const RoleTape& tape : tapes.roles) {
-            meeting_.push_back(meeting_channel(tape));
+            meeting_.push_back(meeting_connection(tape));
         }
     }
 
@@ -49,12 +49,12 @@ public:
             if (out_.group_of[r] != kNoRank) {
                 continue;
             }
-            const std::uint32_t channel = meeting_of(r);
-            if (channel != kNoRank && in_lockstep(r, members_of(channel))) {
-                add(members_of(channel), channel);
+            const std::uint32_t connection = meeting_of(r);
+            if (connection != kNoRank && in_lockstep(r, members_of(connection))) {
+                add(members_of(connection), connection);
             } else {
-                const bool alone = channel != kNoRank && members_of(channel).size() == 1;
-                add({&r, 1}, alone && !traced_[r] ? channel : kNoRank);
+                const bool alone = connection != kNoRank && members_of(connection).size() == 1;
+                add({&r, 1}, alone && !traced_[r] ? connection : kNoRank);
             }
         }
         out_.meeting = meeting_;
@@ -65,11 +65,11 @@ private:
     std::uint32_t meeting_of(std::uint32_t r) const {
         const RankClass& rank = quotient_.ranks[r];
         const std::uint32_t c = meeting_[index(rank.role)];
-        return c == kNoRank ? kNoRank : quotient_.channel_of[rank.first_channel + c];
+        return c == kNoRank ? kNoRank : quotient_.connection_of[rank.first_connection + c];
     }
 
-    std::span<const std::uint32_t> members_of(std::uint32_t channel) const {
-        const ChannelClass& folded = quotient_.channels[channel];
+    std::span<const std::uint32_t> members_of(std::uint32_t connection) const {
+        const ConnectionClass& folded = quotient_.connections[connection];
         return {quotient_.members.data() + folded.first_member, folded.num_members};
     }
 
@@ -85,9 +85,9 @@ private:
     }
 
     bool hold_the_same(const RankClass& a, const RankClass& b) const {
-        const std::vector<RoleChannel>& channels = tapes_.roles[index(a.role)].channels;
-        for (std::uint32_t c = 0; c < channels.size(); ++c) {
-            for (std::uint32_t m = 0; m < channels[c].num_messages(); ++m) {
+        const std::vector<RoleConnection>& connections = tapes_.roles[index(a.role)].connections;
+        for (std::uint32_t c = 0; c < connections.size(); ++c) {
+            for (std::uint32_t m = 0; m < connections[c].num_messages(); ++m) {
                 if (message(a, c, m).sms != message(b, c, m).sms) {
                     return false;
                 }
@@ -96,13 +96,15 @@ private:
         return true;
     }
 
-    const ChannelMessage& message(const RankClass& rank, std::uint32_t c, std::uint32_t m) const {
-        const ChannelClass& folded =
-            quotient_.channels[quotient_.channel_of[rank.first_channel + c]];
-        return transfers_.messages[transfers_.channels[folded.channel].first_message + m];
+    const ConnectionMessage& message(const RankClass& rank,
+                                     std::uint32_t c,
+                                     std::uint32_t m) const {
+        const ConnectionClass& folded =
+            quotient_.connections[quotient_.connection_of[rank.first_connection + c]];
+        return transfers_.messages[transfers_.connections[folded.connection].first_message + m];
     }
 
-    void add(std::span<const std::uint32_t> members, std::uint32_t channel) {
+    void add(std::span<const std::uint32_t> members, std::uint32_t connection) {
         std::uint32_t place = 0;
         for (const std::uint32_t m : members) {
             out_.place[m] = place++;
@@ -110,7 +112,7 @@ private:
         }
         out_.groups.push_back({.first = static_cast<std::uint32_t>(out_.members.size()),
                                .size = static_cast<std::uint32_t>(members.size()),
-                               .channel = channel});
+                               .connection = connection});
         out_.members.insert(out_.members.end(), members.begin(), members.end());
     }
 

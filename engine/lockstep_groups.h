@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// LockstepGroups: rank classes that do the same until something happens to one of them alone. The
+// Lockstep groups: rank classes that do the same until something happens to one of them alone. The
 // members of a tensor-parallel group start every step with the same ops, take the same time for
-// them and wait for each other dozens of times a layer. They differ in what their messages to other
-// nodes meet on the way, so that folding (engine/folding.h), which looks for ranks that *always* do
-// the same, keeps them apart. While they are together the execution keeps one state and one event
-// for all of them; engine/lockstep.h parts and joins them.
+// them and wait for each other dozens of times a layer. Their messages to other nodes meet
+// different traffic on the way. Folding (engine/folding.h) looks for ranks that *always* do the
+// same, so it keeps the members apart. The execution keeps one state and one event for all members
+// while they are together; engine/lockstep.h separates and reunites them.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace orrery {
 struct LockstepGroup {
     std::uint32_t first = 0;  // LockstepGroups::members
     std::uint32_t size = 0;
-    // Class of the channel on whose collectives exactly the members meet; UINT32_MAX: none.
-    std::uint32_t channel = 0;
+    // Class of the connection on whose collectives exactly the members meet; UINT32_MAX: none.
+    std::uint32_t connection = 0;
 };
 
 struct LockstepGroups {
@@ -30,7 +30,7 @@ struct LockstepGroups {
     std::vector<std::uint32_t> members;   // all rank classes, group by group, ascending in each
     std::vector<std::uint32_t> group_of;  // by rank class
     std::vector<std::uint32_t> place;     // by rank class: its position in the group
-    std::vector<std::uint32_t> meeting;   // by role: the channel of its tape, or UINT32_MAX
+    std::vector<std::uint32_t> meeting;   // by role: the connection of its tape, or UINT32_MAX
 
     std::span<const std::uint32_t> members_of(const LockstepGroup& group) const {
         return {members.data() + group.first, group.size};
@@ -40,7 +40,7 @@ struct LockstepGroups {
 // The masks of members that the execution keeps have as many bits.
 inline constexpr std::uint32_t kLockstepGroupMax = 64;
 
-// A group shares role, device and the SMs that each message holds; none of its ranks is traced.
+// The members of a group share role, device and the SMs that each message holds. None is traced.
 LockstepGroups find_lockstep_groups(const SimulationInput& input,
                                     const Tapes& tapes,
                                     const Transfers& transfers,

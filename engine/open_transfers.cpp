@@ -7,19 +7,20 @@ OpenTransfers::OpenTransfers(const ExecutionPlan& plan,
                              SimulationClock& clock,
                              std::uint32_t first_target)
     : plan_(plan), clock_(clock), first_target_(first_target) {
-    for (const ChannelClass& channel : plan.quotient.channels) {
-        channels.push_back({.first_message = plan.transfers.channels[channel.channel].first_message,
-                            .num_members = channel.num_members,
-                            .first_neighbour = channel.first_neighbour,
-                            .num_neighbours = channel.num_neighbours,
-                            .mostly_exclusive = channel.mostly_exclusive});
+    for (const ConnectionClass& connection : plan.quotient.connections) {
+        connections.push_back(
+            {.first_message = plan.transfers.connections[connection.connection].first_message,
+             .num_members = connection.num_members,
+             .first_neighbour = connection.first_neighbour,
+             .num_neighbours = connection.num_neighbours,
+             .mostly_exclusive = connection.mostly_exclusive});
     }
-    for (std::uint32_t c = 0; c < channels.size(); ++c) {
-        channels[c].bundle = plan.bundles.of_channel[c];
-        if (channels[c].bundle != kNoBundle) {
-            const Bundle& bundle = plan.bundles.bundles[channels[c].bundle];
-            channels[c].bundle_size = bundle.size;
-            channels[c].bundle_first = plan.bundles.channels[bundle.first];
+    for (std::uint32_t c = 0; c < connections.size(); ++c) {
+        connections[c].bundle = plan.bundles.of_connection[c];
+        if (connections[c].bundle != kNoBundle) {
+            const Bundle& bundle = plan.bundles.bundles[connections[c].bundle];
+            connections[c].bundle_size = bundle.size;
+            connections[c].bundle_first = plan.bundles.connections[bundle.first];
         }
     }
 }
@@ -27,19 +28,19 @@ OpenTransfers::OpenTransfers(const ExecutionPlan& plan,
 std::uint32_t OpenTransfers::find_or_add(std::uint32_t c,
                                          std::uint32_t sequence,
                                          std::uint32_t message) {
-    for (std::uint32_t t = channels[c].open; t != kNoTransfer; t = pool[t].next) {
+    for (std::uint32_t t = connections[c].open; t != kNoTransfer; t = pool[t].next) {
         if (pool[t].sequence == sequence) {
             return t;
         }
     }
-    if (channels[c].bundle != kNoBundle) {
-        ++channels[channels[c].bundle_first].num_apart;
+    if (connections[c].bundle != kNoBundle) {
+        ++connections[connections[c].bundle_first].num_apart;
     }
     return add(c, sequence, message);
 }
 
 std::uint32_t OpenTransfers::add(std::uint32_t c, std::uint32_t sequence, std::uint32_t message) {
-    ChannelState& channel = channels[c];
+    ConnectionState& connection = connections[c];
     if (free.empty()) {
         free.push_back(static_cast<std::uint32_t>(pool.size()));
         pool.emplace_back();
@@ -48,10 +49,10 @@ std::uint32_t OpenTransfers::add(std::uint32_t c, std::uint32_t sequence, std::u
     free.pop_back();
     OpenTransfer& transfer = pool[t];
     transfer.arrival.end = Time::picoseconds(-1);
-    transfer.channel = c;
-    transfer.message = channel.first_message + message;
+    transfer.connection = c;
+    transfer.message = connection.first_message + message;
     transfer.sequence = sequence;
-    transfer.missing = channel.num_members;
+    transfer.missing = connection.num_members;
     transfer.phase = 0;
     transfer.pending = 0;
     transfer.in_latency = false;
@@ -60,19 +61,19 @@ std::uint32_t OpenTransfers::add(std::uint32_t c, std::uint32_t sequence, std::u
     transfer.lost = false;
     transfer.bundle = false;
     transfer.participants.clear();
-    transfer.next = channel.open;
-    channel.open = t;
+    transfer.next = connection.open;
+    connection.open = t;
     return t;
 }
 
 void OpenTransfers::close(std::uint32_t t) {
-    ChannelState& channel = channels[pool[t].channel];
-    std::uint32_t* link = &channel.open;
+    ConnectionState& connection = connections[pool[t].connection];
+    std::uint32_t* link = &connection.open;
     while (*link != t) {
         link = &pool[*link].next;
     }
-    if (channel.bundle != kNoBundle && !pool[t].bundle) {
-        --channels[channel.bundle_first].num_apart;
+    if (connection.bundle != kNoBundle && !pool[t].bundle) {
+        --connections[connection.bundle_first].num_apart;
     }
     *link = pool[t].next;
     ++pool[t].generation;

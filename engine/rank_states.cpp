@@ -46,7 +46,7 @@ void RankStates::set_up_stream(std::uint32_t r, std::uint32_t s) {
     stream.stream = static_cast<std::uint8_t>(s);
     stream.tape = s < tape.streams.size() ? &tape.streams[s] : nullptr;
     stream.size = rank.size;
-    stream.first_channel = rank.first_channel;
+    stream.first_connection = rank.first_connection;
     stream.slows_kernels = (tape.kernel_streams & ~(std::uint64_t{1} << s)) != 0 &&
                            plan_.input.devices[rank.device].num_sms > 0;
 }

@@ -50,7 +50,7 @@ struct alignas(64) StreamState {
     std::uint32_t transfer = 0;
     std::uint32_t ends_seen = 0;      // members of the group whose part has ended at this instant
     std::uint32_t held_sms = 0;       // while arrived
-    std::uint32_t first_channel = 0;  // of the rank, in Quotient::channel_of
+    std::uint32_t first_connection = 0;  // of the rank, in Quotient::connection_of
     CauseTimes path;                  // to `ended`; of an arrived op to its last part that ended
 };
 
@@ -96,9 +96,10 @@ public:
     bool in_last_step(std::uint32_t r) const { return ranks[r].in_last_step; }
     std::uint32_t party_of(std::uint32_t r) const { return plan_.party_of_role[ranks[r].role]; }
 
-    // Over all steps of a run: of the channel's messages.
+    // Over all steps of a run: of the connection's messages.
     std::uint32_t sequence_of(std::uint32_t r, const TapePart& part) const {
-        return ranks[r].step * tape_of(r).channels[part.channel].messages_per_step + part.sequence;
+        return ranks[r].step * tape_of(r).connections[part.connection].messages_per_step +
+               part.sequence;
     }
     // When a stream whose run is scheduled will arrive at the collective after it.
     Time scheduled_arrival(std::uint32_t stream) const {
@@ -111,7 +112,7 @@ public:
         return path;
     }
 
-    // --- who stands for whom (engine/lockstep.h) ---
+    // --- followers and their leaders (engine/lockstep.h) ---
     bool follows(std::uint32_t r) const { return leader[r] != r; }
     // Of a stream that may be a follower's: its state is in memory that was not used lately.
     std::uint32_t member_of(std::uint32_t id) const { return id >> stream_bits; }

@@ -15,14 +15,14 @@ bool ScheduledArrivals::announce(std::uint32_t id, const TapeItem& item, Time du
     }
     const std::uint32_t r = stream.rank;
     const TapePart& part = state_.tape_of(r).parts[state_.item_after(id).first_part];
-    const std::uint32_t c = plan_.quotient.channel_of[stream.first_channel + part.channel];
-    const ChannelMessage& message =
-        plan_.transfers.messages[open_.channels[c].first_message + part.message];
-    if (!message.fixed || message.alone == Time::max() ||
+    const std::uint32_t c = plan_.quotient.connection_of[stream.first_connection + part.connection];
+    const ConnectionMessage& message =
+        plan_.transfers.messages[open_.connections[c].first_message + part.message];
+    if (!message.uncontended || message.uncontended_time == Time::max() ||
         (stream.slows_kernels && message.sms > 0)) {
         return false;
     }
-    if (state_.ranks[r].width > 1 && open_.channels[c].group != plan_.groups.group_of[r]) {
+    if (state_.ranks[r].width > 1 && open_.connections[c].group != plan_.groups.group_of[r]) {
         return false;  // each member has a collective of its own
     }
     const std::uint32_t t = open_.find_or_add(c, state_.sequence_of(r, part), part.message);
@@ -54,7 +54,7 @@ void ScheduledArrivals::expect_end(std::uint32_t t) {
     }
     transfer.data_start = last;
     ++transfer.generation;
-    open_.expect_event(t, last + open_.message_of(t).alone);
+    open_.expect_event(t, last + open_.message_of(t).uncontended_time);
 }
 
 void ScheduledArrivals::arrive(std::uint32_t t, Time now) {

@@ -78,11 +78,12 @@ struct Accelerations {
     bool bundles = true;
     // Equal parts of a transfer are one flow (SharedRates::join_footprints).
     bool joined_flows = true;
-    // A run before a collective that nothing can slow down has no event of its own.
+    // A run before a collective that nothing can slow down has no event of its own
+    // (engine/scheduled_arrivals.h).
     bool scheduled_arrivals = true;
-    // A transfer that is alone on its links is no flow (engine/exclusive_channels.h).
-    bool exclusive_channels = true;
-    // A lockstep group, or a rank alone, runs ahead of all others (engine/local_times.h).
+    // A transfer that has its links to itself is no flow (engine/exclusive_connections.h).
+    bool exclusive_connections = true;
+    // A lockstep group, or a rank by itself, runs ahead of all others (engine/local_times.h).
     bool local_clocks = true;
     // If all ranks meet at the end of a step (engine/step_barrier.h), so that all steps but the
     // first are alike, only the end of the last but one is simulated, and the last.

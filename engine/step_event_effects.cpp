@@ -90,9 +90,9 @@ void StepEventEffects::lose_rank(std::uint32_t r, Time now) {
         stream.phase = StreamPhase::lost;
     }
     state_.for_each_led(r, [&](std::uint32_t m) {
-        for (std::uint32_t c = 0; c < state_.tape_of(m).channels.size(); ++c) {
-            const std::uint32_t channel = plan_.channel_of(m, c);
-            for (std::uint32_t t = open_.channels[channel].open; t != kNoTransfer;
+        for (std::uint32_t c = 0; c < state_.tape_of(m).connections.size(); ++c) {
+            const std::uint32_t connection = plan_.connection_of(m, c);
+            for (std::uint32_t t = open_.connections[connection].open; t != kNoTransfer;
                  t = open_.pool[t].next) {
                 lose_transfer(t);
             }
@@ -116,7 +116,7 @@ void StepEventEffects::lose_transfer(std::uint32_t t) {
         }
     }
     events_->forget(t);
-    if (transfer.missing == 0 && !plan_.transfers.messages[transfer.message].fixed) {
+    if (transfer.missing == 0 && !plan_.transfers.messages[transfer.message].uncontended) {
         parts_.exclusive.end(t);
     }
 }

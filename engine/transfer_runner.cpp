@@ -44,14 +44,14 @@ void TransferRunner::join(std::uint32_t id, const TapePart& part, Time now) {
     const std::uint32_t r = state_.rank_of(id);
     const std::uint32_t sequence = state_.sequence_of(r, part);
     if (state_.ranks[r].width > 1) {
-        prefetch_transfers(r, part.channel);
+        prefetch_transfers(r, part.connection);
     }
-    std::uint32_t last_channel = UINT32_MAX;
+    std::uint32_t last_connection = UINT32_MAX;
     std::uint32_t t = kNoTransfer;
     state_.for_each_led(r, [&](std::uint32_t m) {
-        const std::uint32_t c = plan_.channel_of(m, part.channel);
-        if (c != last_channel) {
-            last_channel = c;
+        const std::uint32_t c = plan_.connection_of(m, part.connection);
+        if (c != last_connection) {
+            last_connection = c;
             t = open_.find_or_add(c, sequence, part.message);
             open_.pool[t].arrival.offer(now, state_.streams[id].path);
         }
@@ -69,13 +69,13 @@ void TransferRunner::join(std::uint32_t id, const TapePart& part, Time now) {
 }
 
 // What join() will ask for.
-void TransferRunner::prefetch_transfers(std::uint32_t r, std::uint32_t channel) const {
-    const auto channel_of = [&](std::uint32_t m) -> const ChannelState& {
-        return open_.channels[plan_.channel_of(m, channel)];
+void TransferRunner::prefetch_transfers(std::uint32_t r, std::uint32_t connection) const {
+    const auto connection_of = [&](std::uint32_t m) -> const ConnectionState& {
+        return open_.connections[plan_.connection_of(m, connection)];
     };
-    state_.for_each_led(r, [&](std::uint32_t m) { prefetch_all(&channel_of(m)); });
+    state_.for_each_led(r, [&](std::uint32_t m) { prefetch_all(&connection_of(m)); });
     state_.for_each_led(r, [&](std::uint32_t m) {
-        const std::uint32_t t = channel_of(m).open;
+        const std::uint32_t t = connection_of(m).open;
         if (t != kNoTransfer) {
             prefetch_all(&open_.pool[t]);
         }
@@ -85,22 +85,22 @@ void TransferRunner::prefetch_transfers(std::uint32_t r, std::uint32_t channel) 
 void TransferRunner::begin(std::uint32_t t, Time now) {
     OpenTransfer& transfer = open_.pool[t];
     transfer.data_start = now;
-    const ChannelMessage& message = open_.message_of(t);
-    if (!message.fixed) {
+    const ConnectionMessage& message = open_.message_of(t);
+    if (!message.uncontended) {
         if (!parts_.exclusive.begin(t, now)) {
             go_on(t, now);
         }
-    } else if (message.alone == Time{}) {
+    } else if (message.uncontended_time == Time{}) {
         end(t, now);
-    } else if (message.alone < Time::max()) {
-        open_.expect_event(t, now + message.alone);
+    } else if (message.uncontended_time < Time::max()) {
+        open_.expect_event(t, now + message.uncontended_time);
     }
 }
 
 // Goes on with the phase that comes next, until something takes time.
 void TransferRunner::go_on(std::uint32_t t, Time now) {
     OpenTransfer& transfer = open_.pool[t];
-    const ChannelMessage& message = open_.message_of(t);
+    const ConnectionMessage& message = open_.message_of(t);
     while (transfer.phase < message.num_phases) {
         const Phase& phase = plan_.transfers.phases[message.first_phase + transfer.phase];
         if (phase.latency > Time{}) {
@@ -119,7 +119,7 @@ void TransferRunner::go_on(std::uint32_t t, Time now) {
 
 void TransferRunner::start_parts(std::uint32_t t, Time now) {
     OpenTransfer& transfer = open_.pool[t];
-    const ChannelMessage& message = open_.message_of(t);
+    const ConnectionMessage& message = open_.message_of(t);
     const Phase& phase = plan_.transfers.phases[message.first_phase + transfer.phase];
     const FootprintId bundle =
         transfer.bundle ? plan_.bundles.flows[message.first_phase + transfer.phase] : kNoLinks;
@@ -182,7 +182,7 @@ void TransferRunner::set_owner(FlowId flow, std::uint32_t t) {
 
 void TransferRunner::end_of_wait(std::uint32_t t, Time now) {
     OpenTransfer& transfer = open_.pool[t];
-    if (open_.message_of(t).fixed) {
+    if (open_.message_of(t).uncontended) {
         if (transfer.scheduled) {
             parts_.arrivals.arrive(t, now);
         }
@@ -226,7 +226,7 @@ void TransferRunner::end_flows(Time now) {
 
 void TransferRunner::end(std::uint32_t t, Time now) {
     open_.close(t);
-    if (!open_.message_of(t).fixed) {
+    if (!open_.message_of(t).uncontended) {
         parts_.exclusive.end(t);
     }
     // Ends of ops only make streams ready: nothing below opens a transfer.
@@ -239,7 +239,7 @@ void TransferRunner::end(std::uint32_t t, Time now) {
         prefetch_all(&state_.streams[state_.leading(id)]);
         state_.prefetch_rank(state_.leader[state_.member_of(id)]);
     }
-    const std::uint32_t group = open_.channels[transfer.channel].group;
+    const std::uint32_t group = open_.connections[transfer.connection].group;
     if (group != kNoGroup) {
         parts_.lockstep.consider_reunion(group);
         const std::uint32_t leader = plan_.members_of_group(group).front();
@@ -266,7 +266,7 @@ void TransferRunner::end_part(std::uint32_t id, const OpenTransfer& transfer, Ti
     parts_.clocks.catch_up_before(r, now);
     StreamState& stream = state_.streams[id];
     const TapeItem& item = state_.item_of(id);
-    const Time alone = plan_.transfers.messages[transfer.message].alone;
+    const Time alone = plan_.transfers.messages[transfer.message].uncontended_time;
     const Time taken = now - transfer.data_start;
     if (now > stream.last_end) {
         stream.path = transfer.arrival.path;

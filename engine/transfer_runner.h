@@ -34,7 +34,7 @@ public:
 
 private:
     void join(std::uint32_t id, const TapePart& part, Time now);
-    void prefetch_transfers(std::uint32_t r, std::uint32_t channel) const;
+    void prefetch_transfers(std::uint32_t r, std::uint32_t connection) const;
     void go_on(std::uint32_t t, Time now);
     void start_parts(std::uint32_t t, Time now);
     void end(std::uint32_t t, Time now);

@@ -25,7 +25,7 @@ void expect_bounds(const LocalTimes& own,
         for (std::uint32_t i = 0; i < items.size(); ++i) {
             const bool meets =
                 items[i].kind == ItemKind::collective &&
-                tapes.roles[role].parts[items[i].first_part].channel == groups.meeting[role];
+                tapes.roles[role].parts[items[i].first_part].connection == groups.meeting[role];
             EXPECT_EQ(own.next_outside(role, s, i) == i, items[i].kind != ItemKind::run && !meets);
             for (std::uint16_t d = 0; d < devices && items[i].kind == ItemKind::run; ++d) {
                 const Time taken = runs[d * tapes.shapes.size() + items[i].shape].duration;

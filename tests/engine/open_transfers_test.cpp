@@ -17,12 +17,12 @@ protected:
     OpenTransfers open{*small.plan, clock, 100};
 };
 
-TEST_F(OpenTransfersTest, MembersOfAChannelFindOneTransferBySequence) {
+TEST_F(OpenTransfersTest, MembersOfAConnectionFindOneTransferBySequence) {
     const std::uint32_t first = open.find_or_add(0, 0, 0);
     const std::uint32_t second = open.find_or_add(0, 1, 0);
     EXPECT_NE(first, second);
     EXPECT_EQ(open.find_or_add(0, 0, 0), first);
-    EXPECT_EQ(open.pool[first].missing, open.channels[0].num_members);
+    EXPECT_EQ(open.pool[first].missing, open.connections[0].num_members);
     EXPECT_NE(open.find_or_add(1, 0, 0), first);
     open.close(first);
     EXPECT_EQ(open.find_or_add(0, 1, 0), second);

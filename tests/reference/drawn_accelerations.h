@@ -24,7 +24,7 @@ inline constexpr std::array kAccelerations = {
     NamedAcceleration{"bundles", &Accelerations::bundles},
     NamedAcceleration{"joined_flows", &Accelerations::joined_flows},
     NamedAcceleration{"scheduled_arrivals", &Accelerations::scheduled_arrivals},
-    NamedAcceleration{"exclusive_channels", &Accelerations::exclusive_channels},
+    NamedAcceleration{"exclusive_connections", &Accelerations::exclusive_connections},
     NamedAcceleration{"local_clocks", &Accelerations::local_clocks},
     NamedAcceleration{"step_barrier", &Accelerations::step_barrier},
 };

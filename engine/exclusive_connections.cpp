@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/exclusive_channels.h"
+#include "engine/exclusive_connections.h"
 
 #include <algorithm>
 
@@ -18,22 +18,23 @@ public:
         : transfers_(transfers), links_(links), parts_(parts), quotient_(quotient) {}
 
     void find() {
-        const auto channels = static_cast<std::uint32_t>(quotient_.channels.size());
+        const auto connections = static_cast<std::uint32_t>(quotient_.connections.size());
         std::vector<std::vector<std::uint32_t>> users(links_.size());
-        uses_.assign(channels, 0);
-        for (std::uint32_t c = 0; c < channels; ++c) {
+        uses_.assign(connections, 0);
+        for (std::uint32_t c = 0; c < connections; ++c) {
             add_users(c, users);
         }
-        std::vector<std::vector<std::uint32_t>> neighbours(channels);
-        for (std::uint32_t c = 0; c < channels; ++c) {
+        std::vector<std::vector<std::uint32_t>> neighbours(connections);
+        for (std::uint32_t c = 0; c < connections; ++c) {
             if (is_simple(c)) {
                 add_neighbours(c, users, neighbours);
             }
         }
-        for (std::uint32_t c = 0; c < channels; ++c) {
-            quotient_.channels[c].first_neighbour =
+        for (std::uint32_t c = 0; c < connections; ++c) {
+            quotient_.connections[c].first_neighbour =
                 static_cast<std::uint32_t>(quotient_.neighbours.size());
-            quotient_.channels[c].num_neighbours = static_cast<std::uint32_t>(neighbours[c].size());
+            quotient_.connections[c].num_neighbours =
+                static_cast<std::uint32_t>(neighbours[c].size());
             quotient_.neighbours.insert(
                 quotient_.neighbours.end(), neighbours[c].begin(), neighbours[c].end());
         }
@@ -42,10 +43,10 @@ public:
 private:
     template <class F>
     void for_each_message(std::uint32_t c, F f) const {
-        const Channel& channel = transfers_.channels[quotient_.channels[c].channel];
-        for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
-            const ChannelMessage& message = transfers_.messages[channel.first_message + m];
-            if (!message.fixed) {
+        const Connection& connection = transfers_.connections[quotient_.connections[c].connection];
+        for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
+            const ConnectionMessage& message = transfers_.messages[connection.first_message + m];
+            if (!message.uncontended) {
                 f(message);
             }
         }
@@ -57,7 +58,7 @@ private:
     }
 
     void add_users(std::uint32_t c, std::vector<std::vector<std::uint32_t>>& users) {
-        for_each_message(c, [&](const ChannelMessage& message) {
+        for_each_message(c, [&](const ConnectionMessage& message) {
             uses_[c] += message.uses;
             for (std::uint32_t i = 0; i < message.num_phases; ++i) {
                 const Phase& phase = transfers_.phases[message.first_phase + i];
@@ -75,10 +76,10 @@ private:
 
     bool is_simple(std::uint32_t c) const {
         bool simple = uses_[c] > 0;
-        for_each_message(c, [&](const ChannelMessage& message) {
+        for_each_message(c, [&](const ConnectionMessage& message) {
             const Phase& phase = transfers_.phases[message.first_phase];
             simple = simple && message.num_phases == 1 && phase.num_parts == 1 &&
-                     message.alone > Time{} && message.alone < Time::max() &&
+                     message.uncontended_time > Time{} && message.uncontended_time < Time::max() &&
                      goes_at_full_rate(phase.first_part);
         });
         return simple;
@@ -99,7 +100,7 @@ private:
                         std::vector<std::vector<std::uint32_t>>& neighbours) {
         std::vector<std::uint32_t> others;
         std::vector<std::uint32_t> seen;  // links: messages differ in bytes, hardly in links
-        for_each_message(c, [&](const ChannelMessage& message) {
+        for_each_message(c, [&](const ConnectionMessage& message) {
             const Phase& phase = transfers_.phases[message.first_phase];
             for (const LinkShare& share : shares_of(phase.first_part)) {
                 const auto link = static_cast<std::uint32_t>(index(share.link));
@@ -118,7 +119,7 @@ private:
         if (theirs > uses_[c]) {
             return;
         }
-        quotient_.channels[c].mostly_exclusive = true;
+        quotient_.connections[c].mostly_exclusive = true;
         for (const std::uint32_t other : others) {  // itself among them
             neighbours[other].push_back(c);
         }
@@ -128,15 +129,15 @@ private:
     std::span<const LinkInfo> links_;
     const PartFootprints& parts_;
     Quotient& quotient_;
-    std::vector<std::uint64_t> uses_;  // by channel class, in a step
+    std::vector<std::uint64_t> uses_;  // by connection class, in a step
 };
 
 }  // namespace
 
-void find_exclusive_channels(const Transfers& transfers,
-                             std::span<const LinkInfo> links,
-                             const PartFootprints& parts,
-                             Quotient& quotient) {
+void find_exclusive_connections(const Transfers& transfers,
+                                std::span<const LinkInfo> links,
+                                const PartFootprints& parts,
+                                Quotient& quotient) {
     ExclusiveFinder(transfers, links, parts, quotient).find();
 }
 
