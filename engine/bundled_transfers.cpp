@@ -52,7 +52,7 @@ bool BundledTransfers::any_apart(const Bundle& bundle, std::uint32_t sequence) c
     return false;
 }
 
-// Transfers on all connections, `apart_`, take the place of one.
+// One transfer on each connection of the bundle takes the place of the whole: `apart_`.
 void BundledTransfers::split(std::uint32_t whole) {
     const ConnectionState& first = open_.connections[open_.pool[whole].connection];
     const std::uint32_t message = open_.pool[whole].message - first.first_message;

@@ -52,7 +52,7 @@ bool Execution::run_to_next_end() {
             }
             clock.instant = now;
         }
-        work_off(clock.instant);
+        process(clock.instant);
     }
     return true;
 }
@@ -64,7 +64,7 @@ void Execution::make_results() {
 }
 
 // Everything that happens at `now`.
-void Execution::work_off(Time now) {
+void Execution::process(Time now) {
     do {
         if (clock.rates.next_completion() == now) {
             transfers.end_flows(now);

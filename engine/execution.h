@@ -61,7 +61,7 @@ struct Execution {
     Lockstep lockstep;
 
 private:
-    void work_off(Time now);
+    void process(Time now);
     void handle(const Event& event, Time now);
     void prefetch(const Event& event) const;
 };

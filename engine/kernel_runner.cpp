@@ -109,7 +109,8 @@ std::uint32_t KernelRunner::sms_of(std::uint32_t r, const TapeItem& item) const 
     return sms;
 }
 
-// Mostly all messages of a role's connection hold the same, on all ranks: then none is looked up.
+// All messages of a role's connection mostly hold equally many SMs, on all ranks. Then sms_of()
+// looks up none of them.
 void KernelRunner::find_role_sms() {
     for (const RoleTape& tape : plan_.tapes.roles) {
         role_sms_.emplace_back(tape.connections.size(), kSmsUnknown);

@@ -85,8 +85,8 @@ void LocalClocks::end_collective(std::uint32_t id, Time now) {
     parts_.streams.end_item(id, item, now);
 }
 
-// When the item that is next or under way on a stream can have started at the earliest; never, if
-// that takes another group first.
+// When the item that is next or under way on a stream can have started at the earliest. Never, if
+// it waits for another group.
 Time LocalClocks::earliest_start(std::uint32_t id) const {
     const StreamState& stream = state_.streams[id];
     switch (stream.phase) {

@@ -35,9 +35,9 @@ public:
     void begin_collective(std::uint32_t id, const TapeItem& item, Time now);
     void end_collective(std::uint32_t id, Time now);
 
-    // From the common clock to its own, if the group can.
+    // From the common clock to the group's own, if the group can keep one.
     void begin(std::uint32_t r);
-    // Back, at an instant up to which the group has caught up.
+    // Back to the common clock, at an instant up to which the group has caught up.
     void end(std::uint32_t r);
     // Something comes over the links of the collectives on `connection`.
     void end_on(std::uint32_t connection, Time now);

@@ -25,7 +25,6 @@ void Lockstep::form_all() {
             open_.connections[plan_.groups.groups[t].connection].group = t;
         }
         for (const std::uint32_t m : members.subspan(1)) {
-            open_.connections[plan_.groups.groups[t].connection].group = t;
             unite(members.front(), m);
         }
         parts_.clocks.begin(members.front());
@@ -58,7 +57,7 @@ bool Lockstep::separate_different(Time now) {
     if (single_ends_.empty()) {
         return false;
     }
-    // What all members have had is done with.
+    // Ends that all members have had are dealt with.
     std::erase_if(single_ends_, [&](const SingleEnd& end) {
         const StreamState& stream = state_.streams[state_.leading(end.stream)];
         return stream.ends_seen == 0 || stream.item != end.item;
@@ -66,7 +65,7 @@ bool Lockstep::separate_different(Time now) {
     if (single_ends_.empty()) {
         return false;
     }
-    // Those whose parts ended leave the others together, if the same happened to them.
+    // Members whose parts ended leave the others together, if the same happened to them.
     for (const SingleEnd& end : single_ends_) {
         const StreamState& stream = state_.streams[state_.leading(end.stream)];
         RankState& leader = state_.ranks[stream.rank];
@@ -105,8 +104,8 @@ bool Lockstep::separate_different(Time now) {
 
 // Some of the ranks that the leader stands for (`leaving`, a mask) go on together on their own.
 void Lockstep::separate(std::uint32_t leader, std::uint64_t leaving) {
-    ORRERY_CHECK(parts_.streams.num_ready() ==
-                 0);  // a stream that is ready is on that list, not in its state
+    // A ready stream is on the list of the ready ones, not in its state.
+    ORRERY_CHECK(parts_.streams.num_ready() == 0);
     // The lowest of each side leads it; the old leader stays where it is.
     const std::uint64_t old_side = std::uint64_t{1} << plan_.groups.place[leader];
     const std::uint64_t moving =
@@ -190,7 +189,7 @@ void Lockstep::reunite(Time now) {
     meetings_.clear();
 }
 
-// Both lead; all that the second one stands for follow the first.
+// Both lead. All rank classes that the second one stands for follow the first.
 void Lockstep::unite(std::uint32_t leader, std::uint32_t joining) {
     const Time lost = state_.ranks[joining].kernel_time;
     state_.for_each_led(joining, [&](std::uint32_t m) {
@@ -215,8 +214,8 @@ void Lockstep::unite(std::uint32_t leader, std::uint32_t joining) {
     }
 }
 
-// Will these two do the same from here on, as long as their transfers do? Compares all that is read
-// again: a path that is over matters no more unless something can still continue it at this
+// Will two leaders do the same from here on, as long as their transfers do? Compares all that will
+// be read again. A path that is over matters only if something can still continue it at this
 // instant.
 bool Lockstep::alike(std::uint32_t a, std::uint32_t b, Time now) const {
     const RankState& one = state_.ranks[a];

@@ -42,7 +42,7 @@ bool StepEventEffects::apply(Time now) {
     return true;
 }
 
-// Lockstep groups share their device: a leader's is that of all that follow it.
+// All members of a lockstep group have the device of their leader.
 void StepEventEffects::change_devices(const DeviceChange& change, Time now) {
     for (std::uint32_t r = 0; r < state_.ranks.size(); ++r) {
         if (plan_.quotient.ranks[r].device != change.device || state_.follows(r) ||
@@ -146,7 +146,8 @@ void StepEventEffects::take_path(const WaitingPart& waiting, Time now) {
                               waiting.path);
 }
 
-// Links are gone, or switches take others: what moves where it no longer can looks anew.
+// Links have gone out of order, or switches lead around them. A flow that can no longer move on its
+// path looks for another one.
 void StepEventEffects::leave_paths(Time now) {
     std::vector<WaitingPart> left;
     const std::vector<EventState::Flow>& flows = events_->flows();

@@ -33,8 +33,8 @@ bool StreamRunner::conditions_hold(std::uint32_t id, const TapeItem& item, Time 
         }
     }
     if (stream.ended != now) {
-        // Of two that end now, one may have ended earlier what is waited for, and more by now: then
-        // the other one was last, in whatever order the two are worked off.
+        // Two awaited streams may end items now. One of them may have ended the awaited item before
+        // and end a later one now. Then the other stream was last, whichever is handled first.
         const StreamState* last = nullptr;
         for (std::uint32_t w = 0; w < item.num_waits; ++w) {
             const ItemCondition& condition = tape.conditions[item.first_wait + w];
@@ -81,8 +81,8 @@ void StreamRunner::schedule(std::uint32_t id, Time due) {
     }
 }
 
-// What a stream does is put off, given up and begun again more often than it ends: an event that
-// comes before that is kept, and finds out when it comes.
+// The end of what a stream does is put off more often than it comes. An event that comes too early
+// is kept: when it comes, the stream asks for another one.
 void StreamRunner::expect_event(StreamState& stream) {
     if (stream.due < stream.queued) {
         stream.queued = stream.due;
