@@ -16,7 +16,7 @@
 //   }
 //
 // Parties have ranks of their own. Programs that take turns on the same GPUs are parties whose
-// ranks the network places on the same GPUs; their client lets them take turns.
+// ranks stand on the same GPUs (engine/placed_network.h); their client lets them take turns.
 #pragma once
 
 #include <memory>

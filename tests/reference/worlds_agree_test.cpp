@@ -3,6 +3,7 @@
 // beginning, to the picosecond.
 #include <gtest/gtest.h>
 
+#include "engine/placed_network.h"
 #include "engine/simulated_executor.h"
 #include "engine/world.h"
 #include "network/fluid.h"
@@ -16,43 +17,12 @@
 namespace orrery::reference {
 namespace {
 
-// Ranks from `first` on stand where the first ranks stand.
-class PlacedAgain final : public NetworkModel {
-public:
-    PlacedAgain(const NetworkModel& own, std::uint32_t first) : own_(own), first_(first) {}
-    TransferPlan plan_collective(const CollectiveCall& call,
-                                 std::span<const RankId> members) const override {
-        std::vector<RankId> places;
-        for (const RankId rank : members) {
-            places.push_back(place(rank));
-        }
-        return own_.plan_collective(call, places);
-    }
-    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override {
-        return own_.plan_send(place(from), place(to), bytes);
-    }
-    std::span<const LinkInfo> links() const override { return own_.links(); }
-    std::span<const std::string> link_class_names() const override {
-        return own_.link_class_names();
-    }
-    bool has_contention() const override { return own_.has_contention(); }
-
-private:
-    RankId place(RankId rank) const {
-        const auto r = static_cast<std::uint32_t>(index(rank));
-        return r < first_ ? rank : to_id<RankId>(r - first_);
-    }
-
-    const NetworkModel& own_;
-    std::uint32_t first_;
-};
-
 // Two jobs, and the first once more as a party of its own, on the same GPUs.
 struct JobsAndTheFirstAgain {
     explicit JobsAndTheFirstAgain(std::uint64_t seed)
         : jobs(random_jobs(seed, 2, seed % 2 == 0)),
           first(jobs.program.num_ranks()),
-          network(*jobs.network, first) {
+          network(*jobs.network, places()) {
         const RandomCase& one = jobs.cases[0];
         const RandomCase& two = jobs.cases[1];
         const std::array programs = {ProgramToMerge{"one", &one.program},
@@ -67,9 +37,17 @@ struct JobsAndTheFirstAgain {
         all.runs = jobs.runs;
     }
 
+    std::vector<RankId> places() const {
+        std::vector<RankId> places;
+        for (std::uint32_t r = 0; r < first + jobs.cases[0].program.num_ranks(); ++r) {
+            places.push_back(to_id<RankId>(r % first));
+        }
+        return places;
+    }
+
     Jobs jobs;
-    std::uint32_t first;
-    PlacedAgain network;
+    std::uint32_t first;  // rank of the first job's second party
+    PlacedNetwork network;
     Jobs all;
 };
 
@@ -174,6 +152,46 @@ TEST(Worlds, RunsOfOneStepAreARunOfSeveralWhereAllRanksMeetAtTheEnd) {
             EXPECT_EQ(end->steps[0].rank, run->steps[step].rank);
             EXPECT_EQ(path_of_step(end->steps, 0, start).of,
                       path_of_step(run->steps, step, Time{}).of);
+        }
+    }
+}
+
+// What a serving loop does: iterations of several programs in turn on the same GPUs.
+TEST(Worlds, ProgramsThatTakeTurnsOnTheSameGpusTakeAsLongAsAlone) {
+    for (std::uint64_t seed = 1; seed <= 60 && !testing::Test::HasFailure(); ++seed) {
+        const Jobs jobs = random_jobs(seed, 3, seed % 2 == 0);
+        std::vector<RankId> places;
+        std::vector<Time> alone;
+        for (const RandomCase& job : jobs.cases) {
+            for (std::uint32_t r = 0; r < job.program.num_ranks(); ++r) {
+                places.push_back(to_id<RankId>(r));
+            }
+            const SimulationInput own{.program = &job.program,
+                                      .network = jobs.network.get(),
+                                      .devices = job.devices,
+                                      .device_class = job.device_class,
+                                      .launch_cost = job.launch_cost,
+                                      .steps = 1};
+            FluidRates rates{own.network->links()};
+            const SimulationOutcome result = simulate(own, rates);
+            ASSERT_TRUE(result.has_value()) << result.error().to_string();
+            alone.push_back(result->iteration);
+        }
+        const PlacedNetwork network(*jobs.network, places);
+        SimulationInput input = jobs.input({});
+        input.network = &network;
+        input.traced_ranks.clear();
+        FluidRates rates{network.links()};
+        const auto world = World::make(input, rates);
+        ASSERT_TRUE(world.has_value()) << world.error().to_string();
+        Dice dice{seed};
+        for (int turn = 0; turn < 9; ++turn) {
+            const std::uint32_t party = dice.between(0u, 2u);
+            const Time start = (*world)->now() + Time::picoseconds(dice.between(0, 5) * 1'000);
+            (*world)->start(party, start);
+            const std::optional<RunEnd> end = (*world)->run_to_next_end();
+            ASSERT_TRUE(end.has_value());
+            EXPECT_EQ(end->end() - start, alone[party]) << "seed " << seed << " turn " << turn;
         }
     }
 }
