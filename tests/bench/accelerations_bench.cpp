@@ -38,7 +38,7 @@ void time_step(const std::string& what, const SimulationInput& input, int rounds
         }
         result = std::move(*outcome);
     }
-    fmt::print("{:28} {:8.2f} s {:10} events {:9} solves {:7} classes, step of {} ps\n",
+    fmt::print("{:47} {:8.2f} s {:10} events {:9} solves {:7} classes, step of {} ps\n",
                what,
                least,
                result.events,
@@ -73,6 +73,11 @@ int run(const std::string& file, int rounds, bool none) {
         without.accelerations.*acceleration.on = false;
         time_step(std::string{"without "} + acceleration.name, without, rounds);
     }
+    // A group on its local clock has no events that a scheduled arrival could spare.
+    SimulationInput common_clock = input;
+    common_clock.accelerations.local_clocks = false;
+    common_clock.accelerations.scheduled_arrivals = false;
+    time_step("without local_clocks and scheduled_arrivals", common_clock, rounds);
     if (none) {
         input.accelerations = reference::accelerations_of(0);
         time_step("none", input, 1);
