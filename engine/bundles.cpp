@@ -13,22 +13,27 @@ public:
     BundleFinder(const Tapes& tapes,
                  const Transfers& transfers,
                  const Quotient& quotient,
-                 const Teams& teams,
+                 const LockstepGroups& groups,
                  SharedRates& rates)
-        : tapes_(tapes), transfers_(transfers), quotient_(quotient), teams_(teams), rates_(rates) {}
+        : tapes_(tapes),
+          transfers_(transfers),
+          quotient_(quotient),
+          groups_(groups),
+          rates_(rates) {}
 
     Bundles find() {
-        out_.of_channel.assign(quotient_.channels.size(), kNoBundle);
+        out_.of_connection.assign(quotient_.connections.size(), kNoBundle);
         out_.flows.assign(transfers_.phases.size(), kNoLinks);
-        for (const Team& team : teams_.teams) {
-            if (team.size < 2) {
+        for (const LockstepGroup& group : groups_.groups) {
+            if (group.size < 2) {
                 continue;
             }
-            const RankClass& first = quotient_.ranks[teams_.members_of(team).front()];
-            const std::vector<RoleChannel>& channels = tapes_.roles[index(first.role)].channels;
-            for (std::uint32_t c = 0; c < channels.size(); ++c) {
-                if (channels[c].is_send) {
-                    look_at(team, c);
+            const RankClass& first = quotient_.ranks[groups_.members_of(group).front()];
+            const std::vector<RoleConnection>& connections =
+                tapes_.roles[index(first.role)].connections;
+            for (std::uint32_t c = 0; c < connections.size(); ++c) {
+                if (connections[c].is_send) {
+                    look_at(group, c);
                 }
             }
         }
@@ -36,67 +41,69 @@ public:
     }
 
 private:
-    const Channel& planned(std::uint32_t channel) const {
-        return transfers_.channels[quotient_.channels[channel].channel];
+    const Connection& planned(std::uint32_t connection) const {
+        return transfers_.connections[quotient_.connections[connection].connection];
     }
 
-    // The channel on which all members of `team` send.
-    void look_at(const Team& team, std::uint32_t channel) {
-        std::vector<std::uint32_t> channels;
-        for (const std::uint32_t m : teams_.members_of(team)) {
-            channels.push_back(quotient_.channel_of[quotient_.ranks[m].first_channel + channel]);
+    // The connection on which all members of `group` send.
+    void look_at(const LockstepGroup& group, std::uint32_t connection) {
+        std::vector<std::uint32_t> connections;
+        for (const std::uint32_t m : groups_.members_of(group)) {
+            connections.push_back(
+                quotient_.connection_of[quotient_.ranks[m].first_connection + connection]);
         }
-        if (!lead_to_one_team(team, channels) || !send_alike(channels)) {
+        if (!lead_to_one_group(group, connections) || !send_alike(connections)) {
             return;
         }
         std::vector<FootprintId> flows;
-        if (!join_flows(channels, flows)) {
+        if (!join_flows(connections, flows)) {
             return;
         }
-        const ChannelMessage& first = transfers_.messages[planned(channels[0]).first_message];
+        const ConnectionMessage& first = transfers_.messages[planned(connections[0]).first_message];
         std::ranges::copy(flows, out_.flows.begin() + first.first_phase);
-        for (const std::uint32_t c : channels) {
-            out_.of_channel[c] = static_cast<std::uint32_t>(out_.bundles.size());
+        for (const std::uint32_t c : connections) {
+            out_.of_connection[c] = static_cast<std::uint32_t>(out_.bundles.size());
         }
-        out_.bundles.push_back({.first = static_cast<std::uint32_t>(out_.channels.size()),
-                                .size = static_cast<std::uint32_t>(channels.size())});
-        out_.channels.insert(out_.channels.end(), channels.begin(), channels.end());
+        out_.bundles.push_back({.first = static_cast<std::uint32_t>(out_.connections.size()),
+                                .size = static_cast<std::uint32_t>(connections.size())});
+        out_.connections.insert(out_.connections.end(), connections.begin(), connections.end());
     }
 
-    bool lead_to_one_team(const Team& team, const std::vector<std::uint32_t>& channels) const {
+    bool lead_to_one_group(const LockstepGroup& group,
+                           const std::vector<std::uint32_t>& connections) const {
         const auto receiver = [&](std::uint32_t c) {
-            return quotient_.members[quotient_.channels[c].first_member + 1];
+            return quotient_.members[quotient_.connections[c].first_member + 1];
         };
-        const std::uint32_t other = teams_.team_of[receiver(channels[0])];
-        const std::span<const std::uint32_t> members = teams_.members_of(team);
-        for (std::uint32_t i = 0; i < channels.size(); ++i) {
-            const ChannelClass& c = quotient_.channels[channels[i]];
-            if (c.num_members != 2 || c.num_disturbed > 0 || c.mostly_alone ||
+        const std::uint32_t other = groups_.group_of[receiver(connections[0])];
+        const std::span<const std::uint32_t> members = groups_.members_of(group);
+        for (std::uint32_t i = 0; i < connections.size(); ++i) {
+            const ConnectionClass& c = quotient_.connections[connections[i]];
+            if (c.num_members != 2 || c.num_neighbours > 0 || c.mostly_exclusive ||
                 quotient_.members[c.first_member] != members[i] ||
-                teams_.team_of[receiver(channels[i])] != other ||
-                teams_.place[receiver(channels[i])] != i) {
+                groups_.group_of[receiver(connections[i])] != other ||
+                groups_.place[receiver(connections[i])] != i) {
                 return false;
             }
         }
-        return teams_.teams[other].size == team.size && other != teams_.team_of[members[0]];
+        return groups_.groups[other].size == group.size && other != groups_.group_of[members[0]];
     }
 
-    bool send_alike(const std::vector<std::uint32_t>& channels) const {
-        const Channel& first = planned(channels[0]);
-        return std::ranges::all_of(channels, [&](std::uint32_t c) {
-            const Channel& channel = planned(c);
-            bool alike = channel.num_messages == first.num_messages;
+    bool send_alike(const std::vector<std::uint32_t>& connections) const {
+        const Connection& first = planned(connections[0]);
+        return std::ranges::all_of(connections, [&](std::uint32_t c) {
+            const Connection& connection = planned(c);
+            bool alike = connection.num_messages == first.num_messages;
             for (std::uint32_t m = 0; alike && m < first.num_messages; ++m) {
                 alike = messages_alike(transfers_.messages[first.first_message + m],
-                                       transfers_.messages[channel.first_message + m]);
+                                       transfers_.messages[connection.first_message + m]);
             }
             return alike;
         });
     }
 
-    bool messages_alike(const ChannelMessage& a, const ChannelMessage& b) const {
-        bool alike = a.num_phases == b.num_phases && a.sms == b.sms && a.fixed == b.fixed &&
-                     a.alone == b.alone;
+    bool messages_alike(const ConnectionMessage& a, const ConnectionMessage& b) const {
+        bool alike = a.num_phases == b.num_phases && a.sms == b.sms &&
+                     a.uncontended == b.uncontended && a.uncontended_time == b.uncontended_time;
         for (std::uint32_t i = 0; alike && i < a.num_phases; ++i) {
             const Phase& x = transfers_.phases[a.first_phase + i];
             const Phase& y = transfers_.phases[b.first_phase + i];
@@ -110,28 +117,30 @@ private:
         return alike;
     }
 
-    // By phase, in the order in which the first channel's lie. False if some phase is neither one
-    // flow a channel nor without flows.
-    bool join_flows(const std::vector<std::uint32_t>& channels, std::vector<FootprintId>& flows) {
-        const Channel& first = planned(channels[0]);
+    // By phase, in the order in which the first connection's lie. False if some phase is neither
+    // one flow a connection nor without flows.
+    bool join_flows(const std::vector<std::uint32_t>& connections,
+                    std::vector<FootprintId>& flows) {
+        const Connection& first = planned(connections[0]);
         for (std::uint32_t m = 0; m < first.num_messages; ++m) {
-            const ChannelMessage& message = transfers_.messages[first.first_message + m];
+            const ConnectionMessage& message = transfers_.messages[first.first_message + m];
             for (std::uint32_t i = 0; i < message.num_phases; ++i) {
                 flows.push_back(kNoLinks);
-                std::vector<FootprintId> of_channels;
+                std::vector<FootprintId> of_connections;
                 bool any = false;
-                for (const std::uint32_t c : channels) {
+                for (const std::uint32_t c : connections) {
                     const std::uint32_t own = planned(c).first_message + m;
                     const Phase& phase =
                         transfers_.phases[transfers_.messages[own].first_phase + i];
-                    of_channels.push_back(flow_of(phase));
-                    any = any || (!message.fixed && flows_at_all(phase));
+                    of_connections.push_back(flow_of(phase));
+                    any = any || (!message.uncontended && flows_at_all(phase));
                 }
                 if (!any) {
                     continue;
                 }
-                const bool all = std::ranges::find(of_channels, kNoLinks) == of_channels.end();
-                flows.back() = all ? join(of_channels) : kNoLinks;
+                const bool all =
+                    std::ranges::find(of_connections, kNoLinks) == of_connections.end();
+                flows.back() = all ? join(of_connections) : kNoLinks;
                 if (flows.back() == kNoLinks) {
                     return false;
                 }
@@ -168,7 +177,7 @@ private:
     const Tapes& tapes_;
     const Transfers& transfers_;
     const Quotient& quotient_;
-    const Teams& teams_;
+    const LockstepGroups& groups_;
     SharedRates& rates_;
     std::map<std::vector<FootprintId>, FootprintId> known_;
     Bundles out_;
@@ -180,12 +189,14 @@ Bundles find_bundles(const SimulationInput& input,
                      const Tapes& tapes,
                      const Transfers& transfers,
                      const Quotient& quotient,
-                     const Teams& teams,
+                     const LockstepGroups& groups,
                      SharedRates& rates) {
-    if (!input.events.empty()) {  // links that go out of order concern one path of many
-        return {.of_channel = std::vector<std::uint32_t>(quotient.channels.size(), kNoBundle)};
+    // Links that go out of order concern one path of many.
+    if (!input.accelerations.bundles || !input.events.empty()) {
+        return {.of_connection =
+                    std::vector<std::uint32_t>(quotient.connections.size(), kNoBundle)};
     }
-    return BundleFinder(tapes, transfers, quotient, teams, rates).find();
+    return BundleFinder(tapes, transfers, quotient, groups, rates).find();
 }
 
 }  // namespace orrery

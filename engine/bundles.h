@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles: the messages that the members of a team (engine/teams.h) send at once to those of
-// another team, each to the one in its own place. They are alike in everything but their paths, and
-// while both teams are together and no path is slower than the others, the execution keeps one
-// transfer and one flow for all of them (engine/execution_bundles.cpp).
+// Bundles: the messages that the members of a lockstep group (engine/lockstep_groups.h) send at
+// once to the members of another group, each to the member in its own place. The messages are alike
+// in everything but their paths. While both groups are together and no path is slower than the
+// others, the execution keeps one transfer and one flow for all of them
+// (engine/bundled_transfers.h).
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 #include <vector>
 
 #include "engine/folding.h"
+#include "engine/lockstep_groups.h"
 #include "engine/network_model.h"
-#include "engine/teams.h"
 #include "engine/transfers.h"
 
 namespace orrery {
@@ -19,20 +20,20 @@ namespace orrery {
 inline constexpr std::uint32_t kNoBundle = UINT32_MAX;
 
 struct Bundle {
-    std::uint32_t first = 0;  // Bundles::channels
-    std::uint32_t size = 0;   // of both teams
+    std::uint32_t first = 0;  // Bundles::connections
+    std::uint32_t size = 0;   // of both groups
 };
 
 struct Bundles {
     std::vector<Bundle> bundles{};
-    std::vector<std::uint32_t> channels{};    // classes, bundle by bundle, by place in the teams
-    std::vector<std::uint32_t> of_channel{};  // by channel class, or kNoBundle
-    // By position in Transfers::phases, of a bundle's first channel: its flows, as one. kNoLinks:
-    // the phase has none, and takes equally long for all.
+    std::vector<std::uint32_t> connections{};  // classes, bundle by bundle, by place in the groups
+    std::vector<std::uint32_t> of_connection{};  // by connection class, or kNoBundle
+    // By position in Transfers::phases, of a bundle's first connection: its flows, as one.
+    // kNoLinks: the phase has none, and takes equally long for all.
     std::vector<FootprintId> flows{};
 
-    std::span<const std::uint32_t> channels_of(const Bundle& bundle) const {
-        return {channels.data() + bundle.first, bundle.size};
+    std::span<const std::uint32_t> connections_of(const Bundle& bundle) const {
+        return {connections.data() + bundle.first, bundle.size};
     }
 };
 
@@ -41,7 +42,7 @@ Bundles find_bundles(const SimulationInput& input,
                      const Tapes& tapes,
                      const Transfers& transfers,
                      const Quotient& quotient,
-                     const Teams& teams,
+                     const LockstepGroups& groups,
                      SharedRates& rates);
 
 }  // namespace orrery

@@ -37,7 +37,7 @@ struct LinkDemand {
     }
 };
 
-// An op of a role as far as its transfers go: (channel, message) by part.
+// An op of a role as far as its transfers go: (connection, message) by part.
 struct CommunicationOp {
     std::uint32_t stream = 0;
     std::vector<std::uint32_t> parts;
@@ -51,7 +51,7 @@ std::vector<CommunicationOp> communication_ops(const RoleTape& tape) {
             CommunicationOp op{.stream = s, .parts = {}};
             for (std::uint32_t p = 0; p < item.num_parts; ++p) {
                 const TapePart& part = tape.parts[item.first_part + p];
-                op.parts.push_back(part.channel);
+                op.parts.push_back(part.connection);
                 op.parts.push_back(part.message);
             }
             if (!op.parts.empty()) {
@@ -99,14 +99,14 @@ private:
             ++entry_;
             for (std::size_t p = 0; p < op.parts.size(); p += 2) {
                 const std::uint32_t id =
-                    transfers_.channel_of[transfers_.first_channel[rank] + op.parts[p]];
-                const Channel& channel = transfers_.channels[id];
-                const ChannelMessage& message =
-                    transfers_.messages[channel.first_message + op.parts[p + 1]];
+                    transfers_.connection_of[transfers_.first_connection[rank] + op.parts[p]];
+                const Connection& connection = transfers_.connections[id];
+                const ConnectionMessage& message =
+                    transfers_.messages[connection.first_message + op.parts[p + 1]];
                 ++transfer_;
-                if (channel.is_collective) {
-                    count_collective(channel, message, rank);
-                } else if (tape.channels[op.parts[p]].is_send == (side_ == Side::first)) {
+                if (connection.is_collective) {
+                    count_collective(connection, message, rank);
+                } else if (tape.connections[op.parts[p]].is_send == (side_ == Side::first)) {
                     for (std::uint32_t i = 0; i < message.num_phases; ++i) {
                         count_phase(transfers_.phases[message.first_phase + i]);
                     }
@@ -116,10 +116,10 @@ private:
     }
 
     // The phases of a collective follow each other.
-    void count_collective(const Channel& channel,
-                          const ChannelMessage& message,
+    void count_collective(const Connection& connection,
+                          const ConnectionMessage& message,
                           std::uint32_t rank) {
-        const std::span<const RankId> members = transfers_.members_of(channel);
+        const std::span<const RankId> members = transfers_.members_of(connection);
         const RankId counted = side_ == Side::first ? members.front() : members.back();
         if (index(counted) != rank) {
             return;
@@ -186,7 +186,8 @@ bool is_private(const LinkDemand& link) {
 std::vector<bool> find_contended_links(const Program& program,
                                        const Tapes& tapes,
                                        const NetworkModel& network,
-                                       Transfers& transfers) {
+                                       Transfers& transfers,
+                                       bool all) {
     const std::span<const LinkInfo> links = network.links();
     const bool contention = network.has_contention();
     std::vector<bool> contended(links.size(), false);
@@ -202,23 +203,24 @@ std::vector<bool> find_contended_links(const Program& program,
                 links[l].watched || (saturable(first, capacity) && saturable(last, capacity));
             shared[l] =
                 links[l].watched || (contended[l] && !is_private(first) && !is_private(last));
-            if (transfers.watches(to_id<LinkId>(l))) {
+            if (all || transfers.watches(to_id<LinkId>(l))) {
                 contended[l] = shared[l] = true;  // whatever is known of it may change
             }
         }
     }
-    for (ChannelMessage& message : transfers.messages) {
-        message.fixed = true;
+    for (ConnectionMessage& message : transfers.messages) {
+        message.uncontended = true;
         for (std::uint32_t i = 0; i < message.num_phases; ++i) {
             const Phase& phase = transfers.phases[message.first_phase + i];
             const Time flow = time_alone(transfers, phase, links, contention);
-            message.alone = message.alone == Time::max() || flow == Time::max()
-                                ? Time::max()
-                                : message.alone + phase.latency + flow;
+            message.uncontended_time =
+                message.uncontended_time == Time::max() || flow == Time::max()
+                    ? Time::max()
+                    : message.uncontended_time + phase.latency + flow;
             for (std::uint32_t p = 0; p < phase.num_parts; ++p) {
                 const Part& part = transfers.parts[phase.first_part + p];
                 for (const LinkShare& share : transfers.shares_of(part)) {
-                    message.fixed = message.fixed && !shared[index(share.link)];
+                    message.uncontended = message.uncontended && !shared[index(share.link)];
                 }
             }
         }
@@ -228,9 +230,11 @@ std::vector<bool> find_contended_links(const Program& program,
 
 namespace {
 
-void add_link_bytes(const Transfers& transfers, const Channel& channel, std::vector<Bytes>& bytes) {
-    for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
-        const ChannelMessage& message = transfers.messages[channel.first_message + m];
+void add_link_bytes(const Transfers& transfers,
+                    const Connection& connection,
+                    std::vector<Bytes>& bytes) {
+    for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
+        const ConnectionMessage& message = transfers.messages[connection.first_message + m];
         for (std::uint32_t i = 0; i < message.num_phases; ++i) {
             const Phase& phase = transfers.phases[message.first_phase + i];
             for (std::uint32_t p = 0; p < phase.num_parts; ++p) {
@@ -251,9 +255,9 @@ std::vector<Bytes> link_bytes_per_step(const Program& program,
                                        std::size_t num_links,
                                        std::uint32_t party) {
     std::vector<Bytes> bytes(num_links);
-    for (const Channel& channel : transfers.channels) {
-        if (program.party_of(transfers.members_of(channel).front()) == party) {
-            add_link_bytes(transfers, channel, bytes);
+    for (const Connection& connection : transfers.connections) {
+        if (program.party_of(transfers.members_of(connection).front()) == party) {
+            add_link_bytes(transfers, connection, bytes);
         }
     }
     return bytes;

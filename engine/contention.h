@@ -17,12 +17,14 @@
 
 namespace orrery {
 
-// By LinkId: can the link bind a rate? Sets ChannelMessage::alone, and ChannelMessage::fixed
-// where no link of a message can be slowed by another one.
+// By LinkId: can the link bind a rate? Sets ConnectionMessage::uncontended_time, and
+// ConnectionMessage::uncontended where no link of a message can be slowed by another one. If `all`,
+// every link counts as one that can.
 std::vector<bool> find_contended_links(const Program& program,
                                        const Tapes& tapes,
                                        const NetworkModel& network,
-                                       Transfers& transfers);
+                                       Transfers& transfers,
+                                       bool all = false);
 
 // Bytes that each link carries in a step of a party.
 std::vector<Bytes> link_bytes_per_step(const Program& program,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the waits from the first op that cannot go on, until an op shows up again (the cycle) or
-// one waits on something that will never happen.
+#include "engine/deadlock.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,8 @@
 #include "engine/verifier.h"
 
 namespace orrery {
+
+namespace {
 
 class DeadlockReport {
 public:
@@ -43,16 +45,16 @@ public:
 
 private:
     bool stuck(std::uint32_t id) const {
-        const StreamPhase phase = e_.streams_[id].phase;
+        const StreamPhase phase = e_.state.streams[id].phase;
         return phase == StreamPhase::blocked || phase == StreamPhase::arrived ||
-               phase == StreamPhase::promised;
+               phase == StreamPhase::scheduled;
     }
 
     std::optional<std::uint32_t> first_stuck() const {
-        for (std::uint32_t s = 0; s < e_.num_streams_; ++s) {
-            for (std::uint32_t r = 0; r < e_.ranks_.size(); ++r) {
-                if (stuck(e_.stream_of(r, s))) {
-                    return e_.stream_of(r, s);
+        for (std::uint32_t s = 0; s < e_.state.num_streams; ++s) {
+            for (std::uint32_t r = 0; r < e_.state.ranks.size(); ++r) {
+                if (stuck(e_.state.stream_of(r, s))) {
+                    return e_.state.stream_of(r, s);
                 }
             }
         }
@@ -60,21 +62,21 @@ private:
     }
 
     std::string words(std::uint32_t id) const {
-        const std::uint32_t r = e_.rank_of(id);
-        const RankClass& rank = e_.quotient_.ranks[r];
-        const TapeItem& item = e_.item_of(id);
-        const TapeOp& op = e_.streams_[id].tape->ops[item.first_op];
+        const std::uint32_t r = e_.state.rank_of(id);
+        const RankClass& rank = e_.plan.quotient.ranks[r];
+        const TapeItem& item = e_.state.item_of(id);
+        const TapeOp& op = e_.state.streams[id].tape->ops[item.first_op];
         return fmt::format("rank {} in step {}: {}",
                            index(rank.representative),
-                           e_.ranks_[r].step,
-                           describe_op(*e_.input_.program, rank.role, op.slot, op.op));
+                           e_.state.ranks[r].step,
+                           describe_op(*e_.plan.input.program, rank.role, op.slot, op.op));
     }
 
     std::optional<std::uint32_t> follow(std::uint32_t id) {
-        const StreamState& stream = e_.streams_[id];
+        const StreamState& stream = e_.state.streams[id];
         if (stream.phase == StreamPhase::blocked) {
             words_.push_back(words(id) + " waits on the next");
-            return stuck_from(e_.rank_of(id), stream.awaited_stream);
+            return stuck_from(e_.state.rank_of(id), stream.awaited_stream);
         }
         return follow_transfer(id);
     }
@@ -82,10 +84,11 @@ private:
     // An arrived op waits on a member that has not.
     std::optional<std::uint32_t> follow_transfer(std::uint32_t id) {
         std::optional<std::uint32_t> moving;
-        for (std::uint32_t t = 0; t < e_.pool_.size(); ++t) {
-            const OpenTransfer& transfer = e_.pool_[t];
+        for (std::uint32_t t = 0; t < e_.open.pool.size(); ++t) {
+            const OpenTransfer& transfer = e_.open.pool[t];
             const auto& in = transfer.participants;
-            const bool open = std::find(e_.free_.begin(), e_.free_.end(), t) == e_.free_.end();
+            const bool open =
+                std::find(e_.open.free.begin(), e_.open.free.end(), t) == e_.open.free.end();
             if (!open || std::find(in.begin(), in.end(), id) == in.end()) {
                 continue;
             }
@@ -99,21 +102,21 @@ private:
     }
 
     std::optional<std::uint32_t> follow_missing(std::uint32_t id, const OpenTransfer& transfer) {
-        const ChannelClass& folded = e_.quotient_.channels[transfer.channel];
-        const Channel& channel = e_.transfers_.channels[folded.channel];
+        const ConnectionClass& folded = e_.plan.quotient.connections[transfer.connection];
+        const Connection& connection = e_.plan.transfers.connections[folded.connection];
         const std::string group =
-            channel.is_collective
-                ? " in group " + e_.input_.program->groups[index(channel.group)].name
+            connection.is_collective
+                ? " in group " + e_.plan.input.program->groups[index(connection.group)].name
                 : std::string{};
         for (std::uint32_t m = 0; m < folded.num_members; ++m) {
-            const std::uint32_t r = e_.quotient_.members[folded.first_member + m];
+            const std::uint32_t r = e_.plan.quotient.members[folded.first_member + m];
             const std::optional<std::uint32_t> other = missing_op(r, transfer, id);
             if (other) {
                 words_.push_back(fmt::format("{}{} waits for rank {}",
                                              words(id),
                                              group,
-                                             index(e_.quotient_.ranks[r].representative)));
-                return stuck_from(r, e_.streams_[*other].stream);
+                                             index(e_.plan.quotient.ranks[r].representative)));
+                return stuck_from(r, e_.state.streams[*other].stream);
             }
         }
         words_.push_back(words(id) + group + " waits for a member that never calls it");
@@ -124,9 +127,9 @@ private:
     std::optional<std::uint32_t> missing_op(std::uint32_t r,
                                             const OpenTransfer& transfer,
                                             std::uint32_t except) const {
-        const RoleTape& tape = e_.tape_of(r);
+        const RoleTape& tape = e_.state.tape_of(r);
         for (std::uint32_t s = 0; s < tape.streams.size(); ++s) {
-            const std::uint32_t id = e_.stream_of(r, s);
+            const std::uint32_t id = e_.state.stream_of(r, s);
             const auto& in = transfer.participants;
             if (id == except || std::find(in.begin(), in.end(), id) != in.end()) {
                 continue;
@@ -134,10 +137,11 @@ private:
             for (const TapeItem& item : tape.streams[s].items) {
                 for (std::uint32_t p = 0; p < item.num_parts; ++p) {
                     const TapePart& part = tape.parts[item.first_part + p];
-                    const RankClass& rank = e_.quotient_.ranks[r];
-                    const std::uint32_t per_step = tape.channels[part.channel].messages_per_step;
-                    if (e_.quotient_.channel_of[rank.first_channel + part.channel] ==
-                            transfer.channel &&
+                    const RankClass& rank = e_.plan.quotient.ranks[r];
+                    const std::uint32_t per_step =
+                        tape.connections[part.connection].messages_per_step;
+                    if (e_.plan.quotient.connection_of[rank.first_connection + part.connection] ==
+                            transfer.connection &&
                         part.sequence == transfer.sequence % per_step) {
                         return id;
                     }
@@ -149,12 +153,12 @@ private:
 
     // That stream of the rank if it is stuck, else whatever holds the rank up.
     std::optional<std::uint32_t> stuck_from(std::uint32_t r, std::uint32_t s) const {
-        if (stuck(e_.stream_of(r, s))) {
-            return e_.stream_of(r, s);
+        if (stuck(e_.state.stream_of(r, s))) {
+            return e_.state.stream_of(r, s);
         }
-        for (std::uint32_t other = 0; other < e_.num_streams_; ++other) {
-            if (stuck(e_.stream_of(r, other))) {
-                return e_.stream_of(r, other);
+        for (std::uint32_t other = 0; other < e_.state.num_streams; ++other) {
+            if (stuck(e_.state.stream_of(r, other))) {
+                return e_.state.stream_of(r, other);
             }
         }
         return std::nullopt;
@@ -168,8 +172,10 @@ private:
     std::vector<std::string> words_;
 };
 
-Error Execution::describe_deadlock() const {
-    return DeadlockReport(*this).describe();
+}  // namespace
+
+Error describe_deadlock(const Execution& execution) {
+    return DeadlockReport(execution).describe();
 }
 
 }  // namespace orrery

@@ -24,16 +24,16 @@ Colour mix(Colour a, std::int64_t b) {
     return mix(a, static_cast<Colour>(b));
 }
 
-// A channel crosses a link `weight` times; the weight hashes the part and its count.
+// A connection crosses a link `weight` times; the weight hashes the part and its count.
 struct Crossing {
-    std::uint32_t channel = 0;
+    std::uint32_t connection = 0;
     std::uint32_t link = 0;
     Colour weight = 0;
 };
 
-// A rank takes part in a channel, as `slot` of its role's channels.
+// A rank takes part in a connection, as `slot` of its role's connections.
 struct Membership {
-    std::uint32_t channel = 0;
+    std::uint32_t connection = 0;
     std::uint32_t rank = 0;
     std::uint32_t slot = 0;
 };
@@ -61,11 +61,11 @@ public:
             const std::size_t role = index(program.role_of(to_id<RankId>(r)));
             const Colour device = input.device_class.empty() ? 0 : input.device_class[r];
             ranks_.push_back(mix(role, device));
-            const std::uint32_t first = transfers.first_channel[r];
-            const std::size_t end = r + 1 < program.num_ranks() ? transfers.first_channel[r + 1]
-                                                                : transfers.channel_of.size();
+            const std::uint32_t first = transfers.first_connection[r];
+            const std::size_t end = r + 1 < program.num_ranks() ? transfers.first_connection[r + 1]
+                                                                : transfers.connection_of.size();
             for (std::uint32_t c = first; c < end; ++c) {
-                memberships_.push_back({transfers.channel_of[c], r, c - first});
+                memberships_.push_back({transfers.connection_of[c], r, c - first});
             }
         }
         const std::span<const LinkInfo> links = input.network->links();
@@ -74,8 +74,8 @@ public:
                                           : Colour{0});
         }
         tell_events_apart(input.events);
-        for (std::uint32_t c = 0; c < transfers.channels.size(); ++c) {
-            channels_.push_back(plan_colour(c));
+        for (std::uint32_t c = 0; c < transfers.connections.size(); ++c) {
+            connections_.push_back(plan_colour(c));
         }
     }
 
@@ -84,10 +84,10 @@ public:
         std::size_t before = 0;
         while (true) {
             out.rank_classes = number_classes(ranks_, out.class_of_rank);
-            out.channel_classes = number_classes(channels_, out.class_of_channel);
+            out.connection_classes = number_classes(connections_, out.class_of_connection);
             out.link_classes = number_classes(links_, out.class_of_link);
             const std::size_t now =
-                std::size_t{out.rank_classes} + out.channel_classes + out.link_classes;
+                std::size_t{out.rank_classes} + out.connection_classes + out.link_classes;
             if (now == before || out.rank_classes == ranks_.size()) {
                 return out;
             }
@@ -97,17 +97,18 @@ public:
     }
 
 private:
-    // What a channel is before anyone is on it: its plans. Notes the links that it crosses.
+    // What a connection is before anyone is on it: its plans. Notes the links that it crosses.
     Colour plan_colour(std::uint32_t c) {
-        const Channel& channel = transfers_.channels[c];
-        Colour colour = mix(channel.is_collective ? 1 : 2, std::int64_t{channel.communicator});
-        colour = mix(colour, channel.is_collective ? std::int64_t{1} : 0);
+        const Connection& connection = transfers_.connections[c];
+        Colour colour =
+            mix(connection.is_collective ? 1 : 2, std::int64_t{connection.communicator});
+        colour = mix(colour, connection.is_collective ? std::int64_t{1} : 0);
         std::uint32_t position = 0;
-        for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
-            const ChannelMessage& message = transfers_.messages[channel.first_message + m];
-            colour = mix(colour, std::int64_t{message.sms} * 2 + (message.fixed ? 1 : 0));
-            colour = mix(colour, message.alone.picoseconds());
-            for (std::uint32_t i = 0; !message.fixed && i < message.num_phases; ++i) {
+        for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
+            const ConnectionMessage& message = transfers_.messages[connection.first_message + m];
+            colour = mix(colour, std::int64_t{message.sms} * 2 + (message.uncontended ? 1 : 0));
+            colour = mix(colour, message.uncontended_time.picoseconds());
+            for (std::uint32_t i = 0; !message.uncontended && i < message.num_phases; ++i) {
                 const Phase& phase = transfers_.phases[message.first_phase + i];
                 colour = mix(colour, phase.latency.picoseconds());
                 for (std::uint32_t p = 0; p < phase.num_parts; ++p) {
@@ -160,26 +161,26 @@ private:
     }
 
     void split() {
-        std::vector<Colour> sum(channels_.size(), 0);
+        std::vector<Colour> sum(connections_.size(), 0);
         for (const Membership& m : memberships_) {
-            sum[m.channel] += mix(ranks_[m.rank], std::int64_t{m.slot});
+            sum[m.connection] += mix(ranks_[m.rank], std::int64_t{m.slot});
         }
         for (const Crossing& c : crossings_) {
-            sum[c.channel] += mix(c.weight, links_[c.link]);
+            sum[c.connection] += mix(c.weight, links_[c.link]);
         }
-        for (std::size_t c = 0; c < channels_.size(); ++c) {
-            channels_[c] = mix(channels_[c], sum[c]);
+        for (std::size_t c = 0; c < connections_.size(); ++c) {
+            connections_[c] = mix(connections_[c], sum[c]);
         }
         sum.assign(ranks_.size(), 0);
         for (const Membership& m : memberships_) {
-            sum[m.rank] += mix(channels_[m.channel], std::int64_t{m.slot});
+            sum[m.rank] += mix(connections_[m.connection], std::int64_t{m.slot});
         }
         for (std::size_t r = 0; r < ranks_.size(); ++r) {
             ranks_[r] = mix(ranks_[r], sum[r]);
         }
         sum.assign(links_.size(), 0);
         for (const Crossing& c : crossings_) {
-            sum[c.link] += mix(c.weight, channels_[c.channel]);
+            sum[c.link] += mix(c.weight, connections_[c.connection]);
         }
         for (std::size_t l = 0; l < links_.size(); ++l) {
             links_[l] = contended_[l] ? mix(links_[l], sum[l]) : Colour{0};
@@ -189,7 +190,7 @@ private:
     const Transfers& transfers_;
     const std::vector<bool>& contended_;
     std::vector<Colour> ranks_;
-    std::vector<Colour> channels_;
+    std::vector<Colour> connections_;
     std::vector<Colour> links_;
     std::vector<Membership> memberships_;
     std::vector<Crossing> crossings_;
@@ -207,7 +208,7 @@ Partition trivial_partition(const Transfers& transfers,
         return static_cast<std::uint32_t>(n);
     };
     out.rank_classes = identity(out.class_of_rank, num_ranks);
-    out.channel_classes = identity(out.class_of_channel, transfers.channels.size());
+    out.connection_classes = identity(out.class_of_connection, transfers.connections.size());
     out.link_classes = identity(out.class_of_link, num_links);
     return out;
 }
@@ -216,7 +217,7 @@ Partition coarsest_partition(const SimulationInput& input,
                              const Transfers& transfers,
                              const std::vector<bool>& contended) {
     Partition found = Refinement(input, transfers, contended).refine();
-    // Channels and links need not have settled once every rank is on its own.
+    // Connections and links need not have settled once every rank is on its own.
     if (found.rank_classes == input.program->num_ranks()) {
         return trivial_partition(transfers, found.rank_classes, contended.size());
     }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folding: ranks and links that behave identically stand for each other. The classes are the
-// coarsest equitable partition of ranks, links and channels, found by colour refinement: a rank
-// starts with (role, device), a link with its capacity, and a colour splits until ranks of a colour
-// meet equal colours of channels, channels join equal colours of ranks and cross equal colours of
-// links equally often, and links are crossed by equal colours of channels equally often. Links that
-// never bind a rate (engine/contention.h) take no part. Then one rank, link and channel of a class
-// computes what all of them would, to the picosecond: in max-min sharing equals stay equal.
+// coarsest equitable partition of ranks, links and connections, found by colour refinement. A rank
+// starts with (role, device), a link with its capacity. A colour splits until ranks of a colour
+// meet equal colours of connections, connections join equal colours of ranks and cross equal
+// colours of links equally often, and links are crossed by equal colours of connections equally
+// often. Links that never bind a rate (engine/contention.h) take no part. Then one rank, link and
+// connection of a class computes what all of them would, to the picosecond: in max-min sharing
+// equals stay equal.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,10 @@ namespace orrery {
 
 struct Partition {
     std::vector<std::uint32_t> class_of_rank;
-    std::vector<std::uint32_t> class_of_channel;
+    std::vector<std::uint32_t> class_of_connection;
     std::vector<std::uint32_t> class_of_link;
     std::uint32_t rank_classes = 0;
-    std::uint32_t channel_classes = 0;
+    std::uint32_t connection_classes = 0;
     std::uint32_t link_classes = 0;
 };
 
@@ -42,16 +43,16 @@ struct RankClass {
     RoleId role{};
     std::uint16_t device = 0;
     std::uint32_t size = 0;
-    std::uint32_t first_channel = 0;  // Quotient::channel_of
+    std::uint32_t first_connection = 0;  // Quotient::connection_of
 };
 
-struct ChannelClass {
-    std::uint32_t channel = 0;       // the representative: position in Transfers::channels
+struct ConnectionClass {
+    std::uint32_t connection = 0;    // the representative: position in Transfers::connections
     std::uint32_t first_member = 0;  // Quotient::members: distinct rank classes; of a pair both
     std::uint32_t num_members = 0;
-    bool mostly_alone = false;          // engine/lone_channels.h
-    std::uint32_t first_disturbed = 0;  // Quotient::disturbed
-    std::uint32_t num_disturbed = 0;
+    bool mostly_exclusive = false;      // engine/exclusive_connections.h
+    std::uint32_t first_neighbour = 0;  // Quotient::neighbours
+    std::uint32_t num_neighbours = 0;
 };
 
 // Of a part that crosses no contended link.
@@ -60,11 +61,12 @@ inline constexpr FootprintId kNoLinks{UINT32_MAX};
 struct Quotient {
     std::vector<RankClass> ranks;
     std::vector<std::uint32_t> class_of_rank;
-    std::vector<ChannelClass> channels;
+    std::vector<ConnectionClass> connections;
     std::vector<std::uint32_t> members;
-    // By channel class: the channels that are mostly alone and share a link with it.
-    std::vector<std::uint32_t> disturbed;
-    std::vector<std::uint32_t> channel_of;  // [RankClass::first_channel + channel of the role tape]
+    // By connection class: the connections that are mostly exclusive and share a link with it.
+    std::vector<std::uint32_t> neighbours;
+    // [RankClass::first_connection + connection of the role tape]
+    std::vector<std::uint32_t> connection_of;
     // By position in Transfers::parts; of representatives' parts only. Known to the solver.
     std::vector<FootprintId> footprints;
     // By the first part of a phase: all of its parts as one flow; kNoLinks: each is one.
@@ -76,7 +78,7 @@ struct Quotient {
 };
 
 // Tells `rates` the footprints: link class L stands for its lowest link, and carries, for a part of
-// channel class F, the counts of all of F's channels that cross that link.
+// connection class F, the counts of all of F's connections that cross that link.
 Quotient make_quotient(const SimulationInput& input,
                        const Transfers& transfers,
                        const Partition& partition,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// After a loss in the middle of a step (engine/step_events.h): which operations wait for ever, who
-// waits in them, and who never arrived.
+#include "engine/hang.h"
+
 #include <algorithm>
 
 #include "engine/execution.h"
@@ -8,21 +8,24 @@
 
 namespace orrery {
 
+namespace {
+
 class HangReport {
 public:
     explicit HangReport(const Execution& execution) : e_(execution) {}
 
     std::optional<Hang> describe() {
-        for (std::uint32_t r = 0; r < e_.ranks_.size(); ++r) {
-            if (e_.ranks_[r].lost) {
-                hang_.lost.push_back(e_.quotient_.ranks[r].representative);
+        for (std::uint32_t r = 0; r < e_.state.ranks.size(); ++r) {
+            if (e_.state.ranks[r].lost) {
+                hang_.lost.push_back(e_.plan.quotient.ranks[r].representative);
             }
         }
         bool broke = false;
-        for (std::uint32_t c = 0; c < e_.channels_.size(); ++c) {
-            for (std::uint32_t t = e_.channels_[c].open; t != kNoTransfer; t = e_.pool_[t].next) {
-                broke = broke || e_.pool_[t].lost;
-                add(e_.pool_[t]);
+        for (std::uint32_t c = 0; c < e_.open.connections.size(); ++c) {
+            for (std::uint32_t t = e_.open.connections[c].open; t != kNoTransfer;
+                 t = e_.open.pool[t].next) {
+                broke = broke || e_.open.pool[t].lost;
+                add(e_.open.pool[t]);
             }
         }
         if (hang_.lost.empty() && !broke) {
@@ -48,41 +51,42 @@ private:
     };
 
     void add(const OpenTransfer& transfer) {
-        const ChannelClass& folded = e_.quotient_.channels[transfer.channel];
-        const Channel& channel = e_.transfers_.channels[folded.channel];
+        const ConnectionClass& folded = e_.plan.quotient.connections[transfer.connection];
+        const Connection& connection = e_.plan.transfers.connections[folded.connection];
         std::vector<std::uint32_t> arrived;  // rank classes
         Found found{.root = transfer.missing == 0, .operation = {}};
         bool words = false;
         for (const std::uint32_t id : transfer.participants) {
-            const std::uint32_t r = e_.member_of(id);
+            const std::uint32_t r = e_.state.member_of(id);
             arrived.push_back(r);
-            if (e_.ranks_[r].lost) {
+            if (e_.state.ranks[r].lost) {
                 continue;
             }
-            const bool promised = e_.streams_[id].phase == StreamPhase::promised;
-            const Time since = promised ? e_.promised_arrival(id) : e_.streams_[id].start;
+            const bool scheduled = e_.state.streams[id].phase == StreamPhase::scheduled;
+            const Time since =
+                scheduled ? e_.state.scheduled_arrival(id) : e_.state.streams[id].start;
             found.operation.since = std::max(found.operation.since, since);
             if (!words) {
-                const TapeItem& item = promised ? e_.item_after(id) : e_.item_of(id);
-                const TapeOp& op = e_.streams_[id].tape->ops[item.first_op];
-                found.operation.operation =
-                    describe_op(*e_.input_.program, e_.quotient_.ranks[r].role, op.slot, op.op);
+                const TapeItem& item = scheduled ? e_.state.item_after(id) : e_.state.item_of(id);
+                const TapeOp& op = e_.state.streams[id].tape->ops[item.first_op];
+                found.operation.operation = describe_op(
+                    *e_.plan.input.program, e_.plan.quotient.ranks[r].role, op.slot, op.op);
                 words = true;
             }
         }
         if (!words) {
             return;  // no living rank waits
         }
-        if (channel.is_collective) {
-            found.operation.group = e_.input_.program->groups[index(channel.group)].name;
+        if (connection.is_collective) {
+            found.operation.group = e_.plan.input.program->groups[index(connection.group)].name;
         }
-        for (const RankId rank : e_.transfers_.members_of(channel)) {
-            const std::uint32_t r = e_.quotient_.class_of_rank[index(rank)];
+        for (const RankId rank : e_.plan.transfers.members_of(connection)) {
+            const std::uint32_t r = e_.plan.quotient.class_of_rank[index(rank)];
             const bool here = std::find(arrived.begin(), arrived.end(), r) != arrived.end();
             if (!here) {
                 found.operation.missing.push_back(rank);
-                found.root = found.root || e_.ranks_[r].lost;
-            } else if (!e_.ranks_[r].lost) {
+                found.root = found.root || e_.state.ranks[r].lost;
+            } else if (!e_.state.ranks[r].lost) {
                 found.operation.waiting.push_back(rank);
             }
         }
@@ -94,8 +98,10 @@ private:
     std::vector<Found> operations_;
 };
 
-std::optional<Hang> Execution::describe_hang() const {
-    return events_ == nullptr ? std::nullopt : HangReport(*this).describe();
+}  // namespace
+
+std::optional<Hang> describe_hang(const Execution& execution) {
+    return execution.plan.input.events.empty() ? std::nullopt : HangReport(execution).describe();
 }
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who takes part in a transfer: mostly two, and those lie in the transfer itself, where they are
+// The participants of a transfer: mostly two, and those lie in the transfer itself, where they are
 // asked for together with the rest of it.
 #pragma once
 

@@ -5,15 +5,15 @@
 #include <unordered_map>
 
 #include "engine/check.h"
+#include "engine/exclusive_connections.h"
 #include "engine/folding.h"
-#include "engine/lone_channels.h"
 #include "engine/splitmix.h"
 
 namespace orrery {
 
 namespace {
 
-constexpr std::uint32_t kNoChannel = UINT32_MAX;
+constexpr std::uint32_t kNoConnection = UINT32_MAX;
 
 struct SharesLess {
     bool operator()(const std::vector<LinkShare>& a, const std::vector<LinkShare>& b) const {
@@ -29,12 +29,12 @@ struct PartRange {
     std::uint32_t last = 0;  // one past
 };
 
-// The parts of a channel's messages lie one after the other, in the same order in every channel of
-// a class.
-PartRange parts_of(const Transfers& transfers, const Channel& channel) {
-    PartRange range{kNoChannel, 0};
-    for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
-        const ChannelMessage& message = transfers.messages[channel.first_message + m];
+// The parts of a connection's messages lie one after the other, in the same order in every
+// connection of a class.
+PartRange parts_of(const Transfers& transfers, const Connection& connection) {
+    PartRange range{kNoConnection, 0};
+    for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
+        const ConnectionMessage& message = transfers.messages[connection.first_message + m];
         for (std::uint32_t i = 0; i < message.num_phases; ++i) {
             const Phase& phase = transfers.phases[message.first_phase + i];
             if (phase.num_parts > 0) {
@@ -43,14 +43,14 @@ PartRange parts_of(const Transfers& transfers, const Channel& channel) {
             }
         }
     }
-    return range.first == kNoChannel ? PartRange{0, 0} : range;
+    return range.first == kNoConnection ? PartRange{0, 0} : range;
 }
 
 std::vector<std::uint32_t> representatives(const std::vector<std::uint32_t>& class_of,
                                            std::uint32_t num_classes) {
-    std::vector<std::uint32_t> lowest(num_classes, kNoChannel);
+    std::vector<std::uint32_t> lowest(num_classes, kNoConnection);
     for (std::uint32_t i = 0; i < class_of.size(); ++i) {
-        if (lowest[class_of[i]] == kNoChannel) {
+        if (lowest[class_of[i]] == kNoConnection) {
             lowest[class_of[i]] = i;
         }
     }
@@ -67,9 +67,10 @@ public:
 
     Quotient build(SharedRates& rates) {
         out_.class_of_rank = partition_.class_of_rank;
-        channel_lowest_ = representatives(partition_.class_of_channel, partition_.channel_classes);
+        connection_lowest_ =
+            representatives(partition_.class_of_connection, partition_.connection_classes);
         add_ranks();
-        add_channels();
+        add_connections();
         add_footprints(rates);
         return std::move(out_);
     }
@@ -85,13 +86,14 @@ private:
                 {.representative = rank,
                  .role = program.role_of(rank),
                  .device = input_.device_class.empty() ? std::uint16_t{0} : input_.device_class[r],
-                 .first_channel = static_cast<std::uint32_t>(out_.channel_of.size())});
-            const std::size_t first = transfers_.first_channel[r];
-            const std::size_t end = r + 1 < transfers_.first_channel.size()
-                                        ? transfers_.first_channel[r + 1]
-                                        : transfers_.channel_of.size();
+                 .first_connection = static_cast<std::uint32_t>(out_.connection_of.size())});
+            const std::size_t first = transfers_.first_connection[r];
+            const std::size_t end = r + 1 < transfers_.first_connection.size()
+                                        ? transfers_.first_connection[r + 1]
+                                        : transfers_.connection_of.size();
             for (std::size_t c = first; c < end; ++c) {
-                out_.channel_of.push_back(partition_.class_of_channel[transfers_.channel_of[c]]);
+                out_.connection_of.push_back(
+                    partition_.class_of_connection[transfers_.connection_of[c]]);
             }
         }
         for (const std::uint32_t c : partition_.class_of_rank) {
@@ -99,30 +101,30 @@ private:
         }
     }
 
-    void add_channels() {
-        for (const std::uint32_t c : channel_lowest_) {
-            const Channel& channel = transfers_.channels[c];
-            ChannelClass folded{.channel = c,
-                                .first_member = static_cast<std::uint32_t>(out_.members.size())};
+    void add_connections() {
+        for (const std::uint32_t c : connection_lowest_) {
+            const Connection& connection = transfers_.connections[c];
+            ConnectionClass folded{.connection = c,
+                                   .first_member = static_cast<std::uint32_t>(out_.members.size())};
             std::vector<std::uint32_t> classes;
-            for (const RankId rank : transfers_.members_of(channel)) {
+            for (const RankId rank : transfers_.members_of(connection)) {
                 classes.push_back(partition_.class_of_rank[index(rank)]);
             }
-            if (channel.is_collective) {
+            if (connection.is_collective) {
                 std::sort(classes.begin(), classes.end());
                 classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
             }
             folded.num_members = static_cast<std::uint32_t>(classes.size());
             out_.members.insert(out_.members.end(), classes.begin(), classes.end());
-            out_.channels.push_back(folded);
+            out_.connections.push_back(folded);
         }
     }
 
     // By part: does the solver ever see it?
     std::vector<bool> flowing_parts() const {
         std::vector<bool> moves(transfers_.parts.size(), false);
-        for (const ChannelMessage& message : transfers_.messages) {
-            for (std::uint32_t i = 0; !message.fixed && i < message.num_phases; ++i) {
+        for (const ConnectionMessage& message : transfers_.messages) {
+            for (std::uint32_t i = 0; !message.uncontended && i < message.num_phases; ++i) {
                 const Phase& phase = transfers_.phases[message.first_phase + i];
                 for (std::uint32_t p = 0; p < phase.num_parts; ++p) {
                     moves[phase.first_part + p] =
@@ -135,7 +137,7 @@ private:
 
     using SharesOfParts = std::vector<std::vector<LinkShare>>;
 
-    // What `shares_of` says of all channels' parts, summed up in the representatives' parts, on
+    // What `shares_of` says of all connections' parts, summed up in the representatives' parts, on
     // the links that stand for others.
     template <class SharesOf>
     SharesOfParts fold(const std::vector<PartRange>& ranges, SharesOf shares_of) const {
@@ -143,15 +145,15 @@ private:
             representatives(partition_.class_of_link, partition_.link_classes);
         SharesOfParts shares(transfers_.parts.size());
         const std::vector<bool> moves = flowing_parts();
-        for (std::uint32_t c = 0; c < transfers_.channels.size(); ++c) {
-            const std::uint32_t channel_class = partition_.class_of_channel[c];
-            const PartRange own = parts_of(transfers_, transfers_.channels[c]);
+        for (std::uint32_t c = 0; c < transfers_.connections.size(); ++c) {
+            const std::uint32_t connection_class = partition_.class_of_connection[c];
+            const PartRange own = parts_of(transfers_, transfers_.connections[c]);
             for (std::uint32_t p = own.first; p < own.last; ++p) {
                 if (!moves[p]) {
                     continue;
                 }
                 std::vector<LinkShare>& folded =
-                    shares[ranges[channel_class].first + (p - own.first)];
+                    shares[ranges[connection_class].first + (p - own.first)];
                 for (const LinkShare& share : shares_of(p)) {
                     const std::size_t link = index(share.link);
                     const bool lowest =
@@ -166,9 +168,9 @@ private:
     }
 
     void add_footprints(SharedRates& rates) {
-        std::vector<PartRange> ranges;  // of the representative of each channel class
-        for (const std::uint32_t c : channel_lowest_) {
-            ranges.push_back(parts_of(transfers_, transfers_.channels[c]));
+        std::vector<PartRange> ranges;  // of the representative of each connection class
+        for (const std::uint32_t c : connection_lowest_) {
+            ranges.push_back(parts_of(transfers_, transfers_.connections[c]));
         }
         SharesOfParts shares = fold(
             ranges, [&](std::uint32_t p) { return transfers_.shares_of(transfers_.parts[p]); });
@@ -187,7 +189,7 @@ private:
         std::vector<const std::vector<LinkShare>*> distinct;
         const auto number_of = [&](std::vector<LinkShare>& of_part) {
             if (of_part.empty()) {
-                return kNoChannel;
+                return kNoConnection;
             }
             const auto next = static_cast<std::uint32_t>(distinct.size());
             const auto [found, added] = known.try_emplace(merged(of_part), next);
@@ -198,7 +200,7 @@ private:
             return found->second;
         };
         std::vector<std::uint32_t>& number = solved.footprint_of_part;
-        number.assign(transfers_.parts.size(), kNoChannel);
+        number.assign(transfers_.parts.size(), kNoConnection);
         std::map<std::uint32_t, std::vector<std::uint32_t>> number_around;
         for (const PartRange& range : ranges) {
             for (std::uint32_t p = range.first; p < range.last; ++p) {
@@ -222,31 +224,38 @@ private:
             ids.push_back(rates.add_footprint(kept));
         }
         for (const std::uint32_t n : number) {
-            out_.footprints.push_back(n == kNoChannel ? kNoLinks : ids[n]);
+            out_.footprints.push_back(n == kNoConnection ? kNoLinks : ids[n]);
         }
         for (const auto& [part, numbers] : number_around) {
             std::vector<FootprintId>& ways = out_.around[part];
             for (const std::uint32_t n : numbers) {
-                ways.push_back(n == kNoChannel ? kNoLinks : ids[n]);
+                ways.push_back(n == kNoConnection ? kNoLinks : ids[n]);
             }
         }
         join_parts(rates);
         out_.distinct_footprints = static_cast<std::int64_t>(distinct.size());
-        find_lone_channels(transfers_, input_.network->links(), solved, out_);
+        mark_exclusive_connections(solved);
     }
 
-    // Channels of a message that move equally much start together, and mostly end together.
+    void mark_exclusive_connections(const PartFootprints& solved) {
+        if (input_.accelerations.exclusive_connections) {
+            find_exclusive_connections(transfers_, input_.network->links(), solved, out_);
+        }
+    }
+
+    // Parts of a phase that move equally much start together, and mostly end together.
     void join_parts(SharedRates& rates) {
         out_.joined.assign(transfers_.parts.size(), kNoLinks);
-        if (!input_.events.empty()) {
+        if (!input_.accelerations.joined_flows || !input_.events.empty()) {
             return;  // parts go around links that are down one by one
         }
         std::map<std::vector<FootprintId>, FootprintId> known;
-        for (const std::uint32_t c : channel_lowest_) {
-            const Channel& channel = transfers_.channels[c];
-            for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
-                const ChannelMessage& message = transfers_.messages[channel.first_message + m];
-                for (std::uint32_t i = 0; i < message.num_phases && !message.fixed; ++i) {
+        for (const std::uint32_t c : connection_lowest_) {
+            const Connection& connection = transfers_.connections[c];
+            for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
+                const ConnectionMessage& message =
+                    transfers_.messages[connection.first_message + m];
+                for (std::uint32_t i = 0; i < message.num_phases && !message.uncontended; ++i) {
                     const Phase& phase = transfers_.phases[message.first_phase + i];
                     const std::vector<FootprintId> parts = equal_parts(phase);
                     if (parts.size() < 2) {
@@ -326,7 +335,7 @@ private:
     const Transfers& transfers_;
     const Partition& partition_;
     const std::vector<bool>& contended_;
-    std::vector<std::uint32_t> channel_lowest_;
+    std::vector<std::uint32_t> connection_lowest_;
     Quotient out_;
 };
 

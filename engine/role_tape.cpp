@@ -228,67 +228,68 @@ private:
             item.kind = ItemKind::collective;
             const CollectiveId id = op.payload.collective();
             const CollectiveCall& call = program_.collective(op);
-            const std::uint32_t c = channel(RoleChannel{
+            const std::uint32_t c = connection(RoleConnection{
                 .is_collective = true, .communicator = call.communicator, .group = call.group});
-            add_part(c, find_collective(tape_.channels[c], id), flat.stream);
+            add_part(c, find_collective(tape_.connections[c], id), flat.stream);
         } else {
             item.kind = ItemKind::send_recv;
             for (const SendRecvPart& part : program_.send_recv(op).parts) {
                 const auto size = static_cast<int>(mesh_->size(part.digit));
                 const auto delta = static_cast<std::uint32_t>((part.delta % size + size) % size);
-                const std::uint32_t c = channel(RoleChannel{.is_collective = false,
-                                                            .is_send = part.is_send,
-                                                            .communicator = part.communicator,
-                                                            .digit = delta == 0 ? 0 : part.digit,
-                                                            .delta = delta});
-                add_part(c, find_bytes(tape_.channels[c], part.bytes), flat.stream);
+                const std::uint32_t c =
+                    connection(RoleConnection{.is_collective = false,
+                                              .is_send = part.is_send,
+                                              .communicator = part.communicator,
+                                              .digit = delta == 0 ? 0 : part.digit,
+                                              .delta = delta});
+                add_part(c, find_bytes(tape_.connections[c], part.bytes), flat.stream);
             }
         }
         item.num_parts = static_cast<std::uint32_t>(tape_.parts.size()) - item.first_part;
     }
 
-    std::uint32_t channel(const RoleChannel& wanted) {
-        for (std::uint32_t c = 0; c < tape_.channels.size(); ++c) {
-            const RoleChannel& have = tape_.channels[c];
+    std::uint32_t connection(const RoleConnection& wanted) {
+        for (std::uint32_t c = 0; c < tape_.connections.size(); ++c) {
+            const RoleConnection& have = tape_.connections[c];
             if (have.is_collective == wanted.is_collective && have.is_send == wanted.is_send &&
                 have.communicator == wanted.communicator && have.group == wanted.group &&
                 have.digit == wanted.digit && have.delta == wanted.delta) {
                 return c;
             }
         }
-        tape_.channels.push_back(wanted);
-        return static_cast<std::uint32_t>(tape_.channels.size() - 1);
+        tape_.connections.push_back(wanted);
+        return static_cast<std::uint32_t>(tape_.connections.size() - 1);
     }
 
-    std::uint32_t find_collective(RoleChannel& channel, CollectiveId id) {
-        for (std::uint32_t m = 0; m < channel.collectives.size(); ++m) {
-            if (program_.collectives[index(channel.collectives[m])] ==
+    std::uint32_t find_collective(RoleConnection& connection, CollectiveId id) {
+        for (std::uint32_t m = 0; m < connection.collectives.size(); ++m) {
+            if (program_.collectives[index(connection.collectives[m])] ==
                 program_.collectives[index(id)]) {
                 return m;
             }
         }
-        channel.collectives.push_back(id);
-        return static_cast<std::uint32_t>(channel.collectives.size() - 1);
+        connection.collectives.push_back(id);
+        return static_cast<std::uint32_t>(connection.collectives.size() - 1);
     }
 
-    static std::uint32_t find_bytes(RoleChannel& channel, Bytes bytes) {
-        const auto found = std::find(channel.bytes.begin(), channel.bytes.end(), bytes);
-        const auto m = static_cast<std::uint32_t>(found - channel.bytes.begin());
-        if (found == channel.bytes.end()) {
-            channel.bytes.push_back(bytes);
+    static std::uint32_t find_bytes(RoleConnection& connection, Bytes bytes) {
+        const auto found = std::find(connection.bytes.begin(), connection.bytes.end(), bytes);
+        const auto m = static_cast<std::uint32_t>(found - connection.bytes.begin());
+        if (found == connection.bytes.end()) {
+            connection.bytes.push_back(bytes);
         }
         return m;
     }
 
     void add_part(std::uint32_t c, std::uint32_t message, StreamId stream) {
-        RoleChannel& channel = tape_.channels[c];
-        if (message == channel.uses.size()) {
-            channel.uses.push_back(0);
-            channel.stream_masks.push_back(0);
+        RoleConnection& connection = tape_.connections[c];
+        if (message == connection.uses.size()) {
+            connection.uses.push_back(0);
+            connection.stream_masks.push_back(0);
         }
-        ++channel.uses[message];
-        channel.stream_masks[message] |= std::uint64_t{1} << index(stream);
-        tape_.parts.push_back({c, message, channel.messages_per_step++});
+        ++connection.uses[message];
+        connection.stream_masks[message] |= std::uint64_t{1} << index(stream);
+        tape_.parts.push_back({c, message, connection.messages_per_step++});
     }
 
     const Program& program_;

@@ -21,10 +21,10 @@ struct ItemCondition {
     std::uint32_t stream = 0;
 };
 
-// One communication of an op: message `message` of the role's channel `channel`, as the
-// `sequence`-th of that channel in the step.
+// One communication of an op: message `message` of the role's connection `connection`, as the
+// `sequence`-th of that connection in the step.
 struct TapePart {
-    std::uint32_t channel = 0;
+    std::uint32_t connection = 0;
     std::uint32_t message = 0;
     std::uint32_t sequence = 0;
 };
@@ -56,7 +56,7 @@ struct TapeStream {
 };
 
 // A (group, communicator) or a (peer, direction, communicator) that the role communicates on.
-struct RoleChannel {
+struct RoleConnection {
     bool is_collective = true;
     bool is_send = false;
     std::uint16_t communicator = 0;
@@ -78,7 +78,7 @@ struct RoleTape {
     std::vector<TapeStream> streams{};
     std::vector<ItemCondition> conditions{};
     std::vector<TapePart> parts{};
-    std::vector<RoleChannel> channels{};
+    std::vector<RoleConnection> connections{};
     std::uint64_t kernel_streams = 0;  // bit s: stream s has kernels
     std::int64_t num_ops = 0;
 };

@@ -5,33 +5,12 @@
 
 #include "engine/check.h"
 #include "engine/contention.h"
-#include "engine/execution.h"
-#include "engine/verifier.h"
+#include "engine/execution_plan.h"
+#include "engine/world.h"
 
 namespace orrery {
 
 namespace {
-
-void check_input(const SimulationInput& input) {
-    ORRERY_CHECK(input.program != nullptr && input.network != nullptr && input.steps > 0);
-    ORRERY_CHECK(input.runs.empty() || input.runs.size() == input.program->parties.size());
-    for (const PartyRun& run : input.runs) {
-        ORRERY_CHECK(run.steps > 0 && run.start >= Time{});
-    }
-    ORRERY_CHECK(!input.devices.empty());
-    ORRERY_CHECK(input.device_class.empty() ||
-                 input.device_class.size() == input.program->num_ranks());
-    for (const std::uint16_t device : input.device_class) {
-        ORRERY_CHECK(device < input.devices.size());
-    }
-    for (const DeviceChange& change : input.events.devices) {
-        ORRERY_CHECK(change.device < input.devices.size());
-        ORRERY_CHECK(change.becomes == kLostDevice || change.becomes < input.devices.size());
-    }
-    for (const DeviceTimings& device : input.devices) {
-        ORRERY_CHECK(device.kernels.size() >= input.program->kernels.size());
-    }
-}
 
 // Adds the share of its capacity that each link carries in the steps of a party.
 void add_utilisation(const SimulationInput& input,
@@ -99,17 +78,33 @@ PartySteps steps_of(const std::vector<StepEnd>& ends, Time start) {
     return steps;
 }
 
-SimulationResult collect(const SimulationInput& input,
-                         const Transfers& transfers,
-                         Execution& execution) {
+// The runs that the input asks for, in a world. By party; empty if they never end.
+std::vector<RunEnd> run_all(const SimulationInput& input, World& world) {
     const auto parties = static_cast<std::uint32_t>(input.program->parties.size());
-    SimulationResult result;
+    const bool repeats = parties == 1 && input.run_of(0).steps > 1;
+    const bool from_barrier = repeats && input.accelerations.step_barrier &&
+                              world.start_at_barrier(input.run_of(0).steps);
+    for (std::uint32_t p = 0; p < parties && !from_barrier; ++p) {
+        world.start(p, input.run_of(p).start, input.run_of(p).steps);
+    }
+    std::vector<RunEnd> ends(parties);
+    while (std::optional<RunEnd> end = world.run_to_next_end()) {
+        ends[end->party] = std::move(*end);
+    }
+    return world.stuck() ? std::vector<RunEnd>{} : ends;
+}
+
+void collect(const SimulationInput& input,
+             const Transfers& transfers,
+             const std::vector<RunEnd>& ends,
+             SimulationResult& result) {
+    const auto parties = static_cast<std::uint32_t>(ends.size());
     const std::size_t num_links = input.network->links().size();
     std::vector<double> utilisation(num_links, 0.0);
     result.link_bytes.resize(num_links);
     for (std::uint32_t p = 0; p < parties; ++p) {
         const PartyRun run = input.run_of(p);
-        PartySteps steps = steps_of(execution.step_ends(p), run.start);
+        PartySteps steps = steps_of(ends[p].steps, run.start);
         steps.link_bytes = link_bytes_per_step(*input.program, transfers, num_links, p);
         for (std::size_t l = 0; l < num_links; ++l) {
             result.link_bytes[l] += steps.link_bytes[l];
@@ -127,53 +122,40 @@ SimulationResult collect(const SimulationInput& input,
         }
     }
     fill_utilisation(input, utilisation, result);
-    result.busy_sum = execution.busy();
-    for (const RankState& rank : execution.ranks()) {
-        result.rank_compute.push_back(rank.kernel_time);
-    }
-    result.trace = execution.take_trace();
-    sort_trace(result.trace);
-    return result;
 }
 
 }  // namespace
 
 SimulationOutcome simulate(const SimulationInput& input, SharedRates& rates) {
-    check_input(input);
-    const Errors errors = verify(*input.program);
-    if (!errors.empty()) {
-        return unexpected(errors.front());
+    ORRERY_CHECK(input.steps > 0);
+    Result<std::unique_ptr<World>> made = World::make(input, rates);
+    if (!made) {
+        return unexpected(made.error());
     }
-    const Program& program = *input.program;
-    std::vector<Time> launch_costs;
-    for (std::uint32_t p = 0; p < program.parties.size(); ++p) {
-        launch_costs.push_back(input.run_of(p).launch_cost);
+    World& world = **made;
+    const std::vector<RunEnd> ends = run_all(input, world);
+    SimulationResult result;
+    if (world.stuck()) {
+        result.hang = world.hang();
+        if (!result.hang) {
+            return unexpected(world.deadlock());
+        }
     }
-    const Tapes tapes = build_tapes(program, launch_costs, input.in_program_order);
-    Transfers transfers = plan_transfers(program, tapes, *input.network, input.events);
-    const std::vector<bool> contended =
-        find_contended_links(program, tapes, *input.network, transfers);
-    const Partition partition =
-        input.fold ? coarsest_partition(input, transfers, contended)
-                   : trivial_partition(transfers, program.num_ranks(), contended.size());
-    const Quotient quotient = make_quotient(input, transfers, partition, contended, rates);
-    Execution execution(input, tapes, transfers, quotient, rates);
-    const bool ended = execution.run();
-    std::optional<Hang> hang = ended ? std::nullopt : execution.describe_hang();
-    if (!ended && !hang) {
-        return unexpected(execution.describe_deadlock());
+    World::Totals totals = world.take_totals();
+    if (!result.hang) {
+        collect(input, world.plan().transfers, ends, result);
+        result.busy_sum = totals.busy_sum;
+        result.rank_compute = std::move(totals.rank_compute);
     }
-    SimulationResult result = hang ? SimulationResult{} : collect(input, transfers, execution);
-    if (hang) {
-        result.hang = std::move(hang);
-        result.trace = execution.take_trace();
-        sort_trace(result.trace);
-    }
+    result.trace = std::move(totals.trace);
+    sort_trace(result.trace);
+    const Quotient& quotient = world.plan().quotient;
     result.fold_class_of_rank = quotient.class_of_rank;
     result.fold_classes = static_cast<std::uint32_t>(quotient.ranks.size());
     result.distinct_paths = quotient.distinct_footprints;
     result.flows = rates.num_flows_started();
     result.rate_solves = rates.num_solves();
+    result.events = totals.events;
     return result;
 }
 

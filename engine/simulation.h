@@ -65,6 +65,34 @@ struct PartyRun {
     Time launch_cost;  // of one launch on its hosts
 };
 
+// Ways to the same result in less time. Any of them may be switched off: no combination changes
+// what happens or when (tests/reference/accelerations_agree_test.cpp).
+struct Accelerations {
+    // Links that can slow no transfer down take no part (engine/contention.h).
+    bool uncontended_links = true;
+    // Ranks and links that always behave alike are one (engine/folding.h).
+    bool folding = true;
+    // Ranks that behave alike for now share one state (engine/lockstep_groups.h).
+    bool lockstep_groups = true;
+    // Equal messages from one lockstep group to another are one flow (engine/bundles.h).
+    bool bundles = true;
+    // Equal parts of a transfer are one flow (SharedRates::join_footprints).
+    bool joined_flows = true;
+    // A run before a collective that nothing can slow down has no event of its own
+    // (engine/scheduled_arrivals.h).
+    bool scheduled_arrivals = true;
+    // A transfer that has its links to itself is no flow (engine/exclusive_connections.h).
+    bool exclusive_connections = true;
+    // A lockstep group, or a rank by itself, runs ahead of all others (engine/local_times.h).
+    bool local_clocks = true;
+    // If all ranks meet at the end of a step (engine/step_barrier.h), so that all steps but the
+    // first are alike, only the end of the last but one is simulated, and the last.
+    bool step_barrier = true;
+
+    // Off: every rank and every link on its own, with its own clock.
+    void fold(bool on) { folding = lockstep_groups = local_clocks = on; }
+};
+
 struct SimulationInput {
     const Program* program = nullptr;
     const NetworkModel* network = nullptr;
@@ -74,10 +102,7 @@ struct SimulationInput {
     bool in_program_order = false;            // the devices have no streams (rule 1)
     std::uint32_t steps = 2;                  // iteration_s is the last step's period
     std::vector<PartyRun> runs{};  // by party; empty: all as `launch_cost` and `steps` say
-    bool fold = true;                         // false: every rank and link on its own
-    // False: if all ranks meet at the end of a step (engine/step_barrier.h), so that all steps but
-    // the first are alike, only the end of the last but one is simulated, and the last.
-    bool every_step = false;
+    Accelerations accelerations{};
     std::vector<RankId> traced_ranks;
     StepEvents events{};  // times from the same origin as the result's
     // Called now and then with the share of ops done, 0 … 1.
@@ -142,6 +167,7 @@ struct SimulationResult {
     std::int64_t distinct_paths = 0; // footprints that the rate solver knows
     std::int64_t flows = 0;          // transfers that shared links, all simulated steps
     std::int64_t rate_solves = 0;
+    std::int64_t events = 0;         // that the clock stopped for; those of the rates not included
     std::int64_t simulated_ops = 0;  // over all ranks and steps, folded or not simulated included
     // By link class: mean utilisation over the last step's links of that class, 0 … 1, and the
     // utilisation of its busiest link.

@@ -17,10 +17,10 @@ struct Place {
     std::uint32_t item = 0;
 };
 
-// The same channel as another role, or the other end of a pair, knows it.
+// The same connection as another role, or the other end of a pair, knows it.
 struct OtherSide {
     std::uint32_t role = 0;
-    std::uint32_t channel = 0;
+    std::uint32_t connection = 0;
 };
 
 using ByStream = std::vector<std::uint32_t>;
@@ -44,10 +44,10 @@ public:
     }
 
     std::optional<std::vector<RoleBarrier>> find() const {
-        for (std::uint32_t c = 0; c < transfers_.channels.size(); ++c) {
-            const Channel& channel = transfers_.channels[c];
-            if (channel.is_collective && channel.num_members > 1 &&
-                channel.num_members == program_.num_ranks()) {
+        for (std::uint32_t c = 0; c < transfers_.connections.size(); ++c) {
+            const Connection& connection = transfers_.connections[c];
+            if (connection.is_collective && connection.num_members > 1 &&
+                connection.num_members == program_.num_ranks()) {
                 std::optional<std::vector<RoleBarrier>> barriers = last_of(c);
                 if (barriers) {
                     return barriers;
@@ -62,23 +62,23 @@ private:
         return static_cast<std::uint32_t>(index(program_.role_of(rank)));
     }
 
-    // Transfers::channels of the role's lowest rank.
-    std::uint32_t channel_of(std::uint32_t role, std::uint32_t c) const {
-        return transfers_.channel_of[transfers_.first_channel[rank_of_role_[role]] + c];
+    // Transfers::connections of the role's lowest rank.
+    std::uint32_t connection_of(std::uint32_t role, std::uint32_t c) const {
+        return transfers_.connection_of[transfers_.first_connection[rank_of_role_[role]] + c];
     }
 
     void find_places(std::uint32_t role) {
         const RoleTape& tape = tapes_.roles[role];
         std::vector<std::vector<Place>> places;
-        for (const RoleChannel& channel : tape.channels) {
-            places.emplace_back(channel.messages_per_step);
+        for (const RoleConnection& connection : tape.connections) {
+            places.emplace_back(connection.messages_per_step);
         }
         for (std::uint32_t s = 0; s < tape.streams.size(); ++s) {
             for (std::uint32_t i = 0; i < tape.streams[s].items.size(); ++i) {
                 const TapeItem& item = tape.streams[s].items[i];
                 for (std::uint32_t p = 0; p < item.num_parts; ++p) {
                     const TapePart& part = tape.parts[item.first_part + p];
-                    places[part.channel][part.sequence] = {s, i};
+                    places[part.connection][part.sequence] = {s, i};
                 }
             }
         }
@@ -86,20 +86,21 @@ private:
     }
 
     void find_other_sides(std::uint32_t role) {
-        const std::vector<RoleChannel>& channels = tapes_.roles[role].channels;
+        const std::vector<RoleConnection>& connections = tapes_.roles[role].connections;
         std::vector<std::vector<OtherSide>> all;
-        for (std::uint32_t c = 0; c < channels.size(); ++c) {
+        for (std::uint32_t c = 0; c < connections.size(); ++c) {
             std::vector<OtherSide>& sides = all.emplace_back();
-            const std::uint32_t id = channel_of(role, c);
-            for (const RankId member : transfers_.members_of(transfers_.channels[id])) {
+            const std::uint32_t id = connection_of(role, c);
+            for (const RankId member : transfers_.members_of(transfers_.connections[id])) {
                 const std::uint32_t other = role_of(member);
                 const bool known =
                     std::any_of(sides.begin(), sides.end(), [&](const OtherSide& side) {
                         return side.role == other;
                     });
-                const std::uint32_t first = transfers_.first_channel[index(member)];
-                for (std::uint32_t d = 0; d < tapes_.roles[other].channels.size() && !known; ++d) {
-                    if (transfers_.channel_of[first + d] == id && (other != role || d != c)) {
+                const std::uint32_t first = transfers_.first_connection[index(member)];
+                for (std::uint32_t d = 0; d < tapes_.roles[other].connections.size() && !known;
+                     ++d) {
+                    if (transfers_.connection_of[first + d] == id && (other != role || d != c)) {
                         sides.push_back({other, d});
                     }
                 }
@@ -108,12 +109,12 @@ private:
         other_sides_.push_back(std::move(all));
     }
 
-    // The last collective of a step on a channel that all ranks are on, if it is a barrier.
-    std::optional<std::vector<RoleBarrier>> last_of(std::uint32_t channel) const {
+    // The last collective of a step on a connection that all ranks are on, if it is a barrier.
+    std::optional<std::vector<RoleBarrier>> last_of(std::uint32_t connection) const {
         std::vector<Place> places;
         for (std::uint32_t role = 0; role < tapes_.roles.size(); ++role) {
             std::uint32_t c = 0;
-            while (channel_of(role, c) != channel) {
+            while (connection_of(role, c) != connection) {
                 ++c;
             }
             places.push_back(places_[role][c].back());
@@ -124,9 +125,9 @@ private:
             const RoleTape& tape = tapes_.roles[role];
             const TapeItem& item = tape.streams[places[role].stream].items[places[role].item];
             const Time alone = transfers_
-                                   .messages[transfers_.channels[channel].first_message +
+                                   .messages[transfers_.connections[connection].first_message +
                                              tape.parts[item.first_part].message]
-                                   .alone;
+                                   .uncontended_time;
             RoleBarrier barrier{.stream = places[role].stream, .ended = ended[role]};
             // One that takes no time would leave it open what else ends with it.
             if (alone == Time{} || alone == Time::max() ||
@@ -201,9 +202,9 @@ private:
     bool ended_elsewhere(std::uint32_t role,
                          const TapePart& part,
                          const std::vector<ByStream>& ended) const {
-        const std::vector<OtherSide>& sides = other_sides_[role][part.channel];
+        const std::vector<OtherSide>& sides = other_sides_[role][part.connection];
         return std::any_of(sides.begin(), sides.end(), [&](const OtherSide& side) {
-            const Place& place = places_[side.role][side.channel][part.sequence];
+            const Place& place = places_[side.role][side.connection][part.sequence];
             return place.item < ended[side.role][place.stream];
         });
     }
@@ -268,8 +269,8 @@ private:
     const Transfers& transfers_;
     std::vector<RunTimes> runs_;
     std::vector<std::uint32_t> rank_of_role_;                       // the lowest
-    std::vector<std::vector<std::vector<Place>>> places_;           // by role, channel, sequence
-    std::vector<std::vector<std::vector<OtherSide>>> other_sides_;  // by role, channel
+    std::vector<std::vector<std::vector<Place>>> places_;           // by role, connection, sequence
+    std::vector<std::vector<std::vector<OtherSide>>> other_sides_;  // by role, connection
 };
 
 }  // namespace

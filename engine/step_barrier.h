@@ -23,7 +23,7 @@ struct RoleBarrier {
 };
 
 // By role; nothing if the program has no such collective, or none that is shown to qualify.
-// ChannelMessage::alone has to be known.
+// ConnectionMessage::uncontended_time has to be known.
 std::optional<std::vector<RoleBarrier>> find_step_barrier(const SimulationInput& input,
                                                           const Tapes& tapes,
                                                           const Transfers& transfers);

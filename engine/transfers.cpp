@@ -45,17 +45,17 @@ public:
 
     Transfers plan() {
         const std::uint32_t ranks = program_.num_ranks();
-        out_.first_channel.reserve(ranks);
+        out_.first_connection.reserve(ranks);
         for (std::uint32_t r = 0; r < ranks; ++r) {
-            out_.first_channel.push_back(static_cast<std::uint32_t>(out_.channel_of.size()));
-            const std::size_t n = tape_of(to_id<RankId>(r)).channels.size();
-            out_.channel_of.insert(out_.channel_of.end(), n, kNone);
+            out_.first_connection.push_back(static_cast<std::uint32_t>(out_.connection_of.size()));
+            const std::size_t n = tape_of(to_id<RankId>(r)).connections.size();
+            out_.connection_of.insert(out_.connection_of.end(), n, kNone);
         }
         for (std::uint32_t r = 0; r < ranks; ++r) {
             const RoleTape& tape = tape_of(to_id<RankId>(r));
-            for (std::uint32_t c = 0; c < tape.channels.size(); ++c) {
-                if (out_.channel_of[out_.first_channel[r] + c] == kNone) {
-                    add_channel(to_id<RankId>(r), c);
+            for (std::uint32_t c = 0; c < tape.connections.size(); ++c) {
+                if (out_.connection_of[out_.first_connection[r] + c] == kNone) {
+                    add_connection(to_id<RankId>(r), c);
                 }
             }
         }
@@ -67,11 +67,11 @@ private:
         return tapes_.roles[index(program_.role_of(rank))];
     }
 
-    // Position of the channel in the tape of a member, or kNone.
-    std::uint32_t find(RankId rank, const RoleChannel& like, bool is_send, std::uint32_t delta) {
-        const std::vector<RoleChannel>& channels = tape_of(rank).channels;
-        for (std::uint32_t c = 0; c < channels.size(); ++c) {
-            const RoleChannel& have = channels[c];
+    // Position of the connection in the tape of a member, or kNone.
+    std::uint32_t find(RankId rank, const RoleConnection& like, bool is_send, std::uint32_t delta) {
+        const std::vector<RoleConnection>& connections = tape_of(rank).connections;
+        for (std::uint32_t c = 0; c < connections.size(); ++c) {
+            const RoleConnection& have = connections[c];
             if (have.is_collective == like.is_collective && have.is_send == is_send &&
                 have.communicator == like.communicator && have.group == like.group &&
                 have.digit == like.digit && have.delta == delta) {
@@ -81,92 +81,92 @@ private:
         return kNone;
     }
 
-    void add_channel(RankId rank, std::uint32_t c) {
-        const RoleChannel& role_channel = tape_of(rank).channels[c];
-        Channel channel{.is_collective = role_channel.is_collective,
-                        .communicator = role_channel.communicator,
-                        .group = role_channel.group,
-                        .first_member = static_cast<std::uint32_t>(out_.members.size()),
-                        .first_message = static_cast<std::uint32_t>(out_.messages.size()),
-                        .num_messages = role_channel.num_messages()};
-        const auto id = static_cast<std::uint32_t>(out_.channels.size());
-        const RoleChannel* first = nullptr;
-        const RoleChannel* last = nullptr;
-        if (role_channel.is_collective) {
+    void add_connection(RankId rank, std::uint32_t c) {
+        const RoleConnection& role_connection = tape_of(rank).connections[c];
+        Connection connection{.is_collective = role_connection.is_collective,
+                              .communicator = role_connection.communicator,
+                              .group = role_connection.group,
+                              .first_member = static_cast<std::uint32_t>(out_.members.size()),
+                              .first_message = static_cast<std::uint32_t>(out_.messages.size()),
+                              .num_messages = role_connection.num_messages()};
+        const auto id = static_cast<std::uint32_t>(out_.connections.size());
+        const RoleConnection* first = nullptr;
+        const RoleConnection* last = nullptr;
+        if (role_connection.is_collective) {
             std::vector<RankId> members =
-                program_.mesh_of(rank).members(program_.groups[index(role_channel.group)], rank);
+                program_.mesh_of(rank).members(program_.groups[index(role_connection.group)], rank);
             std::sort(members.begin(), members.end());
             ORRERY_CHECK(!members.empty());
             for (const RankId m : members) {
-                bind(m, find(m, role_channel, false, 0), id);
+                bind(m, find(m, role_connection, false, 0), id);
             }
             out_.members.insert(out_.members.end(), members.begin(), members.end());
-            first = &role_channel_of(members.front(), id);
-            last = &role_channel_of(members.back(), id);
+            first = &role_connection_of(members.front(), id);
+            last = &role_connection_of(members.back(), id);
         } else {
             const Mesh& mesh = program_.mesh_of(rank);
-            const auto size = mesh.size(role_channel.digit);
+            const auto size = mesh.size(role_connection.digit);
             const RankId peer =
-                mesh.shifted(rank, role_channel.digit, static_cast<int>(role_channel.delta));
-            const std::uint32_t back = (size - role_channel.delta) % size;
-            const std::uint32_t peer_channel =
-                find(peer, role_channel, !role_channel.is_send, back);
+                mesh.shifted(rank, role_connection.digit, static_cast<int>(role_connection.delta));
+            const std::uint32_t back = (size - role_connection.delta) % size;
+            const std::uint32_t peer_connection =
+                find(peer, role_connection, !role_connection.is_send, back);
             bind(rank, c, id);
-            bind(peer, peer_channel, id);
-            const RoleChannel* other = &tape_of(peer).channels[peer_channel];
-            first = role_channel.is_send ? &role_channel : other;
-            last = role_channel.is_send ? other : &role_channel;
-            out_.members.push_back(role_channel.is_send ? rank : peer);
-            out_.members.push_back(role_channel.is_send ? peer : rank);
+            bind(peer, peer_connection, id);
+            const RoleConnection* other = &tape_of(peer).connections[peer_connection];
+            first = role_connection.is_send ? &role_connection : other;
+            last = role_connection.is_send ? other : &role_connection;
+            out_.members.push_back(role_connection.is_send ? rank : peer);
+            out_.members.push_back(role_connection.is_send ? peer : rank);
         }
-        channel.num_members =
-            static_cast<std::uint32_t>(out_.members.size()) - channel.first_member;
-        out_.channels.push_back(channel);
-        for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
-            add_message(channel, *first, *last, m);
+        connection.num_members =
+            static_cast<std::uint32_t>(out_.members.size()) - connection.first_member;
+        out_.connections.push_back(connection);
+        for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
+            add_message(connection, *first, *last, m);
         }
     }
 
     void bind(RankId rank, std::uint32_t c, std::uint32_t id) {
         ORRERY_CHECK(c != kNone);
-        out_.channel_of[out_.first_channel[index(rank)] + c] = id;
+        out_.connection_of[out_.first_connection[index(rank)] + c] = id;
     }
 
-    const RoleChannel& role_channel_of(RankId rank, std::uint32_t id) const {
-        const std::vector<RoleChannel>& channels = tape_of(rank).channels;
+    const RoleConnection& role_connection_of(RankId rank, std::uint32_t id) const {
+        const std::vector<RoleConnection>& connections = tape_of(rank).connections;
         std::size_t c = 0;
-        while (out_.channel_of[out_.first_channel[index(rank)] + c] != id) {
+        while (out_.connection_of[out_.first_connection[index(rank)] + c] != id) {
             ++c;
         }
-        return channels[c];
+        return connections[c];
     }
 
-    void add_message(const Channel& channel,
-                     const RoleChannel& first,
-                     const RoleChannel& last,
+    void add_message(const Connection& connection,
+                     const RoleConnection& first,
+                     const RoleConnection& last,
                      std::uint32_t m) {
-        const std::span<const RankId> members = out_.members_of(channel);
+        const std::span<const RankId> members = out_.members_of(connection);
         TransferPlan plan;
         std::vector<std::vector<OtherPath>> paths;  // around outages that the plan meets
-        if (channel.is_collective && members.size() > 1) {
+        if (connection.is_collective && members.size() > 1) {
             const CollectiveCall& call = program_.collectives[index(first.collectives[m])];
             plan = network_.plan_collective(call, members);
             paths = paths_around(plan, [&](const std::vector<std::uint8_t>& down) {
                 return network_.paths_around(call, members, down);
             });
-        } else if (!channel.is_collective && members[0] != members[1]) {
+        } else if (!connection.is_collective && members[0] != members[1]) {
             plan = network_.plan_send(members[0], members[1], first.bytes[m]);
             paths = paths_around(plan, [&](const std::vector<std::uint8_t>& down) {
                 return network_.paths_around(members[0], members[1], first.bytes[m], down);
             });
         }
         out_.messages.push_back(
-            ChannelMessage{.first_phase = static_cast<std::uint32_t>(out_.phases.size()),
-                           .num_phases = static_cast<std::uint32_t>(plan.phases.size()),
-                           .sms = plan.sms,
-                           .uses = first.uses[m],
-                           .first_streams = first.stream_masks[m],
-                           .last_streams = last.stream_masks[m]});
+            ConnectionMessage{.first_phase = static_cast<std::uint32_t>(out_.phases.size()),
+                              .num_phases = static_cast<std::uint32_t>(plan.phases.size()),
+                              .sms = plan.sms,
+                              .uses = first.uses[m],
+                              .first_streams = first.stream_masks[m],
+                              .last_streams = last.stream_masks[m]});
         for (const TransferPhase& phase : plan.phases) {
             out_.phases.push_back({.latency = phase.latency,
                                    .first_part = static_cast<std::uint32_t>(out_.parts.size()),

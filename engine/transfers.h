@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every distinct transfer of a program, planned once. A *channel* is one instance of a (group,
-// communicator), or one directed pair of ranks on a communicator; its *messages* are the distinct
-// transfers that its members make on it, each with the phases and parts that the network planned.
+// Every distinct transfer of a program, planned once. A *connection* is what ranks communicate on:
+// one instance of a (group, communicator), or one directed pair of ranks on a communicator.
+// Its *messages* are the distinct transfers that its members make on it, each with the phases and
+// parts that the network planned.
 #pragma once
 
 #include <cstdint>
@@ -29,19 +30,19 @@ struct Phase {
     std::uint32_t num_parts = 0;
 };
 
-struct ChannelMessage {
+struct ConnectionMessage {
     std::uint32_t first_phase = 0;  // Transfers::phases
     std::uint32_t num_phases = 0;
     std::uint32_t sms = 0;
     std::uint32_t uses = 0;  // in a step
-    bool fixed = false;      // nothing else can slow it down: it always takes `alone`
-    Time alone{};            // from the last arrival to the end if nothing else moves
+    bool uncontended = false;  // nothing else can slow it down
+    Time uncontended_time{};   // from the last arrival to the end if nothing else moves
     // Streams of its ops on the first and on the last member.
     std::uint64_t first_streams = 0;
     std::uint64_t last_streams = 0;
 };
 
-struct Channel {
+struct Connection {
     bool is_collective = true;
     std::uint16_t communicator = 0;
     GroupId group{};
@@ -52,15 +53,16 @@ struct Channel {
 };
 
 struct Transfers {
-    std::vector<Channel> channels;
+    std::vector<Connection> connections;
     std::vector<RankId> members;
-    std::vector<ChannelMessage> messages;
+    std::vector<ConnectionMessage> messages;
     std::vector<Phase> phases;
     std::vector<Part> parts;
     std::vector<LinkShare> shares;
-    // The channel behind RoleTape::channels[c] of a rank: channel_of[first_channel[rank] + c].
-    std::vector<std::uint32_t> first_channel;
-    std::vector<std::uint32_t> channel_of;
+    // The connection behind RoleTape::connections[c] of a rank:
+    // connection_of[first_connection[rank] + c].
+    std::vector<std::uint32_t> first_connection;
+    std::vector<std::uint32_t> connection_of;
     // Of events in the step: parts that cross links that go out of order, and their other paths,
     // one for each set of outages that switches go around (none: empty); links that change, or that
     // another path leads over, by LinkId (or empty).
@@ -72,8 +74,8 @@ struct Transfers {
     std::vector<bool> watched;
     bool watches(LinkId link) const { return index(link) < watched.size() && watched[index(link)]; }
 
-    std::span<const RankId> members_of(const Channel& channel) const {
-        return {members.data() + channel.first_member, channel.num_members};
+    std::span<const RankId> members_of(const Connection& connection) const {
+        return {members.data() + connection.first_member, connection.num_members};
     }
     std::span<const LinkShare> shares_of(const Part& part) const {
         return {shares.data() + part.first_share, part.num_shares};

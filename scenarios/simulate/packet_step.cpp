@@ -184,7 +184,7 @@ SimulationOutcome simulate_on_packets(SimulationInput input,
                     fmt::format("at most {}; or fluid, with network.congestion", kPacketRanksMax));
     }
     met = {};
-    input.fold = false;
+    input.accelerations.fold(false);
     const std::vector<RankId> traced = input.traced_ranks;
     if (window.of != StepTraffic::all || window.micro_batch >= 0) {
         input.traced_ranks.clear();

@@ -202,7 +202,7 @@ private:
         input.devices = devices_;
         input.device_class = device_class_;
         input.runs = runs_;
-        input.fold = options_.fold;
+        input.accelerations.fold(options_.fold);
         input.progress = options_.progress;
         const auto fidelity =
             network_.nccl->has_contention() ? scenario_.network : NetworkFidelity::analytic;

@@ -222,7 +222,8 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     input.network = options_.without ? static_cast<const NetworkModel*>(&silent) : network_;
     DeviceClasses classes = device_classes(
         faults_, scenario_, costs_.devices, static_cast<std::uint32_t>(program_.num_ranks()));
-    input.every_step = !scenario_.faults.in_step.empty();  // one origin of all times
+    // One origin of all times.
+    input.accelerations.step_barrier = scenario_.faults.in_step.empty();
     if (undisturbed_) {
         Result<StepEvents> events =
             step_events(scenario_, step_network_.nccl->fabric(), begin_, classes);
@@ -236,7 +237,7 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
     input.launch_cost = costs_.launch;
     input.in_program_order = runs_in_program_order(scenario_.device);
     input.steps = scenario_.job.steps;
-    input.fold = options_.fold;
+    input.accelerations.fold(options_.fold);
     input.traced_ranks = std::move(traced);
     input.progress = options_.progress;
     if (step_network_.packets) {

@@ -14,7 +14,7 @@ void simulate_megascale(benchmark::State& state, const MegascaleShape& shape, bo
     const Program program = megascale_program(shape);
     const RailNetwork network(program.num_ranks());
     SimulationInput input = megascale_input(program, network);
-    input.fold = fold;
+    input.accelerations.fold(fold);
     for (auto _ : state) {
         FluidRates rates(network.links());
         const SimulationOutcome outcome = simulate(input, rates);

@@ -51,13 +51,13 @@ void compare(std::uint64_t seed, bool symmetric, Folding& folding) {
     const ToyNetwork network(c.network);
     c.input.program = &c.program;
     c.input.network = &network;
-    c.input.every_step = true;
+    c.input.accelerations.step_barrier = false;
     const SimulationOutcome reference = reference::reference_simulate(c.input);
     ASSERT_TRUE(reference.has_value()) << "seed " << seed << reference.error().to_string();
-    c.input.fold = false;
+    c.input.accelerations.fold(false);
     const SimulationResult unfolded = run<NaiveRates>(c.input);
     expect_equal_traces(*reference, unfolded, seed);
-    c.input.fold = true;
+    c.input.accelerations.fold(true);
     const SimulationResult folded = run<NaiveRates>(c.input);
     expect_equal_traces(*reference, folded, seed);
     folding.ranks += c.program.num_ranks();

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/engine/teams_change_nothing.h"
+#include "tests/engine/groups_change_nothing.h"
 #include "tests/reference/program_builder.h"
 
 namespace orrery {
@@ -47,18 +47,18 @@ TEST(Bundles, MessagesOfATeamToAnotherAreOne) {
     const ToyNetwork network(c.network);
     c.input.program = &c.program;
     c.input.network = &network;
-    c.input.fold = true;
-    const FoundTeams found = teams_and_bundles_of(c.input);
-    ASSERT_EQ(found.teams.teams.size(), 2u);
+    c.input.accelerations.fold(true);
+    const FoundGroups found = groups_and_bundles_of(c.input);
+    ASSERT_EQ(found.groups.groups.size(), 2u);
     ASSERT_EQ(found.bundles.bundles.size(), 1u);
     EXPECT_GE(found.bundles.bundles[0].size, 2u);
-    EXPECT_EQ(found.bundles.bundles[0].size, found.teams.teams[0].size);
+    EXPECT_EQ(found.bundles.bundles[0].size, found.groups.groups[0].size);
     const SimulationResult together = run_fluid(c.input);
-    c.input.fold = false;
+    c.input.accelerations.fold(false);
     expect_equal(together, run_fluid(c.input));
 }
 
-// What the random programs of the tests of teams are about.
+// What the random programs of the tests of groups are about.
 TEST(Bundles, AreInManyRandomPrograms) {
     int cases = 0;
     for (std::uint64_t seed = 3001; seed <= 3500; ++seed) {
@@ -68,7 +68,7 @@ TEST(Bundles, AreInManyRandomPrograms) {
         c.input.program = &c.program;
         c.input.network = &network;
         c.input.traced_ranks.clear();
-        cases += teams_and_bundles_of(c.input).bundles.bundles.empty() ? 0 : 1;
+        cases += groups_and_bundles_of(c.input).bundles.bundles.empty() ? 0 : 1;
     }
     EXPECT_GT(cases, 5);
 }

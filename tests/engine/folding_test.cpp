@@ -102,14 +102,14 @@ TEST(Folding, LinksOfOneStreamOnlyAreNotContended) {
     const ToyNetwork network(spec);
     {
         const Planned planned(b.input(network));
-        EXPECT_TRUE(planned.transfers.messages.at(0).fixed);
+        EXPECT_TRUE(planned.transfers.messages.at(0).uncontended);
         // A ring of one pass over the ports, latency by member.
-        EXPECT_EQ(planned.transfers.messages.at(0).alone, 4_us + 80_ns);
+        EXPECT_EQ(planned.transfers.messages.at(0).uncontended_time, 4_us + 80_ns);
     }
     b.collective(tp, 500_B, kCompute);
-    EXPECT_TRUE(Planned(b.input(network)).transfers.messages.at(1).fixed);
+    EXPECT_TRUE(Planned(b.input(network)).transfers.messages.at(1).uncontended);
     b.exchange({{true, 0, 1, 10_B, 0}, {false, 0, -1, 10_B, 0}}, kNet);
-    EXPECT_FALSE(Planned(b.input(network)).transfers.messages.at(0).fixed);
+    EXPECT_FALSE(Planned(b.input(network)).transfers.messages.at(0).uncontended);
 }
 
 // The definition, checked one class at a time and without hashes.
@@ -119,21 +119,21 @@ void expect_equitable(const Transfers& transfers,
                       std::uint64_t seed) {
     using Signature = std::map<std::vector<std::uint64_t>, std::uint64_t>;
     std::vector<Signature> links(partition.class_of_link.size());
-    std::map<std::uint32_t, Signature> of_channel_class;
-    for (std::uint32_t c = 0; c < transfers.channels.size(); ++c) {
-        const Channel& channel = transfers.channels[c];
+    std::map<std::uint32_t, Signature> of_connection_class;
+    for (std::uint32_t c = 0; c < transfers.connections.size(); ++c) {
+        const Connection& connection = transfers.connections[c];
         Signature own;
-        for (const RankId rank : transfers.members_of(channel)) {
+        for (const RankId rank : transfers.members_of(connection)) {
             ++own[{partition.class_of_rank[index(rank)]}];
         }
         std::uint64_t position = 0;
-        for (std::uint32_t m = 0; m < channel.num_messages; ++m) {
-            const ChannelMessage& message = transfers.messages[channel.first_message + m];
+        for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
+            const ConnectionMessage& message = transfers.messages[connection.first_message + m];
             ++own[{position,
-                   message.fixed,
-                   static_cast<std::uint64_t>(message.alone.picoseconds()),
+                   message.uncontended,
+                   static_cast<std::uint64_t>(message.uncontended_time.picoseconds()),
                    message.sms}];
-            for (std::uint32_t i = 0; !message.fixed && i < message.num_phases; ++i) {
+            for (std::uint32_t i = 0; !message.uncontended && i < message.num_phases; ++i) {
                 const Phase& phase = transfers.phases[message.first_phase + i];
                 for (std::uint32_t p = 0; p < phase.num_parts; ++p) {
                     const Part& part = transfers.parts[phase.first_part + p];
@@ -142,15 +142,16 @@ void expect_equitable(const Transfers& transfers,
                         const std::size_t link = index(share.link);
                         if (contended[link] && part.bytes > Bytes{}) {
                             ++own[{position, share.count, partition.class_of_link[link], 7, 7}];
-                            ++links[link][{partition.class_of_channel[c], position, share.count}];
+                            ++links[link]
+                                   [{partition.class_of_connection[c], position, share.count}];
                         }
                     }
                 }
             }
         }
         const auto [first, added] =
-            of_channel_class.try_emplace(partition.class_of_channel[c], own);
-        EXPECT_EQ(first->second, own) << "seed " << seed << ", channel " << c;
+            of_connection_class.try_emplace(partition.class_of_connection[c], own);
+        EXPECT_EQ(first->second, own) << "seed " << seed << ", connection " << c;
     }
     std::map<std::uint32_t, Signature> of_link_class;
     for (std::uint32_t l = 0; l < links.size(); ++l) {
@@ -163,11 +164,11 @@ void expect_equitable(const Transfers& transfers,
     std::map<std::uint32_t, std::vector<std::uint32_t>> of_rank_class;
     for (std::uint32_t r = 0; r < partition.class_of_rank.size(); ++r) {
         std::vector<std::uint32_t> own;
-        const std::size_t end = r + 1 < transfers.first_channel.size()
-                                    ? transfers.first_channel[r + 1]
-                                    : transfers.channel_of.size();
-        for (std::size_t c = transfers.first_channel[r]; c < end; ++c) {
-            own.push_back(partition.class_of_channel[transfers.channel_of[c]]);
+        const std::size_t end = r + 1 < transfers.first_connection.size()
+                                    ? transfers.first_connection[r + 1]
+                                    : transfers.connection_of.size();
+        for (std::size_t c = transfers.first_connection[r]; c < end; ++c) {
+            own.push_back(partition.class_of_connection[transfers.connection_of[c]]);
         }
         const auto [first, added] = of_rank_class.try_emplace(partition.class_of_rank[r], own);
         EXPECT_EQ(first->second, own) << "seed " << seed << ", rank " << r;
@@ -208,7 +209,7 @@ TEST(Folding, RepresentativesStandForTheSizeOfTheirClass) {
     ASSERT_EQ(quotient.ranks.size(), 2u);
     EXPECT_EQ(quotient.ranks[1].representative, RankId{4});
     EXPECT_EQ(quotient.ranks[1].size, 4u);
-    EXPECT_LE(quotient.channels.size(), 3u);
+    EXPECT_LE(quotient.connections.size(), 3u);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ SimulationOutcome run(Time lost_at, bool fold) {
     ToyNetwork network({.num_ranks = 4, .ranks_per_node = 2});
     SimulationInput input = b.input(network);
     input.steps = 1;
-    input.fold = fold;
+    input.accelerations.fold(fold);
     input.devices.push_back(input.devices[0]);
     input.device_class = {1, 0, 0, 0};
     input.events.devices = {{lost_at, 1, kLostDevice}};

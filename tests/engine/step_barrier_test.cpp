@@ -11,6 +11,7 @@
 #include "tests/engine/program_builder.h"
 #include "tests/engine/random_program.h"
 #include "tests/engine/scripted_network.h"
+#include "tests/engine/step_ending.h"
 #include "tests/reference/trace_difference.h"
 
 namespace orrery {
@@ -19,57 +20,6 @@ namespace step_barrier_test {
 using namespace orrery::literals;
 
 constexpr std::int64_t kBytePerNanosecond = 8'000'000'000;
-
-// What is drawn about the end of a step.
-struct StepEnding {
-    bool waits_for_all;   // or not for the last op of one stream
-    bool all_wait;        // or an op after it does not wait for it
-    std::uint32_t tail;   // ops after it
-    std::uint32_t bytes;  // of it; none: it takes only the network's latency, if any
-};
-
-void append_ending(RandomCase& c, const StepEnding& ending, std::uint64_t seed) {
-    Program& p = c.program;
-    const std::uint32_t everyone = reference::append(p.groups, Group{"everyone", 7u, 0, {}, {}});
-    const std::uint32_t payload = reference::append(
-        p.collectives,
-        CollectiveCall{.group = to_id<GroupId>(everyone), .bytes = Bytes{ending.bytes}});
-    const std::uint32_t local = reference::append(
-        p.collectives, CollectiveCall{.group = to_id<GroupId>(0), .bytes = Bytes{300'000}});
-    for (std::uint32_t role = 0; role < p.roles.size(); ++role) {
-        Slot slot{.segment = to_id<SegmentId>(p.segments.size()), .waits = {}};
-        p.segments.push_back({"ending", {}});
-        bool left_out = ending.waits_for_all;
-        for (std::uint32_t s = 0; s < p.roles[role].slots.size(); ++s) {
-            const std::size_t size = p.segments[index(p.roles[role].slots[s].segment)].ops.size();
-            for (std::uint32_t op = 0; op < size; ++op) {
-                if (!left_out && op + 1 == size && s == 1) {
-                    left_out = true;
-                    continue;
-                }
-                slot.waits.push_back({0, s, op});
-            }
-        }
-        const auto add = [&](OpKind kind, std::uint64_t stream, std::uint32_t what, bool waits) {
-            const std::vector<std::uint32_t> on{0};
-            reference::append_op(p,
-                                 slot.segment,
-                                 Op{.payload = {kind, what},
-                                    .stream = to_id<StreamId>(stream % 3),
-                                    .launches = static_cast<std::uint8_t>(seed % 3)},
-                                 waits ? on : std::vector<std::uint32_t>{});
-        };
-        add(OpKind::collective, seed, payload, false);
-        for (std::uint32_t i = 0; i < ending.tail; ++i) {
-            const bool moves = (seed >> i) % 4 == 0;
-            add(moves ? OpKind::collective : OpKind::kernel,
-                seed + i,
-                moves ? local : i % 6,
-                ending.all_wait || i > 0);
-        }
-        p.roles[role].slots.push_back(std::move(slot));
-    }
-}
 
 Tapes tapes_of(const SimulationInput& input) {
     return build_tapes(*input.program, input.launch_cost);
@@ -110,10 +60,10 @@ TEST(StepBarrier, TheLastStepIsTheSameFromTheBarrierBeforeIt) {
         }
         ++(has_barrier(c.input) ? with : without);
         for (const bool fold : {false, true}) {
-            c.input.fold = fold;
-            c.input.every_step = true;
+            c.input.accelerations.fold(fold);
+            c.input.accelerations.step_barrier = false;
             const SimulationResult every = run(c.input);
-            c.input.every_step = false;
+            c.input.accelerations.step_barrier = true;
             const SimulationResult last = run(c.input);
             ASSERT_EQ(reference::last_step_difference(every, last), "");
             EXPECT_EQ(every.critical_path.total(), every.iteration);

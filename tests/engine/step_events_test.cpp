@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events in the middle of a step, by hand: two ranks, kernels, and collectives of 100 bytes over a
-// link of a byte a nanosecond. What random programs make of them: execution_events_test.cpp.
+// link of a byte a nanosecond. What random programs make of them: step_event_effects_test.cpp.
 #include "engine/step_events.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ SimulationOutcome run(const StepEvents& events, bool around = false, bool fold =
     const TwoWays network{around};
     SimulationInput input = b.input(network);
     input.steps = 1;
-    input.fold = fold;
+    input.accelerations.fold(fold);
     DeviceTimings slow = input.devices[0];
     for (KernelTime& kernel : slow.kernels) {
         kernel.duration = kernel.duration * 2;

@@ -56,22 +56,16 @@ TEST(SimulationInputFields, ChangeItsResult) {
         {"in_program_order", [](SimulationInput& in) { in.in_program_order = true; }},
         {"steps", [](SimulationInput& in) { in.steps = 3; }},
         {"runs", [](SimulationInput& in) { in.runs = {{.steps = 3}}; }},
-        {"fold",
-         [](SimulationInput& in) { in.fold = false; },
+        {"accelerations",
+         [](SimulationInput& in) { in.accelerations.fold(false); },
          [](SimulationInput& in) { in = judge().input(alike); }},
-        {"every_step",
-         [](SimulationInput& in) { in.every_step = true; },
-         [](SimulationInput& in) {
-             in.steps = 4;
-             in.launch_cost = Time{};  // so that the steps meet at a barrier
-         }},
         {"traced_ranks", [](SimulationInput& in) { in.traced_ranks.pop_back(); }},
         {"events",
          [](SimulationInput& in) {
              in.events.devices = {{.at = Time::picoseconds(1000), .device = 0, .becomes = 1}};
          },
          [](SimulationInput& in) {
-             in.every_step = true;
+             in.accelerations.step_barrier = false;
              in.devices.push_back(in.devices[0]);
              in.devices[1].kernels.back().duration += Time::picoseconds(1'000'000);
              for (KernelTime& time : in.devices[1].kernels) {
@@ -86,13 +80,55 @@ TEST(SimulationInputFields, ChangeItsResult) {
     expect_effects<SimulationInput>(rows, judge().input(small_program()), kAnswers);
 }
 
+TEST(SimulationInputFields, OfAccelerationsChangeNothingThatHappens) {
+    static const Program alike = lowered("no_shard");  // its ranks fold
+    constexpr std::string_view kFaster = "faster to the same result: accelerations_agree_test.cpp";
+    const InputRow of_accelerations[] = {
+        {"uncontended_links",
+         [](SimulationInput& in) { in.accelerations.uncontended_links = false; },
+         {},
+         kFaster},
+        {"folding",
+         [](SimulationInput& in) { in.accelerations.folding = false; },
+         [](SimulationInput& in) { in = judge().input(alike); }},  // fewer fold classes
+        {"lockstep_groups",
+         [](SimulationInput& in) { in.accelerations.lockstep_groups = false; },
+         {},
+         kFaster},
+        {"bundles", [](SimulationInput& in) { in.accelerations.bundles = false; }, {}, kFaster},
+        {"joined_flows",
+         [](SimulationInput& in) { in.accelerations.joined_flows = false; },
+         {},
+         kFaster},
+        {"scheduled_arrivals",
+         [](SimulationInput& in) { in.accelerations.scheduled_arrivals = false; },
+         {},
+         kFaster},
+        {"exclusive_connections",
+         [](SimulationInput& in) { in.accelerations.exclusive_connections = false; },
+         {},
+         kFaster},
+        {"local_clocks",
+         [](SimulationInput& in) { in.accelerations.local_clocks = false; },
+         {},
+         kFaster},
+        {"step_barrier",  // the origin of times
+         [](SimulationInput& in) { in.accelerations.step_barrier = false; },
+         [](SimulationInput& in) {
+             in.steps = 4;
+             in.launch_cost = Time{};  // so that the steps meet at a barrier
+         }},
+    };
+    expect_effects<Accelerations>(of_accelerations, judge().input(small_program()), kAnswers);
+}
+
 TEST(SimulationInputFields, OfRunsChangeItsResult) {
     SimulationInput base = judge().input(small_program());
     base.runs = {{.start = Time{}, .steps = 2, .launch_cost = Time{}}};
     const InputRow of_runs[] = {
         {"start",
          [](SimulationInput& in) { in.runs[0].start = Time::picoseconds(1000); },
-         [](SimulationInput& in) { in.every_step = true; }},
+         [](SimulationInput& in) { in.accelerations.step_barrier = false; }},
         {"steps", [](SimulationInput& in) { in.runs[0].steps = 3; }},
         {"launch_cost",
          [](SimulationInput& in) { in.runs[0].launch_cost = Time::picoseconds(20'000'000); }},

@@ -10,6 +10,7 @@
 #include "engine/simulated_executor.h"
 #include "network/fluid.h"
 #include "network/uncontended.h"
+#include "tests/reference/drawn_accelerations.h"
 #include "tests/reference/random_program.h"
 #include "tests/reference/reference_executor.h"
 #include "tests/reference/trace_difference.h"
@@ -33,10 +34,14 @@ bool is_selected(std::uint64_t seed) {
 bool agree(const RandomCase& random, bool trace_all) {
     const SimulationOutcome expected = reference_simulate(random.input(false, trace_all));
     EXPECT_TRUE(expected.has_value()) << expected.error().to_string();
-    for (const bool fold : {false, true}) {
-        SCOPED_TRACE(random.describe() + (fold ? ", folded" : ", unfolded"));
+    for (const Accelerations& chosen :
+         {accelerations_of(0), Accelerations{}, drawn_accelerations(random.options.seed, false)}) {
+        SCOPED_TRACE(random.describe() + ", " + describe(chosen));
+        SimulationInput input = random.input(true, trace_all);
+        input.accelerations = chosen;
+        input.accelerations.step_barrier = false;  // all steps are compared
         const std::unique_ptr<SharedRates> rates = rates_for(*random.network);
-        const SimulationOutcome actual = simulate(random.input(fold, trace_all), *rates);
+        const SimulationOutcome actual = simulate(input, *rates);
         EXPECT_TRUE(actual.has_value()) << actual.error().to_string();
         if (!expected || !actual) {
             return false;

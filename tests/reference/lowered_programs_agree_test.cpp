@@ -89,7 +89,7 @@ std::vector<RankId> spread_ranks(std::uint32_t ranks, std::size_t count, int als
 }
 
 SimulationOutcome fast(SimulationInput input, bool fold) {
-    input.fold = fold;
+    input.accelerations.fold(fold);
     if (input.network->has_contention()) {
         FluidRates rates{input.network->links()};
         return simulate(input, rates);
@@ -126,7 +126,7 @@ void expect_plausible_folds(const Program& program,
 
 // The last step again, from the barrier before it where the program has one.
 void expect_same_last_step(SimulationInput input, bool fold, const SimulationResult& whole) {
-    input.every_step = false;
+    input.accelerations.step_barrier = true;
     const SimulationOutcome last = fast(input, fold);
     ASSERT_TRUE(last.has_value()) << last.error().to_string();
     EXPECT_EQ(last_step_difference(whole, *last), "");
@@ -155,7 +155,7 @@ std::uint32_t classes_if_agreed(const LoweredCase& c) {
     input.launch_cost = c.launch_cost;
     input.in_program_order = c.in_program_order;
     input.traced_ranks = spread_ranks(program.num_ranks(), c.num_traced, c.slow_rank);
-    input.every_step = true;
+    input.accelerations.step_barrier = false;
     const SimulationOutcome expected = reference_simulate(input);
     EXPECT_TRUE(expected.has_value()) << expected.error().to_string();
     std::uint32_t classes = 0;

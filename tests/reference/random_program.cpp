@@ -374,9 +374,9 @@ SimulationInput RandomCase::input(bool fold, bool trace_all) const {
                           .devices = devices,
                           .device_class = device_class,
                           .launch_cost = launch_cost,
-                          .steps = options.steps,
-                          .fold = fold,
-                          .every_step = true};
+                          .steps = options.steps};
+    input.accelerations.fold(fold);
+    input.accelerations.step_barrier = false;
     for (std::uint32_t r = 0; r < program.num_ranks(); ++r) {
         if (trace_all || r == 0 || r + 1 == program.num_ranks()) {
             input.traced_ranks.push_back(to_id<RankId>(r));

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accelerations::exclusive_connections. Moves what is alone on its links
+// (engine/exclusive_connections.h) without the solver. Exact: the solver would give such a transfer
+// its full rate until something shares a link with it, and from then on it is the solver's.
+#pragma once
+
+#include "engine/execution_part.h"
+
+namespace orrery {
+
+class ExclusiveTransfers : ExecutionPart {
+public:
+    using ExecutionPart::ExecutionPart;
+
+    // Starts the transfer if it is alone; else it, and everything that shares links with it, are
+    // flows, and false is returned.
+    bool begin(std::uint32_t t, Time now);
+    // Of each transfer that can be slowed down, exclusive or not.
+    void end(std::uint32_t t);
+
+private:
+    void become_flow(std::uint32_t t, Time now);
+    void count_flow(std::uint32_t connection, std::int32_t change);
+};
+
+}  // namespace orrery

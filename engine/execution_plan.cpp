@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/execution_plan.h"
+
+#include "engine/contention.h"
+
+namespace orrery {
+
+namespace {
+
+Tapes tapes_of(const SimulationInput& input) {
+    std::vector<Time> launch_costs;
+    for (std::uint32_t p = 0; p < input.program->parties.size(); ++p) {
+        launch_costs.push_back(input.run_of(p).launch_cost);
+    }
+    return build_tapes(*input.program, launch_costs, input.in_program_order);
+}
+
+Quotient fold(const SimulationInput& input,
+              const Tapes& tapes,
+              Transfers& transfers,
+              SharedRates& rates) {
+    const Accelerations& on = input.accelerations;
+    const std::vector<bool> contended = find_contended_links(
+        *input.program, tapes, *input.network, transfers, !on.uncontended_links);
+    const Partition partition =
+        on.folding ? coarsest_partition(input, transfers, contended)
+                   : trivial_partition(transfers, input.program->num_ranks(), contended.size());
+    return make_quotient(input, transfers, partition, contended, rates);
+}
+
+std::vector<std::uint32_t> parties_of_roles(const Program& program) {
+    std::vector<std::uint32_t> parties;
+    for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
+        parties.push_back(program.party_of(to_id<RoleId>(role)));
+    }
+    return parties;
+}
+
+}  // namespace
+
+ExecutionPlan::ExecutionPlan(const SimulationInput& simulation, SharedRates& rates)
+    : input(simulation),
+      tapes(tapes_of(simulation)),
+      transfers(plan_transfers(*simulation.program, tapes, *simulation.network, simulation.events)),
+      quotient(fold(simulation, tapes, transfers, rates)),
+      run_times(time_runs(simulation, tapes)),
+      groups(find_lockstep_groups(simulation, tapes, transfers, quotient)),
+      local_times(simulation, tapes, transfers, quotient, groups, run_times),
+      bundles(find_bundles(simulation, tapes, transfers, quotient, groups, rates)),
+      party_of_role(parties_of_roles(*simulation.program)) {}
+
+}  // namespace orrery

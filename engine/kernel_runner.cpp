@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/kernel_runner.h"
+
+#include <algorithm>
+
+#include "engine/check.h"
+#include "engine/execution.h"
+
+namespace orrery {
+
+namespace {
+
+constexpr std::uint32_t kSmsUnknown = UINT32_MAX;
+constexpr std::uint32_t kSmsDiffer = UINT32_MAX - 1;
+
+}  // namespace
+
+KernelRunner::KernelRunner(Execution& execution) : ExecutionPart(execution) {
+    find_role_sms();
+}
+
+void KernelRunner::begin_run(std::uint32_t id, const TapeItem& item, Time now) {
+    const std::uint32_t r = state_.rank_of(id);
+    StreamState& stream = state_.streams[id];
+    RankState& rank = state_.ranks[r];
+    const std::uint16_t device = rank.device;
+    const RunTimes& run = plan_.run(device, item.shape);
+    rank.running |= std::uint64_t{1} << stream.stream;
+    stream.phase = StreamPhase::running;
+    stream.start = now;
+    const Time launch = rank.host_start + item.launch;
+    Time due = std::max(now + run.duration, launch + run.launch_bound);
+    if (rank.held_sms > 0 || stream.traced) {
+        begin_walk(state_.walks[id], run, plan_.input.devices[device].num_sms, now, launch);
+        due = end_of_walk(state_.walks[id], rank.held_sms);
+    }
+    if (rank.local_clock || !parts_.arrivals.announce(id, item, due)) {
+        parts_.streams.schedule(id, due);
+    }
+}
+
+void KernelRunner::end_run(std::uint32_t id, Time now) {
+    const TapeItem& item = state_.item_of(id);
+    finish_run(id, item, now);
+    parts_.streams.end_item(id, item, now);
+}
+
+void KernelRunner::finish_run(std::uint32_t id, const TapeItem& item, Time now) {
+    const std::uint32_t r = state_.rank_of(id);
+    StreamState& stream = state_.streams[id];
+    const auto size = static_cast<std::int64_t>(stream.size);
+    state_.ranks[r].running &= ~(std::uint64_t{1} << stream.stream);
+    const bool walked = !state_.walks.empty() && state_.walks[id].run != nullptr;
+    const RunTimes& run =
+        walked ? *state_.walks[id].run : plan_.run(state_.ranks[r].device, item.shape);
+    Time stretch;
+    Time kernel_time = run.kernel_time;
+    if (walked) {
+        trace_walk(id, now);
+        RunWalk& walk = state_.walks[id];
+        ORRERY_CHECK(walk.done() && walk.begin == now);
+        if (walk.launch_bound) {
+            stream.path = state_.launch_path(r, item);
+        }
+        add_walk(stream.path, walk);
+        stretch = walk.stretch;
+        kernel_time = walk.kernel_time;
+        walk.run = nullptr;
+    } else if (now > stream.start + run.duration) {
+        stream.path = state_.launch_path(r, item);
+        stream.path += run.launch_path;
+    } else {
+        stream.path += run.work;
+    }
+    if (state_.in_last_step(r)) {
+        state_.ranks[r].kernel_time += kernel_time;
+        log_.busy[Cause::interference] += stretch * size;
+        log_.count_run(run, size);
+    }
+}
+
+void KernelRunner::trace_walk(std::uint32_t id, Time now) {
+    const std::uint32_t r = state_.rank_of(id);
+    if (!state_.streams[id].traced) {
+        advance_walk(state_.walks[id], now, state_.ranks[r].held_sms, nullptr);
+        return;
+    }
+    const TapeItem& item = state_.item_of(id);
+    walked_.clear();
+    advance_walk(state_.walks[id], now, state_.ranks[r].held_sms, &walked_);
+    const std::vector<TapeOp>& ops = state_.streams[id].tape->ops;
+    for (const WalkedOp& walked : walked_) {
+        log_.trace_op(r, ops[item.first_op + walked.op], walked);
+    }
+}
+
+std::uint32_t KernelRunner::sms_of(std::uint32_t r, const TapeItem& item) const {
+    std::uint32_t sms = 0;
+    for (std::uint32_t p = 0; p < item.num_parts; ++p) {
+        const TapePart& part = state_.tape_of(r).parts[item.first_part + p];
+        const std::uint32_t same = role_sms_[state_.ranks[r].role][part.connection];
+        if (same != kSmsDiffer) {
+            sms += same;
+            continue;
+        }
+        const std::uint32_t c = plan_.connection_of(r, part.connection);
+        sms += plan_.transfers.messages[open_.connections[c].first_message + part.message].sms;
+    }
+    return sms;
+}
+
+// All messages of a role's connection mostly hold equally many SMs, on all ranks. Then sms_of()
+// looks up none of them.
+void KernelRunner::find_role_sms() {
+    for (const RoleTape& tape : plan_.tapes.roles) {
+        role_sms_.emplace_back(tape.connections.size(), kSmsUnknown);
+    }
+    for (const RankClass& rank : plan_.quotient.ranks) {
+        std::vector<std::uint32_t>& known = role_sms_[index(rank.role)];
+        const std::vector<RoleConnection>& connections =
+            plan_.tapes.roles[index(rank.role)].connections;
+        for (std::uint32_t c = 0; c < known.size(); ++c) {
+            const ConnectionState& connection =
+                open_.connections[plan_.quotient.connection_of[rank.first_connection + c]];
+            for (std::uint32_t m = 0; m < connections[c].num_messages(); ++m) {
+                const std::uint32_t sms =
+                    plan_.transfers.messages[connection.first_message + m].sms;
+                known[c] = known[c] == kSmsUnknown || known[c] == sms ? sms : kSmsDiffer;
+            }
+        }
+    }
+}
+
+void KernelRunner::walk_runs(std::uint32_t r, Time now) {
+    state_.for_each_run(r, [&](std::uint32_t id) {
+        if (state_.walks[id].run == nullptr) {
+            const std::uint16_t device = state_.ranks[r].device;
+            const TapeItem& item = state_.item_of(id);
+            begin_walk(state_.walks[id],
+                       plan_.run(device, item.shape),
+                       plan_.input.devices[device].num_sms,
+                       state_.streams[id].start,
+                       state_.ranks[r].host_start + item.launch);
+        }
+        trace_walk(id, now);
+    });
+}
+
+void KernelRunner::schedule_walks(std::uint32_t r) {
+    state_.for_each_run(r, [&](std::uint32_t id) {
+        const Time due = end_of_walk(state_.walks[id], state_.ranks[r].held_sms);
+        if (due == state_.streams[id].due) {
+            return;
+        }
+        if (state_.streams[id].phase == StreamPhase::running) {
+            parts_.streams.schedule(id, due);
+            return;
+        }
+        state_.streams[id].due = due;
+        if (open_.pool[state_.streams[id].transfer].missing == 0) {
+            parts_.arrivals.expect_end(state_.streams[id].transfer);
+        }
+    });
+}
+
+void KernelRunner::change_held(std::uint32_t r, Time now, std::int64_t sms) {
+    if (sms == 0) {
+        return;
+    }
+    walk_runs(r, now);
+    state_.ranks[r].held_sms =
+        static_cast<std::uint32_t>(std::int64_t{state_.ranks[r].held_sms} + sms);
+    schedule_walks(r);
+}
+
+}  // namespace orrery

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of kernels and host work, and what they lose to the SMs that communication holds.
+#pragma once
+
+#include "engine/execution_part.h"
+
+namespace orrery {
+
+class KernelRunner : ExecutionPart {
+public:
+    explicit KernelRunner(Execution& execution);
+
+    void begin_run(std::uint32_t id, const TapeItem& item, Time now);
+    void end_run(std::uint32_t id, Time now);
+    // Sets the path to the run's end and counts its time.
+    void finish_run(std::uint32_t id, const TapeItem& item, Time now);
+
+    // The SMs that a communication op of a rank holds.
+    std::uint32_t sms_of(std::uint32_t r, const TapeItem& item) const;
+    // An op takes (or gives back) SMs: runs of the rank's other streams change their pace.
+    void change_held(std::uint32_t r, Time now, std::int64_t sms);
+
+    // Brings a walk up to `now` and traces the ops that end on the way.
+    void trace_walk(std::uint32_t id, Time now);
+    // Brings the rank's runs up to `now`, as walks.
+    void walk_runs(std::uint32_t r, Time now);
+    // When they end from now on.
+    void schedule_walks(std::uint32_t r);
+
+private:
+    void find_role_sms();
+
+    std::vector<WalkedOp> walked_;
+    std::vector<std::vector<std::uint32_t>> role_sms_;  // by role and connection of its tape
+};
+
+}  // namespace orrery

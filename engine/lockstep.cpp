@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/lockstep.h"
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "engine/check.h"
+#include "engine/execution.h"
+
+namespace orrery {
+
+namespace {
+
+bool same_path(const CauseTimes& a, const CauseTimes& b) {
+    return std::memcmp(&a, &b, sizeof(CauseTimes)) == 0;
+}
+
+}  // namespace
+
+void Lockstep::form_all() {
+    for (std::uint32_t t = 0; t < plan_.groups.groups.size(); ++t) {
+        const std::span<const std::uint32_t> members = plan_.members_of_group(t);
+        if (plan_.groups.groups[t].connection != UINT32_MAX) {
+            open_.connections[plan_.groups.groups[t].connection].group = t;
+        }
+        for (const std::uint32_t m : members.subspan(1)) {
+            unite(members.front(), m);
+        }
+        parts_.clocks.begin(members.front());
+    }
+}
+
+void Lockstep::end_part(std::uint32_t id, std::uint32_t t, Time now) {
+    const std::uint32_t ours = state_.leading(id);
+    StreamState& stream = state_.streams[ours];
+    single_ends_.push_back({.stream = id, .transfer = t, .item = stream.item});
+    const OpenTransfer& transfer = open_.pool[t];
+    if (stream.ends_seen == 0) {
+        stream.transfer = t;
+        // Of several parts of an op each member may have had another one.
+        stream.ends_differ = state_.item_of(ours).num_parts != 1;
+    } else if (stream.transfer != t) {
+        const OpenTransfer& first = open_.pool[stream.transfer];
+        stream.ends_differ = stream.ends_differ || first.data_start != transfer.data_start ||
+                             plan_.transfers.messages[first.message].uncontended_time !=
+                                 plan_.transfers.messages[transfer.message].uncontended_time ||
+                             !same_path(first.arrival.path, transfer.arrival.path);
+    }
+    if (++stream.ends_seen == state_.ranks[stream.rank].width && !stream.ends_differ) {
+        stream.ends_seen = 0;
+        parts_.transfers.end_part(ours, transfer, now);
+    }
+}
+
+bool Lockstep::separate_different(Time now) {
+    if (single_ends_.empty()) {
+        return false;
+    }
+    // Ends that all members have had are dealt with.
+    std::erase_if(single_ends_, [&](const SingleEnd& end) {
+        const StreamState& stream = state_.streams[state_.leading(end.stream)];
+        return stream.ends_seen == 0 || stream.item != end.item;
+    });
+    if (single_ends_.empty()) {
+        return false;
+    }
+    // Members whose parts ended leave the others together, if the same happened to them.
+    for (const SingleEnd& end : single_ends_) {
+        const StreamState& stream = state_.streams[state_.leading(end.stream)];
+        RankState& leader = state_.ranks[stream.rank];
+        const std::uint64_t place = std::uint64_t{1}
+                                    << plan_.groups.place[state_.member_of(end.stream)];
+        // Ends of another stream name a member again, or are fewer than this one's.
+        leader.leave_singly =
+            leader.leave_singly || stream.ends_differ || (leader.leaving & place) != 0;
+        leader.leaving |= place;
+    }
+    for (const SingleEnd& end : single_ends_) {
+        const StreamState& stream = state_.streams[state_.leading(end.stream)];
+        RankState& leader = state_.ranks[stream.rank];
+        if (leader.leaving == 0) {
+            continue;  // separated already
+        }
+        parts_.clocks.catch_up_before(stream.rank, now);
+        const auto count = static_cast<std::uint32_t>(std::popcount(leader.leaving));
+        const std::uint64_t leaving = std::exchange(leader.leaving, 0);
+        const bool alone = std::exchange(leader.leave_singly, false);
+        if (alone || count != stream.ends_seen || leaving == leader.led) {
+            separate_all(stream.rank);
+        } else {
+            separate(stream.rank, leaving);
+        }
+    }
+    for (const SingleEnd& end : single_ends_) {
+        if (!state_.follows(state_.member_of(end.stream))) {
+            parts_.transfers.end_part(end.stream, open_.pool[end.transfer], now);
+        }
+    }
+    single_ends_.clear();
+    parts_.streams.process_ready(now);
+    return true;
+}
+
+// Some of the ranks that the leader stands for (`leaving`, a mask) go on together on their own.
+void Lockstep::separate(std::uint32_t leader, std::uint64_t leaving) {
+    // A ready stream is on the list of the ready ones, not in its state.
+    ORRERY_CHECK(parts_.streams.num_ready() == 0);
+    // The lowest of each side leads it; the old leader stays where it is.
+    const std::uint64_t old_side = std::uint64_t{1} << plan_.groups.place[leader];
+    const std::uint64_t moving =
+        (leaving & old_side) != 0 ? state_.ranks[leader].led & ~leaving : leaving;
+    parts_.clocks.end(leader);
+    const std::uint32_t first = plan_.members_of_group(
+        plan_.groups.group_of[leader])[static_cast<std::size_t>(std::countr_zero(moving))];
+    const Time offset = state_.ranks[first].kernel_time;
+    copy_state(leader, first);
+    state_.ranks[first].kernel_time += offset;
+    state_.ranks[first].led = moving;
+    state_.ranks[leader].led &= ~moving;
+    for (const std::uint32_t one : {leader, first}) {
+        state_.ranks[one].width = static_cast<std::uint32_t>(std::popcount(state_.ranks[one].led));
+        count_sizes(one);
+    }
+    state_.for_each_led(first, [&](std::uint32_t m) {
+        state_.leader[m] = first;
+        state_.ranks[m].kernel_time -= m == first ? Time{} : offset;
+    });
+}
+
+void Lockstep::separate_all(std::uint32_t leader) {
+    while (state_.ranks[leader].width > 1) {
+        const std::uint64_t own = std::uint64_t{1} << plan_.groups.place[leader];
+        const std::uint64_t others = state_.ranks[leader].led & ~own;
+        separate(leader, others & ~(others - 1));
+    }
+}
+
+void Lockstep::copy_state(std::uint32_t from, std::uint32_t to) {
+    state_.ranks[to] = state_.ranks[from];
+    for (std::uint32_t s = 0; s < state_.num_streams; ++s) {
+        const std::uint32_t id = state_.stream_of(to, s);
+        StreamState& stream = state_.streams[id];
+        const StreamState& model = state_.streams[state_.stream_of(from, s)];
+        const std::uint32_t generation = stream.generation;
+        const Time queued = stream.queued;
+        const std::uint32_t first_connection = stream.first_connection;
+        stream = model;
+        stream.generation = generation;
+        stream.queued = queued;
+        stream.first_connection = first_connection;
+        stream.rank = to;
+        if (!state_.walks.empty() && state_.walks[state_.stream_of(from, s)].run != nullptr) {
+            state_.walks[id] = state_.walks[state_.stream_of(from, s)];
+        }
+        if (stream.phase == StreamPhase::running || stream.phase == StreamPhase::launching) {
+            parts_.streams.schedule(id, stream.due);
+        }
+    }
+}
+
+void Lockstep::count_sizes(std::uint32_t leader) {
+    std::uint32_t size = 0;
+    state_.for_each_led(leader, [&](std::uint32_t m) { size += plan_.quotient.ranks[m].size; });
+    for (std::uint32_t s = 0; s < state_.num_streams; ++s) {
+        state_.streams[state_.stream_of(leader, s)].size = size;
+        state_.streams[state_.stream_of(leader, s)].ends_seen = 0;
+    }
+}
+
+void Lockstep::dissolve() {
+    for (std::uint32_t r = 0; r < state_.ranks.size(); ++r) {
+        separate_all(state_.leader[r]);
+    }
+}
+
+void Lockstep::reunite(Time now) {
+    for (const std::uint32_t t : meetings_) {
+        const std::span<const std::uint32_t> members = plan_.members_of_group(t);
+        for (std::size_t i = 1; i < members.size(); ++i) {
+            for (std::size_t k = 0; k < i && !state_.follows(members[i]); ++k) {
+                if (!state_.follows(members[k]) && alike(members[k], members[i], now)) {
+                    unite(members[k], members[i]);
+                }
+            }
+        }
+        parts_.clocks.begin(state_.leader[members.front()]);
+    }
+    meetings_.clear();
+}
+
+// Both lead. All rank classes that the second one stands for follow the first.
+void Lockstep::unite(std::uint32_t leader, std::uint32_t joining) {
+    const Time lost = state_.ranks[joining].kernel_time;
+    state_.for_each_led(joining, [&](std::uint32_t m) {
+        state_.leader[m] = leader;
+        state_.ranks[m].kernel_time +=
+            (m == joining ? Time{} : lost) - state_.ranks[leader].kernel_time;
+    });
+    state_.ranks[leader].led |= state_.ranks[joining].led;
+    state_.ranks[leader].width += state_.ranks[joining].width;
+    for (std::uint32_t s = 0; s < state_.num_streams; ++s) {
+        StreamState& left = state_.streams[state_.stream_of(joining, s)];
+        StreamState& stream = state_.streams[state_.stream_of(leader, s)];
+        left.phase = StreamPhase::done;  // on its own
+        stream.size += left.size;
+        if (stream.phase == StreamPhase::arrived && state_.in_last_step(leader)) {
+            log_.busy[state_.item_of(state_.stream_of(leader, s)).cause] +=
+                (stream.start - left.start) * static_cast<std::int64_t>(left.size);
+        }
+        if (!state_.walks.empty()) {
+            state_.walks[state_.stream_of(joining, s)].run = nullptr;
+        }
+    }
+}
+
+// Will two leaders do the same from here on, as long as their transfers do? Compares all that will
+// be read again. A path that is over matters only if something can still continue it at this
+// instant.
+bool Lockstep::alike(std::uint32_t a, std::uint32_t b, Time now) const {
+    const RankState& one = state_.ranks[a];
+    const RankState& two = state_.ranks[b];
+    if (one.held_sms != two.held_sms || one.step != two.step ||
+        one.streams_left != two.streams_left || one.host_start != two.host_start ||
+        !same_path(one.host_path, two.host_path)) {
+        return false;
+    }
+    for (std::uint32_t s = 0; s < state_.num_streams; ++s) {
+        const StreamState& x = state_.streams[state_.stream_of(a, s)];
+        const StreamState& y = state_.streams[state_.stream_of(b, s)];
+        if (x.item != y.item || x.phase != y.phase) {
+            return false;
+        }
+        bool path_matters = x.ended == now;
+        bool same = (x.ended == now) == (y.ended == now);
+        switch (x.phase) {
+            case StreamPhase::blocked:
+                same = same && x.awaited_stream == y.awaited_stream &&
+                       x.awaited_items == y.awaited_items;
+                break;
+            case StreamPhase::arrived:
+                same = same && x.parts_left == y.parts_left && x.last_end == y.last_end &&
+                       (x.start == y.start || (start_is_past(state_.stream_of(a, s)) &&
+                                               start_is_past(state_.stream_of(b, s))));
+                path_matters = path_matters || x.last_end >= Time{};
+                break;
+            case StreamPhase::launching:
+                same = same && x.due == y.due;
+                break;
+            case StreamPhase::running:
+            case StreamPhase::scheduled:
+                same = same && x.due == y.due && x.start == y.start &&
+                       (x.phase != StreamPhase::scheduled || x.transfer == y.transfer) &&
+                       walk_alike(state_.stream_of(a, s), state_.stream_of(b, s));
+                path_matters = true;
+                break;
+            default:
+                break;
+        }
+        if (!same || (path_matters && !same_path(x.path, y.path))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// A waiter of an arrived op asks when it arrived only if its arrival was scheduled, which is done
+// for uncontended messages only. What is left is the sum of busy times, which unite() makes good.
+bool Lockstep::start_is_past(std::uint32_t id) const {
+    const TapeItem& item = state_.item_of(id);
+    const RoleTape& tape = state_.tape_of(state_.rank_of(id));
+    for (std::uint32_t p = item.first_part; p < item.first_part + item.num_parts; ++p) {
+        const TapePart& part = tape.parts[p];
+        const ConnectionState& connection =
+            open_.connections[plan_.connection_of(state_.rank_of(id), part.connection)];
+        if (plan_.transfers.messages[connection.first_message + part.message].uncontended) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool Lockstep::walk_alike(std::uint32_t a, std::uint32_t b) const {
+    if (state_.walks.empty() ||
+        (state_.walks[a].run == nullptr && state_.walks[b].run == nullptr)) {
+        return true;
+    }
+    const RunWalk& x = state_.walks[a];
+    const RunWalk& y = state_.walks[b];
+    return x.run == y.run && x.op == y.op && x.begin == y.begin && x.since == y.since &&
+           x.work_left == y.work_left && x.kernel_time == y.kernel_time && x.stretch == y.stretch &&
+           x.first_op == y.first_op && x.launch_bound == y.launch_bound &&
+           x.path_stretch == y.path_stretch;
+}
+
+}  // namespace orrery

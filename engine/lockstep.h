@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accelerations::lockstep_groups. Runs lockstep groups (engine/lockstep_groups.h). While a group is
+// together its first member, the *leader*, has the only state and the only events; each member
+// still has its own connections and transfers. Ends of the members' parts are counted within the
+// instant: if all of them come, and with equal paths, the leader goes on for all. If not, the group
+// *separates* before time moves on: those to whom it happened go on with a copy of the leader's
+// state. They *reunite* after a collective on which the group met, once nothing that can still
+// matter differs.
+// Nothing is approximated: in an instant no order of ends matters (rule 7 of engine/simulation.h).
+#pragma once
+
+#include "engine/execution_part.h"
+
+namespace orrery {
+
+class Lockstep : ExecutionPart {
+public:
+    using ExecutionPart::ExecutionPart;
+
+    // All groups are together at first.
+    void form_all();
+    // Ends a part of one member's.
+    void end_part(std::uint32_t id, std::uint32_t t, Time now);
+    // Before time moves on: ends that not all members of a group have had. True if there were any.
+    bool separate_different(Time now);
+    // Its members may have become alike at this instant.
+    void consider_reunion(std::uint32_t group) { meetings_.push_back(group); }
+    void reunite(Time now);
+    // Every rank class has its own state, which holds its results.
+    void dissolve();
+
+private:
+    // A part of a member ended, and perhaps not those of all members.
+    struct SingleEnd {
+        std::uint32_t stream = 0;  // the member's
+        std::uint32_t transfer = 0;
+        std::uint32_t item = 0;
+    };
+
+    void separate(std::uint32_t leader, std::uint64_t leaving);
+    void separate_all(std::uint32_t leader);
+    void copy_state(std::uint32_t from, std::uint32_t to);
+    void count_sizes(std::uint32_t leader);
+    void unite(std::uint32_t leader, std::uint32_t joining);
+    bool alike(std::uint32_t a, std::uint32_t b, Time now) const;
+    bool start_is_past(std::uint32_t stream) const;
+    bool walk_alike(std::uint32_t a, std::uint32_t b) const;
+
+    std::vector<SingleEnd> single_ends_;
+    std::vector<std::uint32_t> meetings_;  // groups with events that have just met
+};
+
+}  // namespace orrery

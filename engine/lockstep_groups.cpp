@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/lockstep_groups.h"
+
+#include <algorithm>
+
+namespace orrery {
+
+namespace {
+
+constexpr std::uint32_t kNoRank = UINT32_MAX;
+
+// The collective connection of a role that is used most: its members meet there again and again.
+std::uint32_t meeting_connection(const RoleTape& tape) {
+    std::uint32_t best = kNoRank;
+    std::uint32_t most = 1;  // a single meeting in a step would never join anyone again
+    for (std::uint32_t c = 0; c < tape.connections.size(); ++c) {
+        if (tape.connections[c].is_collective && tape.connections[c].messages_per_step > most) {
+            most = tape.connections[c].messages_per_step;
+            best = c;
+        }
+    }
+    return best;
+}
+
+class LockstepGroupFinder {
+public:
+    LockstepGroupFinder(const SimulationInput& input,
+                        const Tapes& tapes,
+                        const Transfers& transfers,
+                        const Quotient& quotient)
+        : tapes_(tapes),
+          transfers_(transfers),
+          quotient_(quotient),
+          largest_(input.accelerations.lockstep_groups ? kLockstepGroupMax : 1),
+          traced_(quotient.ranks.size(), false) {
+        for (const RankId rank : input.traced_ranks) {
+            traced_[quotient.class_of_rank[index(rank)]] = true;
+        }
+        for (const RoleTape& tape : tapes.roles) {
+            meeting_.push_back(meeting_connection(tape));
+        }
+    }
+
+    LockstepGroups find() {
+        const auto ranks = static_cast<std::uint32_t>(quotient_.ranks.size());
+        out_.group_of.assign(ranks, kNoRank);
+        out_.place.assign(ranks, 0);
+        for (std::uint32_t r = 0; r < ranks; ++r) {
+            if (out_.group_of[r] != kNoRank) {
+                continue;
+            }
+            const std::uint32_t connection = meeting_of(r);
+            if (connection != kNoRank && in_lockstep(r, members_of(connection))) {
+                add(members_of(connection), connection);
+            } else {
+                const bool alone = connection != kNoRank && members_of(connection).size() == 1;
+                add({&r, 1}, alone && !traced_[r] ? connection : kNoRank);
+            }
+        }
+        out_.meeting = meeting_;
+        return std::move(out_);
+    }
+
+private:
+    std::uint32_t meeting_of(std::uint32_t r) const {
+        const RankClass& rank = quotient_.ranks[r];
+        const std::uint32_t c = meeting_[index(rank.role)];
+        return c == kNoRank ? kNoRank : quotient_.connection_of[rank.first_connection + c];
+    }
+
+    std::span<const std::uint32_t> members_of(std::uint32_t connection) const {
+        const ConnectionClass& folded = quotient_.connections[connection];
+        return {quotient_.members.data() + folded.first_member, folded.num_members};
+    }
+
+    bool in_lockstep(std::uint32_t r, std::span<const std::uint32_t> members) const {
+        return members.size() <= largest_ &&
+               std::all_of(members.begin(), members.end(), [&](std::uint32_t m) {
+                   const RankClass& a = quotient_.ranks[r];
+                   const RankClass& b = quotient_.ranks[m];
+                   return a.role == b.role && a.device == b.device &&
+                          meeting_of(m) == meeting_of(r) && out_.group_of[m] == kNoRank &&
+                          !traced_[m] && hold_the_same(a, b);
+               });
+    }
+
+    bool hold_the_same(const RankClass& a, const RankClass& b) const {
+        const std::vector<RoleConnection>& connections = tapes_.roles[index(a.role)].connections;
+        for (std::uint32_t c = 0; c < connections.size(); ++c) {
+            for (std::uint32_t m = 0; m < connections[c].num_messages(); ++m) {
+                if (message(a, c, m).sms != message(b, c, m).sms) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    const ConnectionMessage& message(const RankClass& rank,
+                                     std::uint32_t c,
+                                     std::uint32_t m) const {
+        const ConnectionClass& folded =
+            quotient_.connections[quotient_.connection_of[rank.first_connection + c]];
+        return transfers_.messages[transfers_.connections[folded.connection].first_message + m];
+    }
+
+    void add(std::span<const std::uint32_t> members, std::uint32_t connection) {
+        std::uint32_t place = 0;
+        for (const std::uint32_t m : members) {
+            out_.place[m] = place++;
+            out_.group_of[m] = static_cast<std::uint32_t>(out_.groups.size());
+        }
+        out_.groups.push_back({.first = static_cast<std::uint32_t>(out_.members.size()),
+                               .size = static_cast<std::uint32_t>(members.size()),
+                               .connection = connection});
+        out_.members.insert(out_.members.end(), members.begin(), members.end());
+    }
+
+    const Tapes& tapes_;
+    const Transfers& transfers_;
+    const Quotient& quotient_;
+    std::size_t largest_;                 // group
+    std::vector<bool> traced_;            // by rank class
+    std::vector<std::uint32_t> meeting_;  // by role
+    LockstepGroups out_;
+};
+
+}  // namespace
+
+LockstepGroups find_lockstep_groups(const SimulationInput& input,
+                                    const Tapes& tapes,
+                                    const Transfers& transfers,
+                                    const Quotient& quotient) {
+    return LockstepGroupFinder(input, tapes, transfers, quotient).find();
+}
+
+}  // namespace orrery

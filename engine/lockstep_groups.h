@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lockstep groups: rank classes that do the same until something happens to one of them alone. The
+// members of a tensor-parallel group start every step with the same ops, take the same time for
+// them and wait for each other dozens of times a layer. Their messages to other nodes meet
+// different traffic on the way. Folding (engine/folding.h) looks for ranks that *always* do the
+// same, so it keeps the members apart. The execution keeps one state and one event for all members
+// while they are together; engine/lockstep.h separates and reunites them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/folding.h"
+#include "engine/role_tape.h"
+#include "engine/simulation.h"
+#include "engine/transfers.h"
+
+namespace orrery {
+
+struct LockstepGroup {
+    std::uint32_t first = 0;  // LockstepGroups::members
+    std::uint32_t size = 0;
+    // Class of the connection on whose collectives exactly the members meet; UINT32_MAX: none.
+    std::uint32_t connection = 0;
+};
+
+struct LockstepGroups {
+    std::vector<LockstepGroup> groups;    // of one: on its own for good
+    std::vector<std::uint32_t> members;   // all rank classes, group by group, ascending in each
+    std::vector<std::uint32_t> group_of;  // by rank class
+    std::vector<std::uint32_t> place;     // by rank class: its position in the group
+    std::vector<std::uint32_t> meeting;   // by role: the connection of its tape, or UINT32_MAX
+
+    std::span<const std::uint32_t> members_of(const LockstepGroup& group) const {
+        return {members.data() + group.first, group.size};
+    }
+};
+
+// The masks of members that the execution keeps have as many bits.
+inline constexpr std::uint32_t kLockstepGroupMax = 64;
+
+// The members of a group share role, device and the SMs that each message holds. None is traced.
+LockstepGroups find_lockstep_groups(const SimulationInput& input,
+                                    const Tapes& tapes,
+                                    const Transfers& transfers,
+                                    const Quotient& quotient);
+
+}  // namespace orrery

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network whose ranks stand on the ranks (GPUs) of another one. Several ranks may stand on one
+// GPU: so the programs that a world (engine/world.h) runs there in turn share its links, each as a
+// party of its own.
+#pragma once
+
+#include <vector>
+
+#include "engine/network_model.h"
+
+namespace orrery {
+
+class PlacedNetwork final : public NetworkModel {
+public:
+    // `place` by rank: where it stands in `network`, which has to outlive this one. The members of
+    // a group stand in the order of their ranks, each somewhere else.
+    PlacedNetwork(const NetworkModel& network, std::vector<RankId> place);
+
+    TransferPlan plan_collective(const CollectiveCall& call,
+                                 std::span<const RankId> members) const override;
+    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
+    std::vector<OtherPath> paths_around(const CollectiveCall& call,
+                                        std::span<const RankId> members,
+                                        std::span<const std::uint8_t> down) const override;
+    std::vector<OtherPath> paths_around(RankId from,
+                                        RankId to,
+                                        Bytes bytes,
+                                        std::span<const std::uint8_t> down) const override;
+    std::span<const LinkInfo> links() const override { return network_.links(); }
+    std::span<const std::string> link_class_names() const override {
+        return network_.link_class_names();
+    }
+    bool has_contention() const override { return network_.has_contention(); }
+
+private:
+    RankId place(RankId rank) const { return place_[index(rank)]; }
+    std::vector<RankId> places(std::span<const RankId> members) const;
+
+    const NetworkModel& network_;
+    std::vector<RankId> place_;
+};
+
+}  // namespace orrery

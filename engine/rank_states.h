@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of all rank classes and of their streams. Nothing is kept of what has ended but the
+// last end of each stream and the path to it: waits ask how many items a stream has ended.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/critical_path.h"
+#include "engine/execution_plan.h"
+#include "engine/prefetch.h"
+
+namespace orrery {
+
+enum class StreamPhase : std::uint8_t {
+    ready,      // its next item is to be looked at
+    blocked,    // waits on another stream
+    launching,  // a communication op whose launch lies ahead
+    running,    // a run
+    scheduled,  // a run, and the collective after it knows when it will arrive
+    arrived,    // a communication op
+    in_group,   // a collective of a lockstep group on its local clock
+    done,       // with the step
+    lost,       // with its rank
+};
+
+// What other streams ask for lies on the first cache line.
+struct alignas(64) StreamState {
+    Time ended;                       // the last item's end
+    std::uint32_t item = 0;           // the next or the one under way = items ended in this step
+    std::uint32_t awaited_items = 0;  // while blocked: how many ended items it waits for
+    std::uint8_t awaited_stream = 0;  // of this stream
+    StreamPhase phase = StreamPhase::done;
+    std::uint8_t stream = 0;     // its own number
+    bool slows_kernels = false;  // would its ops' SMs be missing on other streams?
+    bool traced = false;
+    bool ends_differ = false;      // those of ends_seen
+    std::uint32_t generation = 0;  // of its event that counts
+    std::uint32_t rank = 0;        // class
+    std::uint32_t size = 0;        // ranks of the class, or of all classes of a lockstep group
+    std::uint32_t parts_left = 0;  // of an arrived op
+    Time start;                    // of the item under way
+    Time due;                      // of its event
+    const TapeStream* tape = nullptr;
+    Time queued = Time::max();  // when its event comes, no later than due; max: it has none
+    Time last_end;              // of an arrived op's parts
+    // While scheduled: the one that it will join. Of a leader: the first of ends_seen that ended.
+    std::uint32_t transfer = 0;
+    std::uint32_t ends_seen = 0;      // members of the group whose part has ended at this instant
+    std::uint32_t held_sms = 0;       // while arrived
+    std::uint32_t first_connection = 0;  // of the rank, in Quotient::connection_of
+    CauseTimes path;                  // to `ended`; of an arrived op to its last part that ended
+};
+
+// What every event asks for lies on the first cache line.
+struct alignas(64) RankState {
+    const RoleTape* tape = nullptr;
+    Time host_start;
+    std::uint32_t role = 0;
+    std::uint16_t device = 0;
+    bool lost : 1 = false;
+    bool in_last_step : 1 = false;  // of its party's run
+    bool local_clock = false;       // of a leader: its streams have no events (local_clocks.h)
+    std::uint32_t width = 1;        // of a leader: how many classes it stands for
+    std::uint32_t held_sms = 0;
+    std::uint64_t running = 0;  // bit s: stream s is in a run
+    std::uint64_t blocked = 0;  // bit s: stream s is blocked
+    // Of a leader with a local clock:
+    std::uint64_t pending = 0;  // bit s: what stream s does ends when it is due
+    std::uint32_t wake_generation = 0;
+    std::uint32_t step = 0;     // of the run
+    Time wake = Time::max();    // when its event comes
+    Time kernel_time;           // in last steps; of a follower: less what its leader has
+    std::uint64_t led = 1;      // of a leader: which, by place in the group
+    std::uint64_t leaving = 0;  // of a leader: which of these go on without the others
+    bool leave_singly = false;  // of a leader: those do not even go on together
+    std::uint32_t streams_left = 0;
+    CauseTimes host_path;  // to host_start
+};
+
+class RankStates {
+public:
+    explicit RankStates(const ExecutionPlan& plan);
+
+    std::uint32_t rank_of(std::uint32_t stream) const { return streams[stream].rank; }
+    std::uint32_t stream_of(std::uint32_t r, std::uint32_t s) const {
+        return (r << stream_bits) + s;
+    }
+    const RoleTape& tape_of(std::uint32_t r) const { return *ranks[r].tape; }
+    const TapeItem& item_of(std::uint32_t stream) const {
+        return streams[stream].tape->items[streams[stream].item];
+    }
+    const TapeItem& item_after(std::uint32_t stream) const { return *(&item_of(stream) + 1); }
+    bool in_last_step(std::uint32_t r) const { return ranks[r].in_last_step; }
+    std::uint32_t party_of(std::uint32_t r) const { return plan_.party_of_role[ranks[r].role]; }
+
+    // Over all steps of a run: of the connection's messages.
+    std::uint32_t sequence_of(std::uint32_t r, const TapePart& part) const {
+        return ranks[r].step * tape_of(r).connections[part.connection].messages_per_step +
+               part.sequence;
+    }
+    // When a stream whose run is scheduled will arrive at the collective after it.
+    Time scheduled_arrival(std::uint32_t stream) const {
+        return std::max(streams[stream].due,
+                        ranks[rank_of(stream)].host_start + item_after(stream).launch);
+    }
+    CauseTimes launch_path(std::uint32_t r, const TapeItem& item) const {
+        CauseTimes path = ranks[r].host_path;
+        path[Cause::launch] += item.launch;
+        return path;
+    }
+
+    // --- followers and their leaders (engine/lockstep.h) ---
+    bool follows(std::uint32_t r) const { return leader[r] != r; }
+    // Of a stream that may be a follower's: its state is in memory that was not used lately.
+    std::uint32_t member_of(std::uint32_t id) const { return id >> stream_bits; }
+    // The stream whose state counts for a member's.
+    std::uint32_t leading(std::uint32_t id) const {
+        const std::uint32_t r = member_of(id);
+        return id + ((leader[r] - r) << stream_bits);
+    }
+    // Calls f with each rank class that a leader stands for, in ascending order.
+    template <class F>
+    void for_each_led(std::uint32_t r, F f) const {
+        const LockstepGroups& all = plan_.groups;
+        const std::uint32_t* members = &all.members[all.groups[all.group_of[r]].first];
+        for (std::uint64_t left = ranks[r].led; left != 0; left &= left - 1) {
+            f(members[std::countr_zero(left)]);
+        }
+    }
+    // Calls f with each stream of a rank that has a run under way.
+    template <class F>
+    void for_each_run(std::uint32_t r, F f) const {
+        for (std::uint64_t left = ranks[r].running; left != 0; left &= left - 1) {
+            f(stream_of(r, static_cast<std::uint32_t>(std::countr_zero(left))));
+        }
+    }
+
+    void prefetch_rank(std::uint32_t r) const {
+        prefetch_all(&ranks[r], offsetof(RankState, host_path));
+    }
+
+    std::uint32_t num_streams;         // of a rank
+    std::uint32_t stream_bits;         // of a stream's number in its position in `streams`
+    std::vector<StreamState> streams;  // rank class by rank class
+    std::vector<RankState> ranks;
+    std::vector<RunWalk> walks;         // by stream; empty if no run is ever walked
+    std::vector<std::uint32_t> leader;  // by rank class: whose state counts for it
+
+private:
+    void set_up_stream(std::uint32_t r, std::uint32_t s);
+
+    const ExecutionPlan& plan_;
+};
+
+}  // namespace orrery

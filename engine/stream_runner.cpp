@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/stream_runner.h"
+
+#include <bit>
+
+#include "engine/check.h"
+#include "engine/execution.h"
+
+namespace orrery {
+
+void StreamRunner::process_ready(Time now, std::size_t first) {
+    for (std::size_t i = first; i < ready_.size(); ++i) {
+        try_start(ready_[i], now);
+    }
+    ready_.resize(first);
+    if (first == 0 && now == clock_.instant) {
+        parts_.clocks.plan_wakes();
+    }
+}
+
+bool StreamRunner::conditions_hold(std::uint32_t id, const TapeItem& item, Time now) {
+    const std::uint32_t r = state_.rank_of(id);
+    const RoleTape& tape = state_.tape_of(r);
+    StreamState& stream = state_.streams[id];
+    for (std::uint32_t w = 0; w < item.num_waits; ++w) {
+        const ItemCondition& condition = tape.conditions[item.first_wait + w];
+        if (state_.streams[state_.stream_of(r, condition.stream)].item < condition.items) {
+            stream.phase = StreamPhase::blocked;
+            state_.ranks[r].blocked |= std::uint64_t{1} << stream.stream;
+            stream.awaited_stream = static_cast<std::uint8_t>(condition.stream);
+            stream.awaited_items = condition.items;
+            return false;
+        }
+    }
+    if (stream.ended != now) {
+        // Two awaited streams may end items now. One of them may have ended the awaited item before
+        // and end a later one now. Then the other stream was last, whichever is handled first.
+        const StreamState* last = nullptr;
+        for (std::uint32_t w = 0; w < item.num_waits; ++w) {
+            const ItemCondition& condition = tape.conditions[item.first_wait + w];
+            const StreamState& other = state_.streams[state_.stream_of(r, condition.stream)];
+            if (other.ended == now && other.item == condition.items) {
+                last = &other;
+                break;
+            }
+            last = last == nullptr && other.ended == now ? &other : last;
+        }
+        ORRERY_CHECK(last != nullptr);
+        stream.path = last->path;
+    }
+    return true;
+}
+
+void StreamRunner::try_start(std::uint32_t id, Time now) {
+    StreamState& stream = state_.streams[id];
+    const TapeItem& item = state_.item_of(id);
+    if (!conditions_hold(id, item, now)) {
+        return;
+    }
+    if (item.kind == ItemKind::run) {
+        parts_.kernels.begin_run(id, item, now);
+        return;
+    }
+    const std::uint32_t r = state_.rank_of(id);
+    const Time launch = state_.ranks[r].host_start + item.launch;
+    if (launch > now) {
+        stream.phase = StreamPhase::launching;
+        schedule(id, launch);
+        return;
+    }
+    parts_.transfers.arrive(id, item, now);
+}
+
+void StreamRunner::schedule(std::uint32_t id, Time due) {
+    StreamState& stream = state_.streams[id];
+    stream.due = due;
+    if (state_.ranks[stream.rank].local_clock) {
+        state_.ranks[stream.rank].pending |= std::uint64_t{1} << stream.stream;
+    } else {
+        expect_event(stream);
+    }
+}
+
+// The end of what a stream does is put off more often than it comes. An event that comes too early
+// is kept: when it comes, the stream asks for another one.
+void StreamRunner::expect_event(StreamState& stream) {
+    if (stream.due < stream.queued) {
+        stream.queued = stream.due;
+        clock_.queue.schedule(
+            stream.due, state_.stream_of(stream.rank, stream.stream), ++stream.generation);
+    }
+}
+
+bool StreamRunner::awaits_event(const StreamState& stream) const {
+    return (stream.phase == StreamPhase::running || stream.phase == StreamPhase::launching) &&
+           !state_.ranks[stream.rank].local_clock;
+}
+
+void StreamRunner::queued_event(std::uint32_t id, Time now) {
+    StreamState& stream = state_.streams[id];
+    stream.queued = Time::max();
+    if (!awaits_event(stream)) {
+        return;
+    }
+    if (stream.due > now) {
+        expect_event(stream);
+    } else {
+        end_of_phase(id, now);
+    }
+}
+
+void StreamRunner::end_of_phase(std::uint32_t id, Time now) {
+    const StreamPhase phase = state_.streams[id].phase;
+    if (phase == StreamPhase::launching) {
+        // Not before: an op that waited for the last end asks for the path to that end.
+        state_.streams[id].path = state_.launch_path(state_.rank_of(id), state_.item_of(id));
+        parts_.transfers.arrive(id, state_.item_of(id), now);
+    } else if (phase == StreamPhase::in_group) {
+        parts_.clocks.end_collective(id, now);
+    } else {
+        parts_.kernels.end_run(id, now);
+    }
+}
+
+void StreamRunner::end_item(std::uint32_t id, const TapeItem& item, Time now) {
+    const std::uint32_t r = state_.rank_of(id);
+    StreamState& stream = state_.streams[id];
+    stream.ended = now;
+    ++stream.item;
+    log_.report_progress(item, stream.size);
+    if (item.watched) {
+        for (std::uint64_t left = state_.ranks[r].blocked; left != 0; left &= left - 1) {
+            const auto s = static_cast<std::uint32_t>(std::countr_zero(left));
+            StreamState& other = state_.streams[state_.stream_of(r, s)];
+            if (other.awaited_stream == stream.stream && other.awaited_items <= stream.item) {
+                other.phase = StreamPhase::ready;
+                state_.ranks[r].blocked &= ~(std::uint64_t{1} << s);
+                ready_.push_back(state_.stream_of(r, s));
+            }
+        }
+    }
+    if (stream.item < state_.streams[id].tape->items.size()) {
+        stream.phase = StreamPhase::ready;
+        ready_.push_back(id);
+        return;
+    }
+    stream.phase = StreamPhase::done;
+    if (--state_.ranks[r].streams_left == 0) {
+        parts_.runs.end_step(r, now);
+    }
+}
+
+}  // namespace orrery
