@@ -8,6 +8,7 @@
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/embedding/embedding.h"
 #include "kernels/residual/residual.h"
+#include "models/layer_nodes.h"
 #include "models/parameters.h"
 #include "models/unit_weights.h"
 

@@ -37,17 +37,4 @@ Tape layer_tape(const Transformer& model,
 // Returns the edge of its output as the projection reads it.
 Edge& add_attention(Tape& tape, const LayerRecompute& recompute, std::int64_t layer, Edge& qkv);
 
-// A product y = x w on the way back, where x had to be gathered: its own gradient, dx in the layout
-// of x, is the sum over all `branches` that read the same x (two in a parallel block).
-struct ColumnBranch {
-    std::string_view name;
-    const Value* dy;
-    Parameter* weight;
-    Parameter* bias;
-};
-Value column_backward(BlockBuilder& b,
-                      const Value& x,
-                      const std::vector<ColumnBranch>& branches,
-                      Deferred* deferred);
-
 }  // namespace orrery

@@ -429,7 +429,9 @@ KernelLauncher<Queue> launcher_of(KernelKind kind) {
         case KernelKind::cast:
             return [](Queue& queue, const BoundOp& op) {
                 for (std::size_t i = 0; i < op.writes.size(); ++i) {
-                    device::cast(queue, op.reads[i].view, op.writes[i].view);
+                    if (op.writes[i].view.size > 0) {  // else a shard of padding alone
+                        device::cast(queue, op.reads[i].view, op.writes[i].view);
+                    }
                 }
             };
         default:

@@ -103,6 +103,7 @@ TEST(Recomputation, RunsTheKernelsOfTheModuleAgain) {
     Transformer parallel = six_layers();
     parallel.parallel_block = true;
     EXPECT_EQ(kernels_again(parallel, 8), (Names{"fc1", "activation"}));
+    EXPECT_EQ(kernels_again(parallel, 2 | 8), (Names{"norm 1", "fc1", "activation"}));
     EXPECT_EQ(kernels_again(parallel, 16), (Names{"norm 1", "activation"}));
     EXPECT_EQ(kernels_again(six_layers(), 2 | 8),
               (Names{"norm 2", "fc1", "activation", "fc2", "norm 1"}));

@@ -87,6 +87,34 @@ TEST(ImportMegatron, TheSoftwareIsWhatTheFlagsBelongTo) {
     EXPECT_EQ(software("", {.software = "nemo-24.05"}), "nemo-24.05");
 }
 
+TEST(ImportMegatron, RecomputationIsOfLayersOrModules) {
+    std::string command = k175B;
+    const std::string flag = "--recompute-activations";
+    const auto with = [&](const std::string& flags) {
+        std::string changed = command;
+        return changed.replace(changed.find(flag), flag.size(), flags);
+    };
+    const auto plan = [&](const std::string& flags) {
+        const auto imported = import(with(flags));
+        EXPECT_TRUE(imported) << imported.error().front().to_string();
+        const auto scenario = read_scenario_text(imported->yaml, "imported", ".", {});
+        EXPECT_TRUE(scenario) << scenario.error().front().to_string() << imported->yaml;
+        return scenario ? scenario->plan : ParallelPlan{};
+    };
+    const ParallelPlan blocks =
+        plan("--recompute-granularity full --recompute-method block --recompute-num-layers 2");
+    EXPECT_EQ(blocks.recompute_granularity, Recompute::full);
+    EXPECT_EQ(blocks.recompute_method, RecomputeMethod::block);
+    EXPECT_EQ(blocks.recompute_num_layers, 2);
+    const ParallelPlan modules =
+        plan("--recompute-granularity selective --recompute-modules layernorm mlp");
+    EXPECT_EQ(modules.recompute_modules,
+              static_cast<std::uint32_t>(RecomputeModule::layernorm) |
+                  static_cast<std::uint32_t>(RecomputeModule::mlp));
+    EXPECT_NE(errors(with("--recompute-modules moe")).find("moe can't be said yet"),
+              std::string::npos);
+}
+
 TEST(ImportMegatron, UnknownFlagsAreListedWithTheirValues) {
     const auto imported = import(k175B);
     ASSERT_TRUE(imported);

@@ -88,6 +88,27 @@ TEST(MapReader, BadValuesLeaveTheVariableAndNameTheirPlace) {
     EXPECT_EQ(list, std::vector<std::int64_t>{9});
 }
 
+TEST(MapReader, ListsOfWordsHaveEachOnce) {
+    std::vector<Colour> colours{Colour::red};
+    EXPECT_EQ(errors_of("c: [green, red, green]\nd: green\n",
+                        [&](MapReader& reader) {
+                            EXPECT_TRUE(reader.choices("c", colours, kColours));
+                            EXPECT_EQ(colours, (std::vector{Colour::green, Colour::red}));
+                            EXPECT_TRUE(reader.choices("d", colours, kColours));
+                            EXPECT_EQ(colours, std::vector{Colour::green});
+                            EXPECT_FALSE(reader.choices("absent", colours, kColours));
+                        }),
+              "");
+    EXPECT_EQ(errors_of("c: [green, blue]\nd: []\n",
+                        [&](MapReader& reader) {
+                            EXPECT_FALSE(reader.choices("c", colours, kColours));
+                            EXPECT_FALSE(reader.choices("d", colours, kColours));
+                        }),
+              "s.yaml:1:12: error: it.c can't be 'blue' (hint: a list out of red, green)\n"
+              "s.yaml:2:4: error: it.d is empty (hint: a list out of red, green)\n");
+    EXPECT_EQ(colours, std::vector{Colour::green});
+}
+
 TEST(MapReader, NumbersAreWholeTextsAndFinite) {
     for (const char* text :
          {"1x", "0x10", "1 2", "nan", "inf", "1e400", "--1", "+1", ".", "1_000"}) {

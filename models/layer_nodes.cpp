@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/layer_nodes.h"
+
+#include "kernels/activation/activation.h"
+#include "kernels/residual/residual.h"
+
+namespace orrery {
+namespace {
+
+constexpr auto kMemoryBound = Cause::memory_bound_kernels;
+
+// A gated activation as two kernels: the function of the gate (part 0 of fc1) and, in a backward
+// pass of `dy`, dy times its slope and its value; then the product with up (part 1) in place, of
+// dfc1 with its gate's columns.
+void gate_activation_ops(BlockBuilder& b,
+                         const KernelCall& call,
+                         const Value& dy,
+                         const Value& fc1,
+                         const Value& result,
+                         Cause cause) {
+    constexpr std::int8_t kAll = -1;
+    constexpr std::int8_t kGate = 0;
+    constexpr std::int8_t kUp = 1;
+    const bool back = !dy.empty();
+    b.ops.kernel(call,
+                 {.name = back ? "activation backward" : "activation",
+                  .stream = kComputeStream,
+                  .cause = cause,
+                  .reads = back ? std::vector{dy.tensor, fc1.tensor} : std::vector{fc1.tensor},
+                  .writes = {result.tensor},
+                  .accumulates = {},
+                  .read_parts = back ? std::vector{kAll, kGate} : std::vector{kGate}});
+    b.ops.kernel(residual_add(call.dims[0], call.dims[1], fc1.dtype),
+                 {.name = back ? "activation product backward" : "activation product",
+                  .stream = kComputeStream,
+                  .cause = cause,
+                  .reads = {fc1.tensor},
+                  .writes = {},
+                  .accumulates = {result.tensor},
+                  .read_parts = {kUp}});
+}
+
+Value activation_forward(BlockBuilder& b, const Value& fc1, Lifetime lifetime) {
+    Value y = b.value("activation", b.model.ffn_hidden_size, fc1.layout, lifetime);
+    const std::int64_t tokens = b.local_tokens(fc1);
+    const std::int64_t ffn = b.local_width(y);
+    const bool variant =
+        b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
+    const bool fused = b.plan.fused_activation || b.plan.compiled;
+    if (b.model.gated_mlp() && !fused) {
+        const Cause cause = b.recomputing ? Cause::recomputation : kMemoryBound;
+        gate_activation_ops(b, swiglu_forward(tokens, ffn, fc1.dtype, variant), {}, fc1, y, cause);
+        return y;
+    }
+    if (b.model.gated_mlp()) {
+        b.kernel("activation",
+                 swiglu_forward(tokens, ffn, fc1.dtype, variant),
+                 kMemoryBound,
+                 {&fc1},
+                 {&y});
+        return y;
+    }
+    if (!fused && b.model.add_bias_linear) {
+        b.kernel("activation bias",
+                 gelu_forward(tokens, ffn, fc1.dtype, variant),
+                 kMemoryBound,
+                 {&fc1},
+                 {&y});
+    }
+    b.kernel(
+        "activation", gelu_forward(tokens, ffn, fc1.dtype, variant), kMemoryBound, {&fc1}, {&y});
+    return y;
+}
+
+Value activation_backward(BlockBuilder& b, const Value& dy, const Value& fc1, Lifetime lifetime) {
+    Value dx = b.value("activation backward", fc1.shape[kWidth], fc1.layout, lifetime);
+    const std::int64_t tokens = b.local_tokens(dy);
+    const std::int64_t ffn = b.local_width(dy);
+    const bool variant =
+        b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
+    const KernelCall call = b.model.gated_mlp() ? swiglu_backward(tokens, ffn, fc1.dtype, variant)
+                                                : gelu_backward(tokens, ffn, fc1.dtype, variant);
+    if (b.model.gated_mlp() && !b.plan.fused_activation && !b.plan.compiled) {
+        gate_activation_ops(b, call, dy, fc1, dx, kMemoryBound);
+        return dx;
+    }
+    b.kernel("activation backward", call, kMemoryBound, {&dy, &fc1}, {&dx});
+    return dx;
+}
+
+Value gather_input(BlockBuilder& b, std::string_view name, const Value& x, const Parameter& w) {
+    const Layout needed = gemm_input(x.layout, w.layout);
+    return b.relayout(std::string{name} + " gather",
+                      b.quantised(name, x, w),
+                      needed,
+                      Lifetime::slot,
+                      b.overlap_pieces(x.layout, needed));
+}
+
+// dy of a row-parallel product where both gradients read it.
+Value gather_gradient(BlockBuilder& b,
+                      std::string_view name,
+                      const Value& dy,
+                      const Parameter& w,
+                      Lifetime lifetime) {
+    const Layout needed = gemm_gradient_input(dy.layout, w.layout);
+    return b.relayout(std::string{name} + " gather",
+                      b.quantised(name, dy, w, lifetime),
+                      needed,
+                      lifetime,
+                      b.overlap_pieces(dy.layout, needed));
+}
+
+void weight_gradient_op(BlockBuilder& b,
+                        std::string_view name,
+                        const Value& x,
+                        const Value& dy,
+                        Parameter& w,
+                        Deferred* deferred) {
+    if (deferred == nullptr) {
+        b.weight_product(name, x, dy, w);
+        return;
+    }
+    w.gradient_layout = weight_gradient(x.layout, dy.layout);
+    b.outlive_slot(x);
+    b.outlive_slot(dy);
+    const auto run = [name = std::string{name}, x, dy, &w](BlockBuilder& later) {
+        later.weight_product(name, x, dy, w);
+    };
+    deferred->push_back({.weights = {&w}, .run = run});
+}
+
+// The weight products of column_backward(), for later: x is gathered again then.
+void defer_column_products(BlockBuilder& b,
+                           const Value& x,
+                           const Layout& needed,
+                           const std::vector<ColumnBranch>& branches,
+                           Deferred& deferred) {
+    struct Product {
+        std::string name;
+        Value dy;
+        Parameter* weight;
+    };
+    std::vector<Product> products;
+    std::vector<Parameter*> weights;
+    b.outlive_slot(x);
+    for (const ColumnBranch& branch : branches) {
+        b.outlive_slot(*branch.dy);
+        branch.weight->gradient_layout = weight_gradient(needed, branch.dy->layout);
+        products.push_back({std::string{branch.name}, *branch.dy, branch.weight});
+        weights.push_back(branch.weight);
+    }
+    const auto run = [x, needed, products = std::move(products)](BlockBuilder& later) {
+        const Value gathered = later.relayout(products.front().name + " regather",
+                                              later.as_quantised(x, *products.front().weight),
+                                              needed);
+        for (const Product& product : products) {
+            later.weight_product(product.name + " wgrad", gathered, product.dy, *product.weight);
+        }
+    };
+    deferred.push_back({.weights = std::move(weights), .run = run});
+}
+
+// Leaves a branch's output to be added to the stream, with the biases of the row-sharded products
+// that made it (added once, after their partial sums). Returns the mask that the addition will
+// make.
+Value set_pending(BlockBuilder& b,
+                  ResidualStream& stream,
+                  Value branch,
+                  const std::vector<const Parameter*>& biases,
+                  Lifetime lifetime,
+                  RandomPurpose purpose,
+                  std::int64_t layer) {
+    stream.pending = std::move(branch);
+    for (const Parameter* bias : biases) {
+        if (bias->elements > 0) {
+            stream.biases.push_back(bias->weight);
+        }
+    }
+    if (b.model.dropout > 0) {
+        stream.mask = b.value("dropout mask",
+                              b.model.hidden_size,
+                              stream.pending.layout,
+                              lifetime,
+                              Dtype::uint8,
+                              TensorKind::activations);
+        b.set_random(stream.mask, purpose, layer);
+    }
+    return stream.mask;
+}
+
+Value branch_gradient(BlockBuilder& b,
+                      std::string_view name,
+                      const Value& dout,
+                      const Value& mask) {
+    if (b.model.dropout <= 0) {
+        return dout;
+    }
+    Value dy = b.value(name, dout.shape[kWidth], dout.layout, Lifetime::slot);
+    b.kernel(name,
+             dropout(b.local_tokens(dout), b.local_width(dout), dout.dtype),
+             kMemoryBound,
+             {&dout, &mask},
+             {&dy},
+             b.dropout_scalars());
+    return dy;
+}
+
+}  // namespace
+
+Value column_backward(BlockBuilder& b,
+                      const Value& x,
+                      const std::vector<ColumnBranch>& branches,
+                      Deferred* deferred) {
+    const std::string first{branches.front().name};
+    const Layout needed = gemm_input(x.layout, branches.front().weight->layout);
+    // Megatron-LM hides the gather of x behind dX and the reduction of dX behind dW; without that,
+    // compute waits for each.
+    const bool async = b.plan.async_tensor_model_parallel_allreduce || b.plan.tp_comm_overlap;
+    const auto wait_if_blocking = [&](const Value& before, const Value& after) {
+        if (!async && before.tensor != after.tensor) {
+            b.ops.next_waits_for(b.ops.size() - 1);
+        }
+    };
+    Value gathered;
+    if (deferred == nullptr) {
+        gathered =
+            b.relayout(first + " regather", b.as_quantised(x, *branches.front().weight), needed);
+        wait_if_blocking(x, gathered);
+    }
+    Value sum;
+    for (const ColumnBranch& branch : branches) {
+        sum = b.gradient_product(std::string{branch.name} + " dgrad",
+                                 *branch.dy,
+                                 *branch.weight,
+                                 sum.empty() ? nullptr : &sum);
+    }
+    const Value dx = b.relayout(first + " dgrad reduce", sum, x.layout);
+    wait_if_blocking(sum, dx);
+    if (deferred != nullptr) {
+        defer_column_products(b, x, needed, branches, *deferred);
+    }
+    for (const ColumnBranch& branch : branches) {
+        const std::string text{branch.name};
+        if (deferred == nullptr) {
+            b.weight_product(text + " wgrad", gathered, *branch.dy, *branch.weight);
+        }
+        if (branch.bias->elements > 0) {
+            b.bias_gradient(text + " bias gradient", *branch.dy, *branch.bias);
+        }
+    }
+    return dx;
+}
+
+void NormNode::forward(ForwardPass& pass) {
+    y_.value = norm_forward(pass.b,
+                            name_,
+                            pass.stream,
+                            weight_,
+                            {saved(), keeps_output_ ? saved() : Lifetime::slot},
+                            before_);
+}
+
+void NormNode::run_again(ForwardPass& pass) {
+    if (saved() == Lifetime::slot) {
+        return forward(pass);
+    }
+    // The sum that it is the norm of has been kept, and so have the statistics.
+    ForwardPass sum{pass.b, {.residual = before_.input, .pending = {}, .mask = {}}};
+    NormActivations same;
+    y_.value =
+        norm_forward(pass.b, name_, sum.stream, weight_, {Lifetime::slot, Lifetime::slot}, same);
+}
+
+void NormNode::backward(BackwardPass& pass) {
+    pass.stream_gradient = norm_backward(
+        pass.b, name_ + " backward", y_.gradient, before_, pass.stream_gradient, weight_);
+}
+
+void ColumnInputNode::forward(ForwardPass& pass) {
+    gathered_ = gather_input(pass.b, name_, x_.value, weight_);
+}
+
+void ColumnInputNode::backward(BackwardPass& pass) {
+    x_.gradient = column_backward(pass.b, x_.value, branches_, pass.deferred);
+}
+
+void ColumnProductNode::forward(ForwardPass& pass) {
+    const Lifetime lifetime = shared_heads_ ? pass.b.of_slices(saved()) : saved();
+    y_.value = pass.b.product(name_, input_.gathered(), weight_, lifetime, 1, nullptr, &bias_);
+}
+
+void ColumnProductNode::backward(BackwardPass&) {
+    input_.add_branch({name_, &y_.gradient, &weight_, &bias_});
+}
+
+void ActivationNode::forward(ForwardPass& pass) {
+    y_.value = activation_forward(pass.b, x_.value, saved());
+}
+
+void ActivationNode::backward(BackwardPass& pass) {
+    x_.gradient = activation_backward(pass.b, y_.gradient, x_.value, pass.read_later());
+}
+
+Value BranchOutputNode::add_up(BlockBuilder& b) const {
+    const RowProduct& first = products_.front();
+    const std::size_t pieces = b.overlap_pieces(
+        gemm_output(first.x->value.layout, first.weight->layout), b.layouts.residual);
+    Value sum;
+    for (const RowProduct& one : products_) {
+        sum = b.product(one.name,
+                        one.x->value,
+                        *one.weight,
+                        Lifetime::slot,
+                        pieces,
+                        sum.empty() ? nullptr : &sum);
+    }
+    return b.relayout(name_ + " reduce", sum, b.layouts.residual);
+}
+
+void BranchOutputNode::forward(ForwardPass& pass) {
+    const Value sum = add_up(pass.b);
+    std::vector<const Parameter*> biases;
+    for (const RowProduct& one : products_) {
+        biases.push_back(one.bias);
+    }
+    mask_ = set_pending(pass.b, pass.stream, sum, biases, saved(), purpose_, layer_);
+}
+
+void BranchOutputNode::run_again(ForwardPass& pass) {
+    if (saved() == Lifetime::slot) {
+        return forward(pass);
+    }
+    add_up(pass.b);  // the mask has been kept
+}
+
+void BranchOutputNode::backward(BackwardPass& pass) {
+    const char* const name =
+        purpose_ == RandomPurpose::mlp_dropout ? "dropout 2 backward" : "dropout 1 backward";
+    dy_ = branch_gradient(pass.b, name, pass.stream_gradient, mask_);
+    const RowProduct& last = products_.back();
+    gathered_ =
+        gather_gradient(pass.b, last.name + " backward", dy_, *last.weight, pass.read_later());
+}
+
+void BranchOutputNode::backward_of(std::size_t product, BackwardPass& pass) const {
+    const RowProduct& one = products_[product];
+    one.x->gradient = pass.b.gradient_product(one.name + " dgrad", gathered_, *one.weight);
+    weight_gradient_op(
+        pass.b, one.name + " wgrad", one.x->value, gathered_, *one.weight, pass.deferred);
+    if (one.bias->elements > 0) {
+        pass.b.bias_gradient(one.name + " bias gradient", dy_, *one.bias);
+    }
+}
+
+}  // namespace orrery
