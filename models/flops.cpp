@@ -59,14 +59,15 @@ ModelFlops counted(const Transformer& model, std::int64_t sequences, const Recom
     };
     const auto recomputed = [&](double attention) {
         return Flop{batch * (again.attention_linear * forward.attention_linear +
-                             again.mlp * forward.mlp + again.attention * attention)};
+                             again.mlp * forward.mlp + attention)};
     };
     const Flop full = model_count(forward.full_attention);
     const Flop causal = model_count(forward.causal_attention);
     return {.full_attention = full,
             .causal_attention = causal,
-            .hardware_full_attention = full + recomputed(forward.full_attention),
-            .hardware_causal_attention = causal + recomputed(forward.causal_attention)};
+            .hardware_full_attention = full + recomputed(again.attention * forward.full_attention),
+            .hardware_causal_attention =
+                causal + recomputed(again.visible_attention * forward.causal_attention)};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "models/flops.h"
 #include "models/pipeline_split.h"
 
 namespace orrery {
@@ -42,11 +43,17 @@ RecomputedShare recomputed_share(const Transformer& model, const ParallelPlan& p
     const double projection = static_cast<double>(model.query_size()) /
                               static_cast<double>(2 * (model.query_size() + model.kv_size()));
     RecomputedShare share;
+    double visible = 0;
+    std::int64_t number = 0;  // of a layer in the model
     for (const std::int64_t layers : layers_of_stages(model, plan)) {
-        for (std::int64_t layer = 0; layer < layers; ++layer) {
+        for (std::int64_t layer = 0; layer < layers; ++layer, ++number) {
             const LayerRecompute one = recompute_of_layer(plan, layer, layers);
             const bool products = one.has(RecomputeModule::every_second_product);
-            share.attention += one.whole || one.has(RecomputeModule::core_attn) ? 1 : 0;
+            const double attention = one.whole || one.has(RecomputeModule::core_attn) ? 1 : 0;
+            const auto pairs = static_cast<double>(visible_attention_pairs(model, number));
+            share.attention += attention;
+            share.visible_attention += attention * pairs;
+            visible += pairs;
             share.attention_linear +=
                 one.whole ? 1 : (products && !model.parallel_block ? projection : 0);
             // In a parallel block the second product is part of the sum with attention's.
@@ -56,6 +63,7 @@ RecomputedShare recomputed_share(const Transformer& model, const ParallelPlan& p
     }
     const auto all = static_cast<double>(model.num_layers);
     share.attention /= all;
+    share.visible_attention /= visible;
     share.attention_linear /= all;
     share.mlp /= all;
     return share;

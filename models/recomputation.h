@@ -38,7 +38,8 @@ bool layers_recompute_alike(const ParallelPlan& plan);
 
 // The part of a step's forward work that runs again.
 struct RecomputedShare {
-    double attention = 0;         // of all layers' attention cores
+    double attention = 0;          // of all layers' attention cores, all pairs counted
+    double visible_attention = 0;  // the same, only the pairs that a mask and a window leave
     double attention_linear = 0;  // of all layers' linear products before and after attention
     double mlp = 0;               // of all layers' MLP products
 };

@@ -348,7 +348,7 @@ private:
         if (modules == nullptr) {
             return;
         }
-        std::string list;
+        std::vector<std::string> names;
         for (const CommandWord& module : modules->values) {
             if (module.text != "core_attn" && module.text != "layernorm" && module.text != "mlp") {
                 complain(module.where,
@@ -356,9 +356,9 @@ private:
                          "core_attn, layernorm, mlp");
                 return;
             }
-            list += (list.empty() ? "" : ", ") + module.text;
+            names.push_back(module.text);
         }
-        set("plan.recompute_modules", "[" + list + "]", *modules);
+        keys_["plan.recompute_modules"] = list_node(names);
     }
 
     void attention() {

@@ -24,9 +24,9 @@ const std::vector<KindsOfStage>& StageKinds::of(const ParallelPlan& plan) {
         return stages;
     }
     const Mesh mesh = rank_mesh(plan);
-    const std::uint32_t axis = mesh.axis("pp");
+    const std::uint32_t pipeline = mesh.digit("pp");
     for (std::uint32_t rank = 0; rank < mesh.num_ranks(); ++rank) {
-        KindsOfStage& kinds = stages[mesh.coordinate(RankId{rank}, axis)];
+        KindsOfStage& kinds = stages[mesh.coordinate(RankId{rank}, pipeline)];
         const std::uint32_t kind = cluster_.kind_of_rank(rank);
         if (std::ranges::find(kinds, kind) == kinds.end()) {
             kinds.push_back(kind);

@@ -35,7 +35,7 @@ TEST(Verifier, AcceptsRandomWellFormedPrograms) {
 TEST(Verifier, WantsOneRolePerCoordinate) {
     ProgramBuilder b = pair_of_stages();
     b.program.roles.pop_back();
-    expect_error(b.program, "there are 1 roles, but axis pp has size 2");
+    expect_error(b.program, "there are 1 roles, but digit pp has size 2");
 }
 
 TEST(Verifier, WantsIdsInsideTheirTables) {

@@ -20,6 +20,10 @@ inline std::vector<bool> other_values(bool value) {
 inline std::vector<std::int64_t> other_values(std::int64_t value) {
     return {value * 2, value / 2, 2, 4, 100};
 }
+// Of recompute_modules.
+inline std::vector<std::uint32_t> other_values(std::uint32_t) {
+    return {1, 2, 4, 8, 16, 3, 6};
+}
 inline std::vector<std::vector<std::int64_t>> other_values(const std::vector<std::int64_t>&) {
     return {{1, 3, 3, 1}, {3, 5}, {5, 3}, {1, 2, 2, 3}};
 }
@@ -38,6 +42,7 @@ inline bool exists(const ParallelPlan& plan) {
     return plan.context_parallel_comm <= ContextParallelComm::all_to_all &&
            plan.data_parallel_sharding_strategy <= ShardingStrategy::optim_grads_params &&
            plan.recompute_granularity <= Recompute::full &&
+           plan.recompute_method <= RecomputeMethod::every &&
            plan.schedule <= ScheduleKind::zero_bubble &&
            plan.rank_order <= RankOrder::tp_cp_pp_dp &&
            plan.attention_kernel <= AttentionKernel::cudnn && plan.optimizer <= Optimizer::lamb;

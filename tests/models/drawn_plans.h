@@ -93,7 +93,7 @@ private:
         if (shards % 2 == 0 && coin()) {
             p.zero_hpz_partition_size = 2;
         } else if (p.pipeline_model_parallel_size == 1) {
-            p.reshard_after_forward = random_() % 4 != 0;
+            p.reshard_after_forward = coin();
         }
         p.fsdp_unit_layers = std::min(pick({0, 1, 1, 2}), m.num_layers);
         p.fsdp_prefetch_units = pick({1, 1, 2});

@@ -138,6 +138,12 @@ const std::vector<std::pair<std::string, std::function<void(Case&)>>> kBrokenRul
          c.plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
          c.plan.hsdp_shard_size = 3;
      }},
+    {"plan.precision", [](Case& c) { c.plan.precision = Dtype::int8; }},
+    {"plan.gradient_dtype", [](Case& c) { c.plan.gradient_dtype = Dtype::fp8; }},
+};
+
+// The same of the state's shards and of recomputation.
+const std::vector<std::pair<std::string, std::function<void(Case&)>>> kBrokenStateRules{
     {"plan.zero_hpz_partition_size", [](Case& c) { c.plan.zero_hpz_partition_size = 2; }},
     {"plan.zero_hpz_partition_size",
      [](Case& c) {
@@ -166,15 +172,15 @@ const std::vector<std::pair<std::string, std::function<void(Case&)>>> kBrokenRul
          c.plan.recompute_num_layers = 2;
      }},
     {"plan.recompute_modules", [](Case& c) { c.plan.recompute_modules = 16 | 1; }},
-    {"plan.precision", [](Case& c) { c.plan.precision = Dtype::int8; }},
-    {"plan.gradient_dtype", [](Case& c) { c.plan.gradient_dtype = Dtype::fp8; }},
 };
 
 TEST(ValidatePlan, NamesTheKeyThatBreaksTheRule) {
-    for (std::size_t i = 0; i < kBrokenRules.size(); ++i) {
-        const Error error = only_error(kBrokenRules[i].second);
-        EXPECT_EQ(error.where, kBrokenRules[i].first) << "case " << i << ": " << error.to_string();
-        EXPECT_FALSE(error.what.empty() || error.hint.empty()) << error.to_string();
+    for (const auto& rules : {kBrokenRules, kBrokenStateRules}) {
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+            const Error error = only_error(rules[i].second);
+            EXPECT_EQ(error.where, rules[i].first) << "case " << i << ": " << error.to_string();
+            EXPECT_FALSE(error.what.empty() || error.hint.empty()) << error.to_string();
+        }
     }
 }
 

@@ -60,13 +60,10 @@ std::vector<Case> cases() {
     ParallelPlan secondary = plan_of(6, all);
     secondary.zero_hpz_partition_size = 3;
     cases.push_back({"hpZ of 3 in 6", tiny_gpt(), secondary});
-    secondary.hsdp_shard_size = 6;
-    secondary.data_parallel_size = 12;
-    secondary.global_batch_size = 12;
     secondary.fsdp_unit_layers = 2;
     secondary.overlap_param_gather = true;
     secondary.fsdp_prefetch_units = 2;
-    cases.push_back({"hpZ of 3 in 6, two copies, units of two layers", tiny_llama(), secondary});
+    cases.push_back({"hpZ of 3 in 6, units of two layers", tiny_llama(), secondary});
     ParallelPlan single = plan_of(3, all);
     single.fsdp_unit_layers = 0;
     single.overlap_param_gather = true;

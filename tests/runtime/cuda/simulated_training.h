@@ -74,21 +74,8 @@ struct ParallelCase {
     Transformer model = tiny_gpt();
 };
 
-// tiny_gpt has two layers, two heads and tied embeddings.
-inline std::vector<ParallelCase> parallel_cases() {
-    ParallelPlan base = tiny_plan();
-    base.micro_batch_size = 1;
-    base.global_batch_size = 4;
-    std::vector<ParallelCase> cases;
-    const auto add = [&](std::string name, const auto& change) {
-        cases.push_back({std::move(name), base});
-        change(cases.back().plan);
-    };
-    add("dp", [](ParallelPlan& p) {
-        p.data_parallel_size = 2;
-        p.overlap_grad_reduce = true;
-        p.ddp_bucket_size = 600;
-    });
+template <class Add>
+void add_sharded_cases(const Add& add) {
     for (const auto strategy : {ShardingStrategy::optim,
                                 ShardingStrategy::optim_grads,
                                 ShardingStrategy::optim_grads_params}) {
@@ -106,6 +93,24 @@ inline std::vector<ParallelCase> parallel_cases() {
         p.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
         p.zero_hpz_partition_size = 2;
     });
+}
+
+// tiny_gpt has two layers, two heads and tied embeddings.
+inline std::vector<ParallelCase> parallel_cases() {
+    ParallelPlan base = tiny_plan();
+    base.micro_batch_size = 1;
+    base.global_batch_size = 4;
+    std::vector<ParallelCase> cases;
+    const auto add = [&](std::string name, const auto& change) {
+        cases.push_back({std::move(name), base});
+        change(cases.back().plan);
+    };
+    add("dp", [](ParallelPlan& p) {
+        p.data_parallel_size = 2;
+        p.overlap_grad_reduce = true;
+        p.ddp_bucket_size = 600;
+    });
+    add_sharded_cases(add);
     add("tp sp", [](ParallelPlan& p) {
         p.tensor_model_parallel_size = 2;
         p.sequence_parallel = true;

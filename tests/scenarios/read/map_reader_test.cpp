@@ -105,7 +105,7 @@ TEST(MapReader, ListsOfWordsHaveEachOnce) {
                             EXPECT_FALSE(reader.choices("d", colours, kColours));
                         }),
               "s.yaml:1:12: error: it.c can't be 'blue' (hint: a list out of red, green)\n"
-              "s.yaml:2:4: error: it.d is empty (hint: a list out of red, green)\n");
+              "s.yaml:2:1: error: it.d is empty (hint: a list out of red, green)\n");
     EXPECT_EQ(colours, std::vector{Colour::green});
 }
 

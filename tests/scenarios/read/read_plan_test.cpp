@@ -31,6 +31,102 @@ TEST(ReadPlan, OnlyTheBatchIsRequired) {
               "'global_batch_size: …')\n");
 }
 
+constexpr const char* kWholePlan = R"(tensor_model_parallel_size: 8
+micro_batch_size: 1
+global_batch_size: 16
+pipeline_model_parallel_size: 2
+virtual_pipeline_model_parallel_size: 3
+context_parallel_size: 1
+expert_model_parallel_size: 1
+sequence_parallel: true
+context_parallel_comm: all_to_all
+data_parallel_sharding_strategy: optim
+hsdp_shard_size: 0
+zero_hpz_partition_size: 1
+reshard_after_forward: false
+fsdp_unit_layers: 4
+fsdp_prefetch_units: 3
+precision: fp16
+recompute_granularity: selective
+recompute_method: block
+recompute_num_layers: 2
+recompute_modules: [layernorm, mlp]
+schedule: breadth_first
+rank_order: tp-cp-pp-dp
+attention_kernel: flash_1
+optimizer: lamb
+gradient_accumulation_fusion: false
+gradient_dtype: bf16
+fused_norm: false
+fused_activation: false
+fused_cross_entropy: false
+loss_metrics: 2
+prefetch_behind_backward: true
+cuda_graphs: true
+compiled: true
+eager_framework: false
+overlap_grad_reduce: true
+overlap_param_gather: true
+tp_comm_overlap: true
+tp_comm_overlap_chunks: 8
+async_tensor_model_parallel_allreduce: false
+scatter_gather_tensors_in_pipeline: false
+overlap_p2p: true
+embedding_and_loss_as_layers: false
+ddp_bucket_size: 40000000
+pipeline_layout: [16, 16, 16, 16, 16, 16]
+)";
+
+TEST(ReadPlan, EveryKeyReachesItsField) {
+    const ParallelPlan expected{
+        .tensor_model_parallel_size = 8,
+        .pipeline_model_parallel_size = 2,
+        .virtual_pipeline_model_parallel_size = 3,
+        .context_parallel_size = 1,
+        .sequence_parallel = true,
+        .context_parallel_comm = ContextParallelComm::all_to_all,
+        .data_parallel_sharding_strategy = ShardingStrategy::optim,
+        .hsdp_shard_size = 0,
+        .zero_hpz_partition_size = 1,
+        .reshard_after_forward = false,
+        .fsdp_unit_layers = 4,
+        .fsdp_prefetch_units = 3,
+        .micro_batch_size = 1,
+        .global_batch_size = 16,
+        .precision = Dtype::fp16,
+        .recompute_granularity = Recompute::selective,
+        .recompute_method = RecomputeMethod::block,
+        .recompute_num_layers = 2,
+        .recompute_modules = static_cast<std::uint32_t>(RecomputeModule::layernorm) |
+                             static_cast<std::uint32_t>(RecomputeModule::mlp),
+        .schedule = ScheduleKind::breadth_first,
+        .rank_order = RankOrder::tp_cp_pp_dp,
+        .attention_kernel = AttentionKernel::flash_1,
+        .optimizer = Optimizer::lamb,
+        .gradient_accumulation_fusion = false,
+        .gradient_dtype = Dtype::bf16,
+        .overlap_grad_reduce = true,
+        .overlap_param_gather = true,
+        .tp_comm_overlap = true,
+        .overlap_p2p = true,
+        .async_tensor_model_parallel_allreduce = false,
+        .scatter_gather_tensors_in_pipeline = false,
+        .tp_comm_overlap_chunks = 8,
+        .fused_norm = false,
+        .fused_activation = false,
+        .fused_cross_entropy = false,
+        .loss_metrics = 2,
+        .eager_framework = false,
+        .cuda_graphs = true,
+        .compiled = true,
+        .embedding_and_loss_as_layers = false,
+        .prefetch_behind_backward = true,
+        .ddp_bucket_size = 40'000'000,
+        .pipeline_layout = {16, 16, 16, 16, 16, 16},
+    };
+    EXPECT_EQ(plan_of(kWholePlan), expected);
+}
+
 TEST(ReadPlan, WordsOfMegatronMeanTheSame) {
     EXPECT_EQ(plan_of(kPlan + "context_parallel_comm: p2p\n").context_parallel_comm,
               ContextParallelComm::ring);

@@ -11,7 +11,7 @@ namespace {
 StageLayouts stage() {
     return {.role = "pp 0",
             .mesh = "tp 2, dp 4",
-            .rows = {{.phase = "between steps",
+            .rows = {{.phase = "always",
                       .kind = TensorKind::weights,
                       .tensors = {"layers.*.fc1", "layers.*.fc2"},
                       .placement = "tp/columns",
@@ -41,11 +41,11 @@ StageLayouts stage() {
 TEST(LayoutsReport, IsATableWithTensorsAndTransfersBelow) {
     EXPECT_EQ(layouts_report({stage()}),
               R"(One rank of pp 0   (mesh: tp 2, dp 4)
-  phase          kind         placement                                 tier  codec  lifetime         size
-  between steps  weights      tp/columns, steps tp/columns dp/elements  HBM   bf16   persistent   2.00 MiB
+  phase    kind         placement                                 tier  codec  lifetime         size
+  always   weights      tp/columns, steps tp/columns dp/elements  HBM   bf16   persistent   2.00 MiB
       layers.*.fc1, layers.*.fc2
       -> parameter gather: all_gather over dp, 8.00 MiB in 3 a step, bf16
-  forward        activations  dp/batch                                  HBM   fp32   micro_batch  1.00 KiB
+  forward  activations  dp/batch                                  HBM   fp32   micro_batch  1.00 KiB
       norm 1
 )");
 }

@@ -115,18 +115,20 @@ TEST(PlanTimer, RefusesParametersThatAreGatheredLayerByLayer) {
 // plans differ.
 TEST(PlanTimer, NoFieldOfAPlanIsForgottenByItsCaches) {
     std::set<std::string_view> changed;
-    for (const auto& settings : std::vector<std::vector<std::string>>{
-             {"plan.tensor_model_parallel_size=2",
-              "plan.pipeline_model_parallel_size=2",
-              "plan.sequence_parallel=true",
-              "plan.tp_comm_overlap=true",
-              "plan.overlap_grad_reduce=true",
-              "plan.data_parallel_sharding_strategy=optim"},
-             {"plan.context_parallel_size=2", "plan.pipeline_model_parallel_size=2"},
-             {"plan.tensor_model_parallel_size=2",
-              "plan.pipeline_model_parallel_size=4",
-              "plan.virtual_pipeline_model_parallel_size=2",
-              "plan.eager_framework=true"}}) {
+    for (const auto& settings :
+         std::vector<std::vector<std::string>>{{"plan.tensor_model_parallel_size=2",
+                                                "plan.pipeline_model_parallel_size=2",
+                                                "plan.sequence_parallel=true",
+                                                "plan.tp_comm_overlap=true",
+                                                "plan.overlap_grad_reduce=true",
+                                                "plan.data_parallel_sharding_strategy=optim"},
+                                               {"plan.context_parallel_size=2",
+                                                "plan.pipeline_model_parallel_size=2",
+                                                "plan.recompute_granularity=full"},
+                                               {"plan.tensor_model_parallel_size=2",
+                                                "plan.pipeline_model_parallel_size=4",
+                                                "plan.virtual_pipeline_model_parallel_size=2",
+                                                "plan.eager_framework=true"}}) {
         const Scenario scenario = small_scenario("one field", settings);
         testing::TimedPlans shared{scenario};
         ASSERT_TRUE(shared.timer.step_of(scenario.plan));
@@ -146,6 +148,7 @@ TEST(PlanTimer, NoFieldOfAPlanIsForgottenByItsCaches) {
     }
     changed.insert("data_parallel_size");  // follows from the other sizes
     changed.insert("zero_hpz_partition_size");  // of plans that the timer refuses
+    changed.insert("reshard_after_forward");    // of the same
     EXPECT_EQ(changed.size(), kNumPlanFields);
 }
 
