@@ -42,8 +42,8 @@ public:
     // The party makes `steps` steps, at least one, from `at` on. `at` is not before now(), and each
     // run that the party made before has ended.
     void start(std::uint32_t party, Time at, std::uint32_t steps = 1);
-    // Goes on until a run ends, and tells which. Of several that end at one instant each is told by
-    // a call of its own, before time goes on. Nothing if no run is left, or stuck().
+    // Goes on until a run ends, and returns it. Of several that end at one instant each call
+    // returns one, before time goes on. Nothing if no run is left, or stuck().
     std::optional<RunEnd> run_to_next_end();
     Time now() const;
 

@@ -33,7 +33,7 @@ std::vector<RelayoutStep> relayout_steps(
 struct RelayoutCall {
     Traffic traffic = Traffic::data;
     Dtype wire = Dtype::bf16;
-    std::int64_t pieces = 1;  // the vector is moved in so many collectives: this is one of them
+    std::int64_t pieces = 1;  // collectives that the vector is cut into; this is one of them
     Mover mover{};
     Reduction reduction = Reduction::sum;
     // If not empty: along the only digit only these coordinates take part.

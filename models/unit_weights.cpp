@@ -10,18 +10,15 @@
 namespace orrery {
 namespace {
 
-std::int64_t elements_of(const ParameterSet& parameters) {
-    std::int64_t elements = 0;
-    for (const Parameter* p : parameters) {
-        elements += p->elements;
-    }
-    return elements;
-}
-
-// What a rank has of `elements` in a layout of the state.
-auto flat_elements(const BlockBuilder& b, std::int64_t elements) {
-    return [&b, elements](const Layout& layout) {
-        return local_elements({elements}, layout, b.layouts.mesh);
+// What a rank has of these parameters in a layout of the state: each one's shard is padded by
+// itself.
+auto elements_of(const BlockBuilder& b, const ParameterSet& parameters) {
+    return [&b, parameters](const Layout& layout) {
+        std::int64_t elements = 0;
+        for (const Parameter* p : parameters) {
+            elements += local_elements({p->elements}, layout, b.layouts.mesh);
+        }
+        return elements;
     };
 }
 
@@ -44,20 +41,19 @@ OpSpec named(std::string_view name) {
 // One micro-batch's gradients between two steps of their reduction.
 TensorId scattered_gradients(BlockBuilder& b, const RelayoutStep& step, std::int64_t elements) {
     const StateLayouts& state = b.layouts.state;
-    return b.ops.tables().tensor(
-        {.name = "gradients scattered",
-         .parameter = {},
-         .dtype = state.gradient_dtype,
-         .kind = TensorKind::communication,
-         .lifetime = Lifetime::slot,
-         .global_shape = {elements},
-         .layout = step.to,
-         .bytes = Bytes{flat_elements(b, elements)(step.to) * size_bytes(state.gradient_dtype)}});
+    return b.ops.tables().tensor({.name = "gradients scattered",
+                                  .parameter = {},
+                                  .dtype = state.gradient_dtype,
+                                  .kind = TensorKind::communication,
+                                  .lifetime = Lifetime::slot,
+                                  .global_shape = {},
+                                  .layout = step.to,
+                                  .bytes = Bytes{elements * size_bytes(state.gradient_dtype)}});
 }
 
 void reduce(BlockBuilder& b, const ParameterSet& parameters) {
     const StateLayouts& state = b.layouts.state;
-    const std::int64_t elements = elements_of(parameters);
+    const auto elements = elements_of(b, parameters);
     std::vector<TensorId> source;
     std::vector<TensorId> shards;
     for (const Parameter* p : parameters) {
@@ -65,13 +61,13 @@ void reduce(BlockBuilder& b, const ParameterSet& parameters) {
         shards.push_back(p->gradient_shard);
     }
     for (const RelayoutStep& step :
-         relayout_steps(state.made_gradients, state.gradients, flat_elements(b, elements))) {
+         relayout_steps(state.made_gradients, state.gradients, elements)) {
         OpSpec spec = named("gradients scatter");
         spec.reads = source;
         if (step.last) {
             spec.accumulates = shards;
         } else {
-            source = {scattered_gradients(b, step, elements)};
+            source = {scattered_gradients(b, step, elements(step.to))};
             spec.writes = source;
         }
         emit(b.ops, step, {.traffic = Traffic::data, .wire = state.gradient_dtype}, spec);
@@ -128,8 +124,7 @@ void UnitWeights::gather(std::size_t unit) {
         return;
     }
     for (const ParameterSet& moved : collectives_of(b_, units_[unit].parameters)) {
-        const auto elements = flat_elements(b_, elements_of(moved));
-        for (const RelayoutStep& step : relayout_steps(from, state.whole, elements)) {
+        for (const RelayoutStep& step : relayout_steps(from, state.whole, elements_of(b_, moved))) {
             OpSpec spec = named("weights gather");
             for (const Parameter* p : moved) {
                 spec.reads.push_back(secondary ? p->secondary : p->stored);

@@ -99,6 +99,13 @@ std::string CollectiveOps::why_not(const Op& op) const {
     if (reads.empty() && writes.empty() && !sums.empty() && sum) {
         return "";
     }
+    const bool scatter = call.kind == CollectiveKind::reduce_scatter;
+    const bool to_vector = scatter && parameters && writes.size() == 1 && sums.empty();
+    const bool from_vector = call.kind == CollectiveKind::all_reduce && !parameters &&
+                             reads.size() == 1 && writes.empty() && !sums.empty();
+    if (to_vector || from_vector) {
+        return "";
+    }
     const bool gather = call.kind == CollectiveKind::all_gather;
     if ((gather && reads.size() == writes.size() && sums.empty()) ||
         (call.kind == CollectiveKind::reduce_scatter && reads.size() == sums.size() &&
@@ -119,9 +126,13 @@ Result<void> CollectiveOps::run_collective(const CollectiveCall& call,
                                            const BoundTransfer& operands) {
     if (!operands.reads.empty()) {
         const bool parameters = !operands.reads[0].tensor->parameter.empty();
-        return !parameters ? change_layout(call, operands.reads[0], operands.writes[0])
-               : operands.writes.empty() ? reduce_to_shards(call, operands)
-                                         : gather_shards(call, operands);
+        if (call.kind == CollectiveKind::reduce_scatter && parameters) {
+            return reduce_to_shards(call, operands);
+        }
+        return parameters ? gather_shards(call, operands)
+               : operands.accumulates.empty()
+                   ? change_layout(call, operands.reads[0], operands.writes[0])
+                   : sum_to_shards(call, operands);
     }
     if (call.kind == CollectiveKind::all_gather) {
         return gather_parts(call, operands.writes);
@@ -328,13 +339,36 @@ Result<void> CollectiveOps::reduce_to_shards(const CollectiveCall& call,
         parts.pack(m, parts.vector(m));
     }
     const Result<void> done = communicator.reduce_scatter(parts.all(), parts.own());
+    if (done && !operands.writes.empty()) {  // hybrid sharding adds copies up before it adds them
+        const TensorView& sum = operands.writes.front().view;
+        ORRERY_CHECK(sum.size == parts.own().size);
+        std::memcpy(
+            sum.data, parts.own().data, static_cast<std::size_t>(sum.size * size_bytes(sum.dtype)));
+    } else if (done) {
+        add_to_shards(parts.own(), operands.accumulates);
+    }
+    return done;
+}
+
+// The shards of the list lie one after the other in the vector.
+void CollectiveOps::add_to_shards(const TensorView& vector,
+                                  const std::vector<BoundOperand>& shards) {
     std::int64_t first = 0;
-    for (std::size_t i = 0; done && i < operands.accumulates.size(); ++i) {
-        const TensorView& shard = operands.accumulates[i].view;
+    for (const BoundOperand& operand : shards) {
+        const TensorView& shard = operand.view;
         for (std::int64_t e = 0; e < shard.size; ++e) {
-            store(shard, e, load(shard, e) + load(parts.own(), first + e));
+            store(shard, e, load(shard, e) + load(vector, first + e));
         }
         first += shard.size;
+    }
+}
+
+Result<void> CollectiveOps::sum_to_shards(const CollectiveCall& call,
+                                          const BoundTransfer& operands) {
+    const TensorView& vector = operands.reads.front().view;
+    const Result<void> done = communicator_of(call).all_reduce(vector);
+    if (done) {
+        add_to_shards(vector, operands.accumulates);
     }
     return done;
 }

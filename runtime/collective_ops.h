@@ -52,6 +52,8 @@ private:
     Result<void> gather_parts(const CollectiveCall& call, const std::vector<BoundOperand>& list);
     Result<void> gather_shards(const CollectiveCall& call, const BoundTransfer& operands);
     Result<void> reduce_to_shards(const CollectiveCall& call, const BoundTransfer& operands);
+    Result<void> sum_to_shards(const CollectiveCall& call, const BoundTransfer& operands);
+    static void add_to_shards(const TensorView& vector, const std::vector<BoundOperand>& shards);
     Result<void> run_send_recv(const SendRecvCall& call, const BoundTransfer& operands);
 
     const Program& program_;

@@ -46,10 +46,14 @@ KeyPlace place_of(const Error& error, const std::string& source) {
     return place;
 }
 
+// In the order of the file, each once: a search reads the cluster again for its variants.
 void sort_by_place(Errors& errors, const std::string& source) {
     std::stable_sort(errors.begin(), errors.end(), [&](const Error& a, const Error& b) {
         return place_of(a, source) < place_of(b, source);
     });
+    std::set<std::string> known;
+    std::erase_if(errors,
+                  [&](const Error& error) { return !known.insert(error.to_string()).second; });
 }
 
 void check_network_of_steps(const Scenario& scenario, Errors& errors) {

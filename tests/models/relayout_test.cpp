@@ -67,7 +67,7 @@ TEST(Relayout, EmitsACollectiveOnTheLaneOfItsTraffic) {
     EXPECT_EQ(program.collective(made[1]).bytes, Bytes{40});
 }
 
-// Whoever needs a collective states two layouts: nothing else in the room appends one.
+// A collective is the transition between two layouts: nothing else in the room appends one.
 TEST(Relayout, IsTheOnlyPlaceThatEmitsCollectives) {
     int places = 0;
     for (const auto& entry :

@@ -67,7 +67,7 @@ TEST(UnitWeights, AUnitIsTheEmbeddingSomeLayersOrTheHead) {
     EXPECT_EQ(gathers(plan, "forward"), parameters);
 }
 
-// The layer's first kernel is a norm: so many units have been asked for before it.
+// The layer's first kernel is a norm: units gathered before it are counted.
 TEST(UnitWeights, AreGatheredAheadByThePrefetchDistance) {
     for (const std::int64_t ahead : {1, 2, 3}) {
         ParallelPlan plan = sharded_plan();

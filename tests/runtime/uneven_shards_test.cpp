@@ -64,6 +64,13 @@ std::vector<Case> cases() {
     secondary.overlap_param_gather = true;
     secondary.fsdp_prefetch_units = 2;
     cases.push_back({"hpZ of 3 in 6, units of two layers", tiny_llama(), secondary});
+    // Hybrid sharding: two copies of three shards, three copies of two.
+    ParallelPlan copies = plan_of(6, all);
+    copies.hsdp_shard_size = 3;
+    cases.push_back({"ZeRO 3 of 3, two copies", tiny_gpt(), copies});
+    copies.hsdp_shard_size = 2;
+    copies.fsdp_unit_layers = 2;
+    cases.push_back({"ZeRO 3 of 2, three copies, units of two layers", tiny_llama(), copies});
     ParallelPlan single = plan_of(3, all);
     single.fsdp_unit_layers = 0;
     single.overlap_param_gather = true;

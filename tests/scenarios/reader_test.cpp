@@ -221,6 +221,14 @@ faults: 3
         "kind: gpu_lost, at: gpu:*, mtbf: 2000 d})\n");
 }
 
+// A search reads the cluster for each of its variants.
+TEST(Reader, AnErrorOfTheClusterIsToldOnceBesideASearch) {
+    const std::string text = changed("  nodes: 2\n", "  nodes: 2.5\n") +
+                             "search: {tensor_model_parallel_size: [1, 2]}\n";
+    EXPECT_EQ(errors_of(text),
+              "s.yaml:2:10: error: cluster.nodes must be a whole number, not '2.5'\n");
+}
+
 TEST(Reader, SizesThatDoNotDivideArePlacedAtTheirKeys) {
     EXPECT_EQ(
         errors_of(changed("tensor_model_parallel_size: 8", "tensor_model_parallel_size: 3")),
