@@ -73,22 +73,33 @@ TEST(Learning, ProcessesInAnyLayoutLearnMoreThanWhichByteFollowsWhich) {
                "plan: {micro_batch_size: 8, global_batch_size: 16, precision: fp32,\n"
                "       tensor_model_parallel_size: 2, sequence_parallel: true}\n"
                "job: {steps: 240, eval_steps: 40, dataset: text, seed: 1, learning_rate: 7.0e-3,\n"
-               "      min_learning_rate: 5.0e-4, warmup_steps: 40, log_interval: 200}\n");
-    const auto held_out_loss = [&](const std::string& arguments) {
+               "      min_learning_rate: 5.0e-4, warmup_steps: 40, log_interval: 60}\n");
+    struct Losses {
+        double first = 0;  // mean of the first 60 steps
+        double held_out = 0;
+    };
+    const auto losses = [&](const std::string& arguments) {
         const Ran ran =
             run_shell("exec '" ORRERY_PROGRAM "' train s.yaml " + arguments, folder.path(), 600);
         EXPECT_EQ(ran.status, 0) << ran.err;
-        const std::string label = "lm loss value: ";
-        const std::size_t at = ran.out.rfind(label);
-        EXPECT_NE(at, std::string::npos) << ran.out;
-        return at == std::string::npos ? 0.0 : std::stod(ran.out.substr(at + label.size()));
+        const auto number_after = [&](std::size_t at, const std::string& label) {
+            EXPECT_NE(at, std::string::npos) << ran.out;
+            return at == std::string::npos ? 0.0 : std::stod(ran.out.substr(at + label.size()));
+        };
+        const std::string first = "lm loss: ";
+        const std::string held_out = "lm loss value: ";
+        return Losses{.first = number_after(ran.out.find(first), first),
+                      .held_out = number_after(ran.out.rfind(held_out), held_out)};
     };
-    const double four = held_out_loss("--nproc 4 --set plan.context_parallel_size=2");
-    const double eight = held_out_loss(
+    const Losses four = losses("--nproc 4 --set plan.context_parallel_size=2");
+    const Losses eight = losses(
         "--nproc 8 --set cluster.node=cpu-8-cores --set plan.pipeline_model_parallel_size=2 "
         "--set plan.data_parallel_sharding_strategy=optim");
-    EXPECT_LT(four, bigram_conditional_entropy(text));
-    EXPECT_NEAR(eight, four, 1e-3 * four);
+    EXPECT_LT(four.held_out, bigram_conditional_entropy(text));
+    EXPECT_LT(eight.held_out, bigram_conditional_entropy(text));
+    // Sums in another order are rounded otherwise, and training makes that grow.
+    EXPECT_NEAR(eight.first, four.first, 1e-5 * four.first);
+    EXPECT_NEAR(eight.held_out, four.held_out, 1e-2 * four.held_out);
 }
 
 }  // namespace
