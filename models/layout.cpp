@@ -129,8 +129,11 @@ std::int64_t local_elements(const std::vector<std::int64_t>& shape,
     for (std::size_t dim = 0; dim < shape.size(); ++dim) {
         elements *= local_extent(shape[dim], static_cast<int>(dim), layout, mesh);
     }
-    const std::int64_t parts = mesh.combined_size(digits_with(layout, Placement::flat));
-    return (elements + parts - 1) / parts;
+    std::int64_t parts = 1;
+    for (std::uint32_t digit = 0; digit < layout.size(); ++digit) {
+        parts *= layout[digit].placement == Placement::flat ? mesh.size(digit) : 1;
+    }
+    return parts == 1 ? elements : (elements + parts - 1) / parts;
 }
 
 Layout gemm_input(const Layout& x, const Layout& weight) {

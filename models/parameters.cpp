@@ -97,8 +97,10 @@ private:
                     const Layout& held) {
         const Layout model = stored_layout(p);
         const Layout layout = combined(model, held);
-        const bool steps = lifetime != Lifetime::slot && kind != TensorKind::communication;
-        const Layout step_layout = combined(model, layouts_.state.optimizer);
+        // Of what is whole, but stepped by parts.
+        const Layout& optimizer = layouts_.state.optimizer;
+        const bool steps =
+            lifetime != Lifetime::slot && kind != TensorKind::communication && held != optimizer;
         const std::vector<std::int64_t> shape = stored_shape(p);
         return tables_.tensor(
             {.name = p.name + std::string{suffix},
@@ -108,7 +110,7 @@ private:
              .lifetime = lifetime,
              .global_shape = shape,
              .layout = layout,
-             .step_layout = steps && step_layout != layout ? step_layout : Layout{},
+             .step_layout = steps ? combined(model, optimizer) : Layout{},
              .column_parts = p.column_parts,
              .bytes = Bytes{local_elements(shape, layout, layouts_.mesh) * size_bytes(dtype)}});
     }
