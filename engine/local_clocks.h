@@ -56,7 +56,7 @@ private:
     }
     const ConnectionMessage& group_message(std::uint32_t r, const TapeItem& item) const;
 
-    std::vector<std::uint32_t> touched_;  // leaders with local clocks to whom something happened
+    std::vector<std::uint32_t> touched_;  // leaders with local clocks that an event changed
 };
 
 }  // namespace orrery

@@ -3,8 +3,8 @@
 // together its first member, the *leader*, has the only state and the only events; each member
 // still has its own connections and transfers. Ends of the members' parts are counted within the
 // instant: if all of them come, and with equal paths, the leader goes on for all. If not, the group
-// *separates* before time moves on: those to whom it happened go on with a copy of the leader's
-// state. They *reunite* after a collective on which the group met, once nothing that can still
+// *separates* before time moves on: the members whose part ended go on with a copy of the leader's
+// state. Members *reunite* after a collective on which the group met, once nothing that can still
 // matter differs.
 // Nothing is approximated: in an instant no order of ends matters (rule 7 of engine/simulation.h).
 #pragma once

@@ -37,10 +37,6 @@ std::uint32_t Mesh::axis(std::string_view name) const {
     return found->digits;
 }
 
-bool Mesh::has_axis(std::string_view name) const {
-    return std::ranges::find(axes_, name, &MeshAxis::name) != axes_.end();
-}
-
 std::uint32_t Mesh::digit(std::string_view name) const {
     const auto found = std::ranges::find(digits_, name, &MeshDigit::name);
     ORRERY_CHECK(found != digits_.end());

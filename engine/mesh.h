@@ -66,7 +66,6 @@ public:
     // exists.
     std::uint32_t axis(std::string_view name) const;
     std::uint32_t digit(std::string_view name) const;
-    bool has_axis(std::string_view name) const;
     std::uint32_t size(std::uint32_t digit) const { return digits_[digit].size; }
     std::uint32_t stride(std::uint32_t digit) const { return strides_[digit]; }
     // Of all these digits (bits) together.

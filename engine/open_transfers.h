@@ -65,8 +65,8 @@ public:
     std::uint32_t find_or_add(std::uint32_t c, std::uint32_t sequence, std::uint32_t message);
     std::uint32_t add(std::uint32_t c, std::uint32_t sequence, std::uint32_t message);
     void close(std::uint32_t t);
-    // Those that were closed at the instant that is over may be used again: until then ends of a
-    // group's members name them.
+    // The numbers of transfers that closed at this instant may be used again. During the instant,
+    // ends of a group's members still name them.
     void end_instant() {
         free.insert(free.end(), closed.begin(), closed.end());
         closed.clear();

@@ -4,7 +4,7 @@
 // is one backward pass for all blocks, and a new architecture is a list of nodes.
 //
 // Nodes meet at edges. An edge has a value and, on the way back, the gradient of it. The residual
-// stream runs beside the edges through all nodes: those that add to it or norm it say so.
+// stream runs beside the edges through all nodes: norms read it, and branch outputs add to it.
 //
 // Recomputation is a choice of nodes whose outputs live in the forward pass alone: the tape runs
 // them again before the first node whose backward pass reads these outputs, or all nodes before the
@@ -86,7 +86,8 @@ public:
 
     // Leaves the block's output in `stream`.
     void forward(BlockBuilder& b, ResidualStream& stream);
-    // All nodes once more, from what came in if this is the first block of those that run again.
+    // Runs all nodes once more on `stream`: the kept input of the unit's first block (input()), or
+    // what the block before has left.
     void run_again(BlockBuilder& b, ResidualStream& stream);
     const ResidualStream& input() const { return input_; }
     // The gradient of the residual stream at the block's input, given that at its output.

@@ -26,8 +26,8 @@ public:
                 std::vector<ParameterSet> sets,
                 std::vector<bool> layers);
 
-    // Around the ops of the next set. `end` reduces the gradients that this pass makes, `without`
-    // those that it leaves for later.
+    // Stand around the ops of the next set. `end` reduces the gradients of its parameters, except
+    // the ones in `without`, which the pass leaves for later.
     void begin();
     void end(const ParameterSet& without = {});
 

@@ -33,7 +33,7 @@ public:
     std::optional<FixedTransfer> send(std::uint32_t digit, int delta, Bytes bytes, int from);
 
 private:
-    // Ranks, then stride, size and subset of each digit: what says who is with whom.
+    // Ranks, then stride, size and subset of each digit: they determine the groups.
     using Geometry = std::vector<std::uint32_t>;
     // Kind, communicator, wire, mover.
     using Kind = std::tuple<Geometry, CollectiveKind, std::uint16_t, Dtype, Mover>;

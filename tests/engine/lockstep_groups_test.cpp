@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is in a group with whom. That groups change no time is lockstep_test's matter.
+// Which rank classes form a group. lockstep_test checks that groups change no time.
 #include "engine/lockstep_groups.h"
 
 #include <gtest/gtest.h>

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace orrery {
@@ -14,7 +15,9 @@ using Ranks = std::vector<std::size_t>;
 std::set<Ranks> groups_along(const Mesh& mesh, const std::vector<std::string>& axes) {
     Group group;
     for (const std::string& axis : axes) {
-        group.digits |= mesh.has_axis(axis) ? mesh.axis(axis) : 1u << mesh.digit(axis);
+        group.digits |= std::ranges::count(mesh.axes(), axis, &MeshAxis::name) > 0
+                            ? mesh.axis(axis)
+                            : 1u << mesh.digit(axis);
     }
     std::set<Ranks> groups;
     for (std::size_t rank = 0; rank < mesh.num_ranks(); ++rank) {

@@ -231,7 +231,7 @@ TEST(NcclKinds, MessagesBetweenClassesTakeTheLatencyOfTcp) {
               Time::picoseconds((20 + 3 - 14) * 1'000'000));
     EXPECT_LE(tcp.phases.at(0).parts.at(0).rate_max,
               Bandwidth::bits_per_second(static_cast<std::int64_t>(kTcpThread * 8e9)));
-    // Its own node is reached over NVLink as ever.
+    // Messages inside a node still take NVLink.
     EXPECT_EQ(network.plan_send(RankId{16}, RankId{17}, Bytes{1 << 20}).phases.at(0).latency,
               network.plan_send(RankId{0}, RankId{1}, Bytes{1 << 20}).phases.at(0).latency);
     EXPECT_GT(seconds_of(network,
