@@ -185,7 +185,6 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
     const std::uint32_t stages = layouts.mesh.size(layouts.pipeline_digit);
     emit(b,
          {.step = {.kind = CollectiveKind::all_reduce, .digits = 1u << layouts.pipeline_digit},
-          .from = {},
           .to = {},
           .elements = summed.bytes.count() / size_bytes(summed.dtype)},
          {.traffic = Traffic::tied_gradient, .wire = summed.dtype, .subset = {0u, stages - 1}},

@@ -22,7 +22,7 @@ std::vector<RelayoutStep> relayout_steps(
             }
         }
         const std::int64_t elements = std::max(local_elements(now), local_elements(next));
-        steps.push_back({.step = step, .from = now, .to = next, .elements = elements});
+        steps.push_back({.step = step, .to = next, .elements = elements});
         now = std::move(next);
     }
     if (!steps.empty()) {
@@ -60,7 +60,6 @@ void sum_over_ranks(SegmentBuilder& ops, std::uint32_t digits, std::string name,
     const Tensor& summed = ops.tables().program().tensors[index(tensor)];
     emit(ops,
          {.step = {.kind = CollectiveKind::all_reduce, .digits = digits},
-          .from = {},
           .to = {},
           .elements = summed.bytes.count() / size_bytes(summed.dtype)},
          {.traffic = Traffic::step_scalar, .wire = summed.dtype},

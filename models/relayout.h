@@ -16,7 +16,6 @@ namespace orrery {
 // One collective of a relayout, and the layout after it.
 struct RelayoutStep {
     LayoutStep step;
-    Layout from;
     Layout to;
     std::int64_t elements = 0;  // of the vector that NCCL counts: the longer of the two sides
     bool last = false;
