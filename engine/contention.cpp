@@ -253,10 +253,11 @@ void add_link_bytes(const Transfers& transfers,
 std::vector<Bytes> link_bytes_per_step(const Program& program,
                                        const Transfers& transfers,
                                        std::size_t num_links,
-                                       std::uint32_t party) {
+                                       std::uint32_t job) {
     std::vector<Bytes> bytes(num_links);
     for (const Connection& connection : transfers.connections) {
-        if (program.party_of(transfers.members_of(connection).front()) == party) {
+        const RankId member = transfers.members_of(connection).front();
+        if (program.job_of(program.party_of(member)) == job) {
             add_link_bytes(transfers, connection, bytes);
         }
     }

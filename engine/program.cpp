@@ -79,6 +79,25 @@ std::uint32_t Program::ranks_of_role(RoleId role) const {
     return party.mesh.num_ranks() / party.mesh.size(party.role_digit);
 }
 
+std::vector<std::uint32_t> Program::jobs() const {
+    std::vector<std::uint32_t> jobs;
+    for (std::uint32_t party = 0; party < parties.size(); ++party) {
+        if (!parties[party].continues_job) {
+            jobs.push_back(party);
+        }
+    }
+    return jobs;
+}
+
+RankId Program::peer_of(RankId rank, const SendRecvPart& part) const {
+    const Mesh& mesh = mesh_of(rank);
+    if (part.peers < 0) {
+        return mesh.shifted(rank, part.digit, part.delta);
+    }
+    const std::size_t place = index(rank) - index(mesh.first_rank());
+    return peers[static_cast<std::size_t>(part.peers)].peer_of(static_cast<std::uint32_t>(place));
+}
+
 const Mesh& Program::mesh() const {
     ORRERY_CHECK(parties.size() == 1);
     return parties.front().mesh;

@@ -24,6 +24,7 @@
 #include "engine/ids.h"
 #include "engine/kernel_call.h"
 #include "engine/mesh.h"
+#include "engine/peer_map.h"
 #include "engine/units.h"
 
 namespace orrery {
@@ -134,11 +135,17 @@ struct SendRecvPart {
     bool is_send = true;
     std::uint32_t digit = 0;  // the peer is the rank `delta` further along it (wrapping)
     int delta = 1;
-    Bytes bytes;
+    // Or the peer is in another party: Program::peers; -1: it is not.
+    std::int32_t peers = -1;
+    Bytes bytes{};
     std::uint16_t communicator = 0;
     // Along these mesh digits (bits) the operand is replicated, and each rank sends its slice of
     // the first dimension only.
     std::uint32_t slice_digits = 0;
+    // Of `pieces` equal parts of the operand's first dimension this one: a rank has several peers
+    // where the other party cuts the tensor into more parts.
+    std::uint16_t piece = 0;
+    std::uint16_t pieces = 1;
     bool operator==(const SendRecvPart&) const = default;
 };
 struct SendRecvCall {
@@ -263,6 +270,9 @@ struct Party {
     Mesh mesh;                    // of its ranks
     std::uint32_t role_digit = 0;  // a rank's role is its coordinate along it
     std::uint32_t first_role = 0;
+    // It belongs to the job of the party before it: their steps begin together, and a step has
+    // ended when it has in all of them.
+    bool continues_job = false;
 };
 
 struct Program {
@@ -274,6 +284,7 @@ struct Program {
     std::vector<KernelCall> kernels;
     std::vector<CollectiveCall> collectives;
     std::vector<SendRecvCall> send_recvs;
+    std::vector<PeerMap> peers;
     std::vector<HostWork> host_works;
     std::vector<std::uint32_t> waits;
     std::vector<Operand> operands;
@@ -287,6 +298,17 @@ struct Program {
     const Mesh& mesh_of(RoleId role) const { return parties[party_of(role)].mesh; }
     RoleId role_of(RankId rank) const;
     std::uint32_t ranks_of_role(RoleId role) const;
+    // The first party of its job stands for the job.
+    std::uint32_t job_of(std::uint32_t party) const {
+        while (parties[party].continues_job) {
+            --party;
+        }
+        return party;
+    }
+    // The first party of each.
+    std::vector<std::uint32_t> jobs() const;
+    // Whom the rank sends to or receives from.
+    RankId peer_of(RankId rank, const SendRecvPart& part) const;
     // Of a program of one party.
     const Mesh& mesh() const;
     std::uint32_t role_digit() const;

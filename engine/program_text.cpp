@@ -10,43 +10,14 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/text_columns.h"
+
 namespace orrery {
 namespace {
 
 std::string_view name(Reduction reduction) {
     return reduction == Reduction::sum ? "sum" : "max";
 }
-
-// Rows whose columns begin below each other.
-class Columns {
-public:
-    void add(std::vector<std::string> row) {
-        widths_.resize(std::max(widths_.size(), row.size()), 0);
-        for (std::size_t c = 0; c < row.size(); ++c) {
-            widths_[c] = std::max(widths_[c], row[c].size());
-        }
-        rows_.push_back(std::move(row));
-    }
-
-    std::string text() const {
-        std::string text;
-        for (const std::vector<std::string>& row : rows_) {
-            std::string line;
-            for (std::size_t c = 0; c < row.size(); ++c) {
-                if (widths_[c] > 0) {
-                    line += fmt::format("  {:<{}}", row[c], widths_[c]);
-                }
-            }
-            line.resize(line.find_last_not_of(' ') + 1);
-            text += line + "\n";
-        }
-        return text;
-    }
-
-private:
-    std::vector<std::vector<std::string>> rows_;
-    std::vector<std::size_t> widths_;
-};
 
 // What a text of one role leaves out. Numbers beyond a table's end are nowhere.
 class Shown {
@@ -110,7 +81,7 @@ public:
     }
 
     std::string text() const {
-        std::string text = head() + groups() + tensors() + calls();
+        std::string text = head() + groups() + peers() + tensors() + calls();
         for (std::size_t s = 0; s < p_.segments.size(); ++s) {
             if (shown_.segment(s)) {
                 text += segment(s);
@@ -204,6 +175,7 @@ private:
                                     party.mesh.num_ranks(),
                                     index(party.mesh.first_rank()),
                                     party.first_role);
+                text += party.continues_job ? ", in one job with the party before it," : "";
             }
             text += " along " + digit(party.role_digit, i) + "\n" + mesh(i);
         }
@@ -211,7 +183,7 @@ private:
     }
 
     std::string groups() const {
-        Columns rows;
+        TextColumns rows;
         for (std::size_t g = 0; g < p_.groups.size(); ++g) {
             const Group& group = p_.groups[g];
             std::string members = group.party == 0 ? "" : fmt::format("party {} ", group.party);
@@ -230,6 +202,19 @@ private:
             rows.add({std::to_string(g), group.name, std::move(members)});
         }
         return "\ngroups\n" + rows.text();
+    }
+
+    std::string peers() const {
+        TextColumns rows;
+        for (std::size_t i = 0; i < p_.peers.size(); ++i) {
+            std::string terms = fmt::format("rank {}", index(p_.peers[i].first));
+            for (const PeerTerm& term : p_.peers[i].terms) {
+                terms += fmt::format(
+                    " + place / {} % {} * {}", term.stride, term.size, term.peer_stride);
+            }
+            rows.add({std::to_string(i), std::move(terms)});
+        }
+        return p_.peers.empty() ? "" : "\npeers\n" + rows.text();
     }
 
     std::string layout(const std::vector<DigitPlacement>& layout, std::uint32_t party) const {
@@ -252,7 +237,7 @@ private:
     }
 
     std::string tensors() const {
-        Columns rows;
+        TextColumns rows;
         for (std::size_t t = 0; t < p_.tensors.size(); ++t) {
             if (!shown_.tensor(t)) {
                 continue;
@@ -319,14 +304,17 @@ private:
     std::string messages(const SendRecvCall& call, std::uint32_t party) const {
         std::vector<std::string> parts;
         for (const SendRecvPart& part : call.parts) {
+            const std::string peer =
+                part.peers < 0 ? fmt::format("{}{:+d}", digit(part.digit, party), part.delta)
+                               : fmt::format("peers {}", part.peers);
             parts.push_back(fmt::format(
-                "{} {}{:+d} {} B comm {}{}",
+                "{} {} {} B comm {}{}{}",
                 part.is_send ? "send" : "receive",
-                digit(part.digit, party),
-                part.delta,
+                peer,
                 part.bytes.count(),
                 part.communicator,
-                part.slice_digits == 0 ? "" : " slices " + digits(part.slice_digits, party)));
+                part.slice_digits == 0 ? "" : " slices " + digits(part.slice_digits, party),
+                part.pieces == 1 ? "" : fmt::format(" piece {}/{}", part.piece, part.pieces)));
         }
         return fmt::format("{}", fmt::join(parts, " and "));
     }
@@ -373,7 +361,7 @@ private:
                                           std::pair{OpKind::collective, "collectives"},
                                           std::pair{OpKind::send_recv, "messages"},
                                           std::pair{OpKind::host, "host work"}}) {
-            Columns rows;
+            TextColumns rows;
             for (std::size_t i = 0; i < table(kind).second; ++i) {
                 if (!shown_.call(kind, i)) {
                     continue;
@@ -442,7 +430,7 @@ private:
     }
 
     std::string segment(std::size_t s) const {
-        Columns rows;
+        TextColumns rows;
         const Segment& segment = p_.segments[s];
         for (std::size_t o = 0; o < segment.ops.size(); ++o) {
             const Op& op = segment.ops[o];
@@ -459,7 +447,7 @@ private:
     }
 
     std::string slots(std::size_t r) const {
-        Columns rows;
+        TextColumns rows;
         const auto number = [](std::string_view what, std::int32_t n) {
             return n == -1 ? "" : fmt::format("{} {}", what, n);
         };

@@ -234,18 +234,24 @@ private:
         } else {
             item.kind = ItemKind::send_recv;
             for (const SendRecvPart& part : program_.send_recv(op).parts) {
-                const auto size = static_cast<int>(mesh_->size(part.digit));
-                const auto delta = static_cast<std::uint32_t>((part.delta % size + size) % size);
-                const std::uint32_t c =
-                    connection(RoleConnection{.is_collective = false,
-                                              .is_send = part.is_send,
-                                              .communicator = part.communicator,
-                                              .digit = delta == 0 ? 0 : part.digit,
-                                              .delta = delta});
+                const std::uint32_t c = connection(connection_of(part));
                 add_part(c, find_bytes(tape_.connections[c], part.bytes), flat.stream);
             }
         }
         item.num_parts = static_cast<std::uint32_t>(tape_.parts.size()) - item.first_part;
+    }
+
+    RoleConnection connection_of(const SendRecvPart& part) const {
+        RoleConnection connection{.is_collective = false,
+                                  .is_send = part.is_send,
+                                  .communicator = part.communicator,
+                                  .peers = part.peers};
+        if (part.peers < 0) {
+            const auto size = static_cast<int>(mesh_->size(part.digit));
+            connection.delta = static_cast<std::uint32_t>((part.delta % size + size) % size);
+            connection.digit = connection.delta == 0 ? 0 : part.digit;
+        }
+        return connection;
     }
 
     std::uint32_t connection(const RoleConnection& wanted) {
@@ -253,7 +259,8 @@ private:
             const RoleConnection& have = tape_.connections[c];
             if (have.is_collective == wanted.is_collective && have.is_send == wanted.is_send &&
                 have.communicator == wanted.communicator && have.group == wanted.group &&
-                have.digit == wanted.digit && have.delta == wanted.delta) {
+                have.digit == wanted.digit && have.delta == wanted.delta &&
+                have.peers == wanted.peers) {
                 return c;
             }
         }

@@ -64,6 +64,7 @@ struct RoleConnection {
     std::uint32_t digit =
         0;  // of a send or receive: the peer is `delta` further, 0 <= delta < size
     std::uint32_t delta = 0;
+    std::int32_t peers = -1;  // or it is in another party: Program::peers
     std::uint32_t messages_per_step = 0;
     // Distinct messages in order of first use: position in Program::collectives, or bytes.
     std::vector<CollectiveId> collectives{};

@@ -101,7 +101,8 @@ struct SimulationInput {
     Time launch_cost;                         // of one launch on the host
     bool in_program_order = false;            // the devices have no streams (rule 1)
     std::uint32_t steps = 2;                  // iteration_s is the last step's period
-    std::vector<PartyRun> runs{};  // by party; empty: all as `launch_cost` and `steps` say
+    // By party, the same for all parties of a job; empty: all as `launch_cost` and `steps` say.
+    std::vector<PartyRun> runs{};
     Accelerations accelerations{};
     std::vector<RankId> traced_ranks;
     StepEvents events{};  // times from the same origin as the result's
@@ -139,7 +140,7 @@ struct TracedOp {
     Time end;
 };
 
-// The steps of one party.
+// The steps of one job.
 struct PartySteps {
     Time iteration;  // as SimulationResult's
     std::vector<Time> step_end;
@@ -149,7 +150,7 @@ struct PartySteps {
 };
 
 struct SimulationResult {
-    // The steps of the first party. Of the others: `parties`.
+    // The steps of the first job. Of the others: `parties`.
     Time iteration;  // end of the last step - end of the one before it, or the start of the run
     // By step: when the last rank's last op ended. If steps were left out, their ends lie one
     // iteration apart, and all times count from the barrier of the last step but one.
@@ -174,7 +175,7 @@ struct SimulationResult {
     std::vector<double> link_class_utilisation_mean;
     std::vector<double> link_class_utilisation_max;
     std::vector<Bytes> link_bytes;    // by LinkId: carried in a step of each party
-    std::vector<PartySteps> parties;  // by party; empty if there is only one
+    std::vector<PartySteps> parties;  // by job; empty if there is only one
     // Of the traced ranks, ordered by (rank, start); from the barrier on if steps were left out.
     std::vector<TracedOp> trace;
     // A loss (engine/step_events.h) stopped the step: only this, the trace and the folding hold.

@@ -74,7 +74,31 @@ private:
             const RoleConnection& have = connections[c];
             if (have.is_collective == like.is_collective && have.is_send == is_send &&
                 have.communicator == like.communicator && have.group == like.group &&
-                have.digit == like.digit && have.delta == delta) {
+                have.peers == like.peers && have.digit == like.digit && have.delta == delta) {
+                return c;
+            }
+        }
+        return kNone;
+    }
+
+    RankId peer_of(RankId rank, const RoleConnection& connection) const {
+        return program_.peer_of(rank,
+                                {.digit = connection.digit,
+                                 .delta = static_cast<int>(connection.delta),
+                                 .peers = connection.peers});
+    }
+
+    // On the peer of a rank's connection: where it has its side.
+    std::uint32_t find_other_side(RankId rank, RankId peer, const RoleConnection& side) {
+        if (side.peers < 0) {
+            const std::uint32_t size = program_.mesh_of(rank).size(side.digit);
+            return find(peer, side, !side.is_send, (size - side.delta) % size);
+        }
+        const std::vector<RoleConnection>& connections = tape_of(peer).connections;
+        for (std::uint32_t c = 0; c < connections.size(); ++c) {
+            const RoleConnection& have = connections[c];
+            if (have.peers >= 0 && have.is_send != side.is_send &&
+                have.communicator == side.communicator && peer_of(peer, have) == rank) {
                 return c;
             }
         }
@@ -104,13 +128,8 @@ private:
             first = &role_connection_of(members.front(), id);
             last = &role_connection_of(members.back(), id);
         } else {
-            const Mesh& mesh = program_.mesh_of(rank);
-            const auto size = mesh.size(role_connection.digit);
-            const RankId peer =
-                mesh.shifted(rank, role_connection.digit, static_cast<int>(role_connection.delta));
-            const std::uint32_t back = (size - role_connection.delta) % size;
-            const std::uint32_t peer_connection =
-                find(peer, role_connection, !role_connection.is_send, back);
+            const RankId peer = peer_of(rank, role_connection);
+            const std::uint32_t peer_connection = find_other_side(rank, peer, role_connection);
             bind(rank, c, id);
             bind(peer, peer_connection, id);
             const RoleConnection* other = &tape_of(peer).connections[peer_connection];

@@ -27,6 +27,7 @@ public:
         for (const Group& group : p_.groups) {
             check_group(group);
         }
+        check_peers();
         for (const CollectiveCall& call : p_.collectives) {
             if (index(call.group) >= p_.groups.size() || call.bytes < Bytes{}) {
                 add("a collective names a group that does not exist, or negative bytes");
@@ -72,6 +73,9 @@ private:
                     rank,
                     role));
             }
+            if (rank == 0 && party.continues_job) {
+                add("the first party continues the job of none");
+            }
             rank += party.mesh.num_ranks();
             role += party.mesh.size(party.role_digit);
         }
@@ -83,6 +87,16 @@ private:
                             p_.roles.size(),
                             last.mesh.digits()[last.role_digit].name,
                             role));
+        }
+    }
+
+    void check_peers() {
+        for (std::size_t i = 0; i < p_.peers.size(); ++i) {
+            for (const PeerTerm& term : p_.peers[i].terms) {
+                if (term.stride == 0 || term.size == 0) {
+                    add(fmt::format("peers {}: a term of stride or size 0", i));
+                }
+            }
         }
     }
 
@@ -141,6 +155,12 @@ private:
                     if (part.digit >= digits || part.bytes < Bytes{}) {
                         add("a send or receive names a digit that does not exist, or negative "
                             "bytes");
+                    }
+                    if (part.peers >= static_cast<std::int32_t>(p_.peers.size())) {
+                        add("a send or receive names peers that do not exist");
+                    }
+                    if (part.piece >= part.pieces) {
+                        add(fmt::format("a message is piece {} of {}", part.piece, part.pieces));
                     }
                 }
             }

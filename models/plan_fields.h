@@ -38,6 +38,7 @@ struct PlanField {
 inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(tensor_model_parallel_size, pass),
     ORRERY_PLAN_FIELD(pipeline_model_parallel_size, pass),
+    ORRERY_PLAN_FIELD(stage_tensor_model_parallel_sizes, pass),
     ORRERY_PLAN_FIELD(virtual_pipeline_model_parallel_size, step),
     ORRERY_PLAN_FIELD(context_parallel_size, pass),
     ORRERY_PLAN_FIELD(data_parallel_size, pass),

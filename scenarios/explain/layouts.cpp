@@ -162,7 +162,10 @@ private:
                      position,
                      {.name = name,
                       .kind = part.is_send ? "send" : "receive",
-                      .over = fmt::format("{} {:+}", mesh_.digits()[part.digit].name, part.delta),
+                      .over =
+                          part.peers >= 0
+                              ? std::string{"other stages"}
+                              : fmt::format("{} {:+}", mesh_.digits()[part.digit].name, part.delta),
                       .wire = moved.dtype,
                       .bytes = part.bytes,
                       .times = 1}});

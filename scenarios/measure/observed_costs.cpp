@@ -137,8 +137,8 @@ private:
         const double seconds = (traced.end - traced.data_start - lost).seconds();
         if (op.kind() == OpKind::collective) {
             const CollectiveCall& call = program_.collective(op);
-            const auto members =
-                program_.mesh().members(program_.groups[index(call.group)], traced.rank);
+            const auto members = program_.mesh_of(traced.rank)
+                                     .members(program_.groups[index(call.group)], traced.rank);
             if (members.size() > 1) {
                 transfers_
                     [{transfer_kind(call.kind), call.wire, call.bytes.count(), members.size()}]

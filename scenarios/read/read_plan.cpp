@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan section: the fields of ParallelPlan under their own names, which are Megatron-LM's.
+#include <algorithm>
+
 #include "scenarios/read/map_reader.h"
 #include "scenarios/read/plan_words.h"
 #include "scenarios/read/read_sections.h"
@@ -36,8 +38,14 @@ constexpr Choice<Dtype> kMainParamsDtypes[] = {
 
 void read_sizes(MapReader& reader, ParallelPlan& plan) {
     constexpr IntegerRange kSize{1, 4'000'000};
-    reader.integer("tensor_model_parallel_size", plan.tensor_model_parallel_size, kSize);
+    const bool tensor =
+        reader.integer("tensor_model_parallel_size", plan.tensor_model_parallel_size, kSize);
     reader.integer("pipeline_model_parallel_size", plan.pipeline_model_parallel_size, kSize);
+    std::vector<std::int64_t>& of_stages = plan.stage_tensor_model_parallel_sizes;
+    reader.integers("stage_tensor_model_parallel_sizes", of_stages, kSize);
+    if (!tensor && !of_stages.empty()) {
+        plan.tensor_model_parallel_size = std::ranges::max(of_stages);
+    }
     reader.integer("virtual_pipeline_model_parallel_size",
                    plan.virtual_pipeline_model_parallel_size,
                    {1, 100'000});

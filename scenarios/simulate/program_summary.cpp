@@ -20,9 +20,10 @@ constexpr Bytes kLibraryWorkspace{32 << 20};
 
 std::vector<RankId> role_representatives(const Program& program) {
     std::vector<RankId> ranks;
-    const std::uint32_t stride = program.mesh().stride(program.role_digit());
-    for (std::size_t role = 0; role < program.roles.size(); ++role) {
-        ranks.push_back(to_id<RankId>(role * stride));
+    for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
+        const Party& party = program.parties[program.party_of(to_id<RoleId>(role))];
+        ranks.push_back(party.mesh.shifted(
+            party.mesh.first_rank(), party.role_digit, static_cast<int>(role - party.first_role)));
     }
     return ranks;
 }
@@ -47,7 +48,7 @@ std::vector<CollectiveUse> collective_uses(const Program& program, const Network
     for (const auto& [id, use] : calls) {
         const CollectiveCall& call = program.collectives[id];
         const Group& group = program.groups[index(call.group)];
-        const std::vector<RankId> members = program.mesh().members(group, use.second);
+        const std::vector<RankId> members = program.mesh_of(use.second).members(group, use.second);
         const TransferPlan plan = network.plan_collective(call, members);
         uses.push_back({.name = fmt::format("{} on {}", name(call.kind), group.name),
                         .bytes = call.bytes,

@@ -45,6 +45,13 @@ namespace {
 constexpr std::uint64_t kManyRanks = 2048;
 constexpr std::size_t kLargePages = std::size_t{1} << 30;
 
+// "8", or "8, 8, 4, 4" by stage.
+std::string tensor_sizes(const ParallelPlan& plan) {
+    const std::vector<std::int64_t>& sizes = plan.stage_tensor_model_parallel_sizes;
+    return sizes.empty() ? fmt::format("{}", plan.tensor_model_parallel_size)
+                         : fmt::format("{} by stage", fmt::join(sizes, "-"));
+}
+
 class ScenarioRun {
 public:
     ScenarioRun(const Scenario& scenario, const SimulationOptions& options)
@@ -308,7 +315,7 @@ void ScenarioRun::describe(Answer& answer) const {
         answer.cluster += ", " + cluster.ethernet.name;
     }
     answer.plan = fmt::format("tp {}, pp {} x {}, cp {}, dp {}",
-                              plan.tensor_model_parallel_size,
+                              tensor_sizes(plan),
                               plan.pipeline_model_parallel_size,
                               plan.virtual_pipeline_model_parallel_size,
                               plan.context_parallel_size,

@@ -22,7 +22,7 @@ struct Piece {
     Time end;
 };
 
-std::string name_of(const Program& program, const Op& op) {
+std::string name_of(const Program& program, RoleId role, const Op& op) {
     switch (op.kind()) {
         case OpKind::kernel:
             return std::string{name(program.kernel(op).kind)};
@@ -34,9 +34,10 @@ std::string name_of(const Program& program, const Op& op) {
             const SendRecvCall& call = program.send_recv(op);
             const bool receives =
                 std::ranges::any_of(call.parts, [](const auto& part) { return !part.is_send; });
-            return fmt::format("{} along {}",
-                               receives ? "receive" : "send",
-                               program.mesh().digits()[call.parts.front().digit].name);
+            const SendRecvPart& first = call.parts.front();
+            const std::string along =
+                first.peers >= 0 ? "pp" : program.mesh_of(role).digits()[first.digit].name;
+            return fmt::format("{} along {}", receives ? "receive" : "send", along);
         }
         default:
             return program.names[op.name];
@@ -108,11 +109,12 @@ std::vector<StepPart> parts_of_step(const Program& program, const StepTimes& ste
     const auto clipped = [&](Time time) { return std::clamp(time, step.begin, step.end); };
     for (std::size_t i = 0; i < step.ops.size(); ++i) {
         const TracedOp& traced = step.ops[i];
-        const Role& role = program.roles[index(program.role_of(traced.rank))];
+        const RoleId of = program.role_of(traced.rank);
+        const Role& role = program.roles[index(of)];
         const Op& op = program.segment_of(role.slots[traced.slot]).ops[traced.op];
         const PartKind kind =
             op.kind() == OpKind::kernel ? PartKind::kernel : PartKind::communication;
-        const std::string part = name_of(program, op);
+        const std::string part = name_of(program, of, op);
         const Time data = std::min(traced.data_start, traced.end);
         sweep.add({PartKind::wait, 0, "wait for peers", clipped(traced.start), clipped(data)});
         const Time done = std::max(traced.end - step.host_per_op, data);

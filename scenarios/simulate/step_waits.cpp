@@ -43,14 +43,15 @@ std::vector<WatchedRank> watched_ranks(const Program& program,
     std::vector<WatchedRank> watched{{*at, std::string{name(faults.front().kind)}}};
     RankId far = *at;
     std::uint32_t digits = 0;
-    for (std::uint32_t digit = 0; digit < program.mesh().digits().size(); ++digit) {
-        if (program.mesh().size(digit) < 2) {
+    const Mesh& mesh = program.mesh_of(*at);
+    for (std::uint32_t digit = 0; digit < mesh.digits().size(); ++digit) {
+        if (mesh.size(digit) < 2) {
             continue;
         }
         ++digits;
-        far = program.mesh().shifted(far, digit, 1);
-        watched.push_back({program.mesh().shifted(*at, digit, 1),
-                           fmt::format("{} neighbour", program.mesh().digits()[digit].name)});
+        far = mesh.shifted(far, digit, 1);
+        watched.push_back(
+            {mesh.shifted(*at, digit, 1), fmt::format("{} neighbour", mesh.digits()[digit].name)});
     }
     if (digits > 1) {
         watched.push_back({far, "no common group"});

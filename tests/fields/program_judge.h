@@ -106,15 +106,12 @@ public:
             text +=
                 fmt::format("{} {} {} {} ", one.name, one.bytes.count(), one.algorithm, one.count);
         }
-        for (const Segment& segment : program.segments) {
-            for (const Op& op : segment.ops) {
-                text += op.kind() == OpKind::kernel ? check_kernel_operands(program, op) : "";
-            }
-        }
         for (const RankId rank : role_representatives(program)) {
             const RankProgram own{program, rank};
             for (std::uint32_t s = 0; s < own.role().slots.size(); ++s) {
                 for (const Op& op : program.segment_of(own.role().slots[s]).ops) {
+                    text +=
+                        op.kind() == OpKind::kernel ? check_kernel_operands(program, rank, op) : "";
                     if (op.kind() == OpKind::kernel) {
                         for (const BoundOperand& read : own.bind_kernel(s, op).reads) {
                             text += fmt::format("{} ", read.view.size);

@@ -130,7 +130,7 @@ private:
 
     // The k-th send from a to b on a communicator pairs with the k-th receive of b from a.
     std::size_t join_message(RankId rank, const SendRecvPart& part) {
-        const RankId peer = program_.mesh_of(rank).shifted(rank, part.digit, part.delta);
+        const RankId peer = program_.peer_of(rank, part);
         const RankId from = part.is_send ? rank : peer;
         const RankId to = part.is_send ? peer : rank;
         const std::uint32_t k = messages_of_side_[{from, to, part.communicator, part.is_send}]++;

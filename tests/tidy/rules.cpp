@@ -308,6 +308,7 @@ Findings parallel_size(const SourceTree& tree) {
                                "models/plan.h",
                                "models/plan_fields.h",
                                "models/rank_mesh.cpp",
+                               "models/stage_parties.cpp",
                                "models/validate_plan.cpp",
                                "models/validate_plan.h"};
     static const std::regex size{R"(\w+_parallel_size\b)"};
