@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The description of a recorded run as JSON (measure/recorded_run.h).
+// The description of a recorded run as JSON (studies/measure/recorded_run.h).
 #pragma once
 
 #include <string>
 
-#include "scenarios/measure/recorded_run.h"
-#include "scenarios/provenance/provenance.h"
+#include "scenarios/format/provenance/provenance.h"
+#include "scenarios/studies/measure/recorded_run.h"
 
 namespace orrery {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include "scenarios/read/plan_words.h"
+#include "scenarios/format/provenance/version.h"
+#include "scenarios/format/specs/plan_words.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/search_clusters.h"
 #include "scenarios/report/search_report.h"
-#include "scenarios/version.h"
 
 namespace orrery {
 namespace {

@@ -5,16 +5,16 @@
 #include <cmath>
 #include <iterator>
 
-#include "scenarios/read/plan_words.h"
-#include "scenarios/read/quantity.h"
-#include "scenarios/read/wall_time_text.h"
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/format/document/wall_time_text.h"
+#include "scenarios/format/provenance/version.h"
+#include "scenarios/format/specs/plan_words.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/search_clusters.h"
 #include "scenarios/report/search_report.h"
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"
-#include "scenarios/version.h"
 
 namespace orrery {
 namespace {

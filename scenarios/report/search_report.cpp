@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/read/plan_words.h"
-#include "scenarios/read/quantity.h"
-#include "scenarios/read/utf8.h"
-#include "scenarios/read/wall_time_text.h"
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/format/document/utf8.h"
+#include "scenarios/format/document/wall_time_text.h"
+#include "scenarios/format/specs/plan_words.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/search_clusters.h"

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/campaign/fault_classes.h"
-#include "scenarios/scenario.h"
-#include "scenarios/search/search.h"
-#include "scenarios/search/sensitivity.h"
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/studies/campaign/fault_classes.h"
+#include "scenarios/studies/search/search.h"
+#include "scenarios/studies/search/sensitivity.h"
 
 namespace orrery {
 

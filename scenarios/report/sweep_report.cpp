@@ -8,7 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/read/quantity.h"
+#include "scenarios/format/document/quantity.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/text_table.h"

@@ -187,7 +187,7 @@ Findings mirrored_test(const SourceTree& tree) {
         const std::string test = "tests/" + without_extension(file.path) + "_test.cpp";
         // The program itself is tested as a whole, in tests/program.
         const bool source = (file.extension() == ".cpp" || file.extension() == ".cu") &&
-                            file.path != "scenarios/orrery.cpp";
+                            file.path != "scenarios/program/orrery.cpp";
         if (source && in_a_room(file) && tree.find(test) == nullptr) {
             found.push_back({"mirrored_test", file.path, "has no " + test});
         }

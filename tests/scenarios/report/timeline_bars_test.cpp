@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "scenarios/simulate/simulate_scenario.h"
+#include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
