@@ -8,10 +8,33 @@
 #include <vector>
 
 #include "kernels/device_spec.h"
+#include "models/plan.h"
 #include "network/cluster_spec.h"
-#include "scenarios/studies/search/plan_space.h"
 
 namespace orrery {
+
+// How layers are dealt to the virtual stages.
+enum class StageSplit : std::uint8_t {
+    even,            // the same number each
+    embedding_loss,  // embedding and output layer count as a layer each
+    balanced,        // as evenly as whole layers allow, given what embedding and output cost
+};
+
+// An empty list: all that the cluster and the model admit.
+struct PlanSpace {
+    std::vector<std::int64_t> tensor_model_parallel_size;  // empty: within a node
+    std::vector<std::int64_t> pipeline_model_parallel_size;
+    std::vector<std::int64_t> virtual_pipeline_model_parallel_size;
+    std::vector<std::int64_t> context_parallel_size;  // empty: 1 to 16
+    std::vector<std::int64_t> micro_batch_size;       // empty: 1 to 16
+    std::vector<ShardingStrategy> sharding;
+    std::vector<Recompute> recompute;
+    std::vector<ScheduleKind> schedules;
+    std::vector<bool> overlap;  // the four overlap switches together
+    std::vector<bool> sequence_parallel;
+    std::vector<RankOrder> rank_orders;
+    std::vector<StageSplit> splits;
+};
 
 enum class Objective : std::uint8_t {
     step_time,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plans that a search looks at: every combination of the sizes and switches below that a model,
-// a cluster and a batch admit (models/validate_plan.h says which do). Choices that make no
+// The plans that a search looks at: every combination of the sizes and switches of a PlanSpace that
+// a model, a cluster and a batch admit (models/validate_plan.h says which do). Choices that make no
 // difference are made once: a pipeline of one stage has one schedule, a single data-parallel rank
 // has nothing to shard.
 #pragma once
@@ -14,31 +14,9 @@
 
 #include "models/plan.h"
 #include "models/transformer.h"
+#include "scenarios/format/specs/search_spec.h"
 
 namespace orrery {
-
-// How layers are dealt to the virtual stages.
-enum class StageSplit : std::uint8_t {
-    even,            // the same number each
-    embedding_loss,  // embedding and output layer count as a layer each
-    balanced,        // as evenly as whole layers allow, given what embedding and output cost
-};
-
-// An empty list: all that the cluster and the model admit.
-struct PlanSpace {
-    std::vector<std::int64_t> tensor_model_parallel_size;  // empty: within a node
-    std::vector<std::int64_t> pipeline_model_parallel_size;
-    std::vector<std::int64_t> virtual_pipeline_model_parallel_size;
-    std::vector<std::int64_t> context_parallel_size;  // empty: 1 to 16
-    std::vector<std::int64_t> micro_batch_size;       // empty: 1 to 16
-    std::vector<ShardingStrategy> sharding;
-    std::vector<Recompute> recompute;
-    std::vector<ScheduleKind> schedules;
-    std::vector<bool> overlap;  // the four overlap switches together
-    std::vector<bool> sequence_parallel;
-    std::vector<RankOrder> rank_orders;
-    std::vector<StageSplit> splits;
-};
 
 struct PlanPoint {
     // With its data_parallel_size, and with some layout if `split` is balanced: what is balanced
