@@ -23,7 +23,6 @@
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/format/specs/network_words.h"
 #include "scenarios/format/specs/node_devices.h"
-#include "scenarios/report/perfetto_trace.h"
 #include "scenarios/studies/network/link_use.h"
 #include "scenarios/studies/network/network_rates.h"
 #include "scenarios/studies/simulate/measured_costs.h"
@@ -59,10 +58,8 @@ private:
     void use_measured_network(Time per_op);
     SimulationOutcome execute(std::vector<RankId> traced);
     Result<void> disturb();
-    bool traced() const { return !options_.trace_file.empty() || options_.timeline != nullptr; }
     std::vector<RankId> traced_ranks() const;
-    Result<void> write_trace(const SimulationResult& first);
-    Result<void> deliver_trace(const std::vector<TracedOp>& trace) const;
+    Result<void> hand_over_trace(const SimulationResult& first);
     void describe(Answer& answer) const;
     void speed(const SimulationResult& result, Answer& answer) const;
     void explain(const SimulationResult& result, Answer& answer) const;
@@ -253,7 +250,7 @@ SimulationOutcome ScenarioRun::execute(std::vector<RankId> traced) {
 
 std::vector<RankId> ScenarioRun::traced_ranks() const {
     if (!options_.inspect) {
-        return traced() ? role_representatives(program_) : std::vector<RankId>{};
+        return options_.trace ? role_representatives(program_) : std::vector<RankId>{};
     }
     std::vector<RankId> ranks;
     for (std::uint32_t rank = 0; rank < program_.num_ranks(); ++rank) {
@@ -262,8 +259,8 @@ std::vector<RankId> ScenarioRun::traced_ranks() const {
     return ranks;
 }
 
-Result<void> ScenarioRun::write_trace(const SimulationResult& first) {
-    if (!traced()) {
+Result<void> ScenarioRun::hand_over_trace(const SimulationResult& first) {
+    if (!options_.trace) {
         return {};
     }
     std::vector<RankId> ranks = role_representatives(program_);
@@ -273,7 +270,7 @@ Result<void> ScenarioRun::write_trace(const SimulationResult& first) {
                (!folds.empty() && folds[index(r)] == folds[index(first.slowest_rank)]);
     });
     if (known) {
-        return deliver_trace(first.trace);
+        return options_.trace(program_, first.trace);
     }
     // Who is slowest is known only now: run once more with an eye on it.
     ranks.push_back(first.slowest_rank);
@@ -281,16 +278,7 @@ Result<void> ScenarioRun::write_trace(const SimulationResult& first) {
     if (!again) {
         return tl::unexpected(again.error());
     }
-    return deliver_trace(again->trace);
-}
-
-Result<void> ScenarioRun::deliver_trace(const std::vector<TracedOp>& trace) const {
-    // Drawn on the streams that the ops have on a GPU, also for a device that has none.
-    if (options_.timeline != nullptr) {
-        *options_.timeline = timeline_bars(program_, trace);
-    }
-    return options_.trace_file.empty() ? Result<void>{}
-                                       : write_perfetto_trace(options_.trace_file, program_, trace);
+    return options_.trace(program_, again->trace);
 }
 
 void ScenarioRun::describe(Answer& answer) const {
@@ -413,8 +401,7 @@ Result<void> ScenarioRun::compare_with_healthy(Answer& answer) const {
     SimulationOptions options = options_;
     options.inspect = nullptr;
     options.look = nullptr;
-    options.trace_file.clear();
-    options.timeline = nullptr;
+    options.trace = nullptr;
     const Result<Answer> other = simulate_scenario(healthy, options);
     if (!other) {
         return tl::unexpected(other.error());
@@ -466,7 +453,7 @@ Result<Answer> ScenarioRun::run() {
     if (options_.inspect) {
         options_.inspect(*result, host_per_op_);
     }
-    if (const Result<void> written = write_trace(*result); !written) {
+    if (const Result<void> written = hand_over_trace(*result); !written) {
         return tl::unexpected(written.error());
     }
     speed(*result, answer);

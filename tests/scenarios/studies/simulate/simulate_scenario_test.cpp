@@ -8,6 +8,7 @@
 #include "models/flops.h"
 #include "models/transformer.h"
 #include "scenarios/format/read/reader.h"
+#include "scenarios/report/perfetto_trace.h"
 #include "scenarios/studies/validate/published_cases.h"
 #include "tests/scenarios/small_scenarios.h"
 #include "tests/scenarios/test_folder.h"
@@ -184,14 +185,17 @@ TEST(SimulateScenarioOptions, ATraceChangesNoAnswer) {
     const TestFolder folder;
     const Scenario scenario = small_scenario("x", {"plan.pipeline_model_parallel_size=4"});
     SimulationOptions options;
-    options.trace_file = (folder / "trace").string();
+    std::string file = (folder / "trace").string();
+    options.trace = [&](const Program& program, const std::vector<TracedOp>& trace) {
+        return write_perfetto_trace(file, program, trace);
+    };
     const Answer traced = answer_of(scenario, options);
     EXPECT_EQ(traced.iteration, answer_of(scenario).iteration);
     EXPECT_GT(std::filesystem::file_size(folder / "trace"), 1'000U);
-    options.trace_file = (folder / "no/trace").string();
+    file = (folder / "no/trace").string();
     const auto refused = simulate_scenario(scenario, options);
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().where, options.trace_file);
+    EXPECT_EQ(refused.error().where, file);
 }
 
 }  // namespace simulate_scenario_test
