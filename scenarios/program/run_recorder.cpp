@@ -6,6 +6,7 @@
 #include "runtime/measure/host_machine.h"
 #include "runtime/measure/recording.h"
 #include "scenarios/format/document/output_file.h"
+#include "scenarios/report/recording_json.h"
 #include "scenarios/report/run_trace.h"
 #include "scenarios/studies/measure/recorded_run.h"
 

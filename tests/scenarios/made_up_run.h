@@ -11,6 +11,7 @@
 
 #include "runtime/measure/recording.h"
 #include "scenarios/format/read/reader.h"
+#include "scenarios/report/recording_json.h"
 #include "scenarios/studies/measure/predicted_run.h"
 #include "scenarios/studies/measure/recorded_run.h"
 #include "tests/scenarios/test_folder.h"

@@ -4,9 +4,7 @@
 #include "models/lowering.h"
 #include "scenarios/format/document/json_document.h"
 #include "scenarios/format/document/map_reader.h"
-#include "scenarios/format/document/output_file.h"
 #include "scenarios/format/provenance/stored_result.h"
-#include "scenarios/report/recording_json.h"
 
 namespace orrery {
 namespace {
@@ -83,15 +81,8 @@ Result<void> begin_run_folder(const std::filesystem::path& folder) {
     return {};
 }
 
-Result<void> write_run_description(const std::filesystem::path& folder,
-                                   const Scenario& scenario,
-                                   const RunDescription& run) {
-    auto file = OutputFile::open(folder / kDescription);
-    if (!file) {
-        return unexpected<Error>(file.error());
-    }
-    (*file)->stream() << recording_json(run, provenance_of("train", scenario));
-    return (*file)->commit();
+std::filesystem::path run_description_file(const std::filesystem::path& folder) {
+    return folder / kDescription;
 }
 
 ResultOrErrors<RecordedRun> read_recorded_run(const std::filesystem::path& folder) {

@@ -31,10 +31,8 @@ struct RunDescription {
 
 // Makes the folder, and takes away the description of an older run.
 Result<void> begin_run_folder(const std::filesystem::path& folder);
-// When all ranks have written their recordings.
-Result<void> write_run_description(const std::filesystem::path& folder,
-                                   const Scenario& scenario,
-                                   const RunDescription& run);
+// The file of that folder that describes the run.
+std::filesystem::path run_description_file(const std::filesystem::path& folder);
 
 struct RecordedRun {
     RunDescription description;
