@@ -12,6 +12,7 @@
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/page_file.h"
+#include "scenarios/report/json_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"
 #include "scenarios/report/study_pages.h"
@@ -142,6 +143,9 @@ int sweep_command(const SweepArguments& arguments) {
     }
     ProgressBar bar{"sweeping"};
     SweepOptions options{.results = results_name(arguments, *shard), .shard = *shard};
+    options.text = [](const Answer& answer, const Provenance& provenance) {
+        return with_provenance(json_report(answer), provenance);
+    };
     options.jobs =
         arguments.jobs > 0 ? arguments.jobs : std::max(1U, std::thread::hardware_concurrency());
     if (leader) {

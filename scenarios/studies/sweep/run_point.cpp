@@ -2,8 +2,6 @@
 #include "scenarios/studies/sweep/run_point.h"
 
 #include "scenarios/format/read/reader.h"
-#include "scenarios/report/json_report.h"
-#include "scenarios/report/provenance_report.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "scenarios/studies/sweep/point_identity.h"
 
@@ -45,7 +43,8 @@ void fill(const Answer& answer, PointResult& result) {
 
 }  // namespace
 
-StudyPoints::StudyPoints(const Study& study) : study_(study) {
+StudyPoints::StudyPoints(const Study& study, AnswerText text)
+    : study_(study), text_(std::move(text)) {
     for (const std::filesystem::path& scenario : study.scenarios) {
         fingerprints_.push_back(scenario_fingerprint(scenario, made_of_.catalogue));
     }
@@ -79,10 +78,12 @@ PointResult StudyPoints::run(std::int64_t number) const {
         return result;
     }
     fill(*answer, result);
-    Provenance made_of = made_of_;
-    made_of.scenarios.push_back(scenario->origin);
-    made_of.seed = scenario->job.seed;
-    result.answer = with_provenance(json_report(*answer), made_of);
+    if (text_) {
+        Provenance made_of = made_of_;
+        made_of.scenarios.push_back(scenario->origin);
+        made_of.seed = scenario->job.seed;
+        result.answer = text_(*answer, made_of);
+    }
     return result;
 }
 

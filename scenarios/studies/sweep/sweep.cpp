@@ -12,7 +12,6 @@
 #include <set>
 
 #include "scenarios/format/provenance/version.h"
-#include "scenarios/studies/sweep/run_point.h"
 #include "scenarios/studies/sweep/worker_processes.h"
 
 namespace orrery {
@@ -283,7 +282,7 @@ Result<std::optional<SweepOutcome>> sweep(const Study& study,
     if (!begun) {
         return unexpected<Error>(begun.error());
     }
-    const StudyPoints points{study};
+    const StudyPoints points{study, options.text};
     const Result<Todo> todo = what_is_left(study, points, options);
     Result<void> worked;
     std::vector<std::string> crashed;

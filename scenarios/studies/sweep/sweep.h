@@ -16,6 +16,7 @@
 #include "engine/result.h"
 #include "scenarios/studies/sweep/mpi_world.h"
 #include "scenarios/studies/sweep/results_file.h"
+#include "scenarios/studies/sweep/run_point.h"
 #include "scenarios/studies/sweep/shard.h"
 #include "scenarios/studies/sweep/study.h"
 
@@ -25,6 +26,7 @@ struct SweepOptions {
     std::filesystem::path results;
     std::uint32_t jobs = 1;  // processes; under MPI each rank is one
     Shard shard;
+    AnswerText text;  // that the results keep
     std::function<void(double)> progress;
 };
 
