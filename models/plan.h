@@ -116,8 +116,8 @@ struct ParallelPlan {
     bool fused_cross_entropy = true;  // logits turned into their gradient in place
     std::int64_t loss_metrics = 0;    // losses that are computed again, for reports, unfused
     // Every op is a call of an eager framework (PyTorch), whose host time is many times a launch's
-    // (scenarios/simulate/step_efficiency.h), unless it is compiled or in a graph; false: ops are
-    // launched from C++.
+    // (scenarios/studies/simulate/step_efficiency.h), unless it is compiled or in a graph; false:
+    // ops are launched from C++.
     bool eager_framework = true;
     bool cuda_graphs = false;
     bool compiled = false;  // elementwise chains fused by a compiler (torch.compile, XLA)

@@ -9,9 +9,9 @@
 #include <set>
 
 #include "engine/traced_ops.h"
-#include "scenarios/output_file.h"
-#include "scenarios/replay/chakra_schema.h"
+#include "scenarios/format/document/output_file.h"
 #include "scenarios/report/perfetto_messages.h"
+#include "scenarios/studies/replay/chakra_schema.h"
 
 namespace orrery {
 namespace {

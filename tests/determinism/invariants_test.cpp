@@ -9,7 +9,7 @@
 
 #include "engine/rate_alone.h"
 #include "network/nccl_network.h"
-#include "scenarios/simulate/simulate_scenario.h"
+#include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {

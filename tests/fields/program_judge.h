@@ -12,11 +12,11 @@
 #include "runtime/kernel_operands.h"
 #include "runtime/launch_plan.h"
 #include "runtime/rank_program.h"
-#include "scenarios/catalogue.h"
-#include "scenarios/network_study/network_rates.h"
+#include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/report/chakra_export.h"
-#include "scenarios/simulate/kernel_timings.h"
-#include "scenarios/simulate/program_summary.h"
+#include "scenarios/studies/network/network_rates.h"
+#include "scenarios/studies/simulate/kernel_timings.h"
+#include "scenarios/studies/simulate/program_summary.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
