@@ -44,13 +44,14 @@ constexpr std::array kColdStarts = {Published{16384, 200, 17},
 
 std::vector<GroupKind> group_kinds(const ParallelPlan& plan) {
     const std::int64_t n = ranks_of(plan);
-    const std::int64_t stages = plan.pipeline_model_parallel_size;
+    const std::int64_t replicas = plan.context_parallel_size * plan.data_parallel_size;
+    const std::int64_t lines = plan.tensor_model_parallel_size * replicas;  // along the pipeline
     std::vector<GroupKind> kinds = {{"data", n / plan.data_parallel_size},
                                     {"model", plan.data_parallel_size},
-                                    {"tensor", n / plan.tensor_model_parallel_size},
-                                    {"pipeline", n / stages},
-                                    {"embedding", n / stages},
-                                    {"position embedding", n / stages}};
+                                    {"tensor", plan.pipeline_model_parallel_size * replicas},
+                                    {"pipeline", lines},
+                                    {"embedding", lines},
+                                    {"position embedding", lines}};
     if (plan.context_parallel_size > 1) {
         kinds.push_back({"context", n / plan.context_parallel_size});
         kinds.push_back(

@@ -11,8 +11,8 @@
 #include "models/rank_mesh.h"
 #include "models/recomputation.h"
 #include "models/relayout.h"
-#include "models/stage_parties.h"
 #include "models/schedule/stage_work.h"
+#include "models/stage_parties.h"
 
 namespace orrery {
 namespace {

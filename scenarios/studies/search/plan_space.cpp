@@ -36,11 +36,7 @@ public:
                 const SearchedGpus& gpus,
                 const std::function<void(PlanPoint)>& visit,
                 std::map<std::string, std::int64_t>& refused)
-        : space_(space),
-          model_(model),
-          gpus_(gpus),
-          visit_(visit),
-          refused_(refused) {}
+        : space_(space), model_(model), gpus_(gpus), visit_(visit), refused_(refused) {}
 
     std::int64_t run(const ParallelPlan& base, const RankSizes& sizes);
 
@@ -116,8 +112,8 @@ void Enumeration::stages_of_kinds(ParallelPlan plan, const std::vector<std::int6
         }
         plan.pipeline_model_parallel_size = std::ssize(of_stages);
         const bool wanted =
-            pipeline.empty() || std::ranges::find(pipeline, plan.pipeline_model_parallel_size) !=
-                                    pipeline.end();
+            pipeline.empty() ||
+            std::ranges::find(pipeline, plan.pipeline_model_parallel_size) != pipeline.end();
         if (!of_stages.empty() && wanted) {
             this->sizes(plan);
         }

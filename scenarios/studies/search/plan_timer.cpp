@@ -245,6 +245,9 @@ PlanTimer::Step PlanTimer::simulate(const ParallelPlan& plan,
 }
 
 tl::expected<Time, std::string_view> PlanTimer::step_of(const ParallelPlan& plan) {
+    if (!plan.stage_tensor_model_parallel_sizes.empty()) {
+        return tl::unexpected(std::string_view{"stages have tensor-parallel sizes of their own"});
+    }
     const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model_, plan));
     Family& family = family_of(plan, layouts);
     const auto parts = parts_of(family, plan, layouts);

@@ -35,6 +35,9 @@ UnitLayout layout_of(const Scenario& scenario) {
         layout.shape.nodes_per_place = static_cast<std::uint32_t>(per_place);
         layout.replicas_per_unit = dp / units;
     };
+    if (!plan.stage_tensor_model_parallel_sizes.empty()) {
+        return layout;  // no two stages need be on equally many servers
+    }
     if (plan.rank_order == RankOrder::tp_cp_pp_dp) {
         // Replica after replica.
         const std::int64_t replica = part * stages;
