@@ -53,6 +53,10 @@ std::string notes(const Scenario& scenario, const FoundPlan& found) {
     if (!label.empty()) {
         text += "      on " + cut(label, kReportColumns - 10) + "\n";
     }
+    if (const auto& sizes = found.plan.stage_tensor_model_parallel_sizes; !sizes.empty()) {
+        text +=
+            cut(fmt::format("      tp by stage: {}", fmt::join(sizes, " ")), kReportColumns) + "\n";
+    }
     if (const std::string training = training_words(scenario, found); !training.empty()) {
         text += "      " + training + "\n";
     }

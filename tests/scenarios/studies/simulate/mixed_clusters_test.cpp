@@ -130,6 +130,31 @@ TEST(MixedClusters, SearchSplitsLayersBySpeed) {
     EXPECT_LT(found->best.front().answer.iteration * 4, before.iteration * 3);
 }
 
+// Smaller memories want more tensor parallelism than the larger ones of the same pipeline.
+TEST(MixedClusters, SearchGivesEachKindATensorSize) {
+    const Scenario scenario = shipped("mixed-tp-70b", {"plan.global_batch_size=288"});
+    const auto found = search_plans(scenario, scenario.search, {.jobs = 1});
+    ASSERT_TRUE(found) << found.error().to_string();
+    ASSERT_FALSE(found->best.empty());
+    const ParallelPlan& best = found->best.front().plan;
+    EXPECT_EQ(best.stage_tensor_model_parallel_sizes,
+              scenario.plan.stage_tensor_model_parallel_sizes);
+    EXPECT_EQ(best.pipeline_layout, scenario.plan.pipeline_layout);
+    const auto alike = std::ranges::find_if(found->best, [](const FoundPlan& plan) {
+        return plan.plan.stage_tensor_model_parallel_sizes.empty();
+    });
+    ASSERT_NE(alike, found->best.end());
+    EXPECT_GT(alike->answer.iteration, found->best.front().answer.iteration);
+}
+
+TEST(MixedClusters, StagesOfSeveralSizesFold) {
+    const Scenario scenario = shipped("mixed-tp-70b", {"plan.global_batch_size=32"});
+    const Answer folded = simulated(scenario);
+    const Answer unfolded = simulated(scenario, {.fold = false});
+    EXPECT_EQ(folded.iteration, unfolded.iteration);
+    EXPECT_EQ(folded.critical_path.of, unfolded.critical_path.of);
+}
+
 TEST(MixedClusters, TheEffectiveScenarioSaysTheSame) {
     for (const char* name : {"mixed-h100-a100", "holmes-3.6b-mixed"}) {
         const Scenario scenario = shipped(name);
