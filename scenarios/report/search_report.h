@@ -3,8 +3,10 @@
 // and why, and where the best plan's peak goes; or all of it as one JSON object.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "scenarios/format/specs/scenario.h"
@@ -14,6 +16,8 @@
 
 namespace orrery {
 
+// The sizes that a search varies, and the data-parallel size: "tp" 8, "pp" 4 …
+std::vector<std::pair<std::string_view, std::int64_t>> plan_sizes(const ParallelPlan& plan);
 // "0" … "3": what is sharded, as ZeRO counts it.
 std::string_view zero_stage(ShardingStrategy strategy);
 // How the layers are split over the stages, and the switches that are not as usual, in words.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/plan_fields.h"
 #include "scenarios/format/document/megatron_flags.h"
 
 namespace orrery {
@@ -32,21 +33,17 @@ constexpr std::string_view kAccumulation =
 constexpr std::string_view kProcess = "a key of fault processes: add process: exponential";
 
 constexpr Synonym kSynonyms[] = {
-    {"tp", kTensor},
     {"tp_size", kTensor},
     {"tensor_parallel", kTensor},
     {"tensor_parallel_size", kTensor},
-    {"pp", kPipeline},
     {"pp_size", kPipeline},
     {"pipeline_parallel", kPipeline},
     {"pipeline_parallel_size", kPipeline},
-    {"vpp", kVirtual},
     {"interleave", kVirtual},
     {"virtual_pipeline", kVirtual},
     {"virtual_stages", kVirtual},
     {"num_layers_per_virtual_pipeline_stage", kVirtual},
     {"num_virtual_stages_per_pipeline_rank", kVirtual},
-    {"cp", kContext},
     {"cp_size", kContext},
     {"context_parallel", kContext},
     {"dp", kReplicas},
@@ -80,8 +77,6 @@ constexpr Synonym kSynonyms[] = {
     {"recompute_activations", "plan.recompute_granularity: selective"},
     {"activation_checkpointing", kRecomputeKey},
     {"gradient_checkpointing", kRecomputeKey},
-    {"mbs", "plan.micro_batch_size"},
-    {"gbs", "plan.global_batch_size"},
     {"batch_size", "plan.global_batch_size"},
     {"gradient_accumulation", kAccumulation},
     {"gradient_accumulation_steps", kAccumulation},
@@ -124,6 +119,17 @@ constexpr Synonym kSynonyms[] = {
     {"over", kProcess},
 };
 
+// By its short name.
+std::string plan_key_called(std::string_view name) {
+    std::string key;
+    for_each_plan_field([&](const auto& field) {
+        if (!field.short_name.empty() && field.short_name == name) {
+            key = "plan." + std::string{field.name};
+        }
+    });
+    return key;
+}
+
 }  // namespace
 
 std::string key_called(std::string_view word) {
@@ -132,6 +138,9 @@ std::string key_called(std::string_view word) {
     const auto* const found = std::ranges::find(kSynonyms, name, &Synonym::word);
     if (found != std::end(kSynonyms)) {
         return std::string{found->key};
+    }
+    if (std::string key = plan_key_called(name); !key.empty()) {
+        return key;
     }
     std::ranges::replace(name, '_', '-');
     const MegatronFlag* flag = copied_flag("--" + name);

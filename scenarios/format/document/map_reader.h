@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/field.h"
 #include "engine/result.h"
 #include "engine/units.h"
 #include "scenarios/format/document/document_node.h"
@@ -17,29 +18,6 @@
 namespace orrery {
 
 enum class Presence : std::uint8_t { optional, required };
-
-struct IntegerRange {
-    std::int64_t least = 1;
-    std::int64_t most = 1'000'000'000;
-};
-
-// One word of a choice. The first word of a value is the one that messages list.
-template <class T>
-struct Choice {
-    std::string_view word;
-    T value;
-};
-
-// The first word of a value.
-template <class T, std::size_t N>
-std::string_view word_of(T value, const Choice<T> (&choices)[N]) {
-    for (const Choice<T>& choice : choices) {
-        if (choice.value == value) {
-            return choice.word;
-        }
-    }
-    return {};
-}
 
 class MapReader {
 public:
@@ -67,10 +45,10 @@ public:
     bool quantity(std::string_view key, Time& value, Presence p = Presence::optional);
     bool quantity(std::string_view key, FlopRate& value, Presence p = Presence::optional);
 
-    template <class T, std::size_t N>
+    template <class T>
     bool choice(std::string_view key,
                 T& value,
-                const Choice<T> (&choices)[N],
+                std::type_identity_t<Choices<T>> choices,
                 Presence presence = Presence::optional) {
         std::vector<std::string> words;
         for (const Choice<T>& c : choices) {
@@ -85,8 +63,10 @@ public:
     }
 
     // A list of words, or one of them.
-    template <class T, std::size_t N>
-    bool choices(std::string_view key, std::vector<T>& values, const Choice<T> (&choices)[N]) {
+    template <class T>
+    bool choices(std::string_view key,
+                 std::vector<T>& values,
+                 std::type_identity_t<Choices<T>> choices) {
         std::vector<std::string> words;
         for (const Choice<T>& c : choices) {
             words.emplace_back(c.word);

@@ -4,71 +4,69 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
+
+#include "models/plan_fields.h"
 
 namespace orrery {
 namespace {
 
-constexpr auto kCopied = [] {
+FlagKind kind_of(bool /*value*/, std::string_view flag) {
+    return flag.starts_with("--no-") ? FlagKind::turn_off : FlagKind::turn_on;
+}
+FlagKind kind_of(std::int64_t /*value*/, std::string_view /*flag*/) {
+    return FlagKind::whole_number;
+}
+template <class Word>
+FlagKind kind_of(const Word& /*value*/, std::string_view /*flag*/) {
+    return FlagKind::word;
+}
+
+void add_plan_flags(std::vector<MegatronFlag>& flags) {
+    const ParallelPlan plan;
+    for_each_plan_field([&](const auto& field) {
+        for (const std::string_view flag : field.flags) {
+            if (!flag.empty()) {
+                flags.push_back(
+                    {flag, "plan." + std::string{field.name}, kind_of(plan.*field.member, flag)});
+            }
+        }
+    });
+}
+
+std::vector<MegatronFlag> copied_flags() {
     using enum FlagKind;
-    return std::array{
-        MegatronFlag{"--num-layers", "model.num_layers"},
-        MegatronFlag{"--hidden-size", "model.hidden_size"},
-        MegatronFlag{"--ffn-hidden-size", "model.ffn_hidden_size"},
-        MegatronFlag{"--num-attention-heads", "model.num_attention_heads"},
-        MegatronFlag{"--num-query-groups", "model.num_query_groups"},
-        MegatronFlag{"--kv-channels", "model.kv_channels"},
-        MegatronFlag{"--seq-length", "model.seq_length"},
-        MegatronFlag{"--normalization", "model.normalization", word},
-        MegatronFlag{"--position-embedding-type", "model.position_embedding_type", word},
-        MegatronFlag{"--disable-bias-linear", "model.add_bias_linear", turn_off},
-        MegatronFlag{"--untie-embeddings-and-output-weights",
-                     "model.untie_embeddings_and_output_weights",
-                     turn_on},
-        MegatronFlag{"--hidden-dropout", "model.dropout", real},
-        MegatronFlag{"--tensor-model-parallel-size", "plan.tensor_model_parallel_size"},
-        MegatronFlag{"--pipeline-model-parallel-size", "plan.pipeline_model_parallel_size"},
-        MegatronFlag{"--context-parallel-size", "plan.context_parallel_size"},
-        MegatronFlag{"--sequence-parallel", "plan.sequence_parallel", turn_on},
-        MegatronFlag{"--micro-batch-size", "plan.micro_batch_size"},
-        MegatronFlag{"--global-batch-size", "plan.global_batch_size"},
-        MegatronFlag{"--recompute-granularity", "plan.recompute_granularity", word},
-        MegatronFlag{"--recompute-method", "plan.recompute_method", word},
-        MegatronFlag{"--recompute-num-layers", "plan.recompute_num_layers"},
-        MegatronFlag{
-            "--data-parallel-sharding-strategy", "plan.data_parallel_sharding_strategy", word},
-        MegatronFlag{"--overlap-grad-reduce", "plan.overlap_grad_reduce", turn_on},
-        MegatronFlag{"--overlap-param-gather", "plan.overlap_param_gather", turn_on},
-        MegatronFlag{"--tp-comm-overlap", "plan.tp_comm_overlap", turn_on},
-        MegatronFlag{"--ddp-bucket-size", "plan.ddp_bucket_size"},
-        MegatronFlag{"--optimizer", "plan.optimizer", word},
-        MegatronFlag{
-            "--no-gradient-accumulation-fusion", "plan.gradient_accumulation_fusion", turn_off},
-        MegatronFlag{"--no-async-tensor-model-parallel-allreduce",
-                     "plan.async_tensor_model_parallel_allreduce",
-                     turn_off},
-        MegatronFlag{"--no-scatter-gather-tensors-in-pipeline",
-                     "plan.scatter_gather_tensors_in_pipeline",
-                     turn_off},
-        MegatronFlag{"--no-persist-layer-norm", "plan.fused_norm", turn_off},
-        MegatronFlag{"--no-bias-gelu-fusion", "plan.fused_activation", turn_off},
-        MegatronFlag{"--no-bias-swiglu-fusion", "plan.fused_activation", turn_off},
-        MegatronFlag{"--cross-entropy-loss-fusion", "plan.fused_cross_entropy", turn_on},
-        MegatronFlag{"--enable-cuda-graph", "plan.cuda_graphs", turn_on},
-        MegatronFlag{"--external-cuda-graph", "plan.cuda_graphs", turn_on},
-        MegatronFlag{"--seed", "job.seed"},
-        MegatronFlag{"--lr", "job.learning_rate", real},
-        MegatronFlag{"--min-lr", "job.min_learning_rate", real},
-        MegatronFlag{"--lr-warmup-iters", "job.warmup_steps"},
-        MegatronFlag{"--weight-decay", "job.weight_decay", real},
-        MegatronFlag{"--clip-grad", "job.clip_grad", real},
-        MegatronFlag{"--adam-beta1", "job.adam_beta1", real},
-        MegatronFlag{"--adam-beta2", "job.adam_beta2", real},
-        MegatronFlag{"--adam-eps", "job.adam_epsilon", real},
-        MegatronFlag{"--log-interval", "job.log_interval"},
-        MegatronFlag{"--eval-interval", "job.eval_interval"},
-        MegatronFlag{"--eval-iters", "job.eval_steps"},
+    std::vector<MegatronFlag> flags{
+        {"--num-layers", "model.num_layers"},
+        {"--hidden-size", "model.hidden_size"},
+        {"--ffn-hidden-size", "model.ffn_hidden_size"},
+        {"--num-attention-heads", "model.num_attention_heads"},
+        {"--num-query-groups", "model.num_query_groups"},
+        {"--kv-channels", "model.kv_channels"},
+        {"--seq-length", "model.seq_length"},
+        {"--normalization", "model.normalization", word},
+        {"--position-embedding-type", "model.position_embedding_type", word},
+        {"--disable-bias-linear", "model.add_bias_linear", turn_off},
+        {"--untie-embeddings-and-output-weights",
+         "model.untie_embeddings_and_output_weights",
+         turn_on},
+        {"--hidden-dropout", "model.dropout", real},
+        {"--seed", "job.seed"},
+        {"--lr", "job.learning_rate", real},
+        {"--min-lr", "job.min_learning_rate", real},
+        {"--lr-warmup-iters", "job.warmup_steps"},
+        {"--weight-decay", "job.weight_decay", real},
+        {"--clip-grad", "job.clip_grad", real},
+        {"--adam-beta1", "job.adam_beta1", real},
+        {"--adam-beta2", "job.adam_beta2", real},
+        {"--adam-eps", "job.adam_epsilon", real},
+        {"--log-interval", "job.log_interval"},
+        {"--eval-interval", "job.eval_interval"},
+        {"--eval-iters", "job.eval_steps"},
     };
-}();
+    add_plan_flags(flags);
+    return flags;
+}
 
 constexpr std::array<std::string_view, 22> kNoEffectBeginnings{
     "--lr",         "--min-lr",     "--weight-decay", "--adam-",          "--train-",
@@ -140,8 +138,17 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kRefused
 }  // namespace
 
 const MegatronFlag* copied_flag(std::string_view name) {
-    const auto* found = std::ranges::find(kCopied, name, &MegatronFlag::name);
-    return found == kCopied.end() ? nullptr : found;
+    static const std::vector<MegatronFlag> flags = copied_flags();
+    const auto found = std::ranges::find(flags, name, &MegatronFlag::name);
+    return found == flags.end() ? nullptr : &*found;
+}
+
+bool is_translated_plan_flag(std::string_view name) {
+    bool found = false;
+    for_each_plan_field([&](const auto& field) {
+        found |= std::ranges::find(field.translated_flags, name) != field.translated_flags.end();
+    });
+    return found && !name.empty();
 }
 
 bool has_no_effect(std::string_view name) {

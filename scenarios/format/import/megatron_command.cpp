@@ -4,13 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "scenarios/format/document/megatron_flags.h"
+#include "scenarios/format/document/read_field.h"
 #include "scenarios/format/document/yaml_document.h"
+#include "scenarios/format/specs/plan_key.h"
 
 namespace orrery {
 namespace {
@@ -45,6 +47,8 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
+using Plan = ParallelPlan;
+
 class Translation {
 public:
     Translation(std::vector<CommandFlag> flags, const MegatronImport& options)
@@ -63,12 +67,12 @@ public:
         attention();
         sequence_parallel();
         software();
-        for (const char* key : {"model.num_layers",
-                                "model.hidden_size",
-                                "model.num_attention_heads",
-                                "model.seq_length",
-                                "plan.micro_batch_size",
-                                "plan.global_batch_size"}) {
+        for (const std::string& key : {std::string{"model.num_layers"},
+                                       std::string{"model.hidden_size"},
+                                       std::string{"model.num_attention_heads"},
+                                       std::string{"model.seq_length"},
+                                       plan_key<&Plan::micro_batch_size>(),
+                                       plan_key<&Plan::global_batch_size>()}) {
             require(key);
         }
         const std::int64_t nodes = errors_.empty() ? number_of_nodes() : 0;
@@ -163,38 +167,16 @@ private:
     }
 
     static bool is_special(std::string_view name) {
-        static const std::set<std::string_view> kSpecial{
-            "--swiglu",
-            "--squared-relu",
-            "--bf16",
-            "--fp16",
-            "--fp8-format",
-            "--fp8-hybrid",
-            "--vocab-size",
-            "--tokenizer-type",
-            "--num-layers-per-virtual-pipeline-stage",
-            "--num-virtual-stages-per-pipeline-rank",
-            "--virtual-pipeline-model-parallel-size",
-            "--use-distributed-optimizer",
-            "--use-torch-fsdp2",
-            "--use-megatron-fsdp",
-            "--recompute-activations",
-            "--recompute-modules",
-            "--use-flash-attn",
-            "--attention-backend",
-            "--nnodes",
-            "--nproc-per-node",
-            "--expert-model-parallel-size",
-            "--cuda-graph-impl",
-            "--accumulate-allreduce-grads-in-fp32",
-            "--grad-reduce-in-bf16",
-            "--account-for-embedding-in-pipeline-split",
-            "--account-for-loss-in-pipeline-split",
-            "--no-overlap-p2p-communication",
-            "--cp-comm-type",
-            "--deepspeed",
-            "--use-legacy-models"};
-        return kSpecial.contains(name);
+        static constexpr std::array kOthers{std::string_view{"--swiglu"},
+                                            std::string_view{"--squared-relu"},
+                                            std::string_view{"--vocab-size"},
+                                            std::string_view{"--tokenizer-type"},
+                                            std::string_view{"--nnodes"},
+                                            std::string_view{"--nproc-per-node"},
+                                            std::string_view{"--expert-model-parallel-size"},
+                                            std::string_view{"--deepspeed"},
+                                            std::string_view{"--use-legacy-models"}};
+        return is_translated_plan_flag(name) || std::ranges::find(kOthers, name) != kOthers.end();
     }
 
     // At the place of the flag's value, or of the flag if it has none.
@@ -205,10 +187,19 @@ private:
     void set(const std::string& key, std::string value, std::string_view flag) {
         set(key, std::move(value), *find(flag));
     }
+    // A field of the plan, spelled as scenarios do.
+    template <auto kMember, class T, class Flag>
+    void set_field(const T& value, const Flag& flag) {
+        set(plan_key<kMember>(), field_text(plan_field<kMember>, value), flag);
+    }
     // A value that no flag gives: Megatron-LM's, or this program's for the cluster.
     void assume(const std::string& key, const std::string& value) {
         keys_[key] = scalar_node(value, "", "not in the command line");
         result_.assumed.push_back(key + ": " + value);
+    }
+    template <auto kMember, class T>
+    void assume_field(const T& value) {
+        assume(plan_key<kMember>(), field_text(plan_field<kMember>, value));
     }
 
     void activation() {
@@ -226,24 +217,24 @@ private:
 
     void precision() {
         bool said = false;
-        for (const auto& [flag, word] : {std::pair{"--fp16", "fp16"},
-                                         {"--bf16", "bf16"},
-                                         {"--fp8-hybrid", "fp8"},
-                                         {"--fp8-format", "fp8"}}) {
+        for (const auto& [flag, type] : {std::pair{"--fp16", Dtype::fp16},
+                                         {"--bf16", Dtype::bf16},
+                                         {"--fp8-hybrid", Dtype::fp8},
+                                         {"--fp8-format", Dtype::fp8}}) {
             if (find(flag) != nullptr) {
-                set("plan.precision", word, flag);
+                set_field<&Plan::precision>(type, flag);
                 said = true;
             }
         }
         if (!said) {
-            assume("plan.precision", "fp32");
+            assume_field<&Plan::precision>(Dtype::fp32);
         }
         if (find("--grad-reduce-in-bf16") != nullptr) {
-            set("plan.gradient_dtype", "bf16", "--grad-reduce-in-bf16");
+            set_field<&Plan::gradient_dtype>(Dtype::bf16, "--grad-reduce-in-bf16");
         }
         // The default of every other kind of gradient than Megatron's fp32.
         if (find("--fp16") != nullptr && find("--accumulate-allreduce-grads-in-fp32") == nullptr) {
-            set("plan.gradient_dtype", "fp16", "--fp16");
+            set_field<&Plan::gradient_dtype>(Dtype::fp16, "--fp16");
         }
     }
 
@@ -283,12 +274,13 @@ private:
         return found == keys_.end() ? otherwise : std::stoll(found->second.text);
     }
     std::int64_t tensor_parallel() const {
-        return std::max<std::int64_t>(1, number_at("plan.tensor_model_parallel_size", 1));
+        return std::max<std::int64_t>(1,
+                                      number_at(plan_key<&Plan::tensor_model_parallel_size>(), 1));
     }
 
     void virtual_stages() {
-        const std::int64_t stages =
-            std::max<std::int64_t>(1, number_at("plan.pipeline_model_parallel_size", 1));
+        const std::int64_t stages = std::max<std::int64_t>(
+            1, number_at(plan_key<&Plan::pipeline_model_parallel_size>(), 1));
         const std::int64_t layers = number_at("model.num_layers", 0);
         std::int64_t chunks = 1;
         const CommandFlag* said = nullptr;
@@ -313,36 +305,36 @@ private:
             }
         }
         if (chunks > 1) {
-            set("plan.virtual_pipeline_model_parallel_size", fmt::format("{}", chunks), *said);
+            set_field<&Plan::virtual_pipeline_model_parallel_size>(chunks, *said);
             if (find("--no-overlap-p2p-communication") == nullptr) {
-                assume("plan.overlap_p2p", "true");
+                assume_field<&Plan::overlap_p2p>(true);
             }
         }
         if (find("--account-for-embedding-in-pipeline-split") != nullptr &&
             find("--account-for-loss-in-pipeline-split") != nullptr) {
-            set("plan.embedding_and_loss_as_layers",
-                "true",
-                "--account-for-embedding-in-pipeline-split");
+            set_field<&Plan::embedding_and_loss_as_layers>(
+                true, "--account-for-embedding-in-pipeline-split");
         }
     }
 
     void sharding() {
-        const std::string key = "plan.data_parallel_sharding_strategy";
-        if (keys_.contains(key)) {
+        if (keys_.contains(plan_key<&Plan::data_parallel_sharding_strategy>())) {
             return;
         }
-        for (const auto& [flag, word] : {std::pair{"--use-distributed-optimizer", "optim"},
-                                         {"--use-torch-fsdp2", "optim_grads_params"},
-                                         {"--use-megatron-fsdp", "optim_grads_params"}}) {
+        using enum ShardingStrategy;
+        for (const auto& [flag, strategy] : {std::pair{"--use-distributed-optimizer", optim},
+                                             {"--use-torch-fsdp2", optim_grads_params},
+                                             {"--use-megatron-fsdp", optim_grads_params}}) {
             if (find(flag) != nullptr) {
-                set(key, word, flag);
+                set_field<&Plan::data_parallel_sharding_strategy>(strategy, flag);
             }
         }
     }
 
     void recomputation() {
         if (find("--recompute-activations") != nullptr) {
-            set("plan.recompute_granularity", "selective", "--recompute-activations");
+            set_field<&Plan::recompute_granularity>(Recompute::selective,
+                                                    "--recompute-activations");
         }
         const CommandFlag* modules = find("--recompute-modules");
         if (modules == nullptr) {
@@ -358,7 +350,7 @@ private:
             }
             names.push_back(module.text);
         }
-        keys_["plan.recompute_modules"] = list_node(names);
+        keys_[plan_key<&Plan::recompute_modules>()] = list_node(names);
     }
 
     void attention() {
@@ -366,17 +358,17 @@ private:
         const std::string name =
             backend != nullptr && !backend->values.empty() ? backend->values[0].text : "";
         if (name == "unfused" || name == "local") {
-            set("plan.attention_kernel", "unfused", *backend);
+            set_field<&Plan::attention_kernel>(AttentionKernel::unfused, *backend);
         } else if (name == "fused") {
-            set("plan.attention_kernel", "cudnn", *backend);
+            set_field<&Plan::attention_kernel>(AttentionKernel::cudnn, *backend);
         }
         const CommandFlag* exchange = find("--cp-comm-type");
         if (exchange != nullptr && !exchange->values.empty() && exchange->values[0].text == "a2a") {
-            set("plan.context_parallel_comm", "all_to_all", *exchange);
+            set_field<&Plan::context_parallel_comm>(ContextParallelComm::all_to_all, *exchange);
         }
         if (const CommandFlag* graphs = find("--cuda-graph-impl");
             graphs != nullptr && !graphs->values.empty() && graphs->values[0].text != "none") {
-            set("plan.cuda_graphs", "true", *graphs);
+            set_field<&Plan::cuda_graphs>(true, *graphs);
         }
     }
 
@@ -385,7 +377,7 @@ private:
     void sequence_parallel() {
         const CommandFlag* flag = find("--sequence-parallel");
         if (flag != nullptr && tensor_parallel() == 1) {
-            keys_.erase("plan.sequence_parallel");
+            keys_.erase(plan_key<&Plan::sequence_parallel>());
             result_.changed.push_back(fmt::format(
                 "{}: --sequence-parallel has no effect with tensor parallelism 1", flag->where));
         }
@@ -413,8 +405,8 @@ private:
             return rounded_up(servers, options_.trays) / options_.trays;
         }
         const std::int64_t ranks = tensor_parallel() *
-                                   number_at("plan.pipeline_model_parallel_size", 1) *
-                                   number_at("plan.context_parallel_size", 1);
+                                   number_at(plan_key<&Plan::pipeline_model_parallel_size>(), 1) *
+                                   number_at(plan_key<&Plan::context_parallel_size>(), 1);
         guessed_nodes_ = true;
         return std::max<std::int64_t>(
             1, rounded_up(ranks, options_.gpus_per_node) / options_.gpus_per_node);

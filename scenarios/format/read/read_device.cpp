@@ -6,7 +6,7 @@
 
 #include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/read/read_sections.h"
-#include "scenarios/format/specs/plan_words.h"
+#include "models/plan_words.h"
 
 namespace orrery {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
+#include "models/plan_fields.h"
 #include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/format/specs/node_devices.h"
-#include "scenarios/format/specs/plan_words.h"
 
 namespace orrery {
 namespace {
@@ -38,13 +38,23 @@ public:
 
     MapReader& reader() { return reader_; }
 
-    void sizes(const char* key, std::vector<std::int64_t>& values) {
-        reader_.integers(key, values, {1, 4'000'000});
+    // A list of a field's values, or one of them.
+    template <auto kMember, class T>
+    void field(std::vector<T>& values) {
+        const auto& row = plan_field<kMember>;
+        if constexpr (std::is_same_v<T, std::int64_t>) {
+            reader_.integers(row.name, values, row.values);
+        } else if constexpr (std::is_same_v<T, bool>) {
+            words(row.name, values, kSwitch);
+        } else {
+            words(row.name, values, row.values);
+        }
     }
 
-    // A word or a list of words.
-    template <class T, std::size_t N>
-    void words(const char* key, std::vector<T>& values, const Choice<T> (&choices)[N]) {
+    template <class T>
+    void words(std::string_view key,
+               std::vector<T>& values,
+               std::type_identity_t<Choices<T>> choices) {
         const DocumentNode* node = reader_.find(key);
         if (node == nullptr) {
             return;
@@ -55,10 +65,10 @@ public:
             reader_.complain(key, reader_.full_name(key) + " is empty", "leave it out for all");
         }
         for (const DocumentNode& item : items) {
-            const auto* known = std::ranges::find_if(choices, [&](const Choice<T>& choice) {
+            const auto known = std::ranges::find_if(choices, [&](const Choice<T>& choice) {
                 return item.is_scalar() && item.text == choice.word;
             });
-            if (known == std::end(choices)) {
+            if (known == choices.end()) {
                 std::string all;
                 for (const Choice<T>& choice : choices) {
                     all += (all.empty() ? "" : ", ") + std::string{choice.word};
@@ -81,19 +91,20 @@ private:
 };
 
 void read_space(SearchReader& search, PlanSpace& space) {
-    search.sizes("tensor_model_parallel_size", space.tensor_model_parallel_size);
-    search.sizes("pipeline_model_parallel_size", space.pipeline_model_parallel_size);
-    search.sizes("virtual_pipeline_model_parallel_size",
-                 space.virtual_pipeline_model_parallel_size);
-    search.sizes("context_parallel_size", space.context_parallel_size);
-    search.sizes("micro_batch_size", space.micro_batch_size);
-    search.words("data_parallel_sharding_strategy", space.sharding, kShardingStrategies);
-    search.words("recompute_granularity", space.recompute, kRecomputes);
-    search.words("schedule", space.schedules, kSchedules);
+    using Plan = ParallelPlan;
+    search.field<&Plan::tensor_model_parallel_size>(space.tensor_model_parallel_size);
+    search.field<&Plan::pipeline_model_parallel_size>(space.pipeline_model_parallel_size);
+    search.field<&Plan::virtual_pipeline_model_parallel_size>(
+        space.virtual_pipeline_model_parallel_size);
+    search.field<&Plan::context_parallel_size>(space.context_parallel_size);
+    search.field<&Plan::micro_batch_size>(space.micro_batch_size);
+    search.field<&Plan::data_parallel_sharding_strategy>(space.sharding);
+    search.field<&Plan::recompute_granularity>(space.recompute);
+    search.field<&Plan::schedule>(space.schedules);
     search.words("overlap", space.overlap, kSwitch);
-    search.words("sequence_parallel", space.sequence_parallel, kSwitch);
-    search.words("rank_order", space.rank_orders, kRankOrders);
-    search.words("pipeline_layout", space.splits, kStageSplits);
+    search.field<&Plan::sequence_parallel>(space.sequence_parallel);
+    search.field<&Plan::rank_order>(space.rank_orders);
+    search.words(plan_field<&Plan::pipeline_layout>.name, space.splits, kStageSplits);
 }
 
 // A number for every device, or a map of device names.

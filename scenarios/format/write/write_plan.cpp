@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include "engine/check.h"
+#include "models/plan_fields.h"
 #include "scenarios/format/document/overrides.h"
+#include "scenarios/format/document/read_field.h"
 #include "scenarios/format/document/yaml_document.h"
-#include "scenarios/format/specs/plan_words.h"
+#include "scenarios/format/specs/plan_key.h"
 
 namespace orrery {
 namespace {
@@ -53,33 +55,14 @@ std::string scenario_with_plan(DocumentNode document,
     for (const auto& [key, value] : cluster) {
         set(document, "cluster." + key, value);
     }
-    const auto number = [&](const char* key, std::int64_t value) {
-        set(document, fmt::format("plan.{}", key), fmt::format("{}", value));
-    };
-    const auto word = [&](const char* key, std::string_view value) {
-        set(document, fmt::format("plan.{}", key), value);
-    };
-    const auto flag = [&](const char* key, bool value) { word(key, value ? "true" : "false"); };
-    number("tensor_model_parallel_size", plan.tensor_model_parallel_size);
-    number("pipeline_model_parallel_size", plan.pipeline_model_parallel_size);
-    number("virtual_pipeline_model_parallel_size", plan.virtual_pipeline_model_parallel_size);
-    number("context_parallel_size", plan.context_parallel_size);
-    flag("sequence_parallel", plan.sequence_parallel);
-    word("data_parallel_sharding_strategy",
-         word_of(plan.data_parallel_sharding_strategy, kShardingStrategies));
-    number("micro_batch_size", plan.micro_batch_size);
-    word("recompute_granularity", word_of(plan.recompute_granularity, kRecomputes));
-    word("schedule", word_of(plan.schedule, kSchedules));
-    word("rank_order", word_of(plan.rank_order, kRankOrders));
-    flag("overlap_grad_reduce", plan.overlap_grad_reduce);
-    flag("overlap_param_gather", plan.overlap_param_gather);
-    flag("tp_comm_overlap", plan.tp_comm_overlap);
-    flag("overlap_p2p", plan.overlap_p2p);
-    flag("embedding_and_loss_as_layers", plan.embedding_and_loss_as_layers);
-    erase(*document.find("plan"), "pipeline_layout");
-    if (!plan.pipeline_layout.empty()) {
-        word("pipeline_layout", fmt::format("[{}]", fmt::join(plan.pipeline_layout, ", ")));
-    }
+    constexpr std::string_view kLayout = plan_field<&ParallelPlan::pipeline_layout>.name;
+    erase(*document.find("plan"), kLayout);
+    for_each_plan_field([&](const auto& field) {
+        const bool even = field.name == kLayout && plan.pipeline_layout.empty();
+        if (field.searched && !even) {
+            set(document, plan_key(field), field_text(field, plan.*field.member));
+        }
+    });
     for (const auto& [section, key] : {std::pair{"model", "hf_config"},
                                        {"job", "dataset"},
                                        {"job", "checkpoint_folder"},

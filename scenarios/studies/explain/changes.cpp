@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include "models/plan_fields.h"
 #include "models/validate_plan.h"
 #include "scenarios/format/document/quantity.h"
-#include "scenarios/format/specs/plan_words.h"
+#include "scenarios/format/document/read_field.h"
+#include "scenarios/format/specs/plan_key.h"
 
 namespace orrery {
 namespace {
+
+using Plan = ParallelPlan;
 
 class Changes {
 public:
@@ -24,7 +28,7 @@ public:
         choices();
         switches();
         hardware();
-        size(ChangeKind::batch, "global_batch_size", plan_.global_batch_size);
+        size<&Plan::global_batch_size>(ChangeKind::batch);
         return std::move(changes_);
     }
 
@@ -34,119 +38,134 @@ private:
     }
 
     // Another number of stages needs another split of the layers.
-    std::string even_split() const {
-        return plan_.pipeline_layout.empty() ? "" : "plan.pipeline_layout=[]";
+    void split_evenly(std::vector<std::string>& overrides) const {
+        if (!plan_.pipeline_layout.empty()) {
+            overrides.push_back(assigned<&Plan::pipeline_layout>({}));
+        }
     }
 
-    void size(ChangeKind kind, const std::string& key, std::int64_t value) {
+    // "plan.micro_batch_size=2"
+    template <auto kMember, class T = typename MemberValue<decltype(kMember)>::Type>
+    static std::string assigned(const T& value) {
+        return plan_key<kMember>() + "=" + field_text(plan_field<kMember>, value);
+    }
+    // "micro_batch_size 1 -> 2"
+    template <auto kMember, class T = typename MemberValue<decltype(kMember)>::Type>
+    std::string words(const T& value) const {
+        const auto& field = plan_field<kMember>;
+        return fmt::format(
+            "{} {} -> {}", field.name, field_text(field, plan_.*kMember), field_text(field, value));
+    }
+
+    template <auto kMember>
+    void size(ChangeKind kind = ChangeKind::plan) {
+        const std::int64_t value = plan_.*kMember;
         for (const std::int64_t other : {value * 2, value % 2 == 0 ? value / 2 : 0}) {
             if (other == 0) {
                 continue;
             }
-            std::vector<std::string> overrides{fmt::format("plan.{}={}", key, other)};
-            if (key.find("pipeline") != key.npos && !even_split().empty()) {
-                overrides.push_back(even_split());
+            std::vector<std::string> overrides{assigned<kMember>(other)};
+            if (kMember == &Plan::pipeline_model_parallel_size ||
+                kMember == &Plan::virtual_pipeline_model_parallel_size) {
+                split_evenly(overrides);
             }
-            add(kind, fmt::format("{} {} -> {}", key, value, other), std::move(overrides));
+            add(kind, words<kMember>(other), std::move(overrides));
         }
     }
 
     void sizes() {
-        size(ChangeKind::plan, "tensor_model_parallel_size", plan_.tensor_model_parallel_size);
-        size(ChangeKind::plan, "pipeline_model_parallel_size", plan_.pipeline_model_parallel_size);
-        size(ChangeKind::plan, "context_parallel_size", plan_.context_parallel_size);
-        size(ChangeKind::plan, "micro_batch_size", plan_.micro_batch_size);
+        size<&Plan::tensor_model_parallel_size>();
+        size<&Plan::pipeline_model_parallel_size>();
+        size<&Plan::context_parallel_size>();
+        size<&Plan::micro_batch_size>();
         if (plan_.pipeline_model_parallel_size > 1) {
-            size(ChangeKind::plan,
-                 "virtual_pipeline_model_parallel_size",
-                 plan_.virtual_pipeline_model_parallel_size);
+            size<&Plan::virtual_pipeline_model_parallel_size>();
         }
     }
 
     // Two sizes against each other: the number of data-parallel ranks stays.
-    void pair(const std::string& up, std::int64_t a, const std::string& down, std::int64_t b) {
-        if (b % 2 != 0) {
+    template <auto kUp, auto kDown>
+    void pair() {
+        const std::int64_t up = plan_.*kUp * 2;
+        const std::int64_t down = plan_.*kDown / 2;
+        if (plan_.*kDown % 2 != 0) {
             return;
         }
-        std::vector<std::string> overrides{fmt::format("plan.{}={}", up, a * 2),
-                                           fmt::format("plan.{}={}", down, b / 2)};
-        if (!even_split().empty()) {
-            overrides.push_back(even_split());
-        }
-        add(ChangeKind::plan,
-            fmt::format("{} {} -> {}, {} {} -> {}", up, a, a * 2, down, b, b / 2),
-            std::move(overrides));
+        std::vector<std::string> overrides{assigned<kUp>(up), assigned<kDown>(down)};
+        split_evenly(overrides);
+        add(ChangeKind::plan, words<kUp>(up) + ", " + words<kDown>(down), std::move(overrides));
     }
 
     void pairs() {
-        const std::int64_t tensor = plan_.tensor_model_parallel_size;
-        const std::int64_t pipeline = plan_.pipeline_model_parallel_size;
-        const std::int64_t chunks = plan_.virtual_pipeline_model_parallel_size;
-        pair("tensor_model_parallel_size", tensor, "pipeline_model_parallel_size", pipeline);
-        pair("pipeline_model_parallel_size", pipeline, "tensor_model_parallel_size", tensor);
-        pair("virtual_pipeline_model_parallel_size",
-             chunks,
-             "pipeline_model_parallel_size",
-             pipeline);
-        pair("pipeline_model_parallel_size",
-             pipeline,
-             "virtual_pipeline_model_parallel_size",
-             chunks);
+        pair<&Plan::tensor_model_parallel_size, &Plan::pipeline_model_parallel_size>();
+        pair<&Plan::pipeline_model_parallel_size, &Plan::tensor_model_parallel_size>();
+        pair<&Plan::virtual_pipeline_model_parallel_size, &Plan::pipeline_model_parallel_size>();
+        pair<&Plan::pipeline_model_parallel_size, &Plan::virtual_pipeline_model_parallel_size>();
     }
 
-    template <class T, std::size_t N>
-    void choice(const std::string& key, T now, const Choice<T> (&choices)[N]) {
-        for (const Choice<T>& other : choices) {
-            if (other.value != now) {
+    template <auto kMember>
+    void choice() {
+        const auto now = plan_.*kMember;
+        const auto& values = plan_field<kMember>.values;
+        for (const auto& [word, value] : values) {
+            if (value != now) {
                 add(ChangeKind::plan,
-                    fmt::format("{} {} -> {}", key, word_of(now, choices), other.word),
-                    {fmt::format("plan.{}={}", key, other.word)});
+                    fmt::format(
+                        "{} {} -> {}", plan_field<kMember>.name, word_of(now, values), word),
+                    {fmt::format("{}={}", plan_key<kMember>(), word)});
             }
         }
     }
 
     void choices() {
-        choice("recompute_granularity", plan_.recompute_granularity, kRecomputes);
-        choice("data_parallel_sharding_strategy",
-               plan_.data_parallel_sharding_strategy,
-               kShardingStrategies);
+        choice<&Plan::recompute_granularity>();
+        choice<&Plan::data_parallel_sharding_strategy>();
         if (plan_.pipeline_model_parallel_size > 1) {
-            choice("schedule", plan_.schedule, kSchedules);
-            choice("rank_order", plan_.rank_order, kRankOrders);
+            choice<&Plan::schedule>();
+            choice<&Plan::rank_order>();
         }
     }
 
-    void turn_on(const std::string& key, bool now) {
-        if (!now) {
-            add(ChangeKind::plan, key + " on", {"plan." + key + "=true"});
+    template <auto kMember>
+    void turn_on() {
+        if (!(plan_.*kMember)) {
+            add(ChangeKind::plan,
+                std::string{plan_field<kMember>.name} + " on",
+                {assigned<kMember>(true)});
         }
     }
 
     void switches() {
         const bool several = plan_.data_parallel_size > 1;
         if (plan_.tensor_model_parallel_size > 1) {
-            turn_on("sequence_parallel", plan_.sequence_parallel);
-            turn_on("tp_comm_overlap", plan_.tp_comm_overlap);
+            turn_on<&Plan::sequence_parallel>();
+            turn_on<&Plan::tp_comm_overlap>();
         }
         if (several && !(plan_.overlap_grad_reduce && plan_.overlap_param_gather)) {
             add(ChangeKind::plan,
-                "overlap_grad_reduce and overlap_param_gather on",
-                {"plan.overlap_grad_reduce=true", "plan.overlap_param_gather=true"});
+                fmt::format("{} and {} on",
+                            plan_field<&Plan::overlap_grad_reduce>.name,
+                            plan_field<&Plan::overlap_param_gather>.name),
+                {assigned<&Plan::overlap_grad_reduce>(true),
+                 assigned<&Plan::overlap_param_gather>(true)});
         }
         if (plan_.pipeline_model_parallel_size > 1) {
-            turn_on("overlap_p2p", plan_.overlap_p2p);
-            turn_on("embedding_and_loss_as_layers", plan_.embedding_and_loss_as_layers);
+            turn_on<&Plan::overlap_p2p>();
+            turn_on<&Plan::embedding_and_loss_as_layers>();
         }
-        turn_on("fused_norm", plan_.fused_norm);
-        turn_on("fused_activation", plan_.fused_activation);
-        turn_on("fused_cross_entropy", plan_.fused_cross_entropy);
-        turn_on("cuda_graphs", plan_.cuda_graphs);
+        turn_on<&Plan::fused_norm>();
+        turn_on<&Plan::fused_activation>();
+        turn_on<&Plan::fused_cross_entropy>();
+        turn_on<&Plan::cuda_graphs>();
         ParallelPlan flash = plan_;
         flash.attention_kernel = AttentionKernel::flash_2;
         if ((plan_.attention_kernel == AttentionKernel::unfused ||
              plan_.attention_kernel == AttentionKernel::flash_1) &&
             check_device(flash, device_).empty()) {
-            add(ChangeKind::plan, "attention_kernel flash_2", {"plan.attention_kernel=flash_2"});
+            const auto& field = plan_field<&Plan::attention_kernel>;
+            add(ChangeKind::plan,
+                fmt::format("{} {}", field.name, field_text(field, flash.attention_kernel)),
+                {assigned<&Plan::attention_kernel>(flash.attention_kernel)});
         }
     }
 

@@ -9,6 +9,9 @@
 #include <map>
 #include <string_view>
 
+#include "models/plan_fields.h"
+#include "scenarios/format/document/read_field.h"
+
 namespace orrery {
 namespace {
 
@@ -19,6 +22,8 @@ constexpr double kOtherwise = 0.25;
 // the A100 and the H100 with less NVLink as A800 and H800.
 constexpr std::array<std::array<std::string_view, 2>, 2> kSiblings{
     {{"a100-80g", "a800-80g"}, {"h100-80g", "h800"}}};
+
+using Plan = ParallelPlan;
 
 class Alternatives {
 public:
@@ -32,27 +37,32 @@ private:
         found_.push_back({column, std::move(stated), std::move(value), row_});
         return found_.back().row.plan;
     }
-    void flip(const std::string& column, bool ParallelPlan::*field, bool matters) {
+    template <class T>
+    void set(const PlanField<T>& field, std::type_identity_t<T> value) {
+        push(std::string{field.name},
+             field_text(field, row_.plan.*field.member),
+             field_text(field, value)).*
+            field.member = value;
+    }
+    void flip(const PlanField<bool>& field, bool matters) {
         if (matters) {
-            const bool now = row_.plan.*field;
-            push(column, now ? "true" : "false", now ? "false" : "true").*field = !now;
+            set(field, !(row_.plan.*field.member));
         }
     }
-    void scale(const std::string& column, std::int64_t ParallelPlan::*field) {
-        const std::int64_t now = row_.plan.*field;
-        push(column, std::to_string(now), std::to_string(2 * now)).*field = 2 * now;
+    void scale(const PlanField<std::int64_t>& field) {
+        const std::int64_t now = row_.plan.*field.member;
+        set(field, 2 * now);
         if (now % 2 == 0) {
-            push(column, std::to_string(now), std::to_string(now / 2)).*field = now / 2;
+            set(field, now / 2);
         }
     }
-    template <class Enum, std::size_t N>
-    void neighbours(const std::string& column,
-                    Enum ParallelPlan::*field,
-                    const std::array<const char*, N>& names) {
-        const auto now = static_cast<std::size_t>(row_.plan.*field);
+    // The values beside it, up to `last`.
+    template <class Enum>
+    void neighbours(const PlanField<Enum>& field, Enum last) {
+        const auto now = static_cast<std::size_t>(row_.plan.*field.member);
         for (const std::size_t next : {now - 1, now + 1}) {
-            if (next < N) {
-                push(column, names[now], names[next]).*field = static_cast<Enum>(next);
+            if (next <= static_cast<std::size_t>(last)) {
+                set(field, static_cast<Enum>(next));
             }
         }
     }
@@ -68,16 +78,16 @@ bool Alternatives::add_overlap(const std::string& column) {
     const bool many = row_.num_gpus > p.model_parallel_size();
     const bool shards = p.data_parallel_sharding_strategy != ShardingStrategy::no_shard;
     const bool tensor = p.tensor_model_parallel_size > 1;
-    if (column == "overlap_grad_reduce") {
-        flip(column, &ParallelPlan::overlap_grad_reduce, many);
-    } else if (column == "overlap_param_gather") {
-        flip(column, &ParallelPlan::overlap_param_gather, many && shards);
-    } else if (column == "tp_comm_overlap") {
-        flip(column, &ParallelPlan::tp_comm_overlap, tensor && p.sequence_parallel);
-    } else if (column == "overlap_p2p") {
-        flip(column, &ParallelPlan::overlap_p2p, p.pipeline_model_parallel_size > 1);
-    } else if (column == "sequence_parallel") {
-        flip(column, &ParallelPlan::sequence_parallel, tensor);
+    if (column == plan_field<&Plan::overlap_grad_reduce>.name) {
+        flip(plan_field<&Plan::overlap_grad_reduce>, many);
+    } else if (column == plan_field<&Plan::overlap_param_gather>.name) {
+        flip(plan_field<&Plan::overlap_param_gather>, many && shards);
+    } else if (column == plan_field<&Plan::tp_comm_overlap>.name) {
+        flip(plan_field<&Plan::tp_comm_overlap>, tensor && p.sequence_parallel);
+    } else if (column == plan_field<&Plan::overlap_p2p>.name) {
+        flip(plan_field<&Plan::overlap_p2p>, p.pipeline_model_parallel_size > 1);
+    } else if (column == plan_field<&Plan::sequence_parallel>.name) {
+        flip(plan_field<&Plan::sequence_parallel>, tensor);
     } else {
         return false;
     }
@@ -100,19 +110,18 @@ void Alternatives::add(const std::string& column) {
     }
     if (column == "gpu") {
         add_gpu(column);
-    } else if (column == "micro_batch_size") {
-        scale(column, &ParallelPlan::micro_batch_size);
-    } else if (column == "virtual_pipeline_model_parallel_size" &&
+    } else if (column == plan_field<&Plan::micro_batch_size>.name) {
+        scale(plan_field<&Plan::micro_batch_size>);
+    } else if (column == plan_field<&Plan::virtual_pipeline_model_parallel_size>.name &&
                row_.plan.virtual_pipeline_model_parallel_size > 1) {
-        scale(column, &ParallelPlan::virtual_pipeline_model_parallel_size);
-    } else if (column == "data_parallel_sharding_strategy") {
-        static constexpr std::array kNames{"no_shard", "optim", "optim_grads"};
+        scale(plan_field<&Plan::virtual_pipeline_model_parallel_size>);
+    } else if (column == plan_field<&Plan::data_parallel_sharding_strategy>.name) {
         if (row_.plan.data_parallel_sharding_strategy != ShardingStrategy::optim_grads_params) {
-            neighbours(column, &ParallelPlan::data_parallel_sharding_strategy, kNames);
+            neighbours(plan_field<&Plan::data_parallel_sharding_strategy>,
+                       ShardingStrategy::optim_grads);
         }
-    } else if (column == "recompute_granularity") {
-        static constexpr std::array kNames{"none", "selective", "full"};
-        neighbours(column, &ParallelPlan::recompute_granularity, kNames);
+    } else if (column == plan_field<&Plan::recompute_granularity>.name) {
+        neighbours(plan_field<&Plan::recompute_granularity>, Recompute::full);
     } else if (column == "flash_attention") {
         push(column,
              row_.flash_attention ? "true" : "false",

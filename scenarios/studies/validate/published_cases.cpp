@@ -4,54 +4,69 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 
 #include "kernels/csv_rows.h"
+#include "models/plan_fields.h"
 #include "scenarios/format/document/nearest.h"
 
 namespace orrery {
 namespace {
 
-constexpr std::array kCaseColumns = {
-    "case",
-    "family",
-    "stack",
-    "gpu",
-    "num_gpus",
-    "gpus_per_node",
-    "nic_gbps_per_gpu",
-    "fabric",
-    "model",
-    "num_layers",
-    "hidden_size",
-    "ffn_hidden_size",
-    "num_attention_heads",
-    "num_query_groups",
-    "kv_channels",
-    "seq_length",
-    "vocab_size",
-    "gated_mlp",
-    "num_experts",
-    "tensor_model_parallel_size",
-    "pipeline_model_parallel_size",
-    "virtual_pipeline_model_parallel_size",
-    "context_parallel_size",
-    "data_parallel_sharding_strategy",
-    "sequence_parallel",
-    "micro_batch_size",
-    "global_batch_size",
-    "precision",
-    "recompute_granularity",
-    "flash_attention",
-    "overlap_grad_reduce",
-    "overlap_param_gather",
-    "tp_comm_overlap",
-    "overlap_p2p",
-    "features",
-    "measured_iteration_s",
+// Of the plan, what every table says; the rest follows from the stack and its features.
+template <auto... kMembers>
+struct PlanColumns {
+    template <class Visit>
+    static void visit(const Visit& visit) {
+        (visit(plan_field<kMembers>), ...);
+    }
 };
+using Plan = ParallelPlan;
+using CasePlan = PlanColumns<&Plan::tensor_model_parallel_size,
+                             &Plan::pipeline_model_parallel_size,
+                             &Plan::virtual_pipeline_model_parallel_size,
+                             &Plan::context_parallel_size,
+                             &Plan::data_parallel_sharding_strategy,
+                             &Plan::sequence_parallel,
+                             &Plan::micro_batch_size,
+                             &Plan::global_batch_size,
+                             &Plan::precision,
+                             &Plan::recompute_granularity,
+                             &Plan::overlap_grad_reduce,
+                             &Plan::overlap_param_gather,
+                             &Plan::tp_comm_overlap,
+                             &Plan::overlap_p2p>;
+
+const std::vector<std::string>& case_columns() {
+    static const std::vector<std::string> columns = [] {
+        std::vector<std::string> all{"case",
+                                     "family",
+                                     "stack",
+                                     "gpu",
+                                     "num_gpus",
+                                     "gpus_per_node",
+                                     "nic_gbps_per_gpu",
+                                     "fabric",
+                                     "model",
+                                     "num_layers",
+                                     "hidden_size",
+                                     "ffn_hidden_size",
+                                     "num_attention_heads",
+                                     "num_query_groups",
+                                     "kv_channels",
+                                     "seq_length",
+                                     "vocab_size",
+                                     "gated_mlp",
+                                     "num_experts",
+                                     "flash_attention",
+                                     "features",
+                                     "measured_iteration_s"};
+        CasePlan::visit([&](const auto& field) { all.emplace_back(field.name); });
+        return all;
+    }();
+    return columns;
+}
 
 // Reads the fields of one row by name and collects what is wrong with them.
 class FieldReader {
@@ -59,11 +74,8 @@ public:
     FieldReader(const CsvRow& row, Errors& errors) : row_(row), errors_(errors) {}
 
     const std::string& text(std::string_view column) const {
-        std::size_t i = 0;
-        while (kCaseColumns[i] != column) {
-            ++i;
-        }
-        return row_.fields[i];
+        const auto at = std::ranges::find(case_columns(), column) - case_columns().begin();
+        return row_.fields[static_cast<std::size_t>(at)];
     }
     std::int64_t integer(std::string_view column, std::int64_t otherwise) {
         const std::string& field = text(column);
@@ -92,8 +104,8 @@ public:
         }
         return field == "true";
     }
-    template <class T, std::size_t N>
-    T choice(std::string_view column, const std::pair<std::string_view, T> (&choices)[N]) {
+    template <class T>
+    T choice(std::string_view column, T otherwise, std::type_identity_t<Choices<T>> choices) {
         const std::string& field = text(column);
         for (const auto& [word, value] : choices) {
             if (field == word) {
@@ -101,7 +113,19 @@ public:
             }
         }
         complain(column, "is not a known word");
-        return choices[0].second;
+        return otherwise;
+    }
+    // A field of the plan; an empty one of a number or a switch is as the plan has it.
+    template <class Row>
+    void field(const Row& row, ParallelPlan& plan) {
+        auto& value = plan.*row.member;
+        if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>) {
+            value = choice(row.name, value, row.values);
+        } else if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, bool>) {
+            value = flag(row.name);
+        } else {
+            value = integer(row.name, value);
+        }
     }
     void complain(std::string_view column, std::string_view what) {
         errors_.push_back({row_.where, fmt::format("{} '{}' {}", column, text(column), what), {}});
@@ -110,24 +134,6 @@ public:
 private:
     const CsvRow& row_;
     Errors& errors_;
-};
-
-constexpr std::pair<std::string_view, ShardingStrategy> kSharding[] = {
-    {"no_shard", ShardingStrategy::no_shard},
-    {"optim", ShardingStrategy::optim},
-    {"optim_grads", ShardingStrategy::optim_grads},
-    {"optim_grads_params", ShardingStrategy::optim_grads_params},
-};
-constexpr std::pair<std::string_view, Dtype> kPrecision[] = {
-    {"bf16", Dtype::bf16},
-    {"fp16", Dtype::fp16},
-    {"fp8", Dtype::fp8},
-    {"fp32", Dtype::fp32},
-};
-constexpr std::pair<std::string_view, Recompute> kRecompute[] = {
-    {"none", Recompute::none},
-    {"selective", Recompute::selective},
-    {"full", Recompute::full},
 };
 
 void read_model(FieldReader& read, PublishedCase& row) {
@@ -148,24 +154,9 @@ void read_model(FieldReader& read, PublishedCase& row) {
 
 void read_plan(FieldReader& read, PublishedCase& row) {
     ParallelPlan& plan = row.plan;
-    plan.tensor_model_parallel_size = read.integer("tensor_model_parallel_size", 1);
-    plan.pipeline_model_parallel_size = read.integer("pipeline_model_parallel_size", 1);
-    plan.virtual_pipeline_model_parallel_size =
-        read.integer("virtual_pipeline_model_parallel_size", 1);
-    plan.context_parallel_size = read.integer("context_parallel_size", 1);
-    plan.data_parallel_sharding_strategy =
-        read.choice("data_parallel_sharding_strategy", kSharding);
-    plan.sequence_parallel = read.flag("sequence_parallel");
-    plan.micro_batch_size = read.integer("micro_batch_size", 1);
-    plan.global_batch_size = read.integer("global_batch_size", 1);
-    plan.precision = read.choice("precision", kPrecision);
-    plan.recompute_granularity = read.choice("recompute_granularity", kRecompute);
+    CasePlan::visit([&](const auto& field) { read.field(field, plan); });
     plan.schedule = plan.virtual_pipeline_model_parallel_size > 1 ? ScheduleKind::interleaved_1f1b
                                                                   : ScheduleKind::one_f_one_b;
-    plan.overlap_grad_reduce = read.flag("overlap_grad_reduce");
-    plan.overlap_param_gather = read.flag("overlap_param_gather");
-    plan.tp_comm_overlap = read.flag("tp_comm_overlap");
-    plan.overlap_p2p = read.flag("overlap_p2p");
     row.flash_attention = read.flag("flash_attention");
 }
 
@@ -225,17 +216,16 @@ std::optional<Error> assume(const std::filesystem::path& file,
                             const AssumedValue& instead,
                             const std::vector<std::vector<std::string>>& assumed,
                             std::vector<CsvRow>& table) {
-    const auto column = std::ranges::find(kCaseColumns, instead.column);
-    if (column == kCaseColumns.end()) {
-        const std::vector<std::string> known{kCaseColumns.begin(), kCaseColumns.end()};
+    const auto column = std::ranges::find(case_columns(), instead.column);
+    if (column == case_columns().end()) {
         return Error{"--assume",
                      "a table has no column '" + instead.column + "'",
-                     nearest_hint(instead.column, known)};
+                     nearest_hint(instead.column, case_columns())};
     }
     bool any = false;
     for (std::size_t i = 0; i < table.size(); ++i) {
         if (std::ranges::find(assumed[i], instead.column) != assumed[i].end()) {
-            table[i].fields[static_cast<std::size_t>(column - kCaseColumns.begin())] =
+            table[i].fields[static_cast<std::size_t>(column - case_columns().begin())] =
                 instead.value;
             any = true;
         }
@@ -263,8 +253,7 @@ ResultOrErrors<std::vector<PublishedCase>> read_published_cases(
     if (std::filesystem::is_directory(file, ignored)) {
         return unexpected<Errors>(Errors{{file.string(), "is a directory, not a file", {}}});
     }
-    const std::vector<std::string> columns{kCaseColumns.begin(), kCaseColumns.end()};
-    auto table = read_csv(file.string(), columns, true);
+    auto table = read_csv(file.string(), case_columns(), true);
     if (!table) {
         return unexpected<Errors>(table.error());
     }

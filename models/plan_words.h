@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a scenario's plan, for those who read them and those who write them.
+// The words of a plan's choices, as scenarios, tables and reports spell them.
 #pragma once
 
-#include <string_view>
-
+#include "engine/field.h"
 #include "models/plan.h"
-#include "scenarios/format/document/map_reader.h"
 
 namespace orrery {
 
@@ -28,12 +26,13 @@ inline constexpr Choice<RecomputeMethod> kRecomputeMethods[] = {
     {"every", RecomputeMethod::every},
 };
 
-inline constexpr Choice<RecomputeModule> kRecomputeModules[] = {
-    {"core_attn", RecomputeModule::core_attn},
-    {"layernorm", RecomputeModule::layernorm},
-    {"activation", RecomputeModule::activation},
-    {"mlp", RecomputeModule::mlp},
-    {"every_second_product", RecomputeModule::every_second_product},
+// Bits.
+inline constexpr Choice<std::uint32_t> kRecomputeModules[] = {
+    {"core_attn", static_cast<std::uint32_t>(RecomputeModule::core_attn)},
+    {"layernorm", static_cast<std::uint32_t>(RecomputeModule::layernorm)},
+    {"activation", static_cast<std::uint32_t>(RecomputeModule::activation)},
+    {"mlp", static_cast<std::uint32_t>(RecomputeModule::mlp)},
+    {"every_second_product", static_cast<std::uint32_t>(RecomputeModule::every_second_product)},
 };
 
 inline constexpr Choice<ScheduleKind> kSchedules[] = {
@@ -57,6 +56,36 @@ inline constexpr Choice<RankOrder> kRankOrders[] = {
     {"tp-cp-pp-dp", RankOrder::tp_cp_pp_dp},
     {"tp-cp-ep-dp-pp", RankOrder::tp_cp_dp_pp},  // as Megatron-LM writes it
     {"tp-cp-ep-pp-dp", RankOrder::tp_cp_pp_dp},
+};
+
+inline constexpr Choice<ContextParallelComm> kContextParallelComms[] = {
+    {"ring", ContextParallelComm::ring},
+    {"all_to_all", ContextParallelComm::all_to_all},
+    {"p2p", ContextParallelComm::ring},  // Megatron-LM's --cp-comm-type
+    {"a2a", ContextParallelComm::all_to_all},
+};
+
+inline constexpr Choice<Optimizer> kOptimizers[] = {
+    {"adam", Optimizer::adam},
+    {"lamb", Optimizer::lamb},
+};
+
+inline constexpr Choice<Dtype> kPrecisions[] = {
+    {"bf16", Dtype::bf16},
+    {"fp16", Dtype::fp16},
+    {"fp8", Dtype::fp8},
+    {"fp32", Dtype::fp32},
+};
+
+inline constexpr Choice<Dtype> kGradientDtypes[] = {
+    {"fp32", Dtype::fp32},
+    {"bf16", Dtype::bf16},
+    {"fp16", Dtype::fp16},
+};
+
+inline constexpr Choice<Dtype> kMainParamsDtypes[] = {
+    {"fp32", Dtype::fp32},
+    {"bf16", Dtype::bf16},
 };
 
 }  // namespace orrery
