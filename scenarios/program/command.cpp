@@ -21,6 +21,7 @@
 #include "scenarios/program/generate.h"
 #include "scenarios/program/gpu_bench.h"
 #include "scenarios/program/import.h"
+#include "scenarios/program/keys.h"
 #include "scenarios/program/network.h"
 #include "scenarios/program/profile.h"
 #include "scenarios/program/replay.h"
@@ -40,7 +41,8 @@ std::vector<Command> all_commands() {
         describe_explain_error(), describe_fit(),       describe_train(),     describe_tokenize(),
         describe_generate(),      describe_export(),    describe_gpu_bench(), describe_discover(),
         describe_profile(),       describe_calibrate(), describe_compare(),   describe_diagnose(),
-        describe_import(),        describe_replay(),    describe_catalogue(), describe_completion(),
+        describe_import(),        describe_replay(),    describe_catalogue(), describe_keys(),
+        describe_completion(),
     };
 }
 
