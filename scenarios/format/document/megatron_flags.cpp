@@ -7,50 +7,38 @@
 #include <vector>
 
 #include "models/plan_fields.h"
+#include "models/transformer_fields.h"
 
 namespace orrery {
 namespace {
 
 FlagKind kind_of(bool /*value*/, std::string_view flag) {
-    return flag.starts_with("--no-") ? FlagKind::turn_off : FlagKind::turn_on;
+    const bool off = flag.starts_with("--no-") || flag.starts_with("--disable-");
+    return off ? FlagKind::turn_off : FlagKind::turn_on;
 }
 FlagKind kind_of(std::int64_t /*value*/, std::string_view /*flag*/) {
     return FlagKind::whole_number;
+}
+FlagKind kind_of(double /*value*/, std::string_view /*flag*/) {
+    return FlagKind::real;
 }
 template <class Word>
 FlagKind kind_of(const Word& /*value*/, std::string_view /*flag*/) {
     return FlagKind::word;
 }
 
-void add_plan_flags(std::vector<MegatronFlag>& flags) {
-    const ParallelPlan plan;
-    for_each_plan_field([&](const auto& field) {
-        for (const std::string_view flag : field.flags) {
-            if (!flag.empty()) {
-                flags.push_back(
-                    {flag, "plan." + std::string{field.name}, kind_of(plan.*field.member, flag)});
-            }
+template <class Field, class T>
+void add_flags(const Field& field, const char* section, const T& value, auto& flags) {
+    for (const std::string_view flag : field.flags) {
+        if (!flag.empty()) {
+            flags.push_back({flag, section + std::string{field.name}, kind_of(value, flag)});
         }
-    });
+    }
 }
 
 std::vector<MegatronFlag> copied_flags() {
     using enum FlagKind;
     std::vector<MegatronFlag> flags{
-        {"--num-layers", "model.num_layers"},
-        {"--hidden-size", "model.hidden_size"},
-        {"--ffn-hidden-size", "model.ffn_hidden_size"},
-        {"--num-attention-heads", "model.num_attention_heads"},
-        {"--num-query-groups", "model.num_query_groups"},
-        {"--kv-channels", "model.kv_channels"},
-        {"--seq-length", "model.seq_length"},
-        {"--normalization", "model.normalization", word},
-        {"--position-embedding-type", "model.position_embedding_type", word},
-        {"--disable-bias-linear", "model.add_bias_linear", turn_off},
-        {"--untie-embeddings-and-output-weights",
-         "model.untie_embeddings_and_output_weights",
-         turn_on},
-        {"--hidden-dropout", "model.dropout", real},
         {"--seed", "job.seed"},
         {"--lr", "job.learning_rate", real},
         {"--min-lr", "job.min_learning_rate", real},
@@ -64,7 +52,12 @@ std::vector<MegatronFlag> copied_flags() {
         {"--eval-interval", "job.eval_interval"},
         {"--eval-iters", "job.eval_steps"},
     };
-    add_plan_flags(flags);
+    const Transformer model;
+    const ParallelPlan plan;
+    for_each_model_field(
+        [&](const auto& field) { add_flags(field, "model.", model.*field.member, flags); });
+    for_each_plan_field(
+        [&](const auto& field) { add_flags(field, "plan.", plan.*field.member, flags); });
     return flags;
 }
 
@@ -143,11 +136,13 @@ const MegatronFlag* copied_flag(std::string_view name) {
     return found == flags.end() ? nullptr : &*found;
 }
 
-bool is_translated_plan_flag(std::string_view name) {
+bool is_translated_flag(std::string_view name) {
     bool found = false;
-    for_each_plan_field([&](const auto& field) {
+    const auto look = [&](const auto& field) {
         found |= std::ranges::find(field.translated_flags, name) != field.translated_flags.end();
-    });
+    };
+    for_each_model_field(look);
+    for_each_plan_field(look);
     return found && !name.empty();
 }
 

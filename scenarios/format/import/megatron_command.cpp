@@ -167,16 +167,12 @@ private:
     }
 
     static bool is_special(std::string_view name) {
-        static constexpr std::array kOthers{std::string_view{"--swiglu"},
-                                            std::string_view{"--squared-relu"},
-                                            std::string_view{"--vocab-size"},
-                                            std::string_view{"--tokenizer-type"},
-                                            std::string_view{"--nnodes"},
-                                            std::string_view{"--nproc-per-node"},
-                                            std::string_view{"--expert-model-parallel-size"},
-                                            std::string_view{"--deepspeed"},
-                                            std::string_view{"--use-legacy-models"}};
-        return is_translated_plan_flag(name) || std::ranges::find(kOthers, name) != kOthers.end();
+        static constexpr std::array<std::string_view, 5> kOthers{"--nnodes",
+                                                                 "--nproc-per-node",
+                                                                 "--expert-model-parallel-size",
+                                                                 "--deepspeed",
+                                                                 "--use-legacy-models"};
+        return is_translated_flag(name) || std::ranges::find(kOthers, name) != kOthers.end();
     }
 
     // At the place of the flag's value, or of the flag if it has none.
