@@ -62,6 +62,7 @@ public:
         precision();
         vocabulary();
         virtual_stages();
+        rank_order();
         sharding();
         recomputation();
         attention();
@@ -310,6 +311,12 @@ private:
             find("--account-for-loss-in-pipeline-split") != nullptr) {
             set_field<&Plan::embedding_and_loss_as_layers>(
                 true, "--account-for-embedding-in-pipeline-split");
+        }
+    }
+
+    void rank_order() {
+        if (const CommandFlag* flag = find("--use-tp-pp-dp-mapping")) {
+            set_field<&Plan::rank_order>(RankOrder::tp_cp_pp_dp, *flag);
         }
     }
 
