@@ -49,8 +49,8 @@ struct RealRange {
 };
 struct Unlimited {};
 
-// The values of a field: a range of numbers or of a list's numbers, the words of a choice. The words
-// of a std::uint32_t are bits, any set of which is a value.
+// The values of a field: a range of numbers or of a list's numbers, the words of a choice. The
+// words of a std::uint32_t are bits, any set of which is a value.
 template <class T>
 struct FieldValues {
     using Type = Unlimited;

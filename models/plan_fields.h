@@ -42,17 +42,17 @@ struct PlanField {
     std::string_view unit{};        // of a number
     std::string_view short_name{};  // the literature's, in tables: "tp"
     bool searched = false;          // `orrery search` varies it
-    // Megatron-LM's flags with the field's value. Of a switch, a flag that begins with "--no-" turns
-    // it off and any other turns it on.
+    // Megatron-LM's flags with the field's value. Of a switch, a flag that begins with "--no-" or
+    // "--disable-" turns it off and any other turns it on.
     FlagNames flags{};
     FlagNames translated_flags{};  // what they say of the field takes more than copying
 };
 
 inline constexpr IntegerRange kPlanSizes{1, 4'000'000};
 
-#define ORRERY_PLAN_FIELD(field, of, ...)                                                         \
-    PlanField<decltype(ParallelPlan::field)> {                                                    \
-        .name = #field, .member = &ParallelPlan::field, .scope = PlanScope::of, __VA_ARGS__       \
+#define ORRERY_PLAN_FIELD(field, of, ...)                                                   \
+    PlanField<decltype(ParallelPlan::field)> {                                              \
+        .name = #field, .member = &ParallelPlan::field, .scope = PlanScope::of, __VA_ARGS__ \
     }
 
 // clang-format off

@@ -43,17 +43,17 @@ struct ModelField {
     FieldUse use = FieldUse::optional;
     std::string_view meaning;  // one sentence
     typename FieldValues<T>::Type values{};
-    std::string_view unit{};             // of a number
-    std::string_view default_from{};     // other fields that the default follows from
-    bool inverted = false;               // the key is true where the field is false
-    std::string_view short_name{};       // the literature's, in tables
-    FlagNames flags{};                   // as PlanField's (models/plan_fields.h)
+    std::string_view unit{};          // of a number
+    std::string_view default_from{};  // other fields that the default follows from
+    bool inverted = false;            // the key is true where the field is false
+    std::string_view short_name{};    // the literature's, in tables
+    FlagNames flags{};                // as PlanField's (models/plan_fields.h)
     FlagNames translated_flags{};
 };
 
-#define ORRERY_MODEL_KEY(of, key, ...)                                       \
-    ModelField<decltype(Transformer::of)> {                                  \
-        .field = #of, .name = key, .member = &Transformer::of, __VA_ARGS__   \
+#define ORRERY_MODEL_KEY(of, key, ...)                                     \
+    ModelField<decltype(Transformer::of)> {                                \
+        .field = #of, .name = key, .member = &Transformer::of, __VA_ARGS__ \
     }
 #define ORRERY_MODEL_FIELD(of, ...) ORRERY_MODEL_KEY(of, #of, __VA_ARGS__)
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "models/plan_words.h"
 #include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/read/read_sections.h"
-#include "models/plan_words.h"
 
 namespace orrery {
 namespace {
