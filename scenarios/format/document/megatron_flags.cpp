@@ -7,21 +7,37 @@
 #include <vector>
 
 #include "models/plan_fields.h"
+<<<<<<< HEAD
+=======
+#include "models/transformer_fields.h"
+>>>>>>> streets
 
 namespace orrery {
 namespace {
 
 FlagKind kind_of(bool /*value*/, std::string_view flag) {
+<<<<<<< HEAD
     return flag.starts_with("--no-") ? FlagKind::turn_off : FlagKind::turn_on;
+=======
+    const bool off = flag.starts_with("--no-") || flag.starts_with("--disable-");
+    return off ? FlagKind::turn_off : FlagKind::turn_on;
+>>>>>>> streets
 }
 FlagKind kind_of(std::int64_t /*value*/, std::string_view /*flag*/) {
     return FlagKind::whole_number;
 }
+<<<<<<< HEAD
+=======
+FlagKind kind_of(double /*value*/, std::string_view /*flag*/) {
+    return FlagKind::real;
+}
+>>>>>>> streets
 template <class Word>
 FlagKind kind_of(const Word& /*value*/, std::string_view /*flag*/) {
     return FlagKind::word;
 }
 
+<<<<<<< HEAD
 void add_plan_flags(std::vector<MegatronFlag>& flags) {
     const ParallelPlan plan;
     for_each_plan_field([&](const auto& field) {
@@ -32,11 +48,21 @@ void add_plan_flags(std::vector<MegatronFlag>& flags) {
             }
         }
     });
+=======
+template <class Field, class T>
+void add_flags(const Field& field, const char* section, const T& value, auto& flags) {
+    for (const std::string_view flag : field.flags) {
+        if (!flag.empty()) {
+            flags.push_back({flag, section + std::string{field.name}, kind_of(value, flag)});
+        }
+    }
+>>>>>>> streets
 }
 
 std::vector<MegatronFlag> copied_flags() {
     using enum FlagKind;
     std::vector<MegatronFlag> flags{
+<<<<<<< HEAD
         {"--num-layers", "model.num_layers"},
         {"--hidden-size", "model.hidden_size"},
         {"--ffn-hidden-size", "model.ffn_hidden_size"},
@@ -51,6 +77,8 @@ std::vector<MegatronFlag> copied_flags() {
          "model.untie_embeddings_and_output_weights",
          turn_on},
         {"--hidden-dropout", "model.dropout", real},
+=======
+>>>>>>> streets
         {"--seed", "job.seed"},
         {"--lr", "job.learning_rate", real},
         {"--min-lr", "job.min_learning_rate", real},
@@ -64,7 +92,16 @@ std::vector<MegatronFlag> copied_flags() {
         {"--eval-interval", "job.eval_interval"},
         {"--eval-iters", "job.eval_steps"},
     };
+<<<<<<< HEAD
     add_plan_flags(flags);
+=======
+    const Transformer model;
+    const ParallelPlan plan;
+    for_each_model_field(
+        [&](const auto& field) { add_flags(field, "model.", model.*field.member, flags); });
+    for_each_plan_field(
+        [&](const auto& field) { add_flags(field, "plan.", plan.*field.member, flags); });
+>>>>>>> streets
     return flags;
 }
 
@@ -143,11 +180,21 @@ const MegatronFlag* copied_flag(std::string_view name) {
     return found == flags.end() ? nullptr : &*found;
 }
 
+<<<<<<< HEAD
 bool is_translated_plan_flag(std::string_view name) {
     bool found = false;
     for_each_plan_field([&](const auto& field) {
         found |= std::ranges::find(field.translated_flags, name) != field.translated_flags.end();
     });
+=======
+bool is_translated_flag(std::string_view name) {
+    bool found = false;
+    const auto look = [&](const auto& field) {
+        found |= std::ranges::find(field.translated_flags, name) != field.translated_flags.end();
+    };
+    for_each_model_field(look);
+    for_each_plan_field(look);
+>>>>>>> streets
     return found && !name.empty();
 }
 

@@ -1,37 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model section: a catalogue name, dimensions under Megatron-LM's names, or hf_config with keys
-// that override it. Defaults are Megatron-LM's too: ffn_hidden_size 4h, heads of h/heads, as many
-// key-value heads as heads, GPT style (learned positions, LayerNorm, GELU, biases, tied
-// embeddings).
+// The model section: a catalogue name, the fields of Transformer (models/transformer_fields.h)
+// under Megatron-LM's names, or hf_config with keys that override it. Defaults are Megatron-LM's
+// too: ffn_hidden_size 4h, heads of h/heads, as many key-value heads as heads, GPT style (learned
+// positions, LayerNorm, GELU, biases, tied embeddings).
 #include <fmt/format.h>
 
+#include <set>
 #include <utility>
 
+#include "models/transformer_fields.h"
 #include "scenarios/format/document/map_reader.h"
+#include "scenarios/format/document/read_field.h"
 #include "scenarios/format/read/hf_config.h"
 #include "scenarios/format/read/read_sections.h"
 
 namespace orrery {
 namespace {
-
-constexpr Choice<Normalization> kNormalizations[] = {
-    {"layernorm", Normalization::layernorm},
-    {"rmsnorm", Normalization::rmsnorm},
-    {"LayerNorm", Normalization::layernorm},  // Megatron-LM's spelling
-    {"RMSNorm", Normalization::rmsnorm},
-};
-constexpr Choice<PositionEmbedding> kPositionEmbeddings[] = {
-    {"learned", PositionEmbedding::learned},
-    {"rope", PositionEmbedding::rope},
-    {"none", PositionEmbedding::none},
-    {"learned_absolute", PositionEmbedding::learned},  // Megatron-LM's spelling
-};
-constexpr Choice<Activation> kActivations[] = {
-    {"gelu", Activation::gelu},
-    {"squared_relu", Activation::squared_relu},
-    {"swiglu", Activation::swiglu},
-    {"geglu", Activation::geglu},
-};
 
 // {hf_config: path, …} becomes the model that the file describes, with the other keys on top.
 bool replace_hf_config(DocumentNode& section,
@@ -70,19 +54,46 @@ bool replace_hf_config(DocumentNode& section,
     return true;
 }
 
-void read_attention(MapReader& reader, Transformer& model, bool heads_known) {
-    model.num_query_groups = model.num_attention_heads;
-    if (reader.integer("num_query_groups", model.num_query_groups, {1, 1'000'000}) && heads_known &&
-        model.num_attention_heads % model.num_query_groups != 0) {
-        reader.complain("num_query_groups",
+using GivenKeys = std::set<std::string_view>;
+
+GivenKeys read_fields(MapReader& reader, Transformer& model) {
+    GivenKeys given;
+    for_each_model_field([&](const auto& field) {
+        auto value = model.*field.member;
+        if constexpr (std::is_same_v<decltype(value), bool>) {
+            value = value != field.inverted;
+        }
+        if (!read_field(reader, field, value)) {
+            return;
+        }
+        given.insert(field.name);
+        if constexpr (std::is_same_v<decltype(value), bool>) {
+            value = value != field.inverted;
+        }
+        model.*field.member = value;
+    });
+    return given;
+}
+
+// What follows from other keys where it is not given.
+void derive_sizes(MapReader& reader, const GivenKeys& given, Transformer& model) {
+    const auto has = [&](const auto& field) { return given.contains(field.name); };
+    const bool heads = has(model_field<&Transformer::num_attention_heads>);
+    const bool hidden = has(model_field<&Transformer::hidden_size>);
+    if (!has(model_field<&Transformer::ffn_hidden_size>)) {
+        model.ffn_hidden_size = 4 * model.hidden_size;
+    }
+    if (!has(model_field<&Transformer::num_query_groups>)) {
+        model.num_query_groups = model.num_attention_heads;
+    } else if (heads && model.num_attention_heads % model.num_query_groups != 0) {
+        reader.complain(model_field<&Transformer::num_query_groups>.name,
                         fmt::format("num_query_groups {} does not divide num_attention_heads {}",
                                     model.num_query_groups,
                                     model.num_attention_heads));
     }
-    const bool given = reader.integer("kv_channels", model.kv_channels, {1, 1'000'000});
-    if (!given && heads_known) {
+    if (!has(model_field<&Transformer::kv_channels>) && hidden && heads) {
         if (model.hidden_size % model.num_attention_heads != 0) {
-            reader.complain("num_attention_heads",
+            reader.complain(model_field<&Transformer::num_attention_heads>.name,
                             fmt::format("num_attention_heads {} does not divide hidden_size {}",
                                         model.num_attention_heads,
                                         model.hidden_size),
@@ -90,8 +101,6 @@ void read_attention(MapReader& reader, Transformer& model, bool heads_known) {
         }
         model.kv_channels = model.hidden_size / model.num_attention_heads;
     }
-    reader.integer("sliding_window", model.sliding_window, {0, 1'000'000'000});
-    reader.integer("sliding_window_every", model.sliding_window_every, {1, 100'000});
 }
 
 }  // namespace
@@ -111,26 +120,8 @@ void read_model(DocumentNode& section,
     }
     section = std::move(map);
     MapReader reader{section, "model", errors};
-    const auto required = Presence::required;
-    reader.word("name", model.name);
-    reader.integer("num_layers", model.num_layers, {1, 100'000}, required);
-    const bool hidden = reader.integer("hidden_size", model.hidden_size, {1, 10'000'000}, required);
-    const bool heads =
-        reader.integer("num_attention_heads", model.num_attention_heads, {1, 1'000'000}, required);
-    model.ffn_hidden_size = 4 * model.hidden_size;
-    reader.integer("ffn_hidden_size", model.ffn_hidden_size, {1, 100'000'000});
-    read_attention(reader, model, hidden && heads);
-    reader.integer("seq_length", model.seq_length, {1, 100'000'000}, required);
-    reader.integer("vocab_size", model.vocab_size, {1, 100'000'000}, required);
-    reader.choice("normalization", model.normalization, kNormalizations);
-    reader.choice("position_embedding_type", model.position_embedding, kPositionEmbeddings);
-    reader.choice("activation", model.activation, kActivations);
-    reader.boolean("add_bias_linear", model.add_bias_linear);
-    bool untied = !model.tied_embeddings;
-    reader.boolean("untie_embeddings_and_output_weights", untied);
-    model.tied_embeddings = !untied;
-    reader.boolean("parallel_block", model.parallel_block);
-    reader.real("dropout", model.dropout, 0, 0.999);
+    const GivenKeys given = read_fields(reader, model);
+    derive_sizes(reader, given, model);
     for (const char* key : {"num_experts", "num_moe_experts"}) {
         reader.refuse(key, "mixture-of-experts models are not supported yet", "a dense model");
     }

@@ -50,6 +50,16 @@ TEST(ImportMegatron, TheScenarioHasWhatTheCommandLineSays) {
     EXPECT_EQ(scenario->plan.global_batch_size, 1536);
 }
 
+TEST(ImportMegatron, PipelineGroupsMayComeBeforeDataParallelGroups) {
+    const auto rank_order = [](const std::string& more) {
+        std::string text = k175B;
+        const auto imported = import(text.insert(text.find("--bf16"), more));
+        return read_scenario_text(imported.value().yaml, "imported", ".", {})->plan.rank_order;
+    };
+    EXPECT_EQ(rank_order(""), RankOrder::tp_cp_dp_pp);
+    EXPECT_EQ(rank_order("--use-tp-pp-dp-mapping "), RankOrder::tp_cp_pp_dp);
+}
+
 // torchrun's nodes are the trays of an NVLink domain: 25 of them are one whole rack and seven more.
 TEST(ImportMegatron, NodesOfTheCommandLineAreTrays) {
     const auto racks = [](const std::string& trays) {
