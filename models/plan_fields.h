@@ -42,13 +42,8 @@ struct PlanField {
     std::string_view unit{};        // of a number
     std::string_view short_name{};  // the literature's, in tables: "tp"
     bool searched = false;          // `orrery search` varies it
-<<<<<<< HEAD
-    // Megatron-LM's flags with the field's value. Of a switch, a flag that begins with "--no-"
-    // turns it off and any other turns it on.
-=======
     // Megatron-LM's flags with the field's value. Of a switch, a flag that begins with "--no-" or
     // "--disable-" turns it off and any other turns it on.
->>>>>>> streets
     FlagNames flags{};
     FlagNames translated_flags{};  // what they say of the field takes more than copying
 };
@@ -70,12 +65,9 @@ inline constexpr std::tuple kPlanFields{
         .meaning = "Stages that the layers are split into.",
         .values = kPlanSizes, .unit = "stages", .short_name = "pp", .searched = true,
         .flags = {"--pipeline-model-parallel-size"}),
-<<<<<<< HEAD
     ORRERY_PLAN_FIELD(stage_tensor_model_parallel_sizes, pass,
         .meaning = "tensor_model_parallel_size of each pipeline stage, where stages differ.",
         .values = kPlanSizes, .unit = "ranks", .searched = true),
-=======
->>>>>>> streets
     ORRERY_PLAN_FIELD(virtual_pipeline_model_parallel_size, step,
         .meaning = "Model chunks of each pipeline rank.",
         .values = {1, 100'000}, .unit = "chunks", .short_name = "vpp", .searched = true,
@@ -161,12 +153,8 @@ inline constexpr std::tuple kPlanFields{
         .values = kSchedules, .searched = true),
     ORRERY_PLAN_FIELD(rank_order, pass,
         .meaning = "Order in which ranks are dealt to groups, the fastest varying first.",
-<<<<<<< HEAD
-        .values = kRankOrders, .searched = true),
-=======
         .values = kRankOrders, .searched = true,
         .translated_flags = {"--use-tp-pp-dp-mapping"}),
->>>>>>> streets
     ORRERY_PLAN_FIELD(attention_kernel, pass,
         .meaning = "Attention kernel of the software that runs the job.",
         .values = kAttentionKernels,

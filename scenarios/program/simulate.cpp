@@ -174,6 +174,19 @@ int simulate_several(const SimulateArguments& arguments, const SimulatedCase& si
                                        : jobs_report(*answer));
 }
 
+// Draws the trace where a page wants it and writes it to a file that has a name.
+decltype(SimulationOptions::trace) tracing(const std::string& file, TimelineBars* timeline) {
+    if (file.empty() && timeline == nullptr) {
+        return nullptr;
+    }
+    return [=](const Program& program, const std::vector<TracedOp>& trace) -> Result<void> {
+        if (timeline != nullptr) {
+            *timeline = timeline_bars(program, trace);
+        }
+        return file.empty() ? Result<void>{} : write_perfetto_trace(file, program, trace);
+    };
+}
+
 }  // namespace
 
 int simulate_command(const SimulateArguments& arguments) {
@@ -206,16 +219,7 @@ int simulate_command(const SimulateArguments& arguments) {
     ProgressBar bar{"simulating"};
     SimulationOptions options;
     options.fold = simulated->fold;
-    if (page->wanted() || !arguments.trace_file.empty()) {
-        options.trace = [&](const Program& program, const auto& trace) -> Result<void> {
-            if (page->wanted()) {
-                timeline = timeline_bars(program, trace);
-            }
-            return arguments.trace_file.empty()
-                       ? Result<void>{}
-                       : write_perfetto_trace(arguments.trace_file, program, trace);
-        };
-    }
+    options.trace = tracing(arguments.trace_file, page->wanted() ? &timeline : nullptr);
     options.profile_file = arguments.profile_file;
     options.progress = [&bar](double share) { bar.show(share); };
     if (!arguments.chakra_folder.empty()) {

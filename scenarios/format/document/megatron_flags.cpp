@@ -7,48 +7,26 @@
 #include <vector>
 
 #include "models/plan_fields.h"
-<<<<<<< HEAD
-=======
 #include "models/transformer_fields.h"
->>>>>>> streets
 
 namespace orrery {
 namespace {
 
 FlagKind kind_of(bool /*value*/, std::string_view flag) {
-<<<<<<< HEAD
-    return flag.starts_with("--no-") ? FlagKind::turn_off : FlagKind::turn_on;
-=======
     const bool off = flag.starts_with("--no-") || flag.starts_with("--disable-");
     return off ? FlagKind::turn_off : FlagKind::turn_on;
->>>>>>> streets
 }
 FlagKind kind_of(std::int64_t /*value*/, std::string_view /*flag*/) {
     return FlagKind::whole_number;
 }
-<<<<<<< HEAD
-=======
 FlagKind kind_of(double /*value*/, std::string_view /*flag*/) {
     return FlagKind::real;
 }
->>>>>>> streets
 template <class Word>
 FlagKind kind_of(const Word& /*value*/, std::string_view /*flag*/) {
     return FlagKind::word;
 }
 
-<<<<<<< HEAD
-void add_plan_flags(std::vector<MegatronFlag>& flags) {
-    const ParallelPlan plan;
-    for_each_plan_field([&](const auto& field) {
-        for (const std::string_view flag : field.flags) {
-            if (!flag.empty()) {
-                flags.push_back(
-                    {flag, "plan." + std::string{field.name}, kind_of(plan.*field.member, flag)});
-            }
-        }
-    });
-=======
 template <class Field, class T>
 void add_flags(const Field& field, const char* section, const T& value, auto& flags) {
     for (const std::string_view flag : field.flags) {
@@ -56,29 +34,11 @@ void add_flags(const Field& field, const char* section, const T& value, auto& fl
             flags.push_back({flag, section + std::string{field.name}, kind_of(value, flag)});
         }
     }
->>>>>>> streets
 }
 
 std::vector<MegatronFlag> copied_flags() {
     using enum FlagKind;
     std::vector<MegatronFlag> flags{
-<<<<<<< HEAD
-        {"--num-layers", "model.num_layers"},
-        {"--hidden-size", "model.hidden_size"},
-        {"--ffn-hidden-size", "model.ffn_hidden_size"},
-        {"--num-attention-heads", "model.num_attention_heads"},
-        {"--num-query-groups", "model.num_query_groups"},
-        {"--kv-channels", "model.kv_channels"},
-        {"--seq-length", "model.seq_length"},
-        {"--normalization", "model.normalization", word},
-        {"--position-embedding-type", "model.position_embedding_type", word},
-        {"--disable-bias-linear", "model.add_bias_linear", turn_off},
-        {"--untie-embeddings-and-output-weights",
-         "model.untie_embeddings_and_output_weights",
-         turn_on},
-        {"--hidden-dropout", "model.dropout", real},
-=======
->>>>>>> streets
         {"--seed", "job.seed"},
         {"--lr", "job.learning_rate", real},
         {"--min-lr", "job.min_learning_rate", real},
@@ -92,16 +52,12 @@ std::vector<MegatronFlag> copied_flags() {
         {"--eval-interval", "job.eval_interval"},
         {"--eval-iters", "job.eval_steps"},
     };
-<<<<<<< HEAD
-    add_plan_flags(flags);
-=======
     const Transformer model;
     const ParallelPlan plan;
     for_each_model_field(
         [&](const auto& field) { add_flags(field, "model.", model.*field.member, flags); });
     for_each_plan_field(
         [&](const auto& field) { add_flags(field, "plan.", plan.*field.member, flags); });
->>>>>>> streets
     return flags;
 }
 
@@ -180,13 +136,6 @@ const MegatronFlag* copied_flag(std::string_view name) {
     return found == flags.end() ? nullptr : &*found;
 }
 
-<<<<<<< HEAD
-bool is_translated_plan_flag(std::string_view name) {
-    bool found = false;
-    for_each_plan_field([&](const auto& field) {
-        found |= std::ranges::find(field.translated_flags, name) != field.translated_flags.end();
-    });
-=======
 bool is_translated_flag(std::string_view name) {
     bool found = false;
     const auto look = [&](const auto& field) {
@@ -194,7 +143,6 @@ bool is_translated_flag(std::string_view name) {
     };
     for_each_model_field(look);
     for_each_plan_field(look);
->>>>>>> streets
     return found && !name.empty();
 }
 

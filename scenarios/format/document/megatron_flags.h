@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-<<<<<<< HEAD
-// What Megatron-LM's flags mean to a scenario: its arguments.py, in tables. Those of the plan come
-// from the table of its fields (models/plan_fields.h).
-=======
 // What Megatron-LM's flags mean to a scenario: its arguments.py, in tables. Those of the plan and
 // the model come from the tables of their fields (models/plan_fields.h, transformer_fields.h).
->>>>>>> streets
 #pragma once
 
 #include <cstdint>
@@ -30,14 +25,9 @@ struct MegatronFlag {
 
 // Null if the flag is none that is copied to a key.
 const MegatronFlag* copied_flag(std::string_view name);
-<<<<<<< HEAD
-// A key of the plan follows from it, but not by copying (format/import/megatron_command.h).
-bool is_translated_plan_flag(std::string_view name);
-=======
 // A key of the plan or the model follows from it, but not by copying
 // (format/import/megatron_command.h).
 bool is_translated_flag(std::string_view name);
->>>>>>> streets
 // It changes neither time nor memory: logs, data, learning rates, checkpoints, launch.
 bool has_no_effect(std::string_view name);
 // Why a scenario can't say it; empty if it can, or if the flag is not known.

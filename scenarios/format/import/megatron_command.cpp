@@ -168,25 +168,12 @@ private:
     }
 
     static bool is_special(std::string_view name) {
-<<<<<<< HEAD
-        static constexpr std::array kOthers{std::string_view{"--swiglu"},
-                                            std::string_view{"--squared-relu"},
-                                            std::string_view{"--vocab-size"},
-                                            std::string_view{"--tokenizer-type"},
-                                            std::string_view{"--nnodes"},
-                                            std::string_view{"--nproc-per-node"},
-                                            std::string_view{"--expert-model-parallel-size"},
-                                            std::string_view{"--deepspeed"},
-                                            std::string_view{"--use-legacy-models"}};
-        return is_translated_plan_flag(name) || std::ranges::find(kOthers, name) != kOthers.end();
-=======
         static constexpr std::array<std::string_view, 5> kOthers{"--nnodes",
                                                                  "--nproc-per-node",
                                                                  "--expert-model-parallel-size",
                                                                  "--deepspeed",
                                                                  "--use-legacy-models"};
         return is_translated_flag(name) || std::ranges::find(kOthers, name) != kOthers.end();
->>>>>>> streets
     }
 
     // At the place of the flag's value, or of the flag if it has none.
@@ -324,15 +311,12 @@ private:
             find("--account-for-loss-in-pipeline-split") != nullptr) {
             set_field<&Plan::embedding_and_loss_as_layers>(
                 true, "--account-for-embedding-in-pipeline-split");
-<<<<<<< HEAD
-=======
         }
     }
 
     void rank_order() {
         if (const CommandFlag* flag = find("--use-tp-pp-dp-mapping")) {
             set_field<&Plan::rank_order>(RankOrder::tp_cp_pp_dp, *flag);
->>>>>>> streets
         }
     }
 

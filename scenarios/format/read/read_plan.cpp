@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan section: the fields of ParallelPlan (models/plan_fields.h) under their own names, which
 // are Megatron-LM's.
-<<<<<<< HEAD
 #include <algorithm>
 
-=======
->>>>>>> streets
 #include "models/plan_fields.h"
 #include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/document/read_field.h"
@@ -37,31 +34,22 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
     MapReader reader{section, "plan", errors};
     refuse_others(reader);
     bool scheduled = false;
-<<<<<<< HEAD
     bool sized = false;
-=======
->>>>>>> streets
     for_each_plan_field([&](const auto& field) {
         if (field.use != FieldUse::derived) {
             const bool given = read_field(reader, field, plan.*field.member);
             scheduled |= given && field.name == plan_field<&ParallelPlan::schedule>.name;
-<<<<<<< HEAD
             sized |=
                 given && field.name == plan_field<&ParallelPlan::tensor_model_parallel_size>.name;
-=======
->>>>>>> streets
         }
     });
     if (!scheduled && plan.virtual_pipeline_model_parallel_size > 1) {
         plan.schedule = ScheduleKind::interleaved_1f1b;
     }
-<<<<<<< HEAD
     const std::vector<std::int64_t>& of_stages = plan.stage_tensor_model_parallel_sizes;
     if (!sized && !of_stages.empty()) {
         plan.tensor_model_parallel_size = std::ranges::max(of_stages);
     }
-=======
->>>>>>> streets
     reader.finish();
 }
 

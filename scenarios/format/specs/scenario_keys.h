@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-<<<<<<< HEAD
-// The keys of a scenario whose fields stand in a table (models/plan_fields.h), in words.
-=======
 // The keys of a scenario whose fields stand in a table (models/plan_fields.h,
 // models/transformer_fields.h), in words.
->>>>>>> streets
 #pragma once
 
 #include <string>
@@ -17,11 +13,7 @@ namespace orrery {
 struct ScenarioKey {
     std::string key;            // "plan.micro_batch_size"
     std::string values;         // "1 to 100000000 sequences", "none, selective, full"
-<<<<<<< HEAD
-    std::string default_value;  // "1"; empty if required or derived
-=======
     std::string default_value;  // "1", "4 * hidden_size"; empty if there is none
->>>>>>> streets
     FieldUse use = FieldUse::optional;
     std::string meaning;             // a sentence
     std::string short_name;          // "mbs"; empty if it has none

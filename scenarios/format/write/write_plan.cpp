@@ -55,7 +55,6 @@ std::string scenario_with_plan(DocumentNode document,
     for (const auto& [key, value] : cluster) {
         set(document, "cluster." + key, value);
     }
-<<<<<<< HEAD
     for_each_plan_field([&](const auto& field) {
         const auto& value = plan.*field.member;
         bool given = true;  // an empty list is what a plan without the key has
@@ -66,14 +65,6 @@ std::string scenario_with_plan(DocumentNode document,
             erase(*document.find("plan"), field.name);
         } else if (field.searched) {
             set(document, plan_key(field), field_text(field, value));
-=======
-    constexpr std::string_view kLayout = plan_field<&ParallelPlan::pipeline_layout>.name;
-    erase(*document.find("plan"), kLayout);
-    for_each_plan_field([&](const auto& field) {
-        const bool even = field.name == kLayout && plan.pipeline_layout.empty();
-        if (field.searched && !even) {
-            set(document, plan_key(field), field_text(field, plan.*field.member));
->>>>>>> streets
         }
     });
     for (const auto& [section, key] : {std::pair{"model", "hf_config"},

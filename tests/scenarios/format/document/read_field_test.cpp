@@ -17,12 +17,8 @@ TEST(ReadField, ReadsWhatFieldTextWrites) {
     const ParallelPlan defaults;
     int values = 0;
     for_each_plan_field([&](const auto& field) {
-<<<<<<< HEAD
-        for (const auto& value : testing::other_values(defaults.*field.member)) {
-=======
         using T = std::remove_cvref_t<decltype(defaults.*field.member)>;
         for (const T& value : testing::other_values(defaults.*field.member)) {
->>>>>>> streets
             ParallelPlan plan;
             plan.*field.member = value;
             const std::string text = field_text(field, value);

@@ -47,7 +47,7 @@ ResultOrErrors<Scenario> read(const std::string& text, std::vector<std::string> 
 }
 
 // All errors, one a line.
-std::string errors_of(const std::string& text, std::vector<std::string> overrides = {}) {
+std::string errors_of_file(const std::string& text, std::vector<std::string> overrides = {}) {
     const auto scenario = read(text, std::move(overrides));
     std::string lines;
     if (!scenario) {
@@ -68,7 +68,7 @@ std::string changed(std::string_view line, std::string_view by) {
 
 TEST(Reader, ReadsWhatTheFileSaysAndDefaultsTheRest) {
     const auto s = read(kGood);
-    ASSERT_TRUE(s) << errors_of(kGood);
+    ASSERT_TRUE(s) << errors_of_file(kGood);
     EXPECT_EQ(s->name, "s");
     EXPECT_EQ(s->software, "");
     EXPECT_EQ(read("software: nemo-24.05\n" + std::string{kGood})->software, "nemo-24.05");
@@ -90,17 +90,17 @@ TEST(Reader, ReadsWhatTheFileSaysAndDefaultsTheRest) {
 TEST(Reader, WeightsWithoutAnFp32CopyAreOfBf16Plans) {
     const std::string keys = "  main_params_dtype: bf16\n  bf16_stochastic_round: true\n";
     const auto s = read(std::string{kGood} + keys);
-    ASSERT_TRUE(s) << errors_of(std::string{kGood} + keys);
+    ASSERT_TRUE(s) << errors_of_file(std::string{kGood} + keys);
     EXPECT_EQ(s->plan.main_params_dtype, Dtype::bf16);
     EXPECT_TRUE(s->plan.bf16_stochastic_round);
-    EXPECT_NE(errors_of(std::string{kGood} + keys + "  precision: fp16\n")
+    EXPECT_NE(errors_of_file(std::string{kGood} + keys + "  precision: fp16\n")
                   .find("with precision fp16 there are no bf16 weights"),
               std::string::npos);
 }
 
 TEST(Reader, ADeviceOfTheCatalogueIsAskedForNothingThatItDoesNotHave) {
     const auto errors = [](const char* node, const std::string& setting) {
-        return errors_of(kGood, {std::string{"cluster.node="} + node, setting});
+        return errors_of_file(kGood, {std::string{"cluster.node="} + node, setting});
     };
     EXPECT_NE(errors("dgx-a100-80g", "plan.precision=fp8").find("a100-80g does not compute in fp8"),
               std::string::npos);
@@ -108,7 +108,7 @@ TEST(Reader, ADeviceOfTheCatalogueIsAskedForNothingThatItDoesNotHave) {
     EXPECT_NE(errors("dgx-v100", "plan.precision=bf16").find("does not compute in bf16"),
               std::string::npos);
     EXPECT_EQ(
-        errors_of(
+        errors_of_file(
             kGood,
             {"cluster.node=dgx-v100", "plan.precision=fp16", "plan.attention_kernel=unfused"}),
         "");
@@ -119,10 +119,10 @@ TEST(Reader, ADeviceOfTheCatalogueIsAskedForNothingThatItDoesNotHave) {
         std::string::npos);
     EXPECT_EQ(errors("dgx-h100", "plan.attention_kernel=flash_3"), "");
     // The clusters that a search compares.
-    EXPECT_NE(errors_of(kGood,
-                        {"cluster.node=dgx-h100",
-                         "plan.precision=fp8",
-                         "search={cluster: {node: [dgx-h100, dgx-a100-80g]}}"})
+    EXPECT_NE(errors_of_file(kGood,
+                             {"cluster.node=dgx-h100",
+                              "plan.precision=fp8",
+                              "search={cluster: {node: [dgx-h100, dgx-a100-80g]}}"})
                   .find("a100-80g does not compute in fp8"),
               std::string::npos);
 }
@@ -143,7 +143,7 @@ TEST(Reader, EveryKeyOfTheModelReachesItsField) {
   sliding_window_every: 2
 )");
     const auto s = read(text);
-    ASSERT_TRUE(s) << errors_of(text);
+    ASSERT_TRUE(s) << errors_of_file(text);
     const Transformer expected{
         .name = "",
         .num_layers = 96,
@@ -194,7 +194,7 @@ network: packets
 faults: 3
 )";
     EXPECT_EQ(
-        errors_of(text),
+        errors_of_file(text),
         "s.yaml:2:10: error: cluster.nodes must be a whole number, not '3.5'\n"
         "s.yaml:3:9: error: cluster.node: the catalogue has no node 'dgx-h1000' (hint: did "
         "you mean 'dgx-h100', 'dgx-v100' or 'hgx-h200'?)\n"
@@ -225,13 +225,13 @@ faults: 3
 TEST(Reader, AnErrorOfTheClusterIsToldOnceBesideASearch) {
     const std::string text = changed("  nodes: 2\n", "  nodes: 2.5\n") +
                              "search: {tensor_model_parallel_size: [1, 2]}\n";
-    EXPECT_EQ(errors_of(text),
+    EXPECT_EQ(errors_of_file(text),
               "s.yaml:2:10: error: cluster.nodes must be a whole number, not '2.5'\n");
 }
 
 TEST(Reader, SizesThatDoNotDivideArePlacedAtTheirKeys) {
     EXPECT_EQ(
-        errors_of(changed("tensor_model_parallel_size: 8", "tensor_model_parallel_size: 3")),
+        errors_of_file(changed("tensor_model_parallel_size: 8", "tensor_model_parallel_size: 3")),
         "s.yaml:13:15: error: vocab_size 64000 is not divisible by tensor_model_parallel_size 3 "
         "(hint: pad it to 64002)\n"
         "s.yaml:15:31: error: tensor_model_parallel_size 3 does not divide num_attention_heads 128 "
@@ -241,17 +241,18 @@ TEST(Reader, SizesThatDoNotDivideArePlacedAtTheirKeys) {
         "is a multiple of it (hint: 1, 2, 4, 8, 16, or a multiple of 128)\n"
         "s.yaml:15:31: error: tensor 3 x pipeline 1 x context 1 does not divide 16 GPUs (hint: a "
         "product out of 1, 2, 4, 8, 16)\n");
-    const std::string batch = errors_of(changed("global_batch_size: 16", "global_batch_size: 17"));
+    const std::string batch =
+        errors_of_file(changed("global_batch_size: 16", "global_batch_size: 17"));
     EXPECT_EQ(batch.substr(0, 14), "s.yaml:17:22: ") << batch;
-    const std::string layers = errors_of(std::string{kGood} + "  pipeline_model_parallel_size: 2\n",
-                                         {"model.num_layers=95"});
+    const std::string layers = errors_of_file(
+        std::string{kGood} + "  pipeline_model_parallel_size: 2\n", {"model.num_layers=95"});
     EXPECT_NE(layers.find("95 layers"), std::string::npos) << layers;
 }
 
 TEST(Reader, SemanticErrorsAreToldBesideErrorsElsewhere) {
     std::string text = changed("tensor_model_parallel_size: 8", "tensor_model_parallel_size: 3");
     text += "network: fluit\n";
-    const std::string errors = errors_of(text);
+    const std::string errors = errors_of_file(text);
     EXPECT_NE(errors.find("tensor_model_parallel_size 3"), std::string::npos) << errors;
     EXPECT_NE(errors.find("network can't be 'fluit'"), std::string::npos) << errors;
 }
@@ -269,14 +270,16 @@ TEST(Reader, WrongTypesAreErrorsNotCrashes) {
                              "micro_batch_size: 1"}) {
         const std::string key{std::string_view{line}.substr(0, std::string_view{line}.find(':'))};
         for (const char* value : values) {
-            const std::string errors = errors_of(changed(line, fmt::format("{}: {}", key, value)));
+            const std::string errors =
+                errors_of_file(changed(line, fmt::format("{}: {}", key, value)));
             EXPECT_EQ(errors.substr(0, 7), "s.yaml:") << key << ": " << value;
             EXPECT_NE(errors.find(key), std::string::npos) << errors;
         }
     }
     for (const char* section : {"cluster", "model", "plan", "job"}) {
         for (const char* value : {"3", "[1]", "~", "''"}) {
-            const std::string errors = errors_of(kGood, {fmt::format("{}={}", section, value)});
+            const std::string errors =
+                errors_of_file(kGood, {fmt::format("{}={}", section, value)});
             EXPECT_NE(errors.find(section), std::string::npos) << section << "=" << value;
         }
     }
@@ -284,27 +287,27 @@ TEST(Reader, WrongTypesAreErrorsNotCrashes) {
 
 TEST(Reader, AFileOfAnotherKindIsOneErrorThatNamesItsCommand) {
     EXPECT_EQ(
-        errors_of("scenario: a.yaml\ngrid: {plan.micro_batch_size: [1, 2]}\n"),
+        errors_of_file("scenario: a.yaml\ngrid: {plan.micro_batch_size: [1, 2]}\n"),
         "s.yaml:1:1: error: this is a study of scenarios, and a scenario is due (hint: orrery "
         "sweep FILE)\n");
-    EXPECT_EQ(errors_of("cluster: {nodes: 2, node: dgx-h100, fabric: ndr400-rail}\n"),
+    EXPECT_EQ(errors_of_file("cluster: {nodes: 2, node: dgx-h100, fabric: ndr400-rail}\n"),
               "s.yaml:1:1: error: there is no model and no plan: this describes a network (hint: "
               "orrery network FILE, or add model and plan)\n");
-    EXPECT_EQ(errors_of("case,family,gpu\na,b,c\n"),
+    EXPECT_EQ(errors_of_file("case,family,gpu\na,b,c\n"),
               "s.yaml:1:1: error: this is a table (CSV), and a scenario is due (hint: its keys are "
               "cluster, model and plan)\n");
     EXPECT_EQ(
-        errors_of("scenario: \"a\"\nchecksum: 3\n"),
+        errors_of_file("scenario: \"a\"\nchecksum: 3\n"),
         "s.yaml:1:1: error: this describes a recorded run, and a scenario is due (hint: orrery "
         "compare FOLDER)\n");
 }
 
 TEST(Reader, MissingSectionsAreAllNamed) {
-    EXPECT_EQ(errors_of("name: x\n"),
+    EXPECT_EQ(errors_of_file("name: x\n"),
               "s.yaml:1:1: error: the scenario lacks the key 'cluster' (hint: add 'cluster: …')\n"
               "s.yaml:1:1: error: the scenario lacks the key 'model' (hint: add 'model: …')\n"
               "s.yaml:1:1: error: the scenario lacks the key 'plan' (hint: add 'plan: …')\n");
-    EXPECT_EQ(errors_of("just words\n"),
+    EXPECT_EQ(errors_of_file("just words\n"),
               "s.yaml:1:1: error: a scenario must be a map, not 'just words' (hint: its keys are "
               "cluster, model and plan)\n");
 }
@@ -313,8 +316,8 @@ TEST(Reader, OneServerNeedsNoFabric) {
     const std::string text =
         "cluster: {nodes: 1, node: dgx-h100}\nmodel: llama-3-8b\n"
         "plan: {tensor_model_parallel_size: 8, micro_batch_size: 1, global_batch_size: 8}\n";
-    EXPECT_TRUE(read(text)) << errors_of(text);
-    EXPECT_EQ(errors_of(text, {"cluster.nodes=2"}),
+    EXPECT_TRUE(read(text)) << errors_of_file(text);
+    EXPECT_EQ(errors_of_file(text, {"cluster.nodes=2"}),
               "s.yaml:1:10: error: 'cluster' lacks the key 'fabric' (hint: add 'fabric: …')\n");
 }
 
@@ -331,10 +334,10 @@ TEST(Reader, OverridesChangeKeysAndNameTheirPlace) {
     EXPECT_EQ(read(kGood, {"model=llama-3-8b"})->model.num_layers, 32);
     EXPECT_EQ(read(kGood, {"job.steps=3"})->job.steps, 3U);
 
-    EXPECT_EQ(errors_of(kGood, {"plan.global_batch_size=many"}),
+    EXPECT_EQ(errors_of_file(kGood, {"plan.global_batch_size=many"}),
               "--set plan.global_batch_size: error: plan.global_batch_size must be a whole number, "
               "not 'many'\n");
-    EXPECT_EQ(errors_of(kGood, {"plan.global_batch=3"}),
+    EXPECT_EQ(errors_of_file(kGood, {"plan.global_batch=3"}),
               "--set plan.global_batch: error: unknown key 'global_batch' in 'plan' (hint: did you "
               "mean 'global_batch_size'?)\n");
     for (const char* bad : {"plan.global_batch_size",
@@ -343,7 +346,7 @@ TEST(Reader, OverridesChangeKeysAndNameTheirPlace) {
                             "a=[",
                             "plan.pipeline_layout.x.y=[1",
                             ""}) {
-        EXPECT_EQ(errors_of(kGood, {bad}).substr(0, 6), "--set ") << bad;
+        EXPECT_EQ(errors_of_file(kGood, {bad}).substr(0, 6), "--set ") << bad;
     }
 }
 
@@ -353,8 +356,9 @@ TEST(Reader, AnEntryCanBeChangedInPlace) {
     ASSERT_TRUE(s);
     EXPECT_EQ(s->cluster.node.nvlink_bandwidth, 100_GBps);
     EXPECT_EQ(s->cluster.node.pcie_bandwidth, read(kGood)->cluster.node.pcie_bandwidth);
-    EXPECT_EQ(errors_of(changed("  node: dgx-a100-80g\n", "  node: {base: ../x}\n")).substr(0, 40),
-              "s.yaml:3:16: error: cluster.node: the ca");
+    EXPECT_EQ(
+        errors_of_file(changed("  node: dgx-a100-80g\n", "  node: {base: ../x}\n")).substr(0, 40),
+        "s.yaml:3:16: error: cluster.node: the ca");
 }
 
 TEST(Reader, HuggingFaceConfigsAreReadBesideTheScenario) {
@@ -388,8 +392,8 @@ TEST(Reader, TablesNamedByAnOverrideLieBesideTheScenario) {
 }
 
 TEST(Reader, AJobThatMayNotShrinkBelowWhatItHasIsToldSo) {
-    const std::string errors =
-        errors_of(std::string{kGood} + "recovery: {policies: [{elastic: {units_min: 5000}}]}\n");
+    const std::string errors = errors_of_file(
+        std::string{kGood} + "recovery: {policies: [{elastic: {units_min: 5000}}]}\n");
     EXPECT_NE(errors.find("s.yaml:"), std::string::npos);
     EXPECT_NE(errors.find("elastic.units_min is 5000, and the plan has"), std::string::npos)
         << errors;
@@ -397,17 +401,18 @@ TEST(Reader, AJobThatMayNotShrinkBelowWhatItHasIsToldSo) {
 
 // A wrong value is not missing as well.
 TEST(Reader, ASpanThatIsWrongIsOneError) {
-    const std::string errors =
-        errors_of(std::string{kGood} +
-                  "faults:\n  - {process: exponential, kind: node_crash, at: 'node:*', mtbf: 3}\n"
-                  "campaign: {repair: {time: {median: 1 d, sigma: -1}}}\n");
+    const std::string errors = errors_of_file(
+        std::string{kGood} +
+        "faults:\n  - {process: exponential, kind: node_crash, at: 'node:*', mtbf: 3}\n"
+        "campaign: {repair: {time: {median: 1 d, sigma: -1}}}\n");
     EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 2) << errors;
 }
 
 TEST(Reader, KeysOfLaterVersionsAreRefusedByName) {
     for (const char* key : {"faults", "recovery", "campaign"}) {
-        EXPECT_NE(errors_of(std::string{kGood} + key + ": 1\n").find(std::string{key} + " must be"),
-                  std::string::npos);
+        EXPECT_NE(
+            errors_of_file(std::string{kGood} + key + ": 1\n").find(std::string{key} + " must be"),
+            std::string::npos);
     }
     const std::pair<const char*, const char*> later[] = {
         {"job.checkpoint=x", "job.checkpoint is not supported yet"},
@@ -415,7 +420,7 @@ TEST(Reader, KeysOfLaterVersionsAreRefusedByName) {
         {"model.num_experts=8", "mixture-of-experts"},
         {"cluster.fabric.kind=file", "lacks the key 'file'"}};
     for (const auto& [key, words] : later) {
-        EXPECT_NE(errors_of(kGood, {key}).find(words), std::string::npos) << key;
+        EXPECT_NE(errors_of_file(kGood, {key}).find(words), std::string::npos) << key;
     }
 }
 

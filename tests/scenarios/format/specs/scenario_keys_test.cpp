@@ -21,16 +21,10 @@ ScenarioKey key_named(const std::string& name) {
 TEST(ScenarioKeys, HaveASentenceAndValuesEach) {
     std::set<std::string> names;
     std::set<std::string> flags;
-<<<<<<< HEAD
-    for (const ScenarioKey& key : scenario_keys()) {
-        EXPECT_TRUE(names.insert(key.key).second) << key.key;
-        EXPECT_TRUE(key.short_name.empty() || names.insert(key.short_name).second) << key.key;
-=======
     std::set<std::string> short_names;
     for (const ScenarioKey& key : scenario_keys()) {
         EXPECT_TRUE(names.insert(key.key).second) << key.key;
         EXPECT_TRUE(key.short_name.empty() || short_names.insert(key.short_name).second) << key.key;
->>>>>>> streets
         EXPECT_TRUE(key.meaning.ends_with('.')) << key.key;
         EXPECT_FALSE(key.values.empty()) << key.key;
         EXPECT_EQ(key.default_value.empty(), key.use != FieldUse::optional) << key.key;
@@ -52,13 +46,10 @@ TEST(ScenarioKeys, SayWhatTheTableSays) {
     EXPECT_EQ(key_named("plan.recompute_modules").default_value, "[core_attn]");
     EXPECT_EQ(key_named("plan.data_parallel_size").use, FieldUse::derived);
     EXPECT_EQ(key_named("plan.precision").flags.size(), 4u);
-<<<<<<< HEAD
-=======
     EXPECT_EQ(key_named("model.ffn_hidden_size").default_value, "4 * hidden_size");
     // The key says the opposite of the field tied_embeddings.
     EXPECT_EQ(key_named("model.untie_embeddings_and_output_weights").default_value, "false");
     EXPECT_EQ(key_named("model.dropout").values, "0 to 0.999");
->>>>>>> streets
 }
 
 }  // namespace

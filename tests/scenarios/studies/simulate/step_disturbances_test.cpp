@@ -14,7 +14,7 @@ WallTime seconds(double s) {
     return WallTime::seconds(s);
 }
 
-Answer answer_of(const std::vector<StepFault>& faults, bool fold = true) {
+Answer step_with(const std::vector<StepFault>& faults, bool fold = true) {
     Scenario scenario = small_scenario("disturbed", {});
     scenario.faults.in_step = faults;
     SimulationOptions options;
@@ -25,14 +25,14 @@ Answer answer_of(const std::vector<StepFault>& faults, bool fold = true) {
 }
 
 double step_s() {
-    return answer_of({}).iteration.seconds();
+    return step_with({}).iteration.seconds();
 }
 
 TEST(StepDisturbances, TheSoonerAGpuSlowsDownTheLongerTheStep) {
     const double healthy = step_s();
     double before = 1e9;
     for (const double share : {0.0, 0.3, 0.6, 0.9}) {
-        const Answer answer = answer_of({{.kind = FaultKind::slow_gpu,
+        const Answer answer = step_with({{.kind = FaultKind::slow_gpu,
                                           .at = {Scope::gpu, 3},
                                           .time = seconds(share * healthy),
                                           .factor = 2}});
@@ -53,7 +53,7 @@ TEST(StepDisturbances, AtTheBeginItIsAStandingFault) {
                                   .factor = 1.5}};
     const double always = simulate_scenario(standing)->iteration.seconds();
     const double from_begin =
-        answer_of({{.kind = FaultKind::slow_host, .at = {Scope::node, 1}, .factor = 1.5}})
+        step_with({{.kind = FaultKind::slow_host, .at = {Scope::node, 1}, .factor = 1.5}})
             .iteration.seconds();
     EXPECT_NEAR(from_begin / always, 1, 1e-3);
 }
@@ -81,7 +81,7 @@ TEST(StepDisturbances, FoldedOrNotTheyAreTheSame) {
                                                          .time = seconds(0.5 * healthy),
                                                          .factor = 2}}};
     for (const auto& faults : cases) {
-        EXPECT_EQ(answer_of(faults, true).iteration, answer_of(faults, false).iteration);
+        EXPECT_EQ(step_with(faults, true).iteration, step_with(faults, false).iteration);
     }
 }
 
@@ -94,15 +94,15 @@ TEST(StepDisturbances, SeveralFlapsAtDifferentTimesAllCost) {
                          .time = seconds(at * healthy),
                          .duration = seconds(0.3 * healthy)};
     };
-    const double first = answer_of({flap(1, 0.1)}).iteration.seconds();
-    const double second = answer_of({flap(1, 0.6)}).iteration.seconds();
-    const double both = answer_of({flap(1, 0.1), flap(1, 0.6)}).iteration.seconds();
+    const double first = step_with({flap(1, 0.1)}).iteration.seconds();
+    const double second = step_with({flap(1, 0.6)}).iteration.seconds();
+    const double both = step_with({flap(1, 0.1), flap(1, 0.6)}).iteration.seconds();
     EXPECT_GE(both, std::max(first, second));
-    EXPECT_DOUBLE_EQ(answer_of({flap(1, 0.6), flap(1, 0.1)}).iteration.seconds(), both);
+    EXPECT_DOUBLE_EQ(step_with({flap(1, 0.6), flap(1, 0.1)}).iteration.seconds(), both);
 }
 
 TEST(StepDisturbances, ALostNodeHangsTheStepAndTheReportSaysWhoWaits) {
-    const Answer answer = answer_of(
+    const Answer answer = step_with(
         {{.kind = FaultKind::node_crash, .at = {Scope::node, 1}, .time = seconds(0.5 * step_s())}});
     ASSERT_TRUE(answer.hang);
     EXPECT_FALSE(answer.hang->lost.empty());
