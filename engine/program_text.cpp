@@ -169,7 +169,8 @@ private:
             fmt::format("program of {} ranks, {} roles", p_.num_ranks(), p_.roles.size());
         for (std::uint32_t i = 0; i < p_.parties.size(); ++i) {
             const Party& party = p_.parties[i];
-            if (p_.parties.size() > 1 || !party.name.empty() || party.first_role != 0) {
+            if (p_.parties.size() > 1 || !party.name.empty() || party.first_role != 0 ||
+                party.continues_job) {
                 text += fmt::format("\nparty {}: {} ranks from {} on, roles from {} on",
                                     party.name,
                                     party.mesh.num_ranks(),
@@ -314,7 +315,9 @@ private:
                 part.bytes.count(),
                 part.communicator,
                 part.slice_digits == 0 ? "" : " slices " + digits(part.slice_digits, party),
-                part.pieces == 1 ? "" : fmt::format(" piece {}/{}", part.piece, part.pieces)));
+                part.piece == 0 && part.pieces == 1
+                    ? ""
+                    : fmt::format(" piece {}/{}", part.piece, part.pieces)));
         }
         return fmt::format("{}", fmt::join(parts, " and "));
     }

@@ -389,8 +389,15 @@ Result<void> CollectiveOps::run_send_recv(const SendRecvCall& call, const BoundT
                             .bytes = {view.data, static_cast<std::size_t>(part.bytes.count())}});
         receives = receives || !part.is_send;
     }
+    if (receives) {
+        return transport_.exchange(messages);
+    }
     // A pure send must not wait: its receiver may first want something from this rank.
-    return receives ? transport_.exchange(messages) : transport_.post_send(messages.front());
+    Result<void> posted;
+    for (std::size_t i = 0; posted && i < messages.size(); ++i) {
+        posted = transport_.post_send(messages[i]);
+    }
+    return posted;
 }
 
 }  // namespace orrery
