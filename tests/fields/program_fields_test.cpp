@@ -39,6 +39,7 @@ void stages_of_two_sizes(Program& program) {
     model.tied_embeddings = false;
     ParallelPlan plan = two_stages();
     plan.stage_tensor_model_parallel_sizes = {2, 1};
+    plan.data_parallel_size = 2;
     program = lower(model, plan);
 }
 
@@ -416,7 +417,7 @@ TEST(ProgramFields, OfPartiesAndPeers) {
         {"terms", [](Program& p) { p.peers.at(0).terms.clear(); }, stages_of_two_sizes},
     };
     expect_told<PeerMap>(maps);
-    const auto term = [](Program& p) -> PeerTerm& { return p.peers.back().terms.front(); };
+    const auto term = [](Program& p) -> PeerTerm& { return p.peers.back().terms.back(); };
     const Row terms[] = {
         {"stride", [&](Program& p) { term(p).stride = 0; }, stages_of_two_sizes},
         {"size", [&](Program& p) { term(p).size = 0; }, stages_of_two_sizes},
