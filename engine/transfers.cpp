@@ -141,6 +141,12 @@ private:
         return connections[c];
     }
 
+    TransferCall call_of(const RoleConnection& connection, std::uint32_t m) const {
+        return connection.is_collective
+                   ? TransferCall{program_.collectives[index(connection.collectives[m])]}
+                   : SendCall{connection.bytes[m]};
+    }
+
     void add_message(const Connection& connection,
                      const RoleConnection& first,
                      const RoleConnection& last,
@@ -148,16 +154,11 @@ private:
         const std::span<const RankId> members = out_.members_of(connection);
         TransferPlan plan;
         std::vector<std::vector<OtherPath>> paths;  // around outages that the plan meets
-        if (connection.is_collective && members.size() > 1) {
-            const CollectiveCall& call = program_.collectives[index(first.collectives[m])];
-            plan = network_.plan_collective(call, members);
+        if (members.size() > 1 && members.front() != members.back()) {
+            const TransferCall call = call_of(first, m);
+            plan = network_.plan(call, members);
             paths = paths_around(plan, [&](const std::vector<std::uint8_t>& down) {
                 return network_.paths_around(call, members, down);
-            });
-        } else if (!connection.is_collective && members[0] != members[1]) {
-            plan = network_.plan_send(members[0], members[1], first.bytes[m]);
-            paths = paths_around(plan, [&](const std::vector<std::uint8_t>& down) {
-                return network_.paths_around(members[0], members[1], first.bytes[m], down);
             });
         }
         out_.messages.push_back(

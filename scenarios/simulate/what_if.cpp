@@ -45,13 +45,8 @@ Program program_without(const Program& program, Cause cause) {
     return without;
 }
 
-TransferPlan SilentNetwork::plan_collective(const CollectiveCall& call,
-                                            std::span<const RankId> members) const {
-    return call.bytes == Bytes{} ? TransferPlan{} : network_.plan_collective(call, members);
-}
-
-TransferPlan SilentNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
-    return bytes == Bytes{} ? TransferPlan{} : network_.plan_send(from, to, bytes);
+TransferPlan SilentNetwork::plan(const TransferCall& call, std::span<const RankId> members) const {
+    return bytes_of(call) == Bytes{} ? TransferPlan{} : network_.plan(call, members);
 }
 
 void remove_kernel_time(const Program& program, Cause cause, DeviceTimings& timings) {

@@ -18,12 +18,12 @@ public:
         }
     }
 
-    TransferPlan plan_collective(const CollectiveCall&, std::span<const RankId>) const override {
-        return collective;
-    }
-    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override {
-        TransferPlan plan = sends.at({from, to});
-        plan.phases.at(0).parts.at(0).bytes = bytes;
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override {
+        if (std::holds_alternative<CollectiveCall>(call)) {
+            return collective;
+        }
+        TransferPlan plan = sends.at({members[0], members[1]});
+        plan.phases.at(0).parts.at(0).bytes = bytes_of(call);
         return plan;
     }
     std::span<const LinkInfo> links() const override { return link_table; }

@@ -32,6 +32,13 @@ std::vector<LinkId> ToyNetwork::path(RankId from, RankId to) const {
     return links;
 }
 
+TransferPlan ToyNetwork::plan(const TransferCall& call, std::span<const RankId> members) const {
+    if (const auto* send = std::get_if<SendCall>(&call)) {
+        return plan_send(members[0], members[1], send->bytes);
+    }
+    return plan_collective(std::get<CollectiveCall>(call), members);
+}
+
 TransferPlan ToyNetwork::plan_collective(const CollectiveCall& call,
                                          std::span<const RankId> members) const {
     TransferPlan plan{.phases = {},

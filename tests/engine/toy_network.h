@@ -32,9 +32,7 @@ class ToyNetwork final : public NetworkModel {
 public:
     explicit ToyNetwork(const ToyNetworkSpec& spec);
 
-    TransferPlan plan_collective(const CollectiveCall& call,
-                                 std::span<const RankId> members) const override;
-    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
     std::span<const LinkInfo> links() const override { return links_; }
     std::span<const std::string> link_class_names() const override { return names_; }
     bool has_contention() const override { return spec_.contention; }
@@ -43,6 +41,8 @@ public:
     LinkId port_in(RankId rank) const { return to_id<LinkId>(spec_.num_ranks + index(rank)); }
 
 private:
+    TransferPlan plan_collective(const CollectiveCall& call, std::span<const RankId> members) const;
+    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const;
     std::vector<LinkId> path(RankId from, RankId to) const;
 
     ToyNetworkSpec spec_;

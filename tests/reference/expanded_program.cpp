@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/reference/expanded_program.h"
 
+#include <array>
 #include <tuple>
 
 namespace orrery::reference {
@@ -120,7 +121,7 @@ private:
         if (members.size() > 1) {
             const auto key = std::pair{id, members.front()};
             if (!out_.collective_plans.contains(key)) {
-                out_.collective_plans[key] = network_.plan_collective(call, members);
+                out_.collective_plans[key] = network_.plan(call, members);
             }
             transfer.plan = &out_.collective_plans[key];
         }
@@ -141,7 +142,8 @@ private:
             if (from != to) {
                 const auto key = std::tuple{from, to, part.bytes};
                 if (!out_.send_plans.contains(key)) {
-                    out_.send_plans[key] = network_.plan_send(from, to, part.bytes);
+                    out_.send_plans[key] =
+                        network_.plan(SendCall{part.bytes}, std::array{from, to});
                 }
                 transfer.plan = &out_.send_plans[key];
             }

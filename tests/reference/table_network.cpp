@@ -131,6 +131,13 @@ std::vector<TransferPhase> TableNetwork::hierarchy(const std::vector<std::vector
     return {within, between, within};
 }
 
+TransferPlan TableNetwork::plan(const TransferCall& call, Ranks members) const {
+    if (const auto* send = std::get_if<SendCall>(&call)) {
+        return plan_send(members[0], members[1], send->bytes);
+    }
+    return plan_collective(std::get<CollectiveCall>(call), members);
+}
+
 TransferPlan TableNetwork::plan_collective(const CollectiveCall& call, Ranks members) const {
     ORRERY_CHECK(members.size() > 1);
     const bool copies = call.mover.engine == TransferEngine::copy_engine;

@@ -32,15 +32,16 @@ class TableNetwork final : public NetworkModel {
 public:
     explicit TableNetwork(const TableNetworkShape& shape);
 
-    TransferPlan plan_collective(const CollectiveCall& call,
-                                 std::span<const RankId> members) const override;
-    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
     std::span<const LinkInfo> links() const override { return links_; }
     std::span<const std::string> link_class_names() const override { return class_names_; }
     bool has_contention() const override { return shape_.contention; }
 
 private:
     using Ranks = std::span<const RankId>;
+
+    TransferPlan plan_collective(const CollectiveCall& call, Ranks members) const;
+    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const;
 
     std::uint32_t node_of(RankId rank) const;
     std::uint32_t leaf_of(RankId rank) const;
