@@ -67,7 +67,8 @@ class NetworkModel {
 public:
     virtual ~NetworkModel() = default;
 
-    // `members` as engine/transfer_call.h orders them. Nothing moves if they are one and the same.
+    // `members` as engine/transfer_call.h orders them. Nothing moves in a group of one, nor from a
+    // rank to itself. A copy is between tiers that its rank has.
     // Deterministic; the plan may depend on the placement.
     virtual TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const = 0;
 

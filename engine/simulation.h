@@ -33,6 +33,9 @@
 //     first whole picosecond when that is <= 0. If the network has no contention, the rate of a
 //     part is always min(rate_max, floor(capacity / count) over its links).
 //  8. Host work takes its given duration, or the device's for a restart (rate never changes).
+//  9. Copies. A copy is a transfer of its rank alone (CopyCall). It starts when rules 1-3 let it,
+//     runs its phases as a collective does, and shares its links by rule 7 with all other
+//     transfers. It holds no SMs.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One transfer as the network is asked about it: a collective of a group, or a message from one
-// rank to another. NetworkModel::plan lays it on links. The transfers of a whole program, each with
-// its plan, are in engine/transfers.h.
+// One transfer as the network is asked about it: a collective of a group, a message from one rank
+// to another, or a copy between two memory tiers of one rank. NetworkModel::plan lays it on links.
+// The transfers of a whole program, each with its plan, are in engine/transfers.h.
 #pragma once
 
 #include <variant>
@@ -18,8 +18,8 @@ struct SendCall {
 };
 
 // The members of a collective are its group in ascending rank order; of a send, sender and
-// receiver.
-using TransferCall = std::variant<CollectiveCall, SendCall>;
+// receiver; of a copy, its rank.
+using TransferCall = std::variant<CollectiveCall, SendCall, CopyCall>;
 
 // As each call counts its own.
 inline Bytes bytes_of(const TransferCall& call) {

@@ -91,13 +91,15 @@ TransferPlan MeasuredNetwork::measured(TransferPlan plan, std::optional<Time> ti
     return plan;
 }
 
-// Messages of all types take the same time.
+// Messages of all types take the same time. Copies are not measured.
 std::optional<Time> MeasuredNetwork::time_of(const TransferCall& call, std::uint32_t ranks) const {
     if (const auto* collective = std::get_if<CollectiveCall>(&call)) {
         return times_.time(
             transfer_kind(collective->kind), collective->wire, collective->bytes, ranks);
     }
-    return times_.time(TransferKind::send_recv, Dtype::fp32, bytes_of(call), ranks);
+    return std::holds_alternative<SendCall>(call)
+               ? times_.time(TransferKind::send_recv, Dtype::fp32, bytes_of(call), ranks)
+               : std::nullopt;
 }
 
 TransferPlan MeasuredNetwork::plan(const TransferCall& call,

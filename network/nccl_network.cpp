@@ -344,6 +344,12 @@ NcclNetwork::Outline NcclNetwork::outline_of_send(RankId from, RankId to, Bytes 
 }
 
 TransferPlan NcclNetwork::plan(const TransferCall& call, std::span<const RankId> members) const {
+    if (const auto* copy = std::get_if<CopyCall>(&call)) {
+        return {.phases = {fabric_.copy(members.front(), *copy)},
+                .algorithm = "copy",
+                .protocol = "",
+                .engine = TransferEngine::copy_engine};
+    }
     if (members.size() < 2 || members.front() == members.back()) {
         return {};
     }
@@ -362,6 +368,12 @@ std::vector<NcclNetwork::Channel> NcclNetwork::channels_of(const TransferCall& c
                                                            std::span<const RankId> members,
                                                            const LinkState& state) const {
     std::vector<Channel> channels;
+    if (const auto* copy = std::get_if<CopyCall>(&call)) {
+        for (TransferPart& part : fabric_.copy(members.front(), *copy).parts) {
+            channels.push_back({std::move(part), false});
+        }
+        return channels;
+    }
     if (members.size() < 2 || members.front() == members.back()) {
         return channels;
     }

@@ -38,6 +38,10 @@ std::string name_of(const Program& program, const Op& op) {
                                receives ? "receive" : "send",
                                program.mesh().digits()[call.parts.front().digit].name);
         }
+        case OpKind::copy: {
+            const CopyCall& call = program.copy(op);
+            return fmt::format("copy {} to {}", name(call.from), name(call.to));
+        }
         default:
             return program.names[op.name];
     }

@@ -24,6 +24,7 @@ Program program_without(const Program& program, Cause cause) {
     std::map<KernelId, KernelId> kernels;
     std::map<CollectiveId, CollectiveId> collectives;
     std::map<SendRecvId, SendRecvId> exchanges;
+    std::map<CopyId, CopyId> copies;
     for (Segment& segment : without.segments) {
         for (Op& op : segment.ops) {
             if (op.cause != cause) {
@@ -39,6 +40,9 @@ Program program_without(const Program& program, Cause cause) {
                 for (SendRecvPart& part : without.send_recvs[index(op.payload.send_recv())].parts) {
                     part.bytes = Bytes{};
                 }
+            } else if (op.kind() == OpKind::copy) {
+                op.payload = copy_of(op.payload.copy(), without.copies, copies);
+                without.copies[index(op.payload.copy())].bytes = Bytes{};
             }
         }
     }

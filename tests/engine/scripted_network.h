@@ -22,7 +22,9 @@ public:
         if (std::holds_alternative<CollectiveCall>(call)) {
             return collective;
         }
-        TransferPlan plan = sends.at({members[0], members[1]});
+        TransferPlan plan = std::holds_alternative<CopyCall>(call)
+                                ? copies.at(members[0])
+                                : sends.at({members[0], members[1]});
         plan.phases.at(0).parts.at(0).bytes = bytes_of(call);
         return plan;
     }
@@ -32,6 +34,7 @@ public:
 
     TransferPlan collective;
     std::map<std::pair<RankId, RankId>, TransferPlan> sends;
+    std::map<RankId, TransferPlan> copies;
     std::vector<LinkInfo> link_table;
     std::vector<std::string> class_names{"link"};
     bool contention = true;

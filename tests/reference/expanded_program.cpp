@@ -100,6 +100,9 @@ private:
                 self.transfers.push_back(join_message(self.rank, part));
             }
         }
+        if (self.op->kind() == OpKind::copy) {
+            self.transfers.push_back(begin_copy(self.rank, self.op->payload.copy()));
+        }
         for (const std::size_t t : self.transfers) {
             out_.transfers[t].ops.push_back(out_.ops.size() - 1);
         }
@@ -150,6 +153,16 @@ private:
             out_.transfers.push_back(transfer);
         }
         return found->second;
+    }
+
+    // Every copy is a transfer of its own, which waits for nobody.
+    std::size_t begin_copy(RankId rank, CopyId id) {
+        const auto [plan, is_new] = out_.copy_plans.try_emplace({id, rank});
+        if (is_new) {
+            plan->second = network_.plan(program_.copies[index(id)], std::array{rank});
+        }
+        out_.transfers.push_back({.plan = &plan->second, .num_sides = 1, .ops = {}});
+        return out_.transfers.size() - 1;
     }
 
     const Program& program_;
