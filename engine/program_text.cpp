@@ -9,6 +9,9 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
+
+#include "engine/text_columns.h"
 
 namespace orrery {
 namespace {
@@ -16,37 +19,6 @@ namespace {
 std::string_view name(Reduction reduction) {
     return reduction == Reduction::sum ? "sum" : "max";
 }
-
-// Rows whose columns begin below each other.
-class Columns {
-public:
-    void add(std::vector<std::string> row) {
-        widths_.resize(std::max(widths_.size(), row.size()), 0);
-        for (std::size_t c = 0; c < row.size(); ++c) {
-            widths_[c] = std::max(widths_[c], row[c].size());
-        }
-        rows_.push_back(std::move(row));
-    }
-
-    std::string text() const {
-        std::string text;
-        for (const std::vector<std::string>& row : rows_) {
-            std::string line;
-            for (std::size_t c = 0; c < row.size(); ++c) {
-                if (widths_[c] > 0) {
-                    line += fmt::format("  {:<{}}", row[c], widths_[c]);
-                }
-            }
-            line.resize(line.find_last_not_of(' ') + 1);
-            text += line + "\n";
-        }
-        return text;
-    }
-
-private:
-    std::vector<std::vector<std::string>> rows_;
-    std::vector<std::size_t> widths_;
-};
 
 // What a text of one role leaves out. Numbers beyond a table's end are nowhere.
 class Shown {
@@ -332,9 +304,8 @@ private:
         return fmt::format("{}", fmt::join(parts, " and "));
     }
 
-    std::string copy(const CopyCall& call) const {
-        return fmt::format(
-            "copy {} to {} {} B", name(call.from), name(call.to), call.bytes.count());
+    std::string copy(const CopyCall& c) const {
+        return fmt::format("copy {} to {} {} B", name(c.from), name(c.to), c.bytes.count());
     }
 
     std::string host(const HostWork& work) const {
@@ -345,11 +316,8 @@ private:
                    : "restart";
     }
 
-    struct Table {
-        char letter;
-        std::string_view title;
-        std::size_t entries;
-    };
+    // Of an op's table: its letter, its title and how many entries it has.
+    using Table = std::tuple<char, std::string_view, std::size_t>;
     Table table(OpKind kind) const {
         const std::array<Table, kNumOpKinds> tables{{{'k', "kernels", p_.kernels.size()},
                                                      {'c', "collectives", p_.collectives.size()},
@@ -360,8 +328,9 @@ private:
     }
 
     std::string call(OpKind kind, std::size_t i) const {
-        if (i >= table(kind).entries) {
-            return fmt::format("{}?{}", table(kind).letter, i);
+        const auto [letter, title, entries] = table(kind);
+        if (i >= entries) {
+            return fmt::format("{}?{}", letter, i);
         }
         const std::string text = kind == OpKind::kernel       ? kernel(p_.kernels[i])
                                  : kind == OpKind::collective ? collective(p_.collectives[i])
@@ -369,7 +338,7 @@ private:
                                      ? messages(p_.send_recvs[i], message_party_[i])
                                  : kind == OpKind::copy ? copy(p_.copies[i])
                                                         : host(p_.host_works[i]);
-        return fmt::format("{}{} {}", table(kind).letter, i, text);
+        return fmt::format("{}{} {}", letter, i, text);
     }
 
     std::string calls() const {
@@ -377,7 +346,8 @@ private:
         for (const OpKind kind :
              {OpKind::kernel, OpKind::collective, OpKind::send_recv, OpKind::copy, OpKind::host}) {
             Columns rows;
-            for (std::size_t i = 0; i < table(kind).entries; ++i) {
+            const auto [letter, title, entries] = table(kind);
+            for (std::size_t i = 0; i < entries; ++i) {
                 if (!shown_.call(kind, i)) {
                     continue;
                 }
@@ -391,7 +361,7 @@ private:
                 rows.add(std::move(row));
             }
             if (const std::string found = rows.text(); !found.empty()) {
-                text += fmt::format("\n{}\n{}", table(kind).title, found);
+                text += fmt::format("\n{}\n{}", title, found);
             }
         }
         return text;
