@@ -104,7 +104,7 @@ private:
                 const ConnectionMessage& message =
                     transfers_.messages[connection.first_message + op.parts[p + 1]];
                 ++transfer_;
-                if (connection.is_collective) {
+                if (connection.kind != ConnectionKind::pair) {
                     count_collective(connection, message, rank);
                 } else if (tape.connections[op.parts[p]].is_send == (side_ == Side::first)) {
                     for (std::uint32_t i = 0; i < message.num_phases; ++i) {
@@ -115,7 +115,7 @@ private:
         }
     }
 
-    // The phases of a collective follow each other.
+    // The phases of a collective, or of a copy, follow each other.
     void count_collective(const Connection& connection,
                           const ConnectionMessage& message,
                           std::uint32_t rank) {

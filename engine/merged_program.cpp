@@ -53,6 +53,7 @@ public:
         append(out_.tensors, from_.tensors);
         append(out_.kernels, from_.kernels);
         add_messages();
+        append(out_.copies, from_.copies);
         append(out_.host_works, from_.host_works);
         append(out_.waits, from_.waits);
         append(out_.names, from_.names);
@@ -116,6 +117,8 @@ private:
                 return size_of(out_.collectives);
             case OpKind::send_recv:
                 return size_of(out_.send_recvs);
+            case OpKind::copy:
+                return size_of(out_.copies);
             case OpKind::host:
                 return size_of(out_.host_works);
         }

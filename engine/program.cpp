@@ -18,6 +18,11 @@ std::string_view name(TransferEngine engine) {
     return kNames[static_cast<std::size_t>(engine)];
 }
 
+std::string_view name(MemoryTier tier) {
+    static constexpr std::array<std::string_view, kNumMemoryTiers> kNames{"hbm", "dram", "nvme"};
+    return kNames[static_cast<std::size_t>(tier)];
+}
+
 std::string_view name(TensorKind kind) {
     static constexpr std::array<std::string_view, kNumTensorKinds> kNames{
         "weights", "gradients", "optimizer", "activations", "communication", "workspace"};

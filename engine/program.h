@@ -29,7 +29,8 @@
 
 namespace orrery {
 
-enum class OpKind : std::uint8_t { kernel, collective, send_recv, host };
+enum class OpKind : std::uint8_t { kernel, collective, send_recv, copy, host };
+inline constexpr std::size_t kNumOpKinds = 5;
 
 enum class CollectiveKind : std::uint8_t {
     all_reduce,
@@ -62,6 +63,7 @@ public:
     constexpr Payload(CollectiveId id)
         : Payload(OpKind::collective, static_cast<std::uint32_t>(id)) {}
     constexpr Payload(SendRecvId id) : Payload(OpKind::send_recv, static_cast<std::uint32_t>(id)) {}
+    constexpr Payload(CopyId id) : Payload(OpKind::copy, static_cast<std::uint32_t>(id)) {}
     constexpr Payload(HostWorkId id) : Payload(OpKind::host, static_cast<std::uint32_t>(id)) {}
 
     constexpr OpKind kind() const { return kind_; }
@@ -70,6 +72,7 @@ public:
     KernelId kernel() const { return of<KernelId>(OpKind::kernel); }
     CollectiveId collective() const { return of<CollectiveId>(OpKind::collective); }
     SendRecvId send_recv() const { return of<SendRecvId>(OpKind::send_recv); }
+    CopyId copy() const { return of<CopyId>(OpKind::copy); }
     HostWorkId host_work() const { return of<HostWorkId>(OpKind::host); }
     auto operator<=>(const Payload&) const = default;
 
@@ -151,6 +154,20 @@ struct SendRecvPart {
 struct SendRecvCall {
     std::vector<SendRecvPart> parts;
     bool operator==(const SendRecvCall&) const = default;
+};
+
+// Where bytes of a rank lie: its device's memory, its host's, or its host's drives.
+enum class MemoryTier : std::uint8_t { hbm, dram, nvme };
+inline constexpr std::size_t kNumMemoryTiers = 3;
+std::string_view name(MemoryTier tier);
+
+// Bytes of one rank that move from one tier to a neighbouring one: HBM and NVMe have DRAM between
+// them. Copy engines (DMA) move them, and no SM does.
+struct CopyCall {
+    MemoryTier from = MemoryTier::hbm;
+    MemoryTier to = MemoryTier::dram;
+    Bytes bytes;
+    bool operator==(const CopyCall&) const = default;
 };
 
 enum class HostWorkKind : std::uint8_t {
@@ -285,6 +302,7 @@ struct Program {
     std::vector<CollectiveCall> collectives;
     std::vector<SendRecvCall> send_recvs;
     std::vector<PeerMap> peers;
+    std::vector<CopyCall> copies;
     std::vector<HostWork> host_works;
     std::vector<std::uint32_t> waits;
     std::vector<Operand> operands;
@@ -321,6 +339,7 @@ struct Program {
     const SendRecvCall& send_recv(const Op& op) const {
         return send_recvs[index(op.payload.send_recv())];
     }
+    const CopyCall& copy(const Op& op) const { return copies[index(op.payload.copy())]; }
     const HostWork& host_work(const Op& op) const {
         return host_works[index(op.payload.host_work())];
     }

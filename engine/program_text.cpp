@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
 #include "engine/text_columns.h"
 
@@ -28,6 +29,7 @@ public:
           calls_{std::vector<bool>(program.kernels.size(), !role),
                  std::vector<bool>(program.collectives.size(), !role),
                  std::vector<bool>(program.send_recvs.size(), !role),
+                 std::vector<bool>(program.copies.size(), !role),
                  std::vector<bool>(program.host_works.size(), !role)} {
         if (role) {
             for (const Slot& slot : program.roles[index(*role)].slots) {
@@ -60,7 +62,7 @@ private:
 
     std::vector<bool> segments_;
     std::vector<bool> tensors_;
-    std::array<std::vector<bool>, 4> calls_;
+    std::array<std::vector<bool>, kNumOpKinds> calls_;
 };
 
 // A Program need not be valid (engine/verifier.h) to be printed: a number beyond a table's end is
@@ -322,6 +324,10 @@ private:
         return fmt::format("{}", fmt::join(parts, " and "));
     }
 
+    std::string copy(const CopyCall& c) const {
+        return fmt::format("copy {} to {} {} B", name(c.from), name(c.to), c.bytes.count());
+    }
+
     std::string host(const HostWork& work) const {
         const bool given = work.kind == HostWorkKind::given;
         return given || work.duration != Time{}
@@ -330,23 +336,19 @@ private:
                    : "restart";
     }
 
-    // The letter of an op's table, and how many entries that has.
-    std::pair<char, std::size_t> table(OpKind kind) const {
-        switch (kind) {
-            case OpKind::kernel:
-                return {'k', p_.kernels.size()};
-            case OpKind::collective:
-                return {'c', p_.collectives.size()};
-            case OpKind::send_recv:
-                return {'m', p_.send_recvs.size()};
-            case OpKind::host:
-                return {'h', p_.host_works.size()};
-        }
-        return {'?', 0};
+    // Of an op's table: its letter, its title and how many entries it has.
+    using Table = std::tuple<char, std::string_view, std::size_t>;
+    Table table(OpKind kind) const {
+        const std::array<Table, kNumOpKinds> tables{{{'k', "kernels", p_.kernels.size()},
+                                                     {'c', "collectives", p_.collectives.size()},
+                                                     {'m', "messages", p_.send_recvs.size()},
+                                                     {'d', "copies", p_.copies.size()},  // DMA
+                                                     {'h', "host work", p_.host_works.size()}}};
+        return tables[static_cast<std::size_t>(kind)];
     }
 
     std::string call(OpKind kind, std::size_t i) const {
-        const auto [letter, entries] = table(kind);
+        const auto [letter, title, entries] = table(kind);
         if (i >= entries) {
             return fmt::format("{}?{}", letter, i);
         }
@@ -354,18 +356,18 @@ private:
                                  : kind == OpKind::collective ? collective(p_.collectives[i])
                                  : kind == OpKind::send_recv
                                      ? messages(p_.send_recvs[i], message_party_[i])
-                                     : host(p_.host_works[i]);
+                                 : kind == OpKind::copy ? copy(p_.copies[i])
+                                                        : host(p_.host_works[i]);
         return fmt::format("{}{} {}", letter, i, text);
     }
 
     std::string calls() const {
         std::string text;
-        for (const auto& [kind, title] : {std::pair{OpKind::kernel, "kernels"},
-                                          std::pair{OpKind::collective, "collectives"},
-                                          std::pair{OpKind::send_recv, "messages"},
-                                          std::pair{OpKind::host, "host work"}}) {
+        for (const OpKind kind :
+             {OpKind::kernel, OpKind::collective, OpKind::send_recv, OpKind::copy, OpKind::host}) {
             TextColumns rows;
-            for (std::size_t i = 0; i < table(kind).second; ++i) {
+            const auto [letter, title, entries] = table(kind);
+            for (std::size_t i = 0; i < entries; ++i) {
                 if (!shown_.call(kind, i)) {
                     continue;
                 }

@@ -22,7 +22,7 @@
 //     member has arrived the phases run one after the other: the latency passes, then the parts
 //     flow together; a phase ends with its last part. All members' ops end with the last phase.
 //     A group of one rank ends on arrival.
-//  6. Send_recv. Each part runs as a transfer (plan_send) of its own as soon as both its sides have
+//  6. Send_recv. Each part runs as a transfer (SendCall) of its own as soon as both its sides have
 //     arrived. The op ends with its last part. It holds the sum of its parts' SMs, receives
 //     included, from its arrival to its end. A part whose peer is the rank itself (a digit of size
 //     one) is never planned: it holds nothing and ends when both its sides have arrived.
@@ -33,6 +33,9 @@
 //     first whole picosecond when that is <= 0. If the network has no contention, the rate of a
 //     part is always min(rate_max, floor(capacity / count) over its links).
 //  8. Host work takes its given duration, or the device's for a restart (rate never changes).
+//  9. Copies. A copy is a transfer of its rank alone (CopyCall). It starts when rules 1-3 let it,
+//     runs its phases as a collective does, and shares its links by rule 7 with all other
+//     transfers. It holds no SMs.
 #pragma once
 
 #include <cstdint>

@@ -72,7 +72,7 @@ private:
         const std::vector<RoleConnection>& connections = tape_of(rank).connections;
         for (std::uint32_t c = 0; c < connections.size(); ++c) {
             const RoleConnection& have = connections[c];
-            if (have.is_collective == like.is_collective && have.is_send == is_send &&
+            if (have.kind == like.kind && have.is_send == is_send &&
                 have.communicator == like.communicator && have.group == like.group &&
                 have.peers == like.peers && have.digit == like.digit && have.delta == delta) {
                 return c;
@@ -107,7 +107,7 @@ private:
 
     void add_connection(RankId rank, std::uint32_t c) {
         const RoleConnection& role_connection = tape_of(rank).connections[c];
-        Connection connection{.is_collective = role_connection.is_collective,
+        Connection connection{.kind = role_connection.kind,
                               .communicator = role_connection.communicator,
                               .group = role_connection.group,
                               .first_member = static_cast<std::uint32_t>(out_.members.size()),
@@ -116,7 +116,11 @@ private:
         const auto id = static_cast<std::uint32_t>(out_.connections.size());
         const RoleConnection* first = nullptr;
         const RoleConnection* last = nullptr;
-        if (role_connection.is_collective) {
+        if (role_connection.kind == ConnectionKind::copies) {
+            bind(rank, c, id);
+            out_.members.push_back(rank);
+            first = last = &role_connection;
+        } else if (role_connection.kind == ConnectionKind::group) {
             std::vector<RankId> members =
                 program_.mesh_of(rank).members(program_.groups[index(role_connection.group)], rank);
             std::sort(members.begin(), members.end());
@@ -167,16 +171,11 @@ private:
         const std::span<const RankId> members = out_.members_of(connection);
         TransferPlan plan;
         std::vector<std::vector<OtherPath>> paths;  // around outages that the plan meets
-        if (connection.is_collective && members.size() > 1) {
-            const CollectiveCall& call = program_.collectives[index(first.collectives[m])];
-            plan = network_.plan_collective(call, members);
+        if (members.front() != members.back() || connection.kind == ConnectionKind::copies) {
+            const TransferCall& call = first.calls[m];
+            plan = network_.plan(call, members);
             paths = paths_around(plan, [&](const std::vector<std::uint8_t>& down) {
                 return network_.paths_around(call, members, down);
-            });
-        } else if (!connection.is_collective && members[0] != members[1]) {
-            plan = network_.plan_send(members[0], members[1], first.bytes[m]);
-            paths = paths_around(plan, [&](const std::vector<std::uint8_t>& down) {
-                return network_.paths_around(members[0], members[1], first.bytes[m], down);
             });
         }
         out_.messages.push_back(

@@ -33,6 +33,9 @@ public:
                 add("a collective names a group that does not exist, or negative bytes");
             }
         }
+        for (const CopyCall& call : p_.copies) {
+            check_copy(call);
+        }
         for (const Segment& segment : p_.segments) {
             check_segment(segment);
         }
@@ -140,6 +143,18 @@ private:
         }
     }
 
+    void check_copy(const CopyCall& call) {
+        const auto from = static_cast<int>(call.from);
+        const auto to = static_cast<int>(call.to);
+        if ((from - to != 1 && to - from != 1) || call.bytes < Bytes{}) {
+            add(fmt::format("a copy of {} B from {} to {}",
+                            call.bytes.count(),
+                            name(call.from),
+                            name(call.to)),
+                "copies go between hbm and dram, or dram and nvme, and have no negative bytes");
+        }
+    }
+
     void check_exchanges(RoleId role) {
         const std::size_t digits = p_.mesh_of(role).digits().size();
         std::set<SegmentId> checked;
@@ -175,6 +190,8 @@ private:
                 return p_.collectives.size();
             case OpKind::send_recv:
                 return p_.send_recvs.size();
+            case OpKind::copy:
+                return p_.copies.size();
             case OpKind::host:
                 return p_.host_works.size();
         }

@@ -276,6 +276,21 @@ TEST(ProgramFields, OfCommunication) {
     expect_told<HostWork>(works);
 }
 
+// The first segment ends with a copy.
+void copy_at_the_end(Program& p) {
+    p.copies = {{.from = MemoryTier::hbm, .to = MemoryTier::dram, .bytes = Bytes{1 << 24}}};
+    p.segments[0].ops.push_back({.payload = CopyId{0}, .cause = Cause::exposed_other});
+}
+
+TEST(ProgramFields, OfCopies) {
+    const Row rows[] = {
+        {"from", [](Program& p) { p.copies[0].from = MemoryTier::nvme; }, copy_at_the_end},
+        {"to", [](Program& p) { p.copies[0].to = MemoryTier::nvme; }, copy_at_the_end},
+        {"bytes", [](Program& p) { p.copies[0].bytes += Bytes{4096}; }, copy_at_the_end},
+    };
+    expect_told<CopyCall>(rows, {kAnswers[0]});
+}
+
 TEST(ProgramFields, OfTensors) {
     // A residual's mask.
     const auto random = [](Program& p) -> Tensor& {
@@ -473,6 +488,7 @@ TEST(ProgramFields, OfTheTables) {
         {"collectives", [](Program& p) { p.collectives[0].bytes += Bytes{4096}; }},
         {"send_recvs", [](Program& p) { p.send_recvs[0].parts.clear(); }},
         {"peers", [](Program& p) { p.peers.clear(); }, stages_of_two_sizes},
+        {"copies", [](Program& p) { p.copies.at(0).bytes += Bytes{4096}; }, copy_at_the_end},
         {"host_works", [](Program& p) { p.host_works[0].kind = HostWorkKind::given; }},
         {"waits",
          [](Program& p) {

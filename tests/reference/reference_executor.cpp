@@ -272,6 +272,7 @@ private:
             }
             case OpKind::collective:
             case OpKind::send_recv:
+            case OpKind::copy:
                 ranks_[index(op.rank)].held_sms += op.sms;
                 if (op.transfers.empty()) {
                     fixed_ends_.emplace(now_, i);

@@ -187,6 +187,12 @@ void read_node(const DocumentNode& map, const std::string& path, NodeSpec& node,
     reader.quantity("pcie_latency", node.pcie_latency);
     reader.integer("num_sockets", node.num_sockets, {1, 2});
     reader.quantity("socket_bandwidth", node.socket_bandwidth);
+    reader.quantity("c2c_bandwidth", node.c2c_bandwidth);
+    reader.quantity("host_memory", node.host_memory);
+    reader.quantity("host_memory_bandwidth", node.host_memory_bandwidth);
+    reader.integer("nvme_drives", node.nvme_drives, {0, 1024});
+    reader.quantity("nvme_read_bandwidth", node.nvme_read_bandwidth);
+    reader.quantity("nvme_write_bandwidth", node.nvme_write_bandwidth);
     reader.boolean("amd_cpu", node.amd_cpu);
     reader.finish();
     if (errors.size() == errors_before) {

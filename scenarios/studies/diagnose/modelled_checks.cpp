@@ -301,8 +301,8 @@ private:
 
     // Nothing else moves: latency, then the bytes at the slowest link's rate.
     double time_of(CollectiveKind kind, const std::vector<RankId>& ranks) const {
-        const TransferPlan plan =
-            network_->plan_collective({.kind = kind, .bytes = kBytes, .wire = Dtype::bf16}, ranks);
+        const TransferPlan plan = network_->plan(
+            CollectiveCall{.kind = kind, .bytes = kBytes, .wire = Dtype::bf16}, ranks);
         const Time time = time_without_contention(plan, fabric().links());
         return time == Time::max() ? kLost : time.seconds();
     }

@@ -153,6 +153,16 @@ private:
                                    .wire = call.wire,
                                    .bytes = call.bytes,
                                    .times = 1}});
+        } else if (op.kind() == OpKind::copy) {
+            const CopyCall& call = program_.copy(op);
+            movements_.push_back(
+                {segment,
+                 position,
+                 {.name = name,
+                  .kind = "copy",
+                  .over = fmt::format("{} to {}", orrery::name(call.from), orrery::name(call.to)),
+                  .bytes = call.bytes,
+                  .times = 1}});
         } else if (op.kind() == OpKind::send_recv) {
             const Tensor& moved =
                 program_.tensors[index(program_.operands[op.first_operand].tensor)];

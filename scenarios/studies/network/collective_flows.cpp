@@ -55,7 +55,7 @@ std::vector<FlowEnd> CollectiveFlows::run_channels(FlowRunner& runner,
 std::vector<FlowEnd> CollectiveFlows::run_collective(FlowRunner& runner,
                                                      const CollectiveCall& call,
                                                      NetworkRow& row) {
-    const TransferPlan plan = network_.plan_collective(call, members_);
+    const TransferPlan plan = network_.plan(call, members_);
     row.algorithm = plan.algorithm;
     row.protocol = plan.protocol;
     row.channels = plan.channels;
@@ -82,7 +82,7 @@ std::vector<NcclNetwork::Channel> CollectiveFlows::channels_of_messages(
     Bytes size, const LinkState& state) const {
     std::vector<NcclNetwork::Channel> all;
     for (std::size_t r = 0; r < members_.size(); ++r) {
-        for (auto& channel : network_.channels_of_send(members_[r], next(r), size, state)) {
+        for (auto& channel : network_.channels_of(SendCall{size}, to_next(r), state)) {
             all.push_back(std::move(channel));
         }
     }
@@ -96,11 +96,11 @@ std::vector<FlowEnd> CollectiveFlows::run_messages(FlowRunner& runner,
     std::vector<Time> starts;
     names_.clear();
     for (std::size_t r = 0; r < members_.size(); ++r) {
-        const TransferPlan plan = network_.plan_send(members_[r], next(r), size);
+        const TransferPlan plan = network_.plan(SendCall{size}, to_next(r));
         ORRERY_CHECK(plan.phases.size() == 1);
-        const std::size_t flows =
-            links_change_ ? network_.channels_of_send(members_[r], next(r), size, {}).size()
-                          : plan.phases[0].parts.size();
+        const std::size_t flows = links_change_
+                                      ? network_.channels_of(SendCall{size}, to_next(r), {}).size()
+                                      : plan.phases[0].parts.size();
         parts.insert(parts.end(), plan.phases[0].parts.begin(), plan.phases[0].parts.end());
         starts.insert(starts.end(), flows, plan.phases[0].latency);
         names_.insert(names_.end(),

@@ -5,6 +5,7 @@
 // its bytes goes on over other links.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <span>
 #include <string>
@@ -47,6 +48,7 @@ private:
     std::vector<NcclNetwork::Channel> channels_of_messages(Bytes size,
                                                            const LinkState& state) const;
     RankId next(std::size_t r) const { return members_[(r + 1) % members_.size()]; }
+    std::array<RankId, 2> to_next(std::size_t r) const { return {members_[r], next(r)}; }
 
     const NcclNetwork& network_;
     std::span<const RankId> members_;

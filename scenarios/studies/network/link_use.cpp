@@ -29,6 +29,14 @@ std::vector<LinkClassUse> use_by_class(const Fabric& fabric,
         use.mean += share;
         use.max = std::max(use.max, share);
     }
+    // Links between memory tiers count where something is copied.
+    constexpr auto kTiers = static_cast<std::ptrdiff_t>(LinkClass::c2c);
+    if (std::ssize(classes) > kTiers) {
+        const auto unused = std::remove_if(classes.begin() + kTiers,
+                                           classes.end(),
+                                           [](const LinkClassUse& use) { return use.used == 0; });
+        classes.erase(unused, classes.end());
+    }
     std::erase_if(classes, [](const LinkClassUse& use) { return use.links == 0; });
     for (LinkClassUse& use : classes) {
         use.mean /= static_cast<double>(use.links);

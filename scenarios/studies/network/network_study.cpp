@@ -234,9 +234,7 @@ Result<void> NetworkStudy::run_packets(Bytes size, bool last) {
         return unexpected<Error>(run.error());
     }
     const Time start_up =
-        pattern_.collective
-            ? network_->plan_collective(call_of(size), members_).phases.at(0).latency
-            : Time{};
+        pattern_.collective ? network_->plan(call_of(size), members_).phases.at(0).latency : Time{};
     row.time = std::max(servers, start_up + run->end);
     row.finished = run->finished;
     finish_row(row);

@@ -66,7 +66,7 @@ Time PlanBound::collective_time(const Program& program, const CollectiveCall& ca
     if (!within || members.size() < 2) {
         return {};
     }
-    return time_without_contention(network_.plan_collective(call, members), network_.links());
+    return time_without_contention(network_.plan(call, members), network_.links());
 }
 
 // The longest chain of ops from the segment's first kernel to its last. Communication that waits
@@ -263,8 +263,7 @@ Time PlanBound::relayout_time(const DataState& state,
             const Group group{.digits = step.step.digits};
             const CollectiveCall call{.kind = step.step.kind, .bytes = Bytes{step.elements}};
             found->second = time_without_contention(
-                network_.plan_collective(call, state.mesh.members(group, RankId{})),
-                network_.links());
+                network_.plan(call, state.mesh.members(group, RankId{})), network_.links());
         }
         sum += found->second;
     }

@@ -67,7 +67,7 @@ bool StagePrices::all_alike(const CollectiveCall& call,
     for (std::uint32_t r = 0; r < mesh_.num_ranks(); ++r) {
         const RankId rank{r};
         if (leads(rank, group) &&
-            !same_load(first, network_.plan_collective(call, mesh_.members(group, rank)))) {
+            !same_load(first, network_.plan(call, mesh_.members(group, rank)))) {
             return false;
         }
     }
@@ -82,7 +82,7 @@ std::optional<FixedTransfer> StagePrices::collective(const CollectiveCall& call,
     const Kind kind{geometry_of(group), call.kind, call.communicator, call.wire, call.mover};
     const auto [found, fresh] = known_->collectives.try_emplace({kind, call.bytes.count()});
     if (fresh) {
-        const TransferPlan plan = network_.plan_collective(call, mesh_.members(group, RankId{}));
+        const TransferPlan plan = network_.plan(call, mesh_.members(group, RankId{}));
         const auto [way, unknown] =
             known_->alike.try_emplace({kind, plan.algorithm, plan.protocol, plan.channels}, false);
         if (unknown) {
@@ -116,7 +116,7 @@ std::optional<FixedTransfer> StagePrices::send(std::uint32_t digit,
         return found->second;
     }
     const auto plan_of = [&](RankId rank) {
-        return network_.plan_send(rank, mesh_.shifted(rank, digit, delta), bytes);
+        return network_.plan(SendCall{bytes}, std::array{rank, mesh_.shifted(rank, digit, delta)});
     };
     const std::vector<RankId> ranks = senders(digit, from);
     const TransferPlan first = plan_of(ranks.front());

@@ -49,7 +49,7 @@ std::vector<CollectiveUse> collective_uses(const Program& program, const Network
         const CollectiveCall& call = program.collectives[id];
         const Group& group = program.groups[index(call.group)];
         const std::vector<RankId> members = program.mesh_of(use.second).members(group, use.second);
-        const TransferPlan plan = network.plan_collective(call, members);
+        const TransferPlan plan = network.plan(call, members);
         uses.push_back({.name = fmt::format("{} on {}", name(call.kind), group.name),
                         .bytes = call.bytes,
                         .ranks = static_cast<std::uint32_t>(members.size()),

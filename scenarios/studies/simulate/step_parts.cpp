@@ -39,6 +39,10 @@ std::string name_of(const Program& program, RoleId role, const Op& op) {
                 first.peers >= 0 ? "pp" : program.mesh_of(role).digits()[first.digit].name;
             return fmt::format("{} along {}", receives ? "receive" : "send", along);
         }
+        case OpKind::copy: {
+            const CopyCall& call = program.copy(op);
+            return fmt::format("copy {} to {}", name(call.from), name(call.to));
+        }
         default:
             return program.names[op.name];
     }

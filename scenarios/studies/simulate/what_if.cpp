@@ -24,6 +24,7 @@ Program program_without(const Program& program, Cause cause) {
     std::map<KernelId, KernelId> kernels;
     std::map<CollectiveId, CollectiveId> collectives;
     std::map<SendRecvId, SendRecvId> exchanges;
+    std::map<CopyId, CopyId> copies;
     for (Segment& segment : without.segments) {
         for (Op& op : segment.ops) {
             if (op.cause != cause) {
@@ -39,19 +40,17 @@ Program program_without(const Program& program, Cause cause) {
                 for (SendRecvPart& part : without.send_recvs[index(op.payload.send_recv())].parts) {
                     part.bytes = Bytes{};
                 }
+            } else if (op.kind() == OpKind::copy) {
+                op.payload = copy_of(op.payload.copy(), without.copies, copies);
+                without.copies[index(op.payload.copy())].bytes = Bytes{};
             }
         }
     }
     return without;
 }
 
-TransferPlan SilentNetwork::plan_collective(const CollectiveCall& call,
-                                            std::span<const RankId> members) const {
-    return call.bytes == Bytes{} ? TransferPlan{} : network_.plan_collective(call, members);
-}
-
-TransferPlan SilentNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
-    return bytes == Bytes{} ? TransferPlan{} : network_.plan_send(from, to, bytes);
+TransferPlan SilentNetwork::plan(const TransferCall& call, std::span<const RankId> members) const {
+    return bytes_of(call) == Bytes{} ? TransferPlan{} : network_.plan(call, members);
 }
 
 void remove_kernel_time(const Program& program, Cause cause, DeviceTimings& timings) {

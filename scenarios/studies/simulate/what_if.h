@@ -22,9 +22,7 @@ class SilentNetwork final : public NetworkModel {
 public:
     explicit SilentNetwork(const NetworkModel& network) : network_(network) {}
 
-    TransferPlan plan_collective(const CollectiveCall& call,
-                                 std::span<const RankId> members) const override;
-    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
     std::span<const LinkInfo> links() const override { return network_.links(); }
     std::span<const std::string> link_class_names() const override {
         return network_.link_class_names();

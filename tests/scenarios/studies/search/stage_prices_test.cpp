@@ -28,7 +28,7 @@ TEST_F(StagePricesTest, AMessageTakesWhatItsPlanTakes) {
     const auto one = pairs.send(axis, 1, Bytes{1 << 20}, 0);
     ASSERT_TRUE(one);
     const TransferPlan plan =
-        timed_.costs->network().plan_send(RankId{0}, RankId{4}, Bytes{1 << 20});
+        timed_.costs->network().plan(SendCall{Bytes{1 << 20}}, std::array{RankId{0}, RankId{4}});
     EXPECT_GT(one->alone, plan.phases[0].latency);
     EXPECT_EQ(one->sms, plan.sms);
 }

@@ -181,6 +181,15 @@ TEST(ProgramWithout, TakesTheBytesOfOneCauseAndKeepsTheOps) {
     EXPECT_EQ(program.collectives[0].bytes, Bytes{100});
 }
 
+TEST(ProgramWithout, TakesTheBytesOfCopies) {
+    Program program = two_collectives();
+    program.copies = {{.bytes = Bytes{9}}};
+    program.segments[0].ops.push_back({.payload = CopyId{0}, .cause = Cause::exposed_other});
+    const Program without = program_without(program, Cause::exposed_other);
+    EXPECT_EQ(without.copy(without.segments[0].ops.back()).bytes, Bytes{});
+    EXPECT_EQ(without.copies.at(0).bytes, Bytes{9});
+}
+
 TEST(RemoveKernelTime, LeavesUsefulWorkAndTheKernelsOfOtherCauses) {
     for (const Cause cause : {Cause::gemm_inefficiency, Cause::recomputation}) {
         const Program program = program_without(two_collectives(), cause);
