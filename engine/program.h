@@ -23,6 +23,7 @@
 #include "engine/check.h"
 #include "engine/ids.h"
 #include "engine/kernel_call.h"
+#include "engine/memory_tier.h"
 #include "engine/mesh.h"
 #include "engine/peer_map.h"
 #include "engine/units.h"
@@ -156,11 +157,6 @@ struct SendRecvCall {
     bool operator==(const SendRecvCall&) const = default;
 };
 
-// Where bytes of a rank lie: its device's memory, its host's, or its host's drives.
-enum class MemoryTier : std::uint8_t { hbm, dram, nvme };
-inline constexpr std::size_t kNumMemoryTiers = 3;
-std::string_view name(MemoryTier tier);
-
 // Bytes of one rank that move from one tier to a neighbouring one: HBM and NVMe have DRAM between
 // them. Copy engines (DMA) move them, and no SM does.
 struct CopyCall {
@@ -235,6 +231,7 @@ struct Tensor {
     // is gathered in pieces has a block from each rank.
     std::int64_t sequence_blocks = 1;
     Bytes bytes;         // of one rank's part
+    MemoryTier tier = MemoryTier::hbm;
     bool input = false;  // written from outside before the step: data, device scalars
     // The random numbers that belong to it (a dropout mask): kernels/random.h's purpose and stream,
     // or -1 for none. With seed, micro-batch and place in the whole tensor they are the key.

@@ -271,7 +271,7 @@ private:
                       layout(tensor.layout, tensor_party_[t]),
                       fmt::format("{} B", tensor.bytes.count()),
                       std::string{orrery::name(tensor.kind)},
-                      std::string{name(tensor.lifetime)},
+                      std::string{name(tensor.lifetime)} + in_tier(tensor.tier),
                       std::move(rest)});
         }
         return "\ntensors\n" + rows.text();
@@ -283,10 +283,15 @@ private:
         while (used > 1 && call.dims[used - 1] == 0) {
             --used;
         }
-        return fmt::format("{} {} {}",
+        return fmt::format("{} {} {}{}",
                            orrery::name(call.kind),
                            orrery::name(call.dtype),
-                           fmt::join(call.dims.begin(), call.dims.begin() + used, "x"));
+                           fmt::join(call.dims.begin(), call.dims.begin() + used, "x"),
+                           in_tier(call.tier));
+    }
+
+    static std::string in_tier(MemoryTier tier) {
+        return tier == MemoryTier::hbm ? "" : fmt::format(" in {}", orrery::name(tier));
     }
 
     std::string collective(const CollectiveCall& call) const {

@@ -203,7 +203,8 @@ TensorId fp32_tensor(ProgramTables& tables,
                      Lifetime lifetime,
                      TensorKind kind,
                      const Layout& layout,
-                     std::int64_t elements) {
+                     std::int64_t elements,
+                     MemoryTier tier = MemoryTier::hbm) {
     return tables.tensor({.name = std::move(name),
                           .parameter = {},
                           .dtype = Dtype::fp32,
@@ -211,7 +212,8 @@ TensorId fp32_tensor(ProgramTables& tables,
                           .lifetime = lifetime,
                           .global_shape = {},
                           .layout = layout,
-                          .bytes = Bytes{elements * size_bytes(Dtype::fp32)}});
+                          .bytes = Bytes{elements * size_bytes(Dtype::fp32)},
+                          .tier = tier});
 }
 
 // The digits whose ranks step other parameters: each adds its part of the norm.
@@ -273,6 +275,60 @@ TensorId lower_lamb_update(SegmentBuilder& b,
     return norms;
 }
 
+// What gradients and new weights are while the host steps them.
+TensorId host_buffer(ProgramTables& tables,
+                     std::string name,
+                     TensorKind kind,
+                     Dtype dtype,
+                     const StateLayouts& state,
+                     std::int64_t elements) {
+    return tables.tensor({.name = std::move(name),
+                          .parameter = {},
+                          .dtype = dtype,
+                          .kind = kind,
+                          .lifetime = Lifetime::step,
+                          .global_shape = {},
+                          .layout = state.optimizer,
+                          .bytes = Bytes{elements * size_bytes(dtype)},
+                          .tier = state.optimizer_tier});
+}
+
+// The host steps the weights (Ren et al., ZeRO-Offload, USENIX ATC 2021, section 4): clipped
+// gradients go to its memory, and the new weights come back.
+void lower_host_update(SegmentBuilder& b,
+                       const StateLayouts& state,
+                       const OptimizerOperands& operands,
+                       KernelCall update) {
+    const TensorId gradients = host_buffer(b.tables(),
+                                           "gradients in host memory",
+                                           TensorKind::gradients,
+                                           state.gradient_dtype,
+                                           state,
+                                           operands.elements);
+    const TensorId weights = host_buffer(b.tables(),
+                                         "new weights in host memory",
+                                         TensorKind::weights,
+                                         state.weight_dtype,
+                                         state,
+                                         operands.elements);
+    OpSpec spec = spec_of(Cause::optimizer);
+    spec.name = "gradients to host";
+    spec.reads = operands.gradients;
+    spec.writes = {gradients};
+    emit_copy(b, MemoryTier::hbm, state.optimizer_tier, gradients, spec);
+    spec.name = "optimizer";
+    spec.reads = {gradients, b.tables().scalars()};
+    spec.writes = {weights};
+    spec.accumulates = {operands.state};
+    update.tier = state.optimizer_tier;
+    b.kernel(update, spec);
+    spec.name = "weights from host";
+    spec.reads = {weights};
+    spec.writes = operands.weights;
+    spec.accumulates = {};
+    emit_copy(b, state.optimizer_tier, MemoryTier::hbm, weights, spec);
+}
+
 }  // namespace
 
 SegmentId lower_optimizer(ProgramTables& tables,
@@ -303,7 +359,8 @@ SegmentId lower_optimizer(ProgramTables& tables,
                                            Lifetime::persistent,
                                            TensorKind::optimizer,
                                            state.optimizer,
-                                           elements * optimizer_states(update));
+                                           elements * optimizer_states(update),
+                                           state.optimizer_tier);
     const std::uint32_t digits = gradient_norm_digits(layouts);
     const TensorId norm = fp32_tensor(tables,
                                       "gradient norm",
@@ -331,7 +388,11 @@ SegmentId lower_optimizer(ProgramTables& tables,
         spec.reads.push_back(
             lower_lamb_update(b, plan, layouts, {elements, gradients, weights, optimizer}));
     }
-    b.kernel(update, spec);
+    if (state.optimizer_tier == MemoryTier::hbm) {
+        b.kernel(update, spec);
+    } else {
+        lower_host_update(b, state, {elements, gradients, weights, optimizer}, update);
+    }
     return b.finish();
 }
 

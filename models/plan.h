@@ -93,6 +93,9 @@ struct ParallelPlan {
     RankOrder rank_order = RankOrder::tp_cp_dp_pp;
     AttentionKernel attention_kernel = AttentionKernel::flash_2;
     Optimizer optimizer = Optimizer::adam;
+    // The host's processors step the weights, whose optimizer state lies in host memory: gradients
+    // go there and new weights come back (Ren et al., ZeRO-Offload, USENIX ATC 2021).
+    bool optimizer_cpu_offload = false;
     bool gradient_accumulation_fusion = true;  // weight-gradient GEMM adds into fp32 main_grad
     Dtype gradient_dtype = Dtype::fp32;        // of main_grad and of its reduction
     // What the optimizer steps: an fp32 copy of the weights, or, as bf16 (which Megatron-LM's

@@ -57,6 +57,15 @@ std::uint32_t emit(SegmentBuilder& ops,
                           operands);
 }
 
+std::uint32_t emit_copy(
+    SegmentBuilder& ops, MemoryTier from, MemoryTier to, TensorId on_host, OpSpec operands) {
+    const TrafficLane& lane = lane_of(Traffic::offload);
+    operands.stream = lane.stream;
+    operands.cause = lane.cause;
+    const Bytes bytes = ops.tables().program().tensors[index(on_host)].bytes;
+    return ops.copy({.from = from, .to = to, .bytes = bytes}, operands);
+}
+
 void sum_over_ranks(SegmentBuilder& ops, const SumOver& over, std::string name, TensorId tensor) {
     const bool stages = over.stages && ops.tables().program().parties.size() > 1;
     if (over.digits == 0 && !stages) {

@@ -47,6 +47,10 @@ std::uint32_t emit(SegmentBuilder& ops,
                    const RelayoutCall& call,
                    OpSpec operands);
 
+// A copy between two memory tiers of all that one tensor of the host holds.
+std::uint32_t emit_copy(
+    SegmentBuilder& ops, MemoryTier from, MemoryTier to, TensorId on_host, OpSpec operands);
+
 // The ranks along these digits and, if they are of several parties, those of all stages.
 struct SumOver {
     std::uint32_t digits = 0;

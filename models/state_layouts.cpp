@@ -51,6 +51,7 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks) {
     // One rank that has all keeps it, whatever the strategy says of shards.
     s.gradient_buffer =
         row.weights == Held::shard && !s.by_unit() ? Lifetime::persistent : row.gradient_buffer;
+    s.optimizer_tier = plan.optimizer_cpu_offload ? MemoryTier::dram : MemoryTier::hbm;
     s.weight_dtype = plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
     s.gradient_dtype = plan.gradient_dtype;
     return s;

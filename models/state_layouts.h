@@ -30,6 +30,7 @@ struct StateLayouts {
     Layout gradients;          // as they are once reduced
     Layout optimizer;          // its state, and the part of the weights that a rank steps
     Lifetime gradient_buffer = Lifetime::persistent;  // of what backward passes add to
+    MemoryTier optimizer_tier = MemoryTier::hbm;      // of its state
 
     Dtype weight_dtype = Dtype::bf16;    // as weights persist and travel
     Dtype gradient_dtype = Dtype::fp32;  // as gradients accumulate and travel

@@ -383,6 +383,9 @@ void Rules::number_formats() {
                fmt::format("{} can't be what the optimizer steps", name(plan.main_params_dtype)),
                "fp32 or bf16");
     }
+    if (plan.optimizer_cpu_offload && plan.optimizer != Optimizer::adam) {
+        reject("plan.optimizer_cpu_offload", "the host steps with Adam only", "false, or adam");
+    }
     const bool bf16_weights = one_of(plan.precision, {Dtype::bf16, Dtype::fp8});
     if (!bf16_weights && plan.main_params_dtype == Dtype::bf16) {
         reject("plan.main_params_dtype",

@@ -128,6 +128,13 @@ const Row kPlanRows[] = {
     {"rank_order", [](Scenario& s) { s.plan.rank_order = RankOrder::tp_cp_pp_dp; }},
     {"attention_kernel", [](Scenario& s) { s.plan.attention_kernel = AttentionKernel::unfused; }},
     {"optimizer", [](Scenario& s) { s.plan.optimizer = Optimizer::lamb; }},
+    {"optimizer_cpu_offload",
+     [](Scenario& s) { s.plan.optimizer_cpu_offload = true; },
+     [](Scenario& s) {
+         s.cluster.node.host_memory = Bytes{1'000'000'000'000};
+         s.cluster.node.host_memory_bandwidth = Bandwidth::bits_per_second(800'000'000'000);
+         s.device.host_memory_bandwidth = Bandwidth::bits_per_second(200'000'000'000);
+     }},
     {"gradient_accumulation_fusion",
      [](Scenario& s) { s.plan.gradient_accumulation_fusion = false; }},
     {"gradient_dtype", [](Scenario& s) { s.plan.gradient_dtype = Dtype::bf16; }},

@@ -327,6 +327,7 @@ TEST(ProgramFields, OfTensors) {
          },
          exchange_in_pieces},
         {"bytes", [&](Program& p) { largest(p).bytes += Bytes{64}; }},
+        {"tier", [&](Program& p) { largest(p).tier = MemoryTier::dram; }},
         {"input", [](Program& p) { tensor(p, "tokens").input ^= true; }},
         {"random_purpose", [&](Program& p) { random(p).random_purpose += 1; }},
         {"random_stream", [&](Program& p) { random(p).random_stream += 1; }},
@@ -456,6 +457,7 @@ TEST(ProgramFields, OfKernels) {
         {"dims", [&](Program& p) { call(p).dims[0] *= 2; }},
         {"flop", [&](Program& p) { call(p).flop *= 64; }},
         {"bytes", [&](Program& p) { call(p).bytes *= 64; }},
+        {"tier", [&](Program& p) { call(p).tier = MemoryTier::dram; }},
     };
     expect_told<KernelCall>(rows);
 }

@@ -248,6 +248,9 @@ tl::expected<Time, std::string_view> PlanTimer::step_of(const ParallelPlan& plan
     if (!plan.stage_tensor_model_parallel_sizes.empty()) {
         return tl::unexpected(std::string_view{"stages have tensor-parallel sizes of their own"});
     }
+    if (plan.optimizer_cpu_offload) {
+        return tl::unexpected(std::string_view{"the optimizer's state lies on the host"});
+    }
     const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model_, plan));
     Family& family = family_of(plan, layouts);
     const auto parts = parts_of(family, plan, layouts);
