@@ -74,6 +74,8 @@ struct ParallelPlan {
     // copy of the weights, from which the backward pass gathers (DeepSpeed's name; hpZ of ZeRO++,
     // Wang et al. 2023, section 3.2).
     std::int64_t zero_hpz_partition_size = 0;
+    // ZeRO 3: weights are gathered as int8 (DeepSpeed's name; qwZ of ZeRO++, section 3.1).
+    bool zero_quantized_weights = false;
     // ZeRO 3: weights are gathered again for the backward pass. false: the forward pass's stay
     // whole until then (the argument of PyTorch's fully_shard).
     bool reshard_after_forward = true;

@@ -107,6 +107,8 @@ inline constexpr std::tuple kPlanFields{
         .meaning = "ZeRO 3: a forward pass leaves each group of this many ranks a secondary "
                    "copy of the weights; 0: none.",
         .values = {0, 4'000'000}, .unit = "ranks"),
+    ORRERY_PLAN_FIELD(zero_quantized_weights, chunk,
+        .meaning = "ZeRO 3 gathers weights as int8, in blocks with a scale each (ZeRO++'s qwZ)."),
     ORRERY_PLAN_FIELD(reshard_after_forward, chunk,
         .meaning = "ZeRO 3: weights are gathered again for the backward pass."),
     ORRERY_PLAN_FIELD(fsdp_unit_layers, chunk,

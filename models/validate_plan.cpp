@@ -327,6 +327,11 @@ void Rules::data_parallel_sharding() {
                "a secondary copy is of weights that are shards otherwise",
                "0, or data_parallel_sharding_strategy optim_grads_params");
     }
+    if (plan.zero_quantized_weights && !all_sharded) {
+        reject("plan.zero_quantized_weights",
+               "only weights that are shards are gathered before each use",
+               "false, or data_parallel_sharding_strategy optim_grads_params");
+    }
     if (!plan.reshard_after_forward && plan.pipeline_model_parallel_size > 1) {
         reject("plan.reshard_after_forward",
                "on pipeline stages each micro-batch in flight would keep a copy of the weights",

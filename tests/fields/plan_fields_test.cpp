@@ -128,6 +128,9 @@ const Row kPlanRows[] = {
     {"rank_order", [](Scenario& s) { s.plan.rank_order = RankOrder::tp_cp_pp_dp; }},
     {"attention_kernel", [](Scenario& s) { s.plan.attention_kernel = AttentionKernel::unfused; }},
     {"optimizer", [](Scenario& s) { s.plan.optimizer = Optimizer::lamb; }},
+    {"zero_quantized_weights",
+     [](Scenario& s) { s.plan.zero_quantized_weights = true; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},
     {"optimizer_cpu_offload",
      [](Scenario& s) { s.plan.optimizer_cpu_offload = true; },
      [](Scenario& s) {
