@@ -30,7 +30,6 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
         return;
     }
     MapReader reader{section, "plan", errors};
-    refuse_others(reader);
     bool scheduled = false;
     for_each_plan_field([&](const auto& field) {
         if (field.use != FieldUse::derived) {
@@ -41,6 +40,7 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
     if (!scheduled && plan.virtual_pipeline_model_parallel_size > 1) {
         plan.schedule = ScheduleKind::interleaved_1f1b;
     }
+    refuse_others(reader);
     reader.finish();
 }
 
