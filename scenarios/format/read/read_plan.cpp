@@ -37,10 +37,10 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
             scheduled |= given && field.name == plan_field<&ParallelPlan::schedule>.name;
         }
     });
+    refuse_others(reader);
     if (!scheduled && plan.virtual_pipeline_model_parallel_size > 1) {
         plan.schedule = ScheduleKind::interleaved_1f1b;
     }
-    refuse_others(reader);
     reader.finish();
 }
 
