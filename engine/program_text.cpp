@@ -10,43 +10,14 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/text_columns.h"
+
 namespace orrery {
 namespace {
 
 std::string_view name(Reduction reduction) {
     return reduction == Reduction::sum ? "sum" : "max";
 }
-
-// Rows whose columns begin below each other.
-class Columns {
-public:
-    void add(std::vector<std::string> row) {
-        widths_.resize(std::max(widths_.size(), row.size()), 0);
-        for (std::size_t c = 0; c < row.size(); ++c) {
-            widths_[c] = std::max(widths_[c], row[c].size());
-        }
-        rows_.push_back(std::move(row));
-    }
-
-    std::string text() const {
-        std::string text;
-        for (const std::vector<std::string>& row : rows_) {
-            std::string line;
-            for (std::size_t c = 0; c < row.size(); ++c) {
-                if (widths_[c] > 0) {
-                    line += fmt::format("  {:<{}}", row[c], widths_[c]);
-                }
-            }
-            line.resize(line.find_last_not_of(' ') + 1);
-            text += line + "\n";
-        }
-        return text;
-    }
-
-private:
-    std::vector<std::vector<std::string>> rows_;
-    std::vector<std::size_t> widths_;
-};
 
 // What a text of one role leaves out. Numbers beyond a table's end are nowhere.
 class Shown {
@@ -467,7 +438,11 @@ private:
             const Slot& slot = p_.roles[r].slots[s];
             std::vector<std::string> waits;
             for (const SlotWait& wait : slot.waits) {
-                waits.push_back(fmt::format("{} after {}.{}", wait.op, wait.slot, wait.slot_op));
+                waits.push_back(fmt::format("{} after {}.{}{}",
+                                            wait.op,
+                                            wait.slot,
+                                            wait.slot_op,
+                                            wait.carried ? " of the step before" : ""));
             }
             rows.add({std::to_string(s),
                       std::string{orrery::name(slot.pass)},
@@ -476,7 +451,13 @@ private:
                       fmt::format("segment {}", index(slot.segment)),
                       fmt::format("{}", fmt::join(waits, ", "))});
         }
-        return fmt::format("\nrole {}: {}\n", r, p_.roles[r].name) + rows.text();
+        std::vector<std::string> reads;
+        for (const SlotOp& read : p_.roles[r].host_reads) {
+            reads.push_back(fmt::format("{}.{}", read.slot, read.op));
+        }
+        const std::string host =
+            reads.empty() ? "" : fmt::format("the host reads {}\n", fmt::join(reads, ", "));
+        return fmt::format("\nrole {}: {}\n", r, p_.roles[r].name) + rows.text() + host;
     }
 
     const Program& p_;

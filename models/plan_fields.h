@@ -66,6 +66,7 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(bf16_stochastic_round, pass),
     ORRERY_PLAN_FIELD(overlap_grad_reduce, chunk),
     ORRERY_PLAN_FIELD(overlap_param_gather, chunk),
+    ORRERY_PLAN_FIELD(overlap_param_gather_with_optimizer_step, chunk),
     ORRERY_PLAN_FIELD(tp_comm_overlap, pass),
     ORRERY_PLAN_FIELD(overlap_p2p, step),
     ORRERY_PLAN_FIELD(async_tensor_model_parallel_allreduce, pass),

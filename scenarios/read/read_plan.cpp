@@ -115,6 +115,8 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
     read_stack(reader, plan);
     reader.boolean("overlap_grad_reduce", plan.overlap_grad_reduce);
     reader.boolean("overlap_param_gather", plan.overlap_param_gather);
+    reader.boolean("overlap_param_gather_with_optimizer_step",
+                   plan.overlap_param_gather_with_optimizer_step);
     reader.boolean("prefetch_behind_backward", plan.prefetch_behind_backward);
     reader.boolean("tp_comm_overlap", plan.tp_comm_overlap);
     reader.boolean("async_tensor_model_parallel_allreduce",
