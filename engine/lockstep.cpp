@@ -280,7 +280,8 @@ bool Lockstep::same_steps(std::uint32_t a, std::uint32_t b, Time now) const {
     const RankState& one = state_.ranks[a];
     const RankState& two = state_.ranks[b];
     if (one.step != two.step || one.streams_left != two.streams_left ||
-        one.host_reads_left != two.host_reads_left || one.host_start != two.host_start ||
+        one.host_reads_left != two.host_reads_left ||
+        (one.entered == now) != (two.entered == now) || one.host_start != two.host_start ||
         !same_path(one.host_path, two.host_path) || !same_end(one.last_end, two.last_end, now) ||
         !same_end(one.last_read, two.last_read, now)) {
         return false;
@@ -290,6 +291,7 @@ bool Lockstep::same_steps(std::uint32_t a, std::uint32_t b, Time now) const {
                               state_.older_steps[b],
                               [&](const OlderStep& x, const OlderStep& y) {
                                   return x.step == y.step && x.streams_left == y.streams_left &&
+                                         (x.entered == now) == (y.entered == now) &&
                                          x.host_start == y.host_start &&
                                          same_path(x.host_path, y.host_path) &&
                                          same_end(x.last_end, y.last_end, now);

@@ -213,6 +213,7 @@ void PartyRuns::next_step(std::uint32_t r, Time now) {
     if (rank.streams_left > 0) {
         state_.older_steps[r].push_back({.step = rank.step,
                                          .streams_left = rank.streams_left,
+                                         .entered = rank.entered,
                                          .host_start = rank.host_start,
                                          .host_path = rank.host_path,
                                          .last_end = rank.last_end});

@@ -75,6 +75,7 @@ struct LastEnd {
 struct OlderStep {
     std::uint32_t step = 0;
     std::uint32_t streams_left = 0;
+    Time entered;
     Time host_start;
     CauseTimes host_path;
     LastEnd last_end;
@@ -126,8 +127,7 @@ public:
     const TapeItem& item_after(std::uint32_t stream) const { return *(&item_of(stream) + 1); }
     // Of its party's run.
     bool in_last_step(std::uint32_t id) const {
-        const RankState& rank = ranks[rank_of(id)];
-        return rank.in_last_step && streams[id].step == rank.step;
+        return ranks[rank_of(id)].in_last_step && in_newest_step(id);
     }
     // Items that the stream has ended in the run.
     std::uint32_t position_of(std::uint32_t id) const {
@@ -151,16 +151,24 @@ public:
                    tape_of(rank_of(id)).connections[part.connection].messages_per_step +
                part.sequence;
     }
-    // When the host launches an item of the stream's step.
+    // Is the stream in the step that its host began last?
+    bool in_newest_step(std::uint32_t id) const {
+        return streams[id].step == ranks[rank_of(id)].step;
+    }
+    // Of the stream's step.
+    Time entered(std::uint32_t id) const {
+        return in_newest_step(id) ? ranks[rank_of(id)].entered : older_step(id).entered;
+    }
+    const CauseTimes& host_path(std::uint32_t id) const {
+        return in_newest_step(id) ? ranks[rank_of(id)].host_path : older_step(id).host_path;
+    }
     Time launch_of(std::uint32_t id, const TapeItem& item) const {
-        const RankState& rank = ranks[rank_of(id)];
-        const bool newest = streams[id].step == rank.step;
-        return (newest ? rank.host_start : older_step(id).host_start) + item.launch;
+        const Time start =
+            in_newest_step(id) ? ranks[rank_of(id)].host_start : older_step(id).host_start;
+        return start + item.launch;
     }
     CauseTimes launch_path(std::uint32_t id, const TapeItem& item) const {
-        const RankState& rank = ranks[rank_of(id)];
-        const bool newest = streams[id].step == rank.step;
-        CauseTimes path = newest ? rank.host_path : older_step(id).host_path;
+        CauseTimes path = host_path(id);
         path[Cause::launch] += item.launch;
         return path;
     }

@@ -190,8 +190,7 @@ private:
             }
         }
         for (const FlatOp& flat : flat_) {
-            tape_.overlaps_steps =
-                tape_.overlaps_steps || host_reads_[index(flat.stream)] == kNoOp;
+            tape_.overlaps_steps = tape_.overlaps_steps || host_reads_[index(flat.stream)] == kNoOp;
         }
     }
 

@@ -34,30 +34,29 @@ bool StreamRunner::conditions_hold(std::uint32_t id, const TapeItem& item, Time 
         }
     }
     if (stream.ended != now) {
-        continue_path(stream, item, now);
+        continue_path(id, item, now);
     }
     return true;
 }
 
 // The path of the condition that became true last, at `now`, where that is not the end of the
 // stream's previous item.
-void StreamRunner::continue_path(StreamState& stream, const TapeItem& item, Time now) const {
-    const RankState& rank = state_.ranks[stream.rank];
-    if (stream.item == 0 && stream.step == rank.step && rank.entered == now) {
-        stream.path = rank.host_path;
+void StreamRunner::continue_path(std::uint32_t id, const TapeItem& item, Time now) {
+    StreamState& stream = state_.streams[id];
+    if (stream.item == 0 && state_.entered(id) == now) {
+        stream.path = state_.host_path(id);
         return;
     }
+    const RoleTape& tape = state_.tape_of(stream.rank);
     // Two awaited streams may end items now. One of them may have ended the awaited item before
     // and end a later one now. Then the other stream was last, whichever is handled first.
     const StreamState* last = nullptr;
     for (std::uint32_t w = 0; w < item.num_waits; ++w) {
-        const ItemCondition& condition = rank.tape->conditions[item.first_wait + w];
-        const std::uint32_t id = state_.stream_of(stream.rank, condition.stream);
-        const StreamState& other = state_.streams[id];
-        if (other.ended == now && state_.position_of(id) == state_.awaited_position(
-                                                                condition,
-                                                                *rank.tape,
-                                                                stream.step)) {
+        const ItemCondition& condition = tape.conditions[item.first_wait + w];
+        const std::uint32_t on = state_.stream_of(stream.rank, condition.stream);
+        const StreamState& other = state_.streams[on];
+        const std::uint32_t awaited = state_.awaited_position(condition, tape, stream.step);
+        if (other.ended == now && state_.position_of(on) == awaited) {
             last = &other;
             break;
         }

@@ -38,8 +38,8 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
                                     const Chunk& chunk);
 
 struct OptimizerSegments {
-    SegmentId first{};  // gradient norm, clipping, and the step of the chunks
-    std::uint32_t norm = 0;  // position of the op that ends the norm
+    SegmentId first{};                // gradient norm, clipping, and the step of the chunks
+    std::uint32_t norm = 0;           // position of the op that ends the norm
     std::optional<SegmentId> rest{};  // the step of the chunks but the first, if it is apart
 };
 // The end of the step over all chunks of a stage.

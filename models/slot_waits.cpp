@@ -30,7 +30,8 @@ public:
             known_ = std::max(known_, Point{read.slot, read.op});
         }
         if (!role_.host_reads.empty()) {
-            walk(num_slots_);  // the next step, in which the waits are the same but for carried ones
+            walk(
+                num_slots_);  // the next step, in which the waits are the same but for carried ones
         }
         for (Slot& slot : role_.slots) {
             std::sort(slot.waits.begin(),

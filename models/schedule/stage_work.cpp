@@ -176,14 +176,14 @@ private:
 }  // namespace
 
 StageRules rules_of(const ParallelPlan& plan, bool tied_embeddings) {
-    return {.schedule = plan.schedule,
-            .overlap_p2p = plan.overlap_p2p,
-            .overlap_grad_reduce = plan.overlap_grad_reduce,
-            .overlap_param_gather = plan.overlap_param_gather,
-            .overlap_param_gather_with_optimizer_step =
-                plan.overlap_param_gather_with_optimizer_step,
-            .tied_embeddings = tied_embeddings,
-            .weight_passes = true};
+    return {
+        .schedule = plan.schedule,
+        .overlap_p2p = plan.overlap_p2p,
+        .overlap_grad_reduce = plan.overlap_grad_reduce,
+        .overlap_param_gather = plan.overlap_param_gather,
+        .overlap_param_gather_with_optimizer_step = plan.overlap_param_gather_with_optimizer_step,
+        .tied_embeddings = tied_embeddings,
+        .weight_passes = true};
 }
 
 bool receives(const ScheduleShape& shape, std::int32_t stage, const WorkItem& item) {

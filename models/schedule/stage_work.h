@@ -18,11 +18,11 @@ enum class StageTask : std::uint8_t {
     receive,            // what a pass needs of a neighbouring stage
     restart,            // the host launches again: it waited for messages
     pass,
-    send,              // what a pass made for a neighbouring stage
-    reduce_gradients,  // of a chunk, over the data-parallel ranks
-    reduce_tied,       // of the tied embedding, over the stages that hold a copy
-    optimizer,         // gradient norm, clipping and the step, of all chunks or of the first
-    optimizer_of_rest, // the step of all other chunks
+    send,               // what a pass made for a neighbouring stage
+    reduce_gradients,   // of a chunk, over the data-parallel ranks
+    reduce_tied,        // of the tied embedding, over the stages that hold a copy
+    optimizer,          // gradient norm, clipping and the step, of all chunks or of the first
+    optimizer_of_rest,  // the step of all other chunks
 };
 
 // `item` is the pass of pass, receive and send; else only its chunk counts. Chunk and micro-batch

@@ -64,7 +64,8 @@ TEST(Verifier, WantsWaitsToNameEarlierOps) {
     EXPECT_EQ(first_error(b.program), "");
     b.program.roles[0].slots[0].waits.push_back({0, 0, 1});
     expect_error(b.program, "which is not earlier");
-    b.program.roles[0].slots[0].waits[0].carried = true;  // as of the step before, they may be later
+    b.program.roles[0].slots[0].waits[0].carried =
+        true;  // as of the step before, they may be later
     EXPECT_EQ(first_error(b.program), "");
     b.program.roles[0].slots[0].waits[0].slot_op = 2;
     expect_error(b.program, "does not exist");

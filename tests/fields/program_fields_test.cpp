@@ -354,12 +354,21 @@ TEST(ProgramFields, OfSegmentsSlotsAndRoles) {
              }
          }},
         {"slots", [](Program& p) { p.roles[0].slots.pop_back(); }},
-        {"host_reads", [](Program& p) { p.roles[0].host_reads = {{0, 0}}; }},
+        {"host_reads",
+         [](Program& p) {
+             p.roles[0].host_reads = {{0, 0}};
+         }},
     };
     expect_told<Role>(roles);
     const Row reads[] = {
-        {"slot", [](Program& p) { p.roles[0].host_reads = {{1, 0}}; }},
-        {"op", [](Program& p) { p.roles[0].host_reads = {{0, 1}}; }},
+        {"slot",
+         [](Program& p) {
+             p.roles[0].host_reads = {{1, 0}};
+         }},
+        {"op",
+         [](Program& p) {
+             p.roles[0].host_reads = {{0, 1}};
+         }},
     };
     expect_told<SlotOp>(reads);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every conflict of two ops on a tensor, in one step or in two that follow each other, is ordered by
-// streams, waits and the host: checked op by op with vector clocks over the streams, whatever the
-// lowering thought when it made the waits.
+// Every conflict of two ops on a tensor, in one step or in two that follow each other, is ordered
+// by streams, waits and the host: checked op by op with vector clocks over the streams, whatever
+// the lowering thought when it made the waits.
 #include "models/slot_waits.h"
 
 #include <gtest/gtest.h>
@@ -120,7 +120,8 @@ private:
                const Clock& start,
                Event at) {
         const Lifetime lifetime = p_.tensors[index(operand.tensor)].lifetime;
-        const std::int64_t instance = lifetime == Lifetime::slot ? std::ssize(last_step_) + std::ssize(ends_)
+        const std::int64_t instance = lifetime == Lifetime::slot
+                                          ? std::ssize(last_step_) + std::ssize(ends_)
                                       : lifetime == Lifetime::micro_batch ? slot.micro_batch
                                                                           : -1;
         auto& uses = uses_[{operand.tensor, instance, piece}];
@@ -188,8 +189,7 @@ TEST(SlotWaits, AreGivenOnce) {
             for (const Slot& slot : role.slots) {
                 std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool>> seen;
                 for (const SlotWait& wait : slot.waits) {
-                    EXPECT_TRUE(
-                        seen.emplace(wait.op, wait.slot, wait.slot_op, wait.carried).second)
+                    EXPECT_TRUE(seen.emplace(wait.op, wait.slot, wait.slot_op, wait.carried).second)
                         << d.text();
                 }
             }

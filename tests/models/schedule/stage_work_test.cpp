@@ -70,11 +70,11 @@ TEST(StageWork, OfOneStageHasNoMessages) {
 // Behind the optimizer of its chunk, and all of it in the step that makes the weights.
 TEST(StageWork, AGatherWithTheOptimizerStepFollowsTheStepOfItsChunk) {
     StageRules rules = kOverlap;
+    rules.schedule = ScheduleKind::interleaved_1f1b;
     rules.overlap_param_gather_with_optimizer_step = true;
     const StageWalk walk = stage_work(rules, {.chunks = 3, .micro_batches = 1}, 0);
     const std::string all = text(walk);
-    EXPECT_EQ(all.substr(all.find("optimizer")),
-              "optimizer gather0<9 rest gather1<11 gather2<11");
+    EXPECT_EQ(all.substr(all.find("optimizer")), "optimizer gather0<9 rest gather1<11 gather2<11");
     EXPECT_EQ(walk.work[9].task, StageTask::optimizer);
     EXPECT_EQ(walk.work[11].task, StageTask::optimizer_of_rest);
 }
