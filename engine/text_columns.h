@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -26,7 +24,7 @@ public:
             std::string line;
             for (std::size_t c = 0; c < row.size(); ++c) {
                 if (widths_[c] > 0) {
-                    line += fmt::format("  {:<{}}", row[c], widths_[c]);
+                    line += "  " + row[c] + std::string(widths_[c] - row[c].size(), ' ');
                 }
             }
             line.resize(line.find_last_not_of(' ') + 1);

@@ -73,6 +73,10 @@ std::string scenario_with_plan(DocumentNode document,
     word("rank_order", word_of(plan.rank_order, kRankOrders));
     flag("overlap_grad_reduce", plan.overlap_grad_reduce);
     flag("overlap_param_gather", plan.overlap_param_gather);
+    if (document.find("plan")->find("overlap_param_gather_with_optimizer_step") != nullptr) {
+        flag("overlap_param_gather_with_optimizer_step",
+             plan.overlap_param_gather_with_optimizer_step);
+    }
     flag("tp_comm_overlap", plan.tp_comm_overlap);
     flag("overlap_p2p", plan.overlap_p2p);
     flag("embedding_and_loss_as_layers", plan.embedding_and_loss_as_layers);
