@@ -96,7 +96,8 @@ Time LocalClocks::earliest_start(std::uint32_t id) const {
         case StreamPhase::launching:
             return stream.due;
         case StreamPhase::blocked:
-            return earliest_end_at(state_.stream_of(stream.rank, stream.awaited_stream),
+            return earliest_end_in(state_.stream_of(stream.rank, stream.awaited_stream),
+                                   stream.awaited_step,
                                    stream.awaited_items);
         default:
             return Time::max();
@@ -117,11 +118,10 @@ Time LocalClocks::earliest_end(std::uint32_t id, std::uint32_t items) const {
                : start + plan_.local_times.least(role, device, stream.stream, stream.item, items);
 }
 
-// The same up to a position (RankStates::position_of) that lies ahead. A later step begins no
-// earlier than the stream's own ends.
-Time LocalClocks::earliest_end_at(std::uint32_t id, std::uint32_t position) const {
-    const std::uint32_t items = state_.streams[id].tape->num_items();
-    return earliest_end(id, std::min(position - state_.streams[id].step * items, items));
+// The same in a step that the stream may not have begun: no earlier than its own step ends.
+Time LocalClocks::earliest_end_in(std::uint32_t id, std::uint32_t step, std::uint32_t items) const {
+    const StreamState& stream = state_.streams[id];
+    return earliest_end(id, stream.step == step ? items : stream.tape->num_items());
 }
 
 // No later than when the group gets to an op that concerns others, that its host reads, or that is

@@ -237,7 +237,7 @@ bool Lockstep::alike(std::uint32_t a, std::uint32_t b, Time now) const {
         switch (x.phase) {
             case StreamPhase::blocked:
                 same = same && x.awaited_stream == y.awaited_stream &&
-                       x.awaited_items == y.awaited_items;
+                       x.awaited_items == y.awaited_items && x.awaited_step == y.awaited_step;
                 break;
             case StreamPhase::arrived:
                 same = same && x.parts_left == y.parts_left && x.last_end == y.last_end &&

@@ -31,13 +31,13 @@ enum class StreamPhase : std::uint8_t {
 struct alignas(64) StreamState {
     Time ended;                       // the last item's end
     std::uint32_t item = 0;           // the next or the one under way = items ended in its step
-    std::uint32_t awaited_items = 0;  // while blocked: how many it waits for, as position_of()
-    std::uint8_t awaited_stream = 0;  // of this stream
+    std::uint32_t awaited_items = 0;  // while blocked: how many ended items it waits for
+    std::uint8_t awaited_stream = 0;  // of this stream, in awaited_step
     StreamPhase phase = StreamPhase::done;
-    std::uint8_t stream = 0;     // its own number
-    bool slows_kernels = false;  // would its ops' SMs be missing on other streams?
-    bool traced = false;
-    bool ends_differ = false;      // those of ends_seen
+    std::uint8_t stream = 0;         // its own number
+    bool slows_kernels : 1 = false;  // would its ops' SMs be missing on other streams?
+    bool traced : 1 = false;
+    bool ends_differ : 1 = false;  // those of ends_seen
     std::uint32_t generation = 0;  // of its event that counts
     std::uint32_t rank = 0;        // class
     std::uint32_t size = 0;        // ranks of the class, or of all classes of a lockstep group
@@ -52,9 +52,15 @@ struct alignas(64) StreamState {
     std::uint32_t transfer = 0;
     std::uint32_t ends_seen = 0;      // members of the group whose part has ended at this instant
     std::uint32_t held_sms = 0;       // while arrived
+    std::uint32_t awaited_step = 0;
     std::uint32_t first_connection = 0;  // of the rank, in Quotient::connection_of
     CauseTimes path;                  // to `ended`; of an arrived op to its last part that ended
+
+    bool has_ended(std::uint32_t items, std::uint32_t in_step) const {
+        return step == in_step ? item >= items : step > in_step;
+    }
 };
+static_assert(offsetof(StreamState, queued) == 64);
 
 // The last of the ends of several streams; at one instant that of the lowest stream.
 struct LastEnd {
@@ -129,19 +135,10 @@ public:
     bool in_last_step(std::uint32_t id) const {
         return ranks[rank_of(id)].in_last_step && in_newest_step(id);
     }
-    // Items that the stream has ended in the run.
-    std::uint32_t position_of(std::uint32_t id) const {
-        return streams[id].step * streams[id].tape->num_items() + streams[id].item;
-    }
-    // Where the condition's stream has to be for a stream in `step`.
-    std::uint32_t awaited_position(const ItemCondition& condition,
-                                   const RoleTape& tape,
-                                   std::uint32_t step) const {
-        if (condition.carried && step == 0) {
-            return 0;
-        }
-        return (step - (condition.carried ? 1 : 0)) * tape.streams[condition.stream].num_items() +
-               condition.items;
+    // Of an item of a stream in `step`. A carried one always holds in the first step.
+    bool holds(const ItemCondition& condition, const StreamState& other, std::uint32_t step) const {
+        return condition.carried ? step == 0 || other.has_ended(condition.items, step - 1)
+                                 : other.has_ended(condition.items, step);
     }
     std::uint32_t party_of(std::uint32_t r) const { return plan_.party_of_role[ranks[r].role]; }
 

@@ -24,12 +24,13 @@ bool StreamRunner::conditions_hold(std::uint32_t id, const TapeItem& item, Time 
     StreamState& stream = state_.streams[id];
     for (std::uint32_t w = 0; w < item.num_waits; ++w) {
         const ItemCondition& condition = tape.conditions[item.first_wait + w];
-        const std::uint32_t awaited = state_.awaited_position(condition, tape, stream.step);
-        if (state_.position_of(state_.stream_of(r, condition.stream)) < awaited) {
+        const StreamState& other = state_.streams[state_.stream_of(r, condition.stream)];
+        if (!state_.holds(condition, other, stream.step)) {
             stream.phase = StreamPhase::blocked;
             state_.ranks[r].blocked |= std::uint64_t{1} << stream.stream;
             stream.awaited_stream = static_cast<std::uint8_t>(condition.stream);
-            stream.awaited_items = awaited;
+            stream.awaited_items = condition.items;
+            stream.awaited_step = stream.step - (condition.carried ? 1 : 0);
             return false;
         }
     }
@@ -38,6 +39,18 @@ bool StreamRunner::conditions_hold(std::uint32_t id, const TapeItem& item, Time 
     }
     return true;
 }
+
+namespace {
+
+// Is the awaited item the last one that the stream has ended? It may be in its next step already.
+bool was_last(const StreamState& other, const ItemCondition& condition, std::uint32_t step) {
+    const std::uint32_t awaited_step = step - (condition.carried ? 1 : 0);
+    return other.step == awaited_step ? other.item == condition.items
+                                      : other.step == awaited_step + 1 && other.item == 0 &&
+                                            condition.items == other.tape->num_items();
+}
+
+}  // namespace
 
 // The path of the condition that became true last, at `now`, where that is not the end of the
 // stream's previous item.
@@ -53,10 +66,8 @@ void StreamRunner::continue_path(std::uint32_t id, const TapeItem& item, Time no
     const StreamState* last = nullptr;
     for (std::uint32_t w = 0; w < item.num_waits; ++w) {
         const ItemCondition& condition = tape.conditions[item.first_wait + w];
-        const std::uint32_t on = state_.stream_of(stream.rank, condition.stream);
-        const StreamState& other = state_.streams[on];
-        const std::uint32_t awaited = state_.awaited_position(condition, tape, stream.step);
-        if (other.ended == now && state_.position_of(on) == awaited) {
+        const StreamState& other = state_.streams[state_.stream_of(stream.rank, condition.stream)];
+        if (other.ended == now && was_last(other, condition, stream.step)) {
             last = &other;
             break;
         }
@@ -143,11 +154,11 @@ void StreamRunner::end_item(std::uint32_t id, const TapeItem& item, Time now) {
     ++stream.item;
     log_.report_progress(item, stream.size);
     if (item.watched) {
-        const std::uint32_t position = state_.position_of(id);
         for (std::uint64_t left = state_.ranks[r].blocked; left != 0; left &= left - 1) {
             const auto s = static_cast<std::uint32_t>(std::countr_zero(left));
             StreamState& other = state_.streams[state_.stream_of(r, s)];
-            if (other.awaited_stream == stream.stream && other.awaited_items <= position) {
+            if (other.awaited_stream == stream.stream &&
+                stream.has_ended(other.awaited_items, other.awaited_step)) {
                 other.phase = StreamPhase::ready;
                 state_.ranks[r].blocked &= ~(std::uint64_t{1} << s);
                 ready_.push_back(state_.stream_of(r, s));
