@@ -88,7 +88,8 @@ struct Accelerations {
     // A lockstep group, or a rank by itself, runs ahead of all others (engine/local_times.h).
     bool local_clocks = true;
     // If all ranks meet at the end of a step (engine/step_barrier.h), so that all steps but the
-    // first are alike, only the end of the last but one is simulated, and the last.
+    // first are alike, only the end of the last but one is simulated, and the last. Not where
+    // steps overlap.
     bool step_barrier = true;
 
     // Off: every rank and every link on its own, with its own clock.
