@@ -257,11 +257,19 @@ enum class Pass : std::uint8_t {
 };
 std::string_view name(Pass pass);
 
-// A wait of an op of this slot on an op of an earlier slot of the same role.
+// A wait of an op of this slot on an op of an earlier slot of the same role. A *carried* wait is on
+// that op as of the step before, whichever slot it is in; in the first step of a run nothing waits.
 struct SlotWait {
     std::uint32_t op = 0;       // position in this slot's segment
     std::uint32_t slot = 0;     // index in the role's slots
     std::uint32_t slot_op = 0;  // position in that slot's segment
+    bool carried = false;
+};
+
+// An op of a role's step.
+struct SlotOp {
+    std::uint32_t slot = 0;
+    std::uint32_t op = 0;  // position in the slot's segment
 };
 
 struct Slot {
@@ -275,6 +283,9 @@ struct Slot {
 struct Role {
     std::string name;  // "pp 0"
     std::vector<Slot> slots;
+    // The host reads what these ops made (the gradient norm, the loss) before it launches the next
+    // step; all else may still be under way then. Empty: it waits for all ops of the step.
+    std::vector<SlotOp> host_reads{};
 };
 
 // Ranks with a mesh of their own: a whole job, or the pipeline stages that share one

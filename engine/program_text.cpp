@@ -465,7 +465,11 @@ private:
             const Slot& slot = p_.roles[r].slots[s];
             std::vector<std::string> waits;
             for (const SlotWait& wait : slot.waits) {
-                waits.push_back(fmt::format("{} after {}.{}", wait.op, wait.slot, wait.slot_op));
+                waits.push_back(fmt::format("{} after {}.{}{}",
+                                            wait.op,
+                                            wait.slot,
+                                            wait.slot_op,
+                                            wait.carried ? " of the step before" : ""));
             }
             rows.add({std::to_string(s),
                       std::string{orrery::name(slot.pass)},
@@ -474,7 +478,13 @@ private:
                       fmt::format("segment {}", index(slot.segment)),
                       fmt::format("{}", fmt::join(waits, ", "))});
         }
-        return fmt::format("\nrole {}: {}\n", r, p_.roles[r].name) + rows.text();
+        std::vector<std::string> reads;
+        for (const SlotOp& read : p_.roles[r].host_reads) {
+            reads.push_back(fmt::format("{}.{}", read.slot, read.op));
+        }
+        const std::string host =
+            reads.empty() ? "" : fmt::format("the host reads {}\n", fmt::join(reads, ", "));
+        return fmt::format("\nrole {}: {}\n", r, p_.roles[r].name) + rows.text() + host;
     }
 
     const Program& p_;

@@ -108,6 +108,9 @@ struct ParallelPlan {
     bool bf16_stochastic_round = false;
     bool overlap_grad_reduce = false;
     bool overlap_param_gather = false;
+    // The first chunk's weights are gathered while the optimizer steps the others, and all of them
+    // may still be on their way when the next step begins.
+    bool overlap_param_gather_with_optimizer_step = false;
     bool tp_comm_overlap = false;
     bool overlap_p2p = false;
     // Column-parallel backward: gather x during the dX product, reduce dX during the dW product.

@@ -188,6 +188,9 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(overlap_param_gather, chunk,
         .meaning = "Sharded weights are gathered beside the forward pass.",
         .searched = true, .flags = {"--overlap-param-gather"}),
+    ORRERY_PLAN_FIELD(overlap_param_gather_with_optimizer_step, chunk,
+        .meaning = "The first chunk's weights are gathered while the optimizer steps the others.",
+        .flags = {"--overlap-param-gather-with-optimizer-step"}),
     ORRERY_PLAN_FIELD(tp_comm_overlap, pass,
         .meaning = "Tensor-parallel communication runs beside the matrix products, in "
                    "chunks.",

@@ -68,6 +68,7 @@ struct Rules {
     void world();
     void batch();
     void data_parallel_sharding();
+    void gather_with_optimizer_step();
     void recomputation();
     void number_formats();
 };
@@ -352,6 +353,28 @@ void Rules::data_parallel_sharding() {
     }
 }
 
+// Megatron-LM's conditions (arguments.py). ZeRO 3 gathers by unit, in the passes.
+void Rules::gather_with_optimizer_step() {
+    if (!plan.overlap_param_gather_with_optimizer_step) {
+        return;
+    }
+    const std::string key = "plan.overlap_param_gather_with_optimizer_step";
+    const ShardingStrategy strategy = plan.data_parallel_sharding_strategy;
+    if (!plan.overlap_param_gather) {
+        reject(key, "it needs overlap_param_gather", "false, or set plan.overlap_param_gather");
+    }
+    if (strategy != ShardingStrategy::optim && strategy != ShardingStrategy::optim_grads) {
+        reject(key,
+               "no weights are gathered behind this optimizer",
+               "false, or data_parallel_sharding_strategy optim or optim_grads");
+    }
+    if (plan.virtual_pipeline_model_parallel_size < 2) {
+        reject(key,
+               "the optimizer steps one chunk of a stage before the others",
+               "false, or virtual_pipeline_model_parallel_size 2 or more");
+    }
+}
+
 void Rules::recomputation() {
     constexpr auto kAlone = static_cast<std::uint32_t>(RecomputeModule::every_second_product);
     if ((plan.recompute_modules & kAlone) != 0 && plan.recompute_modules != kAlone) {
@@ -437,6 +460,7 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     rules.world();
     rules.batch();
     rules.data_parallel_sharding();
+    rules.gather_with_optimizer_step();
     rules.recomputation();
     return rules.errors;
 }

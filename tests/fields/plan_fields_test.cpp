@@ -151,6 +151,14 @@ const Row kPlanRows[] = {
     {"overlap_param_gather",
      [](Scenario& s) { s.plan.overlap_param_gather = true; },
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
+    {"overlap_param_gather_with_optimizer_step",
+     [](Scenario& s) { s.plan.overlap_param_gather_with_optimizer_step = true; },
+     [](Scenario& s) {
+         set_strategy(s, ShardingStrategy::optim);
+         s.plan.overlap_param_gather = true;
+         s.plan.virtual_pipeline_model_parallel_size = 2;
+         s.plan.schedule = ScheduleKind::interleaved_1f1b;
+     }},
     {"tp_comm_overlap", [](Scenario& s) { s.plan.tp_comm_overlap = true; }},
     {"overlap_p2p", [](Scenario& s) { s.plan.overlap_p2p = true; }},
     {"async_tensor_model_parallel_allreduce",

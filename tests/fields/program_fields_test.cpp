@@ -350,6 +350,7 @@ TEST(ProgramFields, OfSegmentsSlotsAndRoles) {
         {"op", [](Program& p) { slot_that_waits(p).waits[0].op += 1000; }},
         {"slot", [](Program& p) { slot_that_waits(p).waits[0].slot -= 1; }},
         {"slot_op", [](Program& p) { slot_that_waits(p).waits[0].slot_op += 1000; }},
+        {"carried", [](Program& p) { slot_that_waits(p).waits[0].carried = true; }},
     };
     expect_told<SlotWait>(waits);
     const auto forward = [](Program& p) -> Slot& {
@@ -385,8 +386,23 @@ TEST(ProgramFields, OfSegmentsSlotsAndRoles) {
              }
          }},
         {"slots", [](Program& p) { p.roles[0].slots.pop_back(); }},
+        {"host_reads",
+         [](Program& p) {
+             p.roles[0].host_reads = {{0, 0}};
+         }},
     };
     expect_told<Role>(roles);
+    const Row reads[] = {
+        {"slot",
+         [](Program& p) {
+             p.roles[0].host_reads = {{1, 0}};
+         }},
+        {"op",
+         [](Program& p) {
+             p.roles[0].host_reads = {{0, 1}};
+         }},
+    };
+    expect_told<SlotOp>(reads);
 }
 
 TEST(ProgramFields, OfGroupsAndMeshes) {
