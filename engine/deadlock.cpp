@@ -46,8 +46,7 @@ public:
 private:
     bool stuck(std::uint32_t id) const {
         const StreamPhase phase = e_.state.streams[id].phase;
-        return phase == StreamPhase::blocked || phase == StreamPhase::arrived ||
-               phase == StreamPhase::scheduled;
+        return phase == StreamPhase::blocked || phase == StreamPhase::arrived;
     }
 
     std::optional<std::uint32_t> first_stuck() const {

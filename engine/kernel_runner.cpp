@@ -34,9 +34,7 @@ void KernelRunner::begin_run(std::uint32_t id, const TapeItem& item, Time now) {
         begin_walk(state_.walks[id], run, plan_.input.devices[device].num_sms, now, launch);
         due = end_of_walk(state_.walks[id], rank.held_sms);
     }
-    if (rank.local_clock || !parts_.arrivals.announce(id, item, due)) {
-        parts_.streams.schedule(id, due);
-    }
+    parts_.streams.schedule(id, due);
 }
 
 void KernelRunner::end_run(std::uint32_t id, Time now) {
@@ -149,16 +147,8 @@ void KernelRunner::walk_runs(std::uint32_t r, Time now) {
 void KernelRunner::schedule_walks(std::uint32_t r) {
     state_.for_each_run(r, [&](std::uint32_t id) {
         const Time due = end_of_walk(state_.walks[id], state_.ranks[r].held_sms);
-        if (due == state_.streams[id].due) {
-            return;
-        }
-        if (state_.streams[id].phase == StreamPhase::running) {
+        if (due != state_.streams[id].due) {
             parts_.streams.schedule(id, due);
-            return;
-        }
-        state_.streams[id].due = due;
-        if (open_.pool[state_.streams[id].transfer].missing == 0) {
-            parts_.arrivals.expect_end(state_.streams[id].transfer);
         }
     });
 }

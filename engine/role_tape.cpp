@@ -249,14 +249,6 @@ private:
         for (const auto& [condition, flat] : carried_) {
             tape_.conditions[condition].items = item_of[flat];
         }
-        for (TapeStream& stream : tape_.streams) {
-            for (std::size_t i = 0; i + 1 < stream.items.size(); ++i) {
-                TapeItem& item = stream.items[i];
-                const TapeItem& next = stream.items[i + 1];
-                item.leads_to_collective = item.kind == ItemKind::run && !item.watched &&
-                                           next.kind == ItemKind::collective && next.num_waits == 0;
-            }
-        }
     }
 
     void begin_item(TapeStream& stream,

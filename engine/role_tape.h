@@ -32,9 +32,7 @@ struct TapePart {
 
 struct TapeItem {
     ItemKind kind = ItemKind::run;
-    bool watched = false;  // an item of another stream, or the host, waits on it
-    // A run that is not watched, followed on its stream by a collective that waits on nothing else.
-    bool leads_to_collective = false;
+    bool watched = false;                // an item of another stream, or the host, waits on it
     Cause cause = Cause::exposed_other;  // of a communication op
     std::uint32_t first_op = 0;          // TapeStream::ops
     std::uint32_t num_ops = 0;

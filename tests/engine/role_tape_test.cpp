@@ -91,8 +91,6 @@ TEST(RoleTape, EqualRunsShareAShape) {
     ASSERT_EQ(items.size(), 3u);
     EXPECT_EQ(items[0].shape, items[2].shape);
     EXPECT_EQ(tapes.shapes.size(), 1u);
-    EXPECT_TRUE(items[0].leads_to_collective);
-    EXPECT_FALSE(items[2].leads_to_collective);
 }
 
 TEST(RoleTape, InProgramOrderOnlyMessagesThatAreSentStayBesideTheOthers) {
