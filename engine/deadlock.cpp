@@ -64,7 +64,7 @@ private:
         const std::uint32_t r = e_.state.rank_of(id);
         const RankClass& rank = e_.plan.quotient.ranks[r];
         const TapeItem& item = e_.state.item_of(id);
-        const TapeOp& op = e_.state.streams[id].tape->ops[item.first_op];
+        const SlotOp& op = e_.state.streams[id].tape->ops[item.first_op];
         return fmt::format("rank {} in step {}: {}",
                            index(rank.representative),
                            e_.state.streams[id].step,

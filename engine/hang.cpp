@@ -66,7 +66,7 @@ private:
             found.operation.since = std::max(found.operation.since, since);
             if (!words) {
                 const TapeItem& item = e_.state.item_of(id);
-                const TapeOp& op = e_.state.streams[id].tape->ops[item.first_op];
+                const SlotOp& op = e_.state.streams[id].tape->ops[item.first_op];
                 found.operation.operation = describe_op(
                     *e_.plan.input.program, e_.plan.quotient.ranks[r].role, op.slot, op.op);
                 words = true;

@@ -86,7 +86,7 @@ void KernelRunner::trace_walk(std::uint32_t id, Time now) {
     const TapeItem& item = state_.item_of(id);
     walked_.clear();
     advance_walk(state_.walks[id], now, state_.ranks[r].held_sms, &walked_);
-    const std::vector<TapeOp>& ops = state_.streams[id].tape->ops;
+    const std::vector<SlotOp>& ops = state_.streams[id].tape->ops;
     for (const WalkedOp& walked : walked_) {
         log_.trace_op(id, ops[item.first_op + walked.op], walked);
     }

@@ -21,7 +21,7 @@ bool is_communication(OpKind kind) {
 struct FlatOp {
     const Op* op = nullptr;
     StreamId stream{};
-    TapeOp place;
+    SlotOp place;
     Time launch;
     std::uint32_t ordinal = 0;  // in its stream
     std::uint32_t first_wait = 0;

@@ -44,14 +44,9 @@ struct TapeItem {
     Time launch{};            // of the first op, after host_start
 };
 
-struct TapeOp {
-    std::uint32_t slot = 0;
-    std::uint32_t op = 0;  // position in the slot's segment
-};
-
 struct TapeStream {
     std::vector<TapeItem> items{};
-    std::vector<TapeOp> ops{};
+    std::vector<SlotOp> ops{};
     // Before the next step the host waits until this many items have ended; 0: for none.
     std::uint32_t host_items = 0;
 
