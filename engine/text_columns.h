@@ -2,8 +2,6 @@
 // A table of texts for people to read: the columns of its rows begin below each other.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -27,7 +25,7 @@ public:
             std::string line;
             for (std::size_t c = 0; c < row.size(); ++c) {
                 if (widths_[c] > 0) {
-                    line += fmt::format("  {:<{}}", row[c], widths_[c]);
+                    line += "  " + row[c] + std::string(widths_[c] - row[c].size(), ' ');
                 }
             }
             line.resize(line.find_last_not_of(' ') + 1);

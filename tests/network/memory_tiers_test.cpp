@@ -138,10 +138,7 @@ TEST(MemoryTiers, TraysHaveMemoriesOfTheirOwn) {
 
 TEST(MemoryTiers, OnlyTheKindsOfNodesThatHaveThemGetTheLinks) {
     ClusterSpec spec = with_host(1);
-    NodeSpec bare = spec.node;
-    bare.host_memory = {};
-    bare.host_memory_bandwidth = {};
-    bare.nvme_drives = 0;
+    NodeSpec bare = samples::a100_cluster(1).node;
     spec.kinds = {{.node = bare, .num_nodes = 2}, {.node = spec.node, .num_nodes = 1}};
     spec.num_nodes = 3;
     spec.node = bare;
