@@ -167,6 +167,20 @@ TEST(MemoryTiers, ACopyByItselfTakesItsLatencyAndItsBytesAtTheLinksRate) {
     EXPECT_EQ(time(copy_of(kNvme, kDram, Bytes{})), 500_ns);
 }
 
+TEST(MemoryTiers, ThereIsNoWayAroundALinkThatIsDown) {
+    const NcclNetwork network(*build_fabric(with_host()), {});
+    const CopyCall call = copy_of(kHbm, kDram);
+    std::vector<std::uint8_t> down(network.links().size(), 0);
+    const auto around = [&] {
+        return network.paths_around(call, std::array{RankId{3}}, down).at(0).around;
+    };
+    EXPECT_EQ(around(), network.plan(call, std::array{RankId{3}}).phases[0].parts[0].footprint);
+    down[index(network.fabric().pcie_in(RankId{3}))] = 1;
+    EXPECT_FALSE(around().empty());
+    down[index(network.fabric().pcie_out(RankId{3}))] = 1;
+    EXPECT_TRUE(around().empty());
+}
+
 TEST(MemoryTiers, TheMemoryIsTheLimitWhereAllGpusCopy) {
     ClusterSpec spec = with_host();
     spec.node.host_memory_bandwidth = 48_GBps;
