@@ -19,8 +19,8 @@ RandomCase two_stages() {
     p.groups = {{"tp", 1u, 0, {}, {}}};
     p.collectives = {
         {.kind = CollectiveKind::all_reduce, .group = GroupId{0}, .bytes = Bytes{1'000'000}}};
-    p.send_recvs = {{{SendRecvPart{true, 1, 1, Bytes{2'000'000}, 0}}},
-                    {{SendRecvPart{false, 1, -1, Bytes{2'000'000}, 0}}}};
+    p.send_recvs = {{{SendRecvPart{true, 1, 1, -1, Bytes{2'000'000}, 0}}},
+                    {{SendRecvPart{false, 1, -1, -1, Bytes{2'000'000}, 0}}}};
     for (std::uint32_t r = 0; r < 2; ++r) {
         p.roles.push_back({"stage", {}});
         p.segments.push_back({"segment", {}});

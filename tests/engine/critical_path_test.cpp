@@ -88,10 +88,10 @@ TEST(CriticalPath, OfACollectiveIsTheLastMembers) {
 
 TEST(CriticalPath, SetsSharingApartAsContention) {
     ProgramBuilder b({{"pp", 2}});
-    b.role(0).exchange({{true, 0, 1, 30_B, 0}});
-    b.exchange({{false, 0, 1, 30_B, 1}}, kOther);
-    b.role(1).exchange({{false, 0, -1, 30_B, 0}});
-    b.exchange({{true, 0, -1, 30_B, 1}}, kOther);
+    b.role(0).exchange({{true, 0, 1, -1, 30_B, 0}});
+    b.exchange({{false, 0, 1, -1, 30_B, 1}}, kOther);
+    b.role(1).exchange({{false, 0, -1, -1, 30_B, 0}});
+    b.exchange({{true, 0, -1, -1, 30_B, 1}}, kOther);
     ScriptedNetwork network({kBytePerNanosecond});
     network.sends[{RankId{0}, RankId{1}}] = plan_over({0}, {}, 2_ns);
     network.sends[{RankId{1}, RankId{0}}] = plan_over({0}, {}, 2_ns);

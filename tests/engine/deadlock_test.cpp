@@ -13,10 +13,10 @@ using namespace small_runs;
 TEST(Deadlock, SaysWhoWaitsOnWhomInADeadlock) {
     ProgramBuilder b({{"dp", 2}, {"pp", 2}});
     const GroupId dp = b.group("dp", 1);
-    const SendRecvPart to_next{true, 1, 1, 10_B, 0};
-    const SendRecvPart from_next{false, 1, 1, 10_B, 1};
-    const SendRecvPart to_last{true, 1, -1, 10_B, 1};
-    const SendRecvPart from_last{false, 1, -1, 10_B, 0};
+    const SendRecvPart to_next{true, 1, 1, -1, 10_B, 0};
+    const SendRecvPart from_next{false, 1, 1, -1, 10_B, 1};
+    const SendRecvPart to_last{true, 1, -1, -1, 10_B, 1};
+    const SendRecvPart from_last{false, 1, -1, -1, 10_B, 0};
     b.role(0).collective(dp, 10_B);
     b.exchange({from_next});
     b.exchange({to_next});
@@ -47,8 +47,8 @@ TEST(Deadlock, ALongDeadlockIsToldInAFewOfItsRanks) {
     for (int r = 0; r < kRanks; ++r) {
         const int next = (r + 1) % kRanks;
         const int last = (r + kRanks - 1) % kRanks;
-        b.role(static_cast<std::uint32_t>(r)).exchange({{false, 0, next - r, 10_B, 0}});
-        b.exchange({{true, 0, last - r, 10_B, 0}});
+        b.role(static_cast<std::uint32_t>(r)).exchange({{false, 0, next - r, -1, 10_B, 0}});
+        b.exchange({{true, 0, last - r, -1, 10_B, 0}});
         network.sends[{to_id<RankId>(static_cast<std::uint32_t>(r)),
                        to_id<RankId>(static_cast<std::uint32_t>(last))}] = plan_over({0}, {});
     }

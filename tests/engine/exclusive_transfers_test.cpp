@@ -24,7 +24,7 @@ SimulationResult run(Time at, std::int64_t bytes) {
         b.collective(both, 100_B, kNet);
     }
     const auto part = [&](bool is_send) {
-        return SendRecvPart{is_send, 0, is_send ? 1 : -1, Bytes{bytes}, 0};
+        return SendRecvPart{is_send, 0, is_send ? 1 : -1, -1, Bytes{bytes}, 0};
     };
     b.kernel(at, kOther);
     b.exchange({part(true), part(false)}, kOther);

@@ -21,7 +21,7 @@ TEST(ExecutionPlan, FindsTheConnectionsAndRunsOfARankClass) {
                   connections[c].kind == ConnectionKind::group);
     }
     EXPECT_EQ(plan.run(0, plan.tapes.roles[1].streams[kCompute].items[0].shape).duration, 5_ns);
-    EXPECT_EQ(plan.party_of_role, (std::vector{0u, 0u}));
+    EXPECT_EQ(plan.job_of_role, (std::vector{0u, 0u}));
 }
 
 TEST(ExecutionPlan, FoldsRanksThatBehaveAlike) {

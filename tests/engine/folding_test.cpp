@@ -108,7 +108,7 @@ TEST(Folding, LinksOfOneStreamOnlyAreNotContended) {
     }
     b.collective(tp, 500_B, kCompute);
     EXPECT_TRUE(Planned(b.input(network)).transfers.messages.at(1).uncontended);
-    b.exchange({{true, 0, 1, 10_B, 0}, {false, 0, -1, 10_B, 0}}, kNet);
+    b.exchange({{true, 0, 1, -1, 10_B, 0}, {false, 0, -1, -1, 10_B, 0}}, kNet);
     EXPECT_FALSE(Planned(b.input(network)).transfers.messages.at(0).uncontended);
 }
 

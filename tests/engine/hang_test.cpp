@@ -23,7 +23,7 @@ SimulationOutcome run(Time lost_at, bool fold) {
         if (first) {
             b.collective(pair, 1000_B, kCompute);
         }
-        b.exchange({SendRecvPart{first, 1, first ? 1 : -1, 1000_B, 0}}, kCompute);
+        b.exchange({SendRecvPart{first, 1, first ? 1 : -1, -1, 1000_B, 0}}, kCompute);
     }
     ToyNetwork network({.num_ranks = 4, .ranks_per_node = 2});
     SimulationInput input = b.input(network);

@@ -116,7 +116,7 @@ private:
         const auto communicator = static_cast<std::uint16_t>(below(2));
         const std::uint32_t axis = below(3);
         const auto part = [&](bool is_send, int delta) {
-            return SendRecvPart{is_send, axis, delta, bytes, communicator};
+            return SendRecvPart{is_send, axis, delta, -1, bytes, communicator};
         };
         if (axis != 2) {  // a ring inside a role
             const int delta = below(2) == 0 ? 1 : -1;

@@ -17,7 +17,7 @@ public:
             builder_.role(stage).kernel(5_ns);
             builder_.collective(tp, 100_B);
             builder_.collective(tp, 100_B);
-            builder_.exchange({{stage == 0, 1, stage == 0 ? 1 : -1, 20_B, 0}}, kOther);
+            builder_.exchange({{stage == 0, 1, stage == 0 ? 1 : -1, -1, 20_B, 0}}, kOther);
         }
         network_.collective = plan_over({0}, 100_B, 30_ns);
         network_.sends[{RankId{0}, RankId{2}}] = plan_over({0}, {});

@@ -39,10 +39,10 @@ inline TracedOp traced(const SimulationResult& result,
 }
 
 inline SendRecvPart send(std::int64_t bytes, int delta = 1) {
-    return {true, 0, delta, Bytes{bytes}, 0};
+    return {true, 0, delta, -1, Bytes{bytes}, 0};
 }
 inline SendRecvPart receive(std::int64_t bytes, int delta = -1) {
-    return {false, 0, delta, Bytes{bytes}, 0};
+    return {false, 0, delta, -1, Bytes{bytes}, 0};
 }
 
 // Links 0 … 3; a message from rank r goes over link r.

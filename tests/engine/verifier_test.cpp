@@ -172,16 +172,16 @@ TEST(Verifier, ChecksListedGroupsByTheirRanks) {
 
 TEST(Verifier, PairsSendsWithReceives) {
     ProgramBuilder b = pair_of_stages();
-    b.role(0).exchange({{true, 1, 1, 10_B, 0}});
+    b.role(0).exchange({{true, 1, 1, -1, 10_B, 0}});
     expect_error(b.program, "nothing on role role 1 receives it");
-    b.role(1).exchange({{false, 1, -1, 12_B, 0}});
+    b.role(1).exchange({{false, 1, -1, -1, 12_B, 0}});
     expect_error(b.program, "sends 10 bytes");
     b.program.send_recvs[1].parts[0].bytes = 10_B;
     EXPECT_EQ(first_error(b.program), "");
     b.program.send_recvs[1].parts[0].communicator = 1;
     expect_error(b.program, "communicator");
     b.program.send_recvs[1].parts[0].communicator = 0;
-    b.role(1).exchange({{false, 1, -1, 10_B, 0}});
+    b.role(1).exchange({{false, 1, -1, -1, 10_B, 0}});
     expect_error(b.program, "nothing on role role 0 sends it");
 }
 

@@ -268,6 +268,14 @@ TEST(ClusterFields, OfADevice) {
              s.device.memory_bandwidth = Bandwidth::bits_per_second(1'000'000'000'000);
          }},
         {"memory", [](Scenario& s) { s.device.memory = Bytes{1}; }},
+        {"host_memory_bandwidth",
+         [](Scenario& s) { s.device.host_memory_bandwidth = Bandwidth::bits_per_second(1'000'000); },
+         [](Scenario& s) {
+             s.plan.optimizer_cpu_offload = true;
+             s.cluster.node.host_memory = Bytes{1'000'000'000'000};
+             s.cluster.node.host_memory_bandwidth = Bandwidth::bits_per_second(800'000'000'000);
+             s.device.host_memory_bandwidth = Bandwidth::bits_per_second(200'000'000'000);
+         }},
         {"kernel_latency", [&](Scenario& s) { s.device.kernel_latency = microseconds(50); }},
         {"launch_cost", [&](Scenario& s) { s.device.launch_cost = microseconds(900); }},
         {"graph_launch_cost",

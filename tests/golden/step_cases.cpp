@@ -121,7 +121,7 @@ GoldenCase pipeline(double slowest, double expected) {
                         const std::uint32_t done =
                             b.kernel(Time::seconds(1e-3 * units), kCompute, arrived);
                         if (stage + 1 < kStages) {
-                            b.exchange({{true, 0, 1, Bytes{1}, 0}}, kNet, {done});
+                            b.exchange({{true, 0, 1, -1, Bytes{1}, 0}}, kNet, {done});
                         }
                     }
                     if (stage + 1 < kStages) {
