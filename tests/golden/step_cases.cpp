@@ -116,7 +116,8 @@ GoldenCase pipeline(double slowest, double expected) {
                     for (int m = 0; m < 32; ++m) {
                         ProgramBuilder::Waits arrived;
                         if (stage > 0) {
-                            arrived.push_back(b.exchange({{false, 0, -1, Bytes{1}, 0}}, kOther));
+                            arrived.push_back(
+                                b.exchange({{false, 0, -1, -1, Bytes{1}, 0}}, kOther));
                         }
                         const std::uint32_t done =
                             b.kernel(Time::seconds(1e-3 * units), kCompute, arrived);
