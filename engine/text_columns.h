@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+// A table of texts for people to read: the columns of its rows begin below each other.
 #pragma once
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace orrery {
 
-// Rows whose columns begin below each other.
 class Columns {
 public:
     void add(std::vector<std::string> row) {
