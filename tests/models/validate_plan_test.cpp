@@ -248,6 +248,34 @@ TEST(ValidatePlan, InterleavingTakesAnyNumberOfMicroBatches) {
     EXPECT_EQ(text(c.errors()), "");
 }
 
+TEST(ValidatePlan, AGatherWithTheOptimizerStepNeedsChunksAndShardsThatAreGathered) {
+    const auto errors_of = [](const std::function<void(ParallelPlan&)>& change) {
+        Case c;
+        c.plan.virtual_pipeline_model_parallel_size = 2;
+        c.plan.schedule = ScheduleKind::interleaved_1f1b;
+        c.plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
+        c.plan.overlap_param_gather = true;
+        c.plan.overlap_param_gather_with_optimizer_step = true;
+        change(c.plan);
+        for (const Error& error : c.errors()) {
+            EXPECT_EQ(error.where, "plan.overlap_param_gather_with_optimizer_step");
+        }
+        return c.errors().size();
+    };
+    EXPECT_EQ(errors_of([](ParallelPlan&) {}), 0u);
+    EXPECT_EQ(errors_of([](ParallelPlan& p) { p.overlap_param_gather = false; }), 1u);
+    for (const ShardingStrategy other :
+         {ShardingStrategy::no_shard, ShardingStrategy::optim_grads_params}) {
+        EXPECT_EQ(errors_of([&](ParallelPlan& p) { p.data_parallel_sharding_strategy = other; }),
+                  1u);
+    }
+    EXPECT_EQ(errors_of([](ParallelPlan& p) {
+                  p.virtual_pipeline_model_parallel_size = 1;
+                  p.schedule = ScheduleKind::one_f_one_b;
+              }),
+              1u);
+}
+
 TEST(ValidatePlan, CollectsAllErrors) {
     Case c;
     c.model.num_layers = 33;
