@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Rules that hold for all pages together: links, named files, sizes, prose, navigation."""
+import contextlib
 import glob
+import io
 import os
 import re
 import shutil
@@ -68,14 +70,15 @@ class Links(unittest.TestCase):
         for name in pages.page_names():
             for match in LINK.finditer(text_without_blocks(pages.read(name))):
                 target = match.group(1) or match.group(2)
-                self.assertIsNone(dead_link(name, target), f"{name}: {target}")
+                with self.subTest(page=name, target=target):
+                    self.assertIsNone(dead_link(name, target))
 
     def test_files_named_in_prose_exist(self):
         for name in pages.page_names():
             for match in PLACE.finditer(text_without_blocks(pages.read(name))):
-                for place in expanded(match.group(1)):
-                    self.assertTrue(glob.glob(os.path.join(pages.ROOT, place)),
-                                    f"{name}: `{place}` does not exist")
+                for place in expanded(match.group(1).replace("NAME", "*")):
+                    with self.subTest(page=name, place=place):
+                        self.assertTrue(glob.glob(os.path.join(pages.ROOT, place)))
 
     def test_a_dead_link_is_found(self):
         self.assertIsNone(dead_link("docs/index.md", "../docs/style.md"))
@@ -124,7 +127,8 @@ class Commands(unittest.TestCase):
                      for line in block.replace("\\\n", "").split("\n")]
             prose_text = re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
             for line in lines + re.findall(r"`([^`\n]*orrery [^`]*)`", prose_text):
-                self.assertIsNone(self.unknown(line.replace("\n", " ")), f"{name}: {line}")
+                with self.subTest(page=name, line=line):
+                    self.assertIsNone(self.unknown(line.replace("\n", " ")))
 
     def test_an_unknown_one_is_found(self):
         self.assertIsNone(self.unknown("orrery simulate FILE --set a=b --json"))
@@ -145,20 +149,21 @@ class Readme(unittest.TestCase):
 class Prose(unittest.TestCase):
     def test_is_read_once(self):
         for name in pages.page_names():
-            median = prose.median_length(pages.read(name))
-            self.assertLess(median, MEDIAN_WORDS_BELOW, f"{name}: median words a sentence")
+            with self.subTest(page=name):
+                self.assertLess(prose.median_length(pages.read(name)), MEDIAN_WORDS_BELOW)
 
     def test_uses_no_unclear_words(self):
         for name in pages.page_names():
-            if name != "docs/style.md":  # which quotes them
-                self.assertEqual(prose.unclear_words(pages.read(name)), [], name)
+            if name != "docs/style.md":  # quotes them
+                with self.subTest(page=name):
+                    self.assertEqual(prose.unclear_words(pages.read(name)), [])
 
     def test_is_all_but_code_tables_and_headings(self):
         text = ("# A head\n\nOne two three. Four `a b c` six:\n\n```text\nno no\n```\n"
                 "- Item one, e.g. this.\n- [Linked words](x.md) here\n\n| a | b |\n"
                 "<!-- output: no -->\n")
         self.assertEqual(prose.sentences(text),
-                         ["One two three.", "Four code six:", "Item one, eg this.",
+                         ["One two three.", "Four code six:", "Item one, e.g this.",
                           "Linked words here"])
         self.assertEqual(prose.median_length(text), 3)
         self.assertEqual(len(prose.unclear_words("Look at those that go.\n")), 1)
@@ -212,7 +217,8 @@ class Pages(unittest.TestCase):
 
     def test_are_updated_where_their_commands_print_something_else(self):
         def update(text, pattern=""):
-            return update_docs.updated("x.md", text, re.compile(pattern), False, self.checkout)
+            with contextlib.redirect_stderr(io.StringIO()):
+                return update_docs.updated("x.md", text, re.compile(pattern), False, self.checkout)
         self.assertEqual(update(self.TEXT), self.TEXT)
         old = self.TEXT.replace("one\ntwo\n```", "1\n2\n```").replace("| a: |\n", "| b |\n")
         self.assertEqual(update(old), self.TEXT)

@@ -98,7 +98,8 @@ def masked(text):
 
 class Checkout:
     """A folder that looks like the checkout (links to its files), so that what commands write stays
-    out of it. There `./orrery` is the built program, and `./orrery test` lists the tests."""
+    out of it. There `./orrery` is the built program, `./orrery test` lists the tests, and build/ is
+    empty."""
 
     def __init__(self, program, build):
         self.folder = tempfile.TemporaryDirectory(prefix="orrery-pages-")
@@ -107,6 +108,7 @@ class Checkout:
         for name in os.listdir(ROOT):
             if name not in ("orrery", "build", ".git"):
                 os.symlink(os.path.join(ROOT, name), os.path.join(self.path, name))
+        os.mkdir(os.path.join(self.path, "build"))
         shared = os.path.join(ROOT, "..", "shared")
         if os.path.exists(shared):
             os.symlink(os.path.realpath(shared), os.path.join(self.folder.name, "shared"))

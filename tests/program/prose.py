@@ -5,7 +5,7 @@ import statistics
 
 # Words that style.md rules out, because a reader has to look for what they mean.
 UNCLEAR = re.compile(
-    r"\b(those that|who|whom|whose|so many|(is|are) told|the how-manieth|nobody)\b", re.I)
+    r"\b(those that|who|whom|so many|(is|are) told|the how-manieth|nobody)\b", re.I)
 ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|etc|et al|vs|Fig|Sec|No)\.")
 
 
