@@ -126,6 +126,7 @@ class Checkout:
             done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.path,
                                   input=given, stdin=subprocess.DEVNULL if given is None else None,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  errors="replace",  # a byte-wise model generates any bytes
                                   timeout=LIMIT_S, check=False)
         except subprocess.TimeoutExpired:
             return 124, f"longer than {LIMIT_S} s\n"
