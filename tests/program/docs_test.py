@@ -212,6 +212,13 @@ class Pages(unittest.TestCase):
                           "<!-- output: echo '| a: |' -->", "<!-- measured 1 May 2026: date -->"])
         self.assertEqual(found[1].shown, pages.block_of("one\ntwo\n"))
 
+    def test_date_their_measurements(self):
+        for name in pages.page_names():
+            for piece in pages.pieces(pages.read(name)):
+                if piece.measured:
+                    with self.subTest(page=name, line=piece.line):
+                        self.assertIn(f"\nMeasured on {piece.date}.\n", piece.shown)
+
     def checkout(self):
         return pages.Checkout("/bin/true", "/nowhere")
 

@@ -56,7 +56,7 @@ def updated(name, text, pattern, measured, checkout):
             print(f"{name}:{piece.line}: status {status}, left as it was\n{output}",
                   file=sys.stderr)
             continue
-        shown = pages.block_of(output)
+        shown = pages.block_of(output, today() if piece.measured else None)
         if pages.masked(shown) == pages.masked(piece.shown):
             continue
         print(f"  line {piece.line}: {piece.head()}", file=sys.stderr)
