@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the site of docs/ with mkdocs; a warning is an error. Exit status 77: mkdocs is not here."""
+"""Builds the site of docs/ with mkdocs; a warning is an error. Exit status 77: no mkdocs."""
 import os
 import shutil
 import subprocess

@@ -95,13 +95,17 @@ class Commands(unittest.TestCase):
     def setUpClass(cls):
         program = pages.built_program(BUILD)
         cls.help = {"": cls.printed(program, "--help")}
-        listed = cls.help[""].split("Subcommands:")[1].split("Example")[0]
-        for command in re.findall(r"^ {2}(\w[\w-]*) ", listed, re.M):
+        listed = cls.help[""].split("\nExample")[0]
+        for command in re.findall(r"^ {2}([a-z][\w-]*) {2,}\S", listed, re.M):
             cls.help[command] = cls.printed(program, command, "--help")
 
     @staticmethod
     def printed(*words):
         return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+    def test_are_read_from_the_help(self):
+        self.assertGreater(len(self.help), 20)
+        self.assertIn("--set", self.help["simulate"])
 
     def unknown(self, line):
         match = re.match(r"\s*(?:\S*\$ |srun [^;|]*|mpirun [^;|]*|[A-Z_]+=\S+ )*(?:\./)?orrery"
