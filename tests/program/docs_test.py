@@ -235,6 +235,11 @@ class Pages(unittest.TestCase):
         self.assertEqual(run.printed, "no\n")
         run.checkout.close()
 
+    def test_end_what_takes_too_long(self):
+        checkout = pages.Checkout("/bin/true", "/nowhere", limit_s=0.2)
+        self.assertEqual(checkout.run("sleep 60 | sleep 60"), (124, "longer than 0.2 s\n"))
+        checkout.close()
+
     def test_mask_what_an_answer_says_of_its_own_run(self):
         first = "Simulated 5 ops in 11.3 s and 148 MiB:"
         second = "Simulated 5 ops in 90 ms and 1 GiB:"

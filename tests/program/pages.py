@@ -16,6 +16,7 @@ Blocks of other languages (`text`, `yaml`) are not run.
 """
 import os
 import re
+import signal
 import subprocess
 import tempfile
 
@@ -103,7 +104,8 @@ class Checkout:
     out of it. There `./orrery` is the built program, `./orrery test` lists the tests, and build/ is
     empty."""
 
-    def __init__(self, program, build):
+    def __init__(self, program, build, limit_s=LIMIT_S):
+        self.limit_s = limit_s
         self.folder = tempfile.TemporaryDirectory(prefix="orrery-pages-")
         self.path = os.path.join(self.folder.name, "checkout")
         os.mkdir(self.path)
@@ -123,16 +125,18 @@ class Checkout:
         os.chmod(script, 0o755)
 
     def run(self, command, given=None):
-        """(exit status, standard output and then standard error)"""
-        try:
-            done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.path,
-                                  input=given, stdin=subprocess.DEVNULL if given is None else None,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  errors="replace",  # a byte-wise model generates any bytes
-                                  timeout=LIMIT_S, check=False)
-        except subprocess.TimeoutExpired:
-            return 124, f"longer than {LIMIT_S} s\n"
-        return done.returncode, done.stdout + done.stderr
+        """(exit status, standard output and then standard error); 124 after LIMIT_S"""
+        with subprocess.Popen(
+                ["bash", "-o", "pipefail", "-c", command], cwd=self.path, text=True,
+                errors="replace",  # a byte-wise model generates any bytes
+                stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as started:
+            try:
+                out, err = started.communicate(given, timeout=self.limit_s)
+            except subprocess.TimeoutExpired:
+                os.killpg(started.pid, signal.SIGKILL)  # with all that it started
+                return 124, f"longer than {self.limit_s} s\n"
+        return started.returncode, out + err
 
     def close(self):
         self.folder.cleanup()
