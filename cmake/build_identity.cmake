@@ -45,7 +45,7 @@ if(features)
     set(features "\"${features}\"")
 endif()
 set(text "// Written by cmake/build_identity.cmake.
-#include \"scenarios/version.h\"
+#include \"scenarios/format/provenance/version.h\"
 
 namespace orrery {
 

@@ -28,7 +28,7 @@ enum class Cause : std::uint8_t {
     launch,                  // the device waits for the host to launch
     host,                    // work on the host
     noise,                   // run-to-run variation: the slowest of many ranks
-    // Terms of the waterfall that no single op has (scenarios/simulate/waterfall.h).
+    // Terms of the waterfall that no single op has (scenarios/studies/simulate/waterfall.h).
     pipeline_bubble,       // the path works on, or waits for, other stages' share
     stage_imbalance,       // the busiest rank computes longer than the mean
     counted_not_executed,  // FLOPs that the MFU convention counts and no kernel does (negative)

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
+#include <utility>
 
 #include "engine/verifier.h"
 
@@ -26,8 +26,15 @@ struct Call {
 
 using Calls = std::vector<Call>;
 using CollectiveKey = std::pair<GroupId, std::uint16_t>;  // and communicator
-// Axis, distance, communicator, is it a send.
-using ExchangeKey = std::tuple<std::uint32_t, std::uint32_t, std::uint16_t, bool>;
+// Digit and distance (or Program::peers), communicator, is it a send.
+struct ExchangeKey {
+    std::uint32_t digit = 0;
+    std::uint32_t delta = 0;
+    std::int32_t peers = -1;
+    std::uint16_t communicator = 0;
+    bool is_send = false;
+    auto operator<=>(const ExchangeKey&) const = default;
+};
 
 struct RoleCalls {
     std::map<CollectiveKey, Calls> collectives;
@@ -53,7 +60,11 @@ public:
         }
         for (std::uint32_t r = 0; r < roles_.size(); ++r) {
             for (const auto& [key, calls] : roles_[r].exchanges) {
-                check_exchange(r, key, calls);
+                if (key.peers < 0) {
+                    check_exchange(r, key, calls);
+                } else {
+                    check_exchange_of_parties(r, key, calls);
+                }
             }
         }
         return std::move(errors_);
@@ -108,9 +119,16 @@ private:
     }
 
     static ExchangeKey key_of(const Mesh& mesh, const SendRecvPart& part) {
+        ExchangeKey key{
+            .peers = part.peers, .communicator = part.communicator, .is_send = part.is_send};
+        if (part.peers >= 0) {
+            return key;
+        }
         const auto size = static_cast<int>(mesh.size(part.digit));
         const auto delta = static_cast<std::uint32_t>((part.delta % size + size) % size);
-        return {delta == 0 ? 0 : part.digit, delta, part.communicator, part.is_send};
+        key.digit = delta == 0 ? 0 : part.digit;
+        key.delta = delta;
+        return key;
     }
 
     std::string describe(std::uint32_t role, const Call& call) const {
@@ -214,16 +232,70 @@ private:
     }
 
     void check_exchange(std::uint32_t role, const ExchangeKey& key, const Calls& calls) {
-        const auto [digit, delta, communicator, is_send] = key;
         const Party& party = p_.parties[p_.party_of(to_id<RoleId>(role))];
-        const std::uint32_t size = party.mesh.size(digit);
-        const std::uint32_t peer = digit == party.role_digit
-                                       ? party.first_role + (role - party.first_role + delta) % size
-                                       : role;
-        const ExchangeKey mirrored{digit, (size - delta) % size, communicator, !is_send};
-        const auto found = roles_[peer].exchanges.find(mirrored);
+        const std::uint32_t size = party.mesh.size(key.digit);
+        const std::uint32_t peer =
+            key.digit == party.role_digit
+                ? party.first_role + (role - party.first_role + key.delta) % size
+                : role;
+        ExchangeKey mirrored = key;
+        mirrored.delta = (size - key.delta) % size;
+        mirrored.is_send = !key.is_send;
         static const Calls kNone;
-        const Calls& others = found == roles_[peer].exchanges.end() ? kNone : found->second;
+        const auto found = roles_[peer].exchanges.find(mirrored);
+        compare_sides(role,
+                      calls,
+                      peer,
+                      found == roles_[peer].exchanges.end() ? kNone : found->second,
+                      fmt::format("digit {}, {} further, communicator {}",
+                                  party.mesh.digits()[key.digit].name,
+                                  key.delta,
+                                  key.communicator),
+                      key.is_send);
+    }
+
+    // Of each rank of the role: its peer has one other side that leads back to it.
+    void check_exchange_of_parties(std::uint32_t role, const ExchangeKey& key, const Calls& calls) {
+        const std::string where =
+            fmt::format("peers {}, communicator {}", key.peers, key.communicator);
+        std::map<const Calls*, bool> compared;
+        for (std::uint32_t r = 0; r < p_.num_ranks(); ++r) {
+            const auto rank = to_id<RankId>(r);
+            if (index(p_.role_of(rank)) != role) {
+                continue;
+            }
+            const RankId peer = p_.peer_of(rank, {.peers = key.peers});
+            if (index(peer) >= p_.num_ranks()) {
+                add(fmt::format("{}: rank {} has no peer", describe(role, calls.front()), r));
+                return;
+            }
+            const auto other = static_cast<std::uint32_t>(index(p_.role_of(peer)));
+            const Calls& others = other_side(other, peer, key, rank);
+            if (!std::exchange(compared[&others], true)) {
+                compare_sides(role, calls, other, others, where, key.is_send);
+            }
+        }
+    }
+
+    // What the role has for its rank `peer` that leads to `rank`.
+    const Calls& other_side(std::uint32_t role, RankId peer, const ExchangeKey& key, RankId rank) {
+        static const Calls kNone;
+        for (const auto& [have, calls] : roles_[role].exchanges) {
+            if (have.peers >= 0 && have.is_send != key.is_send &&
+                have.communicator == key.communicator &&
+                p_.peer_of(peer, {.peers = have.peers}) == rank) {
+                return calls;
+            }
+        }
+        return kNone;
+    }
+
+    void compare_sides(std::uint32_t role,
+                       const Calls& calls,
+                       std::uint32_t peer,
+                       const Calls& others,
+                       const std::string& where,
+                       bool is_send) {
         const std::size_t both = std::min(calls.size(), others.size());
         for (std::size_t k = 0; is_send && k < both; ++k) {
             if (calls[k].bytes != others[k].bytes) {
@@ -236,13 +308,11 @@ private:
             }
         }
         if (calls.size() > others.size()) {
-            add(fmt::format("{}: nothing on role {} {} it (digit {}, {} further, communicator {})",
+            add(fmt::format("{}: nothing on role {} {} it ({})",
                             describe(role, calls[both]),
                             p_.roles[peer].name,
                             is_send ? "receives" : "sends",
-                            party.mesh.digits()[digit].name,
-                            delta,
-                            communicator));
+                            where));
         }
     }
 

@@ -104,7 +104,7 @@ private:
                 const ConnectionMessage& message =
                     transfers_.messages[connection.first_message + op.parts[p + 1]];
                 ++transfer_;
-                if (connection.is_collective) {
+                if (connection.kind != ConnectionKind::pair) {
                     count_collective(connection, message, rank);
                 } else if (tape.connections[op.parts[p]].is_send == (side_ == Side::first)) {
                     for (std::uint32_t i = 0; i < message.num_phases; ++i) {
@@ -115,7 +115,7 @@ private:
         }
     }
 
-    // The phases of a collective follow each other.
+    // The phases of a collective, or of a copy, follow each other.
     void count_collective(const Connection& connection,
                           const ConnectionMessage& message,
                           std::uint32_t rank) {
@@ -253,10 +253,11 @@ void add_link_bytes(const Transfers& transfers,
 std::vector<Bytes> link_bytes_per_step(const Program& program,
                                        const Transfers& transfers,
                                        std::size_t num_links,
-                                       std::uint32_t party) {
+                                       std::uint32_t job) {
     std::vector<Bytes> bytes(num_links);
     for (const Connection& connection : transfers.connections) {
-        if (program.party_of(transfers.members_of(connection).front()) == party) {
+        const RankId member = transfers.members_of(connection).front();
+        if (program.job_of(program.party_of(member)) == job) {
             add_link_bytes(transfers, connection, bytes);
         }
     }

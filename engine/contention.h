@@ -30,6 +30,6 @@ std::vector<bool> find_contended_links(const Program& program,
 std::vector<Bytes> link_bytes_per_step(const Program& program,
                                        const Transfers& transfers,
                                        std::size_t num_links,
-                                       std::uint32_t party);
+                                       std::uint32_t job);
 
 }  // namespace orrery

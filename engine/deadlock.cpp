@@ -105,7 +105,7 @@ private:
         const ConnectionClass& folded = e_.plan.quotient.connections[transfer.connection];
         const Connection& connection = e_.plan.transfers.connections[folded.connection];
         const std::string group =
-            connection.is_collective
+            connection.kind == ConnectionKind::group
                 ? " in group " + e_.plan.input.program->groups[index(connection.group)].name
                 : std::string{};
         for (std::uint32_t m = 0; m < folded.num_members; ++m) {

@@ -28,12 +28,12 @@ Quotient fold(const SimulationInput& input,
     return make_quotient(input, transfers, partition, contended, rates);
 }
 
-std::vector<std::uint32_t> parties_of_roles(const Program& program) {
-    std::vector<std::uint32_t> parties;
+std::vector<std::uint32_t> jobs_of_roles(const Program& program) {
+    std::vector<std::uint32_t> jobs;
     for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
-        parties.push_back(program.party_of(to_id<RoleId>(role)));
+        jobs.push_back(program.job_of(program.party_of(to_id<RoleId>(role))));
     }
-    return parties;
+    return jobs;
 }
 
 }  // namespace
@@ -47,6 +47,6 @@ ExecutionPlan::ExecutionPlan(const SimulationInput& simulation, SharedRates& rat
       groups(find_lockstep_groups(simulation, tapes, transfers, quotient)),
       local_times(simulation, tapes, transfers, quotient, groups, run_times),
       bundles(find_bundles(simulation, tapes, transfers, quotient, groups, rates)),
-      party_of_role(parties_of_roles(*simulation.program)) {}
+      job_of_role(jobs_of_roles(*simulation.program)) {}
 
 }  // namespace orrery

@@ -48,7 +48,7 @@ struct ExecutionPlan {
     LockstepGroups groups;
     LocalTimes local_times;
     Bundles bundles;
-    std::vector<std::uint32_t> party_of_role;
+    std::vector<std::uint32_t> job_of_role;  // Program::job_of
 };
 
 }  // namespace orrery

@@ -101,8 +101,7 @@ private:
     Colour plan_colour(std::uint32_t c) {
         const Connection& connection = transfers_.connections[c];
         Colour colour =
-            mix(connection.is_collective ? 1 : 2, std::int64_t{connection.communicator});
-        colour = mix(colour, connection.is_collective ? std::int64_t{1} : 0);
+            mix(static_cast<Colour>(connection.kind), std::int64_t{connection.communicator});
         std::uint32_t position = 0;
         for (std::uint32_t m = 0; m < connection.num_messages; ++m) {
             const ConnectionMessage& message = transfers_.messages[connection.first_message + m];

@@ -77,7 +77,7 @@ private:
         if (!words) {
             return;  // no living rank waits
         }
-        if (connection.is_collective) {
+        if (connection.kind == ConnectionKind::group) {
             found.operation.group = e_.plan.input.program->groups[index(connection.group)].name;
         }
         for (const RankId rank : e_.plan.transfers.members_of(connection)) {

@@ -14,6 +14,7 @@ enum class SegmentId : std::uint32_t {};     // straight-line op list of a Progr
 enum class KernelId : std::uint32_t {};      // Program::kernels
 enum class CollectiveId : std::uint32_t {};  // Program::collectives
 enum class SendRecvId : std::uint32_t {};    // Program::send_recvs
+enum class CopyId : std::uint32_t {};        // Program::copies
 enum class HostWorkId : std::uint32_t {};    // Program::host_works
 enum class TensorId : std::uint32_t {};      // Program::tensors
 enum class GroupId : std::uint16_t {};       // Program::groups

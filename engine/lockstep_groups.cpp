@@ -14,7 +14,8 @@ std::uint32_t meeting_connection(const RoleTape& tape) {
     std::uint32_t best = kNoRank;
     std::uint32_t most = 1;  // a single meeting in a step would never join anyone again
     for (std::uint32_t c = 0; c < tape.connections.size(); ++c) {
-        if (tape.connections[c].is_collective && tape.connections[c].messages_per_step > most) {
+        if (tape.connections[c].kind == ConnectionKind::group &&
+            tape.connections[c].messages_per_step > most) {
             most = tape.connections[c].messages_per_step;
             best = c;
         }

@@ -52,7 +52,8 @@ public:
         }
         append(out_.tensors, from_.tensors);
         append(out_.kernels, from_.kernels);
-        append(out_.send_recvs, from_.send_recvs);
+        add_messages();
+        append(out_.copies, from_.copies);
         append(out_.host_works, from_.host_works);
         append(out_.waits, from_.waits);
         append(out_.names, from_.names);
@@ -78,7 +79,8 @@ private:
                  .mesh =
                      Mesh{party.mesh.digits(), shifted(party.mesh.first_rank()), party.mesh.axes()},
                  .role_digit = party.role_digit,
-                 .first_role = base_role_ + party.first_role});
+                 .first_role = base_role_ + party.first_role,
+                 .continues_job = party.continues_job});
         }
     }
 
@@ -93,6 +95,20 @@ private:
         }
     }
 
+    void add_messages() {
+        const auto base = static_cast<std::int32_t>(out_.peers.size());
+        for (SendRecvCall call : from_.send_recvs) {
+            for (SendRecvPart& part : call.parts) {
+                part.peers += part.peers < 0 ? 0 : base;
+            }
+            out_.send_recvs.push_back(std::move(call));
+        }
+        for (PeerMap map : from_.peers) {
+            map.first = shifted(map.first);
+            out_.peers.push_back(std::move(map));
+        }
+    }
+
     std::uint32_t base_payload(OpKind kind) const {
         switch (kind) {
             case OpKind::kernel:
@@ -101,6 +117,8 @@ private:
                 return size_of(out_.collectives);
             case OpKind::send_recv:
                 return size_of(out_.send_recvs);
+            case OpKind::copy:
+                return size_of(out_.copies);
             case OpKind::host:
                 return size_of(out_.host_works);
         }

@@ -15,6 +15,7 @@
 
 #include "engine/ids.h"
 #include "engine/program.h"
+#include "engine/transfer_call.h"
 #include "engine/units.h"
 
 namespace orrery {
@@ -66,21 +67,15 @@ class NetworkModel {
 public:
     virtual ~NetworkModel() = default;
 
-    // `members` in ascending rank order. Deterministic; the plan may depend on the placement.
-    virtual TransferPlan plan_collective(const CollectiveCall& call,
-                                         std::span<const RankId> members) const = 0;
-    virtual TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const = 0;
+    // `members` as engine/transfer_call.h orders them. Nothing moves in a group of one, nor from a
+    // rank to itself. A copy is between tiers that its rank has.
+    // Deterministic; the plan may depend on the placement.
+    virtual TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const = 0;
 
     // The parts of a plan's only phase with their paths around the links that are `down` (1, by
     // LinkId). None if the model knows no other paths.
-    virtual std::vector<OtherPath> paths_around(const CollectiveCall&,
+    virtual std::vector<OtherPath> paths_around(const TransferCall&,
                                                 std::span<const RankId>,
-                                                std::span<const std::uint8_t>) const {
-        return {};
-    }
-    virtual std::vector<OtherPath> paths_around(RankId,
-                                                RankId,
-                                                Bytes,
                                                 std::span<const std::uint8_t>) const {
         return {};
     }

@@ -18,7 +18,7 @@ constexpr Time kLongAgo = Time::picoseconds(-(std::int64_t{1} << 60));
 PartyRuns::PartyRuns(Execution& execution)
     : ExecutionPart(execution), runs_(plan_.input.program->parties.size()), ranks_(runs_.size()) {
     for (std::uint32_t r = 0; r < state_.ranks.size(); ++r) {
-        ranks_[state_.party_of(r)].push_back(r);
+        ranks_[state_.job_of(r)].push_back(r);
     }
 }
 
@@ -108,13 +108,13 @@ RunEnd PartyRuns::take_ended() {
 
 void PartyRuns::enter_step(std::uint32_t r, std::uint32_t step) {
     state_.ranks[r].step = step;
-    state_.ranks[r].in_last_step = step + 1 == runs_[state_.party_of(r)].steps;
+    state_.ranks[r].in_last_step = step + 1 == runs_[state_.job_of(r)].steps;
 }
 
 // In the last step but one. What led here is the same for all ranks: paths count from here as well.
 void PartyRuns::begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier) {
     RankState& rank = state_.ranks[r];
-    enter_step(r, runs_[state_.party_of(r)].steps - 2);
+    enter_step(r, runs_[state_.job_of(r)].steps - 2);
     rank.host_start = kLongAgo;
     rank.streams_left = 0;
     for (std::uint32_t s = 0; s < state_.tape_of(r).streams.size(); ++s) {
@@ -154,7 +154,7 @@ void PartyRuns::begin_step(std::uint32_t r, Time now) {
     }
     if (rank.streams_left == 0) {
         // A role without ops: none of its steps takes any time.
-        end_rank(state_.party_of(r), rank.width);
+        end_rank(state_.job_of(r), rank.width);
     }
 }
 
@@ -166,7 +166,7 @@ void PartyRuns::end_step(std::uint32_t r, Time now) {
     }
     rank.host_path = state_.streams[state_.stream_of(r, last)].path;
     ORRERY_CHECK(rank.host_path.total() == now);
-    const std::uint32_t party = state_.party_of(r);
+    const std::uint32_t party = state_.job_of(r);
     StepEnd& end = runs_[party].ends[rank.step];
     const RankId id = plan_.quotient.ranks[r].representative;
     if (!end.reached || now > end.time || (now == end.time && id < end.rank)) {

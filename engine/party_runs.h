@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runs of the programs' parties: when the next one begins, which step each rank is in, and
-// which runs have ended. A party makes one run after the other; runs of different parties overlap
-// as they like.
+// which runs have ended. A party makes one run after the other, together with the parties that
+// continue its job; runs of different jobs overlap as they like.
 #pragma once
 
 #include <vector>

@@ -16,15 +16,9 @@ public:
     // a group stand in the order of their ranks, each somewhere else.
     PlacedNetwork(const NetworkModel& network, std::vector<RankId> place);
 
-    TransferPlan plan_collective(const CollectiveCall& call,
-                                 std::span<const RankId> members) const override;
-    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
-    std::vector<OtherPath> paths_around(const CollectiveCall& call,
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
+    std::vector<OtherPath> paths_around(const TransferCall& call,
                                         std::span<const RankId> members,
-                                        std::span<const std::uint8_t> down) const override;
-    std::vector<OtherPath> paths_around(RankId from,
-                                        RankId to,
-                                        Bytes bytes,
                                         std::span<const std::uint8_t> down) const override;
     std::span<const LinkInfo> links() const override { return network_.links(); }
     std::span<const std::string> link_class_names() const override {
@@ -34,7 +28,7 @@ public:
 
 private:
     RankId place(RankId rank) const { return place_[index(rank)]; }
-    std::vector<RankId> places(std::span<const RankId> members) const;
+    std::vector<RankId> places(const TransferCall& call, std::span<const RankId> members) const;
 
     const NetworkModel& network_;
     std::vector<RankId> place_;

@@ -18,6 +18,11 @@ std::string_view name(TransferEngine engine) {
     return kNames[static_cast<std::size_t>(engine)];
 }
 
+std::string_view name(MemoryTier tier) {
+    static constexpr std::array<std::string_view, kNumMemoryTiers> kNames{"hbm", "dram", "nvme"};
+    return kNames[static_cast<std::size_t>(tier)];
+}
+
 std::string_view name(TensorKind kind) {
     static constexpr std::array<std::string_view, kNumTensorKinds> kNames{
         "weights", "gradients", "optimizer", "activations", "communication", "workspace"};
@@ -77,6 +82,25 @@ RoleId Program::role_of(RankId rank) const {
 std::uint32_t Program::ranks_of_role(RoleId role) const {
     const Party& party = parties[party_of(role)];
     return party.mesh.num_ranks() / party.mesh.size(party.role_digit);
+}
+
+std::vector<std::uint32_t> Program::jobs() const {
+    std::vector<std::uint32_t> jobs;
+    for (std::uint32_t party = 0; party < parties.size(); ++party) {
+        if (!parties[party].continues_job) {
+            jobs.push_back(party);
+        }
+    }
+    return jobs;
+}
+
+RankId Program::peer_of(RankId rank, const SendRecvPart& part) const {
+    const Mesh& mesh = mesh_of(rank);
+    if (part.peers < 0) {
+        return mesh.shifted(rank, part.digit, part.delta);
+    }
+    const std::size_t place = index(rank) - index(mesh.first_rank());
+    return peers[static_cast<std::size_t>(part.peers)].peer_of(static_cast<std::uint32_t>(place));
 }
 
 const Mesh& Program::mesh() const {

@@ -24,11 +24,13 @@
 #include "engine/ids.h"
 #include "engine/kernel_call.h"
 #include "engine/mesh.h"
+#include "engine/peer_map.h"
 #include "engine/units.h"
 
 namespace orrery {
 
-enum class OpKind : std::uint8_t { kernel, collective, send_recv, host };
+enum class OpKind : std::uint8_t { kernel, collective, send_recv, copy, host };
+inline constexpr std::size_t kNumOpKinds = 5;
 
 enum class CollectiveKind : std::uint8_t {
     all_reduce,
@@ -61,6 +63,7 @@ public:
     constexpr Payload(CollectiveId id)
         : Payload(OpKind::collective, static_cast<std::uint32_t>(id)) {}
     constexpr Payload(SendRecvId id) : Payload(OpKind::send_recv, static_cast<std::uint32_t>(id)) {}
+    constexpr Payload(CopyId id) : Payload(OpKind::copy, static_cast<std::uint32_t>(id)) {}
     constexpr Payload(HostWorkId id) : Payload(OpKind::host, static_cast<std::uint32_t>(id)) {}
 
     constexpr OpKind kind() const { return kind_; }
@@ -69,6 +72,7 @@ public:
     KernelId kernel() const { return of<KernelId>(OpKind::kernel); }
     CollectiveId collective() const { return of<CollectiveId>(OpKind::collective); }
     SendRecvId send_recv() const { return of<SendRecvId>(OpKind::send_recv); }
+    CopyId copy() const { return of<CopyId>(OpKind::copy); }
     HostWorkId host_work() const { return of<HostWorkId>(OpKind::host); }
     auto operator<=>(const Payload&) const = default;
 
@@ -134,16 +138,36 @@ struct SendRecvPart {
     bool is_send = true;
     std::uint32_t digit = 0;  // the peer is the rank `delta` further along it (wrapping)
     int delta = 1;
-    Bytes bytes;
+    // Or the peer is in another party: Program::peers; -1: it is not.
+    std::int32_t peers = -1;
+    Bytes bytes{};
     std::uint16_t communicator = 0;
     // Along these mesh digits (bits) the operand is replicated, and each rank sends its slice of
     // the first dimension only.
     std::uint32_t slice_digits = 0;
+    // Of `pieces` equal parts of the operand's first dimension this one: a rank has several peers
+    // where the other party cuts the tensor into more parts.
+    std::uint16_t piece = 0;
+    std::uint16_t pieces = 1;
     bool operator==(const SendRecvPart&) const = default;
 };
 struct SendRecvCall {
     std::vector<SendRecvPart> parts;
     bool operator==(const SendRecvCall&) const = default;
+};
+
+// Where bytes of a rank lie: its device's memory, its host's, or its host's drives.
+enum class MemoryTier : std::uint8_t { hbm, dram, nvme };
+inline constexpr std::size_t kNumMemoryTiers = 3;
+std::string_view name(MemoryTier tier);
+
+// Bytes of one rank that move from one tier to a neighbouring one: HBM and NVMe have DRAM between
+// them. Copy engines (DMA) move them, and no SM does.
+struct CopyCall {
+    MemoryTier from = MemoryTier::hbm;
+    MemoryTier to = MemoryTier::dram;
+    Bytes bytes;
+    bool operator==(const CopyCall&) const = default;
 };
 
 enum class HostWorkKind : std::uint8_t {
@@ -263,6 +287,9 @@ struct Party {
     Mesh mesh;                    // of its ranks
     std::uint32_t role_digit = 0;  // a rank's role is its coordinate along it
     std::uint32_t first_role = 0;
+    // It belongs to the job of the party before it: their steps begin together, and a step has
+    // ended when it has in all of them.
+    bool continues_job = false;
 };
 
 struct Program {
@@ -274,6 +301,8 @@ struct Program {
     std::vector<KernelCall> kernels;
     std::vector<CollectiveCall> collectives;
     std::vector<SendRecvCall> send_recvs;
+    std::vector<PeerMap> peers;
+    std::vector<CopyCall> copies;
     std::vector<HostWork> host_works;
     std::vector<std::uint32_t> waits;
     std::vector<Operand> operands;
@@ -287,6 +316,17 @@ struct Program {
     const Mesh& mesh_of(RoleId role) const { return parties[party_of(role)].mesh; }
     RoleId role_of(RankId rank) const;
     std::uint32_t ranks_of_role(RoleId role) const;
+    // The first party of its job stands for the job.
+    std::uint32_t job_of(std::uint32_t party) const {
+        while (parties[party].continues_job) {
+            --party;
+        }
+        return party;
+    }
+    // The first party of each.
+    std::vector<std::uint32_t> jobs() const;
+    // Whom the rank sends to or receives from.
+    RankId peer_of(RankId rank, const SendRecvPart& part) const;
     // Of a program of one party.
     const Mesh& mesh() const;
     std::uint32_t role_digit() const;
@@ -299,6 +339,7 @@ struct Program {
     const SendRecvCall& send_recv(const Op& op) const {
         return send_recvs[index(op.payload.send_recv())];
     }
+    const CopyCall& copy(const Op& op) const { return copies[index(op.payload.copy())]; }
     const HostWork& host_work(const Op& op) const {
         return host_works[index(op.payload.host_work())];
     }

@@ -9,6 +9,9 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
+
+#include "engine/text_columns.h"
 
 namespace orrery {
 namespace {
@@ -16,37 +19,6 @@ namespace {
 std::string_view name(Reduction reduction) {
     return reduction == Reduction::sum ? "sum" : "max";
 }
-
-// Rows whose columns begin below each other.
-class Columns {
-public:
-    void add(std::vector<std::string> row) {
-        widths_.resize(std::max(widths_.size(), row.size()), 0);
-        for (std::size_t c = 0; c < row.size(); ++c) {
-            widths_[c] = std::max(widths_[c], row[c].size());
-        }
-        rows_.push_back(std::move(row));
-    }
-
-    std::string text() const {
-        std::string text;
-        for (const std::vector<std::string>& row : rows_) {
-            std::string line;
-            for (std::size_t c = 0; c < row.size(); ++c) {
-                if (widths_[c] > 0) {
-                    line += fmt::format("  {:<{}}", row[c], widths_[c]);
-                }
-            }
-            line.resize(line.find_last_not_of(' ') + 1);
-            text += line + "\n";
-        }
-        return text;
-    }
-
-private:
-    std::vector<std::vector<std::string>> rows_;
-    std::vector<std::size_t> widths_;
-};
 
 // What a text of one role leaves out. Numbers beyond a table's end are nowhere.
 class Shown {
@@ -57,6 +29,7 @@ public:
           calls_{std::vector<bool>(program.kernels.size(), !role),
                  std::vector<bool>(program.collectives.size(), !role),
                  std::vector<bool>(program.send_recvs.size(), !role),
+                 std::vector<bool>(program.copies.size(), !role),
                  std::vector<bool>(program.host_works.size(), !role)} {
         if (role) {
             for (const Slot& slot : program.roles[index(*role)].slots) {
@@ -89,7 +62,7 @@ private:
 
     std::vector<bool> segments_;
     std::vector<bool> tensors_;
-    std::array<std::vector<bool>, 4> calls_;
+    std::array<std::vector<bool>, kNumOpKinds> calls_;
 };
 
 // A Program need not be valid (engine/verifier.h) to be printed: a number beyond a table's end is
@@ -110,7 +83,7 @@ public:
     }
 
     std::string text() const {
-        std::string text = head() + groups() + tensors() + calls();
+        std::string text = head() + groups() + peers() + tensors() + calls();
         for (std::size_t s = 0; s < p_.segments.size(); ++s) {
             if (shown_.segment(s)) {
                 text += segment(s);
@@ -198,12 +171,14 @@ private:
             fmt::format("program of {} ranks, {} roles", p_.num_ranks(), p_.roles.size());
         for (std::uint32_t i = 0; i < p_.parties.size(); ++i) {
             const Party& party = p_.parties[i];
-            if (p_.parties.size() > 1 || !party.name.empty() || party.first_role != 0) {
+            if (p_.parties.size() > 1 || !party.name.empty() || party.first_role != 0 ||
+                party.continues_job) {
                 text += fmt::format("\nparty {}: {} ranks from {} on, roles from {} on",
                                     party.name,
                                     party.mesh.num_ranks(),
                                     index(party.mesh.first_rank()),
                                     party.first_role);
+                text += party.continues_job ? ", in one job with the party before it," : "";
             }
             text += " along " + digit(party.role_digit, i) + "\n" + mesh(i);
         }
@@ -211,7 +186,7 @@ private:
     }
 
     std::string groups() const {
-        Columns rows;
+        TextColumns rows;
         for (std::size_t g = 0; g < p_.groups.size(); ++g) {
             const Group& group = p_.groups[g];
             std::string members = group.party == 0 ? "" : fmt::format("party {} ", group.party);
@@ -230,6 +205,19 @@ private:
             rows.add({std::to_string(g), group.name, std::move(members)});
         }
         return "\ngroups\n" + rows.text();
+    }
+
+    std::string peers() const {
+        TextColumns rows;
+        for (std::size_t i = 0; i < p_.peers.size(); ++i) {
+            std::string terms = fmt::format("rank {}", index(p_.peers[i].first));
+            for (const PeerTerm& term : p_.peers[i].terms) {
+                terms += fmt::format(
+                    " + place / {} % {} * {}", term.stride, term.size, term.peer_stride);
+            }
+            rows.add({std::to_string(i), std::move(terms)});
+        }
+        return p_.peers.empty() ? "" : "\npeers\n" + rows.text();
     }
 
     std::string layout(const std::vector<DigitPlacement>& layout, std::uint32_t party) const {
@@ -252,7 +240,7 @@ private:
     }
 
     std::string tensors() const {
-        Columns rows;
+        TextColumns rows;
         for (std::size_t t = 0; t < p_.tensors.size(); ++t) {
             if (!shown_.tensor(t)) {
                 continue;
@@ -319,16 +307,25 @@ private:
     std::string messages(const SendRecvCall& call, std::uint32_t party) const {
         std::vector<std::string> parts;
         for (const SendRecvPart& part : call.parts) {
+            const std::string peer =
+                part.peers < 0 ? fmt::format("{}{:+d}", digit(part.digit, party), part.delta)
+                               : fmt::format("peers {}", part.peers);
             parts.push_back(fmt::format(
-                "{} {}{:+d} {} B comm {}{}",
+                "{} {} {} B comm {}{}{}",
                 part.is_send ? "send" : "receive",
-                digit(part.digit, party),
-                part.delta,
+                peer,
                 part.bytes.count(),
                 part.communicator,
-                part.slice_digits == 0 ? "" : " slices " + digits(part.slice_digits, party)));
+                part.slice_digits == 0 ? "" : " slices " + digits(part.slice_digits, party),
+                part.piece == 0 && part.pieces == 1
+                    ? ""
+                    : fmt::format(" piece {}/{}", part.piece, part.pieces)));
         }
         return fmt::format("{}", fmt::join(parts, " and "));
+    }
+
+    std::string copy(const CopyCall& c) const {
+        return fmt::format("copy {} to {} {} B", name(c.from), name(c.to), c.bytes.count());
     }
 
     std::string host(const HostWork& work) const {
@@ -339,23 +336,19 @@ private:
                    : "restart";
     }
 
-    // The letter of an op's table, and how many entries that has.
-    std::pair<char, std::size_t> table(OpKind kind) const {
-        switch (kind) {
-            case OpKind::kernel:
-                return {'k', p_.kernels.size()};
-            case OpKind::collective:
-                return {'c', p_.collectives.size()};
-            case OpKind::send_recv:
-                return {'m', p_.send_recvs.size()};
-            case OpKind::host:
-                return {'h', p_.host_works.size()};
-        }
-        return {'?', 0};
+    // Of an op's table: its letter, its title and how many entries it has.
+    using Table = std::tuple<char, std::string_view, std::size_t>;
+    Table table(OpKind kind) const {
+        const std::array<Table, kNumOpKinds> tables{{{'k', "kernels", p_.kernels.size()},
+                                                     {'c', "collectives", p_.collectives.size()},
+                                                     {'m', "messages", p_.send_recvs.size()},
+                                                     {'d', "copies", p_.copies.size()},  // DMA
+                                                     {'h', "host work", p_.host_works.size()}}};
+        return tables[static_cast<std::size_t>(kind)];
     }
 
     std::string call(OpKind kind, std::size_t i) const {
-        const auto [letter, entries] = table(kind);
+        const auto [letter, title, entries] = table(kind);
         if (i >= entries) {
             return fmt::format("{}?{}", letter, i);
         }
@@ -363,18 +356,18 @@ private:
                                  : kind == OpKind::collective ? collective(p_.collectives[i])
                                  : kind == OpKind::send_recv
                                      ? messages(p_.send_recvs[i], message_party_[i])
-                                     : host(p_.host_works[i]);
+                                 : kind == OpKind::copy ? copy(p_.copies[i])
+                                                        : host(p_.host_works[i]);
         return fmt::format("{}{} {}", letter, i, text);
     }
 
     std::string calls() const {
         std::string text;
-        for (const auto& [kind, title] : {std::pair{OpKind::kernel, "kernels"},
-                                          std::pair{OpKind::collective, "collectives"},
-                                          std::pair{OpKind::send_recv, "messages"},
-                                          std::pair{OpKind::host, "host work"}}) {
-            Columns rows;
-            for (std::size_t i = 0; i < table(kind).second; ++i) {
+        for (const OpKind kind :
+             {OpKind::kernel, OpKind::collective, OpKind::send_recv, OpKind::copy, OpKind::host}) {
+            TextColumns rows;
+            const auto [letter, title, entries] = table(kind);
+            for (std::size_t i = 0; i < entries; ++i) {
                 if (!shown_.call(kind, i)) {
                     continue;
                 }
@@ -442,7 +435,7 @@ private:
     }
 
     std::string segment(std::size_t s) const {
-        Columns rows;
+        TextColumns rows;
         const Segment& segment = p_.segments[s];
         for (std::size_t o = 0; o < segment.ops.size(); ++o) {
             const Op& op = segment.ops[o];
@@ -459,7 +452,7 @@ private:
     }
 
     std::string slots(std::size_t r) const {
-        Columns rows;
+        TextColumns rows;
         const auto number = [](std::string_view what, std::int32_t n) {
             return n == -1 ? "" : fmt::format("{} {}", what, n);
         };

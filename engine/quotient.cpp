@@ -110,7 +110,7 @@ private:
             for (const RankId rank : transfers_.members_of(connection)) {
                 classes.push_back(partition_.class_of_rank[index(rank)]);
             }
-            if (connection.is_collective) {
+            if (connection.kind == ConnectionKind::group) {
                 std::sort(classes.begin(), classes.end());
                 classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
             }

@@ -94,7 +94,7 @@ public:
     }
     const TapeItem& item_after(std::uint32_t stream) const { return *(&item_of(stream) + 1); }
     bool in_last_step(std::uint32_t r) const { return ranks[r].in_last_step; }
-    std::uint32_t party_of(std::uint32_t r) const { return plan_.party_of_role[ranks[r].role]; }
+    std::uint32_t job_of(std::uint32_t r) const { return plan_.job_of_role[ranks[r].role]; }
 
     // Over all steps of a run: of the connection's messages.
     std::uint32_t sequence_of(std::uint32_t r, const TapePart& part) const {

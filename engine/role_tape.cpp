@@ -12,7 +12,7 @@ namespace orrery {
 namespace {
 
 bool is_communication(OpKind kind) {
-    return kind == OpKind::collective || kind == OpKind::send_recv;
+    return kind == OpKind::collective || kind == OpKind::send_recv || kind == OpKind::copy;
 }
 
 // An op of the unrolled step while its role's tape is built.
@@ -226,34 +226,44 @@ private:
         item.first_part = static_cast<std::uint32_t>(tape_.parts.size());
         if (op.kind() == OpKind::collective) {
             item.kind = ItemKind::collective;
-            const CollectiveId id = op.payload.collective();
             const CollectiveCall& call = program_.collective(op);
-            const std::uint32_t c = connection(RoleConnection{
-                .is_collective = true, .communicator = call.communicator, .group = call.group});
-            add_part(c, find_collective(tape_.connections[c], id), flat.stream);
+            add_part(connection({.kind = ConnectionKind::group,
+                                 .communicator = call.communicator,
+                                 .group = call.group}),
+                     call,
+                     flat.stream);
+        } else if (op.kind() == OpKind::copy) {
+            item.kind = ItemKind::copy;
+            add_part(connection({.kind = ConnectionKind::copies}), program_.copy(op), flat.stream);
         } else {
             item.kind = ItemKind::send_recv;
             for (const SendRecvPart& part : program_.send_recv(op).parts) {
-                const auto size = static_cast<int>(mesh_->size(part.digit));
-                const auto delta = static_cast<std::uint32_t>((part.delta % size + size) % size);
-                const std::uint32_t c =
-                    connection(RoleConnection{.is_collective = false,
-                                              .is_send = part.is_send,
-                                              .communicator = part.communicator,
-                                              .digit = delta == 0 ? 0 : part.digit,
-                                              .delta = delta});
-                add_part(c, find_bytes(tape_.connections[c], part.bytes), flat.stream);
+                add_part(connection(connection_of(part)), SendCall{part.bytes}, flat.stream);
             }
         }
         item.num_parts = static_cast<std::uint32_t>(tape_.parts.size()) - item.first_part;
     }
 
+    RoleConnection connection_of(const SendRecvPart& part) const {
+        RoleConnection connection{.kind = ConnectionKind::pair,
+                                  .is_send = part.is_send,
+                                  .communicator = part.communicator,
+                                  .peers = part.peers};
+        if (part.peers < 0) {
+            const auto size = static_cast<int>(mesh_->size(part.digit));
+            connection.delta = static_cast<std::uint32_t>((part.delta % size + size) % size);
+            connection.digit = connection.delta == 0 ? 0 : part.digit;
+        }
+        return connection;
+    }
+
     std::uint32_t connection(const RoleConnection& wanted) {
         for (std::uint32_t c = 0; c < tape_.connections.size(); ++c) {
             const RoleConnection& have = tape_.connections[c];
-            if (have.is_collective == wanted.is_collective && have.is_send == wanted.is_send &&
+            if (have.kind == wanted.kind && have.is_send == wanted.is_send &&
                 have.communicator == wanted.communicator && have.group == wanted.group &&
-                have.digit == wanted.digit && have.delta == wanted.delta) {
+                have.digit == wanted.digit && have.delta == wanted.delta &&
+                have.peers == wanted.peers) {
                 return c;
             }
         }
@@ -261,29 +271,12 @@ private:
         return static_cast<std::uint32_t>(tape_.connections.size() - 1);
     }
 
-    std::uint32_t find_collective(RoleConnection& connection, CollectiveId id) {
-        for (std::uint32_t m = 0; m < connection.collectives.size(); ++m) {
-            if (program_.collectives[index(connection.collectives[m])] ==
-                program_.collectives[index(id)]) {
-                return m;
-            }
-        }
-        connection.collectives.push_back(id);
-        return static_cast<std::uint32_t>(connection.collectives.size() - 1);
-    }
-
-    static std::uint32_t find_bytes(RoleConnection& connection, Bytes bytes) {
-        const auto found = std::find(connection.bytes.begin(), connection.bytes.end(), bytes);
-        const auto m = static_cast<std::uint32_t>(found - connection.bytes.begin());
-        if (found == connection.bytes.end()) {
-            connection.bytes.push_back(bytes);
-        }
-        return m;
-    }
-
-    void add_part(std::uint32_t c, std::uint32_t message, StreamId stream) {
+    void add_part(std::uint32_t c, const TransferCall& call, StreamId stream) {
         RoleConnection& connection = tape_.connections[c];
-        if (message == connection.uses.size()) {
+        const auto known = std::find(connection.calls.begin(), connection.calls.end(), call);
+        const auto message = static_cast<std::uint32_t>(known - connection.calls.begin());
+        if (known == connection.calls.end()) {
+            connection.calls.push_back(call);
             connection.uses.push_back(0);
             connection.stream_masks.push_back(0);
         }

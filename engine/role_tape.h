@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "engine/program.h"
+#include "engine/transfer_call.h"
 
 namespace orrery {
 
-enum class ItemKind : std::uint8_t { run, collective, send_recv };
+enum class ItemKind : std::uint8_t { run, collective, send_recv, copy };
 
 // "That stream of the same rank has ended this many items in this step."
 struct ItemCondition {
@@ -55,19 +56,24 @@ struct TapeStream {
     std::vector<TapeOp> ops{};
 };
 
-// A (group, communicator) or a (peer, direction, communicator) that the role communicates on.
+enum class ConnectionKind : std::uint8_t {
+    group,   // one (group, communicator)
+    pair,    // one (peer, direction, communicator)
+    copies,  // all copies of a rank
+};
+
+// What the role's transfers go over.
 struct RoleConnection {
-    bool is_collective = true;
+    ConnectionKind kind = ConnectionKind::group;
     bool is_send = false;
     std::uint16_t communicator = 0;
     GroupId group{};
     std::uint32_t digit =
         0;  // of a send or receive: the peer is `delta` further, 0 <= delta < size
     std::uint32_t delta = 0;
+    std::int32_t peers = -1;  // or it is in another party: Program::peers
     std::uint32_t messages_per_step = 0;
-    // Distinct messages in order of first use: position in Program::collectives, or bytes.
-    std::vector<CollectiveId> collectives{};
-    std::vector<Bytes> bytes{};
+    std::vector<TransferCall> calls{};          // by message: distinct ones in order of first use
     std::vector<std::uint32_t> uses{};          // by message: how often in a step
     std::vector<std::uint64_t> stream_masks{};  // by message: the streams that its ops are on
 

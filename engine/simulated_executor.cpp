@@ -78,14 +78,18 @@ PartySteps steps_of(const std::vector<StepEnd>& ends, Time start) {
     return steps;
 }
 
-// The runs that the input asks for, in a world. By party; empty if they never end.
+// The runs that the input asks for, in a world. By the first party of each job; empty if they never
+// end.
 std::vector<RunEnd> run_all(const SimulationInput& input, World& world) {
     const auto parties = static_cast<std::uint32_t>(input.program->parties.size());
     const bool repeats = parties == 1 && input.run_of(0).steps > 1;
+    const auto continues = [&](std::uint32_t p) { return input.program->parties[p].continues_job; };
     const bool from_barrier = repeats && input.accelerations.step_barrier &&
                               world.start_at_barrier(input.run_of(0).steps);
     for (std::uint32_t p = 0; p < parties && !from_barrier; ++p) {
-        world.start(p, input.run_of(p).start, input.run_of(p).steps);
+        if (!continues(p)) {
+            world.start(p, input.run_of(p).start, input.run_of(p).steps);
+        }
     }
     std::vector<RunEnd> ends(parties);
     while (std::optional<RunEnd> end = world.run_to_next_end()) {
@@ -98,11 +102,11 @@ void collect(const SimulationInput& input,
              const Transfers& transfers,
              const std::vector<RunEnd>& ends,
              SimulationResult& result) {
-    const auto parties = static_cast<std::uint32_t>(ends.size());
+    const std::vector<std::uint32_t> jobs = input.program->jobs();
     const std::size_t num_links = input.network->links().size();
     std::vector<double> utilisation(num_links, 0.0);
     result.link_bytes.resize(num_links);
-    for (std::uint32_t p = 0; p < parties; ++p) {
+    for (const std::uint32_t p : jobs) {
         const PartyRun run = input.run_of(p);
         PartySteps steps = steps_of(ends[p].steps, run.start);
         steps.link_bytes = link_bytes_per_step(*input.program, transfers, num_links, p);
@@ -110,14 +114,16 @@ void collect(const SimulationInput& input,
             result.link_bytes[l] += steps.link_bytes[l];
         }
         add_utilisation(input, steps.link_bytes, steps.iteration, utilisation);
-        result.simulated_ops += num_ops(*input.program, p) * run.steps;
+        for (std::uint32_t i = p; i < ends.size() && input.program->job_of(i) == p; ++i) {
+            result.simulated_ops += num_ops(*input.program, i) * run.steps;
+        }
         if (p == 0) {
             result.iteration = steps.iteration;
             result.step_end = steps.step_end;
             result.critical_path = steps.critical_path;
             result.slowest_rank = steps.slowest_rank;
         }
-        if (parties > 1) {
+        if (jobs.size() > 1) {
             result.parties.push_back(std::move(steps));
         }
     }

@@ -22,7 +22,7 @@
 //     member has arrived the phases run one after the other: the latency passes, then the parts
 //     flow together; a phase ends with its last part. All members' ops end with the last phase.
 //     A group of one rank ends on arrival.
-//  6. Send_recv. Each part runs as a transfer (plan_send) of its own as soon as both its sides have
+//  6. Send_recv. Each part runs as a transfer (SendCall) of its own as soon as both its sides have
 //     arrived. The op ends with its last part. It holds the sum of its parts' SMs, receives
 //     included, from its arrival to its end. A part whose peer is the rank itself (a digit of size
 //     one) is never planned: it holds nothing and ends when both its sides have arrived.
@@ -33,6 +33,9 @@
 //     first whole picosecond when that is <= 0. If the network has no contention, the rate of a
 //     part is always min(rate_max, floor(capacity / count) over its links).
 //  8. Host work takes its given duration, or the device's for a restart (rate never changes).
+//  9. Copies. A copy is a transfer of its rank alone (CopyCall). It starts when rules 1-3 let it,
+//     runs its phases as a collective does, and shares its links by rule 7 with all other
+//     transfers. It holds no SMs.
 #pragma once
 
 #include <cstdint>
@@ -101,7 +104,8 @@ struct SimulationInput {
     Time launch_cost;                         // of one launch on the host
     bool in_program_order = false;            // the devices have no streams (rule 1)
     std::uint32_t steps = 2;                  // iteration_s is the last step's period
-    std::vector<PartyRun> runs{};  // by party; empty: all as `launch_cost` and `steps` say
+    // By party, the same for all parties of a job; empty: all as `launch_cost` and `steps` say.
+    std::vector<PartyRun> runs{};
     Accelerations accelerations{};
     std::vector<RankId> traced_ranks;
     StepEvents events{};  // times from the same origin as the result's
@@ -139,7 +143,7 @@ struct TracedOp {
     Time end;
 };
 
-// The steps of one party.
+// The steps of one job.
 struct PartySteps {
     Time iteration;  // as SimulationResult's
     std::vector<Time> step_end;
@@ -149,7 +153,7 @@ struct PartySteps {
 };
 
 struct SimulationResult {
-    // The steps of the first party. Of the others: `parties`.
+    // The steps of the first job. Of the others: `parties`.
     Time iteration;  // end of the last step - end of the one before it, or the start of the run
     // By step: when the last rank's last op ended. If steps were left out, their ends lie one
     // iteration apart, and all times count from the barrier of the last step but one.
@@ -174,7 +178,7 @@ struct SimulationResult {
     std::vector<double> link_class_utilisation_mean;
     std::vector<double> link_class_utilisation_max;
     std::vector<Bytes> link_bytes;    // by LinkId: carried in a step of each party
-    std::vector<PartySteps> parties;  // by party; empty if there is only one
+    std::vector<PartySteps> parties;  // by job; empty if there is only one
     // Of the traced ranks, ordered by (rank, start); from the barrier on if steps were left out.
     std::vector<TracedOp> trace;
     // A loss (engine/step_events.h) stopped the step: only this, the trace and the folding hold.

@@ -46,7 +46,7 @@ public:
     std::optional<std::vector<RoleBarrier>> find() const {
         for (std::uint32_t c = 0; c < transfers_.connections.size(); ++c) {
             const Connection& connection = transfers_.connections[c];
-            if (connection.is_collective && connection.num_members > 1 &&
+            if (connection.kind == ConnectionKind::group && connection.num_members > 1 &&
                 connection.num_members == program_.num_ranks()) {
                 std::optional<std::vector<RoleBarrier>> barriers = last_of(c);
                 if (barriers) {

@@ -72,9 +72,33 @@ private:
         const std::vector<RoleConnection>& connections = tape_of(rank).connections;
         for (std::uint32_t c = 0; c < connections.size(); ++c) {
             const RoleConnection& have = connections[c];
-            if (have.is_collective == like.is_collective && have.is_send == is_send &&
+            if (have.kind == like.kind && have.is_send == is_send &&
                 have.communicator == like.communicator && have.group == like.group &&
-                have.digit == like.digit && have.delta == delta) {
+                have.peers == like.peers && have.digit == like.digit && have.delta == delta) {
+                return c;
+            }
+        }
+        return kNone;
+    }
+
+    RankId peer_of(RankId rank, const RoleConnection& connection) const {
+        return program_.peer_of(rank,
+                                {.digit = connection.digit,
+                                 .delta = static_cast<int>(connection.delta),
+                                 .peers = connection.peers});
+    }
+
+    // On the peer of a rank's connection: where it has its side.
+    std::uint32_t find_other_side(RankId rank, RankId peer, const RoleConnection& side) {
+        if (side.peers < 0) {
+            const std::uint32_t size = program_.mesh_of(rank).size(side.digit);
+            return find(peer, side, !side.is_send, (size - side.delta) % size);
+        }
+        const std::vector<RoleConnection>& connections = tape_of(peer).connections;
+        for (std::uint32_t c = 0; c < connections.size(); ++c) {
+            const RoleConnection& have = connections[c];
+            if (have.peers >= 0 && have.is_send != side.is_send &&
+                have.communicator == side.communicator && peer_of(peer, have) == rank) {
                 return c;
             }
         }
@@ -83,7 +107,7 @@ private:
 
     void add_connection(RankId rank, std::uint32_t c) {
         const RoleConnection& role_connection = tape_of(rank).connections[c];
-        Connection connection{.is_collective = role_connection.is_collective,
+        Connection connection{.kind = role_connection.kind,
                               .communicator = role_connection.communicator,
                               .group = role_connection.group,
                               .first_member = static_cast<std::uint32_t>(out_.members.size()),
@@ -92,7 +116,11 @@ private:
         const auto id = static_cast<std::uint32_t>(out_.connections.size());
         const RoleConnection* first = nullptr;
         const RoleConnection* last = nullptr;
-        if (role_connection.is_collective) {
+        if (role_connection.kind == ConnectionKind::copies) {
+            bind(rank, c, id);
+            out_.members.push_back(rank);
+            first = last = &role_connection;
+        } else if (role_connection.kind == ConnectionKind::group) {
             std::vector<RankId> members =
                 program_.mesh_of(rank).members(program_.groups[index(role_connection.group)], rank);
             std::sort(members.begin(), members.end());
@@ -104,13 +132,8 @@ private:
             first = &role_connection_of(members.front(), id);
             last = &role_connection_of(members.back(), id);
         } else {
-            const Mesh& mesh = program_.mesh_of(rank);
-            const auto size = mesh.size(role_connection.digit);
-            const RankId peer =
-                mesh.shifted(rank, role_connection.digit, static_cast<int>(role_connection.delta));
-            const std::uint32_t back = (size - role_connection.delta) % size;
-            const std::uint32_t peer_connection =
-                find(peer, role_connection, !role_connection.is_send, back);
+            const RankId peer = peer_of(rank, role_connection);
+            const std::uint32_t peer_connection = find_other_side(rank, peer, role_connection);
             bind(rank, c, id);
             bind(peer, peer_connection, id);
             const RoleConnection* other = &tape_of(peer).connections[peer_connection];
@@ -148,16 +171,11 @@ private:
         const std::span<const RankId> members = out_.members_of(connection);
         TransferPlan plan;
         std::vector<std::vector<OtherPath>> paths;  // around outages that the plan meets
-        if (connection.is_collective && members.size() > 1) {
-            const CollectiveCall& call = program_.collectives[index(first.collectives[m])];
-            plan = network_.plan_collective(call, members);
+        if (members.front() != members.back() || connection.kind == ConnectionKind::copies) {
+            const TransferCall& call = first.calls[m];
+            plan = network_.plan(call, members);
             paths = paths_around(plan, [&](const std::vector<std::uint8_t>& down) {
                 return network_.paths_around(call, members, down);
-            });
-        } else if (!connection.is_collective && members[0] != members[1]) {
-            plan = network_.plan_send(members[0], members[1], first.bytes[m]);
-            paths = paths_around(plan, [&](const std::vector<std::uint8_t>& down) {
-                return network_.paths_around(members[0], members[1], first.bytes[m], down);
             });
         }
         out_.messages.push_back(

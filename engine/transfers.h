@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every distinct transfer of a program, planned once. A *connection* is what ranks communicate on:
-// one instance of a (group, communicator), or one directed pair of ranks on a communicator.
+// one instance of a (group, communicator), or one directed pair of ranks on a communicator. All
+// copies of a rank make up one more connection, of that rank alone.
 // Its *messages* are the distinct transfers that its members make on it, each with the phases and
 // parts that the network planned.
 #pragma once
@@ -43,10 +44,10 @@ struct ConnectionMessage {
 };
 
 struct Connection {
-    bool is_collective = true;
+    ConnectionKind kind = ConnectionKind::group;
     std::uint16_t communicator = 0;
     GroupId group{};
-    std::uint32_t first_member = 0;  // Transfers::members; of a pair: from, to
+    std::uint32_t first_member = 0;  // Transfers::members; of a pair: from, to; of copies: the rank
     std::uint32_t num_members = 0;
     std::uint32_t first_message = 0;  // Transfers::messages
     std::uint32_t num_messages = 0;

@@ -27,10 +27,14 @@ public:
         for (const Group& group : p_.groups) {
             check_group(group);
         }
+        check_peers();
         for (const CollectiveCall& call : p_.collectives) {
             if (index(call.group) >= p_.groups.size() || call.bytes < Bytes{}) {
                 add("a collective names a group that does not exist, or negative bytes");
             }
+        }
+        for (const CopyCall& call : p_.copies) {
+            check_copy(call);
         }
         for (const Segment& segment : p_.segments) {
             check_segment(segment);
@@ -72,6 +76,9 @@ private:
                     rank,
                     role));
             }
+            if (rank == 0 && party.continues_job) {
+                add("the first party continues the job of none");
+            }
             rank += party.mesh.num_ranks();
             role += party.mesh.size(party.role_digit);
         }
@@ -83,6 +90,16 @@ private:
                             p_.roles.size(),
                             last.mesh.digits()[last.role_digit].name,
                             role));
+        }
+    }
+
+    void check_peers() {
+        for (std::size_t i = 0; i < p_.peers.size(); ++i) {
+            for (const PeerTerm& term : p_.peers[i].terms) {
+                if (term.stride == 0 || term.size == 0) {
+                    add(fmt::format("peers {}: a term of stride or size 0", i));
+                }
+            }
         }
     }
 
@@ -126,6 +143,18 @@ private:
         }
     }
 
+    void check_copy(const CopyCall& call) {
+        const auto from = static_cast<int>(call.from);
+        const auto to = static_cast<int>(call.to);
+        if ((from - to != 1 && to - from != 1) || call.bytes < Bytes{}) {
+            add(fmt::format("a copy of {} B from {} to {}",
+                            call.bytes.count(),
+                            name(call.from),
+                            name(call.to)),
+                "copies go between hbm and dram, or dram and nvme, and have no negative bytes");
+        }
+    }
+
     void check_exchanges(RoleId role) {
         const std::size_t digits = p_.mesh_of(role).digits().size();
         std::set<SegmentId> checked;
@@ -142,6 +171,12 @@ private:
                         add("a send or receive names a digit that does not exist, or negative "
                             "bytes");
                     }
+                    if (part.peers >= static_cast<std::int32_t>(p_.peers.size())) {
+                        add("a send or receive names peers that do not exist");
+                    }
+                    if (part.piece >= part.pieces) {
+                        add(fmt::format("a message is piece {} of {}", part.piece, part.pieces));
+                    }
                 }
             }
         }
@@ -155,6 +190,8 @@ private:
                 return p_.collectives.size();
             case OpKind::send_recv:
                 return p_.send_recvs.size();
+            case OpKind::copy:
+                return p_.copies.size();
             case OpKind::host:
                 return p_.host_works.size();
         }

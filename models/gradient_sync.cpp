@@ -269,7 +269,7 @@ TensorId lower_lamb_update(SegmentBuilder& b,
                          layouts.state.gradient_dtype,
                          master_copy_of(plan)),
              spec);
-    sum_over_ranks(b, digits, "trust ratio reduce", norms);
+    sum_over_ranks(b, {.digits = digits}, "trust ratio reduce", norms);
     return norms;
 }
 
@@ -314,7 +314,7 @@ SegmentId lower_optimizer(ProgramTables& tables,
     spec.reads = gradients;
     spec.writes = {norm};
     b.kernel(gradient_norm(elements, state.gradient_dtype), spec);
-    sum_over_ranks(b, digits, "gradient norm reduce", norm);
+    sum_over_ranks(b, {.digits = digits, .stages = true}, "gradient norm reduce", norm);
     spec = {.name = "gradient clip",
             .cause = Cause::optimizer,
             .reads = {norm, tables.scalars()},

@@ -5,8 +5,10 @@
 
 namespace orrery {
 
-LayoutAssignment assign_layouts(const ParallelPlan& plan, std::int64_t ranks_of_head) {
-    const RankMesh ranks = digits_of_plan(plan, ranks_of_head);
+LayoutAssignment assign_layouts(const ParallelPlan& plan,
+                                std::int64_t ranks_of_head,
+                                RankId first_rank) {
+    const RankMesh ranks = digits_of_plan(plan, ranks_of_head, first_rank);
     LayoutAssignment a;
     a.mesh = ranks.mesh;
     a.head_digits = ranks.head_digits;

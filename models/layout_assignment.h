@@ -42,6 +42,9 @@ struct LayoutAssignment {
     bool stream_key_value = false;
 };
 
-LayoutAssignment assign_layouts(const ParallelPlan& plan, std::int64_t ranks_of_head = 1);
+// As digits_of_plan().
+LayoutAssignment assign_layouts(const ParallelPlan& plan,
+                                std::int64_t ranks_of_head = 1,
+                                RankId first_rank = RankId{});
 
 }  // namespace orrery

@@ -11,9 +11,9 @@
 #include "models/gradient_sync.h"
 #include "models/layout_assignment.h"
 #include "models/pipeline_split.h"
-#include "models/rank_mesh.h"
 #include "models/schedule/stage_work.h"
 #include "models/slot_waits.h"
+#include "models/stage_messages.h"
 
 namespace orrery {
 namespace {
@@ -31,16 +31,20 @@ public:
     StageLowering(ProgramTables& tables,
                   const Transformer& model,
                   const ParallelPlan& plan,
-                  const LayoutAssignment& layouts,
+                  const std::vector<StageParty>& parties,
+                  std::size_t party,
                   std::int32_t stage)
-        : tables_(tables), model_(model), plan_(plan), layouts_(layouts), stage_(stage) {}
+        : tables_(tables),
+          model_(model),
+          plan_(plan_of_stage(plan, stage)),
+          parties_(parties),
+          layouts_(parties[party].layouts),
+          stage_(stage) {}
 
     Role lower(const std::vector<std::int64_t>& split);
 
 private:
-    std::int32_t stages() const {
-        return static_cast<std::int32_t>(layouts_.mesh.size(layouts_.pipeline_digit));
-    }
+    std::int32_t stages() const { return num_stages(parties_); }
     ScheduleShape schedule_shape() const {
         return {.stages = stages(),
                 .chunks = layouts_.chunks,
@@ -67,7 +71,8 @@ private:
 
     ProgramTables& tables_;
     const Transformer& model_;
-    const ParallelPlan& plan_;
+    const ParallelPlan plan_;  // as if all stages were like this one
+    const std::vector<StageParty>& parties_;
     const LayoutAssignment& layouts_;
     std::int32_t stage_;
     Role role_;
@@ -111,19 +116,21 @@ SegmentId StageLowering::message(std::string_view name, Traffic traffic, const V
                 .reads = {},
                 .writes = {},
                 .accumulates = {}};
-    (send ? spec.reads : spec.writes) = {value.tensor};
     const Layout& held = tables_.program().tensors[index(value.tensor)].layout;
     std::uint32_t slices = 0;
     for (std::uint32_t digit = 0; digit < held.size(); ++digit) {
         slices |= send && held[digit] != layouts_.pipeline[digit] ? 1u << digit : 0u;
     }
-    b.send_recv({.parts = {{.is_send = send,
-                            .digit = layouts_.pipeline_digit,
-                            .delta = to_next ? 1 : -1,
-                            .bytes = bytes,
-                            .communicator = lane.communicator,
-                            .slice_digits = slices}}},
-                spec);
+    const SendRecvCall call{.parts = stage_message_parts(tables_.program(),
+                                                         parties_,
+                                                         {.is_send = send,
+                                                          .stage = stage_,
+                                                          .with_next = to_next,
+                                                          .bytes = bytes,
+                                                          .communicator = lane.communicator,
+                                                          .slice_digits = slices})};
+    (send ? spec.reads : spec.writes).assign(call.parts.size(), value.tensor);
+    b.send_recv(call, spec);
     return b.finish();
 }
 
@@ -256,16 +263,27 @@ Role StageLowering::lower(const std::vector<std::int64_t>& split) {
 }  // namespace
 
 Program lower(const Transformer& model, const ParallelPlan& plan) {
-    const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model, plan));
+    const std::vector<StageParty> parties = stage_parties(model, plan);
     Program program;
-    program.parties.front().mesh = layouts.mesh;
-    program.parties.front().role_digit = layouts.pipeline_digit;
+    program.parties.clear();
+    for (const StageParty& party : parties) {
+        program.parties.push_back(
+            {.name = parties.size() == 1 ? "" : fmt::format("stages from {}", party.first_stage),
+             .mesh = party.layouts.mesh,
+             .role_digit = party.layouts.pipeline_digit,
+             .first_role = static_cast<std::uint32_t>(party.first_stage),
+             .continues_job = party.first_stage > 0});
+    }
     program.stream_names = stream_names();
     ProgramTables tables{program};
     const std::vector<std::int64_t> split = layers_of_stages(model, plan);
-    const auto stages = static_cast<std::int32_t>(layouts.mesh.size(layouts.pipeline_digit));
-    for (std::int32_t stage = 0; stage < stages; ++stage) {
-        program.roles.push_back(StageLowering{tables, model, plan, layouts, stage}.lower(split));
+    for (std::size_t p = 0; p < parties.size(); ++p) {
+        tables.enter(static_cast<std::uint32_t>(p));
+        const std::int32_t end = parties[p].first_stage + parties[p].num_stages;
+        for (std::int32_t stage = parties[p].first_stage; stage < end; ++stage) {
+            program.roles.push_back(
+                StageLowering{tables, model, plan, parties, p, stage}.lower(split));
+        }
     }
     return program;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,9 @@ inline constexpr std::int64_t kPrefetchUnitsMax = 1'000'000;
 struct ParallelPlan {
     std::int64_t tensor_model_parallel_size = 1;
     std::int64_t pipeline_model_parallel_size = 1;
+    // Of each pipeline stage, where stages have different tensor-parallel sizes (slower or smaller
+    // devices in some of them); tensor_model_parallel_size is then the largest. Empty: all alike.
+    std::vector<std::int64_t> stage_tensor_model_parallel_sizes{};
     std::int64_t virtual_pipeline_model_parallel_size = 1;  // model chunks a pipeline rank
     std::int64_t context_parallel_size = 1;
     std::int64_t data_parallel_size = 1;  // derived from the number of GPUs, never given
@@ -112,8 +116,8 @@ struct ParallelPlan {
     bool fused_cross_entropy = true;  // logits turned into their gradient in place
     std::int64_t loss_metrics = 0;    // losses that are computed again, for reports, unfused
     // Every op is a call of an eager framework (PyTorch), whose host time is many times a launch's
-    // (scenarios/simulate/step_efficiency.h), unless it is compiled or in a graph; false: ops are
-    // launched from C++.
+    // (scenarios/studies/simulate/step_efficiency.h), unless it is compiled or in a graph; false:
+    // ops are launched from C++.
     bool eager_framework = true;
     bool cuda_graphs = false;
     bool compiled = false;  // elementwise chains fused by a compiler (torch.compile, XLA)
@@ -129,7 +133,13 @@ struct ParallelPlan {
         return global_batch_size / (micro_batch_size * data_parallel_size);
     }
     std::int64_t model_parallel_size() const {
-        return tensor_model_parallel_size * pipeline_model_parallel_size * context_parallel_size;
+        return tensor_ranks_of_stages() * context_parallel_size;
+    }
+    // Of all stages together.
+    std::int64_t tensor_ranks_of_stages() const {
+        const std::vector<std::int64_t>& sizes = stage_tensor_model_parallel_sizes;
+        return sizes.empty() ? tensor_model_parallel_size * pipeline_model_parallel_size
+                             : std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
     }
     // Neither a compiler nor a graph stands between the framework and its ops.
     bool ops_are_calls() const { return eager_framework && !compiled && !cuda_graphs; }

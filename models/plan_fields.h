@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of ParallelPlan, each in one row. A field without a row does not compile.
-// Caches of parts of a plan reset the fields that the part does not depend on and use the plan that
-// is left as their key.
+// The table of ParallelPlan's fields. From it come the keys of the section `plan`, what reads and
+// writes them, `orrery keys plan`, the names of `search` and of its results, the columns of tables,
+// Megatron-LM's flags, and the keys of caches: those of a part of a plan reset the fields that the
+// part does not depend on and use the plan that is left.
+//
+// A new key: a member of ParallelPlan with its default (models/plan.h), a row here, and the code
+// that the key is for; its words, if it has any, in models/plan_words.h. A member without a row
+// does not compile. Its rules with other keys are in models/validate_plan.cpp; tests/fields wants
+// a row that shows its effect.
 #pragma once
 
 #include <array>
@@ -9,8 +15,10 @@
 #include <string_view>
 #include <tuple>
 
+#include "engine/field.h"
 #include "engine/field_count.h"
 #include "models/plan.h"
+#include "models/plan_words.h"
 
 namespace orrery {
 
@@ -25,65 +33,218 @@ enum class PlanScope : std::uint8_t {
 
 template <class T>
 struct PlanField {
-    std::string_view name;  // also the key of the section `plan`
+    std::string_view name;
     T ParallelPlan::*member;
     PlanScope scope;
+    FieldUse use = FieldUse::optional;
+    std::string_view meaning;  // one sentence
+    typename FieldValues<T>::Type values{};
+    std::string_view unit{};        // of a number
+    std::string_view short_name{};  // the literature's, in tables: "tp"
+    bool searched = false;          // `orrery search` varies it
+    // Megatron-LM's flags with the field's value. Of a switch, a flag that begins with "--no-" or
+    // "--disable-" turns it off and any other turns it on.
+    FlagNames flags{};
+    FlagNames translated_flags{};  // what they say of the field takes more than copying
 };
 
-#define ORRERY_PLAN_FIELD(field, scope)                \
-    PlanField {                                        \
-#field, &ParallelPlan::field, PlanScope::scope \
+inline constexpr IntegerRange kPlanSizes{1, 4'000'000};
+
+#define ORRERY_PLAN_FIELD(field, of, ...)                                                   \
+    PlanField<decltype(ParallelPlan::field)> {                                              \
+        .name = #field, .member = &ParallelPlan::field, .scope = PlanScope::of, __VA_ARGS__ \
     }
 
+// clang-format off
 inline constexpr std::tuple kPlanFields{
-    ORRERY_PLAN_FIELD(tensor_model_parallel_size, pass),
-    ORRERY_PLAN_FIELD(pipeline_model_parallel_size, pass),
-    ORRERY_PLAN_FIELD(virtual_pipeline_model_parallel_size, step),
-    ORRERY_PLAN_FIELD(context_parallel_size, pass),
-    ORRERY_PLAN_FIELD(data_parallel_size, pass),
-    ORRERY_PLAN_FIELD(sequence_parallel, pass),
-    ORRERY_PLAN_FIELD(context_parallel_comm, pass),
-    ORRERY_PLAN_FIELD(data_parallel_sharding_strategy, chunk),
-    ORRERY_PLAN_FIELD(hsdp_shard_size, pass),
-    ORRERY_PLAN_FIELD(zero_hpz_partition_size, pass),
-    ORRERY_PLAN_FIELD(reshard_after_forward, chunk),
-    ORRERY_PLAN_FIELD(fsdp_unit_layers, chunk),
-    ORRERY_PLAN_FIELD(fsdp_prefetch_units, chunk),
-    ORRERY_PLAN_FIELD(micro_batch_size, pass),
-    ORRERY_PLAN_FIELD(global_batch_size, step),
-    ORRERY_PLAN_FIELD(precision, pass),
-    ORRERY_PLAN_FIELD(recompute_granularity, pass),
-    ORRERY_PLAN_FIELD(recompute_method, pass),
-    ORRERY_PLAN_FIELD(recompute_num_layers, pass),
-    ORRERY_PLAN_FIELD(recompute_modules, pass),
-    ORRERY_PLAN_FIELD(schedule, pass),
-    ORRERY_PLAN_FIELD(rank_order, pass),
-    ORRERY_PLAN_FIELD(attention_kernel, pass),
-    ORRERY_PLAN_FIELD(optimizer, pass),
-    ORRERY_PLAN_FIELD(gradient_accumulation_fusion, pass),
-    ORRERY_PLAN_FIELD(gradient_dtype, pass),
-    ORRERY_PLAN_FIELD(main_params_dtype, pass),
-    ORRERY_PLAN_FIELD(bf16_stochastic_round, pass),
-    ORRERY_PLAN_FIELD(overlap_grad_reduce, chunk),
-    ORRERY_PLAN_FIELD(overlap_param_gather, chunk),
-    ORRERY_PLAN_FIELD(tp_comm_overlap, pass),
-    ORRERY_PLAN_FIELD(overlap_p2p, step),
-    ORRERY_PLAN_FIELD(async_tensor_model_parallel_allreduce, pass),
-    ORRERY_PLAN_FIELD(scatter_gather_tensors_in_pipeline, pass),
-    ORRERY_PLAN_FIELD(tp_comm_overlap_chunks, pass),
-    ORRERY_PLAN_FIELD(fused_norm, pass),
-    ORRERY_PLAN_FIELD(fused_activation, pass),
-    ORRERY_PLAN_FIELD(fused_cross_entropy, pass),
-    ORRERY_PLAN_FIELD(loss_metrics, pass),
-    ORRERY_PLAN_FIELD(eager_framework, pass),
-    ORRERY_PLAN_FIELD(cuda_graphs, pass),
-    ORRERY_PLAN_FIELD(compiled, pass),
-    ORRERY_PLAN_FIELD(embedding_and_loss_as_layers, step),
-    ORRERY_PLAN_FIELD(prefetch_behind_backward, chunk),
-    ORRERY_PLAN_FIELD(ddp_bucket_size, chunk),
-    ORRERY_PLAN_FIELD(pipeline_layout, step),
+    ORRERY_PLAN_FIELD(tensor_model_parallel_size, pass,
+        .meaning = "Ranks that split each layer's weight matrices between them.",
+        .values = kPlanSizes, .unit = "ranks", .short_name = "tp", .searched = true,
+        .flags = {"--tensor-model-parallel-size"}),
+    ORRERY_PLAN_FIELD(pipeline_model_parallel_size, pass,
+        .meaning = "Stages that the layers are split into.",
+        .values = kPlanSizes, .unit = "stages", .short_name = "pp", .searched = true,
+        .flags = {"--pipeline-model-parallel-size"}),
+    ORRERY_PLAN_FIELD(stage_tensor_model_parallel_sizes, pass,
+        .meaning = "tensor_model_parallel_size of each pipeline stage, where stages differ.",
+        .values = kPlanSizes, .unit = "ranks", .searched = true),
+    ORRERY_PLAN_FIELD(virtual_pipeline_model_parallel_size, step,
+        .meaning = "Model chunks of each pipeline rank.",
+        .values = {1, 100'000}, .unit = "chunks", .short_name = "vpp", .searched = true,
+        .translated_flags = {"--num-layers-per-virtual-pipeline-stage",
+                             "--num-virtual-stages-per-pipeline-rank",
+                             "--virtual-pipeline-model-parallel-size"}),
+    ORRERY_PLAN_FIELD(context_parallel_size, pass,
+        .meaning = "Ranks that split each sequence between them.",
+        .values = kPlanSizes, .unit = "ranks", .short_name = "cp", .searched = true,
+        .flags = {"--context-parallel-size"}),
+    ORRERY_PLAN_FIELD(data_parallel_size, pass,
+        .use = FieldUse::derived,
+        .meaning = "Replicas of the model: the number of GPUs / (tensor * pipeline * "
+                   "context).",
+        .values = kPlanSizes, .unit = "ranks", .short_name = "dp"),
+    ORRERY_PLAN_FIELD(sequence_parallel, pass,
+        .meaning = "Between the tensor-parallel regions, each rank holds its part of the "
+                   "sequence.",
+        .searched = true, .flags = {"--sequence-parallel"}),
+    ORRERY_PLAN_FIELD(context_parallel_comm, pass,
+        .meaning = "How context-parallel ranks exchange keys and values: in a ring, or "
+                   "heads for sequence by all-to-all.",
+        .values = kContextParallelComms, .translated_flags = {"--cp-comm-type"}),
+    ORRERY_PLAN_FIELD(data_parallel_sharding_strategy, chunk,
+        .meaning = "What data-parallel ranks shard: nothing, optimizer states (ZeRO 1), "
+                   "gradients too (2), parameters too (3).",
+        .values = kShardingStrategies, .searched = true,
+        .flags = {"--data-parallel-sharding-strategy"},
+        .translated_flags = {"--use-distributed-optimizer",
+                             "--use-torch-fsdp2",
+                             "--use-megatron-fsdp"}),
+    ORRERY_PLAN_FIELD(hsdp_shard_size, pass,
+        .meaning = "Shard inside groups of this many ranks and replicate between them; 0: "
+                   "shard over all.",
+        .values = {0, 4'000'000}, .unit = "ranks"),
+    ORRERY_PLAN_FIELD(zero_hpz_partition_size, pass,
+        .meaning = "ZeRO 3: a forward pass leaves each group of this many ranks a secondary "
+                   "copy of the weights; 0: none.",
+        .values = {0, 4'000'000}, .unit = "ranks"),
+    ORRERY_PLAN_FIELD(reshard_after_forward, chunk,
+        .meaning = "ZeRO 3: weights are gathered again for the backward pass."),
+    ORRERY_PLAN_FIELD(fsdp_unit_layers, chunk,
+        .meaning = "ZeRO 3: layers that one collective gathers; 0: a layer at a time, each "
+                   "parameter on its own.",
+        .values = {0, 1'000'000}, .unit = "layers"),
+    ORRERY_PLAN_FIELD(fsdp_prefetch_units, chunk,
+        .meaning = "ZeRO 3 with overlap_param_gather: units gathered ahead of the one in "
+                   "use.",
+        .values = {1, kPrefetchUnitsMax}, .unit = "units"),
+    ORRERY_PLAN_FIELD(micro_batch_size, pass,
+        .use = FieldUse::required,
+        .meaning = "Sequences that a rank computes at once.",
+        .values = {1, 100'000'000}, .unit = "sequences", .short_name = "mbs", .searched = true,
+        .flags = {"--micro-batch-size"}),
+    ORRERY_PLAN_FIELD(global_batch_size, step,
+        .use = FieldUse::required,
+        .meaning = "Sequences of a training step, over all ranks.",
+        .values = {1, 1'000'000'000}, .unit = "sequences", .short_name = "gbs",
+        .flags = {"--global-batch-size"}),
+    ORRERY_PLAN_FIELD(precision, pass,
+        .meaning = "Type of the inputs of matrix products.",
+        .values = kPrecisions,
+        .translated_flags = {"--fp16", "--bf16", "--fp8-hybrid", "--fp8-format"}),
+    ORRERY_PLAN_FIELD(recompute_granularity, pass,
+        .meaning = "What the backward pass computes again: nothing, recompute_modules, or "
+                   "whole layers.",
+        .values = kRecomputes, .searched = true, .flags = {"--recompute-granularity"},
+        .translated_flags = {"--recompute-activations"}),
+    ORRERY_PLAN_FIELD(recompute_method, pass,
+        .meaning = "Which layers full recomputation is of: all, in units of recompute_num_layers "
+                   "(uniform), the first recompute_num_layers of each chunk (block), or "
+                   "every recompute_num_layers-th (every).",
+        .values = kRecomputeMethods, .flags = {"--recompute-method"}),
+    ORRERY_PLAN_FIELD(recompute_num_layers, pass,
+        .meaning = "Number of layers that recompute_method uses.",
+        .values = {1, 1'000'000}, .unit = "layers", .flags = {"--recompute-num-layers"}),
+    ORRERY_PLAN_FIELD(recompute_modules, pass,
+        .meaning = "Modules of selective recomputation.",
+        .values = kRecomputeModules, .translated_flags = {"--recompute-modules"}),
+    ORRERY_PLAN_FIELD(schedule, pass,
+        .meaning = "Order of a pipeline's passes; with virtual stages interleaved_1f1b if "
+                   "not given.",
+        .values = kSchedules, .searched = true),
+    ORRERY_PLAN_FIELD(rank_order, pass,
+        .meaning = "Order in which ranks are dealt to groups, the fastest varying first.",
+        .values = kRankOrders, .searched = true,
+        .translated_flags = {"--use-tp-pp-dp-mapping"}),
+    ORRERY_PLAN_FIELD(attention_kernel, pass,
+        .meaning = "Attention kernel of the software that runs the job.",
+        .values = kAttentionKernels,
+        .translated_flags = {"--use-flash-attn", "--attention-backend"}),
+    ORRERY_PLAN_FIELD(optimizer, pass,
+        .meaning = "Optimizer.",
+        .values = kOptimizers, .flags = {"--optimizer"}),
+    ORRERY_PLAN_FIELD(gradient_accumulation_fusion, pass,
+        .meaning = "The product for a weight's gradient adds into the accumulated gradient "
+                   "itself.",
+        .flags = {"--no-gradient-accumulation-fusion"}),
+    ORRERY_PLAN_FIELD(gradient_dtype, pass,
+        .meaning = "Type in which gradients are accumulated and reduced.",
+        .values = kGradientDtypes,
+        .translated_flags = {"--accumulate-allreduce-grads-in-fp32",
+                             "--grad-reduce-in-bf16"}),
+    ORRERY_PLAN_FIELD(main_params_dtype, pass,
+        .meaning = "What the optimizer steps: an fp32 copy of the weights, or the bf16 "
+                   "weights themselves.",
+        .values = kMainParamsDtypes),
+    ORRERY_PLAN_FIELD(bf16_stochastic_round, pass,
+        .meaning = "bf16 weights are rounded up with the probability of the discarded part."),
+    ORRERY_PLAN_FIELD(overlap_grad_reduce, chunk,
+        .meaning = "Gradients are reduced beside the backward pass.",
+        .searched = true, .flags = {"--overlap-grad-reduce"}),
+    ORRERY_PLAN_FIELD(overlap_param_gather, chunk,
+        .meaning = "Sharded weights are gathered beside the forward pass.",
+        .searched = true, .flags = {"--overlap-param-gather"}),
+    ORRERY_PLAN_FIELD(tp_comm_overlap, pass,
+        .meaning = "Tensor-parallel communication runs beside the matrix products, in "
+                   "chunks.",
+        .searched = true, .flags = {"--tp-comm-overlap"}),
+    ORRERY_PLAN_FIELD(overlap_p2p, step,
+        .meaning = "Messages between stages run beside the passes.",
+        .searched = true, .translated_flags = {"--no-overlap-p2p-communication"}),
+    ORRERY_PLAN_FIELD(async_tensor_model_parallel_allreduce, pass,
+        .meaning = "Column-parallel layers communicate beside their backward products.",
+        .flags = {"--no-async-tensor-model-parallel-allreduce"}),
+    ORRERY_PLAN_FIELD(scatter_gather_tensors_in_pipeline, pass,
+        .meaning = "Stages send 1/tp of a replicated activation and gather it behind the "
+                   "message.",
+        .flags = {"--no-scatter-gather-tensors-in-pipeline"}),
+    ORRERY_PLAN_FIELD(tp_comm_overlap_chunks, pass,
+        .meaning = "Chunks of tp_comm_overlap.",
+        .values = {1, kTpCommOverlapChunksMax}, .unit = "chunks"),
+    ORRERY_PLAN_FIELD(fused_norm, pass,
+        .meaning = "Norms are fused with their neighbours: residual, bias, dropout.",
+        .flags = {"--no-persist-layer-norm"}),
+    ORRERY_PLAN_FIELD(fused_activation, pass,
+        .meaning = "Bias and activation are one kernel, or part of the product.",
+        .flags = {"--no-bias-gelu-fusion", "--no-bias-swiglu-fusion"}),
+    ORRERY_PLAN_FIELD(fused_cross_entropy, pass,
+        .meaning = "The loss turns the logits into their gradient in place.",
+        .flags = {"--cross-entropy-loss-fusion"}),
+    ORRERY_PLAN_FIELD(loss_metrics, pass,
+        .meaning = "Losses that are computed once more, unfused, for reports.",
+        .values = {0, 100}, .unit = "losses"),
+    ORRERY_PLAN_FIELD(eager_framework, pass,
+        .meaning = "Every op is a call of an eager framework; false: ops are launched from "
+                   "C++."),
+    ORRERY_PLAN_FIELD(cuda_graphs, pass,
+        .meaning = "Ops are launched by CUDA graphs.",
+        .flags = {"--enable-cuda-graph", "--external-cuda-graph"},
+        .translated_flags = {"--cuda-graph-impl"}),
+    ORRERY_PLAN_FIELD(compiled, pass,
+        .meaning = "A compiler (torch.compile, XLA) fuses chains of elementwise ops."),
+    ORRERY_PLAN_FIELD(embedding_and_loss_as_layers, step,
+        .meaning = "Embedding and loss count as a layer each where layers are split into "
+                   "stages.",
+        .searched = true,
+        .translated_flags = {"--account-for-embedding-in-pipeline-split",
+                             "--account-for-loss-in-pipeline-split"}),
+    ORRERY_PLAN_FIELD(prefetch_behind_backward, chunk,
+        .meaning = "ZeRO 3: the next unit is gathered behind a unit's backward pass, not "
+                   "beside it."),
+    ORRERY_PLAN_FIELD(ddp_bucket_size, chunk,
+        .meaning = "Elements of gradients that one collective reduces; 0: Megatron-LM's "
+                   "default.",
+        .values = {0, 1'000'000'000'000}, .unit = "elements", .flags = {"--ddp-bucket-size"}),
+    ORRERY_PLAN_FIELD(pipeline_layout, step,
+        .meaning = "Layers of each virtual stage, the stages of the first chunk first; "
+                   "empty: evenly.",
+        .values = {0, 100'000}, .unit = "layers", .searched = true),
 };
+// clang-format on
 #undef ORRERY_PLAN_FIELD
+
+// The row of a field: plan_field<&ParallelPlan::schedule>.
+template <auto kMember>
+inline constexpr const auto& plan_field = kRowOf<kPlanFields, kMember>;
 
 inline constexpr std::size_t kNumPlanFields = std::tuple_size_v<decltype(kPlanFields)>;
 

@@ -33,7 +33,9 @@ public:
         return bits;
     }
 
-    Mesh mesh() && { return Mesh(std::move(digits_), RankId{}, std::move(axes_)); }
+    Mesh mesh(RankId first_rank) && {
+        return Mesh(std::move(digits_), first_rank, std::move(axes_));
+    }
 
 private:
     std::uint32_t add(MeshAxis& axis, const char* name, std::int64_t size) {
@@ -54,7 +56,8 @@ std::int64_t ranks_of_key_value_head(const Transformer& model, const ParallelPla
     return std::max<std::int64_t>(plan.tensor_model_parallel_size / model.num_query_groups, 1);
 }
 
-RankMesh digits_of_plan(const ParallelPlan& plan, std::int64_t ranks_of_head) {
+RankMesh digits_of_plan(const ParallelPlan& plan, std::int64_t ranks_of_head, RankId first_rank) {
+    ORRERY_CHECK(plan.stage_tensor_model_parallel_sizes.empty());
     const std::int64_t tensor = plan.tensor_model_parallel_size;
     const std::int64_t data = plan.data_parallel_size;
     const std::int64_t shard = plan.hsdp_shard_size > 0 ? plan.hsdp_shard_size : data;
@@ -78,7 +81,7 @@ RankMesh digits_of_plan(const ParallelPlan& plan, std::int64_t ranks_of_head) {
     if (plan.rank_order == RankOrder::tp_cp_dp_pp) {
         stages();
     }
-    result.mesh = std::move(make).mesh();
+    result.mesh = std::move(make).mesh(first_rank);
     return result;
 }
 

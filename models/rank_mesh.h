@@ -29,8 +29,11 @@ struct RankMesh {
     std::uint32_t secondary_digits = 0;  // of these, ranks that share a secondary shard
 };
 
-// Uses plan.data_parallel_size. A plan that check() (models/validate_plan.h) rejects asserts.
-RankMesh digits_of_plan(const ParallelPlan& plan, std::int64_t ranks_of_head = 1);
+// Of a plan whose stages are alike (models/stage_parties.h makes such plans). Uses
+// plan.data_parallel_size. A plan that check() (models/validate_plan.h) rejects asserts.
+RankMesh digits_of_plan(const ParallelPlan& plan,
+                        std::int64_t ranks_of_head = 1,
+                        RankId first_rank = RankId{});
 inline Mesh rank_mesh(const ParallelPlan& plan, std::int64_t ranks_of_head = 1) {
     return digits_of_plan(plan, ranks_of_head).mesh;
 }

@@ -42,9 +42,13 @@ std::uint32_t emit(SegmentBuilder& ops,
     operands.cause = lane.cause;
     const std::int64_t elements = (step.elements + call.pieces - 1) / call.pieces;
     const auto digit = static_cast<std::uint32_t>(std::countr_zero(digits));
+    const auto group = [&] {
+        return call.over_stages      ? ops.tables().group_over_stages(digits)
+               : call.subset.empty() ? ops.tables().group(digits)
+                                     : ops.tables().group(digit, call.subset);
+    };
     return ops.collective({.kind = step.step.kind,
-                           .group = call.subset.empty() ? ops.tables().group(digits)
-                                                        : ops.tables().group(digit, call.subset),
+                           .group = group(),
                            .bytes = Bytes{elements * size_bytes(call.wire)},
                            .wire = call.wire == Dtype::fp8 ? Dtype::uint8 : call.wire,
                            .communicator = lane.communicator,
@@ -53,16 +57,17 @@ std::uint32_t emit(SegmentBuilder& ops,
                           operands);
 }
 
-void sum_over_ranks(SegmentBuilder& ops, std::uint32_t digits, std::string name, TensorId tensor) {
-    if (digits == 0) {
+void sum_over_ranks(SegmentBuilder& ops, const SumOver& over, std::string name, TensorId tensor) {
+    const bool stages = over.stages && ops.tables().program().parties.size() > 1;
+    if (over.digits == 0 && !stages) {
         return;
     }
     const Tensor& summed = ops.tables().program().tensors[index(tensor)];
     emit(ops,
-         {.step = {.kind = CollectiveKind::all_reduce, .digits = digits},
+         {.step = {.kind = CollectiveKind::all_reduce, .digits = over.digits},
           .to = {},
           .elements = summed.bytes.count() / size_bytes(summed.dtype)},
-         {.traffic = Traffic::step_scalar, .wire = summed.dtype},
+         {.traffic = Traffic::step_scalar, .wire = summed.dtype, .over_stages = stages},
          {.name = std::move(name), .reads = {}, .writes = {}, .accumulates = {tensor}});
 }
 

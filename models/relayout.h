@@ -37,6 +37,7 @@ struct RelayoutCall {
     Reduction reduction = Reduction::sum;
     // If not empty: along the only digit only these coordinates take part.
     std::vector<std::uint32_t> subset{};
+    bool over_stages = false;  // and over all pipeline stages, of whatever party
 };
 
 // Appends the collective of one step; `operands` gives its name, operands and launches. Returns its
@@ -46,8 +47,13 @@ std::uint32_t emit(SegmentBuilder& ops,
                    const RelayoutCall& call,
                    OpSpec operands);
 
-// The sum over the ranks along these digits of what each has in a tensor of the step's end, in
-// place. Nothing for no digits.
-void sum_over_ranks(SegmentBuilder& ops, std::uint32_t digits, std::string name, TensorId tensor);
+// The ranks along these digits and, if they are of several parties, those of all stages.
+struct SumOver {
+    std::uint32_t digits = 0;
+    bool stages = false;
+};
+// The sum over these ranks of what each has in a tensor of the step's end, in place. Nothing for
+// one rank.
+void sum_over_ranks(SegmentBuilder& ops, const SumOver& over, std::string name, TensorId tensor);
 
 }  // namespace orrery

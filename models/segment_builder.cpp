@@ -72,36 +72,57 @@ HostWorkId ProgramTables::host_work(const HostWork& work) {
     return to_id<HostWorkId>(static_cast<std::size_t>(found - program_.host_works.begin()));
 }
 
+void ProgramTables::enter(std::uint32_t party) {
+    party_ = party;
+    scalars_.reset();
+}
+
 GroupId ProgramTables::group(std::uint32_t digits) {
-    for (std::size_t i = 0; i < program_.groups.size(); ++i) {
-        if (program_.groups[i].digits == digits && program_.groups[i].subset.empty()) {
-            return to_id<GroupId>(i);
-        }
-    }
-    program_.groups.push_back({.name = program_.mesh().name_of(digits),
-                               .digits = digits,
-                               .subset_digit = 0,
-                               .subset = {},
-                               .explicit_ranks = {}});
-    return to_id<GroupId>(program_.groups.size() - 1);
+    return group({.name = mesh().name_of(digits), .digits = digits, .party = party_});
 }
 
 GroupId ProgramTables::group(std::uint32_t digit, std::vector<std::uint32_t> subset) {
-    const std::uint32_t digits = 1u << digit;
-    for (std::size_t i = 0; i < program_.groups.size(); ++i) {
-        if (program_.groups[i].digits == digits && program_.groups[i].subset == subset) {
-            return to_id<GroupId>(i);
-        }
-    }
-    std::string text = program_.mesh().digits()[digit].name + "{";
+    std::string text = mesh().digits()[digit].name + "{";
     for (const std::uint32_t c : subset) {
         text += std::to_string(c) + (c == subset.back() ? "}" : ",");
     }
-    program_.groups.push_back({.name = std::move(text),
-                               .digits = digits,
-                               .subset_digit = digit,
-                               .subset = std::move(subset),
-                               .explicit_ranks = {}});
+    return group({.name = std::move(text),
+                  .digits = 1u << digit,
+                  .subset_digit = digit,
+                  .subset = std::move(subset),
+                  .party = party_});
+}
+
+GroupId ProgramTables::group_over_stages(std::uint32_t digits) {
+    if (program_.parties.size() == 1) {
+        return group(digits);
+    }
+    const std::vector<MeshDigit>& own = mesh().digits();
+    std::vector<std::vector<RankId>> ranks;
+    for (const Party& party : program_.parties) {
+        std::uint32_t apart = 0;
+        for (std::uint32_t digit = 0; digit < own.size(); ++digit) {
+            const bool inside = (digits >> digit & 1u) != 0 || own[digit].size == 1;
+            apart |= inside ? 0u : 1u << party.mesh.digit(own[digit].name);
+        }
+        ranks.resize(party.mesh.combined_size(apart));
+        for (std::uint32_t r = 0; r < party.mesh.num_ranks(); ++r) {
+            const auto rank = to_id<RankId>(index(party.mesh.first_rank()) + r);
+            ranks[party.mesh.combined_coordinate(rank, apart)].push_back(rank);
+        }
+    }
+    return group({.name = "stages", .explicit_ranks = std::move(ranks)});
+}
+
+GroupId ProgramTables::group(Group wanted) {
+    for (std::size_t i = 0; i < program_.groups.size(); ++i) {
+        const Group& known = program_.groups[i];
+        if (known.party == wanted.party && known.digits == wanted.digits &&
+            known.subset == wanted.subset && known.explicit_ranks == wanted.explicit_ranks) {
+            return to_id<GroupId>(i);
+        }
+    }
+    program_.groups.push_back(std::move(wanted));
     return to_id<GroupId>(program_.groups.size() - 1);
 }
 
@@ -118,7 +139,7 @@ TensorId ProgramTables::scalars() {
                            .kind = TensorKind::workspace,
                            .lifetime = Lifetime::persistent,
                            .global_shape = {kNumDeviceScalars},
-                           .layout = Layout(program_.mesh().digits().size()),
+                           .layout = Layout(mesh().digits().size()),
                            .bytes = Bytes{kNumDeviceScalars * size_bytes(Dtype::fp32)},
                            .input = true});
     }

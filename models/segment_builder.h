@@ -24,20 +24,30 @@ public:
     explicit ProgramTables(Program& program) : program_(program) {}
 
     Program& program() { return program_; }
+    // What follows belongs to this party of the Program.
+    void enter(std::uint32_t party);
     std::uint32_t name(std::string_view text);
     KernelId kernel(const KernelCall& call);
     CollectiveId collective(const CollectiveCall& call);
     SendRecvId send_recv(const SendRecvCall& call);
     HostWorkId host_work(const HostWork& work);
-    // The group that spans these mesh digits.
+    // The group that spans these mesh digits of the party.
     GroupId group(std::uint32_t digits);
     // The group over `digit` that only these coordinates of it take part in.
     GroupId group(std::uint32_t digit, std::vector<std::uint32_t> subset);
+    // The group that spans these digits and all stages, of whatever party. Along the other digits,
+    // which all parties have alike, ranks are in groups of their own.
+    GroupId group_over_stages(std::uint32_t digits);
     TensorId tensor(Tensor tensor);
-    // The device scalar block (engine/device_scalars.h), one a Program.
+    // The device scalar block (engine/device_scalars.h), one a party.
     TensorId scalars();
 
 private:
+    const Mesh& mesh() const { return program_.parties[party_].mesh; }
+
+    GroupId group(Group wanted);
+
+    std::uint32_t party_ = 0;
     std::optional<TensorId> scalars_;
     Program& program_;
     std::map<std::string, std::uint32_t, std::less<>> names_;

@@ -9,6 +9,7 @@
 #include "kernels/attention/attention.h"
 #include "models/divisors.h"
 #include "models/pipeline_split.h"
+#include "models/stage_parties.h"
 
 namespace orrery {
 namespace {
@@ -40,6 +41,7 @@ struct Rules {
     const ParallelPlan& plan;
     std::int64_t num_gpus;
     Errors errors;
+    std::string tensor_key = "plan.tensor_model_parallel_size";
 
     void reject(const std::string& key, std::string what, std::string hint) {
         errors.push_back({key, std::move(what), std::move(hint)});
@@ -56,6 +58,7 @@ struct Rules {
 
     void ranges();
     void query_groups_divide_heads();
+    void stages();
     void tensor_parallel();
     void tensor_parallel_extras();
     void sequence();
@@ -86,6 +89,9 @@ void Rules::ranges() {
     };
     const std::int64_t gpus = at_most(num_gpus);
     require_range("plan.tensor_model_parallel_size", plan.tensor_model_parallel_size, 1, gpus);
+    for (const std::int64_t size : plan.stage_tensor_model_parallel_sizes) {
+        require_range("plan.stage_tensor_model_parallel_sizes", size, 1, gpus);
+    }
     require_range("plan.pipeline_model_parallel_size", plan.pipeline_model_parallel_size, 1, gpus);
     require_range("plan.context_parallel_size", plan.context_parallel_size, 1, gpus);
     require_range("plan.virtual_pipeline_model_parallel_size",
@@ -115,12 +121,38 @@ void Rules::query_groups_divide_heads() {
     }
 }
 
+// What a stage's tensor-parallel size demands of the model.
+void Rules::stages() {
+    std::vector<std::int64_t> sizes = plan.stage_tensor_model_parallel_sizes;
+    if (sizes.empty()) {
+        tensor_parallel();
+        context_parallel_heads();
+        return;
+    }
+    const Errors parties = check_stage_parties(model, plan);
+    errors.insert(errors.end(), parties.begin(), parties.end());
+    std::ranges::sort(sizes);
+    sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
+    for (const std::int64_t size : sizes) {
+        ParallelPlan own = plan;
+        own.stage_tensor_model_parallel_sizes.clear();
+        own.tensor_model_parallel_size = size;
+        Rules rules{.model = model,
+                    .plan = own,
+                    .num_gpus = num_gpus,
+                    .errors = {},
+                    .tensor_key = "plan.stage_tensor_model_parallel_sizes"};
+        rules.tensor_parallel();
+        rules.context_parallel_heads();
+        errors.insert(errors.end(), rules.errors.begin(), rules.errors.end());
+    }
+}
+
 void Rules::tensor_parallel() {
-    const std::string key = "plan.tensor_model_parallel_size";
     const std::int64_t tp = plan.tensor_model_parallel_size;
     const auto require_divides = [&](const char* what, std::int64_t n) {
         if (n % tp != 0) {
-            reject(key,
+            reject(tensor_key,
                    fmt::format("{} does not divide {} {}", tp, what, n),
                    valid_divisors(n, num_gpus));
         }
@@ -130,7 +162,7 @@ void Rules::tensor_parallel() {
     require_divides("hidden_size", model.hidden_size);
     const std::int64_t groups = model.num_query_groups;
     if (groups % tp != 0 && tp % groups != 0) {
-        reject(key,
+        reject(tensor_key,
                fmt::format(
                    "{} neither divides num_query_groups {} nor is a multiple of it", tp, groups),
                fmt::format("{}, or a multiple of {}", valid_divisors(groups, num_gpus), groups));
@@ -239,10 +271,15 @@ void Rules::pipeline() {
 
 void Rules::world() {
     if (derived_data_parallel_size(plan, num_gpus) == 0) {
-        reject("plan.tensor_model_parallel_size",
-               fmt::format("tensor {} x pipeline {} x context {} does not divide {} GPUs",
-                           plan.tensor_model_parallel_size,
-                           plan.pipeline_model_parallel_size,
+        const bool alike = plan.stage_tensor_model_parallel_sizes.empty();
+        const std::string ranks =
+            alike ? fmt::format("tensor {} x pipeline {}",
+                                plan.tensor_model_parallel_size,
+                                plan.pipeline_model_parallel_size)
+                  : fmt::format("stages of {} GPUs in sum", plan.tensor_ranks_of_stages());
+        reject(alike ? "plan.tensor_model_parallel_size" : "plan.stage_tensor_model_parallel_sizes",
+               fmt::format("{} x context {} does not divide {} GPUs",
+                           ranks,
                            plan.context_parallel_size,
                            num_gpus),
                fmt::format("a product out of {}", valid_divisors(num_gpus, num_gpus)));
@@ -363,9 +400,11 @@ void Rules::number_formats() {
 
 std::int64_t derived_data_parallel_size(const ParallelPlan& plan, std::int64_t num_gpus) {
     std::int64_t rest = num_gpus;
-    for (const std::int64_t size : {plan.tensor_model_parallel_size,
-                                    plan.pipeline_model_parallel_size,
-                                    plan.context_parallel_size}) {
+    const bool alike = plan.stage_tensor_model_parallel_sizes.empty();
+    for (const std::int64_t size :
+         {alike ? plan.tensor_model_parallel_size : plan.tensor_ranks_of_stages(),
+          alike ? plan.pipeline_model_parallel_size : 1,
+          plan.context_parallel_size}) {
         if (size < 1 || rest % size != 0) {
             return 0;
         }
@@ -382,10 +421,9 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
         return rules.errors;  // the rest divides by what is out of range
     }
     rules.query_groups_divide_heads();
-    rules.tensor_parallel();
+    rules.stages();
     rules.tensor_parallel_extras();
     rules.sequence();
-    rules.context_parallel_heads();
     rules.context_parallel_ring();
     rules.pipeline();
     rules.world();

@@ -38,6 +38,37 @@ Result<void> check_placement(const ClusterSpec& spec) {
     return {};
 }
 
+Result<void> check_memory_tiers(const NodeSpec& node) {
+    if (node.host_memory < Bytes{} || node.host_memory_bandwidth < Bandwidth{} ||
+        node.c2c_bandwidth < Bandwidth{} || node.nvme_read_bandwidth < Bandwidth{} ||
+        node.nvme_write_bandwidth < Bandwidth{}) {
+        return fail("cluster.node",
+                    "a memory of the node, or its bandwidth, is negative",
+                    "give 0 or more");
+    }
+    const bool drives = node.nvme_drives > 0;
+    const bool host =
+        drives || node.c2c_bandwidth > Bandwidth{} || node.host_memory_bandwidth > Bandwidth{};
+    if (host && node.host_memory == Bytes{}) {
+        return fail("cluster.node.host_memory",
+                    "the node has links to its host's memory, and does not say how much that is",
+                    "give host_memory of a server");
+    }
+    const bool rates =
+        node.nvme_read_bandwidth > Bandwidth{} && node.nvme_write_bandwidth > Bandwidth{};
+    const bool any_rate =
+        node.nvme_read_bandwidth > Bandwidth{} || node.nvme_write_bandwidth > Bandwidth{};
+    if (drives ? !rates : any_rate) {
+        return fail("cluster.node.nvme_drives",
+                    fmt::format("the node has {} drives, which read {:.4g} and write {:.4g} GB/s",
+                                node.nvme_drives,
+                                node.nvme_read_bandwidth.gigabytes_per_second(),
+                                node.nvme_write_bandwidth.gigabytes_per_second()),
+                    "give nvme_drives, nvme_read_bandwidth and nvme_write_bandwidth together");
+    }
+    return {};
+}
+
 Result<void> check_node(const NodeSpec& node) {
     if (node.num_sockets != 1 && node.num_sockets != 2) {
         return fail("cluster.node.num_sockets",
@@ -59,6 +90,9 @@ Result<void> check_node(const NodeSpec& node) {
         node.pcie_latency < Time{}) {
         return fail(
             "cluster.node", "a bandwidth or latency of the node is negative", "give 0 or more");
+    }
+    if (auto checked = check_memory_tiers(node); !checked) {
+        return checked;
     }
     for (const double efficiency : {node.nvlink_efficiency, node.pcie_efficiency}) {
         if (!(efficiency > 0 && efficiency <= 1)) {

@@ -45,6 +45,14 @@ struct NodeSpec {
     // the other shares one link per direction of `socket_bandwidth` (zero: never a limit).
     std::uint32_t num_sockets = 1;  // 1 or 2
     Bandwidth socket_bandwidth{};
+    // Memory tiers beside the GPUs' own (network/memory_tiers.h). What is of a server is of a tray
+    // where the node has trays.
+    Bandwidth c2c_bandwidth{};          // per GPU and direction; zero: copies take the PCIe link
+    Bytes host_memory{};                // of a server; zero: not known, and nothing is copied there
+    Bandwidth host_memory_bandwidth{};  // of a server, reads and writes together; zero: no limit
+    std::uint32_t nvme_drives = 0;      // of a server, which stripes its files over all of them
+    Bandwidth nvme_read_bandwidth{};    // of a drive
+    Bandwidth nvme_write_bandwidth{};
     bool amd_cpu = false;  // NCCL's tuning differs between Intel and AMD hosts
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a congestion control makes of a pattern of transfers, measured on packets: the time of a
 // transfer = its time at max-min fair shares / efficiency + queueing delay. Measured once on a
-// small part of a fabric (scenarios/network_study/congestion_study.h), kept in the catalogue, and
+// small part of a fabric (scenarios/studies/network/congestion_study.h), kept in the catalogue, and
 // applied by the fluid model of whole steps, whose own shares know of no algorithm.
 #pragma once
 

@@ -24,6 +24,14 @@ TierNames tier_names(const FabricSpec& fabric) {
     return {flat ? "switch" : "leaf", "spine"};
 }
 
+bool has_memory_tiers(const ClusterSpec& spec) {
+    bool any = false;
+    for (std::uint32_t kind = 0; kind < spec.num_kinds(); ++kind) {
+        any = any || has_tier(spec.kind(kind).node, MemoryTier::dram);
+    }
+    return any;
+}
+
 std::vector<std::string> class_names_of(const ClusterSpec& spec) {
     const FabricSpec& fabric = spec.fabric;
     const TierNames names = tier_names(fabric);
@@ -35,8 +43,11 @@ std::vector<std::string> class_names_of(const ClusterSpec& spec) {
                                      ? "switch-switch"
                                      : fmt::format("{}-{}", names.leaf, names.tier2),
                                  fmt::format("{}-core", names.tier2)};
-    if (spec.has_ethernet()) {
+    if (spec.has_ethernet() || has_memory_tiers(spec)) {
         all.emplace_back("ethernet");
+    }
+    if (has_memory_tiers(spec)) {
+        all.insert(all.end(), {"c2c", "host memory", "nvme"});
     }
     return all;
 }
@@ -64,7 +75,10 @@ Fabric::Fabric(const ClusterSpec& spec, const SwitchTree& tree)
                       hop + spec.fabric.nic_latency,
                       hop,
                       hop,
-                      spec.ethernet.link_latency + spec.ethernet.nic_latency};
+                      spec.ethernet.link_latency + spec.ethernet.nic_latency,
+                      spec.node.nvlink_latency,
+                      Time{},
+                      spec.node.pcie_latency};
     if (!spec.gpu_of_rank.empty()) {
         rank_on_.assign(spec.num_gpus(), false);
         for (const std::uint32_t gpu : spec.gpu_of_rank) {
@@ -81,6 +95,8 @@ Fabric::Fabric(const ClusterSpec& spec, const SwitchTree& tree)
     }
     first_ethernet_link_ = static_cast<std::uint32_t>(num_links);
     num_links += spec.has_ethernet() ? 2 * spec.num_nodes : 0;
+    first_tier_link_ = static_cast<std::uint32_t>(num_links);
+    num_links += wirings_.num_tier_links();
     links_.reserve(num_links);
     ends_.reserve(num_links);
     lay_node_links();
@@ -90,6 +106,7 @@ Fabric::Fabric(const ClusterSpec& spec, const SwitchTree& tree)
         lay_switch_links();
     }
     lay_ethernet();
+    lay_memory_tiers();
     ORRERY_CHECK(links_.size() == num_links && ends_.size() == num_links);
 }
 
@@ -110,7 +127,9 @@ void Fabric::number_vertices() {
     first_core_ = first_tier2_ + (tree_.merged ? tree_.num_blocks : tree_.num_tier2());
     const std::uint32_t merged_cores = tree_.cores_per_plane > 0 ? 1 : 0;
     first_ethernet_ = first_core_ + (tree_.merged ? merged_cores : tree_.num_cores());
-    num_vertices_ = first_ethernet_ + (spec_.has_ethernet() ? nodes + 1 : 0);
+    first_memory_ = first_ethernet_ + (spec_.has_ethernet() ? nodes + 1 : 0);
+    first_drives_ = first_memory_ + nodes * wirings_.most_memories();
+    num_vertices_ = first_drives_ + nodes * wirings_.most_memories();
 }
 
 void Fabric::lay_node_links() {
@@ -142,6 +161,33 @@ void Fabric::lay_ethernet() {
     }
 }
 
+void Fabric::lay_memory_tiers() {
+    for (std::uint32_t node = 0; node < spec_.num_nodes; ++node) {
+        const NodeWiring& wiring = wirings_.of(node);
+        const TierWiring& tiers = wirings_.tiers_of(node);
+        std::vector<std::uint32_t> roots;
+        for (std::uint32_t m = 0; m < tiers.num_memories(); ++m) {
+            const std::uint32_t socket = wiring.has_socket_links() ? m % wiring.num_sockets() : 0;
+            roots.push_back(vertex_of_root(node, socket));
+        }
+        tiers.append_links(links_);
+        tiers.append_ends(node * spec_.node.gpus_per_node,
+                          roots,
+                          first_memory_ + node * wirings_.most_memories(),
+                          first_drives_ + node * wirings_.most_memories(),
+                          ends_);
+    }
+}
+
+TransferPhase Fabric::copy(RankId rank, const CopyCall& call) const {
+    const std::uint32_t node = node_of(rank);
+    return wirings_.tiers_of(node).copy(first_tier_link_ + wirings_.first_tier_link(node),
+                                        wirings_.of(node),
+                                        first_link_of_node(node),
+                                        local_of(rank),
+                                        call);
+}
+
 void Fabric::lay_listed_cables(const CableList& cables) {
     for (const CableList::Cable& cable : cables.nic_cables()) {
         add_cable(LinkClass::nic, cable.bandwidth, {first_nic_ + cable.a, first_leaf_ + cable.b});
@@ -156,7 +202,7 @@ void Fabric::lay_listed_cables(const CableList& cables) {
 Time Fabric::link_latency(LinkId link) const {
     const LinkInfo& info = links_[index(link)];
     if (paths_ && info.link_class >= static_cast<std::uint16_t>(LinkClass::nic) &&
-        info.link_class != static_cast<std::uint16_t>(LinkClass::ethernet)) {
+        info.link_class < static_cast<std::uint16_t>(LinkClass::ethernet)) {
         return paths_->link_latency(static_cast<std::uint32_t>(index(link)));
     }
     if (!spec_.kinds.empty() && index(link) < wirings_.num_links()) {
@@ -407,6 +453,12 @@ std::string Fabric::vertex_name(std::uint32_t vertex) const {
     }
     if (vertex < first_ethernet_) {
         return fmt::format("core {}", vertex - first_core_);
+    }
+    if (vertex >= first_drives_) {
+        return in_node(vertex - first_drives_, wirings_.most_memories(), "drives");
+    }
+    if (vertex >= first_memory_) {
+        return in_node(vertex - first_memory_, wirings_.most_memories(), "memory");
     }
     return vertex == first_ethernet_ + spec_.num_nodes
                ? "ethernet switch"

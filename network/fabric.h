@@ -120,6 +120,8 @@ public:
     LinkId nvlink_in(RankId rank) const;
     LinkId pcie_out(RankId rank) const;
     LinkId pcie_in(RankId rank) const;
+    // What a copy of the rank between two of its memory tiers loads (network/memory_tiers.h).
+    TransferPhase copy(RankId rank, const CopyCall& call) const;
     LinkId nic_out(NicPort port) const;  // NIC to its ToR
     LinkId nic_in(NicPort port) const;
 
@@ -128,8 +130,9 @@ public:
     const SwitchTree& tree() const { return tree_; }
 
     // The graph's vertices, numbered in this order: GPUs, one NVSwitch a node, one PCIe root a
-    // socket, NICs, leaves, tier-2 switches, cores, Ethernet adapters, the Ethernet switch. When
-    // spraying, the switches of a block are one vertex, and so are all cores.
+    // socket, NICs, leaves, tier-2 switches, cores, Ethernet adapters, the Ethernet switch, host
+    // memories, and the drives that hang on the same sockets. When spraying, the switches of a
+    // block are one vertex, and so are all cores.
     std::span<const LinkEnds> link_ends() const { return ends_; }
     std::uint32_t num_vertices() const { return num_vertices_; }
     std::uint32_t vertex_of_gpu(std::uint32_t gpu) const { return gpu; }
@@ -145,6 +148,7 @@ private:
     void lay_switch_links();
     void lay_listed_cables(const CableList& cables);
     void lay_ethernet();
+    void lay_memory_tiers();
     void add_cable(LinkClass link_class, Bandwidth usable_capacity, LinkEnds upward);
     bool route_switches(NicPort from,
                         NicPort to,
@@ -175,7 +179,10 @@ private:
     std::uint32_t first_core_ = 0;
     std::uint32_t first_ethernet_ = 0;
     std::uint32_t num_vertices_ = 0;
+    std::uint32_t first_memory_ = 0;
+    std::uint32_t first_drives_ = 0;
     std::uint32_t first_ethernet_link_ = 0;
+    std::uint32_t first_tier_link_ = 0;
 };
 
 // An error is one of check_cluster.

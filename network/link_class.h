@@ -18,8 +18,11 @@ enum class LinkClass : std::uint16_t {
     leaf_uplink,
     core_uplink,
     ethernet,  // of clusters that have one beside their fabric
+    c2c,       // here and below between memory tiers (network/memory_tiers.h)
+    memory,
+    nvme,
 };
-inline constexpr std::size_t kNumLinkClasses = 7;
+inline constexpr std::size_t kNumLinkClasses = 10;
 
 // Usable bandwidth of a line, rounded down to whole bits a second.
 inline Bandwidth usable(Bandwidth raw, double efficiency) {

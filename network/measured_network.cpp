@@ -2,7 +2,6 @@
 #include "network/measured_network.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -92,24 +91,25 @@ TransferPlan MeasuredNetwork::measured(TransferPlan plan, std::optional<Time> ti
     return plan;
 }
 
-TransferPlan MeasuredNetwork::plan_collective(const CollectiveCall& call,
-                                              std::span<const RankId> members) const {
-    TransferPlan plan = base_.plan_collective(call, members);
+// Messages of all types take the same time. Copies are not measured.
+std::optional<Time> MeasuredNetwork::time_of(const TransferCall& call, std::uint32_t ranks) const {
+    if (const auto* collective = std::get_if<CollectiveCall>(&call)) {
+        return times_.time(
+            transfer_kind(collective->kind), collective->wire, collective->bytes, ranks);
+    }
+    return std::holds_alternative<SendCall>(call)
+               ? times_.time(TransferKind::send_recv, Dtype::fp32, bytes_of(call), ranks)
+               : std::nullopt;
+}
+
+TransferPlan MeasuredNetwork::plan(const TransferCall& call,
+                                   std::span<const RankId> members) const {
+    TransferPlan plan = base_.plan(call, members);
     if (members.size() < 2) {
         return plan;
     }
     const auto ranks = static_cast<std::uint32_t>(members.size());
-    return measured(std::move(plan),
-                    on_one_node(members)
-                        ? times_.time(transfer_kind(call.kind), call.wire, call.bytes, ranks)
-                        : std::nullopt);
-}
-
-TransferPlan MeasuredNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
-    return measured(base_.plan_send(from, to, bytes),
-                    on_one_node(std::array{from, to})
-                        ? times_.time(TransferKind::send_recv, Dtype::fp32, bytes, 2)
-                        : std::nullopt);
+    return measured(std::move(plan), on_one_node(members) ? time_of(call, ranks) : std::nullopt);
 }
 
 }  // namespace orrery

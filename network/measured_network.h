@@ -39,9 +39,7 @@ public:
                     const std::vector<MeasuredTransfer>& rows,
                     Time overhead);
 
-    TransferPlan plan_collective(const CollectiveCall& call,
-                                 std::span<const RankId> members) const override;
-    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
     std::span<const LinkInfo> links() const override { return base_.links(); }
     std::span<const std::string> link_class_names() const override {
         return base_.link_class_names();
@@ -50,6 +48,7 @@ public:
 
 private:
     bool on_one_node(std::span<const RankId> ranks) const;
+    std::optional<Time> time_of(const TransferCall& call, std::uint32_t ranks) const;
     TransferPlan measured(TransferPlan plan, std::optional<Time> time) const;
 
     const NetworkModel& base_;

@@ -38,17 +38,6 @@ std::int64_t inefficient(std::int64_t bytes, const CongestionFactor& factor) {
                                           static_cast<double>(bytes) / factor.efficiency));
 }
 
-TransferPart part_of(const PartShape& shape,
-                     std::int64_t progress,
-                     double bandwidth,
-                     const CongestionFactor& factor) {
-    const std::int64_t bytes = (progress + shape.divisor - 1) / shape.divisor;
-    const double rate = bandwidth / static_cast<double>(shape.divisor) / factor.efficiency;
-    return {.footprint = shape.footprint,
-            .bytes = Bytes(inefficient(bytes, factor)),
-            .rate_max = rate_of(rate)};
-}
-
 // What a call's start-up takes. NCCL's table, by which it chooses, has 0.6 us for a step of a ring
 // in LL over NVLink, whatever the GPU. On a DGX A100 rings of 2 to 8 GPUs take
 // 10, 13.76, 16.88, 20.8, 25.2, 29.5 and 33.7 us for 8 to 128 B (nccl-tests, issue 123): 5.56 us
@@ -217,49 +206,58 @@ double NcclNetwork::fill_of(const Group& group,
                             bandwidth);
 }
 
-TransferPlan NcclNetwork::plan_collective(const CollectiveCall& call,
-                                          std::span<const RankId> members) const {
-    if (members.size() < 2) {
-        return {};
+TransferPart NcclNetwork::Outline::part(const PartShape& shape) const {
+    const std::int64_t divisor = divided ? shape.divisor : 1;
+    const std::int64_t bytes = (progress + divisor - 1) / divisor;
+    const double rate = bandwidth / static_cast<double>(divisor) / factor.efficiency;
+    return {.footprint = shape.footprint,
+            .bytes = Bytes(inefficient(bytes, factor)),
+            .rate_max = rate_of(rate)};
+}
+
+TransferPlan NcclNetwork::Outline::laid(std::span<const PartShape> shapes) const {
+    TransferPlan out = plan;
+    out.phases.back().parts.reserve(shapes.size());
+    for (const PartShape& shape : shapes) {
+        out.phases.back().parts.push_back(part(shape));
     }
-    const std::scoped_lock lock(mutex_);
-    Group& group = group_of(members);
+    return out;
+}
+
+NcclNetwork::Outline NcclNetwork::outline_of(Group& group, const CollectiveCall& call) const {
     if (call.kind == CollectiveKind::all_to_all) {
-        return plan_all_to_all(group, call);
+        return outline_of_all_to_all(group, call);
     }
     const auto [choice, bandwidth, engine] =
         nccl_run(call, choice_of(group, call), *group.tuning, group.node);
-    const auto& shapes = parts_of(group, call, static_cast<int>(choice.algorithm), choice.channels);
+    Outline out{.plan = {.phases = {}, .algorithm = std::string(name(choice.algorithm))},
+                .algorithm = static_cast<int>(choice.algorithm),
+                .channels = choice.channels,
+                .progress = nccl_progress(call, choice.algorithm, group.layout.num_ranks())};
     const std::int64_t bytes = std::max<std::int64_t>(call.bytes.count(), 1);
-    const std::int64_t progress = nccl_progress(call, choice.algorithm, group.layout.num_ranks());
     const double fill_us = fill_of(group, call, choice, bandwidth, engine);
-    const double progress_bandwidth =
-        std::min(bandwidth * static_cast<double>(progress) / static_cast<double>(bytes),
+    out.bandwidth =
+        std::min(bandwidth * static_cast<double>(out.progress) / static_cast<double>(bytes),
                  group.layout.over_tcp() ? kTcpThread : kNoPortLimit);
-    TransferPlan plan{.phases = {}, .algorithm = std::string(name(choice.algorithm))};
     if (engine != TransferEngine::copy_engine) {
-        plan.protocol = name(choice.protocol);
-        plan.channels = choice.channels;
+        out.plan.protocol = name(choice.protocol);
+        out.plan.channels = choice.channels;
     }
-    set_mover(plan, engine, group.num_sms);
+    set_mover(out.plan, engine, group.num_sms);
     const bool network = group.layout.num_nodes() > 1;
-    const auto factor = factor_of(call.kind, network && !group.layout.over_tcp());
+    out.factor = factor_of(call.kind, network && !group.layout.over_tcp());
     const double latency_us = start_up_us(choice,
                                           call.kind,
                                           network ? 0 : group.layout.num_ranks(),
                                           group.tuning->communicator().compute_capability,
                                           group.node.intra_node != IntraNodeKind::pcie);
-    plan.phases.push_back(
-        {.latency = microseconds(latency_us + fill_us) + factor.queueing_delay, .parts = {}});
-    auto& parts = plan.phases.back().parts;
-    parts.reserve(shapes.size());
-    for (const auto& shape : shapes) {
-        parts.push_back(part_of(shape, progress, progress_bandwidth, factor));
-    }
-    return plan;
+    out.plan.phases.push_back(
+        {.latency = microseconds(latency_us + fill_us) + out.factor.queueing_delay, .parts = {}});
+    return out;
 }
 
-TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& call) const {
+NcclNetwork::Outline NcclNetwork::outline_of_all_to_all(Group& group,
+                                                        const CollectiveCall& call) const {
     const auto& layout = group.layout;
     const auto& communicator = group.tuning->communicator();
     const auto& shape = parts_of(group, call, kAllToAll, 0).front();
@@ -294,18 +292,19 @@ TransferPlan NcclNetwork::plan_all_to_all(Group& group, const CollectiveCall& ca
     if (layout.over_tcp()) {
         rate = std::min(rate, kTcpThread / network_peers);
     }
-    TransferPart part = part_of({.broken = false, .footprint = shape.footprint},
-                                (call.bytes.count() + shape.divisor - 1) / shape.divisor,
-                                rate,
-                                factor);
-    TransferPlan plan{.phases = {}, .algorithm = "p2p"};
+    Outline out{.plan = {.phases = {}, .algorithm = "p2p"},
+                .algorithm = kAllToAll,
+                .progress = (call.bytes.count() + shape.divisor - 1) / shape.divisor,
+                .bandwidth = rate,
+                .factor = factor,
+                .divided = false};
     if (engine != TransferEngine::copy_engine) {
-        plan.protocol = "Simple";
-        plan.channels = channels;
+        out.plan.protocol = "Simple";
+        out.plan.channels = channels;
     }
-    set_mover(plan, engine, group.num_sms);
-    plan.phases.push_back({.latency = latency, .parts = {std::move(part)}});
-    return plan;
+    set_mover(out.plan, engine, group.num_sms);
+    out.plan.phases.push_back({.latency = latency, .parts = {}});
+    return out;
 }
 
 // With adaptive routing a connection keeps the path that it was opened on.
@@ -323,90 +322,85 @@ std::vector<PartShape> NcclNetwork::send_shapes(RankId from,
     return shapes;
 }
 
-TransferPlan NcclNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
-    if (from == to) {
-        return {};
-    }
+NcclNetwork::Outline NcclNetwork::outline_of_send(RankId from, RankId to, Bytes bytes) const {
     const std::uint32_t node = fabric_.node_of(from);
     const bool network = node != fabric_.node_of(to);
     const bool tcp = network && fabric_.over_tcp(node, fabric_.node_of(to));
     const bool nvlink = fabric_.node_spec(node).intra_node != IntraNodeKind::pcie;
     const std::uint32_t channels = p2p_channels(bytes.count(), network);
-    TransferPlan plan{.phases = {}, .algorithm = "p2p", .protocol = "Simple", .channels = channels};
+    Outline out{
+        .plan = {.phases = {}, .algorithm = "p2p", .protocol = "Simple", .channels = channels},
+        .channels = channels,
+        .progress = bytes.count(),
+        .bandwidth = send_bandwidth(from, to),
+        .factor = factor_of_send(network && !tcp)};
     const std::uint32_t sms_here = device_of(fabric_.kind_of(from)).num_sms;
     const std::uint32_t sms_there = device_of(fabric_.kind_of(to)).num_sms;
-    set_mover(plan, TransferEngine::sm, std::min(sms_here, sms_there));
-    const auto factor = factor_of_send(network && !tcp);
-    plan.phases.push_back(
-        {.latency = p2p_latency(network, nvlink, message_latency(tcp)) + factor.queueing_delay,
+    set_mover(out.plan, TransferEngine::sm, std::min(sms_here, sms_there));
+    out.plan.phases.push_back(
+        {.latency = p2p_latency(network, nvlink, message_latency(tcp)) + out.factor.queueing_delay,
          .parts = {}});
-    const double bandwidth = send_bandwidth(from, to);
-    const auto shapes = send_shapes(from, to, channels);
-    for (const auto& shape : shapes) {
-        plan.phases.back().parts.push_back(part_of(shape, bytes.count(), bandwidth, factor));
-    }
-    return plan;
+    return out;
 }
 
-std::vector<NcclNetwork::Channel> NcclNetwork::channels_of(const CollectiveCall& call,
-                                                           std::span<const RankId> members,
-                                                           const LinkState& state) const {
-    if (members.size() < 2) {
+TransferPlan NcclNetwork::plan(const TransferCall& call, std::span<const RankId> members) const {
+    if (const auto* copy = std::get_if<CopyCall>(&call)) {
+        return {.phases = {fabric_.copy(members.front(), *copy)},
+                .algorithm = "copy",
+                .protocol = "",
+                .engine = TransferEngine::copy_engine};
+    }
+    if (members.size() < 2 || members.front() == members.back()) {
         return {};
     }
+    if (const auto* send = std::get_if<SendCall>(&call)) {
+        const Outline outline = outline_of_send(members[0], members[1], send->bytes);
+        return outline.laid(send_shapes(members[0], members[1], outline.channels));
+    }
+    const auto& collective = std::get<CollectiveCall>(call);
     const std::scoped_lock lock(mutex_);
     Group& group = group_of(members);
-    Connections connections(state);
+    const Outline outline = outline_of(group, collective);
+    return outline.laid(parts_of(group, collective, outline.algorithm, outline.channels));
+}
+
+std::vector<NcclNetwork::Channel> NcclNetwork::channels_of(const TransferCall& call,
+                                                           std::span<const RankId> members,
+                                                           const LinkState& state) const {
     std::vector<Channel> channels;
-    if (call.kind == CollectiveKind::all_to_all) {
-        TransferPart part = plan_all_to_all(group, call).phases.at(0).parts.at(0);
-        const auto shape = make_parts(group, call, kAllToAll, 0, connections).front();
-        part.footprint = shape.footprint;
-        channels.push_back({std::move(part), shape.broken});
+    if (const auto* copy = std::get_if<CopyCall>(&call)) {
+        for (TransferPart& part : fabric_.copy(members.front(), *copy).parts) {
+            channels.push_back({std::move(part), false});
+        }
         return channels;
     }
-    const auto [choice, of_vector, engine] =
-        nccl_run(call, choice_of(group, call), *group.tuning, group.node);
-    const std::int64_t progress = nccl_progress(call, choice.algorithm, group.layout.num_ranks());
-    const double of_progress = of_vector * static_cast<double>(progress) /
-                               static_cast<double>(std::max<std::int64_t>(call.bytes.count(), 1));
-    const double bandwidth =
-        std::min(of_progress, group.layout.over_tcp() ? kTcpThread : kNoPortLimit);
-    const auto algorithm = static_cast<int>(choice.algorithm);
-    const auto factor =
-        factor_of(call.kind, group.layout.num_nodes() > 1 && !group.layout.over_tcp());
-    for (const auto& shape : make_parts(group, call, algorithm, choice.channels, connections)) {
-        channels.push_back({part_of(shape, progress, bandwidth, factor), shape.broken});
+    if (members.size() < 2 || members.front() == members.back()) {
+        return channels;
+    }
+    Connections connections(state);
+    Outline outline;
+    std::vector<PartShape> shapes;
+    if (const auto* send = std::get_if<SendCall>(&call)) {
+        outline = outline_of_send(members[0], members[1], send->bytes);
+        shapes = send_parts(fabric_, members[0], members[1], outline.channels, &connections);
+    } else {
+        const auto& collective = std::get<CollectiveCall>(call);
+        const std::scoped_lock lock(mutex_);
+        Group& group = group_of(members);
+        outline = outline_of(group, collective);
+        shapes = make_parts(group, collective, outline.algorithm, outline.channels, connections);
+    }
+    for (const PartShape& shape : shapes) {
+        channels.push_back({outline.part(shape), shape.broken});
     }
     return channels;
 }
 
-std::vector<NcclNetwork::Channel> NcclNetwork::channels_of_send(RankId from,
-                                                                RankId to,
-                                                                Bytes bytes,
-                                                                const LinkState& state) const {
-    std::vector<Channel> channels;
-    if (from == to) {
-        return channels;
-    }
-    const bool network = fabric_.node_of(from) != fabric_.node_of(to);
-    const bool tcp = network && fabric_.over_tcp(fabric_.node_of(from), fabric_.node_of(to));
-    Connections connections(state);
-    const auto shapes =
-        send_parts(fabric_, from, to, p2p_channels(bytes.count(), network), &connections);
-    const double bandwidth = send_bandwidth(from, to);
-    for (const auto& shape : shapes) {
-        channels.push_back(
-            {part_of(shape, bytes.count(), bandwidth, factor_of_send(network && !tcp)),
-             shape.broken});
-    }
-    return channels;
-}
-
-namespace {
-
-std::vector<OtherPath> beside(const std::vector<NcclNetwork::Channel>& before,
-                              const std::vector<NcclNetwork::Channel>& after) {
+std::vector<OtherPath> NcclNetwork::paths_around(const TransferCall& call,
+                                                 std::span<const RankId> members,
+                                                 std::span<const std::uint8_t> down) const {
+    const std::vector<Channel> before = channels_of(call, members, {});
+    const std::vector<Channel> after = channels_of(call, members, {.down = down});
     ORRERY_CHECK(before.size() == after.size());
     std::vector<OtherPath> paths;
     for (std::size_t i = 0; i < before.size(); ++i) {
@@ -415,22 +409,6 @@ std::vector<OtherPath> beside(const std::vector<NcclNetwork::Channel>& before,
              .around = after[i].broken ? std::vector<LinkShare>{} : after[i].part.footprint});
     }
     return paths;
-}
-
-}  // namespace
-
-std::vector<OtherPath> NcclNetwork::paths_around(const CollectiveCall& call,
-                                                 std::span<const RankId> members,
-                                                 std::span<const std::uint8_t> down) const {
-    return beside(channels_of(call, members, {}), channels_of(call, members, {.down = down}));
-}
-
-std::vector<OtherPath> NcclNetwork::paths_around(RankId from,
-                                                 RankId to,
-                                                 Bytes bytes,
-                                                 std::span<const std::uint8_t> down) const {
-    return beside(channels_of_send(from, to, bytes, {}),
-                  channels_of_send(from, to, bytes, {.down = down}));
 }
 
 std::optional<NcclChoice> NcclNetwork::estimate(const CollectiveCall& call,

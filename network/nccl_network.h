@@ -51,16 +51,10 @@ public:
     NcclNetwork(Fabric fabric, const NcclNetworkOptions& options);
 
     // Plans are made from cached shapes: calls on the same members cost a copy.
-    TransferPlan plan_collective(const CollectiveCall& call,
-                                 std::span<const RankId> members) const override;
-    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
 
-    std::vector<OtherPath> paths_around(const CollectiveCall& call,
+    std::vector<OtherPath> paths_around(const TransferCall& call,
                                         std::span<const RankId> members,
-                                        std::span<const std::uint8_t> down) const override;
-    std::vector<OtherPath> paths_around(RankId from,
-                                        RankId to,
-                                        Bytes bytes,
                                         std::span<const std::uint8_t> down) const override;
 
     std::span<const LinkInfo> links() const override;
@@ -76,13 +70,9 @@ public:
         TransferPart part;
         bool broken = false;
     };
-    std::vector<Channel> channels_of(const CollectiveCall& call,
+    std::vector<Channel> channels_of(const TransferCall& call,
                                      std::span<const RankId> members,
                                      const LinkState& state) const;
-    std::vector<Channel> channels_of_send(RankId from,
-                                          RankId to,
-                                          Bytes bytes,
-                                          const LinkState& state) const;
     // NCCL's own estimate of a call, for reports; empty for all_to_all and groups of one.
     std::optional<NcclChoice> estimate(const CollectiveCall& call,
                                        std::span<const RankId> members) const;
@@ -103,6 +93,23 @@ private:
         bool operator()(std::span<const RankId> a, std::span<const RankId> b) const;
     };
 
+    // A plan before it is laid on links: all of it but the parts of its only phase.
+    struct Outline {
+        TransferPlan plan;
+        int algorithm = 0;           // as PartsKey's; of a collective
+        std::uint32_t channels = 0;  // to lay; copy engines move them without NCCL's channels
+        std::int64_t progress = 0;   // bytes that the parts share
+        double bandwidth = 0;        // GB/s of that progress
+        CongestionFactor factor;
+        bool divided = true;  // progress and bandwidth, by the divisors of the parts
+
+        TransferPart part(const PartShape& shape) const;
+        TransferPlan laid(std::span<const PartShape> shapes) const;
+    };
+    Outline outline_of(Group& group, const CollectiveCall& call) const;
+    Outline outline_of_all_to_all(Group& group, const CollectiveCall& call) const;
+    Outline outline_of_send(RankId from, RankId to, Bytes bytes) const;
+
     Group& group_of(std::span<const RankId> members) const;
     const NcclChoice& choice_of(const Group& group, const CollectiveCall& call) const;
     const std::vector<PartShape>& parts_of(Group& group,
@@ -115,7 +122,6 @@ private:
                                       std::uint32_t channels,
                                       Connections& connections) const;
     std::vector<PartShape> send_shapes(RankId from, RankId to, std::uint32_t channels) const;
-    TransferPlan plan_all_to_all(Group& group, const CollectiveCall& call) const;
     CongestionFactor factor_of(CollectiveKind kind, bool network) const;
     CongestionFactor factor_of_send(bool network) const;
     // Sets the plan's engine, and the SMs that its channels hold.

@@ -198,7 +198,16 @@ NodeWirings::NodeWirings(const ClusterSpec& spec) {
     std::uint32_t first_node = 0;
     for (std::uint32_t i = 0; i < spec.num_kinds(); ++i) {
         const NodeKind kind = spec.kind(i);
-        Run run{first_node, num_links_, kind.node, NodeWiring{kind.node, kind.nics_per_node}};
+        Run run{first_node,
+                num_links_,
+                kind.node,
+                NodeWiring{kind.node, kind.nics_per_node},
+                TierWiring{kind.node},
+                num_tier_links_};
+        num_tier_links_ += kind.num_nodes * run.tiers.num_links();
+        if (run.tiers.num_links() > 0) {
+            most_memories_ = std::max(most_memories_, run.tiers.num_memories());
+        }
         first_node += kind.num_nodes;
         num_links_ += kind.num_nodes * run.wiring.num_links();
         most_sockets_ = std::max(most_sockets_, run.wiring.num_sockets());

@@ -9,6 +9,7 @@
 
 #include "engine/result.h"
 #include "network/cluster_spec.h"
+#include "network/memory_tiers.h"
 #include "network/node_wiring.h"
 #include "network/switch_tree.h"
 
@@ -40,6 +41,14 @@ public:
     }
     // Of all nodes.
     std::uint32_t num_links() const { return num_links_; }
+    // The same of the links between memory tiers, numbered from 0 on their own.
+    const TierWiring& tiers_of(std::uint32_t node) const { return run_of(node).tiers; }
+    std::uint32_t first_tier_link(std::uint32_t node) const {
+        const Run& run = run_of(node);
+        return run.first_tier_link + (node - run.first_node) * run.tiers.num_links();
+    }
+    std::uint32_t num_tier_links() const { return num_tier_links_; }
+    std::uint32_t most_memories() const { return most_memories_; }
     // The node that a link is inside; `link` < num_links().
     std::uint32_t node_of_link(std::uint32_t link) const;
     // Of the kind that has most (NodeWiring::num_sockets).
@@ -52,6 +61,8 @@ private:
         std::uint32_t first_link = 0;
         NodeSpec spec;
         NodeWiring wiring;
+        TierWiring tiers;
+        std::uint32_t first_tier_link = 0;
     };
     const Run& run_of(std::uint32_t node) const {
         std::size_t i = runs_.size() - 1;
@@ -64,6 +75,8 @@ private:
     std::vector<Run> runs_;
     std::uint32_t num_links_ = 0;
     std::uint32_t most_sockets_ = 1;
+    std::uint32_t num_tier_links_ = 0;
+    std::uint32_t most_memories_ = 0;  // of a node with links between tiers
 };
 
 }  // namespace orrery

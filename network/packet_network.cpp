@@ -89,13 +89,8 @@ void PacketNetwork::update_links() const {
     }
 }
 
-TransferPlan PacketNetwork::plan_collective(const CollectiveCall& call,
-                                            std::span<const RankId> members) const {
-    return adapted(network_->plan_collective(call, members));
-}
-
-TransferPlan PacketNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
-    return adapted(network_->plan_send(from, to, bytes));
+TransferPlan PacketNetwork::plan(const TransferCall& call, std::span<const RankId> members) const {
+    return adapted(network_->plan(call, members));
 }
 
 TransferPlan PacketNetwork::adapted(TransferPlan plan) const {

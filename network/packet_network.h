@@ -27,9 +27,7 @@ public:
                                       packet::Topology topology,
                                       const packet::PacketParameters& parameters);
 
-    TransferPlan plan_collective(const CollectiveCall& call,
-                                 std::span<const RankId> members) const override;
-    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
     std::span<const LinkInfo> links() const override { return links_; }
     std::span<const std::string> link_class_names() const override {
         return network_->link_class_names();

@@ -18,7 +18,7 @@ cpu::AttentionDropout dropout_of(const BoundOp& op,
     const Tensor& tensor = *context.tensor;
     const std::int64_t width = tensor.global_shape[kWidth];
     const std::int64_t first_column =
-        local_range(width, kWidth, tensor.layout, op.program.mesh(), op.rank).first;
+        local_range(width, kWidth, tensor.layout, op.program.mesh_of(op.rank), op.rank).first;
     return {.key = dropout_place(op, *statistics.tensor),
             .first_head = first_column / shape.head_dim,
             .all_heads = width / shape.head_dim,
@@ -123,9 +123,9 @@ AttentionShape head_shape(const BoundOp& op, const BoundOperand& packed) {
     ORRERY_CHECK(tensor.column_parts.size() == 3 && local.batch > 0);
     const std::int64_t heads = op.call.dims[3] / local.batch;
     const std::int64_t query_columns =
-        local_extent(tensor.column_parts[0], kWidth, tensor.layout, op.program.mesh());
+        local_extent(tensor.column_parts[0], kWidth, tensor.layout, op.program.mesh_of(op.rank));
     const std::int64_t key_columns =
-        local_extent(tensor.column_parts[1], kWidth, tensor.layout, op.program.mesh());
+        local_extent(tensor.column_parts[1], kWidth, tensor.layout, op.program.mesh_of(op.rank));
     const std::int64_t head_dim = query_columns / heads;
     return {.batch = local.batch,
             .seq_q = local.sequence,

@@ -43,7 +43,7 @@ void take_piece(BoundOperand& operand, std::int64_t piece, std::int64_t pieces) 
         slice(operand.view, piece * size, (operand.blocks - 1) * operand.block_stride + size);
 }
 
-std::string why_not_in_pieces(const Program& program, const Operand& operand) {
+std::string why_not_in_pieces(const Program& program, RankId rank, const Operand& operand) {
     if (operand.pieces == 1) {
         return {};
     }
@@ -51,8 +51,8 @@ std::string why_not_in_pieces(const Program& program, const Operand& operand) {
     if (tensor.global_shape.size() != 3 || operand.transposed) {
         return "only activations are taken in pieces";
     }
-    const std::int64_t sequence =
-        local_extent(tensor.global_shape[kSequence], kSequence, tensor.layout, program.mesh());
+    const std::int64_t sequence = local_extent(
+        tensor.global_shape[kSequence], kSequence, tensor.layout, program.mesh_of(rank));
     const std::int64_t parts = tensor.sequence_blocks * operand.pieces;
     return sequence % parts == 0 ? ""
                                  : fmt::format("{} positions are not {} equal pieces of {} blocks",
@@ -69,9 +69,9 @@ SequencePositions token_positions(const Program& program, RankId rank, const Ten
         if (placement.placement != Placement::shard || placement.dim != kSequence) {
             continue;
         }
-        const std::int64_t size = program.mesh().size(digit);
+        const std::int64_t size = program.mesh_of(rank).size(digit);
         const std::int64_t c =
-            (std::int64_t{program.mesh().coordinate(rank, digit)} + placement.shift) % size;
+            (std::int64_t{program.mesh_of(rank).coordinate(rank, digit)} + placement.shift) % size;
         length = (length + size - 1) / size;
         if (!placement.mirrored) {
             pieces = cut(pieces, c * length, length);
@@ -95,7 +95,7 @@ LocalShape local_shape(const Program& program, RankId rank, const Tensor& activa
     ORRERY_CHECK(shape.size() == 3);
     const auto extent = [&](int dim) {
         return local_extent(
-            shape[static_cast<std::size_t>(dim)], dim, activation.layout, program.mesh());
+            shape[static_cast<std::size_t>(dim)], dim, activation.layout, program.mesh_of(rank));
     };
     return {.sequence = extent(kSequence),
             .batch = extent(kBatch),

@@ -34,7 +34,7 @@ struct BoundOperand {
 // Narrows an operand to a piece of its tokens (engine/program.h, Tensor).
 void take_piece(BoundOperand& operand, std::int64_t piece, std::int64_t pieces);
 // Why an operand can't be taken in the pieces that the op wants, or empty.
-std::string why_not_in_pieces(const Program& program, const Operand& operand);
+std::string why_not_in_pieces(const Program& program, RankId rank, const Operand& operand);
 
 // Extents (sequence, batch, width) of an activation on one rank, and where its tokens stand.
 struct LocalShape {

@@ -37,10 +37,9 @@ std::vector<std::uint32_t> everybody(const Program& program) {
     return ranks;
 }
 
-bool whole_in_memory(const Program& program, const Tensor& tensor) {
+bool whole_in_memory(const Mesh& mesh, const Tensor& tensor) {
     return !tensor.global_shape.empty() &&
-           local_elements(tensor.global_shape, tensor.layout, program.mesh()) *
-                   size_bytes(tensor.dtype) ==
+           local_elements(tensor.global_shape, tensor.layout, mesh) * size_bytes(tensor.dtype) ==
                tensor.bytes.count();
 }
 
@@ -55,7 +54,7 @@ CollectiveOps::CollectiveOps(const Program& program, RankId rank, Transport& tra
 }
 
 std::vector<RankId> CollectiveOps::members_of(const CollectiveCall& call) const {
-    return program_.mesh().members(program_.groups[index(call.group)], rank_);
+    return program_.mesh_of(rank_).members(program_.groups[index(call.group)], rank_);
 }
 
 Communicator& CollectiveOps::communicator_of(const CollectiveCall& call) {
@@ -84,15 +83,16 @@ std::string CollectiveOps::why_not(const Op& op) const {
     if (reads.size() == 1 && writes.size() == 1 && sums.empty() && !parameters) {
         const Tensor& from = program_.tensors[index(reads[0])];
         const Tensor& to = program_.tensors[index(writes[0])];
-        if (!whole_in_memory(program_, from) || !whole_in_memory(program_, to)) {
+        if (!whole_in_memory(program_.mesh_of(rank_), from) ||
+            !whole_in_memory(program_.mesh_of(rank_), to)) {
             return "collectives of tensors that are not whole in memory are not executed";
         }
         const LayoutStep step{call.kind, program_.groups[index(call.group)].digits};
-        if (std::string why = why_not_move_piece(program_, op, step); !why.empty()) {
+        if (std::string why = why_not_move_piece(program_, rank_, op, step); !why.empty()) {
             return why;
         }
         return why_not_redistribute(
-            {program_.mesh(), rank_, step, {}, from.global_shape, from.layout, to.layout});
+            {program_.mesh_of(rank_), rank_, step, {}, from.global_shape, from.layout, to.layout});
     }
     const bool sum =
         call.kind == CollectiveKind::all_reduce || call.kind == CollectiveKind::reduce_scatter;
@@ -181,7 +181,7 @@ Result<void> CollectiveOps::change_layout(const CollectiveCall& call,
         return change_piece(call, from, to);
     }
     const std::vector<RankId> members = members_of(call);
-    return redistribute({program_.mesh(),
+    return redistribute({program_.mesh_of(rank_),
                          rank_,
                          {call.kind, program_.groups[index(call.group)].digits},
                          members,
@@ -380,18 +380,24 @@ Result<void> CollectiveOps::run_send_recv(const SendRecvCall& call, const BoundT
     bool receives = false;
     for (const SendRecvPart& part : call.parts) {
         const BoundOperand& operand = part.is_send ? *read++ : *write++;
-        const TensorView view =
-            message_part(program_.mesh(), rank_, operand.view, part.slice_digits);
+        const TensorView view = message_part(program_.mesh_of(rank_), rank_, operand.view, part);
         ORRERY_CHECK(view.size * size_bytes(view.dtype) == part.bytes.count());
-        const RankId peer = program_.mesh().shifted(rank_, part.digit, part.delta);
+        const RankId peer = program_.peer_of(rank_, part);
         messages.push_back({.is_send = part.is_send,
                             .peer = static_cast<std::uint32_t>(index(peer)),
                             .tag = message_tag(part.communicator, kPointToPoint + part.digit),
                             .bytes = {view.data, static_cast<std::size_t>(part.bytes.count())}});
         receives = receives || !part.is_send;
     }
+    if (receives) {
+        return transport_.exchange(messages);
+    }
     // A pure send must not wait: its receiver may first want something from this rank.
-    return receives ? transport_.exchange(messages) : transport_.post_send(messages.front());
+    Result<void> posted;
+    for (std::size_t i = 0; posted && i < messages.size(); ++i) {
+        posted = transport_.post_send(messages[i]);
+    }
+    return posted;
 }
 
 }  // namespace orrery

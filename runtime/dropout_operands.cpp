@@ -11,7 +11,8 @@ RandomKey dropout_place(const BoundOp& op, const Tensor& mask) {
     ORRERY_CHECK(mask.random_purpose >= 0 && op.micro_batch >= 0);
     // Data-parallel ranks take turns: micro-batch m of rank d is number m ranks + d.
     const std::int64_t batch = mask.global_shape[kBatch];
-    const DimensionRange own = local_range(batch, kBatch, mask.layout, op.program.mesh(), op.rank);
+    const DimensionRange own =
+        local_range(batch, kBatch, mask.layout, op.program.mesh_of(op.rank), op.rank);
     const std::int64_t number = op.micro_batch * (batch / own.count) + own.first / own.count;
     return {.purpose = static_cast<RandomPurpose>(mask.random_purpose),
             .stream = static_cast<std::uint32_t>(mask.random_stream),
@@ -26,7 +27,8 @@ ValueShard value_shard(const BoundOp& op, const BoundOperand& activation) {
         .sequence = local.positions,
         .batch = local.batch,
         .width = local.width,
-        .first_column = local_range(width, kWidth, tensor.layout, op.program.mesh(), op.rank).first,
+        .first_column =
+            local_range(width, kWidth, tensor.layout, op.program.mesh_of(op.rank), op.rank).first,
         .global_width = width};
 }
 

@@ -85,9 +85,12 @@ private:
         const Program& program = executor_.program();
         const Tensor& whole = program.tensors[index(tensor)];
         const LocalShape local = local_shape(program, executor_.rank(), whole);
-        const std::int64_t first =
-            local_range(model_.vocab_size, kWidth, whole.layout, program.mesh(), executor_.rank())
-                .first;
+        const std::int64_t first = local_range(model_.vocab_size,
+                                               kWidth,
+                                               whole.layout,
+                                               program.mesh_of(executor_.rank()),
+                                               executor_.rank())
+                                       .first;
         for (std::int64_t s = 0; s < local.sequence; ++s) {
             for (std::int64_t c = 0; local.positions.of(s) == position && c < local.width; ++c) {
                 row_[static_cast<std::size_t>(first + c)] =

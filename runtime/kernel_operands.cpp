@@ -306,7 +306,7 @@ std::string check_step_end(const KernelCall& call, const Sizes& sizes) {
 }
 
 // Products take rows in pieces, those of the other operand that has rows alike.
-std::string check_pieces(const Program& program, const Op& op) {
+std::string check_pieces(const Program& program, RankId rank, const Op& op) {
     for (std::uint32_t i = 0; i < op.num_operands; ++i) {
         const Operand& operand = program.operands[op.first_operand + i];
         if (operand.pieces == 1) {
@@ -323,7 +323,7 @@ std::string check_pieces(const Program& program, const Op& op) {
             blocks_of(operand) != blocks_of(rows)) {
             return "takes different pieces of what it reads and writes";
         }
-        if (std::string why = why_not_in_pieces(program, operand); !why.empty()) {
+        if (std::string why = why_not_in_pieces(program, rank, operand); !why.empty()) {
             return why;
         }
     }
@@ -389,9 +389,9 @@ std::optional<ExpectedSizes> expected_sizes(const KernelCall& call, const Sizes&
 
 }  // namespace
 
-std::string check_kernel_operands(const Program& program, const Op& op) {
+std::string check_kernel_operands(const Program& program, RankId rank, const Op& op) {
     const KernelCall& call = program.kernel(op);
-    if (std::string wrong = check_pieces(program, op); !wrong.empty()) {
+    if (std::string wrong = check_pieces(program, rank, op); !wrong.empty()) {
         return wrong;
     }
     const Sizes sizes = sizes_of(program, op);

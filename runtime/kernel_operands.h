@@ -62,7 +62,7 @@
 namespace orrery {
 
 // What is wrong with the operands of a kernel op: their number, or a size that does not go with the
-// call's dimensions. Empty if nothing is.
-std::string check_kernel_operands(const Program& program, const Op& op);
+// call's dimensions. Empty if nothing is. `rank`: any rank of the op's role.
+std::string check_kernel_operands(const Program& program, RankId rank, const Op& op);
 
 }  // namespace orrery

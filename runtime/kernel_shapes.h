@@ -68,7 +68,7 @@ inline std::int64_t first_of(const BoundOp& op, const BoundOperand& operand, int
     return local_range(tensor.global_shape[static_cast<std::size_t>(dim)],
                        dim,
                        tensor.layout,
-                       op.program.mesh(),
+                       op.program.mesh_of(op.rank),
                        op.rank)
         .first;
 }

@@ -114,7 +114,10 @@ Result<void> RankProgram::check_ops(const WhyNot& why_not) const {
             if (is_restart(program_, op)) {
                 continue;
             }
-            if (std::string why = why_not(op); !why.empty()) {
+            std::string why = op.kind() == OpKind::copy
+                                  ? "copies between memory tiers are not executed yet"
+                                  : why_not(op);
+            if (!why.empty()) {
                 return fail(program_.segment_of(slot).name + ", " + program_.names[op.name],
                             std::move(why));
             }

@@ -121,8 +121,8 @@ Result<std::vector<TokenBatch>> Trainer::draw_data(const Tokens& tokens,
     const SampleOrder order{.seed = seed, .seq_length = model_.seq_length};
     const Tensor& ids = program_->tensors[index(tokens_)];
     const std::int64_t of_all_ranks = ids.global_shape[kBatch];
-    const DimensionRange samples =
-        local_range(of_all_ranks, kBatch, ids.layout, program_->mesh(), executor_->rank());
+    const DimensionRange samples = local_range(
+        of_all_ranks, kBatch, ids.layout, program_->mesh_of(executor_->rank()), executor_->rank());
     std::vector<TokenBatch> micro_batches;
     for (std::int64_t m = 0; m < plan_.num_micro_batches(); ++m) {
         auto batch = draw_batch(tokens,
@@ -198,12 +198,13 @@ void Trainer::write_scalars(std::int64_t step, double learning_rate) {
 // The ranks of the last stage have the losses of their samples, tensor-parallel ranks the same
 // ones: the first of these ranks counts.
 Result<double> Trainer::loss() {
-    const Mesh& mesh = program_->mesh();
+    const Party& party = program_->parties[program_->party_of(executor_->rank())];
+    const Mesh& mesh = party.mesh;
     const Tensor& labels = program_->tensors[index(labels_)];
     bool counts = executor_->has(loss_);
     for (std::uint32_t digit = 0; digit < mesh.digits().size(); ++digit) {
         const bool repeats =
-            digit != program_->role_digit() && labels.layout[digit].placement != Placement::shard;
+            digit != party.role_digit && labels.layout[digit].placement != Placement::shard;
         counts = counts && (!repeats || mesh.coordinate(executor_->rank(), digit) == 0);
     }
     float sum = counts ? load(executor_->read(loss_), 0) : 0.0f;

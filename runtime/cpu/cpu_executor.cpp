@@ -22,7 +22,7 @@ std::string CpuExecutor::why_not(const Op& op) const {
                               : "communication needs a transport between the ranks";
     }
     std::string why = why_not_on_cpu(program().kernel(op));
-    return why.empty() ? check_kernel_operands(program(), op) : why;
+    return why.empty() ? check_kernel_operands(program(), rank(), op) : why;
 }
 
 Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(const Program& program,

@@ -92,7 +92,7 @@ std::string CudaExecutor::why_not(const Op& op) const {
         return world_ ? why_not_nccl(program(), rank(), op)
                       : "communication needs a transport between the ranks";
     }
-    const std::string wrong = check_kernel_operands(program(), op);
+    const std::string wrong = check_kernel_operands(program(), rank(), op);
     return !wrong.empty() || is_gemm(program(), op) ? wrong : why_not_on_cuda(program().kernel(op));
 }
 

@@ -32,17 +32,17 @@ NcclMembers members(std::uint32_t id, std::vector<std::uint32_t> ranks, RankId r
 NcclMembers nccl_members(const Program& program, RankId rank, const CollectiveCall& call) {
     const auto group = static_cast<std::uint32_t>(index(call.group));
     return members(group * kPerGroup + call.communicator,
-                   rank_numbers(program.mesh().members(program.groups[group], rank)),
+                   rank_numbers(program.mesh_of(rank).members(program.groups[group], rank)),
                    rank,
                    call.mover);
 }
 
 NcclMembers nccl_members(const Program& program, RankId rank, const SendRecvPart& part) {
     std::vector<std::uint32_t> line;
-    const std::uint32_t stride = program.mesh().stride(part.digit);
+    const std::uint32_t stride = program.mesh_of(rank).stride(part.digit);
     const std::uint32_t first = static_cast<std::uint32_t>(index(rank)) -
-                                program.mesh().coordinate(rank, part.digit) * stride;
-    for (std::uint32_t c = 0; c < program.mesh().size(part.digit); ++c) {
+                                program.mesh_of(rank).coordinate(rank, part.digit) * stride;
+    for (std::uint32_t c = 0; c < program.mesh_of(rank).size(part.digit); ++c) {
         line.push_back(first + c * stride);
     }
     return members(
@@ -59,7 +59,7 @@ std::vector<NcclMembers> communicators_of(const Program& program, RankId rank, c
     }
     ORRERY_CHECK(op.kind() == OpKind::collective);
     const CollectiveCall& call = program.collective(op);
-    if (!program.mesh().members(program.groups[index(call.group)], rank).empty()) {
+    if (!program.mesh_of(rank).members(program.groups[index(call.group)], rank).empty()) {
         all.push_back(nccl_members(program, rank, call));
     }
     return all;

@@ -9,10 +9,9 @@
 namespace orrery {
 namespace {
 
-bool whole_on_device(const Program& program, const Tensor& tensor) {
+bool whole_on_device(const Mesh& mesh, const Tensor& tensor) {
     return !tensor.global_shape.empty() &&
-           local_elements(tensor.global_shape, tensor.layout, program.mesh()) *
-                   size_bytes(tensor.dtype) ==
+           local_elements(tensor.global_shape, tensor.layout, mesh) * size_bytes(tensor.dtype) ==
                tensor.bytes.count();
 }
 
@@ -54,15 +53,15 @@ public:
         auto write = operands.writes.begin();
         for (const SendRecvPart& part : call.parts) {
             const TensorView whole = part.is_send ? (read++)->view : (write++)->view;
-            const TensorView view = message_part(program_.mesh(), rank_, whole, part.slice_digits);
+            const TensorView view = message_part(program_.mesh_of(rank_), rank_, whole, part);
             join(nccl_members(program_, rank_, part));
-            const RankId peer = program_.mesh().shifted(rank_, part.digit, part.delta);
+            const RankId peer = program_.peer_of(rank_, part);
             add({.function = part.is_send ? NcclCallKind::send : NcclCallKind::recv,
                  .in = part.is_send ? view.data : nullptr,
                  .out = part.is_send ? nullptr : view.data,
                  .count = view.size,
                  .dtype = view.dtype,
-                 .peer = program_.mesh().coordinate(peer, part.digit),
+                 .peer = program_.mesh_of(rank_).coordinate(peer, part.digit),
                  .communicator = used_});
         }
         return std::move(plan_);
@@ -222,8 +221,8 @@ private:
         if (from.block_stride > 0 || to.block_stride > 0) {
             return change_piece(call, from, to);
         }
-        const std::vector<RankId> members = program_.mesh().members(group, rank_);
-        const Redistribution r{program_.mesh(),
+        const std::vector<RankId> members = program_.mesh_of(rank_).members(group, rank_);
+        const Redistribution r{program_.mesh_of(rank_),
                                rank_,
                                {call.kind, group.digits},
                                members,
@@ -372,6 +371,9 @@ private:
 // A message is a whole tensor, or the part that message_part() leaves.
 std::string why_not_messages(const Program& program, RankId rank, const Op& op) {
     const std::vector<SendRecvPart>& parts = program.send_recv(op).parts;
+    if (std::ranges::any_of(parts, [](const SendRecvPart& part) { return part.peers >= 0; })) {
+        return "messages between stages with different tensor-parallel sizes are not executed";
+    }
     for (const bool sends : {true, false}) {
         auto part = parts.begin();
         for (std::uint32_t i = 0; i < op.num_operands; ++i) {
@@ -384,8 +386,7 @@ std::string why_not_messages(const Program& program, RankId rank, const Op& op) 
             const TensorView all{
                 nullptr, Dtype::uint8, program.tensors[index(operand.tensor)].bytes.count()};
             if (part == parts.end() ||
-                message_part(program.mesh(), rank, all, part->slice_digits).size !=
-                    part->bytes.count()) {
+                message_part(program.mesh_of(rank), rank, all, *part).size != part->bytes.count()) {
                 return "messages of other parts of a tensor are not executed";
             }
             ++part;
@@ -420,15 +421,16 @@ std::string why_not_nccl(const Program& program, RankId rank, const Op& op) {
     }
     const Tensor& from = program.tensors[index(read->tensor)];
     const Tensor& to = program.tensors[index(write->tensor)];
-    if (!whole_on_device(program, from) || !whole_on_device(program, to)) {
+    if (!whole_on_device(program.mesh_of(rank), from) ||
+        !whole_on_device(program.mesh_of(rank), to)) {
         return "collectives of tensors that are not whole in memory are not executed";
     }
     const LayoutStep step{call.kind, program.groups[index(call.group)].digits};
     if (read->pieces > 1 || write->pieces > 1) {
-        return why_not_move_piece(program, op, step);
+        return why_not_move_piece(program, rank, op, step);
     }
     return why_not_redistribute(
-        {program.mesh(), rank, step, {}, from.global_shape, from.layout, to.layout});
+        {program.mesh_of(rank), rank, step, {}, from.global_shape, from.layout, to.layout});
 }
 
 NcclTransfer nccl_transfer(const Program& program,

@@ -4,7 +4,8 @@
 //   rank-000r.ops.csv    step, slot, op, begin_ns, end_ns, cpu_ns
 //   rank-000r.steps.csv  step, begin_ns, end_ns, loss_ns, cpu_ns, preemptions, arena_bytes,
 //                        resident_bytes
-// and of the run one JSON object, run.json (scenarios/measure/recorded_run.h), written last.
+// and of the run one JSON object, run.json (scenarios/studies/measure/recorded_run.h), written
+// last.
 #pragma once
 
 #include <cstdint>

@@ -30,11 +30,11 @@ public:
             const CollectiveCall& call = program_.collective(op);
             meetings.push_back(
                 next(rank,
-                     program_.mesh().members(program_.groups[index(call.group)], rank),
+                     program_.mesh_of(rank).members(program_.groups[index(call.group)], rank),
                      static_cast<std::uint32_t>(index(call.group)) << 8U | call.communicator));
         } else if (op.kind() == OpKind::send_recv) {
             for (const SendRecvPart& part : program_.send_recv(op).parts) {
-                const RankId peer = program_.mesh().shifted(rank, part.digit, part.delta);
+                const RankId peer = program_.peer_of(rank, part);
                 meetings.push_back(
                     next(rank,
                          part.is_send ? std::vector{rank, peer} : std::vector{peer, rank},

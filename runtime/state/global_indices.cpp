@@ -10,7 +10,7 @@ GlobalIndices::GlobalIndices(const Program& program, RankId rank, const Tensor& 
     : row_length_(parameter.global_shape[1]) {
     ORRERY_CHECK(parameter.global_shape.size() == 2);
     const auto range = [&](std::int64_t extent, int dim) {
-        return local_range(extent, dim, parameter.layout, program.mesh(), rank);
+        return local_range(extent, dim, parameter.layout, program.mesh_of(rank), rank);
     };
     first_row_ = range(parameter.global_shape[0], kInput).first;
     std::vector<std::int64_t> parts = parameter.column_parts;

@@ -134,11 +134,12 @@ Result<ParameterBlock> ParameterBlock::from_text(const std::string& text) {
 ParameterBlock block_of_parameter(const Program& program, const Tensor& weight, RankId rank) {
     ORRERY_CHECK(weight.global_shape.size() == 2);
     ParameterBlock block{weight.global_shape[0], weight.global_shape[1], {}, {}};
-    append(block.row_pieces, pieces_of(block.rows, 0, weight, program.mesh(), rank), 0);
+    append(block.row_pieces, pieces_of(block.rows, 0, weight, program.mesh_of(rank), rank), 0);
     std::int64_t offset = 0;
     const std::vector<std::int64_t> whole{block.columns};
     for (const std::int64_t width : weight.column_parts.empty() ? whole : weight.column_parts) {
-        append(block.column_pieces, pieces_of(width, 1, weight, program.mesh(), rank), offset);
+        append(
+            block.column_pieces, pieces_of(width, 1, weight, program.mesh_of(rank), rank), offset);
         offset += width;
     }
     ORRERY_CHECK(offset == block.columns);

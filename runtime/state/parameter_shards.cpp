@@ -44,9 +44,10 @@ ParameterShards::ParameterShards(const Program& program, RankId rank)
 bool ParameterShards::counts(const Tensor& tensor, RankId rank, std::uint32_t digits) const {
     const Layout& layout = step_layout_of(tensor);
     for (std::uint32_t digit = 0; digit < layout.size(); ++digit) {
-        const bool copied = (digits >> digit & 1u) != 0 && digit != program_.role_digit() &&
+        const bool copied = (digits >> digit & 1u) != 0 &&
+                            digit != program_.parties[program_.party_of(rank)].role_digit &&
                             layout[digit] == replicated();
-        if (copied && program_.mesh().coordinate(rank, digit) != 0) {
+        if (copied && program_.mesh_of(rank).coordinate(rank, digit) != 0) {
             return false;
         }
     }
@@ -56,16 +57,17 @@ bool ParameterShards::counts(const Tensor& tensor, RankId rank, std::uint32_t di
 ElementRange ParameterShards::own(TensorId id) const {
     const Tensor& tensor = program_.tensors[index(id)];
     const std::int64_t elements = tensor.bytes.count() / size_bytes(tensor.dtype);
-    return part_of(program_.mesh(), rank_, tensor.step_layout, elements);
+    return part_of(program_.mesh_of(rank_), rank_, tensor.step_layout, elements);
 }
 
 ElementRange ParameterShards::stored(const Tensor& tensor) const {
     Layout whole = tensor.layout;
     std::ranges::replace(whole, flat(), replicated());
-    const std::int64_t elements = digits_with(tensor.layout, Placement::flat) == 0
-                                      ? tensor.bytes.count() / size_bytes(tensor.dtype)
-                                      : local_elements(tensor.global_shape, whole, program_.mesh());
-    return part_of(program_.mesh(), rank_, tensor.layout, elements);
+    const std::int64_t elements =
+        digits_with(tensor.layout, Placement::flat) == 0
+            ? tensor.bytes.count() / size_bytes(tensor.dtype)
+            : local_elements(tensor.global_shape, whole, program_.mesh_of(rank_));
+    return part_of(program_.mesh_of(rank_), rank_, tensor.layout, elements);
 }
 
 // Stages are lowered one after the other: the first tensor of a parameter is on the first of them.

@@ -211,17 +211,16 @@ DimensionRange local_range(
     return range;
 }
 
-TensorView message_part(const Mesh& mesh,
-                        RankId rank,
-                        TensorView whole,
-                        std::uint32_t slice_digits) {
+TensorView message_part(const Mesh& mesh, RankId rank, TensorView whole, const SendRecvPart& part) {
     DimensionRange range{0, whole.size};
     for (auto digit = static_cast<std::uint32_t>(mesh.digits().size()); digit-- > 0;) {
-        if ((slice_digits >> digit & 1u) != 0) {
+        if ((part.slice_digits >> digit & 1u) != 0) {
             range.count /= mesh.size(digit);
             range.first += range.count * mesh.coordinate(rank, digit);
         }
     }
+    range.count /= part.pieces;
+    range.first += range.count * part.piece;
     return slice(whole, range.first, range.count);
 }
 
@@ -250,15 +249,19 @@ std::string why_not_redistribute(const Redistribution& r) {
     return {};
 }
 
-std::string why_not_move_piece(const Program& program, const Op& op, const LayoutStep& step) {
+std::string why_not_move_piece(const Program& program,
+                               RankId rank,
+                               const Op& op,
+                               const LayoutStep& step) {
+    const Mesh& mesh = program.mesh_of(rank);
     const Operand& from = program.operands[op.first_operand];
     const Operand& to = program.operands[op.first_operand + 1];
     if (from.pieces == 1 && to.pieces == 1) {
         return {};
     }
     std::int64_t members = 1;
-    for (std::uint32_t digit = 0; digit < program.mesh().digits().size(); ++digit) {
-        members *= (step.digits >> digit & 1u) != 0 ? program.mesh().size(digit) : 1;
+    for (std::uint32_t digit = 0; digit < mesh.digits().size(); ++digit) {
+        members *= (step.digits >> digit & 1u) != 0 ? mesh.size(digit) : 1;
     }
     const bool gathers = step.kind == CollectiveKind::all_gather;
     const Tensor& one = program.tensors[index(gathers ? from.tensor : to.tensor)];
@@ -274,8 +277,8 @@ std::string why_not_move_piece(const Program& program, const Op& op, const Layou
         from.pieces != to.pieces || one.sequence_blocks != 1 || all.sequence_blocks != members) {
         return "a collective in these pieces is not executed";
     }
-    const std::string why = why_not_in_pieces(program, from);
-    return why.empty() ? why_not_in_pieces(program, to) : why;
+    const std::string why = why_not_in_pieces(program, rank, from);
+    return why.empty() ? why_not_in_pieces(program, rank, to) : why;
 }
 
 Result<void> redistribute(const Redistribution& r,

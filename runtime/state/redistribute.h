@@ -27,11 +27,8 @@ DimensionRange local_range(
     std::int64_t extent, int dim, const Layout& layout, const Mesh& mesh, RankId rank);
 
 // Of a tensor that is replicated along some mesh digits, what a message leaves to this rank
-// (SendRecvPart::slice_digits).
-TensorView message_part(const Mesh& mesh,
-                        RankId rank,
-                        TensorView whole,
-                        std::uint32_t slice_digits);
+// (SendRecvPart::slice_digits), and of that the message's piece.
+TensorView message_part(const Mesh& mesh, RankId rank, TensorView whole, const SendRecvPart& part);
 
 struct Redistribution {
     const Mesh& mesh;
@@ -51,7 +48,10 @@ std::string why_not_redistribute(const Redistribution& r);
 
 // Why a collective on a piece of an activation (engine/program.h, Tensor::sequence_blocks) can't be
 // executed, or empty: pieces are gathered from, or scattered into, one block of each member.
-std::string why_not_move_piece(const Program& program, const Op& op, const LayoutStep& step);
+std::string why_not_move_piece(const Program& program,
+                               RankId rank,
+                               const Op& op,
+                               const LayoutStep& step);
 
 // `in` has local_elements() under `from`, `out` under `to`; they may be the same for all_reduce
 // only.

@@ -5,7 +5,7 @@
 //   {"t_us": …, "observation": {…}}                                    what the policies heard
 //   {"t_us": …, "action": "evict node:2"}                              what they ordered
 // The observations, given to a recovery machine with the same policies, yield the same actions,
-// byte for byte (scenarios/campaign/recorded_events.h).
+// byte for byte (scenarios/studies/campaign/recorded_events.h).
 #pragma once
 
 #include <filesystem>

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/read/wall_time_text.h"
+#include "scenarios/format/document/wall_time_text.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/study_page.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/read/utf8.h"
-#include "scenarios/read/wall_time_text.h"
+#include "scenarios/format/document/utf8.h"
+#include "scenarios/format/document/wall_time_text.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/text_table.h"

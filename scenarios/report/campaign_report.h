@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "scenarios/campaign/campaign_answer.h"
+#include "scenarios/studies/campaign/campaign_answer.h"
 
 namespace orrery {
 

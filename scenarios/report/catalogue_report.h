@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/catalogue_entry.h"
+#include "scenarios/format/catalogue/catalogue_entry.h"
 
 namespace orrery {
 

@@ -9,9 +9,9 @@
 #include <set>
 
 #include "engine/traced_ops.h"
-#include "scenarios/output_file.h"
-#include "scenarios/replay/chakra_schema.h"
+#include "scenarios/format/document/output_file.h"
 #include "scenarios/report/perfetto_messages.h"
+#include "scenarios/studies/replay/chakra_schema.h"
 
 namespace orrery {
 namespace {
@@ -162,7 +162,7 @@ private:
                  const Op& op,
                  const SendRecvPart& part,
                  const std::set<std::uint64_t>& after) {
-        const RankId peer = program_.mesh().shifted(rank_, part.digit, part.delta);
+        const RankId peer = program_.peer_of(rank_, part);
         perfetto::Message node = begin_node(position, op, after);
         node.number(chakra::kType, part.is_send ? chakra::kSend : chakra::kReceive);
         add_attribute(node, "is_cpu_op", chakra::kBool, 0);
@@ -187,7 +187,7 @@ private:
     // Workload::extract_comm_group), so these begin with 1; all members count alike.
     std::string group_number(const CollectiveCall& call) {
         const Group& group = program_.groups[index(call.group)];
-        const std::vector<RankId> members = program_.mesh().members(group, rank_);
+        const std::vector<RankId> members = program_.mesh_of(rank_).members(group, rank_);
         const std::uint64_t of_group =
             std::uint64_t{index(call.group)} * program_.num_ranks() + index(members.front());
         const std::string name =

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/units.h"
-#include "scenarios/diagnose/modelled_checks.h"
-#include "scenarios/read/quantity.h"
+#include "scenarios/format/document/quantity.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/text_table.h"
+#include "scenarios/studies/diagnose/modelled_checks.h"
 
 namespace orrery {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "scenarios/validate/collective_cases.h"
+#include "scenarios/studies/validate/collective_cases.h"
 
 namespace orrery {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include "scenarios/measure/run_comparison.h"
 #include "scenarios/report/json_text.h"
+#include "scenarios/studies/measure/run_comparison.h"
 
 namespace orrery {
 namespace {

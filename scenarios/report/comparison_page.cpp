@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "scenarios/read/quantity.h"
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/format/provenance/version.h"
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"
-#include "scenarios/version.h"
 
 namespace orrery {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "scenarios/measure/run_comparison.h"
-#include "scenarios/read/quantity.h"
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/studies/measure/run_comparison.h"
 
 namespace orrery {
 namespace {

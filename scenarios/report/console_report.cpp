@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/read/quantity.h"
-#include "scenarios/read/utf8.h"
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/format/document/utf8.h"
 #include "scenarios/report/text_table.h"
 
 namespace orrery {

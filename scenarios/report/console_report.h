@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/cause.h"
-#include "scenarios/answer.h"
+#include "scenarios/studies/simulate/answer.h"
 
 namespace orrery {
 

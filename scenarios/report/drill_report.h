@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/supervisor/supervisor.h"
-#include "scenarios/campaign/supervised_job.h"
+#include "scenarios/studies/campaign/supervised_job.h"
 
 namespace orrery {
 

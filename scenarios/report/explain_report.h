@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "scenarios/explain/explain.h"
+#include "scenarios/studies/explain/explain.h"
 
 namespace orrery {
 

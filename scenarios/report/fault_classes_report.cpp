@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/read/utf8.h"
+#include "scenarios/format/document/utf8.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/text_table.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/campaign/fault_classes.h"
 #include "scenarios/report/study_page.h"
+#include "scenarios/studies/campaign/fault_classes.h"
 
 namespace orrery {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "scenarios/answer.h"
+#include "scenarios/studies/simulate/answer.h"
 
 namespace orrery {
 

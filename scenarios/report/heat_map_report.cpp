@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "scenarios/diagnose/heat_map.h"
+#include "scenarios/format/provenance/version.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/study_page.h"
-#include "scenarios/version.h"
+#include "scenarios/studies/diagnose/heat_map.h"
 
 namespace orrery {
 namespace {

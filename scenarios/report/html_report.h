@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/answer.h"
 #include "scenarios/report/timeline_bars.h"
+#include "scenarios/studies/simulate/answer.h"
 
 namespace orrery {
 

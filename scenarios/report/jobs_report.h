@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several jobs on one cluster (scenarios/simulate/simulate_jobs.h) as text, JSON and a page.
+// Several jobs on one cluster (scenarios/studies/simulate/simulate_jobs.h) as text, JSON and a
+// page.
 #pragma once
 
 #include <string>
 
-#include "scenarios/simulate/simulate_jobs.h"
+#include "scenarios/studies/simulate/simulate_jobs.h"
 
 namespace orrery {
 

@@ -5,11 +5,11 @@
 
 #include <string>
 
-#include "scenarios/answer.h"
-#include "scenarios/campaign/campaign_answer.h"
-#include "scenarios/network_study/network_answer.h"
-#include "scenarios/validate/collective_cases.h"
-#include "scenarios/validate/validation.h"
+#include "scenarios/studies/campaign/campaign_answer.h"
+#include "scenarios/studies/network/network_answer.h"
+#include "scenarios/studies/simulate/answer.h"
+#include "scenarios/studies/validate/collective_cases.h"
+#include "scenarios/studies/validate/validation.h"
 
 namespace orrery {
 

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/read/quantity.h"
+#include "scenarios/format/document/quantity.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/text_table.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layouts of a plan's stages (scenarios/explain/layouts.h), as a table or JSON.
+// The layouts of a plan's stages (scenarios/studies/explain/layouts.h), as a table or JSON.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "scenarios/explain/layouts.h"
+#include "scenarios/studies/explain/layouts.h"
 
 namespace orrery {
 

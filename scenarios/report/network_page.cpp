@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "scenarios/read/quantity.h"
+#include "scenarios/format/document/quantity.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"

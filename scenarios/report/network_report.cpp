@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/read/quantity.h"
-#include "scenarios/read/utf8.h"
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/format/document/utf8.h"
 
 namespace orrery {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "scenarios/network_study/network_answer.h"
+#include "scenarios/studies/network/network_answer.h"
 
 namespace orrery {
 

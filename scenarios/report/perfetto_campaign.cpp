@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "scenarios/output_file.h"
+#include "scenarios/format/document/output_file.h"
 #include "scenarios/report/perfetto_tracks.h"
 
 namespace orrery {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/result.h"
-#include "scenarios/campaign/campaign_answer.h"
+#include "scenarios/studies/campaign/campaign_answer.h"
 
 namespace orrery {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/report/perfetto_network.h"
 
-#include "scenarios/output_file.h"
+#include "scenarios/format/document/output_file.h"
 #include "scenarios/report/perfetto_tracks.h"
 
 namespace orrery {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/result.h"
-#include "scenarios/network_study/network_trace.h"
+#include "scenarios/studies/network/network_trace.h"
 
 namespace orrery {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/output_file.h"
+#include "scenarios/format/document/output_file.h"
 #include "scenarios/report/chrome_trace.h"
 #include "scenarios/report/perfetto_messages.h"
 

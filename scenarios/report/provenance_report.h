@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The provenance of a result (provenance/provenance.h) in its JSON and on its page.
+// The provenance of a result (format/provenance/provenance.h) in its JSON and on its page.
 #pragma once
 
 #include <string>
 
-#include "scenarios/provenance/provenance.h"
+#include "scenarios/format/provenance/provenance.h"
 
 namespace orrery {
 

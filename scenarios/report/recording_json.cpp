@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "scenarios/format/document/output_file.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/provenance_report.h"
 
@@ -12,6 +13,17 @@ std::string recording_json(const RunDescription& run, const Provenance& provenan
     const nlohmann::ordered_json json{
         {"machine", run.machine}, {"ranks", run.ranks}, {"overlaps", run.overlaps}};
     return with_provenance(json_text(json), provenance);
+}
+
+Result<void> write_run_description(const std::filesystem::path& folder,
+                                   const Scenario& scenario,
+                                   const RunDescription& run) {
+    auto file = OutputFile::open(run_description_file(folder));
+    if (!file) {
+        return unexpected<Error>(file.error());
+    }
+    (*file)->stream() << recording_json(run, provenance_of("train", scenario));
+    return (*file)->commit();
 }
 
 }  // namespace orrery

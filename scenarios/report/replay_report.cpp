@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/read/quantity.h"
+#include "scenarios/format/document/quantity.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
 

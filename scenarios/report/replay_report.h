@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "scenarios/replay/replay.h"
+#include "scenarios/studies/replay/replay.h"
 
 namespace orrery {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/report/run_trace.h"
 
-#include "scenarios/measure/predicted_run.h"
 #include "scenarios/report/perfetto_trace.h"
+#include "scenarios/studies/measure/predicted_run.h"
 
 namespace orrery {
 

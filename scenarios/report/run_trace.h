@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/result.h"
-#include "scenarios/measure/recorded_run.h"
+#include "scenarios/studies/measure/recorded_run.h"
 
 namespace orrery {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "network/fabric_remarks.h"
-#include "scenarios/read/quantity.h"
-#include "scenarios/read/utf8.h"
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/format/document/utf8.h"
 #include "scenarios/report/console_report.h"
 
 namespace orrery {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "scenarios/format/specs/scenario.h"
 #include "scenarios/report/text_table.h"
-#include "scenarios/scenario.h"
-#include "scenarios/search/search.h"
+#include "scenarios/studies/search/search.h"
 
 namespace orrery {
 

@@ -1,38 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include "scenarios/read/plan_words.h"
+#include "models/plan_fields.h"
+#include "scenarios/format/provenance/version.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/search_clusters.h"
 #include "scenarios/report/search_report.h"
-#include "scenarios/version.h"
 
 namespace orrery {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+// What the search varies, and the sizes that every plan has.
 Json plan_json(const ParallelPlan& plan) {
-    return {{"tensor_model_parallel_size", plan.tensor_model_parallel_size},
-            {"pipeline_model_parallel_size", plan.pipeline_model_parallel_size},
-            {"virtual_pipeline_model_parallel_size", plan.virtual_pipeline_model_parallel_size},
-            {"context_parallel_size", plan.context_parallel_size},
-            {"data_parallel_size", plan.data_parallel_size},
-            {"sequence_parallel", plan.sequence_parallel},
-            {"data_parallel_sharding_strategy",
-             word_of(plan.data_parallel_sharding_strategy, kShardingStrategies)},
-            {"micro_batch_size", plan.micro_batch_size},
-            {"global_batch_size", plan.global_batch_size},
-            {"recompute_granularity", word_of(plan.recompute_granularity, kRecomputes)},
-            {"schedule", word_of(plan.schedule, kSchedules)},
-            {"rank_order", word_of(plan.rank_order, kRankOrders)},
-            {"overlap_grad_reduce", plan.overlap_grad_reduce},
-            {"overlap_param_gather", plan.overlap_param_gather},
-            {"tp_comm_overlap", plan.tp_comm_overlap},
-            {"overlap_p2p", plan.overlap_p2p},
-            {"embedding_and_loss_as_layers", plan.embedding_and_loss_as_layers},
-            {"pipeline_layout", plan.pipeline_layout}};
+    Json json = Json::object();
+    for_each_plan_field([&](const auto& field) {
+        const auto& value = plan.*field.member;
+        if (!field.searched && field.use == FieldUse::optional) {
+            return;
+        }
+        if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>) {
+            json[std::string{field.name}] = word_of(value, field.values);
+        } else {
+            json[std::string{field.name}] = value;
+        }
+    });
+    return json;
 }
 
 Json found_json(const Scenario& scenario, const FoundPlan& found) {

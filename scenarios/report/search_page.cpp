@@ -5,16 +5,16 @@
 #include <cmath>
 #include <iterator>
 
-#include "scenarios/read/plan_words.h"
-#include "scenarios/read/quantity.h"
-#include "scenarios/read/wall_time_text.h"
+#include "models/plan_words.h"
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/format/document/wall_time_text.h"
+#include "scenarios/format/provenance/version.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/search_clusters.h"
 #include "scenarios/report/search_report.h"
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"
-#include "scenarios/version.h"
 
 namespace orrery {
 namespace {
@@ -47,14 +47,11 @@ PageSection plans(const Scenario& scenario,
                   const char* title,
                   const std::vector<FoundPlan>& found) {
     PageSection section{.title = title, .left_columns = 1};
-    section.table.push_back({"plan",
-                             "tp",
-                             "pp",
-                             "vpp",
-                             "cp",
-                             "dp",
-                             "mbs",
-                             "zero",
+    TextRow heads{"plan"};
+    for (const auto& [name, size] : plan_sizes({})) {
+        heads.emplace_back(name);
+    }
+    for (const char* head : {"zero",
                              "recompute",
                              "schedule",
                              "layers",
@@ -62,17 +59,15 @@ PageSection plans(const Scenario& scenario,
                              "time",
                              "MFU",
                              "memory",
-                             "bound"});
+                             "bound"}) {
+        heads.emplace_back(head);
+    }
+    section.table.push_back(std::move(heads));
     std::ranges::move(extra_heads(scenario), std::back_inserter(section.table.front()));
     for (const FoundPlan& one : found) {
         const ParallelPlan& p = one.plan;
         TextRow row{fmt::format("{}", section.table.size())};
-        for (const std::int64_t size : {p.tensor_model_parallel_size,
-                                        p.pipeline_model_parallel_size,
-                                        p.virtual_pipeline_model_parallel_size,
-                                        p.context_parallel_size,
-                                        p.data_parallel_size,
-                                        p.micro_batch_size}) {
+        for (const auto& [name, size] : plan_sizes(p)) {
             row.push_back(fmt::format("{}", size));
         }
         row.emplace_back(zero_stage(p.data_parallel_sharding_strategy));

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/read/plan_words.h"
-#include "scenarios/read/quantity.h"
-#include "scenarios/read/utf8.h"
-#include "scenarios/read/wall_time_text.h"
+#include "models/plan_fields.h"
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/format/document/utf8.h"
+#include "scenarios/format/document/wall_time_text.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/fault_classes_report.h"
 #include "scenarios/report/search_clusters.h"
@@ -15,29 +15,36 @@
 namespace orrery {
 namespace {
 
-constexpr const char* kPlanColumns =
-    "   tp  pp vpp  cp    dp mbs zero recompute schedule         layers       time    MFU"
-    "   memory\n";
+constexpr std::string_view kReplicas = plan_field<&ParallelPlan::data_parallel_size>.short_name;
+
+// Right-aligned: two characters for tp, five for dp, three for the others.
+std::string size_columns(const ParallelPlan& plan, bool heads) {
+    std::string text;
+    for (const auto& [name, size] : plan_sizes(plan)) {
+        const std::size_t width = text.empty() ? 2 : name == kReplicas ? 5 : 3;
+        const std::string cell = heads ? std::string{name} : std::to_string(size);
+        text += fmt::format("{:>{}} ", cell, width);
+    }
+    return text;
+}
+
+std::string plan_heads() {
+    return "   " + size_columns({}, true) +
+           "zero recompute schedule         layers       time    MFU   memory\n";
+}
 
 std::string row(std::size_t number, const FoundPlan& found) {
     const ParallelPlan& p = found.plan;
-    return fmt::format(
-        "{:>2} {:>2} {:>3} {:>3} {:>3} {:>5} {:>3} {:>4} {:<9} {:<16} {:<8} {:>8} {:>5.1f}% "
-        "{:>8}\n",
-        number,
-        p.tensor_model_parallel_size,
-        p.pipeline_model_parallel_size,
-        p.virtual_pipeline_model_parallel_size,
-        p.context_parallel_size,
-        p.data_parallel_size,
-        p.micro_batch_size,
-        zero_stage(p.data_parallel_sharding_strategy),
-        word_of(p.recompute_granularity, kRecomputes),
-        word_of(p.schedule, kSchedules),
-        split_word(p),
-        to_short_text(found.answer.iteration),
-        found.answer.mfu * 100,
-        to_short_text(found.answer.memory.peak));
+    return fmt::format("{:>2} {}{:>4} {:<9} {:<16} {:<8} {:>8} {:>5.1f}% {:>8}\n",
+                       number,
+                       size_columns(p, false),
+                       zero_stage(p.data_parallel_sharding_strategy),
+                       word_of(p.recompute_granularity, kRecomputes),
+                       word_of(p.schedule, kSchedules),
+                       split_word(p),
+                       to_short_text(found.answer.iteration),
+                       found.answer.mfu * 100,
+                       to_short_text(found.answer.memory.peak));
 }
 
 std::string notes(const Scenario& scenario, const FoundPlan& found) {
@@ -45,6 +52,10 @@ std::string notes(const Scenario& scenario, const FoundPlan& found) {
     const std::string& label = scenario.search.clusters[found.cluster].label;
     if (!label.empty()) {
         text += "      on " + cut(label, kReportColumns - 10) + "\n";
+    }
+    if (const auto& sizes = found.plan.stage_tensor_model_parallel_sizes; !sizes.empty()) {
+        text +=
+            cut(fmt::format("      tp by stage: {}", fmt::join(sizes, " ")), kReportColumns) + "\n";
     }
     if (const std::string training = training_words(scenario, found); !training.empty()) {
         text += "      " + training + "\n";
@@ -80,6 +91,19 @@ std::string left_out_text(const SearchResult& result) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string_view, std::int64_t>> plan_sizes(const ParallelPlan& plan) {
+    std::vector<std::pair<std::string_view, std::int64_t>> sizes;
+    for_each_plan_field([&](const auto& field) {
+        const bool column = field.searched || field.use == FieldUse::derived;
+        if constexpr (std::is_same_v<decltype(field.member), std::int64_t ParallelPlan::*>) {
+            if (column) {
+                sizes.emplace_back(field.short_name, plan.*field.member);
+            }
+        }
+    });
+    return sizes;
+}
 
 std::string_view zero_stage(ShardingStrategy strategy) {
     constexpr std::string_view kWords[] = {"0", "1", "2", "3"};
@@ -134,7 +158,7 @@ std::vector<FaultClass> search_fault_classes(const Scenario& scenario, const Sea
 
 std::string search_report(const Scenario& scenario, const SearchResult& result) {
     std::string text = fmt::format("{}: {}\n\n", cut(scenario.name, 60), search_headline(result));
-    text += kPlanColumns;
+    text += plan_heads();
     for (std::size_t i = 0; i < result.best.size(); ++i) {
         text += row(i + 1, result.best[i]);
         text += notes(scenario, result.best[i]);
@@ -147,7 +171,7 @@ std::string search_report(const Scenario& scenario, const SearchResult& result) 
         text += "\n" + wrapped(remark, kReportColumns - 2, 2);
     }
     text += "\nThe front of time, memory and cost\n\n";
-    text += kPlanColumns;
+    text += plan_heads();
     for (std::size_t i = 0; i < result.pareto.size(); ++i) {
         text += row(i + 1, result.pareto[i]);
     }

@@ -3,17 +3,21 @@
 // and why, and where the best plan's peak goes; or all of it as one JSON object.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "scenarios/campaign/fault_classes.h"
-#include "scenarios/scenario.h"
-#include "scenarios/search/search.h"
-#include "scenarios/search/sensitivity.h"
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/studies/campaign/fault_classes.h"
+#include "scenarios/studies/search/search.h"
+#include "scenarios/studies/search/sensitivity.h"
 
 namespace orrery {
 
+// The sizes that a search varies, and the data-parallel size: "tp" 8, "pp" 4 …
+std::vector<std::pair<std::string_view, std::int64_t>> plan_sizes(const ParallelPlan& plan);
 // "0" … "3": what is sharded, as ZeRO counts it.
 std::string_view zero_stage(ShardingStrategy strategy);
 // How the layers are split over the stages, and the switches that are not as usual, in words.

@@ -4,13 +4,13 @@
 
 #include <string>
 
-#include "scenarios/campaign/campaign_answer.h"
-#include "scenarios/measure/run_comparison.h"
-#include "scenarios/network_study/network_answer.h"
-#include "scenarios/scenario.h"
-#include "scenarios/search/search.h"
-#include "scenarios/search/sensitivity.h"
-#include "scenarios/sweep/sweep.h"
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/studies/campaign/campaign_answer.h"
+#include "scenarios/studies/measure/run_comparison.h"
+#include "scenarios/studies/network/network_answer.h"
+#include "scenarios/studies/search/search.h"
+#include "scenarios/studies/search/sensitivity.h"
+#include "scenarios/studies/sweep/sweep.h"
 
 namespace orrery {
 

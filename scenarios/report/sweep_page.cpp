@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <map>
 
-#include "scenarios/read/quantity.h"
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/format/provenance/version.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/study_page.h"
 #include "scenarios/report/study_pages.h"
 #include "scenarios/report/sweep_report.h"
-#include "scenarios/version.h"
 
 namespace orrery {
 namespace {

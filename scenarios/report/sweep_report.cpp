@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/read/quantity.h"
+#include "models/plan_fields.h"
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/format/specs/plan_key.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
 #include "scenarios/report/text_table.h"
@@ -110,19 +111,13 @@ std::vector<std::string> swept_keys(const std::vector<PointResult>& results) {
 
 // The literature's short name of a plan's size, or the key without its section.
 std::string short_key(const std::string& key) {
-    constexpr std::array<std::pair<std::string_view, const char*>, 6> kNames{
-        {{"plan.tensor_model_parallel_size", "tp"},
-         {"plan.pipeline_model_parallel_size", "pp"},
-         {"plan.virtual_pipeline_model_parallel_size", "vpp"},
-         {"plan.context_parallel_size", "cp"},
-         {"plan.micro_batch_size", "mbs"},
-         {"plan.global_batch_size", "gbs"}}};
-    for (const auto& [name, word] : kNames) {
-        if (name == key) {
-            return word;
+    std::string_view word = std::string_view{key}.substr(key.rfind('.') + 1);
+    for_each_plan_field([&](const auto& field) {
+        if (!field.short_name.empty() && plan_key(field) == key) {
+            word = field.short_name;
         }
-    }
-    return key.substr(key.rfind('.') + 1);
+    });
+    return std::string{word};
 }
 
 std::vector<TextRow> sweep_rows(const std::vector<PointResult>& results) {

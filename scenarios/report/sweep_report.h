@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scenarios/report/text_table.h"
-#include "scenarios/sweep/sweep.h"
+#include "scenarios/studies/sweep/sweep.h"
 
 namespace orrery {
 

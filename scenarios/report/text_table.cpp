@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "engine/check.h"
-#include "scenarios/read/utf8.h"
+#include "scenarios/format/document/utf8.h"
 
 namespace orrery {
 

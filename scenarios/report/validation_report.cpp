@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/read/utf8.h"
+#include "scenarios/format/document/utf8.h"
 #include "scenarios/report/console_report.h"
 
 namespace orrery {

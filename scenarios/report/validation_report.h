@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "scenarios/validate/validation.h"
+#include "scenarios/studies/validate/validation.h"
 
 namespace orrery {
 

@@ -10,10 +10,10 @@
 
 #include "engine/simulated_executor.h"
 #include "models/lowering.h"
-#include "scenarios/network_study/network_rates.h"
-#include "scenarios/reader.h"
-#include "scenarios/simulate/step_costs.h"
-#include "scenarios/simulate/step_network.h"
+#include "scenarios/format/read/reader.h"
+#include "scenarios/studies/network/network_rates.h"
+#include "scenarios/studies/simulate/step_costs.h"
+#include "scenarios/studies/simulate/step_network.h"
 #include "tests/reference/drawn_accelerations.h"
 
 namespace orrery {

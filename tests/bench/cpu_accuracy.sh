@@ -25,7 +25,7 @@ folder=${2:-$(mktemp -d)}
 mkdir -p "$folder"
 
 # name | model | plan | ranks, on top of scenarios/train-tiny-cpu.yaml; none of these shapes is in
-# scenarios/measure/profile_cases.cpp.
+# scenarios/studies/measure/profile_cases.cpp.
 gpt192="num_layers=3 hidden_size=192 num_attention_heads=6 seq_length=96 vocab_size=384"
 llama384="num_layers=2 hidden_size=384 num_attention_heads=6 num_query_groups=2 \
     ffn_hidden_size=1024 seq_length=80 vocab_size=320 normalization=rmsnorm \

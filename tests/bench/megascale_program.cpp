@@ -140,26 +140,24 @@ RailNetwork::RailNetwork(std::uint32_t num_ranks) : num_ranks_(num_ranks) {
     }
 }
 
-TransferPlan RailNetwork::plan_collective(const CollectiveCall& call,
-                                          std::span<const RankId> members) const {
-    const bool inside = members.size() <= kTensorParallel;
-    const std::size_t base = inside ? 0 : std::size_t{2} * num_ranks_;
+TransferPlan RailNetwork::plan(const TransferCall& call, std::span<const RankId> members) const {
+    const std::size_t nics = std::size_t{2} * num_ranks_;
+    if (std::holds_alternative<SendCall>(call)) {
+        return plan_of({{to_id<LinkId>(nics + index(members[0])), 1},
+                        {to_id<LinkId>(nics + num_ranks_ + index(members[1])), 1}},
+                       bytes_of(call),
+                       Time::picoseconds(6'000'000));
+    }
+    const std::size_t base = members.size() <= kTensorParallel ? 0 : nics;
     std::vector<LinkShare> footprint;
     for (const RankId rank : members) {
         footprint.push_back({to_id<LinkId>(base + index(rank)), 1});
         footprint.push_back({to_id<LinkId>(base + num_ranks_ + index(rank)), 1});
     }
-    TransferPlan plan = plan_of(std::move(footprint), call.bytes, Time::picoseconds(10'000'000));
+    TransferPlan plan =
+        plan_of(std::move(footprint), bytes_of(call), Time::picoseconds(10'000'000));
     plan.sms = 16;
     return plan;
-}
-
-TransferPlan RailNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
-    const std::size_t base = std::size_t{2} * num_ranks_;
-    return plan_of(
-        {{to_id<LinkId>(base + index(from)), 1}, {to_id<LinkId>(base + num_ranks_ + index(to)), 1}},
-        bytes,
-        Time::picoseconds(6'000'000));
 }
 
 SimulationInput megascale_input(const Program& program, const NetworkModel& network) {

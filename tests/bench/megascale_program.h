@@ -21,9 +21,7 @@ Program megascale_program(const MegascaleShape& shape);
 class RailNetwork final : public NetworkModel {
 public:
     explicit RailNetwork(std::uint32_t num_ranks);
-    TransferPlan plan_collective(const CollectiveCall& call,
-                                 std::span<const RankId> members) const override;
-    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
     std::span<const LinkInfo> links() const override { return links_; }
     std::span<const std::string> link_class_names() const override { return names_; }
     bool has_contention() const override { return true; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many plans a second scenarios/search/plan_timer.h times: the most promising ones that fit
-// into memory, of all that a scenario's model and cluster admit. Each round has a timer of its own,
-// which lowers and prices what plans share anew. The sum of all plans' steps is the same in every
-// round, and in every version that times plans alike.
+// How many plans a second scenarios/studies/search/plan_timer.h times: the most promising ones that
+// fit into memory, of all that a scenario's model and cluster admit. Each round has a timer of its
+// own, which lowers and prices what plans share anew. The sum of all plans' steps is the same in
+// every round, and in every version that times plans alike.
 //   plan_timer_bench [FILE [PLANS [ROUNDS]]]
 #include <fmt/format.h>
 
@@ -11,10 +11,10 @@
 #include <map>
 #include <string>
 
-#include "scenarios/reader.h"
-#include "scenarios/search/plan_bound.h"
-#include "scenarios/search/plan_space.h"
-#include "tests/scenarios/search/timed_plans.h"
+#include "scenarios/format/read/reader.h"
+#include "scenarios/studies/search/plan_bound.h"
+#include "scenarios/studies/search/plan_space.h"
+#include "tests/scenarios/studies/search/timed_plans.h"
 
 namespace orrery {
 namespace {
@@ -35,8 +35,7 @@ std::vector<ParallelPlan> promising(const Scenario& scenario, std::size_t most) 
         {},
         scenario.model,
         scenario.plan,
-        scenario.cluster.num_gpus(),
-        scenario.cluster.node.gpus_per_node,
+        {scenario.cluster.num_gpus(), scenario.cluster.node.gpus_per_node},
         [&](PlanPoint point) {
             if (point.split == StageSplit::balanced) {
                 point.plan.pipeline_layout = bound.balanced(point.plan);

@@ -9,7 +9,7 @@
 
 #include "engine/rate_alone.h"
 #include "network/nccl_network.h"
-#include "scenarios/simulate/simulate_scenario.h"
+#include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
@@ -133,7 +133,7 @@ RC_GTEST_PROP(Invariants, NoCollectiveBeatsItsBandwidth, ()) {
                                                              CollectiveKind::all_gather,
                                                              CollectiveKind::reduce_scatter}),
                               .bytes = Bytes{*rc::gen::inRange<std::int64_t>(1, 1LL << 31)}};
-    const TransferPlan plan = network.plan_collective(call, members);
+    const TransferPlan plan = network.plan(call, members);
     const Time taken = time_without_contention(plan, network.links());
     const double bound = passes(call.kind, ranks) * static_cast<double>(call.bytes.count()) / 400e9;
     RC_ASSERT(taken.seconds() >= bound);

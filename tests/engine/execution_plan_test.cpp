@@ -18,7 +18,7 @@ TEST(ExecutionPlan, FindsTheConnectionsAndRunsOfARankClass) {
     for (std::uint32_t c = 0; c < connections.size(); ++c) {
         // The members of a group meet on one connection; each rank has a connection to its peer.
         EXPECT_EQ(plan.connection_of(0, c) == plan.connection_of(1, c),
-                  connections[c].is_collective);
+                  connections[c].kind == ConnectionKind::group);
     }
     EXPECT_EQ(plan.run(0, plan.tapes.roles[1].streams[kCompute].items[0].shape).duration, 5_ns);
     EXPECT_EQ(plan.party_of_role, (std::vector{0u, 0u}));

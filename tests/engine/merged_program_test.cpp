@@ -20,6 +20,7 @@ Program stages(std::uint32_t dp) {
         const std::uint32_t kernel = b.kernel(1_us);
         b.collective(group, 1_MiB, kNet, {kernel});
         b.exchange({{.is_send = r == 0, .digit = 1, .delta = r == 0 ? 1 : -1, .bytes = 1_KiB}});
+        b.copy({.from = MemoryTier::dram, .to = MemoryTier::hbm, .bytes = Bytes{dp + r}});
     }
     b.program.stream_names = {"compute", "net"};
     return b.program;
@@ -67,6 +68,7 @@ TEST(MergedProgram, OpsPointIntoTheTablesOfTheirJob) {
     }
     EXPECT_EQ(ops[0].payload.number(), small.kernels.size() + alone[0].payload.number());
     EXPECT_EQ(both.collective(ops[1]).group, GroupId{1});
+    EXPECT_EQ(both.copy(ops[3]).bytes, Bytes{4});
     EXPECT_EQ(both.groups[1].party, 1U);
     EXPECT_EQ(both.waits[ops[1].first_wait], large.waits[alone[1].first_wait]);
 }

@@ -18,11 +18,11 @@ TEST(PlacedNetwork, PlansWhatTheGpusWouldBeToldTo) {
     const std::vector<RankId> first{RankId{0}, RankId{2}, RankId{3}};
     const std::vector<RankId> second{RankId{4}, RankId{6}, RankId{7}};
     const std::vector<RankId> there{RankId{2}, RankId{6}, RankId{7}};
-    const TransferPlan expected = gpus.plan_collective(call, there);
-    EXPECT_EQ(placed.plan_collective(call, first).phases, expected.phases);
-    EXPECT_EQ(placed.plan_collective(call, second).phases, expected.phases);
-    EXPECT_EQ(placed.plan_send(RankId{1}, RankId{6}, Bytes{7}).phases,
-              gpus.plan_send(RankId{3}, RankId{6}, Bytes{7}).phases);
+    const TransferPlan expected = gpus.plan(call, there);
+    EXPECT_EQ(placed.plan(call, first).phases, expected.phases);
+    EXPECT_EQ(placed.plan(call, second).phases, expected.phases);
+    EXPECT_EQ(placed.plan(SendCall{Bytes{7}}, std::array{RankId{1}, RankId{6}}).phases,
+              gpus.plan(SendCall{Bytes{7}}, std::array{RankId{3}, RankId{6}}).phases);
     EXPECT_EQ(placed.links().data(), gpus.links().data());
 }
 
@@ -30,20 +30,11 @@ TEST(PlacedNetwork, PlansWhatTheGpusWouldBeToldTo) {
 // say.
 class Detours final : public NetworkModel {
 public:
-    TransferPlan plan_collective(const CollectiveCall&, std::span<const RankId>) const override {
-        return {};
-    }
-    TransferPlan plan_send(RankId, RankId, Bytes) const override { return {}; }
-    std::vector<OtherPath> paths_around(const CollectiveCall&,
+    TransferPlan plan(const TransferCall&, std::span<const RankId>) const override { return {}; }
+    std::vector<OtherPath> paths_around(const TransferCall&,
                                         std::span<const RankId> members,
                                         std::span<const std::uint8_t> down) const override {
         return path(members.front(), members.back(), down);
-    }
-    std::vector<OtherPath> paths_around(RankId from,
-                                        RankId to,
-                                        Bytes,
-                                        std::span<const std::uint8_t> down) const override {
-        return path(from, to, down);
     }
     std::span<const LinkInfo> links() const override { return {}; }
     std::span<const std::string> link_class_names() const override { return {}; }
@@ -63,7 +54,8 @@ TEST(PlacedNetwork, AsksForPathsAroundLinksWhereItsRanksStand) {
     const PlacedNetwork placed(gpus, {RankId{2}, RankId{5}, RankId{7}});
     const std::vector<std::uint8_t> down(3, 0);
     const std::vector<RankId> members{RankId{0}, RankId{2}};
-    EXPECT_EQ(placed.paths_around(RankId{2}, RankId{1}, Bytes{7}, down).at(0).part.bytes,
+    const std::vector<RankId> sender_first{RankId{2}, RankId{1}};
+    EXPECT_EQ(placed.paths_around(SendCall{Bytes{7}}, sender_first, down).at(0).part.bytes,
               Bytes{375});
     EXPECT_EQ(placed.paths_around(CollectiveCall{}, members, down).at(0).part.bytes, Bytes{327});
 }

@@ -83,6 +83,14 @@ public:
                    Cause::exposed_pipeline);
     }
 
+    std::uint32_t copy(const CopyCall& call, std::uint8_t stream = kNet, const Waits& waits = {}) {
+        return add(OpKind::copy,
+                   reference::append(program.copies, call),
+                   stream,
+                   waits,
+                   Cause::exposed_other);
+    }
+
     std::uint32_t host(Time duration,
                        std::uint8_t stream = kOther,
                        const Waits& waits = {},

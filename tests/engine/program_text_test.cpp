@@ -45,6 +45,7 @@ Program small_program() {
     p.collectives[0].mover = {.sm_limit = 4};
     p.collectives[0].reduction = Reduction::max;
     b.host(Time::picoseconds(9), kCompute);
+    b.copy({.from = MemoryTier::nvme, .to = MemoryTier::dram, .bytes = Bytes{8}}, kCompute);
     p.operands = {
         {.tensor = TensorId{0}},
         {.tensor = TensorId{1}, .transposed = true, .part = 1},
@@ -79,6 +80,7 @@ TEST(ProgramText, SaysEverythingOnALineAnOp) {
              "  c0 all_reduce all 32 B bf16 comm 0 sm <= 4 max\n",
              "  m0 send pp+1 64 B comm 7 slices tp\n",
              "  m1 receive pp-1 64 B comm 7\n",
+             "  d0 copy nvme to dram 8 B\n",
              "  h0 given 9 ps\n",
              "  3 launches  memory_bound_kernels           x, w^T[1] -> x{1/2} (alias) +> w\n",
              "  1  network  op 1  m0 send pp+1 64 B comm 7 slices tp              "
@@ -97,7 +99,8 @@ TEST(ProgramText, SaysEverythingOnALineAnOp) {
 TEST(ProgramText, OfARoleLeavesOutWhatItDoesNotName) {
     const Program program = small_program();
     const std::string text = to_text(program, RoleId{1});
-    for (const char* part : {"role 1", "m1 receive", "c0 all_reduce", "h0 given", "segment 1"}) {
+    for (const char* part :
+         {"role 1", "m1 receive", "c0 all_reduce", "h0 given", "d0 copy", "segment 1"}) {
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
     }
     for (const char* part : {"role 0", "m0 send", "k0 gemm", "segment 0", "layer.w"}) {

@@ -20,7 +20,7 @@ public:
         Program& p = out_.program;
         p.parties.front().mesh = Mesh({{"tp", tp}, {"dp", dp}, {"pp", pp}});
         p.parties.front().role_digit = 2;
-        p.names = {"kernel", "collective", "exchange", "host"};
+        p.names = {"kernel", "collective", "exchange", "copy", "host"};
         p.groups = {{"tp", 1u, 0, {}, {}},
                     {"dp", 2u, 0, {}, {}},
                     {"tp-dp", 3u, 0, {}, {}},
@@ -70,7 +70,11 @@ private:
         const std::uint32_t choice = below(10);
         if (choice < 5) {
             const std::uint32_t role = below(pp);
-            add(role, choice < 4 ? OpKind::kernel : OpKind::host, below(6));
+            if (choice == 3) {
+                add(role, OpKind::copy, add_copy());
+            } else {
+                add(role, choice < 3 ? OpKind::kernel : OpKind::host, below(6));
+            }
         } else if (choice < 8) {
             const auto group = below(static_cast<std::uint32_t>(p.groups.size()));
             const std::uint32_t payload = reference::append(
@@ -90,6 +94,17 @@ private:
         } else {
             add_exchange(pp);
         }
+    }
+
+    std::uint32_t add_copy() {
+        CopyCall call{.bytes = Bytes{below(4) * 400'000ll}};
+        if (below(3) == 0) {
+            call.from = MemoryTier::nvme;
+        }
+        if (below(2) == 0) {
+            std::swap(call.from, call.to);
+        }
+        return reference::append(out_.program.copies, call);
     }
 
     void add_exchange(std::uint32_t pp) {

@@ -18,12 +18,14 @@ public:
         }
     }
 
-    TransferPlan plan_collective(const CollectiveCall&, std::span<const RankId>) const override {
-        return collective;
-    }
-    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override {
-        TransferPlan plan = sends.at({from, to});
-        plan.phases.at(0).parts.at(0).bytes = bytes;
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override {
+        if (std::holds_alternative<CollectiveCall>(call)) {
+            return collective;
+        }
+        TransferPlan plan = std::holds_alternative<CopyCall>(call)
+                                ? copies.at(members[0])
+                                : sends.at({members[0], members[1]});
+        plan.phases.at(0).parts.at(0).bytes = bytes_of(call);
         return plan;
     }
     std::span<const LinkInfo> links() const override { return link_table; }
@@ -32,6 +34,7 @@ public:
 
     TransferPlan collective;
     std::map<std::pair<RankId, RankId>, TransferPlan> sends;
+    std::map<RankId, TransferPlan> copies;
     std::vector<LinkInfo> link_table;
     std::vector<std::string> class_names{"link"};
     bool contention = true;

@@ -4,6 +4,7 @@
 // only that seed.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 
 #include "engine/simulated_executor.h"
@@ -23,23 +24,13 @@ std::uint32_t below(Dice& dice, std::size_t end) {
 class WithDetour final : public NetworkModel {
 public:
     WithDetour(const NetworkModel& own, LinkId detour) : own_(own), detour_(detour) {}
-    TransferPlan plan_collective(const CollectiveCall& call,
-                                 std::span<const RankId> members) const override {
-        return own_.plan_collective(call, members);
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override {
+        return own_.plan(call, members);
     }
-    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override {
-        return own_.plan_send(from, to, bytes);
-    }
-    std::vector<OtherPath> paths_around(const CollectiveCall& call,
+    std::vector<OtherPath> paths_around(const TransferCall& call,
                                         std::span<const RankId> members,
                                         std::span<const std::uint8_t> down) const override {
-        return around(own_.plan_collective(call, members), down);
-    }
-    std::vector<OtherPath> paths_around(RankId from,
-                                        RankId to,
-                                        Bytes bytes,
-                                        std::span<const std::uint8_t> down) const override {
-        return around(own_.plan_send(from, to, bytes), down);
+        return around(own_.plan(call, members), down);
     }
     std::span<const LinkInfo> links() const override { return own_.links(); }
     std::span<const std::string> link_class_names() const override {
@@ -102,7 +93,7 @@ LinkId some_link(const RandomCase& random, Dice& dice) {
     const std::uint32_t ranks = random.program.num_ranks();
     const auto from = to_id<RankId>(below(dice, ranks));
     const auto to = to_id<RankId>((index(from) + 1 + below(dice, ranks - 1)) % ranks);
-    const TransferPlan plan = random.network->plan_send(from, to, Bytes{1000});
+    const TransferPlan plan = random.network->plan(SendCall{Bytes{1000}}, std::array{from, to});
     const auto& footprint = plan.phases.at(0).parts.at(0).footprint;
     return footprint[below(dice, footprint.size())].link;
 }

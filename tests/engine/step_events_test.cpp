@@ -22,12 +22,10 @@ constexpr Time kSecond = Time::picoseconds(1'000'000'000'000);
 class TwoWays final : public NetworkModel {
 public:
     explicit TwoWays(bool around) : around_(around) { own_.collective = plan_over({0}, 100_B); }
-    TransferPlan plan_collective(const CollectiveCall& call,
-                                 std::span<const RankId> members) const override {
-        return own_.plan_collective(call, members);
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override {
+        return own_.plan(call, members);
     }
-    TransferPlan plan_send(RankId, RankId, Bytes) const override { return {}; }
-    std::vector<OtherPath> paths_around(const CollectiveCall&,
+    std::vector<OtherPath> paths_around(const TransferCall&,
                                         std::span<const RankId>,
                                         std::span<const std::uint8_t> down) const override {
         OtherPath path{.part = own_.collective.phases[0].parts[0], .around = {}};

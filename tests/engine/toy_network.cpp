@@ -13,6 +13,13 @@ ToyNetwork::ToyNetwork(const ToyNetworkSpec& spec) : spec_(spec) {
     links_.assign(std::size_t{2} * spec.num_ranks, link(spec.port_bps, 0));
     const std::uint32_t nodes = (spec.num_ranks + spec.ranks_per_node - 1) / spec.ranks_per_node;
     links_.resize(links_.size() + std::size_t{2} * nodes * spec.uplinks, link(spec.uplink_bps, 1));
+    links_.resize(links_.size() + std::size_t{2} * nodes, link(spec.drive_bps, 2));
+}
+
+LinkId ToyNetwork::drive(RankId rank, bool writes) const {
+    const std::size_t nodes = (spec_.num_ranks + spec_.ranks_per_node - 1) / spec_.ranks_per_node;
+    const std::size_t node = index(rank) / spec_.ranks_per_node;
+    return to_id<LinkId>(links_.size() - 2 * (nodes - node) + (writes ? 1 : 0));
 }
 
 std::vector<LinkId> ToyNetwork::path(RankId from, RankId to) const {
@@ -30,6 +37,16 @@ std::vector<LinkId> ToyNetwork::path(RankId from, RankId to) const {
         links.push_back(to_id<LinkId>(base + (node_to * spec_.uplinks + which) * 2 + 1));
     }
     return links;
+}
+
+TransferPlan ToyNetwork::plan(const TransferCall& call, std::span<const RankId> members) const {
+    if (const auto* send = std::get_if<SendCall>(&call)) {
+        return plan_send(members[0], members[1], send->bytes);
+    }
+    if (const auto* copy = std::get_if<CopyCall>(&call)) {
+        return plan_copy(*copy, members[0]);
+    }
+    return plan_collective(std::get<CollectiveCall>(call), members);
 }
 
 TransferPlan ToyNetwork::plan_collective(const CollectiveCall& call,
@@ -79,6 +96,17 @@ TransferPlan ToyNetwork::plan_send(RankId from, RankId to, Bytes bytes) const {
             .algorithm = "p2p",
             .protocol = "Simple",
             .channels = 1};
+}
+
+TransferPlan ToyNetwork::plan_copy(const CopyCall& call, RankId rank) const {
+    const bool stored = call.from == MemoryTier::nvme || call.to == MemoryTier::nvme;
+    const LinkId port = call.from == MemoryTier::hbm ? port_out(rank) : port_in(rank);
+    const LinkId link = stored ? drive(rank, call.to == MemoryTier::nvme) : port;
+    const TransferPart part{.footprint = {{link, 1}}, .bytes = call.bytes, .rate_max = {}};
+    return {.phases = {{.latency = spec_.latency, .parts = {part}}},
+            .algorithm = "copy",
+            .protocol = "",
+            .engine = TransferEngine::copy_engine};
 }
 
 }  // namespace orrery

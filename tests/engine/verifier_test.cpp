@@ -109,6 +109,25 @@ TEST(Verifier, WantsEnginesThatCanMoveTheCollective) {
     expect_error(b.program, "the host moves only");
 }
 
+TEST(Verifier, WantsCopiesBetweenNeighbouringTiers) {
+    ProgramBuilder b = pair_of_stages();
+    b.role(0).copy({.from = MemoryTier::hbm, .to = MemoryTier::dram, .bytes = 10_B});
+    EXPECT_EQ(first_error(b.program), "");
+    const auto copy = [&](MemoryTier from, MemoryTier to) {
+        b.program.copies[0] = {from, to, 1_B};
+    };
+    copy(MemoryTier::nvme, MemoryTier::dram);
+    EXPECT_EQ(first_error(b.program), "");
+    copy(MemoryTier::hbm, MemoryTier::nvme);
+    expect_error(b.program, "a copy of 1 B from hbm to nvme");
+    copy(MemoryTier::dram, MemoryTier::dram);
+    expect_error(b.program, "a copy of 1 B from dram to dram");
+    b.program.copies[0] = {.bytes = Bytes{-1}};
+    expect_error(b.program, "a copy of -1 B");
+    b.program.copies.clear();
+    expect_error(b.program, "its payload lies outside its table");
+}
+
 TEST(Verifier, WantsCallersToBeMembers) {
     ProgramBuilder b({{"dp", 2}, {"pp", 3}});
     const GroupId ends = b.group("ends", 2, {0, 2});

@@ -2,7 +2,7 @@
 // Every field of a fault, and of a process that makes faults, changes the log of a campaign.
 #include <fmt/format.h>
 
-#include "scenarios/campaign/campaign_plan.h"
+#include "scenarios/format/specs/campaign_plan.h"
 #include "tests/engine/campaign/small_campaign.h"
 #include "tests/fields/field_rows.h"
 #include "tests/fields/scenario_answer.h"

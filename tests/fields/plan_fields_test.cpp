@@ -67,6 +67,11 @@ const Row kPlanRows[] = {
      [](Scenario& s) { s.plan.tensor_model_parallel_size = 1; },
      replicate_activations},
     {"pipeline_model_parallel_size", [](Scenario& s) { s.plan.pipeline_model_parallel_size = 1; }},
+    {"stage_tensor_model_parallel_sizes",
+     [](Scenario& s) {
+         s.plan.stage_tensor_model_parallel_sizes = {2, 1};
+     },
+     [](Scenario& s) { s.model.tied_embeddings = false; }},
     {"virtual_pipeline_model_parallel_size",
      [](Scenario& s) { s.plan.virtual_pipeline_model_parallel_size = 2; },
      [](Scenario& s) { s.plan.schedule = ScheduleKind::interleaved_1f1b; }},

@@ -33,6 +33,16 @@ const Program& base() {
     return program;
 }
 
+// Stages of two ranks and of one.
+void stages_of_two_sizes(Program& program) {
+    Transformer model = dropout_gpt();
+    model.tied_embeddings = false;
+    ParallelPlan plan = two_stages();
+    plan.stage_tensor_model_parallel_sizes = {2, 1};
+    plan.data_parallel_size = 2;
+    program = lower(model, plan);
+}
+
 // The same with exchanges in pieces, beside the products that they feed: for GPUs only.
 void exchange_in_pieces(Program& program) {
     ParallelPlan plan = two_stages();
@@ -243,8 +253,14 @@ TEST(ProgramFields, OfCommunication) {
         {"delta", [&](Program& p) { part(p).delta += 1; }},
         {"bytes", [&](Program& p) { part(p).bytes = part(p).bytes * 1000; }},
         {"communicator", [&](Program& p) { part(p).communicator += 1; }},
+        {"peers", [&](Program& p) { part(p).peers = -1; }, stages_of_two_sizes},
         {"slice_digits",
          [&](Program& p) { part(p).slice_digits ^= 1; },
+         {},
+         "a real step checks it against the operand and stops (runtime/collective_ops.cpp)"},
+        {"piece", [&](Program& p) { part(p).piece = 1; }},
+        {"pieces",
+         [&](Program& p) { part(p).pieces += 1; },
          {},
          "a real step checks it against the operand and stops (runtime/collective_ops.cpp)"},
     };
@@ -258,6 +274,21 @@ TEST(ProgramFields, OfCommunication) {
         {"kind", [](Program& p) { p.host_works.at(0).kind = HostWorkKind::given; }},
     };
     expect_told<HostWork>(works);
+}
+
+// The first segment ends with a copy.
+void copy_at_the_end(Program& p) {
+    p.copies = {{.from = MemoryTier::hbm, .to = MemoryTier::dram, .bytes = Bytes{1 << 24}}};
+    p.segments[0].ops.push_back({.payload = CopyId{0}, .cause = Cause::exposed_other});
+}
+
+TEST(ProgramFields, OfCopies) {
+    const Row rows[] = {
+        {"from", [](Program& p) { p.copies[0].from = MemoryTier::nvme; }, copy_at_the_end},
+        {"to", [](Program& p) { p.copies[0].to = MemoryTier::nvme; }, copy_at_the_end},
+        {"bytes", [](Program& p) { p.copies[0].bytes += Bytes{4096}; }, copy_at_the_end},
+    };
+    expect_told<CopyCall>(rows, {kAnswers[0]});
 }
 
 TEST(ProgramFields, OfTensors) {
@@ -395,6 +426,21 @@ TEST(ProgramFields, OfGroupsAndMeshes) {
     expect_told<MeshAxis>(rows);
 }
 
+TEST(ProgramFields, OfPartiesAndPeers) {
+    const Row maps[] = {
+        {"first", [](Program& p) { p.peers.at(0).first = RankId{0}; }, stages_of_two_sizes},
+        {"terms", [](Program& p) { p.peers.at(0).terms.clear(); }, stages_of_two_sizes},
+    };
+    expect_told<PeerMap>(maps);
+    const auto term = [](Program& p) -> PeerTerm& { return p.peers.back().terms.back(); };
+    const Row terms[] = {
+        {"stride", [&](Program& p) { term(p).stride = 0; }, stages_of_two_sizes},
+        {"size", [&](Program& p) { term(p).size = 0; }, stages_of_two_sizes},
+        {"peer_stride", [&](Program& p) { term(p).peer_stride += 1; }, stages_of_two_sizes},
+    };
+    expect_told<PeerTerm>(terms);
+}
+
 TEST(ProgramFields, OfKernels) {
     const auto call = [](Program& p) -> KernelCall& {
         return p.kernels[index(kernel(p).payload.kernel())];
@@ -426,6 +472,7 @@ TEST(ProgramFields, OfParties) {
          }},
         {"role_digit", [](Program& p) { p.parties.front().role_digit = 0; }},
         {"first_role", [](Program& p) { p.parties.front().first_role = 1; }},
+        {"continues_job", [](Program& p) { p.parties.front().continues_job = true; }},
     };
     expect_told<Party>(rows);
 }
@@ -440,6 +487,8 @@ TEST(ProgramFields, OfTheTables) {
         {"kernels", [](Program& p) { p.kernels[0].bytes *= 64; }},
         {"collectives", [](Program& p) { p.collectives[0].bytes += Bytes{4096}; }},
         {"send_recvs", [](Program& p) { p.send_recvs[0].parts.clear(); }},
+        {"peers", [](Program& p) { p.peers.clear(); }, stages_of_two_sizes},
+        {"copies", [](Program& p) { p.copies.at(0).bytes += Bytes{4096}; }, copy_at_the_end},
         {"host_works", [](Program& p) { p.host_works[0].kind = HostWorkKind::given; }},
         {"waits",
          [](Program& p) {

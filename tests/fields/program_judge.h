@@ -12,11 +12,11 @@
 #include "runtime/kernel_operands.h"
 #include "runtime/launch_plan.h"
 #include "runtime/rank_program.h"
-#include "scenarios/catalogue.h"
-#include "scenarios/network_study/network_rates.h"
+#include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/report/chakra_export.h"
-#include "scenarios/simulate/kernel_timings.h"
-#include "scenarios/simulate/program_summary.h"
+#include "scenarios/studies/network/network_rates.h"
+#include "scenarios/studies/simulate/kernel_timings.h"
+#include "scenarios/studies/simulate/program_summary.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
@@ -106,15 +106,12 @@ public:
             text +=
                 fmt::format("{} {} {} {} ", one.name, one.bytes.count(), one.algorithm, one.count);
         }
-        for (const Segment& segment : program.segments) {
-            for (const Op& op : segment.ops) {
-                text += op.kind() == OpKind::kernel ? check_kernel_operands(program, op) : "";
-            }
-        }
         for (const RankId rank : role_representatives(program)) {
             const RankProgram own{program, rank};
             for (std::uint32_t s = 0; s < own.role().slots.size(); ++s) {
                 for (const Op& op : program.segment_of(own.role().slots[s]).ops) {
+                    text +=
+                        op.kind() == OpKind::kernel ? check_kernel_operands(program, rank, op) : "";
                     if (op.kind() == OpKind::kernel) {
                         for (const BoundOperand& read : own.bind_kernel(s, op).reads) {
                             text += fmt::format("{} ", read.view.size);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "scenarios/report/json_report.h"
-#include "scenarios/simulate/simulate_scenario.h"
+#include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {

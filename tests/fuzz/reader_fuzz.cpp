@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "scenarios/read/hf_config.h"
-#include "scenarios/read/json_document.h"
-#include "scenarios/reader.h"
+#include "scenarios/format/document/json_document.h"
+#include "scenarios/format/read/hf_config.h"
+#include "scenarios/format/read/reader.h"
 
 namespace {
 

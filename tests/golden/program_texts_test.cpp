@@ -16,7 +16,7 @@
 #include "engine/program_text.h"
 #include "engine/verifier.h"
 #include "models/lowering.h"
-#include "scenarios/provenance/fingerprint.h"
+#include "scenarios/format/provenance/fingerprint.h"
 #include "tests/models/drawn_plans.h"
 #include "tests/models/known_models.h"
 

@@ -11,9 +11,9 @@
 
 #include "engine/campaign/statistics.h"
 #include "engine/check.h"
-#include "scenarios/campaign/run_campaign.h"
-#include "scenarios/read/read_fault_trace.h"
-#include "scenarios/reader.h"
+#include "scenarios/format/read/read_fault_trace.h"
+#include "scenarios/format/read/reader.h"
+#include "scenarios/studies/campaign/run_campaign.h"
 #include "tests/golden/control_variates.h"
 #include "tests/golden/golden_case.h"
 

@@ -8,8 +8,8 @@
 #include "engine/campaign/statistics.h"
 #include "engine/check.h"
 #include "engine/recovery/peer_placement.h"
-#include "scenarios/campaign/run_campaign.h"
-#include "scenarios/reader.h"
+#include "scenarios/format/read/reader.h"
+#include "scenarios/studies/campaign/run_campaign.h"
 #include "tests/golden/control_variates.h"
 #include "tests/golden/golden_case.h"
 

@@ -25,7 +25,7 @@ inline std::vector<std::uint32_t> other_values(std::uint32_t) {
     return {1, 2, 4, 8, 16, 3, 6};
 }
 inline std::vector<std::vector<std::int64_t>> other_values(const std::vector<std::int64_t>&) {
-    return {{1, 3, 3, 1}, {3, 5}, {5, 3}, {1, 2, 2, 3}};
+    return {{1, 3, 3, 1}, {3, 5}, {5, 3}, {1, 2, 2, 3}, {2, 1}, {1, 2}, {2, 1, 1}};
 }
 template <class Enum>
 requires std::is_enum_v<Enum> std::vector<Enum> other_values(Enum value) {
@@ -39,13 +39,14 @@ requires std::is_enum_v<Enum> std::vector<Enum> other_values(Enum value) {
 
 // Enumerators that exist; others are no plan at all.
 inline bool exists(const ParallelPlan& plan) {
-    return plan.context_parallel_comm <= ContextParallelComm::all_to_all &&
-           plan.data_parallel_sharding_strategy <= ShardingStrategy::optim_grads_params &&
-           plan.recompute_granularity <= Recompute::full &&
-           plan.recompute_method <= RecomputeMethod::every &&
-           plan.schedule <= ScheduleKind::zero_bubble &&
-           plan.rank_order <= RankOrder::tp_cp_pp_dp &&
-           plan.attention_kernel <= AttentionKernel::cudnn && plan.optimizer <= Optimizer::lamb;
+    bool all = true;
+    for_each_plan_field([&](const auto& field) {
+        using T = std::remove_cvref_t<decltype(plan.*field.member)>;
+        if constexpr (std::is_enum_v<T> && !std::is_same_v<T, Dtype>) {
+            all = all && !word_of(plan.*field.member, field.values).empty();
+        }
+    });
+    return all;
 }
 
 // Calls `visit(name of the field, plan)` for each changed plan that is valid for the model on as

@@ -3,46 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 namespace orrery {
 namespace {
-
-std::string contents(const std::filesystem::path& path) {
-    std::ifstream in(path);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-}
-
-// Communication is derived from layouts: outside their assignment no file of the lowering reads a
-// size of the plan's parallelism. (Plan validation, the mesh and the pipeline split come before.)
-TEST(LayoutAssignment, IsTheOnlyPlaceOfTheLoweringThatReadsParallelSizes) {
-    const std::vector<std::string> before{"divisors",
-                                          "flops",
-                                          "layout_assignment",
-                                          "plan",
-                                          "plan_fields",
-                                          "pipeline_split",
-                                          "rank_mesh",
-                                          "transformer",
-                                          "validate_plan"};
-    int files = 0;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(std::string{ORRERY_SOURCE_DIR} + "/models")) {
-        const std::filesystem::path path = entry.path();
-        if (std::ranges::count(before, path.stem().string()) > 0 ||
-            (path.extension() != ".cpp" && path.extension() != ".h")) {
-            continue;
-        }
-        ++files;
-        EXPECT_EQ(contents(path).find("parallel_size"), std::string::npos) << path;
-    }
-    EXPECT_GT(files, 15);
-}
 
 TEST(LayoutAssignment, LeavesAxesOfSizeOneReplicated) {
     const LayoutAssignment a =

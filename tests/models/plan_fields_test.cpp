@@ -33,6 +33,23 @@ TEST(PlanFields, AResetLeavesWhatThePartDependsOn) {
     EXPECT_EQ(within(plan, PlanScope::pass), pass);
 }
 
+static_assert(plan_field<&ParallelPlan::schedule>.name == "schedule");
+static_assert(plan_field<&ParallelPlan::compiled>.member == &ParallelPlan::compiled);
+
+TEST(PlanFields, DefaultsAreAmongTheirValues) {
+    const ParallelPlan plan;
+    for_each_plan_field([&](const auto& field) {
+        const auto& value = plan.*field.member;
+        using T = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::int64_t>) {
+            EXPECT_GE(value, field.values.least) << field.name;
+            EXPECT_LE(value, field.values.most) << field.name;
+        } else if constexpr (std::is_enum_v<T> || std::is_same_v<T, std::uint32_t>) {
+            EXPECT_FALSE(word_of(value, field.values).empty()) << field.name;
+        }
+    });
+}
+
 TEST(PlanFields, PlansThatDifferInOneFieldAreDifferentKeys) {
     const ParallelPlan base;
     for_each_plan_field([&](const auto& field) {

@@ -52,8 +52,8 @@ TEST(Relayout, EmitsACollectiveOnTheLaneOfItsTraffic) {
              {.traffic = Traffic::norm_gradient, .wire = Dtype::bf16, .pieces = 4},
              {.name = "reduce", .reads = {}, .writes = {}, .accumulates = {tensor}});
     }
-    sum_over_ranks(ops, 0, "nothing to add", tensor);
-    sum_over_ranks(ops, 1, "norm", tensor);
+    sum_over_ranks(ops, {}, "nothing to add", tensor);
+    sum_over_ranks(ops, {.digits = 1}, "norm", tensor);
     const SegmentId id = ops.finish();
     const std::vector<Op>& made = program.segments[index(id)].ops;
     ASSERT_EQ(made.size(), 2u);

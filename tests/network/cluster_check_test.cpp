@@ -28,6 +28,25 @@ TEST(ClusterCheck, TheNodesOfEveryKindAreChecked) {
     EXPECT_EQ(place_of(spec), "cluster.node.num_sockets");
 }
 
+TEST(ClusterCheck, MemoryTiersAreWhole) {
+    const ClusterSpec bare = cluster_of(1, dgx_a100(), with_nics(200_Gbps));
+    ClusterSpec spec = bare;
+    spec.node.c2c_bandwidth = 1_GBps;
+    EXPECT_EQ(place_of(spec), "cluster.node.host_memory");
+    spec.node.host_memory = 1_GiB;
+    EXPECT_EQ(place_of(spec), "");
+    spec.node.nvme_drives = 2;
+    spec.node.nvme_read_bandwidth = 1_GBps;
+    EXPECT_EQ(place_of(spec), "cluster.node.nvme_drives");
+    spec.node.nvme_write_bandwidth = 1_GBps;
+    EXPECT_EQ(place_of(spec), "");
+    spec.node.nvme_drives = 0;
+    EXPECT_EQ(place_of(spec), "cluster.node.nvme_drives");
+    spec = bare;
+    spec.node.host_memory = Bytes{-1};
+    EXPECT_EQ(place_of(spec), "cluster.node");
+}
+
 TEST(ClusterCheck, PlacesAreGpusOfTheCluster) {
     ClusterSpec spec = cluster_of(1, dgx_a100(), with_nics(200_Gbps));
     spec.gpu_of_rank = {0, 1, 8};

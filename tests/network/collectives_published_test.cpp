@@ -94,7 +94,7 @@ TEST(CollectivesPublished, AllReduceFrom1MiB) {
         }
         const auto network = network_of(row);
         const CollectiveCall call{.bytes = Bytes(row.bytes)};
-        const auto plan = network.plan_collective(call, first_ranks(row.num_gpus));
+        const auto plan = network.plan(call, first_ranks(row.num_gpus));
         const double predicted = plan_time(network, plan).microseconds();
         const double error = predicted / row.time_us - 1;
         const std::string family = row.gpu + " " + std::to_string(row.num_nodes) + "x" +

@@ -64,7 +64,7 @@ TEST(CongestionFactors, BytesTakeLongerByTheEfficiencyWhereTheNetworkLimits) {
         CollectiveCall call;
         call.kind = kind;
         call.bytes = 1_GiB;
-        expect(fair.plan_collective(call, members), half.plan_collective(call, members));
+        expect(fair.plan(call, members), half.plan(call, members));
         // Channels one by one are no different.
         const auto channels = half.channels_of(call, members, {});
         std::int64_t sum = 0;
@@ -72,15 +72,15 @@ TEST(CongestionFactors, BytesTakeLongerByTheEfficiencyWhereTheNetworkLimits) {
         for (const auto& channel : channels) {
             sum += channel.part.bytes.count() * channel.part.footprint.at(0).count;
         }
-        const TransferPlan whole = half.plan_collective(call, members);
+        const TransferPlan whole = half.plan(call, members);
         for (const auto& part : whole.phases.at(0).parts) {
             merged += part.bytes.count() * part.footprint.at(0).count;
         }
         EXPECT_GT(sum, 0);
         EXPECT_GT(merged, 0);
     }
-    expect(fair.plan_send(to_id<RankId>(0), to_id<RankId>(40), 1_GiB),
-           half.plan_send(to_id<RankId>(0), to_id<RankId>(40), 1_GiB));
+    expect(fair.plan(SendCall{1_GiB}, std::array{to_id<RankId>(0), to_id<RankId>(40)}),
+           half.plan(SendCall{1_GiB}, std::array{to_id<RankId>(0), to_id<RankId>(40)}));
 }
 
 TEST(CongestionFactors, WhatStaysInAServerAndWhatNcclLimitsIsNoSlower) {
@@ -91,17 +91,16 @@ TEST(CongestionFactors, WhatStaysInAServerAndWhatNcclLimitsIsNoSlower) {
     call.kind = CollectiveKind::all_reduce;
     call.bytes = 64_MiB;
     const auto inside = first_ranks(8);
-    EXPECT_EQ(plan_time(half, half.plan_collective(call, inside)),
-              plan_time(fair, fair.plan_collective(call, inside)));
-    EXPECT_EQ(half.plan_send(to_id<RankId>(0), to_id<RankId>(3), 1_MiB).phases,
-              fair.plan_send(to_id<RankId>(0), to_id<RankId>(3), 1_MiB).phases);
+    EXPECT_EQ(plan_time(half, half.plan(call, inside)), plan_time(fair, fair.plan(call, inside)));
+    EXPECT_EQ(half.plan(SendCall{1_MiB}, std::array{to_id<RankId>(0), to_id<RankId>(3)}).phases,
+              fair.plan(SendCall{1_MiB}, std::array{to_id<RankId>(0), to_id<RankId>(3)}).phases);
     // At nearly full efficiency the protocol's own rate rules, not the links.
     const auto nearly = network_under(factors_of(0.999, Time{}), cluster);
     call.bytes = 64_KiB;  // LL: half of the line and less
     const auto all = first_ranks(64);
-    EXPECT_NEAR(plan_time(nearly, nearly.plan_collective(call, all)).seconds(),
-                plan_time(fair, fair.plan_collective(call, all)).seconds(),
-                1e-4 * plan_time(fair, fair.plan_collective(call, all)).seconds());
+    EXPECT_NEAR(plan_time(nearly, nearly.plan(call, all)).seconds(),
+                plan_time(fair, fair.plan(call, all)).seconds(),
+                1e-4 * plan_time(fair, fair.plan(call, all)).seconds());
 }
 
 }  // namespace

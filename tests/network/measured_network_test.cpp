@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include "tests/engine/scripted_network.h"
@@ -63,21 +64,20 @@ TEST(MeasuredNetwork, AsksTheOtherNetworkBetweenNodesAndForWhatWasNotMeasured) {
         base, {0, 0, 1}, {row(TransferKind::all_reduce, 64, 2, 25)}, overhead};
     const CollectiveCall sum{
         .kind = CollectiveKind::all_reduce, .bytes = Bytes{64}, .wire = Dtype::fp32};
-    const TransferPlan near = network.plan_collective(sum, std::vector{RankId{0}, RankId{1}});
+    const TransferPlan near = network.plan(sum, std::vector{RankId{0}, RankId{1}});
     ASSERT_EQ(near.phases.size(), 1U);
     EXPECT_EQ(near.phases[0].latency, Time::seconds(26e-6));
     EXPECT_TRUE(near.phases[0].parts.empty());
     EXPECT_EQ(near.sms, 3U);
     EXPECT_EQ(near.algorithm, "measured");
 
-    const TransferPlan far = network.plan_collective(sum, std::vector{RankId{0}, RankId{2}});
+    const TransferPlan far = network.plan(sum, std::vector{RankId{0}, RankId{2}});
     EXPECT_EQ(far.phases[0].latency, Time::seconds(1e-3) + overhead);
     EXPECT_EQ(far.phases[0].parts, base.collective.phases[0].parts);
-    const TransferPlan sent = network.plan_send(RankId{0}, RankId{2}, Bytes{5});
+    const TransferPlan sent = network.plan(SendCall{Bytes{5}}, std::array{RankId{0}, RankId{2}});
     EXPECT_EQ(sent.phases[0].parts[0].bytes, Bytes{5});
     const CollectiveCall gather{.kind = CollectiveKind::all_gather, .bytes = Bytes{64}};
-    EXPECT_FALSE(
-        network.plan_collective(gather, std::vector{RankId{0}, RankId{1}}).phases[0].parts.empty());
+    EXPECT_FALSE(network.plan(gather, std::vector{RankId{0}, RankId{1}}).phases[0].parts.empty());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // NCCL on clusters of several kinds of nodes.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 
 #include "network/nccl_network.h"
@@ -79,14 +80,13 @@ TEST(NcclKinds, OneKindInAListIsTheClusterWithoutAList) {
         for (const std::int64_t bytes : {8LL, 1LL << 20, 1LL << 30}) {
             for (const auto kind : {CollectiveKind::all_reduce, CollectiveKind::all_to_all}) {
                 const CollectiveCall call{.kind = kind, .bytes = Bytes{bytes}};
-                EXPECT_EQ(text_of(a.plan_collective(call, members)),
-                          text_of(b.plan_collective(call, members)));
+                EXPECT_EQ(text_of(a.plan(call, members)), text_of(b.plan(call, members)));
             }
         }
     }
     for (const RankId to : {RankId{9}, RankId{1}}) {
-        EXPECT_EQ(text_of(a.plan_send(RankId{0}, to, Bytes{1 << 20})),
-                  text_of(b.plan_send(RankId{0}, to, Bytes{1 << 20})));
+        EXPECT_EQ(text_of(a.plan(SendCall{Bytes{1 << 20}}, std::array{RankId{0}, to})),
+                  text_of(b.plan(SendCall{Bytes{1 << 20}}, std::array{RankId{0}, to})));
     }
 }
 
@@ -98,32 +98,28 @@ TEST(NcclKinds, AGroupInsideOneKindIsThatOfAClusterOfIt) {
                            {.compute_capability = 80, .num_sms = 108}};
     for (const std::int64_t bytes : {64LL, 1LL << 20, 1LL << 30}) {
         for (const std::uint32_t count : {8U, 16U}) {
-            const double first =
-                seconds_of(mixed, mixed.plan_collective(reduce(bytes), ranks(0, count)));
-            const double second =
-                seconds_of(mixed, mixed.plan_collective(reduce(bytes), ranks(16, count)));
-            EXPECT_EQ(first,
-                      seconds_of(h100, h100.plan_collective(reduce(bytes), ranks(0, count))));
-            EXPECT_EQ(second,
-                      seconds_of(a100, a100.plan_collective(reduce(bytes), ranks(0, count))));
+            const double first = seconds_of(mixed, mixed.plan(reduce(bytes), ranks(0, count)));
+            const double second = seconds_of(mixed, mixed.plan(reduce(bytes), ranks(16, count)));
+            EXPECT_EQ(first, seconds_of(h100, h100.plan(reduce(bytes), ranks(0, count))));
+            EXPECT_EQ(second, seconds_of(a100, a100.plan(reduce(bytes), ranks(0, count))));
         }
     }
     // In-switch reduction is the H100's.
-    EXPECT_EQ(mixed.plan_collective(reduce(1 << 30), ranks(0, 8)).algorithm, "nvls");
-    EXPECT_NE(mixed.plan_collective(reduce(1 << 30), ranks(16, 8)).algorithm, "nvls");
+    EXPECT_EQ(mixed.plan(reduce(1 << 30), ranks(0, 8)).algorithm, "nvls");
+    EXPECT_NE(mixed.plan(reduce(1 << 30), ranks(16, 8)).algorithm, "nvls");
 }
 
 TEST(NcclKinds, AGroupOfTwoKindsDoesWhatBothCan) {
     const NcclNetwork mixed{built(two_kinds(1, dgx_h100(), 1, dgx_a100())), h100_and_a100()};
     const NcclNetwork h100{built(cluster_of(2, dgx_h100(), with_nics(200_Gbps))),
                            {.compute_capability = 90, .num_sms = 132}};
-    const auto both = mixed.plan_collective(reduce(1 << 30), ranks(0, 16));
-    const auto best = h100.plan_collective(reduce(1 << 30), ranks(0, 16));
+    const auto both = mixed.plan(reduce(1 << 30), ranks(0, 16));
+    const auto best = h100.plan(reduce(1 << 30), ranks(0, 16));
     EXPECT_GE(seconds_of(mixed, both), seconds_of(h100, best));
     EXPECT_NE(both.algorithm, "nvls_tree");
     // LL128 needs one compute capability.
     for (std::int64_t bytes = 8; bytes <= 1 << 30; bytes *= 4) {
-        EXPECT_NE(mixed.plan_collective(reduce(bytes), ranks(0, 16)).protocol, "LL128") << bytes;
+        EXPECT_NE(mixed.plan(reduce(bytes), ranks(0, 16)).protocol, "LL128") << bytes;
     }
 }
 
@@ -136,7 +132,7 @@ TEST(NcclKinds, AdaptersOfAKindHaveItsBandwidthAndNumber) {
     alone.fabric.nics_per_node = 4;
     const NcclNetwork slower{built(alone), {.compute_capability = 80, .num_sms = 108}};
     const auto time = [](const NcclNetwork& of, std::uint32_t first) {
-        return seconds_of(of, of.plan_collective(reduce(1 << 30), ranks(first, 16)));
+        return seconds_of(of, of.plan(reduce(1 << 30), ranks(first, 16)));
     };
     EXPECT_EQ(time(network, 16), time(slower, 0));
     EXPECT_GT(time(network, 16), 1.9 * time(network, 0));
@@ -153,8 +149,8 @@ TEST(NcclKinds, ClassesApartTakeTheEthernetOfAllNodes) {
     const auto class_of = [&](const LinkShare& share) {
         return network.link_class_names()[network.links()[index(share.link)].link_class];
     };
-    const auto tcp = network.plan_collective(reduce(1 << 30), ranks(0, 32));
-    const auto rdma = network.plan_collective(reduce(1 << 30), ranks(0, 16));
+    const auto tcp = network.plan(reduce(1 << 30), ranks(0, 32));
+    const auto rdma = network.plan(reduce(1 << 30), ranks(0, 16));
     for (const LinkShare& share : tcp.phases.at(0).parts.at(0).footprint) {
         EXPECT_NE(class_of(share), "nic");
         EXPECT_EQ(class_of(share) == "ethernet", index(share.link) >= ethernet);
@@ -179,15 +175,13 @@ TEST(NcclKinds, CongestionControlOfTheFabricIsNotThatOfTcp) {
     const NcclNetwork slow{built(spec), options};
     for (const auto kind : {CollectiveKind::all_reduce, CollectiveKind::all_to_all}) {
         const CollectiveCall call{.kind = kind, .bytes = Bytes{1 << 26}};
-        EXPECT_EQ(text_of(fair.plan_collective(call, ranks(0, 32))),
-                  text_of(slow.plan_collective(call, ranks(0, 32))));
-        EXPECT_NE(text_of(fair.plan_collective(call, ranks(0, 16))),
-                  text_of(slow.plan_collective(call, ranks(0, 16))));
+        EXPECT_EQ(text_of(fair.plan(call, ranks(0, 32))), text_of(slow.plan(call, ranks(0, 32))));
+        EXPECT_NE(text_of(fair.plan(call, ranks(0, 16))), text_of(slow.plan(call, ranks(0, 16))));
     }
-    EXPECT_EQ(text_of(fair.plan_send(RankId{0}, RankId{20}, Bytes{1 << 20})),
-              text_of(slow.plan_send(RankId{0}, RankId{20}, Bytes{1 << 20})));
-    EXPECT_NE(text_of(fair.plan_send(RankId{0}, RankId{9}, Bytes{1 << 20})),
-              text_of(slow.plan_send(RankId{0}, RankId{9}, Bytes{1 << 20})));
+    EXPECT_EQ(text_of(fair.plan(SendCall{Bytes{1 << 20}}, std::array{RankId{0}, RankId{20}})),
+              text_of(slow.plan(SendCall{Bytes{1 << 20}}, std::array{RankId{0}, RankId{20}})));
+    EXPECT_NE(text_of(fair.plan(SendCall{Bytes{1 << 20}}, std::array{RankId{0}, RankId{9}})),
+              text_of(slow.plan(SendCall{Bytes{1 << 20}}, std::array{RankId{0}, RankId{9}})));
 }
 
 TEST(NcclKinds, APathBetweenClassesCrossesTheOneSwitchOfTheEthernet) {
@@ -225,23 +219,27 @@ TEST(NcclKinds, MessagesBetweenClassesTakeTheLatencyOfTcp) {
     const ClusterSpec spec = with_classes(
         two_kinds(2, dgx_a100(), 1, dgx_a100()), NicClass::infiniband, NicClass::ethernet);
     const NcclNetwork network{built(spec), {.compute_capability = 80, .num_sms = 108}};
-    const auto rdma = network.plan_send(RankId{0}, RankId{8}, Bytes{8});
-    const auto tcp = network.plan_send(RankId{0}, RankId{16}, Bytes{8});
+    const auto rdma = network.plan(SendCall{Bytes{8}}, std::array{RankId{0}, RankId{8}});
+    const auto tcp = network.plan(SendCall{Bytes{8}}, std::array{RankId{0}, RankId{16}});
     EXPECT_EQ(tcp.phases.at(0).latency - rdma.phases.at(0).latency,
               Time::picoseconds((20 + 3 - 14) * 1'000'000));
     EXPECT_LE(tcp.phases.at(0).parts.at(0).rate_max,
               Bandwidth::bits_per_second(static_cast<std::int64_t>(kTcpThread * 8e9)));
     // Messages inside a node still take NVLink.
-    EXPECT_EQ(network.plan_send(RankId{16}, RankId{17}, Bytes{1 << 20}).phases.at(0).latency,
-              network.plan_send(RankId{0}, RankId{1}, Bytes{1 << 20}).phases.at(0).latency);
+    EXPECT_EQ(network.plan(SendCall{Bytes{1 << 20}}, std::array{RankId{16}, RankId{17}})
+                  .phases.at(0)
+                  .latency,
+              network.plan(SendCall{Bytes{1 << 20}}, std::array{RankId{0}, RankId{1}})
+                  .phases.at(0)
+                  .latency);
     EXPECT_GT(seconds_of(network,
-                         network.plan_collective(
-                             {.kind = CollectiveKind::all_to_all, .bytes = Bytes{64 << 20}},
-                             ranks(0, 24))),
+                         network.plan(CollectiveCall{.kind = CollectiveKind::all_to_all,
+                                                     .bytes = Bytes{64 << 20}},
+                                      ranks(0, 24))),
               seconds_of(network,
-                         network.plan_collective(
-                             {.kind = CollectiveKind::all_to_all, .bytes = Bytes{64 << 20}},
-                             ranks(0, 16))));
+                         network.plan(CollectiveCall{.kind = CollectiveKind::all_to_all,
+                                                     .bytes = Bytes{64 << 20}},
+                                      ranks(0, 16))));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 
@@ -32,7 +33,7 @@ TEST(NcclNetwork, RingAllReduceNeverBeatsItsLinks) {
     node.nvlink_bandwidth = 400_GBps;
     const auto network = network_on(cluster_of(1, node, with_nics(400_Gbps)));
     const auto members = first_ranks(8);
-    const auto plan = network.plan_collective(call_of(CollectiveKind::all_reduce, 1_GB), members);
+    const auto plan = network.plan(call_of(CollectiveKind::all_reduce, 1_GB), members);
     // 2 x 7/8 of 1 GB through a port of 400 GB/s.
     EXPECT_GE(plan_time(network, plan), Time::seconds(4.375e-3));
     EXPECT_EQ(plan.algorithm, "ring");
@@ -51,7 +52,7 @@ TEST(NcclNetwork, UncontendedCallsTakeNcclsEstimateAndTheFill) {
                             CollectiveKind::broadcast}) {
         for (const Bytes bytes : {4_KiB, 256_KiB, 16_MiB, 1_GiB}) {
             const auto call = call_of(kind, bytes);
-            const auto plan = network.plan_collective(call, members);
+            const auto plan = network.plan(call, members);
             const auto estimate = network.estimate(call, members);
             ASSERT_TRUE(estimate.has_value());
             const double stream_us =
@@ -78,7 +79,7 @@ TEST(NcclNetwork, RingsOfSmallCallsAreHeldByTheirFewChannels) {
     const double edge_us = 32768 * 1.75 / (36.7e3 * 16 / 15 / 2);
     for (const std::uint32_t channels : {1U, 2U, 4U}) {
         const auto call = call_of(CollectiveKind::all_reduce, Bytes{32768 * channels});
-        const auto plan = network.plan_collective(call, members);
+        const auto plan = network.plan(call, members);
         EXPECT_EQ(plan.algorithm + plan.protocol, "ringLL");
         EXPECT_EQ(plan.channels, channels);
         EXPECT_NEAR(plan_time(network, plan).microseconds(), 15 + edge_us * 15 / 14, 0.01);
@@ -93,12 +94,12 @@ TEST(NcclNetwork, CallsHoldNoMoreSmsThanTheyMayAndMoveAsFewChannelsDo) {
     const auto stream_seconds = [&](const TransferPlan& plan) {
         return (plan_time(network, plan) - plan.phases[0].latency).seconds();
     };
-    const auto all = network.plan_collective(call, members);
+    const auto all = network.plan(call, members);
     EXPECT_EQ(all.sms, 24u);
     EXPECT_NEAR(stream_seconds(all), 1.073741824 * 7 / 8 / 240, 1e-5);
     for (const int limit : {1, 16, 24, 32}) {
         call.mover.sm_limit = static_cast<std::uint16_t>(limit);
-        const auto plan = network.plan_collective(call, members);
+        const auto plan = network.plan(call, members);
         const auto held = static_cast<std::uint32_t>(std::min(limit, 24));
         EXPECT_EQ(plan.sms, held);
         EXPECT_EQ(plan.channels, held);
@@ -114,24 +115,23 @@ TEST(NcclNetwork, FewChannelsStillFillNics) {
     const auto network = network_on(cluster_of(2, dgx_a100(), with_nics(100_Gbps)), 80);
     const auto members = first_ranks(16);
     auto call = call_of(CollectiveKind::all_gather, 1_GiB);
-    const auto all = network.plan_collective(call, members);
+    const auto all = network.plan(call, members);
     ASSERT_GT(all.channels, 8u);
     call.mover.sm_limit = 8;
-    const auto some = network.plan_collective(call, members);
+    const auto some = network.plan(call, members);
     EXPECT_EQ(some.sms, 8u);
     EXPECT_LT(plan_time(network, some) / plan_time(network, all), 1.05);
     call.mover.sm_limit = 1;
-    EXPECT_GT(plan_time(network, network.plan_collective(call, members)) / plan_time(network, all),
-              4);
+    EXPECT_GT(plan_time(network, network.plan(call, members)) / plan_time(network, all), 4);
 }
 
 TEST(NcclNetwork, AllToAllsOfFewSmsAreSlower) {
     const auto network = network_on(cluster_of(1, dgx_h100(), with_nics(400_Gbps)));
     const auto members = first_ranks(8);
     auto call = call_of(CollectiveKind::all_to_all, 1_GiB);
-    const auto all = network.plan_collective(call, members);
+    const auto all = network.plan(call, members);
     call.mover.sm_limit = 8;
-    const auto some = network.plan_collective(call, members);
+    const auto some = network.plan(call, members);
     EXPECT_EQ(some.sms, 8u);
     EXPECT_NEAR(plan_time(network, some) / plan_time(network, all), all.sms / 8.0, 0.05);
 }
@@ -140,10 +140,10 @@ TEST(NcclNetwork, CopyEnginesHoldNoSmsAndReachNoOtherNode) {
     const auto network = network_on(cluster_of(2, dgx_a100(), with_nics(200_Gbps)), 80);
     for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
         auto call = call_of(kind, 4_GiB);
-        const auto by_sms = network.plan_collective(call, first_ranks(8));
+        const auto by_sms = network.plan(call, first_ranks(8));
         EXPECT_EQ(by_sms.engine, TransferEngine::sm);
         call.mover.engine = TransferEngine::copy_engine;
-        const auto plan = network.plan_collective(call, first_ranks(8));
+        const auto plan = network.plan(call, first_ranks(8));
         EXPECT_EQ(plan.engine, TransferEngine::copy_engine);
         EXPECT_EQ(plan.sms, 0u);
         EXPECT_EQ(plan.channels, 0u);
@@ -151,7 +151,7 @@ TEST(NcclNetwork, CopyEnginesHoldNoSmsAndReachNoOtherNode) {
         EXPECT_NEAR(plan_time(network, plan) / plan_time(network, by_sms), 1, 0.05);
         const auto channels = network.channels_of(call, first_ranks(8), {});
         EXPECT_EQ(channels.front().part, plan.phases[0].parts.front());
-        const auto far = network.plan_collective(call, first_ranks(16));
+        const auto far = network.plan(call, first_ranks(16));
         EXPECT_EQ(far.engine, TransferEngine::sm);
         EXPECT_GT(far.sms, 0u);
     }
@@ -159,11 +159,11 @@ TEST(NcclNetwork, CopyEnginesHoldNoSmsAndReachNoOtherNode) {
 
 TEST(NcclNetwork, TheHostMovesWhatCpusExchange) {
     const auto network = network_on(cluster_of(1, pcie_server(), with_nics(200_Gbps)), 0);
-    const auto plan =
-        network.plan_collective(call_of(CollectiveKind::all_gather, 1_MiB), first_ranks(8));
+    const auto plan = network.plan(call_of(CollectiveKind::all_gather, 1_MiB), first_ranks(8));
     EXPECT_EQ(plan.engine, TransferEngine::host);
     EXPECT_EQ(plan.sms, 0u);
-    EXPECT_EQ(network.plan_send(RankId{0}, RankId{1}, 1_MiB).engine, TransferEngine::host);
+    EXPECT_EQ(network.plan(SendCall{1_MiB}, std::array{RankId{0}, RankId{1}}).engine,
+              TransferEngine::host);
 }
 
 TEST(NcclNetwork, SlowLinksHoldBackWhatNcclDoesNotKnow) {
@@ -172,33 +172,33 @@ TEST(NcclNetwork, SlowLinksHoldBackWhatNcclDoesNotKnow) {
     const auto call = call_of(CollectiveKind::all_gather, 1_GiB);
     const auto members = first_ranks(64);
     const auto full = network_on(cluster);
-    const auto full_time = plan_time(full, full.plan_collective(call, members));
+    const auto full_time = plan_time(full, full.plan(call, members));
     cluster.fabric.oversubscription = 4.0;
     const auto thin = network_on(cluster);
-    const auto thin_time = plan_time(thin, thin.plan_collective(call, members));
+    const auto thin_time = plan_time(thin, thin.plan(call, members));
     EXPECT_EQ(full.estimate(call, members)->time_us, thin.estimate(call, members)->time_us);
     // 4 NICs of 50 GB/s share one uplink of 50 GB/s, but a ring sends only one flow up: no loss.
     EXPECT_NEAR(thin_time / full_time, 1.0, 1e-6);
     cluster.fabric.efficiency = 0.5;
     const auto slow = network_on(cluster);
-    const auto slow_time = plan_time(slow, slow.plan_collective(call, members));
+    const auto slow_time = plan_time(slow, slow.plan(call, members));
     EXPECT_GT(slow_time / full_time, 1.5);
 }
 
 TEST(NcclNetwork, GroupsOfOneTakeNothing) {
     const auto network = network_on(cluster_of(1, dgx_h100(), with_nics(400_Gbps)));
     const auto members = first_ranks(1);
-    const auto plan = network.plan_collective(call_of(CollectiveKind::all_reduce, 1_MiB), members);
+    const auto plan = network.plan(call_of(CollectiveKind::all_reduce, 1_MiB), members);
     EXPECT_TRUE(plan.phases.empty());
     EXPECT_EQ(plan.sms, 0u);
-    EXPECT_TRUE(network.plan_send(members[0], members[0], 1_MiB).phases.empty());
+    EXPECT_TRUE(network.plan(SendCall{1_MiB}, std::array{members[0], members[0]}).phases.empty());
 }
 
 TEST(NcclNetwork, BytesOfNothingTakeOnlyLatency) {
     const auto network = network_on(cluster_of(2, dgx_h100(), with_nics(400_Gbps)));
     const auto members = first_ranks(16);
     for (const auto kind : {CollectiveKind::all_reduce, CollectiveKind::all_to_all}) {
-        const auto plan = network.plan_collective(call_of(kind, Bytes{}), members);
+        const auto plan = network.plan(call_of(kind, Bytes{}), members);
         ASSERT_EQ(plan.phases.size(), 1u);
         EXPECT_EQ(plan_time(network, plan), plan.phases[0].latency);
     }
@@ -207,26 +207,29 @@ TEST(NcclNetwork, BytesOfNothingTakeOnlyLatency) {
 TEST(NcclNetwork, SendsAreLimitedByNvlinkOrNic) {
     const auto network = network_on(cluster_of(2, dgx_h100(), with_nics(400_Gbps)));
     const auto time = [&](std::size_t from, std::size_t to) {
-        const auto plan = network.plan_send(to_id<RankId>(from), to_id<RankId>(to), 1_GB);
+        const auto plan =
+            network.plan(SendCall{1_GB}, std::array{to_id<RankId>(from), to_id<RankId>(to)});
         return (plan_time(network, plan).seconds() - plan.phases[0].latency.seconds());
     };
     EXPECT_NEAR(time(0, 1), 1 / 370.8, 1e-6);
     EXPECT_NEAR(time(0, 8), 1 / 50.0, 1e-6);
     EXPECT_NEAR(time(0, 9), 1 / 50.0, 1e-6);
-    const auto small = network.plan_send(to_id<RankId>(0), to_id<RankId>(8), 1_KiB);
+    const auto small =
+        network.plan(SendCall{1_KiB}, std::array{to_id<RankId>(0), to_id<RankId>(8)});
     EXPECT_EQ(small.channels, 1u);
-    EXPECT_EQ(network.plan_send(to_id<RankId>(0), to_id<RankId>(8), 1_GB).channels, 2u);
+    EXPECT_EQ(network.plan(SendCall{1_GB}, std::array{to_id<RankId>(0), to_id<RankId>(8)}).channels,
+              2u);
 }
 
 TEST(NcclNetwork, AllToAllBetweenNodesIsLimitedByNics) {
     const auto network = network_on(cluster_of(8, dgx_h100(), with_nics(400_Gbps)));
     const auto members = first_ranks(64);
-    const auto plan = network.plan_collective(call_of(CollectiveKind::all_to_all, 64_MiB), members);
+    const auto plan = network.plan(call_of(CollectiveKind::all_to_all, 64_MiB), members);
     const double seconds = plan_time(network, plan).seconds() - plan.phases[0].latency.seconds();
     EXPECT_NEAR(seconds, 56.0 * (1 << 20) / 50e9, 1e-6);
     // On one node: 7/8 of the bytes at NCCL's NVLink bandwidth.
     const auto eight = first_ranks(8);
-    const auto local = network.plan_collective(call_of(CollectiveKind::all_to_all, 64_MiB), eight);
+    const auto local = network.plan(call_of(CollectiveKind::all_to_all, 64_MiB), eight);
     EXPECT_NEAR(plan_time(network, local).seconds() - local.phases[0].latency.seconds(),
                 56.0 * (1 << 20) / 370.8e9,
                 1e-6);
@@ -241,8 +244,10 @@ TEST(NcclNetwork, AdaptiveConnectionsSpreadEvenlyAndStay) {
         std::vector<std::uint32_t> flows(network.links().size(), 0);
         std::uint32_t most = 0;
         for (std::uint32_t gpu = 0; gpu < 32; ++gpu) {
-            const auto plan = network.plan_send(RankId{gpu}, RankId{gpu + 32}, Bytes(1 << 20));
-            const auto again = network.plan_send(RankId{gpu}, RankId{gpu + 32}, Bytes(1 << 20));
+            const auto plan =
+                network.plan(SendCall{Bytes(1 << 20)}, std::array{RankId{gpu}, RankId{gpu + 32}});
+            const auto again =
+                network.plan(SendCall{Bytes(1 << 20)}, std::array{RankId{gpu}, RankId{gpu + 32}});
             EXPECT_TRUE(plan.phases == again.phases);
             for (const auto& part : plan.phases.at(0).parts) {
                 for (const auto& share : part.footprint) {
@@ -263,8 +268,7 @@ TEST(NcclNetwork, AdaptiveConnectionsSpreadEvenlyAndStay) {
 TEST(NcclNetwork, ChannelsNeverHoldMoreSmsThanThereAre) {
     const NcclNetwork network(built(cluster_of(1, dgx_h100(), with_nics(400_Gbps))),
                               {.compute_capability = 90, .num_sms = 10});
-    const auto plan =
-        network.plan_collective(call_of(CollectiveKind::all_gather, 1_GiB), first_ranks(8));
+    const auto plan = network.plan(call_of(CollectiveKind::all_gather, 1_GiB), first_ranks(8));
     EXPECT_EQ(plan.channels, 24u);
     EXPECT_EQ(plan.sms, 10u);
 }
@@ -280,9 +284,9 @@ TEST(NcclNetwork, FootprintsAreWellFormedAndPlansRepeat) {
     for (const auto kind :
          {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
         for (const Bytes bytes : {64_KiB, 64_MiB}) {
-            const auto plan = a.plan_collective(call_of(kind, bytes), members);
-            EXPECT_EQ(plan.phases, b.plan_collective(call_of(kind, bytes), members).phases);
-            EXPECT_EQ(plan.phases, a.plan_collective(call_of(kind, bytes), members).phases);
+            const auto plan = a.plan(call_of(kind, bytes), members);
+            EXPECT_EQ(plan.phases, b.plan(call_of(kind, bytes), members).phases);
+            EXPECT_EQ(plan.phases, a.plan(call_of(kind, bytes), members).phases);
             for (const auto& part : plan.phases[0].parts) {
                 EXPECT_GT(part.bytes, Bytes{});
                 EXPECT_GT(part.rate_max, Bandwidth{});
@@ -308,8 +312,7 @@ TEST(NcclNetwork, PlansALargeClusterInASecond) {
         for (std::int64_t i = 0; i < 20; ++i) {
             const auto kind =
                 i % 2 == 0 ? CollectiveKind::all_gather : CollectiveKind::reduce_scatter;
-            const auto plan =
-                network.plan_collective(call_of(kind, Bytes((i / 2 + 1) * 4'000'000)), members);
+            const auto plan = network.plan(call_of(kind, Bytes((i / 2 + 1) * 4'000'000)), members);
             for (const auto& part : plan.phases[0].parts) {
                 shares += part.footprint.size();
             }

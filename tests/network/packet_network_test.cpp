@@ -26,8 +26,8 @@ TEST(PacketNetwork, TakesOffWhatALonePacketCostsAndKeepsTheBytes) {
                             packet::Topology::build(built(cluster())).value(),
                             packet::published_parameters(packet::CongestionKind::nscc));
     ASSERT_TRUE(network);
-    const auto before = plain.plan_send(RankId{0}, RankId{40}, kMessage);
-    const auto after = network->plan_send(RankId{0}, RankId{40}, kMessage);
+    const auto before = plain.plan(SendCall{kMessage}, std::array{RankId{0}, RankId{40}});
+    const auto after = network->plan(SendCall{kMessage}, std::array{RankId{0}, RankId{40}});
     // Four links there and back of 1 us each, the packet over three more and its ACK over four.
     const Time wires = 8_us + Bytes{4150 * 3 + 64 * 4} / 400_Gbps;
     const Time off = before.phases[0].latency - after.phases[0].latency;
@@ -54,7 +54,7 @@ TEST(PacketNetwork, WhatCarriesPacketsIsWatchedAndOffersTheirPayload) {
     ASSERT_TRUE(network);
     const std::size_t own = nccl.fabric().links().size();
     EXPECT_EQ(network->links().size(), own);
-    (void)network->plan_send(RankId{0}, RankId{40}, kMessage);
+    (void)network->plan(SendCall{kMessage}, std::array{RankId{0}, RankId{40}});
     EXPECT_GT(network->links().size(), own);  // connections that were opened
     EXPECT_EQ(network->links().size(), network->fluid_links().size());
     const LinkInfo& nic = network->links()[index(nccl.fabric().nic_out({.node = 0, .nic = 0}))];

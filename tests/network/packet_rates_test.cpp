@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 
 #include "tests/network/dgx_clusters.h"
@@ -80,7 +81,8 @@ TEST(PacketRates, ALoneMessageTakesWhatFluidSays) {
     const Wire wire(ecmp_cluster(8, dgx_h100()));
     for (const std::uint32_t to : {8U, 40U}) {  // under the same leaves, and elsewhere
         for (const Bytes bytes : {Bytes{100'000}, Bytes{10'000'000}}) {
-            const auto plan = wire.network->plan_send(RankId{0}, RankId{to}, bytes);
+            const auto plan =
+                wire.network->plan(SendCall{bytes}, std::array{RankId{0}, RankId{to}});
             const Time fair = ends(wire, {plan}, std::nullopt)[0];
             const Time packets = ends(wire, {plan}, PacketWindow{})[0];
             // Channels of one message may share a path, and take turns there.
@@ -93,7 +95,7 @@ TEST(PacketRates, ALoneMessageTakesWhatFluidSays) {
 TEST(PacketRates, ALoneCollectiveTakesWhatFluidSays) {
     const Wire wire(cluster_of(4, dgx_h100(), with_nics(400_Gbps)));
     const CollectiveCall call{.bytes = Bytes{64'000'000}};
-    const auto plan = wire.network->plan_collective(call, first_ranks(32));
+    const auto plan = wire.network->plan(call, first_ranks(32));
     const Time fair = ends(wire, {plan}, std::nullopt)[0];
     const Time packets = ends(wire, {plan}, PacketWindow{})[0];
     EXPECT_GT(packets / fair, 0.99);
@@ -103,8 +105,9 @@ TEST(PacketRates, ALoneCollectiveTakesWhatFluidSays) {
 TEST(PacketRates, TwoOnOneNicTakeTwiceAsLong) {
     const Wire wire(cluster_of(3, dgx_h100(), with_nics(400_Gbps)));
     const Bytes bytes{20'000'000};
-    const std::vector<TransferPlan> plans = {wire.network->plan_send(RankId{8}, RankId{0}, bytes),
-                                             wire.network->plan_send(RankId{16}, RankId{0}, bytes)};
+    const std::vector<TransferPlan> plans = {
+        wire.network->plan(SendCall{bytes}, std::array{RankId{8}, RankId{0}}),
+        wire.network->plan(SendCall{bytes}, std::array{RankId{16}, RankId{0}})};
     const Time alone = ends(wire, {plans[0]}, PacketWindow{})[0];
     const auto both = ends(wire, plans, PacketWindow{});
     EXPECT_NEAR(std::max(both[0], both[1]) / alone, 2, 0.15);
@@ -116,7 +119,7 @@ TEST(PacketRates, AWindowMovesWhatIsLeft) {
     const Bytes bytes{20'000'000};  // some 400 us
     std::vector<TransferPlan> plans;
     for (std::uint32_t r = 0; r < 8; ++r) {
-        plans.push_back(wire.network->plan_send(RankId{r}, RankId{40 + r}, bytes));
+        plans.push_back(wire.network->plan(SendCall{bytes}, std::array{RankId{r}, RankId{40 + r}}));
     }
     const auto fair = ends(wire, plans, std::nullopt);
     const auto all = ends(wire, plans, PacketWindow{});
@@ -139,7 +142,8 @@ TEST(PacketRates, AWindowMovesWhatIsLeft) {
 
 TEST(PacketRates, InsideAServerNothingIsAPacket) {
     const Wire wire(cluster_of(2, dgx_h100(), with_nics(400_Gbps)));
-    const auto plan = wire.network->plan_send(RankId{0}, RankId{5}, Bytes{1'000'000});
+    const auto plan =
+        wire.network->plan(SendCall{Bytes{1'000'000}}, std::array{RankId{0}, RankId{5}});
     PacketRates rates(*wire.network, PacketWindow{});
     const auto packets = ends(rates, {plan});
     EXPECT_EQ(packets, ends(wire, {plan}, std::nullopt));

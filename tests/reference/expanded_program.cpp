@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/reference/expanded_program.h"
 
+#include <array>
 #include <tuple>
 
 namespace orrery::reference {
@@ -99,6 +100,9 @@ private:
                 self.transfers.push_back(join_message(self.rank, part));
             }
         }
+        if (self.op->kind() == OpKind::copy) {
+            self.transfers.push_back(begin_copy(self.rank, self.op->payload.copy()));
+        }
         for (const std::size_t t : self.transfers) {
             out_.transfers[t].ops.push_back(out_.ops.size() - 1);
         }
@@ -120,7 +124,7 @@ private:
         if (members.size() > 1) {
             const auto key = std::pair{id, members.front()};
             if (!out_.collective_plans.contains(key)) {
-                out_.collective_plans[key] = network_.plan_collective(call, members);
+                out_.collective_plans[key] = network_.plan(call, members);
             }
             transfer.plan = &out_.collective_plans[key];
         }
@@ -130,7 +134,7 @@ private:
 
     // The k-th send from a to b on a communicator pairs with the k-th receive of b from a.
     std::size_t join_message(RankId rank, const SendRecvPart& part) {
-        const RankId peer = program_.mesh_of(rank).shifted(rank, part.digit, part.delta);
+        const RankId peer = program_.peer_of(rank, part);
         const RankId from = part.is_send ? rank : peer;
         const RankId to = part.is_send ? peer : rank;
         const std::uint32_t k = messages_of_side_[{from, to, part.communicator, part.is_send}]++;
@@ -141,13 +145,24 @@ private:
             if (from != to) {
                 const auto key = std::tuple{from, to, part.bytes};
                 if (!out_.send_plans.contains(key)) {
-                    out_.send_plans[key] = network_.plan_send(from, to, part.bytes);
+                    out_.send_plans[key] =
+                        network_.plan(SendCall{part.bytes}, std::array{from, to});
                 }
                 transfer.plan = &out_.send_plans[key];
             }
             out_.transfers.push_back(transfer);
         }
         return found->second;
+    }
+
+    // Every copy is a transfer of its own, which waits for nobody.
+    std::size_t begin_copy(RankId rank, CopyId id) {
+        const auto [plan, is_new] = out_.copy_plans.try_emplace({id, rank});
+        if (is_new) {
+            plan->second = network_.plan(program_.copies[index(id)], std::array{rank});
+        }
+        out_.transfers.push_back({.plan = &plan->second, .num_sides = 1, .ops = {}});
+        return out_.transfers.size() - 1;
     }
 
     const Program& program_;

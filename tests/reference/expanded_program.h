@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Program written out in full: every op of every rank and step is an object of its own, with the
 // ops that it waits on, when the host launches it, and the transfers that it takes part in
-// (engine/simulation.h rules 1, 2, 3, 5 and 6, as far as they do not depend on time).
+// (engine/simulation.h rules 1, 2, 3, 5, 6 and 9, as far as they do not depend on time).
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,12 @@ struct OpInstance {
     const Op* op = nullptr;
     Time launch_offset{};                  // host_start(rank, step) + this = its launch
     std::vector<std::size_t> waits_on{};   // instances; the stream's previous op is one of them
-    std::vector<std::size_t> transfers{};  // one of a collective, one per part of a send_recv
+    std::vector<std::size_t>
+        transfers{};  // one of a collective or copy, one per part of a send_recv
     std::uint32_t sms = 0;                 // that it holds from start to end
 };
 
-// One collective operation, or one message.
+// One collective operation, one message, or one copy.
 struct TransferInstance {
     const TransferPlan* plan = nullptr;  // null: a rank with itself, nothing moves
     std::size_t num_sides = 0;           // arrivals that it needs
@@ -38,6 +39,7 @@ struct ExpandedProgram {
     // By what determines them; a map, so that pointers to plans stay valid.
     std::map<std::pair<CollectiveId, RankId>, TransferPlan> collective_plans;  // call, first member
     std::map<std::tuple<RankId, RankId, Bytes>, TransferPlan> send_plans;  // from, to, bytes
+    std::map<std::pair<CopyId, RankId>, TransferPlan> copy_plans;
 };
 
 ExpandedProgram expand(const SimulationInput& input);

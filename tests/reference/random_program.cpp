@@ -141,6 +141,7 @@ private:
         shape.nvlink = gigabits(800, 3600);
         shape.nic = gigabits(50, 400);
         shape.uplink = dice_.chance(60) ? gigabits(50, 800) : gigabits(100'000, 200'000);
+        shape.drive = gigabits(20, 200);
         shape.hashed = !case_.options.symmetric && dice_.chance(70);
         shape.contention = !dice_.chance(15);
         shape.channels = dice_.between(1u, 3u);
@@ -188,9 +189,11 @@ private:
         }
         for (std::uint32_t e = 0; e < case_.options.events_per_block; ++e) {
             const std::uint32_t kind =
-                lone_role_ ? dice_.pick(std::vector{0u, 50u, 90u}) : dice_.between(0u, 99u);
-            if (kind < 40) {
+                lone_role_ ? dice_.pick(std::vector{0u, 35u, 50u, 90u}) : dice_.between(0u, 99u);
+            if (kind < 33) {
                 kernel_event(some_roles());
+            } else if (kind < 40) {
+                copy_event(some_roles());
             } else if (kind < 60) {
                 collective_event(some_roles(), dice_.pick(role_groups_));
             } else if (kind < 66) {
@@ -242,6 +245,20 @@ private:
 
     Bytes any_bytes() {
         return Bytes{dice_.chance(5) ? 0 : dice_.between<std::int64_t>(1, 6'000'000)};
+    }
+
+    void copy_event(const RoleSet& roles) {
+        CopyCall call{.bytes = any_bytes()};
+        if (dice_.chance(40)) {
+            call = {.from = MemoryTier::dram, .to = MemoryTier::nvme, .bytes = call.bytes};
+        }
+        if (dice_.chance(50)) {
+            std::swap(call.from, call.to);
+        }
+        append_to(roles,
+                  {.payload = {OpKind::copy, append(program().copies, call)},
+                   .stream = dice_.chance(50) ? network_stream() : any_stream(),
+                   .cause = Cause::exposed_other});
     }
 
     Mover any_mover(CollectiveKind kind) {

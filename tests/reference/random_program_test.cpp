@@ -66,7 +66,7 @@ TEST(RandomProgram, ReachesEveryKindOfOpAndWait) {
             late_member |= op.data_start > op.start;
         }
     }
-    EXPECT_EQ(kinds.size(), 4u);
+    EXPECT_EQ(kinds.size(), 5u);
     EXPECT_TRUE(across_slots);
     EXPECT_TRUE(launch_bound);
     EXPECT_TRUE(several_parts);

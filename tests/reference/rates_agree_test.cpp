@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "network/fluid.h"
@@ -51,14 +52,16 @@ std::vector<TransferPart> random_parts(const TableNetwork& network,
     if (members.size() < 2) {
         const std::uint32_t from = dice.between(0u, num_ranks - 1);
         const std::uint32_t to = (from + dice.between(1u, num_ranks - 1)) % num_ranks;
-        return network.plan_send(to_id<RankId>(from), to_id<RankId>(to), bytes).phases[0].parts;
+        return network.plan(SendCall{bytes}, std::array{to_id<RankId>(from), to_id<RankId>(to)})
+            .phases[0]
+            .parts;
     }
     if (dice.chance(60)) {
         members.resize(2);
     }
     const CollectiveCall call{.kind = static_cast<CollectiveKind>(dice.between(0, 4)),
                               .bytes = bytes};
-    return network.plan_collective(call, members).phases[0].parts;
+    return network.plan(call, members).phases[0].parts;
 }
 
 // Starts, ends and settles at random; stops at the first difference.

@@ -86,7 +86,7 @@ public:
           ranks_(input.program->num_ranks()) {
         for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
             RankProgress& rank = ranks_[r];
-            rank.party = input.program->party_of(to_id<RankId>(r));
+            rank.party = input.program->job_of(input.program->party_of(to_id<RankId>(r)));
             rank.steps = input.run_of(rank.party).steps;
             rank.host_start.resize(rank.steps);
             rank.open_ops.resize(rank.steps, 0);
@@ -272,6 +272,7 @@ private:
             }
             case OpKind::collective:
             case OpKind::send_recv:
+            case OpKind::copy:
                 ranks_[index(op.rank)].held_sms += op.sms;
                 if (op.transfers.empty()) {
                     fixed_ends_.emplace(now_, i);
@@ -397,15 +398,15 @@ private:
 
     SimulationResult result() const {
         SimulationResult out;
-        const auto parties = static_cast<std::uint32_t>(input_.program->parties.size());
-        for (std::uint32_t p = 0; p < parties; ++p) {
+        const std::vector<std::uint32_t> jobs = input_.program->jobs();
+        for (const std::uint32_t p : jobs) {
             PartySteps steps = steps_of(p);
             if (p == 0) {
                 out.iteration = steps.iteration;
                 out.step_end = steps.step_end;
                 out.slowest_rank = steps.slowest_rank;
             }
-            if (parties > 1) {
+            if (jobs.size() > 1) {
                 out.parties.push_back(std::move(steps));
             }
         }

@@ -21,11 +21,10 @@ constexpr StreamId kNet = to_id<StreamId>(1);
 // Answers what the test wrote down.
 class ScriptedNetwork final : public NetworkModel {
 public:
-    TransferPlan plan_collective(const CollectiveCall&, std::span<const RankId>) const override {
-        return collective;
-    }
-    TransferPlan plan_send(RankId from, RankId to, Bytes) const override {
-        return sends.at({from, to});
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override {
+        return std::holds_alternative<SendCall>(call)   ? sends.at({members[0], members[1]})
+               : std::holds_alternative<CopyCall>(call) ? copies.at(members[0])
+                                                        : collective;
     }
     std::span<const LinkInfo> links() const override { return link_table; }
     std::span<const std::string> link_class_names() const override { return class_names; }
@@ -33,6 +32,7 @@ public:
 
     TransferPlan collective;
     std::map<std::pair<RankId, RankId>, TransferPlan> sends;
+    std::map<RankId, TransferPlan> copies;
     std::vector<LinkInfo> link_table;
     std::vector<std::string> class_names{"link"};
     bool contention = true;

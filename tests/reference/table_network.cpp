@@ -30,6 +30,10 @@ TableNetwork::TableNetwork(const TableNetworkShape& shape) : shape_(shape) {
     const std::uint32_t leaves = leaf_of(to_id<RankId>(shape_.num_ranks - 1)) + 1;
     links_.resize(links_.size() + std::size_t{leaves} * shape_.uplinks_per_leaf * 2,
                   {.capacity = shape_.uplink, .link_class = 2});
+    first_drive_ = links_.size();
+    const std::uint32_t nodes = node_of(to_id<RankId>(shape_.num_ranks - 1)) + 1;
+    links_.resize(links_.size() + std::size_t{nodes} * 2,
+                  {.capacity = shape_.drive, .link_class = 3});
 }
 
 std::uint32_t TableNetwork::node_of(RankId rank) const {
@@ -131,6 +135,16 @@ std::vector<TransferPhase> TableNetwork::hierarchy(const std::vector<std::vector
     return {within, between, within};
 }
 
+TransferPlan TableNetwork::plan(const TransferCall& call, Ranks members) const {
+    if (const auto* send = std::get_if<SendCall>(&call)) {
+        return plan_send(members[0], members[1], send->bytes);
+    }
+    if (const auto* copy = std::get_if<CopyCall>(&call)) {
+        return plan_copy(*copy, members[0]);
+    }
+    return plan_collective(std::get<CollectiveCall>(call), members);
+}
+
 TransferPlan TableNetwork::plan_collective(const CollectiveCall& call, Ranks members) const {
     ORRERY_CHECK(members.size() > 1);
     const bool copies = call.mover.engine == TransferEngine::copy_engine;
@@ -181,6 +195,21 @@ TransferPlan TableNetwork::plan_send(RankId from, RankId to, Bytes bytes) const 
     }
     plan.phases = {std::move(phase)};
     return plan;
+}
+
+TransferPlan TableNetwork::plan_copy(const CopyCall& call, RankId rank) const {
+    const bool writes = call.to == MemoryTier::nvme;
+    std::vector<LinkId> links;
+    if (writes || call.from == MemoryTier::nvme) {
+        links.push_back(
+            to_id<LinkId>(first_drive_ + std::size_t{node_of(rank)} * 2 + (writes ? 1 : 0)));
+    } else {
+        links.push_back(port(call.from == MemoryTier::hbm ? kNicOut : kNicIn, rank));
+    }
+    return {
+        .phases = {{.latency = shape_.hop_latency, .parts = {part(std::move(links), call.bytes)}}},
+        .algorithm = "copy",
+        .engine = TransferEngine::copy_engine};
 }
 
 }  // namespace orrery::reference

@@ -2,7 +2,9 @@
 // A small two-tier network for tests: an NVLink-like port per rank, a NIC per rank, leaf switches
 // with a few uplinks each. A path between leaves takes one of the uplinks, by a hash of (source,
 // destination, label) as ECMP does, or by the source's place under its leaf, the same under every
-// leaf. Collectives are rings, in-node exchanges, hierarchies of rings, or one part per distance.
+// leaf. Copies to and from the host's memory share the NIC's ports, those to and from the drive of
+// a node share that. Collectives are rings, in-node exchanges, hierarchies of rings, or one part
+// per distance.
 #pragma once
 
 #include "engine/network_model.h"
@@ -17,6 +19,7 @@ struct TableNetworkShape {
     Bandwidth nvlink;
     Bandwidth nic;
     Bandwidth uplink;
+    Bandwidth drive;
     bool hashed = true;  // false: uplinks by the source's place under its leaf
     bool contention = true;
     std::uint32_t channels = 2;        // parts of a ring, each with a label of its own
@@ -32,15 +35,17 @@ class TableNetwork final : public NetworkModel {
 public:
     explicit TableNetwork(const TableNetworkShape& shape);
 
-    TransferPlan plan_collective(const CollectiveCall& call,
-                                 std::span<const RankId> members) const override;
-    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const override;
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
     std::span<const LinkInfo> links() const override { return links_; }
     std::span<const std::string> link_class_names() const override { return class_names_; }
     bool has_contention() const override { return shape_.contention; }
 
 private:
     using Ranks = std::span<const RankId>;
+
+    TransferPlan plan_collective(const CollectiveCall& call, Ranks members) const;
+    TransferPlan plan_send(RankId from, RankId to, Bytes bytes) const;
+    TransferPlan plan_copy(const CopyCall& call, RankId rank) const;
 
     std::uint32_t node_of(RankId rank) const;
     std::uint32_t leaf_of(RankId rank) const;
@@ -59,7 +64,8 @@ private:
 
     TableNetworkShape shape_;
     std::vector<LinkInfo> links_;
-    std::vector<std::string> class_names_{"nvlink", "nic", "uplink"};
+    std::size_t first_drive_ = 0;  // of node 0, reading; then writing
+    std::vector<std::string> class_names_{"nvlink", "nic", "uplink", "drive"};
 };
 
 }  // namespace orrery::reference

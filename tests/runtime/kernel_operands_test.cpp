@@ -39,7 +39,7 @@ TEST(KernelOperands, GoWithTheDimensionsOfEveryLoweredKernel) {
                 if (op.kind() != OpKind::kernel) {
                     continue;
                 }
-                EXPECT_EQ(check_kernel_operands(program, op), "")
+                EXPECT_EQ(check_kernel_operands(program, RankId{}, op), "")
                     << segment.name << ", " << program.names[op.name] << ": " << d.text();
                 kinds.insert(program.kernel(op).kind);
                 ++checked;
@@ -56,14 +56,14 @@ TEST(KernelOperands, ThatDoNotFitAreNamed) {
     for (const Segment& segment : program.segments) {
         for (Op op : segment.ops) {
             const KernelKind kind = program.kernel(op).kind;
-            ASSERT_EQ(check_kernel_operands(program, op), "");
+            ASSERT_EQ(check_kernel_operands(program, RankId{}, op), "");
             Op fewer = op;
             --fewer.num_operands;
-            EXPECT_NE(check_kernel_operands(program, fewer), "") << name(kind);
+            EXPECT_NE(check_kernel_operands(program, RankId{}, fewer), "") << name(kind);
             Tensor& first = program.tensors[index(program.operands[op.first_operand].tensor)];
             const Bytes bytes = first.bytes;
             first.bytes = Bytes{8};
-            EXPECT_NE(check_kernel_operands(program, op), "") << name(kind);
+            EXPECT_NE(check_kernel_operands(program, RankId{}, op), "") << name(kind);
             first.bytes = bytes;
         }
     }

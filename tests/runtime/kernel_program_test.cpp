@@ -49,7 +49,8 @@ TEST(KernelProgram, HasTheOperandsThatExecutorsExpect) {
             const auto kernel = kernel_program(call);
             ASSERT_TRUE(kernel) << name(call.kind);
             const Program& p = *kernel->program;
-            EXPECT_EQ(check_kernel_operands(p, p.segments[0].ops[0]), "") << name(call.kind);
+            EXPECT_EQ(check_kernel_operands(p, RankId{}, p.segments[0].ops[0]), "")
+                << name(call.kind);
             EXPECT_FALSE(kernel->results.empty()) << name(call.kind);
         }
     }

@@ -2,6 +2,7 @@
 // The same model, data and steps on one rank and on several, in every layout that real mode knows:
 // the same losses and the same weights, up to the order of fp32 sums; and the same bits when run
 // again.
+#include "models/validate_plan.h"
 #include "tests/runtime/rank_training.h"
 
 namespace orrery {
@@ -69,6 +70,49 @@ TEST(ParallelSteps, TensorParallelRanksTrainWhatOneRankTrains) {
         expect_near(one, train(model, plan));
         sequence_parallel = !sequence_parallel;
     }
+}
+
+// Stages whose tensor-parallel sizes differ, growing and shrinking along the pipeline, around its
+// end, and with several key-value heads a rank or several ranks a head.
+TEST(ParallelSteps, StagesWithTensorSizesOfTheirOwnTrainWhatOneRankTrains) {
+    Transformer untied = tiny_gpt();
+    untied.tied_embeddings = false;
+    Transformer grouped = tiny_llama();
+    grouped.tied_embeddings = false;
+    grouped.num_attention_heads = 4;
+    grouped.num_query_groups = 2;
+    grouped.kv_channels = 4;
+    const auto check = [&](Transformer model, std::vector<std::int64_t> sizes, auto change) {
+        model.num_layers = 4;
+        const Training one = train(model, plan_of(1, 1, ShardingStrategy::no_shard));
+        ParallelPlan plan =
+            plan_of(static_cast<std::int64_t>(sizes.size()), 1, ShardingStrategy::no_shard);
+        plan.tensor_model_parallel_size = std::ranges::max(sizes);
+        plan.stage_tensor_model_parallel_sizes = std::move(sizes);
+        change(plan);
+        const std::int64_t gpus = plan.model_parallel_size() * plan.data_parallel_size;
+        const Errors errors = orrery::check(model, plan, gpus);
+        ASSERT_TRUE(errors.empty()) << errors.front().to_string();
+        expect_near(one, train(model, plan));
+    };
+    const auto as_it_is = [](ParallelPlan&) {};
+    check(untied, {2, 1}, as_it_is);
+    check(untied, {1, 2}, [](ParallelPlan& plan) { plan.sequence_parallel = true; });
+    check(grouped, {4, 2, 1, 2}, [](ParallelPlan& plan) { plan.sequence_parallel = true; });
+    check(grouped, {1, 4}, [](ParallelPlan& plan) {
+        plan.data_parallel_size = 2;
+        plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
+        plan.overlap_grad_reduce = plan.overlap_param_gather = true;
+    });
+    check(untied, {2, 1}, [](ParallelPlan& plan) {
+        plan.virtual_pipeline_model_parallel_size = 2;
+        plan.schedule = ScheduleKind::interleaved_1f1b;
+        plan.sequence_parallel = plan.overlap_p2p = true;
+    });
+    check(grouped, {2, 4}, [](ParallelPlan& plan) {
+        plan.context_parallel_size = 2;
+        plan.data_parallel_sharding_strategy = ShardingStrategy::optim_grads_params;
+    });
 }
 
 // Fewer key-value heads than tensor-parallel ranks.

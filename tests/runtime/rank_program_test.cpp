@@ -69,5 +69,14 @@ TEST(RankProgram, NamesTheOpThatCannotRun) {
         << refused.error().where;
 }
 
+TEST(RankProgram, RefusesCopiesBetweenMemoryTiers) {
+    Program program = lower(tiny_gpt(), tiny_plan());
+    program.copies = {{.bytes = Bytes{16}}};
+    program.segments[0].ops.push_back({.payload = CopyId{0}, .stream = StreamId{0}});
+    const auto refused = RankProgram{program, RankId{0}}.check_ops([](const Op&) { return ""; });
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().what, "copies between memory tiers are not executed yet");
+}
+
 }  // namespace
 }  // namespace orrery

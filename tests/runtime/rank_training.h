@@ -93,9 +93,9 @@ public:
         result.losses.resize(std::max(result.losses.size(), s + 1));
         result.norms.resize(result.losses.size());
         bool first = true;  // of the tensor-parallel ranks, along both digits of their axis
-        for (std::uint32_t axis = 0; axis < program_.mesh().digits().size(); ++axis) {
-            first = first && (!program_.mesh().digits()[axis].name.starts_with("tp") ||
-                              program_.mesh().coordinate(rank_, axis) == 0);
+        for (std::uint32_t axis = 0; axis < program_.mesh_of(rank_).digits().size(); ++axis) {
+            first = first && (!program_.mesh_of(rank_).digits()[axis].name.starts_with("tp") ||
+                              program_.mesh_of(rank_).coordinate(rank_, axis) == 0);
         }
         if (const TensorView loss = view("loss"); first && !loss.empty()) {
             result.losses[s] += static_cast<double>(load(loss, 0));
@@ -145,7 +145,8 @@ private:
         const Tokens tokens = Tokens::of(ids, model_.vocab_size);
         const SampleOrder order{.seed = 5, .seq_length = model_.seq_length};
         const std::int64_t dp = plan_.data_parallel_size;
-        const std::int64_t d = program_.mesh().coordinate(rank_, program_.mesh().digit("dp"));
+        const std::int64_t d =
+            program_.mesh_of(rank_).coordinate(rank_, program_.mesh_of(rank_).digit("dp"));
         for (std::int32_t m = 0; m < plan_.num_micro_batches(); ++m) {
             const auto batch = draw_batch(tokens,
                                           order,

@@ -10,9 +10,10 @@
 #include <string>
 
 #include "runtime/measure/recording.h"
-#include "scenarios/measure/predicted_run.h"
-#include "scenarios/measure/recorded_run.h"
-#include "scenarios/reader.h"
+#include "scenarios/format/read/reader.h"
+#include "scenarios/report/recording_json.h"
+#include "scenarios/studies/measure/predicted_run.h"
+#include "scenarios/studies/measure/recorded_run.h"
 #include "tests/scenarios/test_folder.h"
 
 namespace orrery {

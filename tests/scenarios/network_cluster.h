@@ -4,7 +4,7 @@
 
 #include "engine/check.h"
 #include "network/fabric.h"
-#include "scenarios/scenario.h"
+#include "scenarios/format/specs/scenario.h"
 
 namespace orrery {
 

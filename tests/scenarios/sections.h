@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "scenarios/read/read_sections.h"
-#include "scenarios/read/yaml_document.h"
+#include "scenarios/format/document/yaml_document.h"
+#include "scenarios/format/read/read_sections.h"
 
 namespace orrery {
 

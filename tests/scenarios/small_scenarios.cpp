@@ -4,7 +4,7 @@
 #include <cctype>
 #include <stdexcept>
 
-#include "scenarios/reader.h"
+#include "scenarios/format/read/reader.h"
 
 namespace orrery {
 

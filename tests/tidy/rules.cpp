@@ -48,6 +48,48 @@ std::string folder_of(const std::string& path) {
     return slash == std::string::npos ? std::string{} : path.substr(0, slash);
 }
 
+// "scenarios/studies/search/score.h": "studies"; empty for a file of the room's own folder.
+std::string floor_of(const std::string& path) {
+    const std::size_t begin = path.find('/') + 1;
+    const std::size_t end = path.find('/', begin);
+    return end == std::string::npos ? std::string{} : path.substr(begin, end - begin);
+}
+
+// Of a room, the folders that each folder includes.
+using FolderArrows = std::map<std::string, Names>;
+FolderArrows folder_arrows(const SourceTree& tree, const std::string& room) {
+    FolderArrows arrows;
+    for (const SourceFile& file : tree.files) {
+        if (file.room() != room || !file.is_cpp()) {
+            continue;
+        }
+        for (const Include& include : includes_of(file.text)) {
+            if (include.path.starts_with(room + "/")) {
+                arrows[folder_of(file.path)].insert(folder_of(include.path));
+            }
+        }
+    }
+    return arrows;
+}
+
+bool reaches(const FolderArrows& arrows, const std::string& from, const std::string& to) {
+    Names seen{from};
+    std::vector<std::string> open{from};
+    while (!open.empty()) {
+        const auto next = arrows.find(open.back());
+        open.pop_back();
+        for (const std::string& folder : next == arrows.end() ? Names{} : next->second) {
+            if (folder == to) {
+                return true;
+            }
+            if (seen.insert(folder).second) {
+                open.push_back(folder);
+            }
+        }
+    }
+    return false;
+}
+
 // The words of a CMakeLists.txt, without comments.
 Names words_of(const std::string& text) {
     Names words;
@@ -91,6 +133,53 @@ Findings include_direction(const SourceTree& tree) {
             const auto arrows = may_include().find(file.room());
             if (ours && arrows != may_include().end() && arrows->second.count(room) == 0) {
                 found.push_back({"include_direction", file.path, "must not know " + include.path});
+            }
+        }
+    }
+    return found;
+}
+
+Findings floor_direction(const SourceTree& tree) {
+    static const std::vector<std::string> floors{"format", "studies", "report", "program"};
+    const auto level = [](const std::string& path) {
+        return std::find(floors.begin(), floors.end(), floor_of(path)) - floors.begin();
+    };
+    const auto top = static_cast<std::ptrdiff_t>(floors.size());
+    Findings found;
+    for (const SourceFile& file : tree.files) {
+        if (file.room() != "scenarios" || !file.is_cpp()) {
+            continue;
+        }
+        const std::ptrdiff_t own = level(file.path);
+        if (own == top) {
+            found.push_back({"floor_direction", file.path, "lies on no floor"});
+        }
+        for (const Include& include : includes_of(file.text)) {
+            if (include.path.starts_with("scenarios/") && level(include.path) > own) {
+                found.push_back({"floor_direction", file.path, "must not know " + include.path});
+            }
+        }
+    }
+    return found;
+}
+
+Findings folder_cycle(const SourceTree& tree) {
+    Findings found;
+    for (const std::string room : {"engine", "scenarios"}) {
+        const FolderArrows arrows = folder_arrows(tree, room);
+        for (const SourceFile& file : tree.files) {
+            if (file.room() != room || !file.is_cpp()) {
+                continue;
+            }
+            const std::string own = folder_of(file.path);
+            for (const Include& include : includes_of(file.text)) {
+                const std::string folder = folder_of(include.path);
+                if (include.path.starts_with(room + "/") && folder != own &&
+                    reaches(arrows, folder, own)) {
+                    found.push_back({"folder_cycle",
+                                     file.path,
+                                     include.path + " lies in a folder that includes this one's"});
+                }
             }
         }
     }
@@ -187,7 +276,7 @@ Findings mirrored_test(const SourceTree& tree) {
         const std::string test = "tests/" + without_extension(file.path) + "_test.cpp";
         // The program itself is tested as a whole, in tests/program.
         const bool source = (file.extension() == ".cpp" || file.extension() == ".cu") &&
-                            file.path != "scenarios/orrery.cpp";
+                            file.path != "scenarios/program/orrery.cpp";
         if (source && in_a_room(file) && tree.find(test) == nullptr) {
             found.push_back({"mirrored_test", file.path, "has no " + test});
         }
@@ -308,6 +397,7 @@ Findings parallel_size(const SourceTree& tree) {
                                "models/plan.h",
                                "models/plan_fields.h",
                                "models/rank_mesh.cpp",
+                               "models/stage_parties.cpp",
                                "models/validate_plan.cpp",
                                "models/validate_plan.h"};
     static const std::regex size{R"(\w+_parallel_size\b)"};
@@ -330,6 +420,8 @@ Findings parallel_size(const SourceTree& tree) {
 Findings all_findings(const SourceTree& tree) {
     Findings all;
     for (const auto rule : {include_direction,
+                            floor_direction,
+                            folder_cycle,
                             file_length,
                             function_length,
                             line_length,

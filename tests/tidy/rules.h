@@ -19,6 +19,10 @@ using Findings = std::vector<Finding>;
 
 // engine <- {network, kernels} <- models <- runtime <- scenarios, and tests see everything.
 Findings include_direction(const SourceTree& tree);
+// In scenarios, format <- studies <- report <- program; no source lies beside these floors.
+Findings floor_direction(const SourceTree& tree);
+// In engine and scenarios, no folder reaches itself through the includes of others.
+Findings folder_cycle(const SourceTree& tree);
 // 500 lines a file, 70 a function, 100 columns.
 Findings file_length(const SourceTree& tree);
 Findings function_length(const SourceTree& tree);

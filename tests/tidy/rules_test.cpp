@@ -49,6 +49,42 @@ TEST(Rules, IncludesPointDownwardsOnly) {
     EXPECT_EQ(findings("tests/x/a.cpp", "scenarios/b.h"), 0u);
 }
 
+TEST(Rules, FloorsOfScenariosKnowLowerFloorsOnly) {
+    const auto findings = [](const std::string& path, const std::string& include) {
+        return floor_direction({{{path, "#include \"" + include + "\"\n"}}}).size();
+    };
+    EXPECT_EQ(findings("scenarios/format/read/a.cpp", "scenarios/studies/search/b.h"), 1u);
+    EXPECT_EQ(findings("scenarios/studies/search/a.h", "scenarios/report/b.h"), 1u);
+    EXPECT_EQ(findings("scenarios/report/a.cpp", "scenarios/program/b.h"), 1u);
+    EXPECT_EQ(findings("scenarios/program/a.cpp", "scenarios/format/read/b.h"), 0u);
+    EXPECT_EQ(findings("scenarios/report/a.cpp", "scenarios/studies/search/b.h"), 0u);
+    EXPECT_EQ(findings("scenarios/format/read/a.cpp", "runtime/studies/b.h"), 0u);
+    // Beside the floors there is no code, and nothing includes any.
+    EXPECT_EQ(findings("scenarios/search/a.cpp", "engine/b.h"), 1u);
+    EXPECT_EQ(findings("scenarios/a.cpp", "engine/b.h"), 1u);
+    EXPECT_EQ(findings("scenarios/program/a.cpp", "scenarios/b.h"), 1u);
+}
+
+TEST(Rules, FoldersOfARoomHaveNoCycle) {
+    const auto file = [](const std::string& path, const std::string& include) {
+        return SourceFile{path, "#include \"" + include + "\"\n"};
+    };
+    const SourceFile down = file("scenarios/studies/search/a.h", "scenarios/studies/simulate/b.h");
+    const SourceFile further = file("scenarios/studies/simulate/b.h", "scenarios/studies/c/c.h");
+    const SourceFile back = file("scenarios/studies/c/c.cpp", "scenarios/studies/search/d.h");
+    EXPECT_EQ(folder_cycle({{down, further}}).size(), 0u);
+    EXPECT_EQ(paths(folder_cycle({{down, further, back}})),
+              (Paths{"scenarios/studies/search/a.h",
+                     "scenarios/studies/simulate/b.h",
+                     "scenarios/studies/c/c.cpp"}));
+    // Two rooms, and files of one folder, are no cycle of folders.
+    EXPECT_EQ(folder_cycle({{file("scenarios/format/a.h", "engine/b.h"),
+                             file("engine/b.h", "engine/c.h"),
+                             file("engine/c.cpp", "engine/b.h")}})
+                  .size(),
+              0u);
+}
+
 TEST(Rules, FilesFunctionsAndLinesHaveLimits) {
     const auto lines = [](std::size_t count) {
         std::string text;
@@ -90,7 +126,7 @@ TEST(Rules, EverySourceHasATestAndAPlaceInTheBuild) {
 }
 
 TEST(Rules, BigLibrariesHaveOneOwner) {
-    const SourceFile yaml{"scenarios/a.cpp", "#include <yaml-cpp/yaml.h>\n"};
+    const SourceFile yaml{"scenarios/format/a.cpp", "#include <yaml-cpp/yaml.h>\n"};
     EXPECT_EQ(third_party({{yaml}}).size(), 0u);
     EXPECT_EQ(third_party({{yaml, {"models/b.cpp", "#include <yaml-cpp/yaml.h>\n"}}}).size(), 2u);
     EXPECT_EQ(third_party({{{"engine/a.h", "#include <fmt/format.h>\n"}}}).size(), 1u);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `train --record` and `--trace`, and what `calibrate` makes of it, of ranks on the simulated
 // device.
-#include "scenarios/measure/recorded_run.h"
+#include "scenarios/studies/measure/recorded_run.h"
 
 #include <fstream>
 #include <map>
 
-#include "scenarios/measure/observed_costs.h"
-#include "scenarios/measure/predicted_run.h"
-#include "scenarios/measure/run_recorder.h"
-#include "scenarios/reader.h"
+#include "scenarios/format/read/reader.h"
+#include "scenarios/program/run_recorder.h"
+#include "scenarios/studies/measure/observed_costs.h"
+#include "scenarios/studies/measure/predicted_run.h"
 #include "tests/runtime/cuda/simulated_training.h"
 #include "tests/scenarios/test_folder.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading it back: tests/scenarios/campaign/recorded_events_test.cpp.
+// Reading it back: tests/scenarios/studies/campaign/recorded_events_test.cpp.
 #include "runtime/supervisor/event_log.h"
 
 #include <gtest/gtest.h>

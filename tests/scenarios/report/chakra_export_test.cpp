@@ -8,9 +8,9 @@
 #include <set>
 
 #include "models/lowering.h"
-#include "scenarios/measure/predicted_run.h"
-#include "scenarios/replay/chakra_reader.h"
-#include "scenarios/replay/replay.h"
+#include "scenarios/studies/measure/predicted_run.h"
+#include "scenarios/studies/replay/chakra_reader.h"
+#include "scenarios/studies/replay/replay.h"
 #include "tests/scenarios/small_scenarios.h"
 #include "tests/scenarios/test_folder.h"
 

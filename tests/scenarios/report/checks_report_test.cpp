@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "scenarios/diagnose/modelled_checks.h"
+#include "scenarios/studies/diagnose/modelled_checks.h"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "models/lowering.h"
-#include "scenarios/measure/predicted_run.h"
+#include "scenarios/studies/measure/predicted_run.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {

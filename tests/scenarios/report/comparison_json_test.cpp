@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/measure/run_comparison.h"
+#include "scenarios/studies/measure/run_comparison.h"
 
 namespace orrery {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "scenarios/measure/run_comparison.h"
+#include "scenarios/studies/measure/run_comparison.h"
 
 namespace orrery {
 namespace {

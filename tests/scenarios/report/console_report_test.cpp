@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "scenarios/read/utf8.h"
+#include "scenarios/format/document/utf8.h"
 #include "scenarios/report/json_report.h"
 #include "tests/scenarios/report/sample_answer.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "scenarios/diagnose/heat_map.h"
+#include "scenarios/studies/diagnose/heat_map.h"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/report/json_report.h"
-#include "scenarios/simulate/simulate_scenario.h"
+#include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
@@ -22,7 +22,11 @@ Page page_of(const std::string& name) {
     TimelineBars timeline;
     Scenario scenario = small_scenario("small", {"plan.pipeline_model_parallel_size=2"});
     scenario.name = name;
-    const auto answer = simulate_scenario(scenario, {.timeline = &timeline});
+    const auto answer = simulate_scenario(
+        scenario, {.trace = [&](const Program& program, const auto& trace) -> Result<void> {
+            timeline = timeline_bars(program, trace);
+            return {};
+        }});
     EXPECT_TRUE(answer);
     return {*answer, html_report(*answer, timeline)};
 }

@@ -8,7 +8,7 @@
 
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/provenance_report.h"
-#include "scenarios/simulate/simulate_scenario.h"
+#include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {

@@ -2,8 +2,8 @@
 // A made-up result of a search, for the tests of its reports.
 #pragma once
 
-#include "scenarios/scenario.h"
-#include "scenarios/search/search.h"
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/studies/search/search.h"
 
 namespace orrery {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "scenarios/simulate/simulate_scenario.h"
+#include "scenarios/studies/simulate/simulate_scenario.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
@@ -18,7 +18,11 @@ struct Drawn {
 
 Drawn draw(const Scenario& scenario) {
     Drawn drawn;
-    const auto answer = simulate_scenario(scenario, {.timeline = &drawn.timeline});
+    const auto answer = simulate_scenario(
+        scenario, {.trace = [&](const Program& program, const auto& trace) -> Result<void> {
+            drawn.timeline = timeline_bars(program, trace);
+            return {};
+        }});
     EXPECT_TRUE(answer) << scenario.name;
     drawn.answer = *answer;
     return drawn;

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of a plan's choices, as scenarios, tables and reports spell them.
+#pragma once
+
+#include "engine/field.h"
+#include "models/plan.h"
+
+namespace orrery {
+
+inline constexpr Choice<ShardingStrategy> kShardingStrategies[] = {
+    {"no_shard", ShardingStrategy::no_shard},
+    {"optim", ShardingStrategy::optim},
+    {"optim_grads", ShardingStrategy::optim_grads},
+    {"optim_grads_params", ShardingStrategy::optim_grads_params},
+};
+
+inline constexpr Choice<Recompute> kRecomputes[] = {
+    {"none", Recompute::none},
+    {"selective", Recompute::selective},
+    {"full", Recompute::full},
+};
+
+inline constexpr Choice<RecomputeMethod> kRecomputeMethods[] = {
+    {"uniform", RecomputeMethod::uniform},
+    {"block", RecomputeMethod::block},
+    {"every", RecomputeMethod::every},
+};
+
+// Bits.
+inline constexpr Choice<std::uint32_t> kRecomputeModules[] = {
+    {"core_attn", static_cast<std::uint32_t>(RecomputeModule::core_attn)},
+    {"layernorm", static_cast<std::uint32_t>(RecomputeModule::layernorm)},
+    {"activation", static_cast<std::uint32_t>(RecomputeModule::activation)},
+    {"mlp", static_cast<std::uint32_t>(RecomputeModule::mlp)},
+    {"every_second_product", static_cast<std::uint32_t>(RecomputeModule::every_second_product)},
+};
+
+inline constexpr Choice<ScheduleKind> kSchedules[] = {
+    {"gpipe", ScheduleKind::gpipe},
+    {"1f1b", ScheduleKind::one_f_one_b},
+    {"interleaved_1f1b", ScheduleKind::interleaved_1f1b},
+    {"breadth_first", ScheduleKind::breadth_first},
+    {"zero_bubble", ScheduleKind::zero_bubble},
+};
+
+inline constexpr Choice<AttentionKernel> kAttentionKernels[] = {
+    {name(AttentionKernel::unfused), AttentionKernel::unfused},
+    {name(AttentionKernel::flash_1), AttentionKernel::flash_1},
+    {name(AttentionKernel::flash_2), AttentionKernel::flash_2},
+    {name(AttentionKernel::flash_3), AttentionKernel::flash_3},
+    {name(AttentionKernel::cudnn), AttentionKernel::cudnn},
+};
+
+inline constexpr Choice<RankOrder> kRankOrders[] = {
+    {"tp-cp-dp-pp", RankOrder::tp_cp_dp_pp},
+    {"tp-cp-pp-dp", RankOrder::tp_cp_pp_dp},
+    {"tp-cp-ep-dp-pp", RankOrder::tp_cp_dp_pp},  // as Megatron-LM writes it
+    {"tp-cp-ep-pp-dp", RankOrder::tp_cp_pp_dp},
+};
+
+inline constexpr Choice<ContextParallelComm> kContextParallelComms[] = {
+    {"ring", ContextParallelComm::ring},
+    {"all_to_all", ContextParallelComm::all_to_all},
+    {"p2p", ContextParallelComm::ring},  // Megatron-LM's --cp-comm-type
+    {"a2a", ContextParallelComm::all_to_all},
+};
+
+inline constexpr Choice<Optimizer> kOptimizers[] = {
+    {"adam", Optimizer::adam},
+    {"lamb", Optimizer::lamb},
+};
+
+inline constexpr Choice<Dtype> kPrecisions[] = {
+    {"bf16", Dtype::bf16},
+    {"fp16", Dtype::fp16},
+    {"fp8", Dtype::fp8},
+    {"fp32", Dtype::fp32},
+};
+
+inline constexpr Choice<Dtype> kGradientDtypes[] = {
+    {"fp32", Dtype::fp32},
+    {"bf16", Dtype::bf16},
+    {"fp16", Dtype::fp16},
+};
+
+inline constexpr Choice<Dtype> kMainParamsDtypes[] = {
+    {"fp32", Dtype::fp32},
+    {"bf16", Dtype::bf16},
+};
+
+}  // namespace orrery

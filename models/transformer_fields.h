@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of Transformer's fields: from it come the keys of the section `model`, what reads them,
+// `orrery keys model`, Megatron-LM's flags, and the description of a model in a checkpoint.
+//
+// A new key: a member of Transformer with its default (models/transformer.h), a row here, and the
+// code that the key is for. A member without a row does not compile.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <tuple>
+
+#include "engine/field.h"
+#include "engine/field_count.h"
+#include "models/transformer.h"
+
+namespace orrery {
+
+inline constexpr Choice<Normalization> kNormalizations[] = {
+    {"layernorm", Normalization::layernorm},
+    {"rmsnorm", Normalization::rmsnorm},
+    {"LayerNorm", Normalization::layernorm},  // Megatron-LM's spelling
+    {"RMSNorm", Normalization::rmsnorm},
+};
+inline constexpr Choice<PositionEmbedding> kPositionEmbeddings[] = {
+    {"learned", PositionEmbedding::learned},
+    {"rope", PositionEmbedding::rope},
+    {"none", PositionEmbedding::none},
+    {"learned_absolute", PositionEmbedding::learned},  // Megatron-LM's spelling
+};
+inline constexpr Choice<Activation> kActivations[] = {
+    {"gelu", Activation::gelu},
+    {"squared_relu", Activation::squared_relu},
+    {"swiglu", Activation::swiglu},
+    {"geglu", Activation::geglu},
+};
+
+template <class T>
+struct ModelField {
+    std::string_view field;  // the member's name, which checkpoints have
+    std::string_view name;   // of the key
+    T Transformer::*member;
+    FieldUse use = FieldUse::optional;
+    std::string_view meaning;  // one sentence
+    typename FieldValues<T>::Type values{};
+    std::string_view unit{};          // of a number
+    std::string_view default_from{};  // other fields that the default follows from
+    bool inverted = false;            // the key is true where the field is false
+    std::string_view short_name{};    // the literature's, in tables
+    FlagNames flags{};                // as PlanField's (models/plan_fields.h)
+    FlagNames translated_flags{};
+};
+
+#define ORRERY_MODEL_KEY(of, key, ...)                                     \
+    ModelField<decltype(Transformer::of)> {                                \
+        .field = #of, .name = key, .member = &Transformer::of, __VA_ARGS__ \
+    }
+#define ORRERY_MODEL_FIELD(of, ...) ORRERY_MODEL_KEY(of, #of, __VA_ARGS__)
+
+// clang-format off
+inline constexpr std::tuple kModelFields{
+    ORRERY_MODEL_FIELD(name,
+        .meaning = "What reports call the model.", .default_from = "none"),
+    ORRERY_MODEL_FIELD(num_layers,
+        .use = FieldUse::required,
+        .meaning = "Transformer layers.",
+        .values = {1, 100'000}, .unit = "layers", .flags = {"--num-layers"}),
+    ORRERY_MODEL_FIELD(hidden_size,
+        .use = FieldUse::required,
+        .meaning = "Width of the residual stream.",
+        .values = {1, 10'000'000}, .unit = "elements", .flags = {"--hidden-size"}),
+    ORRERY_MODEL_FIELD(ffn_hidden_size,
+        .meaning = "Width inside the MLP.",
+        .values = {1, 100'000'000}, .unit = "elements", .default_from = "4 * hidden_size",
+        .flags = {"--ffn-hidden-size"}),
+    ORRERY_MODEL_FIELD(num_attention_heads,
+        .use = FieldUse::required,
+        .meaning = "Attention heads, those of the queries.",
+        .values = {1, 1'000'000}, .unit = "heads", .flags = {"--num-attention-heads"}),
+    ORRERY_MODEL_FIELD(num_query_groups,
+        .meaning = "Key-value heads, each shared by a group of queries (grouped-query attention).",
+        .values = {1, 1'000'000}, .unit = "heads", .default_from = "num_attention_heads",
+        .flags = {"--num-query-groups"}),
+    ORRERY_MODEL_FIELD(kv_channels,
+        .meaning = "Size of a head.",
+        .values = {1, 1'000'000}, .unit = "elements",
+        .default_from = "hidden_size / num_attention_heads", .flags = {"--kv-channels"}),
+    ORRERY_MODEL_FIELD(seq_length,
+        .use = FieldUse::required,
+        .meaning = "Tokens of a sequence.",
+        .values = {1, 100'000'000}, .unit = "tokens", .flags = {"--seq-length"}),
+    ORRERY_MODEL_FIELD(vocab_size,
+        .use = FieldUse::required,
+        .meaning = "Entries of the vocabulary, padding included.",
+        .values = {1, 100'000'000}, .unit = "entries",
+        .translated_flags = {"--vocab-size", "--tokenizer-type"}),
+    ORRERY_MODEL_FIELD(normalization,
+        .meaning = "Kind of the norms.",
+        .values = kNormalizations, .flags = {"--normalization"}),
+    ORRERY_MODEL_KEY(position_embedding, "position_embedding_type",
+        .meaning = "How positions enter: added to the embedding, or as rotations of queries and "
+                   "keys.",
+        .values = kPositionEmbeddings, .flags = {"--position-embedding-type"}),
+    ORRERY_MODEL_FIELD(activation,
+        .meaning = "Activation function of the MLP; swiglu and geglu gate it by a second product.",
+        .values = kActivations, .translated_flags = {"--swiglu", "--squared-relu"}),
+    ORRERY_MODEL_FIELD(add_bias_linear,
+        .meaning = "Products of the layers have biases.",
+        .flags = {"--disable-bias-linear"}),
+    ORRERY_MODEL_KEY(tied_embeddings, "untie_embeddings_and_output_weights",
+        .meaning = "Embedding and output layer have a weight each.",
+        .inverted = true, .flags = {"--untie-embeddings-and-output-weights"}),
+    ORRERY_MODEL_FIELD(parallel_block,
+        .meaning = "Attention and MLP read the same normed input."),
+    ORRERY_MODEL_FIELD(dropout,
+        .meaning = "Probability with which dropout zeroes an element.",
+        .values = {0, 0.999}, .flags = {"--hidden-dropout"}),
+    ORRERY_MODEL_FIELD(sliding_window,
+        .meaning = "Attention sees at most this many tokens back, itself included; 0: all.",
+        .values = {0, 1'000'000'000}, .unit = "tokens"),
+    ORRERY_MODEL_FIELD(sliding_window_every,
+        .meaning = "The window applies to every sliding_window_every-th layer.",
+        .values = {1, 100'000}, .unit = "layers"),
+};
+// clang-format on
+#undef ORRERY_MODEL_FIELD
+#undef ORRERY_MODEL_KEY
+
+static_assert(std::tuple_size_v<decltype(kModelFields)> == field_count<Transformer>(),
+              "a field of Transformer has no row");
+
+// The row of a field: model_field<&Transformer::num_layers>.
+template <auto kMember>
+inline constexpr const auto& model_field = kRowOf<kModelFields, kMember>;
+
+// Calls `visit(field)` for each ModelField.
+template <class Visit>
+constexpr void for_each_model_field(Visit visit) {
+    std::apply([&](const auto&... field) { (visit(field), ...); }, kModelFields);
+}
+
+}  // namespace orrery

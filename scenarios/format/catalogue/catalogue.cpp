@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/format/catalogue/catalogue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "scenarios/format/document/nearest.h"
+#include "scenarios/format/document/yaml_document.h"
+
+namespace orrery {
+namespace {
+
+// An entry may stand on another one; a longer chain is a circle.
+constexpr int kChainMax = 4;
+
+// Relative to the working directory where that is shorter: errors should be easy to read and click.
+std::filesystem::path displayed(const std::filesystem::path& path) {
+    std::error_code error;
+    const std::filesystem::path relative = std::filesystem::proximate(path, error);
+    const bool shorter = !error && relative.string().size() < path.string().size();
+    return shorter ? relative : path;
+}
+
+std::string singular(std::string_view section) {
+    return std::string{section.substr(0, section.size() - 1)};
+}
+
+}  // namespace
+
+std::filesystem::path default_catalogue() {
+    if (const char* chosen = std::getenv("ORRERY_CATALOGUE"); chosen != nullptr && *chosen != 0) {
+        return chosen;
+    }
+    std::error_code error;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+    const std::filesystem::path carried = catalogue_beside(program);
+    return carried.empty() ? std::filesystem::path{ORRERY_CATALOGUE_DIR} : carried;
+}
+
+std::filesystem::path catalogue_beside(const std::filesystem::path& program) {
+    const std::filesystem::path folder =
+        program.parent_path().parent_path() / "scenarios" / "catalogue";
+    std::error_code error;
+    return std::filesystem::is_directory(folder, error) ? folder : std::filesystem::path{};
+}
+
+std::vector<std::string> Catalogue::names(std::string_view section) const {
+    std::vector<std::string> found;
+    std::error_code error;
+    std::filesystem::directory_iterator at{root_ / section, error};
+    for (; !error && at != std::filesystem::directory_iterator{}; at.increment(error)) {
+        if (at->path().extension() == ".yaml") {
+            found.push_back(at->path().stem().string());
+        }
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+DocumentNode overlaid(DocumentNode base, const DocumentNode& over) {
+    base.source = over.source;
+    base.line = over.line;
+    base.column = over.column;
+    for (std::size_t i = 0; i < over.keys.size(); ++i) {
+        DocumentNode value = over.items[i];
+        const DocumentNode* below = base.find(over.keys[i].text);
+        if (value.extends && below != nullptr && below->is_map()) {
+            value = overlaid(*below, value);
+        } else if (value.extends && below != nullptr && below->is_scalar()) {
+            DocumentNode key = *below;
+            key.text = "base";
+            value.set(std::move(key), *below);
+        }
+        base.set(over.keys[i], std::move(value));
+    }
+    return base;
+}
+
+DocumentNode Catalogue::entry(const DocumentNode& name,
+                              std::string_view section,
+                              const std::string& path,
+                              int depth,
+                              Errors& errors) const {
+    const std::vector<std::string> known = names(section);
+    // Only listed names are opened: a name is never a path.
+    if (!std::binary_search(known.begin(), known.end(), name.text)) {
+        const std::string hint = known.empty() ? fmt::format("no {} in {}", section, root_.string())
+                                               : nearest_hint(name.text, known);
+        errors.push_back(
+            {name.where(),
+             fmt::format(
+                 "{}: the catalogue has no {} {}", path, singular(section), name.describe()),
+             hint});
+        return {};
+    }
+    if (depth >= kChainMax) {
+        errors.push_back({name.where(), path + ": too many entries stand on each other", {}});
+        return {};
+    }
+    ResultOrErrors<DocumentNode> map =
+        read_yaml_file(displayed(root_ / section / (name.text + ".yaml")));
+    if (!map) {
+        errors.insert(errors.end(), map.error().begin(), map.error().end());
+        return {};
+    }
+    DocumentNode resolved = resolve_at(*map, section, path, depth + 1, errors);
+    if (resolved.is_map()) {
+        DocumentNode key = name;
+        key.text = "name";
+        resolved.set(std::move(key), name);
+    }
+    return resolved;
+}
+
+DocumentNode Catalogue::resolve_at(const DocumentNode& value,
+                                   std::string_view section,
+                                   const std::string& path,
+                                   int depth,
+                                   Errors& errors) const {
+    if (value.is_scalar()) {
+        DocumentNode map = entry(value, section, path, depth, errors);
+        if (map.is_map()) {
+            map.source = value.source;
+            map.line = value.line;
+            map.column = value.column;
+        }
+        return map;
+    }
+    if (!value.is_map()) {
+        errors.push_back(
+            {value.where(),
+             fmt::format(
+                 "{} must be a name of the catalogue or a map, not {}", path, value.describe()),
+             nearest_hint("", names(section))});
+        return {};
+    }
+    const DocumentNode* base_name = value.find("base");
+    if (base_name == nullptr) {
+        return value;
+    }
+    if (!base_name->is_scalar()) {
+        errors.push_back({base_name->where(), path + ".base must be a name of the catalogue", {}});
+        return {};
+    }
+    DocumentNode base = entry(*base_name, section, path, depth, errors);
+    if (!base.is_map()) {
+        return base;
+    }
+    DocumentNode own = value;
+    const auto at = static_cast<std::ptrdiff_t>(key_position(own, "base"));
+    own.keys.erase(own.keys.begin() + at);
+    own.items.erase(own.items.begin() + at);
+    return overlaid(std::move(base), own);
+}
+
+DocumentNode Catalogue::resolve(const DocumentNode& value,
+                                std::string_view section,
+                                const std::string& path,
+                                Errors& errors) const {
+    return resolve_at(value, section, path, 0, errors);
+}
+
+}  // namespace orrery

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the keys of one map of a document into variables. Every complaint is collected with its
+// place: a missing key, a value of the wrong type or out of range, and (in finish()) every key that
+// was not asked for, with the nearest known one. A variable keeps its value when its key is absent.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/field.h"
+#include "engine/result.h"
+#include "engine/units.h"
+#include "scenarios/format/document/document_node.h"
+
+namespace orrery {
+
+enum class Presence : std::uint8_t { optional, required };
+
+class MapReader {
+public:
+    // `path` is the dotted name of the map ("plan"), empty for the whole document.
+    MapReader(const DocumentNode& map, std::string path, Errors& errors);
+
+    // The value of the key, or null. Either way the key counts as known from now on.
+    const DocumentNode* find(std::string_view key, Presence presence = Presence::optional);
+
+    // Each returns whether the key was there with a good value.
+    bool boolean(std::string_view key, bool& value);
+    bool integer(std::string_view key,
+                 std::int64_t& value,
+                 IntegerRange range = {},
+                 Presence presence = Presence::optional);
+    bool integer(std::string_view key,
+                 std::uint32_t& value,
+                 IntegerRange range = {},
+                 Presence presence = Presence::optional);
+    bool integers(std::string_view key, std::vector<std::int64_t>& values, IntegerRange range);
+    bool real(std::string_view key, double& value, double least, double most);
+    bool word(std::string_view key, std::string& value, Presence presence = Presence::optional);
+    bool quantity(std::string_view key, Bandwidth& value, Presence p = Presence::optional);
+    bool quantity(std::string_view key, Bytes& value, Presence p = Presence::optional);
+    bool quantity(std::string_view key, Time& value, Presence p = Presence::optional);
+    bool quantity(std::string_view key, FlopRate& value, Presence p = Presence::optional);
+
+    template <class T>
+    bool choice(std::string_view key,
+                T& value,
+                std::type_identity_t<Choices<T>> choices,
+                Presence presence = Presence::optional) {
+        std::vector<std::string> words;
+        for (const Choice<T>& c : choices) {
+            words.emplace_back(c.word);
+        }
+        const std::size_t i = chosen(key, words, presence);
+        if (i == kNoKey) {
+            return false;
+        }
+        value = choices[i].value;
+        return true;
+    }
+
+    // A list of words, or one of them.
+    template <class T>
+    bool choices(std::string_view key,
+                 std::vector<T>& values,
+                 std::type_identity_t<Choices<T>> choices) {
+        std::vector<std::string> words;
+        for (const Choice<T>& c : choices) {
+            words.emplace_back(c.word);
+        }
+        std::vector<std::size_t> found;
+        if (!chosen_from_list(key, words, found)) {
+            return false;
+        }
+        values.clear();
+        for (const std::size_t i : found) {
+            values.push_back(choices[i].value);
+        }
+        return true;
+    }
+
+    // The key is a known one that this version can't do: an error if it is there.
+    void refuse(std::string_view key, std::string_view why, std::string_view hint);
+    // An error at the key's place, or at the map's if it is absent.
+    void complain(std::string_view key, std::string what, std::string hint = {});
+    // Reports the keys that were not asked for.
+    void finish();
+
+    std::string full_name(std::string_view key) const;
+    // The node as a finite number, in the C locale; nothing if it is none, or in quotes.
+    static std::optional<double> number(const DocumentNode& node);
+
+private:
+    std::size_t chosen(std::string_view key,
+                       const std::vector<std::string>& words,
+                       Presence presence);
+    bool chosen_from_list(std::string_view key,
+                          const std::vector<std::string>& words,
+                          std::vector<std::size_t>& found);
+    const DocumentNode* scalar(std::string_view key, std::string_view due, Presence presence);
+    template <class T>
+    bool parsed(std::string_view key, T& value, Presence p, Result<T> (*parse)(std::string_view));
+    std::string hint_at(const std::string& unknown) const;
+    void wrong_type(const DocumentNode& node, std::string_view key, std::string_view due);
+
+    const DocumentNode& map_;
+    std::string path_;
+    Errors& errors_;
+    std::vector<std::string> known_;
+    std::vector<std::string> refused_;  // complained about, and never a suggestion
+};
+
+}  // namespace orrery

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/format/document/output_file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <climits>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include "runtime/state/file_system.h"
+
+namespace orrery {
+namespace fs = std::filesystem;
+namespace {
+
+// Temporary files that a signal's handler removes. It may allocate nothing and lock nothing.
+struct OpenTemporary {
+    std::atomic<pid_t> owner = 0;  // 0: free; a forked child leaves its parent's files alone
+    std::array<char, PATH_MAX> path{};
+};
+std::array<OpenTemporary, 16> open_temporaries;
+
+void remove_temporaries(int signal) {
+    for (const OpenTemporary& one : open_temporaries) {
+        if (one.owner == getpid()) {
+            unlink(one.path.data());
+        }
+    }
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
+// Signals that are ignored or have another handler stay as they are.
+void remove_when_interrupted(const fs::path& temporary) {
+    const std::string& name = temporary.native();
+    const auto slot = std::ranges::find_if(open_temporaries,
+                                           [](const OpenTemporary& one) { return one.owner == 0; });
+    if (slot == open_temporaries.end() || name.size() >= slot->path.size()) {
+        return;
+    }
+    *std::ranges::copy(name, slot->path.begin()).out = '\0';
+    slot->owner = getpid();
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction now {};
+        if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
+            std::signal(signal, remove_temporaries);
+        }
+    }
+}
+
+void keep_when_interrupted(const fs::path& temporary) {
+    for (OpenTemporary& one : open_temporaries) {
+        if (one.owner == getpid() && temporary == one.path.data()) {
+            one.owner = 0;
+        }
+    }
+}
+
+}  // namespace
+
+OutputFile::OutputFile(fs::path path, fs::path temporary)
+    : path_(std::move(path)),
+      temporary_(std::move(temporary)),
+      stream_(temporary_.empty() ? path_ : temporary_, std::ios::binary | std::ios::trunc) {}
+
+Result<std::unique_ptr<OutputFile>> OutputFile::open(const fs::path& name) {
+    const fs::path path = behind_links(name);
+    std::error_code ignored;
+    if (path.empty() || fs::is_directory(path, ignored) || fs::is_symlink(path, ignored)) {
+        return fail(path.string(), "is not the name of a file", "give a file name");
+    }
+    const bool direct = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);
+    fs::path temporary = path;
+    temporary += fmt::format(".{}.tmp", getpid());
+    if (direct) {
+        temporary.clear();
+    }
+    if (!direct) {
+        remove_when_interrupted(temporary);
+    }
+    std::unique_ptr<OutputFile> file{new OutputFile{path, temporary}};
+    if (!file->stream_) {
+        return fail(
+            path.string(), "can't be written", "does the folder exist, and may you write there?");
+    }
+    return file;
+}
+
+OutputFile::~OutputFile() {
+    if (!committed_ && !temporary_.empty()) {
+        std::error_code ignored;
+        stream_.close();
+        fs::remove(temporary_, ignored);
+    }
+    keep_when_interrupted(temporary_);
+}
+
+Result<void> OutputFile::commit() {
+    stream_.close();
+    if (!stream_) {
+        return fail(path_.string(), "can't be written", "is the disk full?");
+    }
+    if (!temporary_.empty()) {
+        std::error_code error;
+        fs::rename(temporary_, path_, error);
+        if (error) {
+            return fail(path_.string(), "can't be written: " + error.message(), {});
+        }
+    }
+    committed_ = true;
+    return {};
+}
+
+}  // namespace orrery

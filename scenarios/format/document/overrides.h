@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command-line overrides: "plan.global_batch_size=768" sets one key of the document, before it is
+// read. The value is written as in YAML. Where the document has a catalogue name and the override
+// goes below it, the name becomes the `base` of a map.
+#pragma once
+
+#include <string>
+
+#include "engine/result.h"
+#include "scenarios/format/document/document_node.h"
+
+namespace orrery {
+
+// Complains with the place "--set plan.global_batch_size".
+void apply_override(DocumentNode& root, const std::string& assignment, Errors& errors);
+
+}  // namespace orrery

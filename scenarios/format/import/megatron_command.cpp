@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/format/import/megatron_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "scenarios/format/document/megatron_flags.h"
+#include "scenarios/format/document/read_field.h"
+#include "scenarios/format/document/yaml_document.h"
+#include "scenarios/format/specs/plan_key.h"
+
+namespace orrery {
+namespace {
+
+struct CommandFlag {
+    std::string name;
+    std::vector<CommandWord> values;
+    std::string where;
+};
+
+std::vector<CommandFlag> flags_of(const std::vector<CommandWord>& words) {
+    std::vector<CommandFlag> flags;
+    for (const CommandWord& word : words) {
+        if (!word.text.starts_with("--")) {
+            if (!flags.empty()) {
+                flags.back().values.push_back(word);
+            }
+            continue;
+        }
+        const std::size_t equals = std::min(word.text.find('='), word.text.size());
+        CommandFlag flag{.name = word.text.substr(0, equals), .where = word.where};
+        std::ranges::replace(flag.name, '_', '-');  // torchrun takes both
+        if (equals < word.text.size()) {
+            flag.values.push_back({word.text.substr(equals + 1), word.where});
+        }
+        flags.push_back(std::move(flag));
+    }
+    return flags;
+}
+
+std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+using Plan = ParallelPlan;
+
+class Translation {
+public:
+    Translation(std::vector<CommandFlag> flags, const MegatronImport& options)
+        : flags_(std::move(flags)), options_(options) {}
+
+    ResultOrErrors<ImportedScenario> scenario() {
+        for (const CommandFlag& flag : flags_) {
+            translate(flag);
+        }
+        activation();
+        precision();
+        vocabulary();
+        virtual_stages();
+        rank_order();
+        sharding();
+        recomputation();
+        attention();
+        sequence_parallel();
+        software();
+        for (const std::string& key : {std::string{"model.num_layers"},
+                                       std::string{"model.hidden_size"},
+                                       std::string{"model.num_attention_heads"},
+                                       std::string{"model.seq_length"},
+                                       plan_key<&Plan::micro_batch_size>(),
+                                       plan_key<&Plan::global_batch_size>()}) {
+            require(key);
+        }
+        const std::int64_t nodes = errors_.empty() ? number_of_nodes() : 0;
+        if (!errors_.empty()) {
+            return unexpected<Errors>(std::move(errors_));
+        }
+        if (guessed_nodes_) {
+            result_.assumed.push_back(fmt::format("cluster.nodes: {}", nodes));
+        }
+        write(nodes);
+        return std::move(result_);
+    }
+
+private:
+    const CommandFlag* find(std::string_view name) {
+        const auto found = std::ranges::find(flags_, name, &CommandFlag::name);
+        return found == flags_.end() ? nullptr : &*found;
+    }
+    void complain(std::string where, std::string what, std::string hint = {}) {
+        errors_.push_back({std::move(where), std::move(what), std::move(hint)});
+    }
+
+    // The one value of a flag. A script's name may stand behind the last flag of a launcher.
+    std::optional<CommandWord> value_of(const CommandFlag& flag) {
+        if (flag.values.empty()) {
+            complain(flag.where, flag.name + " needs a value");
+            return std::nullopt;
+        }
+        for (std::size_t i = 1; i < flag.values.size(); ++i) {
+            if (!flag.values[i].text.ends_with(".py") && !flag.values[i].text.ends_with(".sh")) {
+                complain(
+                    flag.values[i].where,
+                    fmt::format(
+                        "{} has one value, and '{}' is a second", flag.name, flag.values[i].text));
+                return std::nullopt;
+            }
+        }
+        const CommandWord& value = flag.values.front();
+        if (value.text.find('$') != std::string::npos || value.text.starts_with('`')) {
+            complain(value.where,
+                     fmt::format("{}: only a shell knows '{}'", flag.name, value.text),
+                     "set the variable above in the script, or write the value");
+            return std::nullopt;
+        }
+        return value;
+    }
+
+    std::int64_t number_of(const CommandFlag& flag) {
+        const auto value = value_of(flag);
+        if (!value) {
+            return 1;
+        }
+        std::int64_t number = 0;
+        const char* end = value->text.data() + value->text.size();
+        const auto [stop, error] = std::from_chars(value->text.data(), end, number);
+        if (error != std::errc{} || stop != end || number < 0 || number > 1'000'000'000'000) {
+            complain(value->where,
+                     fmt::format("{}: '{}' is not a whole number", flag.name, value->text));
+            return 1;
+        }
+        return number;
+    }
+
+    void translate(const CommandFlag& flag) {
+        const MegatronFlag* copied = copied_flag(flag.name);
+        if (copied != nullptr) {
+            copy(flag, *copied);
+        } else if (const auto why = refused_flag(flag.name); !why.empty()) {
+            complain(flag.where, fmt::format("{}: {}", flag.name, why));
+        } else if (is_special(flag.name)) {
+            // Looked at below.
+        } else if (has_no_effect(flag.name)) {
+            result_.without_effect.push_back(flag.name);
+        } else {
+            std::string words = flag.name;
+            for (const CommandWord& value : flag.values) {
+                words += " " + value.text;
+            }
+            result_.unknown.push_back(std::move(words));
+        }
+    }
+
+    void copy(const CommandFlag& flag, const MegatronFlag& copied) {
+        const std::string key{copied.key};
+        if (copied.kind == FlagKind::turn_on || copied.kind == FlagKind::turn_off) {
+            set(key, copied.kind == FlagKind::turn_on ? "true" : "false", flag);
+        } else if (copied.kind == FlagKind::whole_number) {
+            set(key, fmt::format("{}", number_of(flag)), flag);
+        } else if (const auto value = value_of(flag)) {
+            set(key, value->text, flag);
+        }
+    }
+
+    static bool is_special(std::string_view name) {
+        static constexpr std::array<std::string_view, 5> kOthers{"--nnodes",
+                                                                 "--nproc-per-node",
+                                                                 "--expert-model-parallel-size",
+                                                                 "--deepspeed",
+                                                                 "--use-legacy-models"};
+        return is_translated_flag(name) || std::ranges::find(kOthers, name) != kOthers.end();
+    }
+
+    // At the place of the flag's value, or of the flag if it has none.
+    void set(const std::string& key, std::string value, const CommandFlag& flag) {
+        const std::string& where = flag.values.empty() ? flag.where : flag.values[0].where;
+        keys_[key] = scalar_node(std::move(value), "", where);
+    }
+    void set(const std::string& key, std::string value, std::string_view flag) {
+        set(key, std::move(value), *find(flag));
+    }
+    // A field of the plan, spelled as scenarios do.
+    template <auto kMember, class T, class Flag>
+    void set_field(const T& value, const Flag& flag) {
+        set(plan_key<kMember>(), field_text(plan_field<kMember>, value), flag);
+    }
+    // A value that no flag gives: Megatron-LM's, or this program's for the cluster.
+    void assume(const std::string& key, const std::string& value) {
+        keys_[key] = scalar_node(value, "", "not in the command line");
+        result_.assumed.push_back(key + ": " + value);
+    }
+    template <auto kMember, class T>
+    void assume_field(const T& value) {
+        assume(plan_key<kMember>(), field_text(plan_field<kMember>, value));
+    }
+
+    void activation() {
+        if (find("--swiglu") != nullptr) {
+            set("model.activation", "swiglu", "--swiglu");
+        } else if (find("--squared-relu") != nullptr) {
+            set("model.activation", "squared_relu", "--squared-relu");
+        }
+        const CommandFlag* experts = find("--expert-model-parallel-size");
+        if (experts != nullptr && number_of(*experts) > 1) {
+            complain(experts->where,
+                     "--expert-model-parallel-size: mixture-of-experts models can't be said yet");
+        }
+    }
+
+    void precision() {
+        bool said = false;
+        for (const auto& [flag, type] : {std::pair{"--fp16", Dtype::fp16},
+                                         {"--bf16", Dtype::bf16},
+                                         {"--fp8-hybrid", Dtype::fp8},
+                                         {"--fp8-format", Dtype::fp8}}) {
+            if (find(flag) != nullptr) {
+                set_field<&Plan::precision>(type, flag);
+                said = true;
+            }
+        }
+        if (!said) {
+            assume_field<&Plan::precision>(Dtype::fp32);
+        }
+        if (find("--grad-reduce-in-bf16") != nullptr) {
+            set_field<&Plan::gradient_dtype>(Dtype::bf16, "--grad-reduce-in-bf16");
+        }
+        // The default of every other kind of gradient than Megatron's fp32.
+        if (find("--fp16") != nullptr && find("--accumulate-allreduce-grads-in-fp32") == nullptr) {
+            set_field<&Plan::gradient_dtype>(Dtype::fp16, "--fp16");
+        }
+    }
+
+    // Padded to a multiple of (128 by default) times the tensor-parallel size.
+    void vocabulary() {
+        std::int64_t size = 0;
+        bool vocabulary_assumed = false;
+        const CommandFlag* tokenizer = find("--tokenizer-type");
+        const CommandFlag* given = find("--vocab-size");
+        const std::string tokenizer_name =
+            tokenizer == nullptr || tokenizer->values.empty() ? "" : tokenizer->values[0].text;
+        if (given != nullptr) {
+            // NullTokenizer has one more, the end of a document.
+            size = number_of(*given) + (tokenizer_name == "NullTokenizer" ? 1 : 0);
+        } else if (tokenizer == nullptr || tokenizer_name == "GPT2BPETokenizer") {
+            size = 50257;  // GPT-2's
+            vocabulary_assumed = true;
+        } else {
+            complain(tokenizer->where,
+                     "the size of this tokenizer's vocabulary is not in the command line",
+                     "add --vocab-size N");
+            return;
+        }
+        const CommandFlag* divisible = find("--make-vocab-size-divisible-by");
+        const std::int64_t multiple = std::max<std::int64_t>(
+            1, (divisible == nullptr ? 128 : number_of(*divisible)) * tensor_parallel());
+        const std::string padded = fmt::format("{}", rounded_up(size, multiple));
+        if (vocabulary_assumed) {
+            assume("model.vocab_size", padded);
+        } else {
+            set("model.vocab_size", padded, *given);
+        }
+    }
+
+    std::int64_t number_at(const std::string& key, std::int64_t otherwise) const {
+        const auto found = keys_.find(key);
+        return found == keys_.end() ? otherwise : std::stoll(found->second.text);
+    }
+    std::int64_t tensor_parallel() const {
+        return std::max<std::int64_t>(1,
+                                      number_at(plan_key<&Plan::tensor_model_parallel_size>(), 1));
+    }
+
+    void virtual_stages() {
+        const std::int64_t stages = std::max<std::int64_t>(
+            1, number_at(plan_key<&Plan::pipeline_model_parallel_size>(), 1));
+        const std::int64_t layers = number_at("model.num_layers", 0);
+        std::int64_t chunks = 1;
+        const CommandFlag* said = nullptr;
+        if (const CommandFlag* flag = find("--num-layers-per-virtual-pipeline-stage")) {
+            const std::int64_t each = number_of(*flag);
+            if (each < 1 || layers % (stages * each) != 0) {
+                complain(flag->where,
+                         fmt::format("{} layers on {} stages can't have {} layers a virtual stage",
+                                     layers,
+                                     stages,
+                                     each));
+                return;
+            }
+            chunks = layers / stages / each;
+            said = flag;
+        }
+        for (const char* name :
+             {"--num-virtual-stages-per-pipeline-rank", "--virtual-pipeline-model-parallel-size"}) {
+            if (const CommandFlag* flag = find(name)) {
+                chunks = number_of(*flag);
+                said = flag;
+            }
+        }
+        if (chunks > 1) {
+            set_field<&Plan::virtual_pipeline_model_parallel_size>(chunks, *said);
+            if (find("--no-overlap-p2p-communication") == nullptr) {
+                assume_field<&Plan::overlap_p2p>(true);
+            }
+        }
+        if (find("--account-for-embedding-in-pipeline-split") != nullptr &&
+            find("--account-for-loss-in-pipeline-split") != nullptr) {
+            set_field<&Plan::embedding_and_loss_as_layers>(
+                true, "--account-for-embedding-in-pipeline-split");
+        }
+    }
+
+    void rank_order() {
+        if (const CommandFlag* flag = find("--use-tp-pp-dp-mapping")) {
+            set_field<&Plan::rank_order>(RankOrder::tp_cp_pp_dp, *flag);
+        }
+    }
+
+    void sharding() {
+        if (keys_.contains(plan_key<&Plan::data_parallel_sharding_strategy>())) {
+            return;
+        }
+        using enum ShardingStrategy;
+        for (const auto& [flag, strategy] : {std::pair{"--use-distributed-optimizer", optim},
+                                             {"--use-torch-fsdp2", optim_grads_params},
+                                             {"--use-megatron-fsdp", optim_grads_params}}) {
+            if (find(flag) != nullptr) {
+                set_field<&Plan::data_parallel_sharding_strategy>(strategy, flag);
+            }
+        }
+    }
+
+    void recomputation() {
+        if (find("--recompute-activations") != nullptr) {
+            set_field<&Plan::recompute_granularity>(Recompute::selective,
+                                                    "--recompute-activations");
+        }
+        const CommandFlag* modules = find("--recompute-modules");
+        if (modules == nullptr) {
+            return;
+        }
+        std::vector<std::string> names;
+        for (const CommandWord& module : modules->values) {
+            if (module.text != "core_attn" && module.text != "layernorm" && module.text != "mlp") {
+                complain(module.where,
+                         "--recompute-modules: " + module.text + " can't be said yet",
+                         "core_attn, layernorm, mlp");
+                return;
+            }
+            names.push_back(module.text);
+        }
+        keys_[plan_key<&Plan::recompute_modules>()] = list_node(names);
+    }
+
+    void attention() {
+        const CommandFlag* backend = find("--attention-backend");
+        const std::string name =
+            backend != nullptr && !backend->values.empty() ? backend->values[0].text : "";
+        if (name == "unfused" || name == "local") {
+            set_field<&Plan::attention_kernel>(AttentionKernel::unfused, *backend);
+        } else if (name == "fused") {
+            set_field<&Plan::attention_kernel>(AttentionKernel::cudnn, *backend);
+        }
+        const CommandFlag* exchange = find("--cp-comm-type");
+        if (exchange != nullptr && !exchange->values.empty() && exchange->values[0].text == "a2a") {
+            set_field<&Plan::context_parallel_comm>(ContextParallelComm::all_to_all, *exchange);
+        }
+        if (const CommandFlag* graphs = find("--cuda-graph-impl");
+            graphs != nullptr && !graphs->values.empty() && graphs->values[0].text != "none") {
+            set_field<&Plan::cuda_graphs>(true, *graphs);
+        }
+    }
+
+    // Megatron-LM's validate_args: "Disabling sequence parallelism because tensor model parallelism
+    // is disabled".
+    void sequence_parallel() {
+        const CommandFlag* flag = find("--sequence-parallel");
+        if (flag != nullptr && tensor_parallel() == 1) {
+            keys_.erase(plan_key<&Plan::sequence_parallel>());
+            result_.changed.push_back(fmt::format(
+                "{}: --sequence-parallel has no effect with tensor parallelism 1", flag->where));
+        }
+    }
+
+    void require(const std::string& key) {
+        if (!keys_.contains(key)) {
+            std::string flag = "--" + key.substr(key.find('.') + 1);
+            std::ranges::replace(flag, '_', '-');
+            complain("", fmt::format("the command line has no {}", flag), "add it");
+        }
+    }
+
+    std::int64_t number_of_nodes() {
+        if (options_.nodes > 0) {
+            return options_.nodes;
+        }
+        const CommandFlag* nodes = find("--nnodes");
+        if (nodes != nullptr && !nodes->values.empty() &&
+            nodes->values[0].text.find_first_not_of("0123456789") == std::string::npos) {
+            const std::int64_t servers = std::max<std::int64_t>(1, number_of(*nodes));
+            gpus_ = servers % options_.trays == 0
+                        ? 0
+                        : servers * (options_.gpus_per_node / options_.trays);
+            return rounded_up(servers, options_.trays) / options_.trays;
+        }
+        const std::int64_t ranks = tensor_parallel() *
+                                   number_at(plan_key<&Plan::pipeline_model_parallel_size>(), 1) *
+                                   number_at(plan_key<&Plan::context_parallel_size>(), 1);
+        guessed_nodes_ = true;
+        return std::max<std::int64_t>(
+            1, rounded_up(ranks, options_.gpus_per_node) / options_.gpus_per_node);
+    }
+
+    // Since core 0.8 a model is Megatron Core's, unless a flag asks for the older one.
+    void software() {
+        keys_["software"] = scalar_node("megatron-core", "", flags_.front().where);
+        for (const auto& [flag, word] : {std::pair{"--use-legacy-models", "megatron-lm"},
+                                         {"--deepspeed", "megatron-deepspeed"}}) {
+            if (find(flag) != nullptr) {
+                set("software", word, flag);
+            }
+        }
+        if (!options_.software.empty()) {
+            keys_["software"] = scalar_node(options_.software, "", "--software");
+        }
+    }
+
+    void write(std::int64_t nodes) {
+        std::vector<std::string> heading{"Made of a Megatron-LM command line."};
+        const auto list = [&](const char* what, const std::vector<std::string>& lines) {
+            for (const std::string& line : lines) {
+                heading.push_back(fmt::format("{}: {}", what, line));
+            }
+        };
+        list("switched off, as Megatron-LM does", result_.changed);
+        list("not known, and left out", result_.unknown);
+        list("left out, as the step does not depend on it", result_.without_effect);
+        list("not in the command line", result_.assumed);
+        DocumentNode& document = result_.document;
+        put(document, "name", scalar_node(options_.name));
+        put(document, "software", keys_.at("software"));
+        put(document,
+            "cluster.nodes",
+            scalar_node(
+                fmt::format("{}", nodes),
+                guessed_nodes_ ? "the command line does not say: as few as the plan needs" : "",
+                "--nodes"));
+        if (gpus_ > 0) {
+            put(document, "cluster.gpus", scalar_node(fmt::format("{}", gpus_), "", "--nnodes"));
+        }
+        put(document, "cluster.node", scalar_node(options_.node, "", "--node"));
+        if (nodes > 1) {
+            put(document, "cluster.fabric", scalar_node(options_.fabric, "", "--fabric"));
+        }
+        for (const std::string section : {"model", "plan", "job"}) {
+            for (const auto& [key, value] : keys_) {
+                if (key.starts_with(section + ".")) {
+                    put(document, key, value);
+                }
+            }
+        }
+        result_.yaml = to_yaml(document, heading);
+    }
+
+    std::vector<CommandFlag> flags_;
+    const MegatronImport& options_;
+    std::map<std::string, DocumentNode> keys_;
+    ImportedScenario result_;
+    Errors errors_;
+    bool guessed_nodes_ = false;
+    std::int64_t gpus_ = 0;  // that the job has, where it fills its last node partly
+};
+
+}  // namespace
+
+ResultOrErrors<ImportedScenario> import_megatron(const std::vector<CommandWord>& words,
+                                                 const MegatronImport& options) {
+    std::vector<CommandFlag> flags = flags_of(words);
+    if (flags.empty()) {
+        return unexpected<Errors>(
+            {{"", "there are no flags", "paste the command line of pretrain_gpt.py"}});
+    }
+    return Translation{std::move(flags), options}.scenario();
+}
+
+}  // namespace orrery

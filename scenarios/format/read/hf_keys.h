@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of a Hugging Face config.json that no key of `model` says: why a step
+// does not depend on them, or what is lost with them. From the configuration classes of
+// transformers 4.57 (PretrainedConfig, GPT2Config, LlamaConfig, MistralConfig, Qwen2Config,
+// Qwen3Config).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "scenarios/format/document/document_node.h"
+
+namespace orrery {
+
+enum class HfKeyEffect : std::uint8_t {
+    none,     // of this value: the step does not depend on it
+    answer,   // parameters, FLOPs, memory or kernels are others with it
+    unknown,  // nothing is known of the key
+};
+
+struct HfKey {
+    HfKeyEffect effect = HfKeyEffect::unknown;
+    std::string_view why{};  // "a constant inside a kernel", "dropout of attention weights"
+};
+
+// What leaving out the key with this value means. A null is a key that is not there.
+HfKey left_out_hf_key(std::string_view key, const DocumentNode& value);
+
+}  // namespace orrery

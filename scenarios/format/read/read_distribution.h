@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Coarse times and their distributions in scenario files: `5 d` is always the same, `{mean: 5 d}`
+// exponential, `{median: 5 d, sigma: 1.9}` lognormal, `{mean: 5 d, shape: 0.48}` Weibull.
+#pragma once
+
+#include <optional>
+
+#include "engine/faults/distribution.h"
+#include "scenarios/format/document/map_reader.h"
+
+namespace orrery {
+
+// Returns whether the key was there with a good value. `least` is the smallest that is good.
+bool read_wall_time(MapReader& reader,
+                    std::string_view key,
+                    WallTime& value,
+                    WallTime least = WallTime{},
+                    Presence presence = Presence::optional);
+bool read_wall_time(MapReader& reader, std::string_view key, std::optional<WallTime>& value);
+bool read_distribution(MapReader& reader,
+                       std::string_view key,
+                       Distribution& value,
+                       Errors& errors);
+
+}  // namespace orrery

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `faults`: a list of
+//   {t: 3d4h, at: "node:17/gpu:3", kind: gpu_lost}          one fault; without t: from the start on
+//   {step: 12, at: "node:2", kind: node_crash}              one in the middle of the step after 12
+//   {time: 1.2 s, at: "node:3/gpu:1", kind: gpu_lost}       one so long after a step's begin
+//   {time: 1 s, link: leaf 0 -> spine 3, kind: link_flap, duration: 300 ms}
+//   {kind: slow_host, at: "node:*", p: 0.005, factor: 1.1}  a lottery over components
+//   {kind: link_flap, at: "node:2/nic:1", duration: 3 s, every: 20 s, cycles: 5}
+//   {process: exponential, kind: gpu_lost, at: "gpu:*", mtbf: 2000 d}     also weibull, lognormal
+//   {process: exponential, kind: …, count: 148, window: 54 d, over: 16384}   counted on this many
+//                                                           components; without over: on all here
+//   {process: trace, file: fault_trace.csv}
+//   {catalogue: llama-3-405b}                               classes with published counts
+//   {daily_variance: 3.43}                                  faults come in bursts
+// Without `at` a fault stands at each component of its kind (fault_kind.cpp): a GPU's at gpu:*, a
+// switch's at leaf:*. Times are of one component.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/format/document/nearest.h"
+#include "scenarios/format/document/wall_time_text.h"
+#include "scenarios/format/read/effective_scenario.h"
+#include "scenarios/format/read/read_distribution.h"
+#include "scenarios/format/read/read_fault_trace.h"
+#include "scenarios/format/read/read_sections.h"
+
+namespace orrery {
+namespace {
+
+class FaultsReader {
+public:
+    FaultsReader(const Catalogue& catalogue,
+                 const std::filesystem::path& folder,
+                 const ClusterShape& shape,
+                 FaultPlan& plan,
+                 Errors& errors)
+        : catalogue_(catalogue), folder_(folder), shape_(shape), plan_(plan), errors_(errors) {}
+
+    void read(const DocumentNode& section) {
+        if (!section.is_sequence()) {
+            errors_.push_back(
+                {section.where(),
+                 "faults must be a list, not " + section.describe(),
+                 "- {process: exponential, kind: gpu_lost, at: gpu:*, mtbf: 2000 d}"});
+            return;
+        }
+        for (std::size_t i = 0; i < section.items.size(); ++i) {
+            const DocumentNode& item = section.items[i];
+            const std::string path = fmt::format("faults[{}]", i);
+            if (!item.is_map()) {
+                errors_.push_back(
+                    {item.where(), path + " must be a map, not " + item.describe(), {}});
+                continue;
+            }
+            entry(item, path);
+        }
+    }
+
+private:
+    void entry(const DocumentNode& item, const std::string& path) {
+        MapReader reader{item, path, errors_};
+        const std::size_t processes = plan_.processes.size();
+        const std::size_t in_step = plan_.in_step.size();
+        if (reader.find("catalogue") != nullptr) {
+            from_catalogue(reader);
+        } else if (reader.find("daily_variance") != nullptr) {
+            reader.real("daily_variance", plan_.daily_variance, 1, 1000);
+        } else {
+            process(reader, path);
+        }
+        reader.finish();
+        remember(item, path, processes, in_step);
+    }
+
+    // What the entry has become: the processes and faults from these numbers on.
+    void remember(const DocumentNode& item,
+                  const std::string& path,
+                  std::size_t processes,
+                  std::size_t in_step) {
+        FaultEntry entry{.path = path};
+        const auto add = [&](FaultForm form, FaultKind kind) {
+            entry.form = form;
+            entry.kind = kind;
+            if (plan_.entries.empty() || plan_.entries.back() != entry) {
+                plan_.entries.push_back(entry);
+            }
+        };
+        if (item.find("daily_variance") != nullptr) {
+            return add(FaultForm::bursts, FaultKind::node_crash);
+        }
+        const DocumentNode* catalogue = item.find("catalogue");
+        for (; processes < plan_.processes.size(); ++processes) {
+            const FaultProcess& process = plan_.processes[processes];
+            if (catalogue != nullptr) {
+                entry.what = catalogue->is_scalar() ? catalogue->text : "a catalogue";
+                return add(FaultForm::process, process.kind);
+            }
+            const FaultForm form = form_of(process);
+            entry.what = form == FaultForm::trace ? "a trace" : std::string{name(process.kind)};
+            add(form, process.kind);
+        }
+        for (; in_step < plan_.in_step.size(); ++in_step) {
+            entry.what = std::string{name(plan_.in_step[in_step].kind)};
+            add(FaultForm::in_step, plan_.in_step[in_step].kind);
+        }
+    }
+
+    void from_catalogue(MapReader& reader) {
+        const DocumentNode map = catalogue_.resolve(
+            *reader.find("catalogue"), "faults", reader.full_name("catalogue"), errors_);
+        double scale = 1;
+        reader.real("scale", scale, 0, 1000);
+        if (!map.is_map()) {
+            return;
+        }
+        MapReader entry{map, "catalogue", errors_};
+        std::string name;
+        entry.word("name", name);
+        WallTime window;
+        double over = 0;
+        read_wall_time(entry, "window", window, WallTime::seconds(1), Presence::required);
+        entry.real("nodes", over, 1, 1e8);
+        const DocumentNode* classes = entry.find("classes", Presence::required);
+        entry.finish();
+        if (classes == nullptr || !classes->is_sequence() || scale <= 0 || over <= 0) {
+            return;
+        }
+        for (const DocumentNode& one : classes->items) {
+            if (one.is_map()) {
+                MapReader row{one, "classes", errors_};
+                counted(row, window, over, scale);
+                row.finish();
+            }
+        }
+    }
+
+    // A count of faults of a class on a number of nodes in a window: a rate per node or of the job.
+    void counted(MapReader& reader, WallTime window, double nodes, double scale) {
+        FaultProcess process;
+        if (!kind_and_place(reader, process)) {
+            return;
+        }
+        double count = 0;
+        reader.real("count", count, 0, 1e9);
+        reader.word("name", process.name);
+        if (count <= 0) {
+            return;
+        }
+        // A catalogue's rates are per node, also those of the job as a whole: scaled to this one.
+        const double here = shape_.components(process.at.scope);
+        const double components = nodes * here / shape_.nodes;
+        process.interval = {
+            .kind = DistributionKind::exponential,
+            .scale = WallTime::seconds(window.seconds() * components / (count * scale))};
+        plan_.processes.push_back(process);
+    }
+
+    bool kind_and_place(MapReader& reader, FaultProcess& process) {
+        std::string word;
+        if (!reader.word("kind", word, Presence::required)) {
+            reader.find("at");
+            return false;
+        }
+        const std::optional<FaultKind> kind = fault_kind_of(word);
+        if (!kind) {
+            std::vector<std::string> names;
+            for (const FaultKindInfo& known : fault_kinds()) {
+                names.emplace_back(known.name);
+            }
+            reader.complain("kind",
+                            fmt::format("{} can't be '{}'", reader.full_name("kind"), word),
+                            nearest_hint(word, names));
+            reader.find("at");
+            return false;
+        }
+        process.kind = *kind;
+        process.name = word;
+        const Scope natural = info(*kind).natural;
+        const bool one = natural == Scope::job || natural == Scope::site;
+        process.at = {natural, one ? 0 : kEvery};
+        std::string at;
+        if (!reader.word("at", at)) {
+            return true;
+        }
+        const Result<Component> component = parse_component(at, shape_);
+        if (!component) {
+            reader.complain("at",
+                            reader.full_name("at") + ": " + component.error().what,
+                            component.error().hint);
+            return false;
+        }
+        const bool of_nodes = component->scope != Scope::job && component->scope != Scope::spine;
+        const bool fits = of_nodes == info(*kind).on_node() &&
+                          (component->scope != Scope::spine || info(*kind).natural == Scope::spine);
+        if (!fits) {
+            reader.complain("at",
+                            fmt::format("{} does not happen to {}", word, at),
+                            info(*kind).on_node()                 ? "a node, a GPU, a rack …"
+                            : info(*kind).natural == Scope::spine ? "spine:*, job, or leave it out"
+                                                                  : "job, or leave it out");
+            return false;
+        }
+        process.at = *component;
+        return true;
+    }
+
+    void process(MapReader& reader, const std::string& path) {
+        enum class How : std::uint8_t { once, exponential, weibull, lognormal, trace };
+        static constexpr Choice<How> kHow[] = {{"exponential", How::exponential},
+                                               {"weibull", How::weibull},
+                                               {"lognormal", How::lognormal},
+                                               {"trace", How::trace}};
+        How how = How::once;
+        if (!reader.choice("process", how, kHow) && reader.find("process") != nullptr) {
+            return silence(reader);
+        }
+        if (how == How::trace) {
+            return trace(reader);
+        }
+        FaultProcess process;
+        const bool placed = kind_and_place(reader, process);
+        reader.word("name", process.name);
+        options(reader, path, process);
+        if (how == How::once) {
+            once(reader, process, placed);
+            return;
+        }
+        const DistributionKind kind = how == How::exponential ? DistributionKind::exponential
+                                      : how == How::weibull   ? DistributionKind::weibull
+                                                              : DistributionKind::lognormal;
+        if (interval(reader, kind, process) && placed) {
+            plan_.processes.push_back(process);
+        }
+    }
+
+    // All keys are known, although none is used: there is a worse error.
+    static void silence(MapReader& reader) {
+        for (const char* key :
+             {"kind",  "at",   "mtbf",   "count",   "window", "over",     "shape", "file",
+              "sigma", "p",    "factor", "frailty", "notice", "duration", "name",  "escalates",
+              "t",     "step", "every",  "cycles",  "time",   "link"}) {
+            reader.find(key);
+        }
+    }
+
+    bool interval(MapReader& reader, DistributionKind kind, FaultProcess& process) {
+        const std::size_t before = errors_.size();
+        WallTime mtbf;
+        const WallTime least = WallTime::seconds(1);
+        const bool has_mtbf = read_wall_time(reader, "mtbf", mtbf, least);
+        double count = 0;
+        double over = population(process, shape_);
+        WallTime window;
+        const bool has_count = reader.real("count", count, 1e-6, 1e9);
+        const bool has_window = read_wall_time(reader, "window", window, least);
+        reader.real("over", over, 1e-6, 1e9);
+        double shape = 1;
+        reader.real(kind == DistributionKind::lognormal ? "sigma" : "shape", shape, 0.05, 10);
+        if (errors_.size() != before) {
+            return false;
+        }
+        if (has_mtbf == (has_count && has_window)) {
+            reader.complain("mtbf",
+                            reader.full_name("mtbf") + " is missing",
+                            "mtbf of one component, or count and window (of all of them here, or "
+                            "over: a number of them)");
+            return false;
+        }
+        if (!has_mtbf) {
+            mtbf = WallTime::seconds(window.seconds() * over / count);
+        }
+        process.interval = with_mean(kind, mtbf, shape);
+        return true;
+    }
+
+    void options(MapReader& reader, const std::string& path, FaultProcess& process) {
+        reader.real("p", process.probability, 0, 1);
+        reader.real("frailty", process.frailty, 0.01, 1000);
+        reader.real("factor", process.factor, 1, 1000);
+        read_wall_time(reader, "notice", process.notice);
+        Distribution duration;
+        if (read_distribution(reader, "duration", duration, errors_)) {
+            process.duration = duration;
+        }
+        const DocumentNode* node = reader.find("escalates");
+        if (node == nullptr) {
+            return;
+        }
+        if (!node->is_map()) {
+            reader.complain("escalates", path + ".escalates must be a map", "{kind, p, after}");
+            return;
+        }
+        MapReader map{*node, path + ".escalates", errors_};
+        Escalation escalation;
+        FaultProcess next;
+        kind_and_place(map, next);
+        escalation.kind = next.kind;
+        map.real("p", escalation.probability, 0, 1);
+        read_wall_time(map, "after", escalation.mean_delay);
+        map.finish();
+        process.escalation = escalation;
+    }
+
+    // In the middle of the simulated step.
+    void in_step(MapReader& reader, const FaultProcess& process, bool placed) {
+        StepFault fault{.kind = process.kind, .at = process.at, .factor = process.factor};
+        const bool timed = read_wall_time(reader, "time", fault.time);
+        const bool links = reader.word("link", fault.link);
+        if (links && (process.kind != FaultKind::link_flap || reader.find("at") != nullptr)) {
+            reader.complain("link",
+                            "a link of the fabric flaps, and stands for the place",
+                            "{kind: link_flap, link: leaf 0 -> spine 3, time: 1 s}");
+            return;
+        }
+        if (process.duration) {
+            fault.duration = WallTime::seconds(process.duration->mean_s());
+        }
+        if (!links && fault.at.index == kEvery) {
+            reader.complain("at", "needs one place, not all", "at: \"node:3\"");
+            return;
+        }
+        if (timed && placed) {
+            plan_.in_step.push_back(fault);
+        }
+    }
+
+    void once(MapReader& reader, FaultProcess process, bool placed) {
+        if (reader.find("time") != nullptr) {
+            return in_step(reader, process, placed);
+        }
+        WallTime time;
+        const bool at_time = read_wall_time(reader, "t", time);
+        if (reader.integer("step", process.once_step, {0, 1'000'000'000'000})) {
+            if (at_time) {
+                reader.complain("step", "a fault comes at a time or at a step", "one of them");
+            }
+            if (placed) {
+                plan_.processes.push_back(process);
+            }
+            return;
+        }
+        WallTime every;
+        std::int64_t cycles = 1;
+        reader.integer("cycles", cycles, {1, 10'000});
+        if (!read_wall_time(reader, "every", every) && cycles > 1) {
+            reader.complain("cycles", reader.full_name("cycles") + " needs 'every'", "every: 20 s");
+        }
+        for (std::int64_t i = 0; placed && i < cycles; ++i) {
+            process.once = time + every * i;
+            plan_.processes.push_back(process);
+        }
+    }
+
+    void trace(MapReader& reader) {
+        std::string file;
+        std::string name = "trace";
+        reader.word("name", name);
+        if (!reader.word("file", file, Presence::required)) {
+            return;
+        }
+        const auto trace = is_table_text(file) ? parse_fault_trace(file, reader.full_name("file"))
+                                               : read_fault_trace((folder_ / file).string());
+        if (!trace) {
+            errors_.insert(errors_.end(), trace.error().begin(), trace.error().end());
+            return;
+        }
+        if (trace->nodes > shape_.nodes) {
+            reader.complain("file",
+                            fmt::format("the trace has faults on node {}, and the cluster has {} "
+                                        "nodes",
+                                        trace->nodes - 1,
+                                        shape_.nodes),
+                            fmt::format("cluster.nodes: {} or more", trace->nodes));
+            return;
+        }
+        FaultProcess process{
+            .name = name, .kind = trace->events.front().kind, .events = trace->events};
+        plan_.processes.push_back(std::move(process));
+    }
+
+    const Catalogue& catalogue_;
+    const std::filesystem::path& folder_;
+    const ClusterShape& shape_;
+    FaultPlan& plan_;
+    Errors& errors_;
+};
+
+}  // namespace
+
+void read_faults(const DocumentNode& section,
+                 const Catalogue& catalogue,
+                 const std::filesystem::path& folder,
+                 const ClusterShape& shape,
+                 FaultPlan& plan,
+                 Errors& errors) {
+    FaultsReader{catalogue, folder, shape, plan, errors}.read(section);
+}
+
+}  // namespace orrery

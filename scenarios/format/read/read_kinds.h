@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nodes of a cluster: all of one kind (cluster.nodes and cluster.node), or of several
+// (cluster.kinds, a list of nodes, node, nic_class, nics_per_node and nic_bandwidth).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "kernels/device_spec.h"
+#include "network/cluster_spec.h"
+#include "network/nccl_topology.h"
+#include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/format/document/document_node.h"
+#include "scenarios/format/document/map_reader.h"
+
+namespace orrery {
+
+// Replaces the catalogue name under `key` by what it stands for. Null if that failed.
+const DocumentNode* resolved(DocumentNode& parent,
+                             std::string_view key,
+                             std::string_view section,
+                             const std::string& path,
+                             const Catalogue& catalogue,
+                             Errors& errors);
+
+// What reading a node needs besides its place.
+struct NodeSources {
+    const Catalogue& catalogue;
+    const std::filesystem::path& folder;  // of the scenario
+    Errors& errors;
+};
+
+// `parent`'s key "node", whose dotted name is `path`, with its device. Gives its NCCL topology, if
+// it names one.
+std::optional<NcclTopology> read_node_of(DocumentNode& parent,
+                                         const std::string& path,
+                                         NodeSpec& node,
+                                         DeviceSpec& device,
+                                         const NodeSources& sources);
+
+// cluster.kinds, which `section` has: fills the cluster's kinds, nodes and first node. Returns the
+// devices by kind.
+std::vector<DeviceSpec> read_kinds(DocumentNode& section,
+                                   MapReader& reader,
+                                   ClusterSpec& cluster,
+                                   const NodeSources& sources);
+
+}  // namespace orrery

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/format/read/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <limits>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "models/validate_plan.h"
+#include "runtime/trainable.h"
+#include "scenarios/format/document/map_reader.h"
+#include "scenarios/format/document/overrides.h"
+#include "scenarios/format/document/yaml_document.h"
+#include "scenarios/format/read/effective_scenario.h"
+#include "scenarios/format/read/read_sections.h"
+#include "scenarios/format/specs/cluster_shape.h"
+#include "scenarios/format/specs/node_devices.h"
+
+namespace orrery {
+namespace {
+
+struct KeyPlace {
+    std::int64_t line = 0;
+    std::int64_t column = 0;
+    auto operator<=>(const KeyPlace&) const = default;
+};
+
+// Of an error in the scenario's own file; other errors (--set, the catalogue) come after these.
+KeyPlace place_of(const Error& error, const std::string& source) {
+    constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+    if (!error.where.starts_with(source + ":")) {
+        return {kLast, 0};
+    }
+    KeyPlace place{kLast, 0};
+    const char* end = error.where.data() + error.where.size();
+    const char* at = error.where.data() + source.size() + 1;
+    const auto line = std::from_chars(at, end, place.line);
+    if (line.ptr != end) {
+        std::from_chars(line.ptr + 1, end, place.column);
+    }
+    return place;
+}
+
+// In the order of the file, each once: a search reads the cluster again for its variants.
+void sort_by_place(Errors& errors, const std::string& source) {
+    std::stable_sort(errors.begin(), errors.end(), [&](const Error& a, const Error& b) {
+        return place_of(a, source) < place_of(b, source);
+    });
+    std::set<std::string> known;
+    std::erase_if(errors,
+                  [&](const Error& error) { return !known.insert(error.to_string()).second; });
+}
+
+void check_network_of_steps(const Scenario& scenario, Errors& errors) {
+    if (!scenario.network_settings.events.empty()) {
+        errors.push_back({scenario.network_settings.events.front().where,
+                          "network.events are for orrery network, not for steps",
+                          "leave them out"});
+    }
+}
+
+// Factors that were measured on another network say nothing about this one.
+void check_congestion(const Scenario& scenario, bool cluster_is_good, Errors& errors) {
+    const auto& factors = scenario.network_settings.congestion;
+    if (!factors || !cluster_is_good || scenario.cluster.num_nodes == 1) {
+        return;
+    }
+    const std::string key = first_difference(factors->measured_on, scenario.cluster.fabric);
+    if (!key.empty()) {
+        errors.push_back({scenario.network_settings.congestion_where,
+                          fmt::format("network.congestion was measured on a network that differs "
+                                      "from cluster.fabric: {}",
+                                      key),
+                          "measure it on this one: orrery network FILE --store NEW.yaml"});
+    }
+}
+
+// Ranks a model replica takes, and so the data-parallel size; sizes that don't fit are reported by
+// the checks of the plan.
+void derive_data_parallel_size(Scenario& scenario) {
+    const std::int64_t replica = scenario.plan.model_parallel_size();
+    const std::int64_t gpus = scenario.cluster.num_ranks();
+    scenario.plan.data_parallel_size = std::max<std::int64_t>(1, gpus / replica);
+}
+
+void check_plan(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
+    for (Error error : check(scenario.model, scenario.plan, scenario.cluster.num_ranks())) {
+        const bool starts_with_value = !error.what.empty() && std::isdigit(error.what[0]) != 0;
+        if (starts_with_value) {
+            const std::string key = error.where.substr(error.where.rfind('.') + 1);
+            error.what = fmt::format("{} {}", key, error.what);
+        }
+        error.where = where_of_path(root, error.where);
+        errors.push_back(std::move(error));
+    }
+}
+
+// What the plan asks of the cluster's devices, and of the devices that a search compares.
+void check_devices(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
+    const auto add = [&](const DeviceSpec& device, const std::string& where) {
+        for (Error error : check_device(scenario.plan, device)) {
+            error.where = where_of_path(root, where.empty() ? error.where : where);
+            errors.push_back(std::move(error));
+        }
+    };
+    add(scenario.device, {});
+    std::set<std::string> seen{scenario.device.name};
+    for (const DeviceSpec& device : scenario.devices) {
+        if (seen.insert(device.name).second) {
+            add(device, {});
+        }
+    }
+    for (const ClusterVariant& variant : scenario.search.clusters) {
+        if (seen.insert(variant.device.name).second) {
+            add(variant.device, "search.cluster");
+        }
+    }
+}
+
+// A job that may not go on with fewer replicas than it has more of never shrinks.
+void check_elastic(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
+    const std::int64_t replicas = scenario.plan.data_parallel_size;
+    for (const RecoveryPlan& plan : scenario.recovery) {
+        for (const PolicySpec& policy : plan.policies) {
+            const auto* elastic = std::get_if<ElasticDataParallel>(&policy);
+            if (elastic != nullptr && elastic->units_min > replicas) {
+                errors.push_back({where_of_path(root, "recovery.policies"),
+                                  fmt::format("elastic.units_min is {}, and the plan has {} "
+                                              "data-parallel replicas",
+                                              elastic->units_min,
+                                              replicas),
+                                  fmt::format("1 to {}", std::max<std::int64_t>(1, replicas - 1))});
+            }
+        }
+    }
+}
+
+// Reads one section. Returns whether it is there and without errors.
+template <class Read>
+bool read_section(DocumentNode& root,
+                  MapReader& reader,
+                  std::string_view key,
+                  Presence presence,
+                  Errors& errors,
+                  const Read& read) {
+    if (reader.find(key, presence) == nullptr) {
+        return false;
+    }
+    const std::size_t before = errors.size();
+    read(*root.find(key));
+    return errors.size() == before;
+}
+
+// The jobs, and what their plans and models ask of each other and of the devices.
+void read_all_jobs(DocumentNode& root,
+                   MapReader& reader,
+                   const Catalogue& catalogue,
+                   const std::filesystem::path& folder,
+                   Scenario& scenario,
+                   Errors& errors) {
+    for (const char* key :
+         {"model", "plan", "software", "search", "faults", "recovery", "campaign"}) {
+        if (root.find(key) != nullptr) {
+            reader.refuse(key,
+                          "a scenario with jobs has none of its own",
+                          "each job has its own model, plan and software");
+        }
+    }
+    const std::size_t before = errors.size();
+    DocumentNode& section = *root.find("jobs");
+    read_jobs(section, catalogue, folder, scenario, scenario.jobs, errors);
+    if (errors.size() > before) {
+        return;
+    }
+    for (std::size_t j = 0; j < scenario.jobs.size(); ++j) {
+        Scenario job = *scenario.jobs[j].scenario;
+        derive_data_parallel_size(job);
+        check_plan(section.items[j], job, errors);
+        check_devices(section.items[j], job, errors);
+        scenario.jobs[j].scenario = std::make_shared<const Scenario>(std::move(job));
+    }
+}
+
+// What happens over weeks. Where faults stand can be told even if the cluster's own section is bad.
+void read_weeks(const DocumentNode& root,
+                MapReader& reader,
+                const Catalogue& catalogue,
+                const std::filesystem::path& folder,
+                Scenario& scenario,
+                Errors& errors) {
+    ClusterShape& shape = scenario.campaign.shape;
+    shape = cluster_shape(scenario.cluster, scenario.campaign);
+    if (reader.find("campaign") != nullptr) {
+        read_campaign(*root.find("campaign"), scenario.campaign, errors);
+    }
+    if (reader.find("faults") != nullptr) {
+        read_faults(*root.find("faults"), catalogue, folder, shape, scenario.faults, errors);
+    }
+    if (reader.find("recovery") != nullptr) {
+        read_recovery(
+            *root.find("recovery"), scenario.campaign.detection, scenario.recovery, errors);
+    }
+}
+
+// What a job does, and on what data.
+void read_steps(const DocumentNode& root,
+                MapReader& reader,
+                const std::filesystem::path& folder,
+                const ReadOptions& options,
+                Scenario& scenario,
+                Errors& errors) {
+    if (const DocumentNode* section = reader.find("job")) {
+        read_job(*section, folder, scenario.job, errors);
+    }
+    if (options.for_training && scenario.job.training.dataset.empty() &&
+        where_of_path(root, "job.dataset") == where_of_path(root, "job")) {
+        errors.push_back({where_of_path(root, "job"),
+                          "training needs data: job.dataset is missing",
+                          "the path of a text, or of a file made by orrery tokenize"});
+    }
+}
+
+// Whether cluster, model and plan, which are good each, go together.
+void check_together(const DocumentNode& root,
+                    const ReadOptions& options,
+                    Scenario& scenario,
+                    Errors& errors) {
+    derive_data_parallel_size(scenario);
+    const std::size_t before = errors.size();
+    check_plan(root, scenario, errors);
+    check_devices(root, scenario, errors);
+    check_elastic(root, scenario, errors);
+    if (const auto one = check_one_kind(scenario, "orrery train"); options.for_training && !one) {
+        errors.push_back(one.error());
+    }
+    if (options.for_training && errors.size() == before) {
+        const std::int64_t ranks = scenario.cluster.num_ranks();
+        for (Error error : check_trainable(scenario.model, scenario.plan, ranks)) {
+            error.where = where_of_path(root, error.where);
+            errors.push_back(std::move(error));
+        }
+    }
+}
+
+Scenario read_root(DocumentNode& root,
+                   const std::filesystem::path& folder,
+                   const ReadOptions& options,
+                   Errors& errors) {
+    const Catalogue catalogue{options.catalogue};
+    Scenario scenario;
+    scenario.document = std::make_shared<DocumentNode>(root);
+    MapReader reader{root, "", errors};
+    reader.word("name", scenario.name);
+    reader.word("software", scenario.software);
+    const auto cluster_of = [&](DocumentNode& section) {
+        scenario.devices =
+            read_cluster(section, catalogue, folder, scenario.cluster, scenario.device, errors);
+    };
+    const bool cluster =
+        read_section(root, reader, "cluster", Presence::required, errors, cluster_of);
+    scenario.cluster_where =
+        where_of_path(root, scenario.cluster.kinds.empty() ? "cluster.nodes" : "cluster.kinds");
+    const bool jobs = reader.find("jobs") != nullptr && !options.network_only;
+    const Presence rest = options.network_only || jobs ? Presence::optional : Presence::required;
+    const bool model =
+        !jobs && read_section(root, reader, "model", rest, errors, [&](DocumentNode& section) {
+            read_model(section, catalogue, folder, scenario.model, scenario.model_remarks, errors);
+        });
+    const bool plan =
+        !jobs && read_section(root, reader, "plan", rest, errors, [&](DocumentNode& section) {
+            read_plan(section, scenario.plan, errors);
+        });
+    if (const DocumentNode* section = reader.find("network")) {
+        read_network(*section, scenario.network, scenario.network_settings, errors);
+        if (const DocumentNode* factors = section->find("congestion")) {
+            read_congestion(*factors, catalogue, folder, scenario.network_settings, errors);
+            check_congestion(scenario, cluster, errors);
+        }
+        if (!options.network_only) {
+            check_network_of_steps(scenario, errors);
+        }
+    }
+    read_steps(root, reader, folder, options, scenario, errors);
+    if (jobs && !options.several_jobs) {
+        reader.complain("jobs",
+                        "this scenario has several jobs, and one is due",
+                        "orrery simulate FILE, or a scenario with model and plan");
+    } else if (jobs && cluster) {
+        read_all_jobs(root, reader, catalogue, folder, scenario, errors);
+    }
+    if (jobs) {
+        reader.finish();
+        return scenario;
+    }
+    if (const DocumentNode* section = reader.find("search")) {
+        read_search(*section, *scenario.document, catalogue, folder, scenario.search, errors);
+    }
+    read_weeks(root, reader, catalogue, folder, scenario, errors);
+    reader.finish();
+    if (cluster && model && plan) {
+        check_together(root, options, scenario, errors);
+    }
+    return scenario;
+}
+
+// One error for a file of another kind, instead of one for each of its keys; empty if it is none.
+Error of_another_kind(const DocumentNode& root) {
+    const auto has = [&](const char* key) { return root.find(key) != nullptr; };
+    if (!root.is_map()) {
+        const bool table = root.is_scalar() && root.text.find(',') != std::string::npos;
+        return {root.where(),
+                table ? "this is a table (CSV), and a scenario is due"
+                      : "a scenario must be a map, not " + root.describe(),
+                "its keys are cluster, model and plan"};
+    }
+    if (has("cluster") || has("model") || has("plan") || has("jobs")) {
+        return {};
+    }
+    if (has("scenario")) {
+        return has("checksum") ? Error{root.where(),
+                                       "this describes a recorded run, and a scenario is due",
+                                       "orrery compare FOLDER"}
+                               : Error{root.where(),
+                                       "this is a study of scenarios, and a scenario is due",
+                                       "orrery sweep FILE"};
+    }
+    return {};
+}
+
+// Whether the document describes a network without a mistake, and nothing else: no other key can be
+// a misspelt model or plan.
+bool is_network(DocumentNode root,
+                const std::filesystem::path& folder,
+                const ReadOptions& options) {
+    const bool only =
+        root.is_map() && root.find("cluster") != nullptr &&
+        std::ranges::all_of(root.keys, [](const DocumentNode& key) {
+            return key.text == "name" || key.text == "cluster" || key.text == "network";
+        });
+    if (options.network_only || !only) {
+        return false;
+    }
+    ReadOptions as_network = options;
+    as_network.network_only = true;
+    Errors errors;
+    read_root(root, folder, as_network, errors);
+    return errors.empty();
+}
+
+// The scenario of a document; `of` says which file and overrides it has already.
+ResultOrErrors<Scenario> read_document(DocumentNode root,
+                                       const std::string& source,
+                                       const std::filesystem::path& folder,
+                                       const ReadOptions& options,
+                                       ScenarioOrigin of) {
+    Errors errors;
+    if (root.is_map()) {
+        for (const std::string& assignment : options.overrides) {
+            apply_override(root, assignment, errors);
+        }
+    }
+    if (Error other = of_another_kind(root); errors.empty() && !other.what.empty()) {
+        return unexpected<Errors>(Errors{std::move(other)});
+    }
+    if (errors.empty() && is_network(root, folder, options)) {
+        return unexpected<Errors>(Errors{{root.where(),
+                                          "there is no model and no plan: this describes a network",
+                                          "orrery network FILE, or add model and plan"}});
+    }
+    Scenario scenario = read_root(root, folder, options, errors);
+    if (!errors.empty()) {
+        sort_by_place(errors, source);
+        return unexpected<Errors>(std::move(errors));
+    }
+    if (scenario.name.empty()) {
+        scenario.name = std::filesystem::path{source}.stem().string();
+    }
+    of.overrides.insert(of.overrides.end(), options.overrides.begin(), options.overrides.end());
+    of.effective = effective_scenario(std::move(root), scenario.name, folder);
+    of.catalogue = options.catalogue;
+    scenario.origin = std::make_shared<ScenarioOrigin>(std::move(of));
+    return scenario;
+}
+
+}  // namespace
+
+ResultOrErrors<Scenario> read_scenario_document(DocumentNode root,
+                                                const std::string& source,
+                                                const std::filesystem::path& folder,
+                                                const ReadOptions& options) {
+    const std::string file = std::filesystem::path{source}.filename().string();
+    return read_document(std::move(root), source, folder, options, {.file = file});
+}
+
+ResultOrErrors<Scenario> read_scenario_text(const std::string& text,
+                                            const std::string& source,
+                                            const std::filesystem::path& folder,
+                                            const ReadOptions& options) {
+    ResultOrErrors<DocumentNode> root = parse_yaml(text, source);
+    if (!root) {
+        sort_by_place(root.error(), source);
+        return unexpected<Errors>(std::move(root.error()));
+    }
+    return read_scenario_document(std::move(*root), source, folder, options);
+}
+
+ResultOrErrors<Scenario> read_effective_scenario(DocumentNode document,
+                                                 const std::string& source,
+                                                 const ScenarioOrigin& of,
+                                                 const ReadOptions& options) {
+    const std::filesystem::path folder = std::filesystem::path{source}.parent_path();
+    return read_document(std::move(document), source, folder, options, of);
+}
+
+ResultOrErrors<Scenario> read_scenario(const std::filesystem::path& file,
+                                       const ReadOptions& options) {
+    const Result<std::string> text = read_text_file(file);
+    if (!text) {
+        return unexpected<Errors>(Errors{text.error()});
+    }
+    return read_scenario_text(*text, file.string(), file.parent_path(), options);
+}
+
+}  // namespace orrery

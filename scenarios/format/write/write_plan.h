@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scenario as YAML text with another plan: what a search found, for simulate and train to read.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/plan.h"
+#include "scenarios/format/document/document_node.h"
+
+namespace orrery {
+
+// The document without its search section, with the plan's keys that a search varies, and with the
+// cluster's keys `cluster` ("nodes", "64"). Paths that are relative to `from`, the folder of the
+// document, become relative to `to`.
+std::string scenario_with_plan(DocumentNode document,
+                               const ParallelPlan& plan,
+                               const std::vector<std::pair<std::string, std::string>>& cluster,
+                               const std::filesystem::path& from,
+                               const std::filesystem::path& to);
+
+}  // namespace orrery

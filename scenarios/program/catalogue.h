@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery catalogue`: the devices, nodes, fabrics, models and faults that a scenario can name, with
+// the source of every figure.
+#pragma once
+
+#include <string>
+
+#include "scenarios/program/command.h"
+
+namespace orrery {
+
+struct CatalogueArguments {
+    std::string name;  // of a section or an entry; empty: all
+    bool json = false;
+};
+
+int catalogue_command(const CatalogueArguments& arguments);
+Command describe_catalogue();
+
+}  // namespace orrery

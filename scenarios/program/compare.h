@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery compare RUN`: a recorded run beside its prediction, part by part.
+#pragma once
+
+#include <string>
+
+#include "scenarios/program/command.h"
+
+namespace orrery {
+
+struct CompareArguments {
+    std::string run;           // folder
+    std::string profile_file;  // measured times to predict with; empty: none
+    bool json = false;
+    std::string html_file;
+};
+
+// Returns the exit status.
+int compare_command(const CompareArguments& arguments);
+Command describe_compare();
+
+}  // namespace orrery

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery diagnose WHAT`: who is sick? Of a recorded run the heat map of its ranks; of a scenario
+// the heat map of its simulated step and the pre-flight checks on its modelled cluster; with
+// --nproc the checks between real processes on this machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenarios/program/command.h"
+
+namespace orrery {
+
+struct DiagnoseArguments {
+    std::string what;  // a scenario file, or the folder of a recorded run
+    std::vector<std::string> overrides;
+    std::uint32_t num_processes = 0;  // 0: none is started
+    bool json = false;
+    std::string html_file;
+};
+
+// Returns the exit status: 1 if somebody is suspected.
+int diagnose_command(const DiagnoseArguments& arguments);
+Command describe_diagnose();
+
+}  // namespace orrery

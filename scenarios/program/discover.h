@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery discover`: writes the `cluster:` part of a scenario from this machine itself.
+#pragma once
+
+#include <string>
+
+#include "scenarios/program/command.h"
+
+namespace orrery {
+
+struct DiscoverArguments {
+    std::string output;         // empty: standard output
+    std::string topology_file;  // that NCCL wrote; empty: none
+    std::string device;         // "cpu" or "cuda"; empty: GPUs if there are any
+    bool json = false;
+};
+
+// Returns the exit status.
+int discover_command(const DiscoverArguments& arguments);
+Command describe_discover();
+
+}  // namespace orrery

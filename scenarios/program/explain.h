@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery explain SCENARIO`: what limits it, and which change would help most; with --program, what
+// its GPUs do in a step, op by op; with --layouts, how the tensors of that lie on the GPUs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/program/command.h"
+
+namespace orrery {
+
+struct ExplainArguments {
+    std::string file;
+    std::vector<std::string> overrides;
+    std::uint64_t keep = 5;
+    bool json = false;
+    bool program = false;     // the Program's text instead (engine/program_text.h)
+    bool layouts = false;     // how its tensors lie instead (scenarios/studies/explain/layouts.h)
+    std::int64_t stage = -1;  // of this pipeline stage only; -1: of all
+    std::uint32_t jobs = 0;   // changes at a time; 0: one a core
+};
+
+int explain_command(const ExplainArguments& arguments);
+Command describe_explain();
+
+}  // namespace orrery

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/program/export.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "runtime/state/training_state.h"
+#include "scenarios/program/exit_status.h"
+
+namespace orrery {
+
+int export_command(const ExportArguments& arguments) {
+    const bool fp32 = arguments.dtype == "fp32";
+    if (!fp32 && arguments.dtype != "bf16" && arguments.dtype != "fp16") {
+        return report_error({"--dtype",
+                             fmt::format("'{}' is no type of weights", arguments.dtype),
+                             "fp32, bf16 or fp16"});
+    }
+    const char* type = fp32 ? "F32" : (arguments.dtype == "bf16" ? "BF16" : "F16");
+    const std::filesystem::path file = arguments.output;
+    const Result<ExportedWeights> exported = export_weights(arguments.checkpoint, file, type);
+    if (!exported) {
+        return report_error(exported.error());
+    }
+    return print_output(fmt::format("{} and {}: {} tensors, {} parameters, of step {}\n",
+                                    file.string(),
+                                    (file.parent_path() / "config.json").string(),
+                                    exported->tensors,
+                                    exported->parameters,
+                                    exported->step));
+}
+
+Command describe_export() {
+    const auto arguments = std::make_shared<ExportArguments>();
+    return {
+        .name = "export",
+        .help =
+            "Write a checkpoint's weights for Hugging Face transformers, with a config.json "
+            "beside",
+        .options = {{"checkpoint",
+                     &arguments->checkpoint,
+                     "A run's job.checkpoint_folder, or a step",
+                     "FOLDER",
+                     true},
+                    {"-o,--output", &arguments->output, "safetensors file to write", "FILE", true},
+                    {"--dtype", &arguments->dtype, "fp32 (if not given), bf16 or fp16", "TYPE"}},
+        .examples = {"export build/run -o build/run/model.safetensors"},
+        .run = [arguments] { return export_command(*arguments); },
+    };
+}
+
+}  // namespace orrery

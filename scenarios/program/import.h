@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery import FORMAT`: what other programs write, as a scenario or a profile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenarios/program/command.h"
+
+namespace orrery {
+
+struct ImportArguments {
+    std::string format;
+    std::vector<std::string> words;  // a file, or the command line itself
+    std::string output;
+    std::string node = "dgx-h100";
+    std::string fabric = "ndr400-rail";
+    std::uint32_t nodes = 0;
+    std::int64_t seq_length = 0;  // 0: as many as the model takes
+    std::string software;         // that runs the job; empty: as the format tells
+    std::string device;
+    std::string collective;
+    std::uint32_t ranks = 0;
+};
+
+int import_command(const ImportArguments& arguments);
+Command describe_import();
+
+}  // namespace orrery

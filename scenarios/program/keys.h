@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery keys`: the keys of a scenario with their values, defaults and meanings.
+#pragma once
+
+#include <string>
+
+#include "scenarios/program/command.h"
+
+namespace orrery {
+
+struct KeysArguments {
+    std::string name;  // "plan", "plan.schedule" or "schedule"; empty: all
+    bool json = false;
+};
+
+int keys_command(const KeysArguments& arguments);
+Command describe_keys();
+
+}  // namespace orrery

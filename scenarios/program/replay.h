@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery replay TRACE CLUSTER.yaml`: a step that another tool described, on a cluster of ours.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/program/command.h"
+
+namespace orrery {
+
+struct ReplayArguments {
+    std::string trace;  // Chakra: a folder or NAME.0.et; SimAI: a text
+    std::string cluster;
+    std::vector<std::string> overrides;
+    bool json = false;
+};
+
+int replay_command(const ReplayArguments& arguments);
+Command describe_replay();
+
+}  // namespace orrery

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery search FILE`: finds the plan, and the cluster, that a model should be trained with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/program/command.h"
+
+namespace orrery {
+
+struct SearchArguments {
+    std::string file;
+    std::vector<std::string> overrides;
+    bool json = false;
+    std::string html_file;
+    bool sensitivity = false;
+    std::uint32_t jobs = 0;  // simulations at a time; 0: one a core
+    std::string write_file;  // the winner as a scenario; empty: none
+};
+
+// Returns the exit status.
+int search_command(const SearchArguments& arguments);
+
+Command describe_search();
+
+}  // namespace orrery

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/program/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "scenarios/format/document/output_file.h"
+#include "scenarios/format/read/reader.h"
+#include "scenarios/program/exit_status.h"
+#include "scenarios/program/fault_note.h"
+#include "scenarios/program/page_file.h"
+#include "scenarios/report/json_report.h"
+#include "scenarios/report/progress.h"
+#include "scenarios/report/provenance_report.h"
+#include "scenarios/report/study_pages.h"
+#include "scenarios/report/sweep_report.h"
+#include "scenarios/studies/sweep/sweep.h"
+
+namespace orrery {
+namespace {
+
+Result<std::unique_ptr<OutputFile>> open_if_named(const std::string& name) {
+    return name.empty() ? Result<std::unique_ptr<OutputFile>>{} : OutputFile::open(name);
+}
+
+Result<void> write_csv(OutputFile* file, const std::vector<PointResult>& results) {
+    if (file == nullptr) {
+        return {};
+    }
+    file->stream() << sweep_csv(results);
+    return file->commit();
+}
+
+// A shard's results have a name of their own: shards may run in one folder.
+std::string results_name(const SweepArguments& arguments, const Shard& shard) {
+    if (!arguments.results.empty()) {
+        return arguments.results;
+    }
+    const std::string stem = std::filesystem::path{arguments.file}.stem().string();
+    return shard.of == 1 ? stem + ".sqlite"
+                         : fmt::format("{}.{}-of-{}.sqlite", stem, shard.number, shard.of);
+}
+
+bool no_answers(const SweepOutcome& outcome) {
+    const auto failed = [](const PointResult& point) { return !point.error.empty(); };
+    return !outcome.results.empty() && std::ranges::all_of(outcome.results, failed);
+}
+
+// Every point without an answer is the study's mistake, and told as one.
+int tell_no_answers(const SweepOutcome& outcome) {
+    Errors errors;
+    for (const PointResult& point : outcome.results) {
+        errors.push_back({"", point.error, ""});
+    }
+    errors.erase(std::unique(errors.begin(), errors.end()), errors.end());
+    errors.resize(std::min<std::size_t>(errors.size(), 5));
+    errors.push_back({"", "no point of the study has an answer", "see above"});
+    return report_errors(errors);
+}
+
+// The scenarios as all points have them; each result has its own with its settings.
+Provenance made_of(const SweepArguments& arguments, const Study& study) {
+    Provenance provenance = provenance_of("sweep");
+    provenance.add_input(arguments.file);
+    ReadOptions read;
+    for (const auto& [key, value] : study.common) {
+        read.overrides.push_back(key + "=" + value);
+    }
+    for (const std::filesystem::path& file : study.scenarios) {
+        provenance.add_input(file);
+        if (const auto scenario = read_scenario(file, read)) {
+            provenance.scenarios.push_back(scenario->origin);
+        }
+    }
+    return provenance;
+}
+
+int print_outcome(const SweepArguments& arguments,
+                  const Study& study,
+                  const SweepOutcome& outcome,
+                  OutputFile* csv,
+                  PageFile& page) {
+    const Provenance provenance = made_of(arguments, study);
+    if (const Result<void> written = write_csv(csv, outcome.results); !written) {
+        return report_error(written.error());
+    }
+    if (page.wanted()) {
+        if (const auto written = page.write(sweep_page(study.name, outcome), provenance);
+            !written) {
+            return report_error(written.error());
+        }
+    }
+    if (no_answers(outcome)) {
+        return tell_no_answers(outcome);
+    }
+    const int printed =
+        print_output(arguments.json ? with_provenance(sweep_json(study.name, outcome), provenance)
+                                    : sweep_report(study.name, outcome));
+    return outcome.crashed.empty() ? printed : kExitUserError;
+}
+
+// Of the scenarios as they are; a point that changes them says so in its own answer.
+void note_faults(const Study& study) {
+    for (const std::filesystem::path& file : study.scenarios) {
+        if (const auto scenario = read_scenario(file, {})) {
+            note_faults_left_out(*scenario, FaultUser::step);
+        }
+    }
+}
+
+}  // namespace
+
+int sweep_command(const SweepArguments& arguments) {
+    const ResultOrErrors<Study> study = read_study(arguments.file);
+    if (!study) {
+        return report_errors(study.error());
+    }
+    const Result<Shard> shard =
+        arguments.shard.empty() ? shard_of_environment() : parse_shard(arguments.shard);
+    if (!shard) {
+        return report_error(shard.error());
+    }
+    const auto mpi = MpiWorld::join();
+    if (!mpi) {
+        return report_error(mpi.error());
+    }
+    const bool leader = *mpi == nullptr || (*mpi)->rank() == 0;
+    const auto csv = open_if_named(leader ? arguments.csv_file : "");
+    auto page = PageFile::open(leader ? arguments.html_file : "");
+    const bool well = csv.has_value() && page.has_value();
+    const bool all_well = *mpi == nullptr ? well : (*mpi)->all_well(well);
+    if (!well) {
+        return report_error(csv ? page.error() : csv.error());
+    }
+    if (!all_well) {
+        return kExitUserError;  // rank 0 tells
+    }
+    if (leader) {
+        note_faults(*study);
+    }
+    ProgressBar bar{"sweeping"};
+    SweepOptions options{.results = results_name(arguments, *shard), .shard = *shard};
+    options.text = [](const Answer& answer, const Provenance& provenance) {
+        return with_provenance(json_report(answer), provenance);
+    };
+    options.jobs =
+        arguments.jobs > 0 ? arguments.jobs : std::max(1U, std::thread::hardware_concurrency());
+    if (leader) {
+        options.progress = [&bar](double share) { bar.show(share); };
+    }
+    std::error_code ignored;
+    const bool was_there = std::filesystem::exists(options.results, ignored);
+    const auto outcome = sweep(*study, options, mpi->get());
+    bar.finish();
+    if (!outcome) {
+        return report_error(outcome.error());
+    }
+    if (*outcome && (*outcome)->outdated > 0) {
+        fmt::print(stderr,
+                   "{}: note: another build of Orrery had finished {} of the points; they were run "
+                   "again\n",
+                   options.results.string(),
+                   (*outcome)->outdated);
+    }
+    // Nothing is kept of a mistaken study; the parts of a divided one are for orrery merge.
+    if (*outcome && !was_there && shard->of == 1 && no_answers(**outcome)) {
+        remove_results(options.results);
+    }
+    return *outcome ? print_outcome(arguments, *study, **outcome, csv->get(), *page) : kExitOk;
+}
+
+int merge_command(const MergeArguments& arguments) {
+    const auto csv = open_if_named(arguments.csv_file);
+    if (!csv) {
+        return report_error(csv.error());
+    }
+    const auto added =
+        merge_results({arguments.files.begin(), arguments.files.end()}, arguments.output);
+    if (!added) {
+        return report_error(added.error());
+    }
+    auto file = ResultsFile::open(arguments.output, ResultsFile::Access::read);
+    if (!file) {
+        return report_error(file.error());
+    }
+    std::vector<PointResult> results;
+    const Result<void> read =
+        (*file)->for_each([&](const PointResult& point) { results.push_back(point); });
+    if (!read) {
+        return report_error(read.error());
+    }
+    if (const Result<void> written = write_csv(csv->get(), results); !written) {
+        return report_error(written.error());
+    }
+    return print_output(
+        fmt::format("{}: {} points, {} of them new\n", arguments.output, results.size(), *added));
+}
+
+Command describe_sweep() {
+    const auto arguments = std::make_shared<SweepArguments>();
+    return {
+        .name = "sweep",
+        .help = "Simulate the points of a study that have no result yet; can be stopped any time",
+        .options = {{"file", &arguments->file, "Study file (YAML)", "FILE", true},
+                    {"-r,--results",
+                     &arguments->results,
+                     "Results (SQLite); STUDY.sqlite in this folder if not given",
+                     "FILE"},
+                    {"-j,--jobs",
+                     &arguments->jobs,
+                     "Processes; one for each core if not given. Under mpirun each rank is one",
+                     "N"},
+                    {"--shard",
+                     &arguments->shard,
+                     "Only the I-th of N shards; in a Slurm job array each task is one",
+                     "I/N"},
+                    {"--csv", &arguments->csv_file, "Write the points as a table", "FILE"},
+                    {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
+                    {"--json", &arguments->json, "Print one JSON object instead of a report"}},
+        .examples = {"sweep scenarios/sweep-70b-plans.yaml",
+                     "sweep scenarios/sweep-70b-plans.yaml --shard 1/4 --csv first.csv"},
+        .run = [arguments] { return sweep_command(*arguments); },
+    };
+}
+
+Command describe_merge() {
+    const auto arguments = std::make_shared<MergeArguments>();
+    return {
+        .name = "merge",
+        .help = "Join the results of a sweep's shards in one file",
+        .options = {{"files", &arguments->files, "Results of orrery sweep", "FILE", true},
+                    {"-o,--output",
+                     &arguments->output,
+                     "Where to; what it has already stays",
+                     "FILE",
+                     true},
+                    {"--csv", &arguments->csv_file, "Write all points as a table", "FILE"}},
+        .examples = {"merge study.1-of-2.sqlite study.2-of-2.sqlite -o study.sqlite"},
+        .run = [arguments] { return merge_command(*arguments); },
+    };
+}
+
+}  // namespace orrery

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery validate CASES.csv`: simulates each published case and compares its step time with the
+// measured one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/program/command.h"
+
+namespace orrery {
+
+struct ValidateArguments {
+    std::string file;
+    std::vector<std::string> families;  // only these; all if empty
+    std::vector<std::string> assume;    // COLUMN=VALUE, where a row's source does not state it
+    bool json = false;
+    std::uint32_t jobs = 0;  // cases at a time; 0: one a core
+};
+
+// Returns the exit status.
+int validate_command(const ValidateArguments& arguments);
+
+Command describe_validate();
+
+}  // namespace orrery

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a campaign tells: the fields of its console report and of --json.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/campaign/statistics.h"
+#include "scenarios/studies/campaign/fault_classes.h"
+
+namespace orrery {
+
+// What a full restart and the loading after it are made of (start_up.h, state_times.h).
+struct StartUpAnswer {
+    bool given = false;  // by the scenario, as one figure: the parts are what the model says
+    WallTime processes;
+    WallTime communicators;  // with the rendezvous
+    std::int64_t groups = 0;
+    std::int64_t store_operations = 0;
+    WallTime planning;  // of a load
+    WallTime read;      // of the store; none: loading is given, too
+    WallTime broadcast;
+};
+
+// One recovery plan over all seeds.
+struct PlanAnswer {
+    std::string name;
+    std::vector<std::string> policies;                             // the ladder
+    std::vector<std::pair<std::string, std::string>> not_covered;  // policy, what it leaves
+    std::uint32_t spares = 0;
+    WallTime interval;  // between checkpoints, at the start
+    CheckpointTiming checkpoint;
+    RecoveryCosts costs;
+    StartUpAnswer start_up;
+    Statistic interruptions;
+    Statistic ettr;
+    Statistic goodput;        // kept work over wall time, in the healthy job's pace
+    Statistic effective_mfu;  // MFU x goodput
+    Statistic restarts;
+    Statistic evictions;
+    Statistic false_evictions;
+    Statistic operator_calls;
+    std::optional<double> mttf_h{};  // wall time of all runs over all interruptions, if any
+    Statistic lost_h;                // training thrown away
+    Statistic finish_days;           // of the tokens asked for
+    Statistic undetected;            // 1: wrong numbers were not noticed
+    double mttr_s = 0;               // from a fault to training, mean over all of them
+    double recovery_p50_s = 0;
+    double recovery_p95_s = 0;
+    double recovery_max_s = 0;
+    double loss_p50_s = 0;  // of a restart
+    double loss_p95_s = 0;
+    double down_most = 0;                          // nodes in repair at once, the worst run
+    std::array<double, kNumNodeUses> gpu_hours{};  // mean of runs
+    std::array<double, kNumNodeUses> per_interruption_s{};  // of the job's wall time
+    std::vector<double> ettr_values;                        // by seed
+    std::vector<std::pair<std::string, double>> faults;     // by class, mean of runs
+    Statistic ettr_over_first;                              // paired difference to the first plan
+    CampaignResult first;                                   // with its timeline
+    SlidingEttr sliding;
+    std::vector<double> ettr_by_day;
+};
+
+struct CampaignAnswer {
+    std::string scenario;
+    std::string cluster;
+    std::int64_t gpus = 0;
+    WallTime length;
+    std::uint32_t seeds = 0;
+    std::uint64_t first_seed = 0;
+    WallTime step;
+    bool step_simulated = false;
+    double mfu = 0;
+    double slow_slope = 1;
+    double shrunk = 1;
+    double mtbf_h = 0;  // expected, of the job; 0: no faults
+    std::vector<FaultClass> fault_classes;
+    double tokens = 0;
+    double tokens_per_day = 0;  // of the healthy job
+    std::vector<PlanAnswer> plans;
+    double wall_s = 0;
+    std::string version;
+};
+
+}  // namespace orrery

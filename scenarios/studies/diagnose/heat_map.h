@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who computes longer than the others? Kernel times of every rank over those of the median rank of
+// its role, in the order of nodes: of a simulated step, or of a recorded run, where a rank's time
+// is that of its best half of steps. What is slow on all of a node's devices is the host's fault.
+// (MegaScale, NSDI 2024, section 5.1, finds its slow hosts so; no test of single GPUs shows them.)
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/ids.h"
+#include "engine/result.h"
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/studies/measure/recorded_run.h"
+
+namespace orrery {
+
+struct HeatMap {
+    std::string title;
+    std::uint32_t ranks_per_node = 1;
+    std::vector<double> times_s;      // by place: node by node
+    std::vector<double> relative;     // to the median of the role
+    std::vector<std::string> slow{};  // "node 3: 1.10 times its peers (all 8 ranks)"
+};
+
+// `times_s` and `role` by rank; `place` of a rank: node * ranks_per_node + device (empty: its own
+// number).
+HeatMap heat_map(std::string title,
+                 const std::vector<double>& times_s,
+                 const std::vector<std::uint32_t>& role,
+                 const std::vector<std::uint32_t>& place,
+                 std::uint32_t ranks_per_node);
+
+Result<HeatMap> heat_map_of(const Scenario& scenario);  // of its simulated step
+HeatMap heat_map_of(const RecordedRun& run);
+
+std::string heat_map_text(const HeatMap& map);
+std::string heat_map_json(const HeatMap& map);
+std::string heat_map_page(const HeatMap& map);
+
+}  // namespace orrery

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// network.events on the links of a fabric.
+#pragma once
+
+#include <vector>
+
+#include "engine/result.h"
+#include "network/fabric.h"
+#include "network/flow_runner.h"
+#include "scenarios/format/specs/network_settings.h"
+
+namespace orrery {
+
+// A cable's event changes both its directions. The error is the first link that the fabric lacks.
+Result<std::vector<LinkChange>> link_changes(const Fabric& fabric,
+                                             const std::vector<LinkEvent>& events);
+
+}  // namespace orrery

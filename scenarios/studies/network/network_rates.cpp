@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/network/network_rates.h"
+
+#include "engine/check.h"
+#include "network/fluid.h"
+#include "network/simgrid.h"
+#include "network/uncontended.h"
+
+namespace orrery {
+
+Result<void> check_fidelity(NetworkFidelity fidelity) {
+    if (fidelity != NetworkFidelity::simgrid) {
+        return {};
+    }
+    return check_simgrid().map_error([](const Error& why) {
+        return Error{.where = {},
+                     .what = "network: simgrid, but SimGrid can't be loaded (" + why.what + ")",
+                     .hint = "install libsimgrid-dev (3.32) and build again, or take fluid"};
+    });
+}
+
+std::unique_ptr<SharedRates> make_rates(NetworkFidelity fidelity, std::span<const LinkInfo> links) {
+    switch (fidelity) {
+        case NetworkFidelity::analytic:
+            return std::make_unique<UncontendedRates>(links);
+        case NetworkFidelity::simgrid:
+            return make_simgrid_rates(links);
+        default:
+            ORRERY_CHECK(fidelity == NetworkFidelity::fluid);
+            return std::make_unique<FluidRates>(links);
+    }
+}
+
+}  // namespace orrery

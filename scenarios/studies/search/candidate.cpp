@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/search/candidate.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "engine/parallel.h"
+
+namespace orrery {
+namespace {
+
+// By kind of nodes.
+std::vector<PlanBound::KernelTimes> times_of(const ClusterCosts& costs) {
+    std::vector<PlanBound::KernelTimes> times;
+    for (std::size_t kind = 0; kind < costs.num_kinds(); ++kind) {
+        times.emplace_back(
+            [&costs, kind](const Program& program) { return costs.mean_device(program, kind); });
+    }
+    return times;
+}
+
+Bytes most_memory(const ClusterVariant& on) {
+    Bytes most = on.device.memory;
+    for (const DeviceSpec& device : on.devices) {
+        most = std::max(most, device.memory);
+    }
+    return most;
+}
+
+// The plans of one tensor and one context-parallel size.
+class PartOfSpace {
+public:
+    PartOfSpace(const Scenario& scenario,
+                const SearchSpec& spec,
+                std::size_t cluster,
+                const ClusterCosts& costs,
+                const Score& score)
+        : scenario_(scenario),
+          spec_(spec),
+          cluster_(cluster),
+          score_(score),
+          bound_(scenario.model,
+                 costs.network(),
+                 times_of(costs),
+                 StageKinds{spec.clusters[cluster].cluster}) {}
+
+    Candidates enumerate(const RankSizes& sizes);
+
+private:
+    void consider(PlanPoint point);
+
+    const Scenario& scenario_;
+    const SearchSpec& spec_;
+    std::size_t cluster_;
+    const Score& score_;
+    PlanBound bound_;
+    Candidates found_;
+};
+
+void PartOfSpace::consider(PlanPoint point) {
+    ++found_.admitted;
+    if (point.split == StageSplit::balanced) {
+        point.plan.pipeline_layout = bound_.balanced(point.plan);
+        const bool even =
+            std::ranges::adjacent_find(point.plan.pipeline_layout, std::ranges::not_equal_to{}) ==
+            point.plan.pipeline_layout.end();
+        if (even) {
+            ++found_.left_out.same_plan;
+            return;
+        }
+    }
+    const ClusterVariant& on = spec_.clusters[cluster_];
+    Candidate candidate{.plan = std::move(point.plan), .cluster = cluster_};
+    candidate.bound = bound_.of(candidate.plan);
+    if (candidate.bound.memory > most_memory(on)) {
+        count_too_large(candidate.bound.memory, on, found_.left_out);
+        return;
+    }
+    if (breaks_limit(candidate.bound.time, on, score_, spec_, found_.left_out)) {
+        return;
+    }
+    candidate.objective_bound = score_.of(candidate.bound.time, on);
+    candidate.guess = score_.of(candidate.bound.guess, on);
+    found_.plans.push_back(std::move(candidate));
+}
+
+Candidates PartOfSpace::enumerate(const RankSizes& sizes) {
+    found_.points = for_each_plan(
+        spec_.space,
+        scenario_.model,
+        scenario_.plan,
+        searched_gpus(spec_.clusters[cluster_].cluster),
+        sizes,
+        [&](PlanPoint point) { consider(std::move(point)); },
+        found_.left_out.rules);
+    return std::move(found_);
+}
+
+}  // namespace
+
+void count_too_large(Bytes memory, const ClusterVariant& on, LeftOut& out) {
+    ++out.memory;
+    out.least_memory = std::min(
+        out.least_memory,
+        static_cast<double>(memory.count()) / static_cast<double>(most_memory(on).count()));
+}
+
+bool breaks_limit(
+    Time step, const ClusterVariant& on, const Score& score, const SearchSpec& spec, LeftOut& out) {
+    const Limit limit = score.broken_limit(step, on);
+    if (limit == Limit::deadline) {
+        ++out.deadline;
+        out.least_days = std::min(out.least_days, score.days(step));
+    } else if (limit == Limit::budget) {
+        ++out.budget;
+        out.least_money = std::min(out.least_money, score.money(step, on) * spec.tokens);
+    }
+    return limit != Limit::none;
+}
+
+Candidates candidates_on(const Scenario& scenario,
+                         const SearchSpec& spec,
+                         std::size_t cluster,
+                         const ClusterCosts& costs,
+                         const Score& score,
+                         std::uint32_t jobs) {
+    const std::vector<RankSizes> sizes =
+        rank_sizes(spec.space, searched_gpus(spec.clusters[cluster].cluster));
+    std::vector<Candidates> parts(sizes.size());
+    for_each_index(sizes.size(), jobs, [&](std::size_t i) {
+        parts[i] = PartOfSpace{scenario, spec, cluster, costs, score}.enumerate(sizes[i]);
+    });
+    Candidates all;
+    for (Candidates& part : parts) {
+        all.points += part.points;
+        all.admitted += part.admitted;
+        all.left_out += part.left_out;
+        std::ranges::move(part.plans, std::back_inserter(all.plans));
+    }
+    return all;
+}
+
+}  // namespace orrery

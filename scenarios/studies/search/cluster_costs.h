@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kernels and transfers cost on one cluster without contention, for all plans of a search.
+// Kernels of one shape are priced once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/simulation.h"
+#include "kernels/cost_model.h"
+#include "kernels/efficiency_table.h"
+#include "network/nccl_network.h"
+#include "scenarios/studies/simulate/step_efficiency.h"
+
+namespace orrery {
+
+// The catalogue's tables that every plan's kernels and step are costed by.
+struct CostTables {
+    EfficiencyTable curves;
+    EfficiencyTable step;
+
+    static Result<CostTables> read();
+};
+
+class ClusterCosts {
+public:
+    // The tables must outlive the costs.
+    static Result<std::unique_ptr<ClusterCosts>> make(const ClusterSpec& cluster,
+                                                      const DeviceSpec& device,
+                                                      const EfficiencyTable& curves,
+                                                      const EfficiencyTable& step,
+                                                      const std::vector<DeviceSpec>& devices = {});
+
+    const NetworkModel& network() const { return network_; }
+    std::size_t num_kinds() const { return kinds_.size(); }
+    // Of the first kind of nodes.
+    Time restart() const { return kinds_.front()->step.restart(); }
+    Time launch_cost(const ParallelPlan& plan) const {
+        return kinds_.front()->step.launch_cost(plan);
+    }
+    // Of a device of mean speed, of the nodes of one kind.
+    DeviceTimings mean_device(const Program& program, std::size_t kind = 0) const;
+    // Of the slowest of all devices of the first kind of nodes.
+    DeviceTimings slowest_device(const Program& program) const;
+
+private:
+    ClusterCosts(Fabric fabric,
+                 const ClusterSpec& cluster,
+                 const DeviceSpec& device,
+                 const EfficiencyTable& curves,
+                 const EfficiencyTable& step,
+                 const std::vector<DeviceSpec>& devices);
+
+    // What a kind of nodes has.
+    struct Kind {
+        Kind(const DeviceSpec& of, const EfficiencyTable& curves, const EfficiencyTable& step_table)
+            : device(of), cost(device, curves), step(step_table, device) {}
+
+        DeviceSpec device;
+        CostModel cost;
+        StepEfficiency step;
+    };
+
+    NcclNetwork network_;
+    std::vector<std::unique_ptr<const Kind>> kinds_;
+    double slowest_ = 1;
+    mutable std::mutex mutex_;                                       // guards what follows
+    mutable std::map<std::vector<std::int64_t>, KernelTime> known_;  // of the slowest device
+};
+
+}  // namespace orrery

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/simulate/program_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "models/memory.h"
+
+namespace orrery {
+namespace {
+
+// cuBLAS takes this much on Hopper and recommends it (cuBLAS documentation, cublasSetWorkspace).
+constexpr Bytes kLibraryWorkspace{32 << 20};
+
+}  // namespace
+
+std::vector<RankId> role_representatives(const Program& program) {
+    std::vector<RankId> ranks;
+    for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
+        const Party& party = program.parties[program.party_of(to_id<RoleId>(role))];
+        ranks.push_back(party.mesh.shifted(
+            party.mesh.first_rank(), party.role_digit, static_cast<int>(role - party.first_role)));
+    }
+    return ranks;
+}
+
+std::vector<CollectiveUse> collective_uses(const Program& program, const NetworkModel& network) {
+    std::vector<CollectiveUse> uses;
+    std::map<std::uint32_t, std::pair<std::int64_t, RankId>> calls;  // count in a step, a member
+    const std::vector<RankId> ranks = role_representatives(program);
+    for (std::size_t role = 0; role < program.roles.size(); ++role) {
+        std::map<std::uint32_t, std::int64_t> of_role;
+        for (const Slot& slot : program.roles[role].slots) {
+            for (const Op& op : program.segment_of(slot).ops) {
+                if (op.kind() == OpKind::collective) {
+                    ++of_role[op.payload.number()];
+                }
+            }
+        }
+        for (const auto& [call, count] : of_role) {
+            calls.emplace(call, std::pair{count, ranks[role]});
+        }
+    }
+    for (const auto& [id, use] : calls) {
+        const CollectiveCall& call = program.collectives[id];
+        const Group& group = program.groups[index(call.group)];
+        const std::vector<RankId> members = program.mesh_of(use.second).members(group, use.second);
+        const TransferPlan plan = network.plan(call, members);
+        uses.push_back({.name = fmt::format("{} on {}", name(call.kind), group.name),
+                        .bytes = call.bytes,
+                        .ranks = static_cast<std::uint32_t>(members.size()),
+                        .algorithm = plan.algorithm,
+                        .protocol = plan.protocol,
+                        .channels = plan.channels,
+                        .engine = plan.engine,
+                        .sms = plan.sms,
+                        .count = use.first});
+    }
+    std::stable_sort(uses.begin(), uses.end(), [](const CollectiveUse& a, const CollectiveUse& b) {
+        return a.bytes.count() * a.count > b.bytes.count() * b.count;
+    });
+    return uses;
+}
+
+MemoryUse memory_use(const Program& program, const DeviceSpec& device) {
+    return memory_use(program, std::vector<Bytes>(program.roles.size(), device.memory));
+}
+
+MemoryUse memory_use(const Program& program, std::span<const Bytes> memory) {
+    RoleMemory worst;
+    Bytes of_device;
+    // More of a smaller memory is worse: a / b > c / d without rounding.
+    const auto is_worse = [](Bytes a, Bytes b, Bytes c, Bytes d) {
+        const auto left = static_cast<__int128>(a.count()) * d.count();
+        const auto right = static_cast<__int128>(c.count()) * b.count();
+        return b == d ? a > c : left > right;
+    };
+    for (std::size_t role = 0; role < program.roles.size(); ++role) {
+        RoleMemory own = role_memory(program, to_id<RoleId>(role), kLibraryWorkspace);
+        if (role == 0 || is_worse(own.peak, memory[role], worst.peak, of_device)) {
+            worst = std::move(own);
+            of_device = memory[role];
+        }
+    }
+    const Role& role = program.roles[index(worst.role)];
+    const Slot& slot = role.slots[worst.slot];
+    MemoryUse use;
+    use.of = worst.at_peak.of;
+    use.in_use = worst.in_use;
+    use.peak = worst.peak;
+    use.device = of_device;
+    use.fits = worst.peak <= of_device;
+    use.rank = role_representatives(program)[index(worst.role)];
+    use.role = role.name;
+    use.moment = program.segment_of(slot).name;
+    if (slot.micro_batch >= 0) {
+        use.moment += fmt::format(", micro-batch {}", slot.micro_batch);
+    }
+    for (const LargeBuffer& buffer : worst.largest) {
+        std::string text = buffer.name;
+        if (buffer.copies > 1) {
+            text += fmt::format(" ({} copies)", buffer.copies);
+        }
+        use.largest.push_back(
+            {.name = std::move(text), .kind = buffer.kind, .bytes = buffer.bytes});
+    }
+    return use;
+}
+
+}  // namespace orrery

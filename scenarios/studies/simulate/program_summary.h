@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an answer says about a Program whether or not it is run: its collectives and its memory.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/network_model.h"
+#include "engine/program.h"
+#include "kernels/device_spec.h"
+#include "scenarios/studies/simulate/answer.h"
+
+namespace orrery {
+
+// The first rank of each role.
+std::vector<RankId> role_representatives(const Program& program);
+
+// Those of one step, merged by what is called, the largest volume first.
+std::vector<CollectiveUse> collective_uses(const Program& program, const NetworkModel& network);
+
+// Of the role that needs most of its devices' memory: its memory plan and the libraries' workspace.
+// `memory`: by role, of its smallest device.
+MemoryUse memory_use(const Program& program, std::span<const Bytes> memory);
+MemoryUse memory_use(const Program& program, const DeviceSpec& device);
+
+}  // namespace orrery

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/simulate/step_costs.h"
+
+#include <cmath>
+
+#include "kernels/cost_model.h"
+#include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/format/specs/node_devices.h"
+#include "scenarios/studies/simulate/step_efficiency.h"
+
+namespace orrery {
+namespace {
+
+// Relative standard deviation of an uncalibrated collective's time: the published tables' median
+// error against the model (tests/network/collectives_published_test.cpp prints it).
+constexpr double kCommunicationSigma = 0.15;
+
+Result<EfficiencyTable> catalogue_table(const char* file) {
+    auto table = read_efficiency_table((default_catalogue() / file).string());
+    if (!table) {
+        return tl::unexpected(table.error().front());
+    }
+    return *std::move(table);
+}
+
+// Ranks whose device is that of a kind of node.
+std::uint32_t ranks_like(std::uint32_t kind, const Program& program, const Scenario& scenario) {
+    if (scenario.devices.size() < 2) {
+        return static_cast<std::uint32_t>(program.num_ranks());
+    }
+    const std::vector<std::uint32_t> of_kinds = ranks_of_kinds(scenario.cluster);
+    std::uint32_t ranks = 0;
+    for (std::uint32_t other = 0; other < of_kinds.size(); ++other) {
+        ranks += scenario.devices[other].name == scenario.devices[kind].name ? of_kinds[other] : 0;
+    }
+    return ranks;
+}
+
+// The slowest of devices that are alike: each sort waits for its own.
+double slowest_device(const StepEfficiency& step, std::uint32_t ranks, const ClusterSpec& c) {
+    return step.slowest_of(ranks) *
+           slowest_server(c.slow_node_share, c.slow_node_slowdown, c.num_servers());
+}
+
+}  // namespace
+
+Result<StepCosts> step_costs(const Program& program,
+                             const Scenario& scenario,
+                             const Profile& profile,
+                             const StepCostOptions& options) {
+    const Result<EfficiencyTable> curves = catalogue_table("kernel_efficiency.csv");
+    if (!curves) {
+        return tl::unexpected(curves.error());
+    }
+    const Result<EfficiencyTable> factors = options.step_table
+                                                ? Result<EfficiencyTable>{*options.step_table}
+                                                : catalogue_table("step_efficiency.csv");
+    if (!factors) {
+        return tl::unexpected(factors.error());
+    }
+    StepCosts costs;
+    for (std::uint32_t kind = 0; kind < scenario.cluster.num_kinds(); ++kind) {
+        const DeviceSpec& device = scenario.device_of_kind(kind);
+        const CostModel cost{device, *curves, profile};
+        const StepEfficiency step{*factors, device};
+        const double noise =
+            options.without == Cause::noise
+                ? 1.0
+                : slowest_device(step, ranks_like(kind, program, scenario), scenario.cluster);
+        DeviceTimings timings = time_kernels(program, cost, step, device, noise);
+        timings.restart = options.without == Cause::host ? Time{} : step.restart();
+        const KernelSummary kernels = summarise_kernels(program, timings);
+        const StepResidual residual = step.residual(scenario.software, scenario.plan.precision);
+        const Time launch =
+            options.without == Cause::launch ? Time{} : step.launch_cost(scenario.plan);
+        costs.noise = kind == 0 ? noise : costs.noise;
+        if (kind == 0 || kernels.relative_sigma > costs.kernels.relative_sigma) {
+            costs.kernels = kernels;
+        }
+        if (kind == 0 || residual.sigma > costs.residual.sigma) {
+            costs.residual = residual;
+        }
+        if (kind == 0 || launch > costs.launch) {
+            costs.launch = launch;
+            costs.launch_sigma = step.launch_sigma(scenario.plan);
+        }
+        costs.devices.push_back(std::move(timings));
+    }
+    return costs;
+}
+
+double relative_sigma(const SimulationResult& result, const StepCosts& costs) {
+    Time communication;
+    for (const Cause c : {Cause::exposed_tensor,
+                          Cause::exposed_context,
+                          Cause::exposed_data,
+                          Cause::exposed_pipeline,
+                          Cause::exposed_other,
+                          Cause::network_contention}) {
+        communication += result.critical_path[c];
+    }
+    const double share = communication / result.iteration;
+    const double host = result.critical_path[Cause::launch] / result.iteration;
+    // Kernels that the curves predict: what steps of other families differ by (step.residual).
+    const double curves = costs.kernels.sources.roofline;
+    const double residual = costs.residual.sigma;
+    const double kernels =
+        residual > 0 ? std::hypot(residual * curves, costs.kernels.relative_sigma * (1 - curves))
+                     : costs.kernels.relative_sigma;
+    // What unseen software or devices differ by was measured on whole steps, host included.
+    const bool whole = costs.residual.unseen != Unseen::nothing && curves > 0;
+    // The fitted steps' own products were near measured ones: what the distance adds comes on top.
+    const double far = residual > 0 ? costs.kernels.distance_sigma : 0;
+    return std::hypot(
+        std::hypot(kernels * (whole ? 1 : 1 - share - host), far * (1 - share - host)),
+        kCommunicationSigma * share,
+        costs.launch_sigma * host);
+}
+
+}  // namespace orrery

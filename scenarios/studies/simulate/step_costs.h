@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ops of a scenario's Program cost besides communication: kernels by the catalogue's
+// curves, a step's factors (step_efficiency.h) and the user's profile, the slowest device, and the
+// host.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/cause.h"
+#include "engine/program.h"
+#include "engine/result.h"
+#include "engine/simulation.h"
+#include "kernels/efficiency_table.h"
+#include "kernels/profile.h"
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/studies/simulate/kernel_timings.h"
+
+namespace orrery {
+
+struct StepCostOptions {
+    std::optional<EfficiencyTable> step_table;  // nothing: the catalogue's
+    std::optional<Cause> without;               // noise, launches or the host: costs nothing
+};
+
+struct StepCosts {
+    std::vector<DeviceTimings> devices;  // by kind of node
+    // Of the kind of nodes that is least sure of its kernels.
+    KernelSummary kernels;
+    StepResidual residual;  // what the factors leave of a step
+    double noise = 1;  // kernel times on the slowest device / on the mean one, of the first kind
+    Time launch;       // of one op on the slowest host
+    double launch_sigma = 0;
+};
+
+Result<StepCosts> step_costs(const Program& program,
+                             const Scenario& scenario,
+                             const Profile& profile,
+                             const StepCostOptions& options);
+
+// Relative standard deviation of a simulated step: the shares of kernels, communication and the
+// host on its critical path, each with its own error.
+double relative_sigma(const SimulationResult& result, const StepCosts& costs);
+
+}  // namespace orrery

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/simulate/step_efficiency.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernels/attention/attention.h"
+#include "scenarios/studies/simulate/software.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::string_view kSeen = "step.seen.";
+
+// Quantile of the standard normal by bisection on erfc: exact enough, and the same everywhere.
+double normal_quantile(double p) {
+    double low = -10;
+    double high = 10;
+    for (int i = 0; i < 100; ++i) {
+        const double middle = (low + high) / 2;
+        (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
+    }
+    return (low + high) / 2;
+}
+
+constexpr std::int64_t kSmallHead = 64;
+
+bool is_attention(const KernelCall& call) {
+    return call.kind == KernelKind::attention_forward ||
+           call.kind == KernelKind::attention_backward;
+}
+
+}  // namespace
+
+std::string_view name(Unseen unseen) {
+    constexpr std::array<std::string_view, 4> kNames{"nothing", "software", "lineage", "device"};
+    return kNames[static_cast<std::size_t>(unseen)];
+}
+
+std::string residual_name(Unseen unseen) {
+    return unseen == Unseen::nothing ? "step.residual"
+                                     : fmt::format("step.residual.{}", name(unseen));
+}
+
+void SeenSteps::add(std::string_view software,
+                    std::string_view generation,
+                    std::string_view dtype) {
+    steps_.emplace(std::string{generation} + ' ' + std::string{dtype}, software_of(software));
+}
+
+Unseen SeenSteps::software(std::string_view software) const {
+    return among(steps_.begin(), steps_.end(), software);
+}
+
+Unseen SeenSteps::step(std::string_view software,
+                       std::string_view generation,
+                       std::string_view dtype) const {
+    const std::string device = std::string{generation} + ' ' + std::string{dtype};
+    const auto [first, last] =
+        std::pair{steps_.lower_bound({device, {}}), steps_.lower_bound({device + ' ', {}})};
+    return first == last ? Unseen::device : among(first, last, software);
+}
+
+Unseen SeenSteps::among(Steps::const_iterator first,
+                        Steps::const_iterator last,
+                        std::string_view stack) {
+    const std::string software = software_of(stack);
+    const std::string lineage = lineage_of(stack);
+    Unseen unseen = Unseen::lineage;
+    for (; first != last; ++first) {
+        if (first->second == software) {
+            return Unseen::nothing;
+        }
+        if (lineage_of(first->second) == lineage) {
+            unseen = Unseen::software;
+        }
+    }
+    return unseen;
+}
+
+double expected_maximum_of_normals(std::int64_t n) {
+    if (n < 2) {
+        return 0;
+    }
+    const auto count = static_cast<double>(n);
+    return normal_quantile((count - 0.375) / (count + 0.25));
+}
+
+double slowest_server(double slow_share, double slowdown, std::int64_t num_servers) {
+    return 1 + slowdown * (1 - std::pow(1 - slow_share, static_cast<double>(num_servers)));
+}
+
+std::string_view StepEfficiency::factor_name(const KernelCall& call) {
+    if (is_attention(call)) {
+        const AttentionShape shape = attention_shape(call);
+        if (shape.generation != AttentionGeneration::flash_1) {
+            return "sustained.attention";
+        }
+        return shape.head_dim <= kSmallHead ? "sustained.attention.flash_1.small_heads"
+                                            : "sustained.attention.flash_1";
+    }
+    return call.kind == KernelKind::gemm ? "sustained.gemm" : "sustained.memory";
+}
+
+std::string StepEfficiency::growth_name(std::string_view factor_name) {
+    return factor_name.starts_with("sustained.attention.flash_1")
+               ? "sustained.attention.flash_1.growth"
+               : std::string{factor_name} + ".growth";
+}
+
+double StepEfficiency::factor(const KernelCall& call) const {
+    const std::string_view name = factor_name(call);
+    const double factor = table_.value_or(name, device_.generation, dtype_class(call.dtype), 1.0);
+    if (!is_attention(call)) {
+        return factor;
+    }
+    const double growth = table_.value_or(growth_name(name), device_.generation, "*", 0.0);
+    const auto keys = static_cast<double>(attention_shape(call).seq_kv);
+    return factor * std::pow(keys / kGrowthOrigin, -growth);
+}
+
+double StepEfficiency::slowest_of(std::int64_t num_devices) const {
+    const double sigma = table_.value_or("noise.sigma", device_.generation, "*", 0.0);
+    return 1 + sigma * expected_maximum_of_normals(num_devices);
+}
+
+StepResidual StepEfficiency::residual(std::string_view software, Dtype precision) const {
+    const std::string& generation = device_.generation;
+    SeenSteps seen;
+    for (const auto& [key, parameter] : table_.rows()) {
+        const auto& [row, of, type] = key;
+        if (row.starts_with(kSeen)) {
+            seen.add(std::string_view{row}.substr(kSeen.size()), of, type);
+        }
+    }
+    const double known = table_.value_or("step.residual", generation, "*", 0.0);
+    if (seen.empty()) {
+        return {known, Unseen::nothing};
+    }
+    const Unseen unseen = seen.step(software, generation, dtype_class(precision));
+    const Unseen of_software = unseen == Unseen::device ? seen.software(software) : unseen;
+    // More that was not seen is never less uncertain.
+    double sigma = known;
+    for (const Unseen wider : {Unseen::software, Unseen::lineage, Unseen::device}) {
+        if (wider == unseen || wider <= of_software) {
+            sigma = std::max(sigma, table_.value_or(residual_name(wider), generation, "*", 0.0));
+        }
+    }
+    return {sigma, unseen};
+}
+
+Time StepEfficiency::restart() const {
+    const bool on_host = device_.generation == "cpu";
+    return on_host ? Time{}
+                   : Time::seconds(
+                         table_.value_or("host.restart_us", device_.generation, "*", 0.0) * 1e-6);
+}
+
+const EfficiencyParameter* StepEfficiency::call_of(const ParallelPlan& plan) const {
+    return plan.ops_are_calls() && device_.generation != "cpu"
+               ? table_.find("host.call", device_.generation, dtype_class(plan.precision))
+               : nullptr;
+}
+
+Time StepEfficiency::launch_cost(const ParallelPlan& plan) const {
+    if (plan.cuda_graphs) {
+        return device_.graph_launch_cost;
+    }
+    const EfficiencyParameter* call = call_of(plan);
+    return call == nullptr ? device_.launch_cost
+                           : Time::seconds(device_.launch_cost.seconds() * call->value);
+}
+
+double StepEfficiency::launch_sigma(const ParallelPlan& plan) const {
+    const EfficiencyParameter* call = call_of(plan);
+    return call == nullptr ? 0 : call->sigma;
+}
+
+}  // namespace orrery

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The network of a scenario's step: its fabric, slow where a fault makes it so, NCCL on it, and at
+// fidelity packet what turns transfers into packets.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/cause.h"
+#include "engine/result.h"
+#include "network/nccl_network.h"
+#include "network/packet_network.h"
+#include "scenarios/format/specs/scenario.h"
+
+namespace orrery {
+
+struct StepNetwork {
+    std::unique_ptr<NcclNetwork> nccl;
+    std::unique_ptr<PacketNetwork> packets;  // of fidelity packet
+
+    const NetworkModel& model() const {
+        return packets ? static_cast<const NetworkModel&>(*packets) : *nccl;
+    }
+};
+
+// Without network contention nothing is a packet either.
+Result<StepNetwork> build_step_network(const Scenario& scenario,
+                                       const std::vector<FaultEvent>& faults,
+                                       std::optional<Cause> without);
+
+}  // namespace orrery

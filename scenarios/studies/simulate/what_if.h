@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simulating again with one cause of lost time at zero: the test of the waterfall's attribution.
+// Every dependence stays: a message that takes no time still waits for its sender. So the critical
+// path of before is as long as it was less the cause's part, and no more can be saved, but for
+// what kernels gain that are slowed less and transfers that share links with fewer others.
+#pragma once
+
+#include "engine/network_model.h"
+#include "engine/program.h"
+#include "engine/simulation.h"
+
+namespace orrery {
+
+// The program to simulate without this cause. Communication of the cause has table entries of its
+// own with nothing to move, for which SilentNetwork plans no time. Kernels of the cause have table
+// entries of their own, so that changing their time (remove_kernel_time) changes no other op's. Ops
+// keep their places.
+Program program_without(const Program& program, Cause cause);
+
+// A network on which what has no bytes takes no time, latency and SMs included.
+class SilentNetwork final : public NetworkModel {
+public:
+    explicit SilentNetwork(const NetworkModel& network) : network_(network) {}
+
+    TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
+    std::span<const LinkInfo> links() const override { return network_.links(); }
+    std::span<const std::string> link_class_names() const override {
+        return network_.link_class_names();
+    }
+    bool has_contention() const override { return network_.has_contention(); }
+
+private:
+    const NetworkModel& network_;
+};
+
+// `program` is one of program_without(): kernels of this cause take their ideal time, which is
+// useful compute; those whose work is never useful (recomputation, optimizer) take none.
+void remove_kernel_time(const Program& program, Cause cause, DeviceTimings& timings);
+
+}  // namespace orrery

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/collective_cases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <span>
+
+#include "engine/statistics.h"
+#include "kernels/csv_rows.h"
+#include "scenarios/format/read/reader.h"
+#include "scenarios/studies/network/network_study.h"
+
+namespace orrery {
+namespace {
+
+// Host time of one call of torch.distributed, which nothing hides when calls are timed one by one;
+// steps of training launch ahead and do not have it. No independent figure is known, so a table
+// never sees its own: its launch is the median of what the other such tables' small collectives on
+// one server take beyond their prediction. This, their median over the shipped tables, is for a
+// table that has no others beside it.
+constexpr double kEagerLaunch_us = 26.2;
+constexpr std::int64_t kSmall = 1 << 20;
+
+const std::vector<std::string> kCollectiveColumns = {"collective",
+                                                     "gpu",
+                                                     "num_gpus",
+                                                     "num_nodes",
+                                                     "fabric",
+                                                     "size_bytes",
+                                                     "time_us",
+                                                     "busbw_GBps",
+                                                     "source"};
+
+struct Word {
+    std::string_view word;
+    std::string_view name;  // in the catalogue
+};
+constexpr Word kMeasuredNodes[] = {{"a100-80g", "dgx-a100-80g"},
+                                   {"a100-40g", "dgx-a100-40g"},
+                                   {"h100-80g", "dgx-h100"},
+                                   {"h200", "hgx-h200"},
+                                   {"b200", "hgx-b200"},
+                                   {"v100-32g", "dgx-v100"}};
+// By the word after '+'. A few servers always fit under one set of leaves.
+constexpr Word kFabrics[] = {{"ib-hdr200", "dgx-superpod-hdr200"},
+                             {"ib-ndr400", "ndr400-rail"},
+                             {"eth400-roce", "eth400-clos"},
+                             {"eth400", "eth400-clos"},
+                             {"eth200", "eth200-clos"},
+                             {"efa-400", "efa-400"},
+                             {"efa-32x100", "efa-400"}};
+
+std::string_view known(std::span<const Word> words, std::string_view word) {
+    const auto found = std::find_if(
+        words.begin(), words.end(), [&](const Word& each) { return each.word == word; });
+    return found == words.end() ? std::string_view{} : found->name;
+}
+
+bool timed_call_by_call(const CollectiveCase& row) {
+    return row.source.find("torch") != std::string::npos;
+}
+
+CollectiveFamily summary(std::string name, const std::vector<const ValidatedCollective*>& rows) {
+    std::vector<double> small;
+    std::vector<double> large;
+    for (const ValidatedCollective* row : rows) {
+        (row->of.bytes.count() < kSmall ? small : large).push_back(std::abs(row->error()));
+    }
+    return {.name = std::move(name),
+            .rows_small = small.size(),
+            .rows_large = large.size(),
+            .median_small = median(small),
+            .median_large = median(large),
+            .max_large = large.empty() ? 0 : *std::max_element(large.begin(), large.end())};
+}
+
+Result<void> validate_family(const std::vector<const CollectiveCase*>& rows,
+                             const std::filesystem::path& catalogue,
+                             CollectiveValidation& validation) {
+    const CollectiveCase& first = *rows.front();
+    const auto scenario = scenario_of(first, catalogue);
+    if (!scenario) {
+        return unexpected<Error>(scenario.error());
+    }
+    NetworkRequest request{.pattern = first.collective, .sizes = {}, .ranks = first.num_gpus};
+    for (const CollectiveCase* row : rows) {
+        request.sizes.push_back(row->bytes);
+    }
+    NetworkTrace none;
+    const auto answer = study_network(*scenario, request, none);
+    if (!answer) {
+        return unexpected<Error>(answer.error());
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const NetworkRow& predicted = answer->rows[i];
+        validation.rows.push_back({.of = *rows[i],
+                                   .predicted_us = predicted.time.microseconds(),
+                                   .algorithm = predicted.algorithm,
+                                   .protocol = predicted.protocol});
+    }
+    return {};
+}
+
+// Of every table timed call by call, from the others (leave one out).
+void add_launches(CollectiveValidation& validation) {
+    std::vector<std::pair<std::string, double>> beyond;
+    for (const ValidatedCollective& row : validation.rows) {
+        const bool small = row.of.num_nodes == 1 && row.of.bytes.count() < kSmall;
+        if (timed_call_by_call(row.of) && small) {
+            beyond.emplace_back(row.of.family(), row.of.measured_us - row.predicted_us);
+        }
+    }
+    for (ValidatedCollective& row : validation.rows) {
+        if (!timed_call_by_call(row.of)) {
+            continue;
+        }
+        std::vector<double> others;
+        for (const auto& [family, us] : beyond) {
+            if (family != row.of.family()) {
+                others.push_back(us);
+            }
+        }
+        row.launch_us = others.empty() ? kEagerLaunch_us : std::max(0.0, median(others));
+        row.predicted_us += row.launch_us;
+    }
+}
+
+void summarise_collectives(CollectiveValidation& validation) {
+    std::vector<std::string> names;
+    std::map<std::string, std::vector<const ValidatedCollective*>> by_family;
+    std::vector<const ValidatedCollective*> all;
+    for (const ValidatedCollective& row : validation.rows) {
+        auto& family = by_family[row.of.family()];
+        if (family.empty()) {
+            names.push_back(row.of.family());
+        }
+        family.push_back(&row);
+        all.push_back(&row);
+    }
+    for (const std::string& name : names) {
+        validation.families.push_back(summary(name, by_family[name]));
+    }
+    validation.all = summary("all", all);
+}
+
+}  // namespace
+
+std::string CollectiveCase::family() const {
+    return fmt::format(
+        "{} {} {}x{} {}", collective, gpu, num_nodes, num_gpus / std::max(1U, num_nodes), fabric);
+}
+
+bool is_collective_table(const std::string& file) {
+    std::ifstream in(file);
+    std::string line;
+    while (std::getline(in, line) && line.starts_with('#')) {
+    }
+    return line.starts_with("collective,");
+}
+
+ResultOrErrors<std::vector<CollectiveCase>> read_collective_cases(const std::string& file) {
+    const auto rows = read_csv(file, kCollectiveColumns, true);
+    if (!rows) {
+        return unexpected<Errors>(rows.error());
+    }
+    std::vector<CollectiveCase> cases;
+    Errors errors;
+    for (const CsvRow& row : *rows) {
+        const auto count = [&](std::size_t column, std::int64_t most) {
+            const auto value = parse_integer(row.fields[column]);
+            if (!value || *value < 1 || *value > most) {
+                errors.push_back({row.where,
+                                  fmt::format("{} can't be '{}'",
+                                              kCollectiveColumns[column],
+                                              row.fields[column].substr(0, 40)),
+                                  "a whole number above zero"});
+                return std::int64_t{1};
+            }
+            return *value;
+        };
+        CollectiveCase c{.collective = row.fields[0],
+                         .gpu = row.fields[1],
+                         .num_gpus = static_cast<std::uint32_t>(count(2, 1'000'000)),
+                         .num_nodes = static_cast<std::uint32_t>(count(3, 1'000'000)),
+                         .fabric = row.fields[4],
+                         .bytes = Bytes{count(5, std::int64_t{1} << 50)},
+                         .source = row.fields[8],
+                         .where = row.where};
+        const auto time = parse_number(row.fields[6]);
+        if (!time || *time <= 0) {
+            errors.push_back({row.where, "time_us must be a number above zero", ""});
+        }
+        if (c.num_gpus % c.num_nodes != 0) {
+            errors.push_back({row.where, "num_nodes does not divide num_gpus", ""});
+        }
+        c.measured_us = time.value_or(1);
+        cases.push_back(std::move(c));
+    }
+    if (!errors.empty()) {
+        return unexpected<Errors>(std::move(errors));
+    }
+    return cases;
+}
+
+Result<Scenario> scenario_of(const CollectiveCase& row, const std::filesystem::path& catalogue) {
+    const std::string_view node = known(kMeasuredNodes, row.gpu);
+    if (node.empty()) {
+        return fail(row.where, fmt::format("the catalogue has no server of {}", row.gpu));
+    }
+    const std::size_t plus = row.fabric.find('+');
+    std::string fabric;
+    if (row.num_nodes > 1) {
+        const std::string_view word =
+            plus == std::string::npos ? row.fabric : std::string_view{row.fabric}.substr(plus + 1);
+        const std::string_view name = known(kFabrics, word);
+        if (name.empty()) {
+            return fail(row.where, fmt::format("its network is '{}'", word));
+        }
+        fabric = fmt::format(", fabric: {}", name);
+    }
+    const bool ring = row.fabric.find("-ring") != std::string::npos;
+    const std::string text = fmt::format("cluster: {{nodes: {}, node: {{base: {}{}}}{}}}\n",
+                                         row.num_nodes,
+                                         node,
+                                         ring ? ", nvls: false" : "",
+                                         fabric);
+    ReadOptions options;
+    options.network_only = true;
+    options.catalogue = catalogue;
+    auto scenario = read_scenario_text(text, row.where, ".", options);
+    if (!scenario) {
+        return unexpected<Error>(scenario.error().front());
+    }
+    return std::move(*scenario);
+}
+
+Result<CollectiveValidation> validate_collectives(const std::vector<CollectiveCase>& cases,
+                                                  const std::filesystem::path& catalogue) {
+    std::vector<std::pair<std::string, std::vector<const CollectiveCase*>>> families;
+    for (const CollectiveCase& row : cases) {
+        const auto known_family =
+            std::find_if(families.begin(), families.end(), [&](const auto& f) {
+                return f.first == row.family();
+            });
+        if (known_family == families.end()) {
+            families.push_back({row.family(), {&row}});
+        } else {
+            known_family->second.push_back(&row);
+        }
+    }
+    CollectiveValidation validation;
+    for (const auto& [name, rows] : families) {
+        if (const auto done = validate_family(rows, catalogue, validation); !done) {
+            validation.skipped.push_back({name, done.error().what});
+        }
+    }
+    add_launches(validation);
+    summarise_collectives(validation);
+    return validation;
+}
+
+}  // namespace orrery

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of measured training configurations (CSV, one a row, columns named like the scenario keys;
+// lines that begin with # are comments), and what each row means as a scenario. The mapping holds
+// facts about software stacks and networks, never a constant that fits a row.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/format/specs/scenario.h"
+
+namespace orrery {
+
+struct PublishedCase {
+    std::string name;
+    std::string family;
+    std::string stack;  // software that ran
+    std::string gpu;
+    std::string fabric;           // words: "ib-ndr400-rail"
+    std::string features;         // words: "parallel_block;sliding_window=768"
+    double nic_gbps_per_gpu = 0;  // 0: not stated
+    std::int64_t num_gpus = 0;
+    std::int64_t gpus_per_node = 0;
+    std::int64_t num_experts = 0;
+    Transformer model;
+    ParallelPlan plan;
+    bool flash_attention = false;
+    double measured_s = 0;
+    std::vector<std::string> assumed;  // columns that the source does not state, if the table says
+    std::string where;                 // "training.csv:12"
+};
+
+// What a column says in every row whose source does not state it (that lists it as `assumed`).
+struct AssumedValue {
+    std::string column;
+    std::string value;
+};
+
+// "gpu=a800-80g".
+Result<AssumedValue> read_assumed_value(const std::string& text);
+
+// All errors of the table at once; also where no row assumes a column that `instead` names.
+ResultOrErrors<std::vector<PublishedCase>> read_published_cases(
+    const std::filesystem::path& file, const std::vector<AssumedValue>& instead = {});
+
+// The error says why the row is not expressible.
+Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogue);
+
+// "ib-ndr400-rail" at 400 Gb/s per GPU. Empty words and "nvlink" are one server without a network.
+Result<FabricSpec> fabric_of(const PublishedCase& row, const Catalogue& catalogue);
+
+}  // namespace orrery

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the general factors leave of steps that they were not fitted on, by what of the step was not
+// seen (SeenSteps): a family of steps alone, the software, its lineage, or the generation of
+// devices. Each is the spread *between* what was left out, every family (software, lineage,
+// generation) weighing the same, of predictions by factors that were fitted without it. A step
+// counts where all that the fit lacks is what was left out: NeMo left out tells of unseen software,
+// llm.c left out does not, for nothing of its lineage is left; of devices steps count whose
+// lineage others were run on. Steps of software that no fitted step ran on
+// (published/training_more.csv) are left out of every fit.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scenarios/studies/simulate/step_efficiency.h"
+#include "scenarios/studies/validate/step_fit.h"
+
+namespace orrery {
+
+// Log errors of steps, by family, or by what else was left out.
+using FamilyErrors = std::map<std::string, std::vector<double>>;
+
+// The 90th percentile of the absolute log errors, families weighing the same, over that of a
+// normal: a relative standard deviation. 0 without errors.
+double spread_between(const FamilyErrors& errors);
+
+struct UnseenErrors {
+    // By what was left out: families (nothing is unseen but they), software, lineages, generations.
+    std::map<Unseen, FamilyErrors> pools;
+    // All fitted steps, by factors that were fitted without their family.
+    FamilyErrors families;
+};
+
+// The cases that tell of something unseen, for which `others` below stand.
+std::vector<PublishedCase> unseen_cases(const std::vector<PublishedCase>& cases,
+                                        const std::vector<StepSample>& fitted,
+                                        const Catalogue& catalogue);
+
+// `fitted`: what the factors come from; `others`: more steps, of which the unseen are used. The
+// fits run on `jobs` threads (0: one a core) and don't depend on how many there are.
+UnseenErrors unseen_errors(const std::vector<StepSample>& fitted,
+                           const std::vector<StepSample>& others,
+                           std::uint32_t jobs = 1);
+
+// Sets step.residual, step.residual.software, .lineage and .device, and step.seen.
+void set_residuals(const std::vector<StepSample>& fitted,
+                   const UnseenErrors& errors,
+                   EfficiencyTable& table);
+
+// Share of the steps whose error lies within the 90 % interval that the spread of all *other*
+// families gives, families weighing the same.
+double left_out_coverage(const FamilyErrors& errors);
+
+}  // namespace orrery

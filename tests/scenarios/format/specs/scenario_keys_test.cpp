@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/format/specs/scenario_keys.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "models/plan_fields.h"
+
+namespace orrery {
+namespace {
+
+ScenarioKey key_named(const std::string& name) {
+    const std::vector<ScenarioKey> keys = scenario_keys();
+    const auto found = std::ranges::find(keys, name, &ScenarioKey::key);
+    EXPECT_NE(found, keys.end()) << name;
+    return found == keys.end() ? ScenarioKey{} : *found;
+}
+
+TEST(ScenarioKeys, HaveASentenceAndValuesEach) {
+    std::set<std::string> names;
+    std::set<std::string> flags;
+    std::set<std::string> short_names;
+    for (const ScenarioKey& key : scenario_keys()) {
+        EXPECT_TRUE(names.insert(key.key).second) << key.key;
+        EXPECT_TRUE(key.short_name.empty() || short_names.insert(key.short_name).second) << key.key;
+        EXPECT_TRUE(key.meaning.ends_with('.')) << key.key;
+        EXPECT_FALSE(key.values.empty()) << key.key;
+        EXPECT_EQ(key.default_value.empty(), key.use != FieldUse::optional) << key.key;
+        for (const std::string& flag : key.flags) {
+            EXPECT_TRUE(flag.starts_with("--")) << flag;
+            EXPECT_TRUE(flags.insert(flag).second) << flag;
+        }
+    }
+    EXPECT_GE(names.size(), kNumPlanFields);
+}
+
+TEST(ScenarioKeys, SayWhatTheTableSays) {
+    const ScenarioKey batch = key_named("plan.micro_batch_size");
+    EXPECT_EQ(batch.section(), "plan");
+    EXPECT_EQ(batch.use, FieldUse::required);
+    EXPECT_EQ(batch.short_name, "mbs");
+    EXPECT_EQ(batch.flags, std::vector<std::string>{"--micro-batch-size"});
+    EXPECT_TRUE(batch.searched);
+    EXPECT_EQ(key_named("plan.recompute_modules").default_value, "[core_attn]");
+    EXPECT_EQ(key_named("plan.data_parallel_size").use, FieldUse::derived);
+    EXPECT_EQ(key_named("plan.precision").flags.size(), 4u);
+    EXPECT_EQ(key_named("model.ffn_hidden_size").default_value, "4 * hidden_size");
+    // The key says the opposite of the field tied_embeddings.
+    EXPECT_EQ(key_named("model.untie_embeddings_and_output_weights").default_value, "false");
+    EXPECT_EQ(key_named("model.dropout").values, "0 to 0.999");
+}
+
+}  // namespace
+}  // namespace orrery

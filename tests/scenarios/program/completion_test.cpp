@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/program/completion.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/program/run_program.h"
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+// What a shell offers for the last of these words.
+std::string offered(const TestFolder& folder, const std::string& words, int at) {
+    folder.write("complete.bash", completion_script("bash", all_commands()).value());
+    return run_shell("bash -c 'source complete.bash; COMP_WORDS=(" + words + "); COMP_CWORD=" +
+                         std::to_string(at) + "; _orrery; printf \"%s\\n\" \"${COMPREPLY[@]}\"'",
+                     folder.path())
+        .out;
+}
+
+TEST(Completion, BashOffersTheCommands) {
+    const TestFolder folder;
+    const std::string all = offered(folder, "orrery \"\"", 1);
+    for (const Command& command : all_commands()) {
+        EXPECT_NE(all.find(command.name + "\n"), std::string::npos) << command.name;
+    }
+    EXPECT_EQ(offered(folder, "orrery simu", 1), "simulate\n");
+}
+
+TEST(Completion, BashOffersACommandsOptionsAndFiles) {
+    const TestFolder folder;
+    folder.write("my scenario.yaml", "");
+    EXPECT_EQ(offered(folder, "orrery search --wr", 2), "--write\n");
+    EXPECT_EQ(offered(folder, "orrery simulate --no", 2), "--no-fold\n");
+    EXPECT_EQ(offered(folder, "orrery merge -o", 2), "-o\n");
+    EXPECT_EQ(offered(folder, "orrery simulate my", 2), "my scenario.yaml\n");
+}
+
+TEST(Completion, ScriptsAreGoodForTheirShells) {
+    const TestFolder folder;
+    for (const char* shell : {"bash", "zsh", "fish"}) {
+        const auto script = completion_script(shell, all_commands());
+        ASSERT_TRUE(script);
+        folder.write("script", *script);
+        const Ran parsed = run_shell(
+            std::string{"command -v "} + shell + " >/dev/null || exit 0; " + shell + " -n script",
+            folder.path());
+        EXPECT_EQ(parsed.status, 0) << shell << parsed.err;
+        for (const Command& command : all_commands()) {
+            EXPECT_NE(script->find(command.name), std::string::npos);
+        }
+    }
+    EXPECT_FALSE(completion_script("powershell", all_commands()));
+}
+
+}  // namespace
+}  // namespace orrery

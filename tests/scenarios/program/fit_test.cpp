@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/program/fit.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "kernels/efficiency_table.h"
+#include "scenarios/program/exit_status.h"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FitCommand : public ::testing::Test {
+protected:
+    FitCommand() : folder(fs::path{testing::TempDir()} / test_name()) {
+        fs::create_directories(folder);
+        std::ifstream published{ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training.csv"};
+        std::getline(published, header);
+        for (std::string line; std::getline(published, line);) {
+            if (line.starts_with("MS-256-M,")) {
+                lines += line + "\n";
+            }
+        }
+    }
+    ~FitCommand() override { fs::remove_all(folder); }
+
+    static std::string test_name() {
+        return testing::UnitTest::GetInstance()->current_test_info()->name();
+    }
+    std::string cases(const std::string& text) const {
+        std::ofstream{folder / "cases.csv"} << text;
+        return (folder / "cases.csv").string();
+    }
+    std::string output() const { return (folder / "table.csv").string(); }
+    int run(FitArguments arguments) {
+        // One step stands in for the catalogue's table of other software.
+        const std::string other = testing::TempDir() + "unseen_" + test_name() + ".csv";
+        std::ofstream{other} << header + "\n" + lines;
+        arguments.unseen = other;
+        testing::internal::CaptureStdout();
+        testing::internal::CaptureStderr();
+        const int status = fit_command(arguments);
+        out = testing::internal::GetCapturedStdout();
+        err = testing::internal::GetCapturedStderr();
+        fs::remove(other);
+        return status;
+    }
+
+    fs::path folder;
+    std::string header;
+    std::string lines;
+    std::string out;
+    std::string err;
+};
+
+TEST_F(FitCommand, WritesATableThatReadsBackAndPrintsOneLineAFamily) {
+    ASSERT_EQ(run({cases(header + "\n" + lines), output()}), kExitOk) << err;
+    EXPECT_NE(out.find("\nmegascale-strong175b"), std::string::npos) << out;
+    EXPECT_NE(out.find("\nbalanced median error        1 "), std::string::npos) << out;
+    const auto table = read_efficiency_table(output());
+    ASSERT_TRUE(table) << table.error().front().to_string();
+    EXPECT_NE(table->find("sustained.gemm", "ampere", "fp16"), nullptr);
+    std::istringstream text{out};
+    for (std::string line; std::getline(text, line);) {
+        EXPECT_LE(line.size(), 100U) << line;
+    }
+}
+
+TEST_F(FitCommand, PrintsTheTableWhereNoFileIsNamed) {
+    ASSERT_EQ(run({cases(header + "\n" + lines), {}}), kExitOk) << err;
+    EXPECT_NE(out.find("\nname,generation,dtype,value,sigma,source\n"), std::string::npos) << out;
+    EXPECT_EQ(std::distance(fs::directory_iterator{folder}, {}), 1);
+}
+
+TEST_F(FitCommand, WritesTheSameBytesOnAnyNumberOfThreads) {
+    const std::string file = cases(header + "\n" + lines);
+    std::vector<std::string> tables;
+    for (const std::uint32_t jobs : {1U, 3U}) {
+        ASSERT_EQ(run({.file = file, .output = output(), .jobs = jobs}), kExitOk) << err;
+        std::stringstream table;
+        table << std::ifstream{output()}.rdbuf();
+        tables.push_back(out + table.str());
+    }
+    EXPECT_EQ(tables[0], tables[1]);
+}
+
+TEST_F(FitCommand, RefusesAnUnwritablePlaceBeforeItWorks) {
+    EXPECT_EQ(run({cases(header + "\n" + lines), (folder / "no/such/table.csv").string()}),
+              kExitUserError);
+    EXPECT_EQ(out, "");
+    EXPECT_NE(err.find("table.csv: error: can't be written"), std::string::npos) << err;
+}
+
+TEST_F(FitCommand, RefusesCasesOfWhichNoneCanBeSimulated) {
+    std::string unknown = lines;
+    unknown.replace(unknown.find("a100-80g"), 8, "a100-81g");
+    EXPECT_EQ(run({cases(header + "\n" + unknown), output()}), kExitUserError);
+    EXPECT_NE(err.find("cases.csv: error: no row can be simulated"), std::string::npos) << err;
+    EXPECT_EQ(std::distance(fs::directory_iterator{folder}, {}), 1) << "a file was left behind";
+}
+
+TEST_F(FitCommand, ErrorsOfTheCasesLeaveNoTable) {
+    EXPECT_EQ(run({(folder / "nowhere.csv").string(), output()}), kExitUserError);
+    EXPECT_NE(err.find("nowhere.csv"), std::string::npos) << err;
+    EXPECT_EQ(run({cases("case,family\n"), output()}), kExitUserError);
+    EXPECT_FALSE(fs::exists(output()));
+    EXPECT_EQ(out, "");
+}
+
+TEST_F(FitCommand, FitsKernelsOnTheCataloguesMeasurements) {
+    ASSERT_EQ(run({.file = {}, .output = output(), .kernels = true}), kExitOk) << err;
+    EXPECT_NE(out.find("\ngemm a100-80g "), std::string::npos) << out;
+    EXPECT_TRUE(read_efficiency_table(output()));
+    EXPECT_EQ(run({.file = cases("case,family\n"), .kernels = true}), kExitUserError);
+    EXPECT_EQ(run({.file = (folder / "nowhere.csv").string(), .kernels = true}), kExitUserError);
+    EXPECT_NE(err.find("nowhere.csv"), std::string::npos) << err;
+}
+
+TEST_F(FitCommand, WantsATableOfSteps) {
+    EXPECT_EQ(run({}), kExitUserError);
+    EXPECT_NE(err.find("no table of measured steps is named"), std::string::npos) << err;
+}
+
+}  // namespace
+}  // namespace orrery

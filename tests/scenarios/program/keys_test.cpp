@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/program/keys.h"
+
+#include <gtest/gtest.h>
+
+#include "scenarios/program/exit_status.h"
+#include "tests/scenarios/program/command_run.h"
+
+namespace orrery {
+namespace {
+
+CommandRun keys(const KeysArguments& arguments) {
+    return run_command([&] { return keys_command(arguments); });
+}
+
+TEST(KeysCommand, ListsASection) {
+    const CommandRun ran = keys({.name = "plan"});
+    EXPECT_EQ(ran.status, kExitOk);
+    EXPECT_NE(ran.out.find("plan.pipeline_layout"), std::string::npos) << ran.out;
+    EXPECT_EQ(ran.out.find("model.hidden_size"), std::string::npos);
+    const std::string all = keys({}).out;
+    EXPECT_NE(all.find("plan.pipeline_layout"), std::string::npos);
+    EXPECT_NE(all.find("model.hidden_size"), std::string::npos);
+}
+
+TEST(KeysCommand, ShowsOneKeyByItsNameWithOrWithoutSection) {
+    const CommandRun ran = keys({.name = "plan.schedule"});
+    EXPECT_EQ(
+        ran.out,
+        "plan.schedule\n"
+        "    Order of a pipeline's passes; with virtual stages interleaved_1f1b if not given.\n"
+        "    values      gpipe, 1f1b, interleaved_1f1b, breadth_first, zero_bubble\n"
+        "    default     1f1b\n"
+        "    search      varies it\n");
+    EXPECT_EQ(keys({.name = "schedule"}).out, ran.out);
+}
+
+TEST(KeysCommand, AnUnknownNameIsAnErrorWithTheNearest) {
+    const CommandRun ran = keys({.name = "plan.shedule"});
+    EXPECT_EQ(ran.status, kExitUserError);
+    EXPECT_NE(ran.err.find("plan.schedule"), std::string::npos) << ran.err;
+}
+
+TEST(KeysCommand, JsonSaysWhatMadeIt) {
+    const CommandRun ran = keys({.name = "plan.optimizer", .json = true});
+    EXPECT_NE(ran.out.find("\"provenance\""), std::string::npos);
+    EXPECT_NE(ran.out.find("adam, lamb"), std::string::npos) << ran.out;
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/program/network.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "scenarios/program/exit_status.h"
+#include "tests/scenarios/program/command_run.h"
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+const std::string kClos64 = ORRERY_SOURCE_DIR "/scenarios/network-clos-64.yaml";
+
+CommandRun network(const NetworkArguments& arguments) {
+    return run_command([&] { return network_command(arguments); });
+}
+
+TEST(NetworkCommand, ReadsSizesAsListsAndRanges) {
+    using List = std::vector<Bytes>;
+    EXPECT_EQ(parse_sizes("1MiB"), List{Bytes(1 << 20)});
+    EXPECT_EQ(parse_sizes("1KiB..5KiB"), (List{Bytes(1024), Bytes(2048), Bytes(4096)}));
+    EXPECT_EQ(parse_sizes("3 B, 1 KB..2 KB"), (List{Bytes(3), Bytes(1000), Bytes(2000)}));
+    EXPECT_EQ(parse_sizes("1MiB..8GiB")->size(), 14U);
+    for (const char* wrong :
+         {"", "8", "1MiB..", "2MiB..1MiB", "0 B", "1 B..1 TiB,1 B..1 TiB", "x"}) {
+        const auto sizes = parse_sizes(wrong);
+        ASSERT_FALSE(sizes) << wrong;
+        EXPECT_EQ(sizes.error().where, "--size");
+    }
+}
+
+TEST(NetworkCommand, PrintsATableOrOneJsonObject) {
+    NetworkArguments arguments;
+    arguments.file = kClos64;
+    arguments.sizes = "1MiB..4MiB";
+    const CommandRun table = network(arguments);
+    EXPECT_EQ(table.status, kExitOk) << table.err;
+    EXPECT_NE(table.out.find("busbw"), std::string::npos);
+    arguments.json = true;
+    const auto json = nlohmann::json::parse(network(arguments).out);
+    ASSERT_EQ(json["rows"].size(), 3U);
+    EXPECT_EQ(json["rows"][1]["size_bytes"], 2 << 20);
+    EXPECT_GT(json["rows"][2]["busbw_GBps"], json["rows"][0]["busbw_GBps"]);
+    for (const char* key : {"size_bytes", "time_us", "algbw_GBps", "busbw_GBps"}) {
+        EXPECT_TRUE(json["rows"][0].contains(key)) << key;
+    }
+    EXPECT_FALSE(json["links"]["classes"].empty());
+    arguments.pattern = "permutation";
+    arguments.fidelity = "analytic";
+    arguments.ranks = 16;
+    const auto flows = nlohmann::json::parse(network(arguments).out);
+    EXPECT_EQ(flows["flows"][0]["flows"], 16);
+    EXPECT_EQ(flows["flows"][0]["slowdown_max"], 1);
+}
+
+TEST(NetworkCommand, StoresFactorsThatAScenarioTakes) {
+    const TestFolder folder;
+    NetworkArguments arguments;
+    arguments.file = kClos64;
+    arguments.overrides = {"network.packet.congestion=dcqcn"};
+    arguments.store_file = (folder.path() / "factors.yaml").string();
+    arguments.sizes = "256KiB,1MiB";
+    const CommandRun stored = network(arguments);
+    EXPECT_EQ(stored.status, kExitOk) << stored.err;
+    EXPECT_NE(stored.out.find("Congestion control dcqcn"), std::string::npos);
+    NetworkArguments use;
+    use.file = kClos64;
+    use.sizes = "64MiB";
+    use.json = true;
+    const auto fair = nlohmann::json::parse(network(use).out);
+    use.overrides = {"network.congestion=" + arguments.store_file};
+    const CommandRun under = network(use);
+    EXPECT_EQ(under.status, kExitOk) << under.err;
+    const auto json = nlohmann::json::parse(under.out);
+    EXPECT_GE(json["rows"][0]["time_us"], fair["rows"][0]["time_us"]);
+    arguments.sizes = "1MiB";
+    EXPECT_NE(network(arguments).err.find("a small and a larger size"), std::string::npos);
+}
+
+TEST(NetworkCommand, WritesATraceWithTheAnswer) {
+    const TestFolder folder;
+    NetworkArguments arguments;
+    arguments.file = ORRERY_SOURCE_DIR "/scenarios/network-link-flap.yaml";
+    arguments.pattern = "pairs";
+    arguments.sizes = "256MiB";
+    arguments.trace_file = (folder / "trace").string();
+    EXPECT_EQ(network(arguments).status, kExitOk);
+    EXPECT_GT(std::filesystem::file_size(folder / "trace"), 1'000U);
+    arguments.trace_file = (folder / "no/trace").string();
+    const CommandRun refused = network(arguments);
+    EXPECT_EQ(refused.status, kExitUserError);
+    EXPECT_EQ(refused.out, "");
+}
+
+TEST(NetworkCommand, WritesAServerForNccl) {
+    const TestFolder folder;
+    NetworkArguments arguments;
+    arguments.file = kClos64;
+    arguments.sizes = "1MiB";
+    arguments.topology_file = (folder / "topo.xml").string();
+    EXPECT_EQ(network(arguments).status, kExitOk);
+    EXPECT_GT(std::filesystem::file_size(folder / "topo.xml"), 1'000U);
+    arguments.topology_file = (folder / "no/topo.xml").string();
+    EXPECT_EQ(network(arguments).status, kExitUserError);
+}
+
+TEST(NetworkCommand, TellsErrorsWithTheirPlaces) {
+    const TestFolder folder;
+    NetworkArguments arguments;
+    arguments.file = folder.write("s.yaml", "cluster: {nodes: 2, node: dgx-h100}\nmodle: y\n");
+    CommandRun run = network(arguments);
+    EXPECT_EQ(run.status, kExitUserError);
+    EXPECT_NE(run.err.find("'cluster' lacks the key 'fabric'"), std::string::npos) << run.err;
+    EXPECT_NE(run.err.find("s.yaml:2:1: error: unknown key 'modle'"), std::string::npos) << run.err;
+    arguments.file = kClos64;
+    arguments.fidelity = "exact";
+    run = network(arguments);
+    EXPECT_NE(run.err.find("--fidelity: error: no fidelity 'exact'"), std::string::npos) << run.err;
+}
+
+}  // namespace
+}  // namespace orrery

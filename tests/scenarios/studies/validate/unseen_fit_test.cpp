@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/validate/unseen_fit.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "scenarios/studies/validate/validation.h"
+
+namespace orrery {
+namespace {
+
+// A step of products only, that took `factor` of what they take alone.
+StepSample step(const char* family, const char* stack, const char* generation, double factor) {
+    return {.name = family,
+            .family = family,
+            .stack = stack,
+            .generation = generation,
+            .dtype = "fp16",
+            .measured_s = factor,
+            .num_gpus = 1,
+            .kernels = {{{"sustained.gemm", "fp16"}, 1.0}}};
+}
+
+TEST(SpreadBetween, IsTheNinetiethPercentileOfBalancedFamilies) {
+    EXPECT_EQ(spread_between({}), 0);
+    FamilyErrors errors;
+    errors["large"] = std::vector<double>(1000, 0.01);
+    for (const char* family : {"a", "b", "c"}) {
+        errors[family] = {0.2};
+    }
+    // The 1,000 steps of one family are a quarter of the weight.
+    EXPECT_NEAR(spread_between(errors), 0.2 / kQuantile95, 1e-12);
+    errors.erase("a");
+    errors.erase("b");
+    errors.erase("c");
+    EXPECT_NEAR(spread_between(errors), 0.01 / kQuantile95, 1e-12);
+}
+
+TEST(LeftOutCoverage, JudgesAFamilyByTheOthers) {
+    FamilyErrors errors{{"a", {0.1}}, {"b", {0.1, 0.3}}, {"c", {0.1}}};
+    // The others of a and c reach 0.3, those of b 0.1: one of its two steps is within.
+    EXPECT_NEAR(left_out_coverage(errors), (1 + 0.5 + 1) / 3, 1e-12);
+    EXPECT_EQ(left_out_coverage({}), 0);
+}
+
+// Megatron's kin on Ampere, 10 % apart; another lineage 20 % slower; Hopper 30 % slower still.
+std::vector<StepSample> fitted_steps() {
+    return {step("a", "nemo-1", "ampere", 1.0),
+            step("b", "nemo-2", "ampere", 1.0),
+            step("c", "megascale-1", "ampere", 1.1),
+            step("d", "megascale-1", "ampere", 1.1),
+            step("e", "composer-1", "ampere", 1.2),
+            step("f", "composer-1", "hopper", 1.5)};
+}
+
+std::vector<StepSample> other_steps() {
+    return {step("g", "three-1", "ampere", 1.4),
+            step("h", "megascale-2", "ampere", 2.0),
+            step("i", "megatron-core-1", "ampere", 1.3),
+            step("j", "nemo-1", "blackwell", 1.6),
+            step("k", "three-1", "blackwell", 1.6)};
+}
+
+TEST(UnseenErrors, AreOfStepsThatLackWhatWasLeftOutAlone) {
+    const UnseenErrors errors = unseen_errors(fitted_steps(), other_steps());
+    const auto names = [&](Unseen kind) {
+        std::string all;
+        for (const auto& [name, of_name] : errors.pools.at(kind)) {
+            all += name + " ";
+        }
+        return all;
+    };
+    EXPECT_EQ(errors.families.size(), 6u);
+    // e and f are each the only family of their software on their devices.
+    EXPECT_EQ(names(Unseen::nothing), "a b c d ");
+    EXPECT_EQ(names(Unseen::software), "megascale megatron-core nemo ") << "h's was fitted on";
+    EXPECT_EQ(names(Unseen::lineage), "composer megatron-lm three ");
+    // k lacks more than its device; of composer, Ampere is seen without Hopper.
+    EXPECT_EQ(names(Unseen::device), "ampere blackwell hopper ");
+    EXPECT_GT(std::abs(errors.pools.at(Unseen::device).at("hopper").front()), 0.15)
+        << "nothing is known of Hopper";
+}
+
+TEST(UnseenErrors, AreTheSameOnAnyNumberOfThreads) {
+    const UnseenErrors one = unseen_errors(fitted_steps(), other_steps(), 1);
+    const UnseenErrors many = unseen_errors(fitted_steps(), other_steps(), 4);
+    EXPECT_EQ(one.pools, many.pools);
+    EXPECT_EQ(one.families, many.families);
+}
+
+TEST(SetResiduals, WritesASpreadForEachKindAndWhatWasSeen) {
+    const std::vector<StepSample> fitted = fitted_steps();
+    const UnseenErrors errors = unseen_errors(fitted, other_steps());
+    EfficiencyTable table;
+    set_residuals(fitted, errors, table);
+    const auto value = [&](const char* name) { return table.find(name, "ampere", "fp16")->value; };
+    EXPECT_GT(value("step.residual.software"), value("step.residual"));
+    EXPECT_GT(value("step.residual.lineage"), value("step.residual.software"));
+    EXPECT_GT(value("step.residual.device"), 0);
+    EXPECT_EQ(table.find("step.seen.nemo", "ampere", "fp16")->value, 2);
+    EXPECT_EQ(table.find("step.seen.composer", "hopper", "fp16")->value, 1);
+    EXPECT_EQ(table.find("step.seen.nemo", "hopper", "fp16"), nullptr);
+    EXPECT_EQ(table.find("step.seen.three", "ampere", "fp16"), nullptr);
+}
+
+TEST(UnseenCases, AreThoseThatTellOfSomethingUnseen) {
+    const Catalogue catalogue{ORRERY_SOURCE_DIR "/scenarios/catalogue"};
+    const auto rows =
+        read_published_cases(ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training.csv");
+    ASSERT_TRUE(rows);
+    PublishedCase seen = rows->front();  // on A100
+    seen.stack = "nemo-25.02";
+    PublishedCase unseen = seen;
+    unseen.stack = "other";
+    PublishedCase mixture = unseen;
+    mixture.num_experts = 8;  // is not expressible
+    const auto found =
+        unseen_cases({seen, unseen, mixture}, {step("a", "nemo", "ampere", 1.0)}, catalogue);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found.front().stack, "other");
+}
+
+}  // namespace
+}  // namespace orrery
