@@ -11,7 +11,7 @@ bool BundledTransfers::join(const ConnectionState& connection,
                             Time now) {
     const std::uint32_t r = state_.rank_of(id);
     const std::uint32_t first = connection.bundle_first;
-    const std::uint32_t sequence = state_.sequence_of(r, part);
+    const std::uint32_t sequence = state_.sequence_of(id, part);
     std::uint32_t t = open_.connections[first].open;
     while (t != kNoTransfer && !(open_.pool[t].bundle && open_.pool[t].sequence == sequence)) {
         t = open_.pool[t].next;

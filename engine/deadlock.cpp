@@ -68,7 +68,7 @@ private:
         const TapeOp& op = e_.state.streams[id].tape->ops[item.first_op];
         return fmt::format("rank {} in step {}: {}",
                            index(rank.representative),
-                           e_.state.ranks[r].step,
+                           e_.state.streams[id].step,
                            describe_op(*e_.plan.input.program, rank.role, op.slot, op.op));
     }
 

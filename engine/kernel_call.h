@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/memory_tier.h"
 #include "engine/units.h"
 
 namespace orrery {
@@ -58,6 +59,8 @@ struct KernelCall {
     std::array<std::int64_t, 6> dims{};
     double flop = 0;           // floating-point operations that the kernel executes
     std::int64_t bytes = 0;    // memory traffic, read + written, each operand once
+    // Where its operands lie. The host's processors run what works in `dram`.
+    MemoryTier tier = MemoryTier::hbm;
     bool operator==(const KernelCall&) const = default;
 };
 

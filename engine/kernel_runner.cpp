@@ -28,7 +28,7 @@ void KernelRunner::begin_run(std::uint32_t id, const TapeItem& item, Time now) {
     rank.running |= std::uint64_t{1} << stream.stream;
     stream.phase = StreamPhase::running;
     stream.start = now;
-    const Time launch = rank.host_start + item.launch;
+    const Time launch = state_.launch_of(id, item);
     Time due = std::max(now + run.duration, launch + run.launch_bound);
     if (rank.held_sms > 0 || stream.traced) {
         begin_walk(state_.walks[id], run, plan_.input.devices[device].num_sms, now, launch);
@@ -60,19 +60,19 @@ void KernelRunner::finish_run(std::uint32_t id, const TapeItem& item, Time now) 
         RunWalk& walk = state_.walks[id];
         ORRERY_CHECK(walk.done() && walk.begin == now);
         if (walk.launch_bound) {
-            stream.path = state_.launch_path(r, item);
+            stream.path = state_.launch_path(id, item);
         }
         add_walk(stream.path, walk);
         stretch = walk.stretch;
         kernel_time = walk.kernel_time;
         walk.run = nullptr;
     } else if (now > stream.start + run.duration) {
-        stream.path = state_.launch_path(r, item);
+        stream.path = state_.launch_path(id, item);
         stream.path += run.launch_path;
     } else {
         stream.path += run.work;
     }
-    if (state_.in_last_step(r)) {
+    if (state_.in_last_step(id)) {
         state_.ranks[r].kernel_time += kernel_time;
         log_.busy[Cause::interference] += stretch * size;
         log_.count_run(run, size);
@@ -90,7 +90,7 @@ void KernelRunner::trace_walk(std::uint32_t id, Time now) {
     advance_walk(state_.walks[id], now, state_.ranks[r].held_sms, &walked_);
     const std::vector<TapeOp>& ops = state_.streams[id].tape->ops;
     for (const WalkedOp& walked : walked_) {
-        log_.trace_op(r, ops[item.first_op + walked.op], walked);
+        log_.trace_op(id, ops[item.first_op + walked.op], walked);
     }
 }
 
@@ -140,7 +140,7 @@ void KernelRunner::walk_runs(std::uint32_t r, Time now) {
                        plan_.run(device, item.shape),
                        plan_.input.devices[device].num_sms,
                        state_.streams[id].start,
-                       state_.ranks[r].host_start + item.launch);
+                       state_.launch_of(id, item));
         }
         trace_walk(id, now);
     });

@@ -79,7 +79,7 @@ void LocalClocks::end_collective(std::uint32_t id, Time now) {
     if (stream.slows_kernels) {
         parts_.kernels.change_held(r, now, -std::int64_t{stream.held_sms});
     }
-    if (state_.in_last_step(r)) {
+    if (state_.in_last_step(id)) {
         log_.busy[item.cause] += (now - stream.start) * static_cast<std::int64_t>(stream.size);
     }
     parts_.streams.end_item(id, item, now);
@@ -96,8 +96,9 @@ Time LocalClocks::earliest_start(std::uint32_t id) const {
         case StreamPhase::launching:
             return stream.due;
         case StreamPhase::blocked:
-            return earliest_end(state_.stream_of(stream.rank, stream.awaited_stream),
-                                stream.awaited_items);
+            return earliest_end_in(state_.stream_of(stream.rank, stream.awaited_stream),
+                                   stream.awaited_step,
+                                   stream.awaited_items);
         default:
             return Time::max();
     }
@@ -117,7 +118,14 @@ Time LocalClocks::earliest_end(std::uint32_t id, std::uint32_t items) const {
                : start + plan_.local_times.least(role, device, stream.stream, stream.item, items);
 }
 
-// No later than when the group gets to an op that concerns others, or to the end of the step.
+// The same in a step that the stream may not have begun: no earlier than its own step ends.
+Time LocalClocks::earliest_end_in(std::uint32_t id, std::uint32_t step, std::uint32_t items) const {
+    const StreamState& stream = state_.streams[id];
+    return earliest_end(id, stream.step == step ? items : stream.tape->num_items());
+}
+
+// No later than when the group gets to an op that concerns others, that its host reads, or that is
+// the last of its stream's step.
 void LocalClocks::plan_wake(std::uint32_t r) {
     RankState& rank = state_.ranks[r];
     if (!rank.local_clock || rank.pending == 0) {
@@ -129,9 +137,12 @@ void LocalClocks::plan_wake(std::uint32_t r) {
         const std::uint32_t id = state_.stream_of(r, s);
         const StreamPhase phase = state_.streams[id].phase;
         if (phase != StreamPhase::done && phase != StreamPhase::arrived) {
-            const std::uint32_t outside =
-                plan_.local_times.next_outside(role, s, state_.streams[id].item);
-            earliest = std::min(earliest, earliest_end(id, outside));
+            const StreamState& stream = state_.streams[id];
+            std::uint32_t last = plan_.local_times.next_outside(role, s, stream.item);
+            if (stream.item < stream.tape->host_items) {
+                last = std::min(last, stream.tape->host_items);
+            }
+            earliest = std::min(earliest, earliest_end(id, last));
         }
     }
     if (earliest == Time::max()) {
@@ -223,7 +234,7 @@ void LocalClocks::end(std::uint32_t r) {
             continue;
         }
         const TapePart& part = state_.tape_of(r).parts[state_.item_of(id).first_part];
-        const std::uint32_t t = open_.find_or_add(c, state_.sequence_of(r, part), part.message);
+        const std::uint32_t t = open_.find_or_add(c, state_.sequence_of(id, part), part.message);
         OpenTransfer& transfer = open_.pool[t];
         const ConnectionMessage& message = plan_.transfers.messages[transfer.message];
         state_.for_each_led(r, [&](std::uint32_t m) {

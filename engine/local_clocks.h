@@ -49,6 +49,7 @@ private:
     Time next_due(std::uint32_t r) const;
     Time earliest_start(std::uint32_t stream) const;
     Time earliest_end(std::uint32_t stream, std::uint32_t items) const;
+    Time earliest_end_in(std::uint32_t stream, std::uint32_t step, std::uint32_t items) const;
     void plan_wake(std::uint32_t r);
     bool may_begin(std::uint32_t r) const;
     std::uint32_t connection_of_group(std::uint32_t r) const {

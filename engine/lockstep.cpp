@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/lockstep.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -138,6 +139,9 @@ void Lockstep::separate_all(std::uint32_t leader) {
 
 void Lockstep::copy_state(std::uint32_t from, std::uint32_t to) {
     state_.ranks[to] = state_.ranks[from];
+    if (!state_.older_steps.empty()) {
+        state_.older_steps[to] = state_.older_steps[from];
+    }
     for (std::uint32_t s = 0; s < state_.num_streams; ++s) {
         const std::uint32_t id = state_.stream_of(to, s);
         StreamState& stream = state_.streams[id];
@@ -204,8 +208,9 @@ void Lockstep::unite(std::uint32_t leader, std::uint32_t joining) {
         StreamState& stream = state_.streams[state_.stream_of(leader, s)];
         left.phase = StreamPhase::done;  // on its own
         stream.size += left.size;
-        if (stream.phase == StreamPhase::arrived && state_.in_last_step(leader)) {
-            log_.busy[state_.item_of(state_.stream_of(leader, s)).cause] +=
+        const std::uint32_t id = state_.stream_of(leader, s);
+        if (stream.phase == StreamPhase::arrived && state_.in_last_step(id)) {
+            log_.busy[state_.item_of(id).cause] +=
                 (stream.start - left.start) * static_cast<std::int64_t>(left.size);
         }
         if (!state_.walks.empty()) {
@@ -218,17 +223,13 @@ void Lockstep::unite(std::uint32_t leader, std::uint32_t joining) {
 // be read again. A path that is over matters only if something can still continue it at this
 // instant.
 bool Lockstep::alike(std::uint32_t a, std::uint32_t b, Time now) const {
-    const RankState& one = state_.ranks[a];
-    const RankState& two = state_.ranks[b];
-    if (one.held_sms != two.held_sms || one.step != two.step ||
-        one.streams_left != two.streams_left || one.host_start != two.host_start ||
-        !same_path(one.host_path, two.host_path)) {
+    if (state_.ranks[a].held_sms != state_.ranks[b].held_sms || !same_steps(a, b, now)) {
         return false;
     }
     for (std::uint32_t s = 0; s < state_.num_streams; ++s) {
         const StreamState& x = state_.streams[state_.stream_of(a, s)];
         const StreamState& y = state_.streams[state_.stream_of(b, s)];
-        if (x.item != y.item || x.phase != y.phase) {
+        if (x.item != y.item || x.step != y.step || x.phase != y.phase) {
             return false;
         }
         bool path_matters = x.ended == now;
@@ -236,7 +237,7 @@ bool Lockstep::alike(std::uint32_t a, std::uint32_t b, Time now) const {
         switch (x.phase) {
             case StreamPhase::blocked:
                 same = same && x.awaited_stream == y.awaited_stream &&
-                       x.awaited_items == y.awaited_items;
+                       x.awaited_items == y.awaited_items && x.awaited_step == y.awaited_step;
                 break;
             case StreamPhase::arrived:
                 same = same && x.parts_left == y.parts_left && x.last_end == y.last_end &&
@@ -262,6 +263,39 @@ bool Lockstep::alike(std::uint32_t a, std::uint32_t b, Time now) const {
         }
     }
     return true;
+}
+
+namespace {
+
+// Of the ends that a step has seen, one at this instant may be its last.
+bool same_end(const LastEnd& a, const LastEnd& b, Time now) {
+    return (a.time == now) == (b.time == now) &&
+           (a.time != now || (a.stream == b.stream && same_path(a.path, b.path)));
+}
+
+}  // namespace
+
+// The steps that two leaders are in.
+bool Lockstep::same_steps(std::uint32_t a, std::uint32_t b, Time now) const {
+    const RankState& one = state_.ranks[a];
+    const RankState& two = state_.ranks[b];
+    if (one.step != two.step || one.streams_left != two.streams_left ||
+        one.host_reads_left != two.host_reads_left ||
+        (one.entered == now) != (two.entered == now) || one.host_start != two.host_start ||
+        !same_path(one.host_path, two.host_path) || !same_end(one.last_end, two.last_end, now) ||
+        !same_end(one.last_read, two.last_read, now)) {
+        return false;
+    }
+    return state_.older_steps.empty() ||
+           std::ranges::equal(state_.older_steps[a],
+                              state_.older_steps[b],
+                              [&](const OlderStep& x, const OlderStep& y) {
+                                  return x.step == y.step && x.streams_left == y.streams_left &&
+                                         (x.entered == now) == (y.entered == now) &&
+                                         x.host_start == y.host_start &&
+                                         same_path(x.host_path, y.host_path) &&
+                                         same_end(x.last_end, y.last_end, now);
+                              });
 }
 
 // A waiter of an arrived op asks when it arrived only if its arrival was scheduled, which is done

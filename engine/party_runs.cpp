@@ -80,8 +80,7 @@ void PartyRuns::begin(std::uint32_t party, Time now) {
         rank.host_path = {};
         rank.host_path[Cause::launch] = now;  // a path begins at time zero
         if (run.barriers.empty()) {
-            enter_step(r, 0);
-            begin_step(r, now);
+            begin_first_step(r, now);
         } else {
             begin_at_barrier(r, run.barriers[rank.role]);
         }
@@ -106,51 +105,33 @@ RunEnd PartyRuns::take_ended() {
 
 // --- steps ---
 
-void PartyRuns::enter_step(std::uint32_t r, std::uint32_t step) {
-    state_.ranks[r].step = step;
-    state_.ranks[r].in_last_step = step + 1 == runs_[state_.job_of(r)].steps;
-}
-
-// In the last step but one. What led here is the same for all ranks: paths count from here as well.
-void PartyRuns::begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier) {
+// The host of a rank begins a step. Its streams enter it when they are done with the one before.
+void PartyRuns::begin_step(std::uint32_t r, std::uint32_t step, Time now) {
     RankState& rank = state_.ranks[r];
-    enter_step(r, runs_[state_.job_of(r)].steps - 2);
-    rank.host_start = kLongAgo;
+    rank.step = step;
+    rank.in_last_step = step + 1 == runs_[state_.job_of(r)].steps;
+    rank.entered = now;
     rank.streams_left = 0;
-    for (std::uint32_t s = 0; s < state_.tape_of(r).streams.size(); ++s) {
-        StreamState& stream = state_.streams[state_.stream_of(r, s)];
-        stream.item = barrier.ended[s];
-        stream.ended = s == barrier.stream ? Time{} : kLongAgo;
-        if (stream.item < stream.tape->items.size()) {
-            stream.phase = StreamPhase::ready;
-            ++rank.streams_left;
-            parts_.streams.add_ready(state_.stream_of(r, s));
-        }
-    }
-    if (rank.streams_left == 0) {
-        end_step(r, Time{});
+    rank.host_reads_left = 0;
+    rank.last_end.time = Time::picoseconds(-1);
+    rank.last_read.time = Time::picoseconds(-1);
+    for (const TapeStream& stream : rank.tape->streams) {
+        rank.streams_left += stream.items.empty() ? 0 : 1;
+        rank.host_reads_left += stream.host_items > 0 ? 1 : 0;
     }
 }
 
-void PartyRuns::begin_step(std::uint32_t r, Time now) {
+void PartyRuns::begin_first_step(std::uint32_t r, Time now) {
     RankState& rank = state_.ranks[r];
     if (rank.lost) {
         return;  // between two runs
     }
+    begin_step(r, 0, now);
     rank.host_start = now;
-    rank.streams_left = 0;
-    for (std::uint32_t s = 0; s < state_.tape_of(r).streams.size(); ++s) {
+    for (std::uint32_t s = 0; s < rank.tape->streams.size(); ++s) {
         const std::uint32_t id = state_.stream_of(r, s);
-        StreamState& stream = state_.streams[id];
-        stream.item = 0;
-        stream.ended = now;
-        stream.path = rank.host_path;
-        stream.phase = StreamPhase::done;
-        if (!stream.tape->items.empty()) {
-            stream.phase = StreamPhase::ready;
-            ++rank.streams_left;
-            parts_.streams.add_ready(id);
-        }
+        state_.streams[id].ended = kLongAgo;  // the last run is over
+        enter(id, 0);
     }
     if (rank.streams_left == 0) {
         // A role without ops: none of its steps takes any time.
@@ -158,26 +139,116 @@ void PartyRuns::begin_step(std::uint32_t r, Time now) {
     }
 }
 
-void PartyRuns::end_step(std::uint32_t r, Time now) {
+// In the last step but one. What led here is the same for all ranks: paths count from here as well.
+void PartyRuns::begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier) {
     RankState& rank = state_.ranks[r];
-    std::uint32_t last = 0;
-    while (state_.streams[state_.stream_of(r, last)].ended != now) {
-        ++last;
+    begin_step(r, runs_[state_.job_of(r)].steps - 2, Time{});
+    rank.host_start = kLongAgo;
+    for (std::uint32_t s = 0; s < rank.tape->streams.size(); ++s) {
+        const std::uint32_t id = state_.stream_of(r, s);
+        StreamState& stream = state_.streams[id];
+        stream.step = rank.step;
+        stream.item = barrier.ended[s];
+        stream.ended = s == barrier.stream ? Time{} : kLongAgo;
+        if (stream.item < stream.tape->items.size()) {
+            stream.phase = StreamPhase::ready;
+            parts_.streams.add_ready(id);
+        } else if (stream.item > 0) {
+            rank.last_end.offer(stream);
+            --rank.streams_left;
+            --rank.host_reads_left;
+        }
     }
-    rank.host_path = state_.streams[state_.stream_of(r, last)].path;
-    ORRERY_CHECK(rank.host_path.total() == now);
-    const std::uint32_t party = state_.job_of(r);
-    StepEnd& end = runs_[party].ends[rank.step];
-    const RankId id = plan_.quotient.ranks[r].representative;
-    if (!end.reached || now > end.time || (now == end.time && id < end.rank)) {
-        end = {now, rank.host_path, id, true};
+    if (rank.streams_left == 0) {
+        rank.last_read = rank.last_end;
+        end_step(r, rank.step, rank.last_end);
+        next_step(r, Time{});
     }
-    if (rank.in_last_step) {
-        end_rank(party, rank.width);
+}
+
+void PartyRuns::enter(std::uint32_t id, std::uint32_t step) {
+    StreamState& stream = state_.streams[id];
+    stream.step = step;
+    stream.item = 0;
+    stream.phase = StreamPhase::done;
+    if (!stream.tape->items.empty()) {
+        stream.phase = StreamPhase::ready;
+        parts_.streams.add_ready(id);
+    }
+}
+
+void PartyRuns::end_stream(std::uint32_t id) {
+    StreamState& stream = state_.streams[id];
+    const std::uint32_t r = stream.rank;
+    RankState& rank = state_.ranks[r];
+    stream.phase = StreamPhase::done;
+    if (stream.step == rank.step) {
+        rank.last_end.offer(stream);
+        if (--rank.streams_left == 0) {
+            end_step(r, rank.step, rank.last_end);
+        }
         return;
     }
-    enter_step(r, rank.step + 1);
-    begin_step(r, now);
+    std::vector<OlderStep>& older = state_.older_steps[r];
+    const auto own = std::ranges::find(older, stream.step, &OlderStep::step);
+    own->last_end.offer(stream);
+    if (--own->streams_left == 0) {
+        end_step(r, own->step, own->last_end);
+        older.erase(own);
+    }
+    enter(id, stream.step + 1);
+}
+
+void PartyRuns::end_host_read(std::uint32_t id, Time now) {
+    RankState& rank = state_.ranks[state_.rank_of(id)];
+    rank.last_read.offer(state_.streams[id]);
+    if (--rank.host_reads_left == 0 && !rank.in_last_step) {
+        next_step(state_.rank_of(id), now);
+    }
+}
+
+// The host has read all that it waits for.
+void PartyRuns::next_step(std::uint32_t r, Time now) {
+    RankState& rank = state_.ranks[r];
+    if (rank.streams_left > 0) {
+        state_.older_steps[r].push_back({.step = rank.step,
+                                         .streams_left = rank.streams_left,
+                                         .entered = rank.entered,
+                                         .host_start = rank.host_start,
+                                         .host_path = rank.host_path,
+                                         .last_end = rank.last_end});
+    }
+    const Time launched = rank.host_start + rank.tape->last_launch;
+    if (launched > now) {
+        rank.host_start = launched;
+        rank.host_path[Cause::launch] += rank.tape->last_launch;
+    } else {
+        rank.host_start = now;
+        rank.host_path = rank.last_read.path;
+    }
+    ORRERY_CHECK(rank.host_path.total() == rank.host_start);
+    begin_step(r, rank.step + 1, now);
+    for (std::uint32_t s = 0; s < rank.tape->streams.size(); ++s) {
+        const std::uint32_t id = state_.stream_of(r, s);
+        if (state_.streams[id].phase == StreamPhase::done) {
+            enter(id, rank.step);
+        }
+    }
+}
+
+// All streams of a rank are done with the step.
+void PartyRuns::end_step(std::uint32_t r, std::uint32_t step, const LastEnd& last) {
+    const std::uint32_t party = state_.job_of(r);
+    Run& run = runs_[party];
+    StepEnd& end = run.ends[step];
+    const RankId id = plan_.quotient.ranks[r].representative;
+    if (!end.reached || last.time > end.time || (last.time == end.time && id < end.rank)) {
+        end = {last.time, last.path, id, true};
+    }
+    ORRERY_CHECK(last.path.total() == last.time);
+    if (step + 1 == run.steps) {
+        end_rank(party, state_.ranks[r].width);
+    }
 }
 
 }  // namespace orrery

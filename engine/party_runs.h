@@ -43,8 +43,10 @@ public:
     Time next_start() const { return starts_.empty() ? Time::max() : starts_.back().at; }
     // The first steps of the runs that begin now; false if none does.
     bool begin_due(Time now);
-    // All streams of a rank are done with its step.
-    void end_step(std::uint32_t r, Time now);
+    // A stream has ended all items of its step.
+    void end_stream(std::uint32_t id);
+    // It has ended the last item that its rank's host waits for before the next step.
+    void end_host_read(std::uint32_t id, Time now);
 
     // Runs that have not ended.
     std::uint32_t num_left() const { return num_left_; }
@@ -67,9 +69,12 @@ private:
     };
 
     void begin(std::uint32_t party, Time now);
-    void begin_step(std::uint32_t r, Time now);
+    void begin_step(std::uint32_t r, std::uint32_t step, Time now);
+    void begin_first_step(std::uint32_t r, Time now);
     void begin_at_barrier(std::uint32_t r, const RoleBarrier& barrier);
-    void enter_step(std::uint32_t r, std::uint32_t step);
+    void next_step(std::uint32_t r, Time now);
+    void enter(std::uint32_t id, std::uint32_t step);
+    void end_step(std::uint32_t r, std::uint32_t step, const LastEnd& last);
     void end_rank(std::uint32_t party, std::uint32_t width);
     Run& add(std::uint32_t party, Time at, std::uint32_t steps);
 

@@ -23,6 +23,7 @@
 #include "engine/check.h"
 #include "engine/ids.h"
 #include "engine/kernel_call.h"
+#include "engine/memory_tier.h"
 #include "engine/mesh.h"
 #include "engine/peer_map.h"
 #include "engine/units.h"
@@ -156,11 +157,6 @@ struct SendRecvCall {
     bool operator==(const SendRecvCall&) const = default;
 };
 
-// Where bytes of a rank lie: its device's memory, its host's, or its host's drives.
-enum class MemoryTier : std::uint8_t { hbm, dram, nvme };
-inline constexpr std::size_t kNumMemoryTiers = 3;
-std::string_view name(MemoryTier tier);
-
 // Bytes of one rank that move from one tier to a neighbouring one: HBM and NVMe have DRAM between
 // them. Copy engines (DMA) move them, and no SM does.
 struct CopyCall {
@@ -235,6 +231,7 @@ struct Tensor {
     // is gathered in pieces has a block from each rank.
     std::int64_t sequence_blocks = 1;
     Bytes bytes;         // of one rank's part
+    MemoryTier tier = MemoryTier::hbm;
     bool input = false;  // written from outside before the step: data, device scalars
     // The random numbers that belong to it (a dropout mask): kernels/random.h's purpose and stream,
     // or -1 for none. With seed, micro-batch and place in the whole tensor they are the key.
@@ -260,11 +257,19 @@ enum class Pass : std::uint8_t {
 };
 std::string_view name(Pass pass);
 
-// A wait of an op of this slot on an op of an earlier slot of the same role.
+// A wait of an op of this slot on an op of an earlier slot of the same role. A *carried* wait is on
+// that op as of the step before, whichever slot it is in; in the first step of a run nothing waits.
 struct SlotWait {
     std::uint32_t op = 0;       // position in this slot's segment
     std::uint32_t slot = 0;     // index in the role's slots
     std::uint32_t slot_op = 0;  // position in that slot's segment
+    bool carried = false;
+};
+
+// An op of a role's step.
+struct SlotOp {
+    std::uint32_t slot = 0;
+    std::uint32_t op = 0;  // position in the slot's segment
 };
 
 struct Slot {
@@ -278,6 +283,9 @@ struct Slot {
 struct Role {
     std::string name;  // "pp 0"
     std::vector<Slot> slots;
+    // The host reads what these ops made (the gradient norm, the loss) before it launches the next
+    // step; all else may still be under way then. Empty: it waits for all ops of the step.
+    std::vector<SlotOp> host_reads{};
 };
 
 // Ranks with a mesh of their own: a whole job, or the pipeline stages that share one

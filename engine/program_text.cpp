@@ -271,7 +271,7 @@ private:
                       layout(tensor.layout, tensor_party_[t]),
                       fmt::format("{} B", tensor.bytes.count()),
                       std::string{orrery::name(tensor.kind)},
-                      std::string{name(tensor.lifetime)},
+                      std::string{name(tensor.lifetime)} + in_tier(tensor.tier),
                       std::move(rest)});
         }
         return "\ntensors\n" + rows.text();
@@ -283,10 +283,15 @@ private:
         while (used > 1 && call.dims[used - 1] == 0) {
             --used;
         }
-        return fmt::format("{} {} {}",
+        return fmt::format("{} {} {}{}",
                            orrery::name(call.kind),
                            orrery::name(call.dtype),
-                           fmt::join(call.dims.begin(), call.dims.begin() + used, "x"));
+                           fmt::join(call.dims.begin(), call.dims.begin() + used, "x"),
+                           in_tier(call.tier));
+    }
+
+    static std::string in_tier(MemoryTier tier) {
+        return tier == MemoryTier::hbm ? "" : fmt::format(" in {}", orrery::name(tier));
     }
 
     std::string collective(const CollectiveCall& call) const {
@@ -460,7 +465,11 @@ private:
             const Slot& slot = p_.roles[r].slots[s];
             std::vector<std::string> waits;
             for (const SlotWait& wait : slot.waits) {
-                waits.push_back(fmt::format("{} after {}.{}", wait.op, wait.slot, wait.slot_op));
+                waits.push_back(fmt::format("{} after {}.{}{}",
+                                            wait.op,
+                                            wait.slot,
+                                            wait.slot_op,
+                                            wait.carried ? " of the step before" : ""));
             }
             rows.add({std::to_string(s),
                       std::string{orrery::name(slot.pass)},
@@ -469,7 +478,13 @@ private:
                       fmt::format("segment {}", index(slot.segment)),
                       fmt::format("{}", fmt::join(waits, ", "))});
         }
-        return fmt::format("\nrole {}: {}\n", r, p_.roles[r].name) + rows.text();
+        std::vector<std::string> reads;
+        for (const SlotOp& read : p_.roles[r].host_reads) {
+            reads.push_back(fmt::format("{}.{}", read.slot, read.op));
+        }
+        const std::string host =
+            reads.empty() ? "" : fmt::format("the host reads {}\n", fmt::join(reads, ", "));
+        return fmt::format("\nrole {}: {}\n", r, p_.roles[r].name) + rows.text() + host;
     }
 
     const Program& p_;

@@ -20,6 +20,9 @@ RankStates::RankStates(const ExecutionPlan& plan)
         leader[r] = r;
         ranks[r].led = std::uint64_t{1} << plan.groups.place[r];
     }
+    if (std::ranges::any_of(plan.tapes.roles, &RoleTape::overlaps_steps)) {
+        older_steps.resize(ranks.size());
+    }
     const bool interferes =
         std::ranges::any_of(input.devices, [](const DeviceTimings& d) { return d.num_sms > 0; });
     if (interferes || !input.traced_ranks.empty() || !input.events.devices.empty()) {

@@ -3,6 +3,7 @@
 // last end of each stream and the path to it: waits ask how many items a stream has ended.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -29,18 +30,19 @@ enum class StreamPhase : std::uint8_t {
 // What other streams ask for lies on the first cache line.
 struct alignas(64) StreamState {
     Time ended;                       // the last item's end
-    std::uint32_t item = 0;           // the next or the one under way = items ended in this step
+    std::uint32_t item = 0;           // the next or the one under way = items ended in its step
     std::uint32_t awaited_items = 0;  // while blocked: how many ended items it waits for
-    std::uint8_t awaited_stream = 0;  // of this stream
+    std::uint8_t awaited_stream = 0;  // of this stream, in awaited_step
     StreamPhase phase = StreamPhase::done;
-    std::uint8_t stream = 0;     // its own number
-    bool slows_kernels = false;  // would its ops' SMs be missing on other streams?
-    bool traced = false;
-    bool ends_differ = false;      // those of ends_seen
+    std::uint8_t stream = 0;         // its own number
+    bool slows_kernels : 1 = false;  // would its ops' SMs be missing on other streams?
+    bool traced : 1 = false;
+    bool ends_differ : 1 = false;  // those of ends_seen
     std::uint32_t generation = 0;  // of its event that counts
     std::uint32_t rank = 0;        // class
     std::uint32_t size = 0;        // ranks of the class, or of all classes of a lockstep group
     std::uint32_t parts_left = 0;  // of an arrived op
+    std::uint32_t step = 0;        // of the run; no later than its rank's
     Time start;                    // of the item under way
     Time due;                      // of its event
     const TapeStream* tape = nullptr;
@@ -50,11 +52,43 @@ struct alignas(64) StreamState {
     std::uint32_t transfer = 0;
     std::uint32_t ends_seen = 0;      // members of the group whose part has ended at this instant
     std::uint32_t held_sms = 0;       // while arrived
+    std::uint32_t awaited_step = 0;
     std::uint32_t first_connection = 0;  // of the rank, in Quotient::connection_of
     CauseTimes path;                  // to `ended`; of an arrived op to its last part that ended
+
+    bool has_ended(std::uint32_t items, std::uint32_t in_step) const {
+        return step == in_step ? item >= items : step > in_step;
+    }
+};
+static_assert(offsetof(StreamState, queued) == 64);
+
+// The last of the ends of several streams; at one instant that of the lowest stream.
+struct LastEnd {
+    Time time = Time::picoseconds(-1);
+    std::uint32_t stream = 0;
+    CauseTimes path;
+
+    void offer(const StreamState& ended) {
+        if (ended.ended > time || (ended.ended == time && ended.stream < stream)) {
+            time = ended.ended;
+            stream = ended.stream;
+            path = ended.path;
+        }
+    }
 };
 
-// What every event asks for lies on the first cache line.
+// A step that some streams of a rank are still in while its host has begun a later one.
+struct OlderStep {
+    std::uint32_t step = 0;
+    std::uint32_t streams_left = 0;
+    Time entered;
+    Time host_start;
+    CauseTimes host_path;
+    LastEnd last_end;
+};
+
+// What every event asks for lies on the first cache line. `step`, and what belongs to a step, is of
+// the last one that the host has begun.
 struct alignas(64) RankState {
     const RoleTape* tape = nullptr;
     Time host_start;
@@ -71,13 +105,17 @@ struct alignas(64) RankState {
     std::uint64_t pending = 0;  // bit s: what stream s does ends when it is due
     std::uint32_t wake_generation = 0;
     std::uint32_t step = 0;     // of the run
+    Time entered;               // when the host had read all of the step before
     Time wake = Time::max();    // when its event comes
     Time kernel_time;           // in last steps; of a follower: less what its leader has
     std::uint64_t led = 1;      // of a leader: which, by place in the group
     std::uint64_t leaving = 0;  // of a leader: which of these go on without the others
     bool leave_singly = false;  // of a leader: those do not even go on together
     std::uint32_t streams_left = 0;
-    CauseTimes host_path;  // to host_start
+    std::uint32_t host_reads_left = 0;  // streams that the host waits for
+    CauseTimes host_path;               // to host_start
+    LastEnd last_end;                   // of the streams that are done with the step
+    LastEnd last_read;                  // of the ops that the host waits for
 };
 
 class RankStates {
@@ -93,23 +131,52 @@ public:
         return streams[stream].tape->items[streams[stream].item];
     }
     const TapeItem& item_after(std::uint32_t stream) const { return *(&item_of(stream) + 1); }
-    bool in_last_step(std::uint32_t r) const { return ranks[r].in_last_step; }
+    // Of its party's run.
+    bool in_last_step(std::uint32_t id) const {
+        return ranks[rank_of(id)].in_last_step && in_newest_step(id);
+    }
+    // Of an item of a stream in `step`. A carried one always holds in the first step.
+    bool holds(const ItemCondition& condition, const StreamState& other, std::uint32_t step) const {
+        return condition.carried ? step == 0 || other.has_ended(condition.items, step - 1)
+                                 : other.has_ended(condition.items, step);
+    }
     std::uint32_t job_of(std::uint32_t r) const { return plan_.job_of_role[ranks[r].role]; }
 
     // Over all steps of a run: of the connection's messages.
-    std::uint32_t sequence_of(std::uint32_t r, const TapePart& part) const {
-        return ranks[r].step * tape_of(r).connections[part.connection].messages_per_step +
+    std::uint32_t sequence_of(std::uint32_t id, const TapePart& part) const {
+        return streams[id].step *
+                   tape_of(rank_of(id)).connections[part.connection].messages_per_step +
                part.sequence;
     }
-    // When a stream whose run is scheduled will arrive at the collective after it.
-    Time scheduled_arrival(std::uint32_t stream) const {
-        return std::max(streams[stream].due,
-                        ranks[rank_of(stream)].host_start + item_after(stream).launch);
+    // Is the stream in the step that its host began last?
+    bool in_newest_step(std::uint32_t id) const {
+        return streams[id].step == ranks[rank_of(id)].step;
     }
-    CauseTimes launch_path(std::uint32_t r, const TapeItem& item) const {
-        CauseTimes path = ranks[r].host_path;
+    // Of the stream's step.
+    Time entered(std::uint32_t id) const {
+        return in_newest_step(id) ? ranks[rank_of(id)].entered : older_step(id).entered;
+    }
+    const CauseTimes& host_path(std::uint32_t id) const {
+        return in_newest_step(id) ? ranks[rank_of(id)].host_path : older_step(id).host_path;
+    }
+    Time launch_of(std::uint32_t id, const TapeItem& item) const {
+        const Time start =
+            in_newest_step(id) ? ranks[rank_of(id)].host_start : older_step(id).host_start;
+        return start + item.launch;
+    }
+    CauseTimes launch_path(std::uint32_t id, const TapeItem& item) const {
+        CauseTimes path = host_path(id);
         path[Cause::launch] += item.launch;
         return path;
+    }
+    // When a stream whose run is scheduled will arrive at the collective after it.
+    Time scheduled_arrival(std::uint32_t id) const {
+        return std::max(streams[id].due, launch_of(id, item_after(id)));
+    }
+    // The step of a stream that its host has left behind.
+    const OlderStep& older_step(std::uint32_t id) const {
+        const std::vector<OlderStep>& all = older_steps[rank_of(id)];
+        return *std::ranges::find(all, streams[id].step, &OlderStep::step);
     }
 
     // --- followers and their leaders (engine/lockstep.h) ---
@@ -146,6 +213,7 @@ public:
     std::uint32_t stream_bits;         // of a stream's number in its position in `streams`
     std::vector<StreamState> streams;  // rank class by rank class
     std::vector<RankState> ranks;
+    std::vector<std::vector<OlderStep>> older_steps;  // by rank class; empty if none overlap
     std::vector<RunWalk> walks;         // by stream; empty if no run is ever walked
     std::vector<std::uint32_t> leader;  // by rank class: whose state counts for it
 

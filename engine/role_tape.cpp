@@ -11,6 +11,8 @@ namespace orrery {
 
 namespace {
 
+constexpr std::uint32_t kNoOp = UINT32_MAX;
+
 bool is_communication(OpKind kind) {
     return kind == OpKind::collective || kind == OpKind::send_recv || kind == OpKind::copy;
 }
@@ -29,6 +31,7 @@ struct FlatOp {
 
 struct FlatWait {
     std::uint32_t flat = 0;  // position of the op that is waited on
+    bool carried = false;
 };
 
 struct ShapeHash {
@@ -67,6 +70,7 @@ public:
             launch_cost_ = launch_costs_[party];
             flatten(program_.roles[r]);
             reduce_waits();
+            watch_host_reads();
             cut_into_items();
             tape_.num_ops = static_cast<std::int64_t>(flat_.size());
             tapes_.roles.push_back(std::move(tape_));
@@ -79,19 +83,23 @@ private:
         return in_program_order_ && !only_sends(program_, op) ? StreamId{} : op.stream;
     }
 
-    // All ops of the step in program order, with their launch times and waits on this step.
+    // All ops of the step in program order, with their launch times and waits.
     void flatten(const Role& role) {
         flat_.clear();
         waits_.clear();
         tape_.streams.resize(tapes_.num_streams);
         std::vector<std::uint32_t> slot_begin;
+        std::uint32_t num_ops = 0;
+        for (const Slot& slot : role.slots) {
+            slot_begin.push_back(num_ops);
+            num_ops += static_cast<std::uint32_t>(program_.segment_of(slot).ops.size());
+        }
         std::vector<std::uint32_t> ordinal(tapes_.num_streams, 0);
         std::int64_t launches = 0;
         for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
             const Slot& slot = role.slots[s];
             const std::vector<Op>& ops = program_.segment_of(slot).ops;
-            const auto begin = static_cast<std::uint32_t>(flat_.size());
-            slot_begin.push_back(begin);
+            const std::uint32_t begin = slot_begin[s];
             for (std::uint32_t o = 0; o < ops.size(); ++o) {
                 const Op& op = ops[o];
                 launches += op.launches;
@@ -102,50 +110,100 @@ private:
                 flat.ordinal = ordinal[index(flat.stream)]++;
                 flat.first_wait = static_cast<std::uint32_t>(waits_.size());
                 for (std::uint32_t w = 0; w < op.num_waits; ++w) {
-                    waits_.push_back({begin + program_.waits[op.first_wait + w]});
+                    waits_.push_back({.flat = begin + program_.waits[op.first_wait + w]});
                 }
                 for (const SlotWait& wait : slot.waits) {
                     if (wait.op == o) {
-                        waits_.push_back({slot_begin[wait.slot] + wait.slot_op});
+                        waits_.push_back({.flat = slot_begin[wait.slot] + wait.slot_op,
+                                          .carried = wait.carried});
                     }
                 }
                 flat.num_waits = static_cast<std::uint32_t>(waits_.size()) - flat.first_wait;
                 flat_.push_back(flat);
             }
         }
+        tape_.last_launch = launch_cost_ * launches;
+        find_host_reads(role, slot_begin);
+    }
+
+    // The last op of each stream that the host waits for.
+    void find_host_reads(const Role& role, const std::vector<std::uint32_t>& slot_begin) {
+        host_reads_.assign(tapes_.num_streams, kNoOp);
+        for (std::uint32_t f = 0; f < flat_.size() && role.host_reads.empty(); ++f) {
+            host_reads_[index(flat_[f].stream)] = f;
+        }
+        for (const SlotOp& read : role.host_reads) {
+            const std::uint32_t f = slot_begin[read.slot] + read.op;
+            std::uint32_t& latest = host_reads_[index(flat_[f].stream)];
+            latest = latest == kNoOp ? f : std::max(latest, f);
+        }
     }
 
     // Of an op's waits keeps the latest of each other stream, and that only if no earlier op of its
-    // own stream has waited for as much.
+    // own stream has waited for as much. What the host has read needs no carried wait.
     void reduce_waits() {
         const std::size_t n = tapes_.num_streams;
-        std::vector<std::uint32_t> known(n * n,
-                                         0);  // [stream][other]: ordinal + 1 known to be over
-        std::vector<std::uint32_t> latest(n);
+        // [stream][other]: ordinal + 1 known to be over, in the step before and in this one.
+        std::vector<std::uint32_t> known[2];
+        known[0].assign(n * n, 0);
+        known[1].assign(n * n, 0);
+        for (std::size_t s = 0; s < n; ++s) {
+            const std::uint32_t read = host_reads_[s];
+            for (std::size_t own = 0; own < n && read != kNoOp; ++own) {
+                known[0][own * n + s] = flat_[read].ordinal + 1;
+            }
+        }
+        std::vector<std::uint32_t> latest[2];
         for (FlatOp& flat : flat_) {
             const std::size_t own = index(flat.stream);
-            std::fill(latest.begin(), latest.end(), UINT32_MAX);
+            latest[0].assign(n, kNoOp);
+            latest[1].assign(n, kNoOp);
             for (std::uint32_t w = 0; w < flat.num_waits; ++w) {
-                const std::uint32_t target = waits_[flat.first_wait + w].flat;
-                const std::size_t other = index(flat_[target].stream);
-                const std::uint32_t ended = flat_[target].ordinal + 1;
-                if (other != own && ended > known[own * n + other]) {
-                    known[own * n + other] = ended;
-                    latest[other] = target;
+                const FlatWait& wait = waits_[flat.first_wait + w];
+                const std::size_t other = index(flat_[wait.flat].stream);
+                const std::uint32_t ended = flat_[wait.flat].ordinal + 1;
+                const std::size_t step = wait.carried ? 0 : 1;
+                if (other != own && ended > known[step][own * n + other]) {
+                    known[step][own * n + other] = ended;
+                    latest[step][other] = wait.flat;
                 }
             }
             std::uint32_t kept = 0;
-            for (std::size_t other = 0; other < n; ++other) {
-                if (latest[other] != UINT32_MAX) {
-                    waits_[flat.first_wait + kept++].flat = latest[other];
-                    flat_[latest[other]].watched = true;
+            for (const std::size_t step : {0, 1}) {
+                for (const std::uint32_t target : latest[step]) {
+                    if (target != kNoOp) {
+                        waits_[flat.first_wait + kept++] = {target, step == 0};
+                        flat_[target].watched = true;
+                    }
                 }
             }
             flat.num_waits = kept;
         }
     }
 
+    // The op itself is the last of its item, and the host goes on when it ends.
+    void watch_host_reads() {
+        for (const std::uint32_t read : host_reads_) {
+            if (read != kNoOp && flat_[read].ordinal + 1 < ops_on(flat_[read].stream)) {
+                flat_[read].watched = true;
+                tape_.overlaps_steps = true;
+            }
+        }
+        for (const FlatOp& flat : flat_) {
+            tape_.overlaps_steps = tape_.overlaps_steps || host_reads_[index(flat.stream)] == kNoOp;
+        }
+    }
+
+    std::uint32_t ops_on(StreamId stream) const {
+        std::uint32_t count = 0;
+        for (const FlatOp& flat : flat_) {
+            count += flat.stream == stream ? 1 : 0;
+        }
+        return count;
+    }
+
     void cut_into_items() {
+        carried_.clear();
         std::vector<std::uint32_t> item_of(flat_.size());  // items that have ended with this op
         std::vector<bool> run_open(tapes_.num_streams, false);
         std::vector<RunShape> open(tapes_.num_streams);
@@ -184,6 +242,12 @@ private:
             if (run_open[s]) {
                 close_run(tape_.streams[s], open[s]);
             }
+            if (host_reads_[s] != kNoOp) {
+                tape_.streams[s].host_items = item_of[host_reads_[s]];
+            }
+        }
+        for (const auto& [condition, flat] : carried_) {
+            tape_.conditions[condition].items = item_of[flat];
         }
         for (TapeStream& stream : tape_.streams) {
             for (std::size_t i = 0; i + 1 < stream.items.size(); ++i) {
@@ -203,9 +267,14 @@ private:
                       .num_waits = flat.num_waits,
                       .launch = flat.launch};
         for (std::uint32_t w = 0; w < flat.num_waits; ++w) {
-            const std::uint32_t target = waits_[flat.first_wait + w].flat;
+            const auto [target, carried] = waits_[flat.first_wait + w];
+            if (carried) {  // perhaps on an op behind this one in program order
+                carried_.emplace_back(tape_.conditions.size(), target);
+            }
             tape_.conditions.push_back(
-                {item_of[target], static_cast<std::uint32_t>(index(flat_[target].stream))});
+                {.items = item_of[target],
+                 .stream = static_cast<std::uint16_t>(index(flat_[target].stream)),
+                 .carried = carried});
         }
         stream.items.push_back(item);
     }
@@ -294,6 +363,9 @@ private:
     RoleTape tape_;
     std::vector<FlatOp> flat_;
     std::vector<FlatWait> waits_;
+    std::vector<std::uint32_t> host_reads_;  // by stream: in flat_, or kNoOp
+    // Position in the tape's conditions, and the op that is waited on.
+    std::vector<std::pair<std::size_t, std::uint32_t>> carried_;
     std::unordered_map<RunShape, std::uint32_t, ShapeHash> shape_ids_;
 };
 

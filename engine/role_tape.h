@@ -16,10 +16,11 @@ namespace orrery {
 
 enum class ItemKind : std::uint8_t { run, collective, send_recv, copy };
 
-// "That stream of the same rank has ended this many items in this step."
+// "That stream of the same rank has ended this many items in this step", or in the one before.
 struct ItemCondition {
     std::uint32_t items = 0;
-    std::uint32_t stream = 0;
+    std::uint16_t stream = 0;
+    bool carried = false;
 };
 
 // One communication of an op: message `message` of the role's connection `connection`, as the
@@ -32,7 +33,7 @@ struct TapePart {
 
 struct TapeItem {
     ItemKind kind = ItemKind::run;
-    bool watched = false;  // an item of another stream waits on it
+    bool watched = false;  // an item of another stream, or the host, waits on it
     // A run that is not watched, followed on its stream by a collective that waits on nothing else.
     bool leads_to_collective = false;
     Cause cause = Cause::exposed_other;  // of a communication op
@@ -54,6 +55,10 @@ struct TapeOp {
 struct TapeStream {
     std::vector<TapeItem> items{};
     std::vector<TapeOp> ops{};
+    // Before the next step the host waits until this many items have ended; 0: for none.
+    std::uint32_t host_items = 0;
+
+    std::uint32_t num_items() const { return static_cast<std::uint32_t>(items.size()); }
 };
 
 enum class ConnectionKind : std::uint8_t {
@@ -87,6 +92,9 @@ struct RoleTape {
     std::vector<RoleConnection> connections{};
     std::uint64_t kernel_streams = 0;  // bit s: stream s has kernels
     std::int64_t num_ops = 0;
+    Time last_launch{};  // after host_start
+    // Ops may be under way when the next step begins: the host does not wait for all.
+    bool overlaps_steps = false;
 };
 
 // One op of a run. Runs of equal shape take equal time on equal devices.

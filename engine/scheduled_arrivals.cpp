@@ -25,7 +25,7 @@ bool ScheduledArrivals::announce(std::uint32_t id, const TapeItem& item, Time du
     if (state_.ranks[r].width > 1 && open_.connections[c].group != plan_.groups.group_of[r]) {
         return false;  // each member has a collective of its own
     }
-    const std::uint32_t t = open_.find_or_add(c, state_.sequence_of(r, part), part.message);
+    const std::uint32_t t = open_.find_or_add(c, state_.sequence_of(id, part), part.message);
     OpenTransfer& transfer = open_.pool[t];
     state_.for_each_led(r, [&](std::uint32_t m) {
         transfer.participants.push_back(state_.stream_of(m, stream.stream));
@@ -69,7 +69,6 @@ void ScheduledArrivals::arrive(std::uint32_t t, Time now) {
         if (stream.phase != StreamPhase::scheduled) {
             continue;
         }
-        const std::uint32_t r = state_.rank_of(id);
         const TapeItem& run = state_.item_of(id);
         const Time arrival = state_.scheduled_arrival(id);
         if (!state_.walks.empty() && state_.walks[id].run != nullptr) {
@@ -79,7 +78,7 @@ void ScheduledArrivals::arrive(std::uint32_t t, Time now) {
         log_.report_progress(run, stream.size);
         ++stream.item;
         if (arrival > stream.due) {
-            stream.path = state_.launch_path(r, state_.item_of(id));
+            stream.path = state_.launch_path(id, state_.item_of(id));
         }
         stream.phase = StreamPhase::arrived;
         stream.start = arrival;

@@ -7,12 +7,14 @@
 //  1. Stream order. An op of a (rank, stream) starts after the previous op of that stream ended, in
 //     program order, across steps too. A device without streams (in_program_order) has one for all
 //     ops except the ones that only send.
-//  2. Waits. It starts after every op that it waits on ended.
+//  2. Waits. It starts after every op that it waits on ended. A carried wait is on the op of the
+//     step before; in the first step of a run there is none.
 //  3. Host. It starts no earlier than its launch: host_start(rank, step) + the sum of
 //     launches * launch_cost over the rank's ops up to and including it in program order.
-//     host_start(rank, 0) = the start of its party's run; host_start(rank, step+1) = the end of
-//     the rank's last op of `step` to end (the host reads the loss). Ops carry no other dependence
-//     on the host.
+//     host_start(rank, 0) = the start of its party's run; host_start(rank, step+1) = the last end
+//     of the ops of `step` that the host reads (Role::host_reads; all if it names none), and no
+//     earlier than the last launch of `step`. Ops carry no other dependence on the host. So the
+//     streams of a rank may be in different steps.
 //  4. Kernels. A started kernel has duration * 2^20 units of work and does
 //     kernel_rate(held, num_sms, sensitivity) units a picosecond, where held = the sum of the SMs
 //     of the rank's collective and send_recv ops that have started (arrived) and not ended. It ends
@@ -89,7 +91,8 @@ struct Accelerations {
     // A lockstep group, or a rank by itself, runs ahead of all others (engine/local_times.h).
     bool local_clocks = true;
     // If all ranks meet at the end of a step (engine/step_barrier.h), so that all steps but the
-    // first are alike, only the end of the last but one is simulated, and the last.
+    // first are alike, only the end of the last but one is simulated, and the last. Not where
+    // steps overlap.
     bool step_barrier = true;
 
     // Off: every rank and every link on its own, with its own clock.
@@ -155,8 +158,9 @@ struct PartySteps {
 struct SimulationResult {
     // The steps of the first job. Of the others: `parties`.
     Time iteration;  // end of the last step - end of the one before it, or the start of the run
-    // By step: when the last rank's last op ended. If steps were left out, their ends lie one
-    // iteration apart, and all times count from the barrier of the last step but one.
+    // By step: when the last rank's last op ended, even if ops of the next step had begun by then.
+    // If steps were left out, their ends lie one iteration apart, and all times count from the
+    // barrier of the last step but one.
     std::vector<Time> step_end;
     // Backward along the critical path of the last step's period, accumulated forward: each op adds
     // its own time to the path of the predecessor that it started last on. Adds up to `iteration`.

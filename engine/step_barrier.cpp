@@ -278,6 +278,10 @@ private:
 std::optional<std::vector<RoleBarrier>> find_step_barrier(const SimulationInput& input,
                                                           const Tapes& tapes,
                                                           const Transfers& transfers) {
+    // Ops of the step before could be under way when the barrier ends.
+    if (std::ranges::any_of(tapes.roles, &RoleTape::overlaps_steps)) {
+        return std::nullopt;
+    }
     return BarrierFinder(input, tapes, transfers).find();
 }
 

@@ -42,7 +42,7 @@ void StepLog::trace_item(std::uint32_t id, const TapeItem& item, Time data_start
     const TapeOp& place = state_.streams[id].tape->ops[item.first_op];
     for (const RankId rank : traced_[r]) {
         trace_.push_back({.rank = rank,
-                          .step = state_.ranks[r].step,
+                          .step = state_.streams[id].step,
                           .slot = place.slot,
                           .op = place.op,
                           .start = state_.streams[id].start,
@@ -51,10 +51,10 @@ void StepLog::trace_item(std::uint32_t id, const TapeItem& item, Time data_start
     }
 }
 
-void StepLog::trace_op(std::uint32_t r, const TapeOp& place, const WalkedOp& walked) {
-    for (const RankId rank : traced_[r]) {
+void StepLog::trace_op(std::uint32_t id, const TapeOp& place, const WalkedOp& walked) {
+    for (const RankId rank : traced_[state_.rank_of(id)]) {
         trace_.push_back({.rank = rank,
-                          .step = state_.ranks[r].step,
+                          .step = state_.streams[id].step,
                           .slot = place.slot,
                           .op = place.op,
                           .start = walked.begin,

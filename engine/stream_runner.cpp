@@ -24,31 +24,57 @@ bool StreamRunner::conditions_hold(std::uint32_t id, const TapeItem& item, Time 
     StreamState& stream = state_.streams[id];
     for (std::uint32_t w = 0; w < item.num_waits; ++w) {
         const ItemCondition& condition = tape.conditions[item.first_wait + w];
-        if (state_.streams[state_.stream_of(r, condition.stream)].item < condition.items) {
+        const StreamState& other = state_.streams[state_.stream_of(r, condition.stream)];
+        if (!state_.holds(condition, other, stream.step)) {
             stream.phase = StreamPhase::blocked;
             state_.ranks[r].blocked |= std::uint64_t{1} << stream.stream;
             stream.awaited_stream = static_cast<std::uint8_t>(condition.stream);
             stream.awaited_items = condition.items;
+            stream.awaited_step = stream.step - (condition.carried ? 1 : 0);
             return false;
         }
     }
     if (stream.ended != now) {
-        // Two awaited streams may end items now. One of them may have ended the awaited item before
-        // and end a later one now. Then the other stream was last, whichever is handled first.
-        const StreamState* last = nullptr;
-        for (std::uint32_t w = 0; w < item.num_waits; ++w) {
-            const ItemCondition& condition = tape.conditions[item.first_wait + w];
-            const StreamState& other = state_.streams[state_.stream_of(r, condition.stream)];
-            if (other.ended == now && other.item == condition.items) {
-                last = &other;
-                break;
-            }
-            last = last == nullptr && other.ended == now ? &other : last;
-        }
-        ORRERY_CHECK(last != nullptr);
-        stream.path = last->path;
+        continue_path(id, item, now);
     }
     return true;
+}
+
+namespace {
+
+// Is the awaited item the last one that the stream has ended? It may be in its next step already.
+bool was_last(const StreamState& other, const ItemCondition& condition, std::uint32_t step) {
+    const std::uint32_t awaited_step = step - (condition.carried ? 1 : 0);
+    return other.step == awaited_step ? other.item == condition.items
+                                      : other.step == awaited_step + 1 && other.item == 0 &&
+                                            condition.items == other.tape->num_items();
+}
+
+}  // namespace
+
+// The path of the condition that became true last, at `now`, where that is not the end of the
+// stream's previous item.
+void StreamRunner::continue_path(std::uint32_t id, const TapeItem& item, Time now) {
+    StreamState& stream = state_.streams[id];
+    if (stream.item == 0 && state_.entered(id) == now) {
+        stream.path = state_.host_path(id);
+        return;
+    }
+    const RoleTape& tape = state_.tape_of(stream.rank);
+    // Two awaited streams may end items now. One of them may have ended the awaited item before
+    // and end a later one now. Then the other stream was last, whichever is handled first.
+    const StreamState* last = nullptr;
+    for (std::uint32_t w = 0; w < item.num_waits; ++w) {
+        const ItemCondition& condition = tape.conditions[item.first_wait + w];
+        const StreamState& other = state_.streams[state_.stream_of(stream.rank, condition.stream)];
+        if (other.ended == now && was_last(other, condition, stream.step)) {
+            last = &other;
+            break;
+        }
+        last = last == nullptr && other.ended == now ? &other : last;
+    }
+    ORRERY_CHECK(last != nullptr);
+    stream.path = last->path;
 }
 
 void StreamRunner::try_start(std::uint32_t id, Time now) {
@@ -61,8 +87,7 @@ void StreamRunner::try_start(std::uint32_t id, Time now) {
         parts_.kernels.begin_run(id, item, now);
         return;
     }
-    const std::uint32_t r = state_.rank_of(id);
-    const Time launch = state_.ranks[r].host_start + item.launch;
+    const Time launch = state_.launch_of(id, item);
     if (launch > now) {
         stream.phase = StreamPhase::launching;
         schedule(id, launch);
@@ -113,7 +138,7 @@ void StreamRunner::end_of_phase(std::uint32_t id, Time now) {
     const StreamPhase phase = state_.streams[id].phase;
     if (phase == StreamPhase::launching) {
         // Not before: an op that waited for the last end asks for the path to that end.
-        state_.streams[id].path = state_.launch_path(state_.rank_of(id), state_.item_of(id));
+        state_.streams[id].path = state_.launch_path(id, state_.item_of(id));
         parts_.transfers.arrive(id, state_.item_of(id), now);
     } else if (phase == StreamPhase::in_group) {
         parts_.clocks.end_collective(id, now);
@@ -132,21 +157,24 @@ void StreamRunner::end_item(std::uint32_t id, const TapeItem& item, Time now) {
         for (std::uint64_t left = state_.ranks[r].blocked; left != 0; left &= left - 1) {
             const auto s = static_cast<std::uint32_t>(std::countr_zero(left));
             StreamState& other = state_.streams[state_.stream_of(r, s)];
-            if (other.awaited_stream == stream.stream && other.awaited_items <= stream.item) {
+            if (other.awaited_stream == stream.stream &&
+                stream.has_ended(other.awaited_items, other.awaited_step)) {
                 other.phase = StreamPhase::ready;
                 state_.ranks[r].blocked &= ~(std::uint64_t{1} << s);
                 ready_.push_back(state_.stream_of(r, s));
             }
         }
     }
-    if (stream.item < state_.streams[id].tape->items.size()) {
+    const TapeStream& tape = *stream.tape;
+    const bool read_by_host = stream.item == tape.host_items;
+    if (stream.item < tape.items.size()) {
         stream.phase = StreamPhase::ready;
         ready_.push_back(id);
-        return;
+    } else {
+        parts_.runs.end_stream(id);
     }
-    stream.phase = StreamPhase::done;
-    if (--state_.ranks[r].streams_left == 0) {
-        parts_.runs.end_step(r, now);
+    if (read_by_host) {
+        parts_.runs.end_host_read(id, now);
     }
 }
 

@@ -29,6 +29,7 @@ public:
 
 private:
     bool conditions_hold(std::uint32_t id, const TapeItem& item, Time now);
+    void continue_path(std::uint32_t id, const TapeItem& item, Time now);
     void try_start(std::uint32_t id, Time now);
     void expect_event(StreamState& stream);
     bool awaits_event(const StreamState& stream) const;

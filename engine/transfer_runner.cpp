@@ -42,7 +42,7 @@ void TransferRunner::join(std::uint32_t id, const TapePart& part, Time now) {
         return;
     }
     const std::uint32_t r = state_.rank_of(id);
-    const std::uint32_t sequence = state_.sequence_of(r, part);
+    const std::uint32_t sequence = state_.sequence_of(id, part);
     if (state_.ranks[r].width > 1) {
         prefetch_transfers(r, part.connection);
     }
@@ -284,7 +284,7 @@ void TransferRunner::end_part(std::uint32_t id, const OpenTransfer& transfer, Ti
     if (state_.streams[id].slows_kernels) {
         parts_.kernels.change_held(r, now, -std::int64_t{stream.held_sms});
     }
-    if (state_.in_last_step(r)) {
+    if (state_.in_last_step(id)) {
         log_.busy[item.cause] += (now - stream.start) * static_cast<std::int64_t>(stream.size);
     }
     if (stream.traced) {

@@ -243,11 +243,20 @@ private:
                 if (!exists) {
                     add(fmt::format(
                         "role {}, slot {}: a wait names an op that does not exist", role.name, s));
+                } else if (wait.carried) {
+                    continue;  // on the step before, which waits on none after it: no cycle
                 } else if (wait.slot > s || (wait.slot == s && wait.slot_op >= wait.op)) {
                     add(fmt::format("{} waits on {}, which is not earlier",
                                     describe_op(p_, id, s, wait.op),
                                     describe_op(p_, id, wait.slot, wait.slot_op)));
                 }
+            }
+        }
+        for (const SlotOp& read : role.host_reads) {
+            if (read.slot >= role.slots.size() ||
+                read.op >= p_.segment_of(role.slots[read.slot]).ops.size()) {
+                add(fmt::format("role {}: its host reads what an op makes that does not exist",
+                                role.name));
             }
         }
     }

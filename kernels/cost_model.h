@@ -27,6 +27,9 @@ public:
     KernelTime time(const KernelCall& call) const override;
 
 private:
+    // Of a kernel that the host runs in its own memory.
+    KernelTime host_time(const KernelCall& call) const;
+
     using Group = std::tuple<KernelKind, Dtype, std::uint8_t>;
     struct Rows {
         std::vector<MeasuredShape> neighbours;

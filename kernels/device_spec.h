@@ -25,6 +25,9 @@ struct DeviceSpec {
     std::vector<std::string> attention_kernels{};
     Bandwidth memory_bandwidth;  // HBM
     Bytes memory;                // HBM capacity
+    // A device's share of its server's memory bandwidth, reads and writes together; zero: not
+    // known.
+    Bandwidth host_memory_bandwidth{};
     Time kernel_latency;     // smallest time of an empty kernel on the device
     Time launch_cost;        // host time of one launch in an eager framework
     Time graph_launch_cost;  // of one kernel replayed from a CUDA graph

@@ -47,7 +47,9 @@ void append(SegmentBuilder& ops, const Mesh& mesh, const Move& move, OpSpec oper
 std::vector<Bucket> make_buckets(Chunk& chunk,
                                  const ParallelPlan& plan,
                                  const LayoutAssignment& layouts) {
-    const bool overlaps = plan.overlap_grad_reduce || plan.overlap_param_gather;
+    // Megatron-LM makes one bucket of each chunk if a chunk's weights are gathered at once.
+    const bool overlaps = (plan.overlap_grad_reduce || plan.overlap_param_gather) &&
+                          !plan.overlap_param_gather_with_optimizer_step;
     std::int64_t size = plan.ddp_bucket_size;
     if (size == 0) {
         size = std::max(
@@ -203,7 +205,8 @@ TensorId fp32_tensor(ProgramTables& tables,
                      Lifetime lifetime,
                      TensorKind kind,
                      const Layout& layout,
-                     std::int64_t elements) {
+                     std::int64_t elements,
+                     MemoryTier tier = MemoryTier::hbm) {
     return tables.tensor({.name = std::move(name),
                           .parameter = {},
                           .dtype = Dtype::fp32,
@@ -211,7 +214,8 @@ TensorId fp32_tensor(ProgramTables& tables,
                           .lifetime = lifetime,
                           .global_shape = {},
                           .layout = layout,
-                          .bytes = Bytes{elements * size_bytes(Dtype::fp32)}});
+                          .bytes = Bytes{elements * size_bytes(Dtype::fp32)},
+                          .tier = tier});
 }
 
 // The digits whose ranks step other parameters: each adds its part of the norm.
@@ -237,12 +241,40 @@ void round_stochastically(ProgramTables& tables, const std::vector<TensorId>& we
     }
 }
 
+// What one step of the optimizer updates.
 struct OptimizerOperands {
-    std::int64_t elements;
-    const std::vector<TensorId>& gradients;
-    const std::vector<TensorId>& weights;
-    TensorId state;
+    std::int64_t elements = 0;
+    std::vector<TensorId> gradients{};
+    std::vector<TensorId> weights{};
+    TensorId state{};
 };
+
+OptimizerOperands operands_of(ProgramTables& tables,
+                              const ParallelPlan& plan,
+                              const LayoutAssignment& layouts,
+                              std::string state_name,
+                              std::span<Chunk* const> chunks) {
+    OptimizerOperands out;
+    for (Chunk* chunk : chunks) {
+        for (const Parameter* p : chunk->parameters()) {
+            out.elements += local_elements({p->elements}, layouts.state.optimizer, layouts.mesh);
+            out.gradients.push_back(p->gradient_shard);
+            out.weights.push_back(p->stored);
+        }
+    }
+    if (plan.bf16_stochastic_round) {
+        round_stochastically(tables, out.weights);
+    }
+    const KernelCall update = update_of(plan, layouts.state, out.elements);
+    out.state = fp32_tensor(tables,
+                            std::move(state_name),
+                            Lifetime::persistent,
+                            TensorKind::optimizer,
+                            layouts.state.optimizer,
+                            out.elements * optimizer_states(update),
+                            layouts.state.optimizer_tier);
+    return out;
+}
 
 // The first half of LAMB. Returns the squared norms of each tensor's weight and update, two fp32
 // numbers a tensor, whole: partial along the digits that shard a tensor until they are added.
@@ -273,37 +305,101 @@ TensorId lower_lamb_update(SegmentBuilder& b,
     return norms;
 }
 
+// What gradients and new weights are while the host steps them.
+TensorId host_buffer(ProgramTables& tables,
+                     std::string name,
+                     TensorKind kind,
+                     Dtype dtype,
+                     const StateLayouts& state,
+                     std::int64_t elements) {
+    return tables.tensor({.name = std::move(name),
+                          .parameter = {},
+                          .dtype = dtype,
+                          .kind = kind,
+                          .lifetime = Lifetime::step,
+                          .global_shape = {},
+                          .layout = state.optimizer,
+                          .bytes = Bytes{elements * size_bytes(dtype)},
+                          .tier = state.optimizer_tier});
+}
+
+// The host steps the weights (Ren et al., ZeRO-Offload, USENIX ATC 2021, section 4): clipped
+// gradients go to its memory, and the new weights come back.
+void lower_host_update(SegmentBuilder& b,
+                       const StateLayouts& state,
+                       const OptimizerOperands& operands,
+                       KernelCall update) {
+    const TensorId gradients = host_buffer(b.tables(),
+                                           "gradients in host memory",
+                                           TensorKind::gradients,
+                                           state.gradient_dtype,
+                                           state,
+                                           operands.elements);
+    const TensorId weights = host_buffer(b.tables(),
+                                         "new weights in host memory",
+                                         TensorKind::weights,
+                                         state.weight_dtype,
+                                         state,
+                                         operands.elements);
+    OpSpec spec = spec_of(Cause::optimizer);
+    spec.name = "gradients to host";
+    spec.reads = operands.gradients;
+    spec.writes = {gradients};
+    emit_copy(b, MemoryTier::hbm, state.optimizer_tier, gradients, spec);
+    spec.name = "optimizer";
+    spec.reads = {gradients, b.tables().scalars()};
+    spec.writes = {weights};
+    spec.accumulates = {operands.state};
+    update.tier = state.optimizer_tier;
+    b.kernel(update, spec);
+    spec.name = "weights from host";
+    spec.reads = {weights};
+    spec.writes = operands.weights;
+    spec.accumulates = {};
+    emit_copy(b, state.optimizer_tier, MemoryTier::hbm, weights, spec);
+}
+
+void lower_step(SegmentBuilder& b,
+                const ParallelPlan& plan,
+                const LayoutAssignment& layouts,
+                const OptimizerOperands& operands) {
+    const KernelCall update = update_of(plan, layouts.state, operands.elements);
+    if (layouts.state.optimizer_tier != MemoryTier::hbm) {
+        lower_host_update(b, layouts.state, operands, update);
+        return;
+    }
+    OpSpec spec{.name = "optimizer",
+                .cause = Cause::optimizer,
+                .reads = operands.gradients,
+                .writes = operands.weights,
+                .accumulates = {operands.state}};
+    spec.reads.push_back(b.tables().scalars());
+    if (plan.optimizer == Optimizer::lamb) {
+        spec.reads.push_back(lower_lamb_update(b, plan, layouts, operands));
+    }
+    b.kernel(update, spec);
+}
+
 }  // namespace
 
-SegmentId lower_optimizer(ProgramTables& tables,
-                          const ParallelPlan& plan,
-                          const LayoutAssignment& layouts,
-                          std::int32_t stage,
-                          const std::vector<Chunk*>& chunks) {
+OptimizerSegments lower_optimizer(ProgramTables& tables,
+                                  const ParallelPlan& plan,
+                                  const LayoutAssignment& layouts,
+                                  std::int32_t stage,
+                                  const std::vector<Chunk*>& chunks) {
     SegmentBuilder b{tables, fmt::format("stage {} optimizer", stage)};
-    const StateLayouts& state = layouts.state;
-    std::int64_t elements = 0;
-    OpSpec spec = spec_of(Cause::optimizer);
-    spec.name = "gradient norm";
-    std::vector<TensorId> weights;
-    std::vector<TensorId> gradients;
-    for (Chunk* chunk : chunks) {
-        for (const Parameter* p : chunk->parameters()) {
-            elements += local_elements({p->elements}, state.optimizer, layouts.mesh);
-            gradients.push_back(p->gradient_shard);
-            weights.push_back(p->stored);
-        }
+    const std::span<Chunk* const> all = chunks;
+    const bool apart = plan.overlap_param_gather_with_optimizer_step;
+    const std::string state_name = fmt::format("stage {} optimizer state", stage);
+    OptimizerOperands rest;  // all chunks but the first, which is the last one here
+    if (apart) {
+        rest = operands_of(tables, plan, layouts, state_name, all.first(all.size() - 1));
     }
-    if (plan.bf16_stochastic_round) {
-        round_stochastically(tables, weights);
-    }
-    const KernelCall update = update_of(plan, state, elements);
-    const TensorId optimizer = fp32_tensor(tables,
-                                           fmt::format("stage {} optimizer state", stage),
-                                           Lifetime::persistent,
-                                           TensorKind::optimizer,
-                                           state.optimizer,
-                                           elements * optimizer_states(update));
+    const OptimizerOperands first = operands_of(tables,
+                                                plan,
+                                                layouts,
+                                                state_name + (apart ? " of the first chunk" : ""),
+                                                apart ? all.last(1) : all);
     const std::uint32_t digits = gradient_norm_digits(layouts);
     const TensorId norm = fp32_tensor(tables,
                                       "gradient norm",
@@ -311,28 +407,30 @@ SegmentId lower_optimizer(ProgramTables& tables,
                                       TensorKind::workspace,
                                       along(layouts.mesh, digits, partial()),
                                       1);
+    const std::int64_t elements = rest.elements + first.elements;
+    std::vector<TensorId> gradients = rest.gradients;
+    gradients.insert(gradients.end(), first.gradients.begin(), first.gradients.end());
+    OpSpec spec = spec_of(Cause::optimizer);
+    spec.name = "gradient norm";
     spec.reads = gradients;
     spec.writes = {norm};
-    b.kernel(gradient_norm(elements, state.gradient_dtype), spec);
+    b.kernel(gradient_norm(elements, layouts.state.gradient_dtype), spec);
     sum_over_ranks(b, {.digits = digits, .stages = true}, "gradient norm reduce", norm);
+    OptimizerSegments out{.norm = b.size() - 1};
     spec = {.name = "gradient clip",
             .cause = Cause::optimizer,
             .reads = {norm, tables.scalars()},
             .writes = {},
             .accumulates = gradients};
-    b.kernel(gradient_scale(elements, state.gradient_dtype), spec);
-    spec = {.name = "optimizer",
-            .cause = Cause::optimizer,
-            .reads = gradients,
-            .writes = weights,
-            .accumulates = {optimizer}};
-    spec.reads.push_back(tables.scalars());
-    if (plan.optimizer == Optimizer::lamb) {
-        spec.reads.push_back(
-            lower_lamb_update(b, plan, layouts, {elements, gradients, weights, optimizer}));
+    b.kernel(gradient_scale(elements, layouts.state.gradient_dtype), spec);
+    lower_step(b, plan, layouts, first);
+    out.first = b.finish();
+    if (apart) {
+        SegmentBuilder others{tables, fmt::format("stage {} optimizer of the rest", stage)};
+        lower_step(others, plan, layouts, rest);
+        out.rest = others.finish();
     }
-    b.kernel(update, spec);
-    return b.finish();
+    return out;
 }
 
 }  // namespace orrery

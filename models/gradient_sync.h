@@ -37,11 +37,16 @@ SegmentId lower_tied_embedding_sync(ProgramTables& tables,
                                     const LayoutAssignment& layouts,
                                     const Chunk& chunk);
 
-// Gradient norm, clipping and the optimizer over all chunks of a stage.
-SegmentId lower_optimizer(ProgramTables& tables,
-                          const ParallelPlan& plan,
-                          const LayoutAssignment& layouts,
-                          std::int32_t stage,
-                          const std::vector<Chunk*>& chunks);
+struct OptimizerSegments {
+    SegmentId first{};                // gradient norm, clipping, and the step of the chunks
+    std::uint32_t norm = 0;           // position of the op that ends the norm
+    std::optional<SegmentId> rest{};  // the step of the chunks but the first, if it is apart
+};
+// The end of the step over all chunks of a stage.
+OptimizerSegments lower_optimizer(ProgramTables& tables,
+                                  const ParallelPlan& plan,
+                                  const LayoutAssignment& layouts,
+                                  std::int32_t stage,
+                                  const std::vector<Chunk*>& chunks);
 
 }  // namespace orrery

@@ -17,13 +17,14 @@ std::vector<std::string> stream_names() {
 }
 
 const TrafficLane& lane_of(Traffic traffic) {
-    static constexpr std::array<TrafficLane, 11> kLanes{{
+    static constexpr std::array<TrafficLane, 12> kLanes{{
         {kTensorStream, Cause::exposed_tensor, 0},
         {kContextStream, Cause::exposed_context, 0},
         {kContextStream, Cause::exposed_context, 10},
         {kDataStream, Cause::exposed_data, 0},
         {kDataStream, Cause::exposed_tensor, 2},
         {kDataStream, Cause::exposed_other, 1},
+        {kDataStream, Cause::optimizer, 0},
         {kDataStream, Cause::exposed_other, 0},
         {kForwardReceiveStream, Cause::exposed_pipeline, 20},
         {kForwardSendStream, Cause::exposed_pipeline, 20},

@@ -32,6 +32,7 @@ enum class Traffic : std::uint8_t {
     data,           // weights and gradients between data-parallel ranks
     norm_gradient,  // gradients of norms between the ranks that share a sequence
     step_scalar,    // what the end of the step adds up over all ranks: norms
+    offload,        // between a device and its host
     tied_gradient,  // of the embedding, between the stages that hold a copy
     receive_forward,
     send_forward,

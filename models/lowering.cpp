@@ -63,7 +63,8 @@ private:
     SegmentId message(std::string_view name, Traffic traffic, const Value& value);
     void lower_messages(Chunk& chunk);
     SegmentId lower_restart();
-    SegmentId lower_step_end();
+    const OptimizerSegments& step_end();
+    void add_host_reads();
     std::optional<SegmentId> segment_of(const StageWork& work);
     std::uint32_t add_slot(SegmentId segment, const StageWork& work);
     void wait_for(std::uint32_t slot, std::uint32_t earlier_slot);
@@ -80,6 +81,7 @@ private:
     std::vector<SyncSegments> syncs_;
     std::vector<ChunkMessages> messages_;
     std::optional<SegmentId> restart_;
+    std::optional<OptimizerSegments> step_end_;
 };
 
 void StageLowering::lower_chunks(const std::vector<std::int64_t>& split) {
@@ -162,12 +164,26 @@ SegmentId StageLowering::lower_restart() {
     return b.finish();
 }
 
-SegmentId StageLowering::lower_step_end() {
-    std::vector<Chunk*> chunks;  // the last chunk's gradients come first
-    for (std::size_t c = chunks_.size(); c-- > 0;) {
-        chunks.push_back(chunks_[c].get());
+const OptimizerSegments& StageLowering::step_end() {
+    if (!step_end_) {
+        std::vector<Chunk*> chunks;  // the last chunk's gradients come first
+        for (std::size_t c = chunks_.size(); c-- > 0;) {
+            chunks.push_back(chunks_[c].get());
+        }
+        step_end_ = lower_optimizer(tables_, plan_, layouts_, stage_, chunks);
     }
-    return lower_optimizer(tables_, plan_, layouts_, stage_, chunks);
+    return *step_end_;
+}
+
+// If weights may still be on their way when the next step begins, the host waits for no more than
+// the gradient norm, which Megatron-LM reads in every step.
+void StageLowering::add_host_reads() {
+    for (std::uint32_t s = 0; s < role_.slots.size(); ++s) {
+        if (plan_.overlap_param_gather_with_optimizer_step &&
+            role_.slots[s].segment == step_end().first) {
+            role_.host_reads.push_back({s, step_end().norm});
+        }
+    }
 }
 
 // Nothing where a chunk has nothing to do.
@@ -193,7 +209,9 @@ std::optional<SegmentId> StageLowering::segment_of(const StageWork& work) {
         case StageTask::reduce_tied:
             return lower_tied_embedding_sync(tables_, layouts_, *chunks_[c]);
         case StageTask::optimizer:
-            return lower_step_end();
+            return step_end().first;
+        case StageTask::optimizer_of_rest:
+            return step_end().rest;
     }
     return std::nullopt;
 }
@@ -213,6 +231,7 @@ Pass pass_of(const StageWork& work) {
         case StageTask::reduce_tied:
             return Pass::gradient_sync;
         case StageTask::optimizer:
+        case StageTask::optimizer_of_rest:
             break;
     }
     return Pass::optimizer;
@@ -256,6 +275,7 @@ Role StageLowering::lower(const std::vector<std::int64_t>& split) {
     role_.name = fmt::format("pp {}", stage_);
     lower_chunks(split);
     add_slots();
+    add_host_reads();
     derive_slot_waits(tables_.program(), role_);
     return std::move(role_);
 }

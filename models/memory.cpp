@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace orrery {
 namespace {
@@ -91,6 +92,23 @@ Bytes largest_plan(const Program& program) {
         most = std::max(most, Bytes{MemoryPlan{program, to_id<RoleId>(role)}.bytes()});
     }
     return most;
+}
+
+Bytes host_bytes(const Program& program, RoleId role) {
+    std::set<TensorId> tensors;
+    for (const Slot& slot : program.roles[index(role)].slots) {
+        for (const Op& op : program.segment_of(slot).ops) {
+            for (std::uint32_t i = 0; i < op.num_operands; ++i) {
+                tensors.insert(program.operands[op.first_operand + i].tensor);
+            }
+        }
+    }
+    Bytes sum;
+    for (const TensorId id : tensors) {
+        const Tensor& tensor = program.tensors[index(id)];
+        sum += tensor.tier == MemoryTier::dram ? tensor.bytes : Bytes{};
+    }
+    return sum;
 }
 
 Bytes state_bytes(const Program& program, RoleId role) {

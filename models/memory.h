@@ -38,6 +38,9 @@ RoleMemory role_memory(const Program& program, RoleId role, Bytes workspace);
 Bytes largest_plan(const Program& program);
 
 // The state of one rank: weights and the optimizer's tensors that persist.
+// What a role's tensors take of its host's memory: all at once.
+Bytes host_bytes(const Program& program, RoleId role);
+
 Bytes state_bytes(const Program& program, RoleId role);
 
 }  // namespace orrery

@@ -74,6 +74,8 @@ struct ParallelPlan {
     // copy of the weights, from which the backward pass gathers (DeepSpeed's name; hpZ of ZeRO++,
     // Wang et al. 2023, section 3.2).
     std::int64_t zero_hpz_partition_size = 0;
+    // ZeRO 3: weights are gathered as int8 (DeepSpeed's name; qwZ of ZeRO++, section 3.1).
+    bool zero_quantized_weights = false;
     // ZeRO 3: weights are gathered again for the backward pass. false: the forward pass's stay
     // whole until then (the argument of PyTorch's fully_shard).
     bool reshard_after_forward = true;
@@ -93,6 +95,9 @@ struct ParallelPlan {
     RankOrder rank_order = RankOrder::tp_cp_dp_pp;
     AttentionKernel attention_kernel = AttentionKernel::flash_2;
     Optimizer optimizer = Optimizer::adam;
+    // The host's processors step the weights, whose optimizer state lies in host memory: gradients
+    // go there and new weights come back (Ren et al., ZeRO-Offload, USENIX ATC 2021).
+    bool optimizer_cpu_offload = false;
     bool gradient_accumulation_fusion = true;  // weight-gradient GEMM adds into fp32 main_grad
     Dtype gradient_dtype = Dtype::fp32;        // of main_grad and of its reduction
     // What the optimizer steps: an fp32 copy of the weights, or, as bf16 (which Megatron-LM's
@@ -103,6 +108,9 @@ struct ParallelPlan {
     bool bf16_stochastic_round = false;
     bool overlap_grad_reduce = false;
     bool overlap_param_gather = false;
+    // The first chunk's weights are gathered while the optimizer steps the others, and all of them
+    // may still be on their way when the next step begins.
+    bool overlap_param_gather_with_optimizer_step = false;
     bool tp_comm_overlap = false;
     bool overlap_p2p = false;
     // Column-parallel backward: gather x during the dX product, reduce dX during the dW product.

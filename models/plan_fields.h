@@ -107,6 +107,8 @@ inline constexpr std::tuple kPlanFields{
         .meaning = "ZeRO 3: a forward pass leaves each group of this many ranks a secondary "
                    "copy of the weights; 0: none.",
         .values = {0, 4'000'000}, .unit = "ranks"),
+    ORRERY_PLAN_FIELD(zero_quantized_weights, chunk,
+        .meaning = "ZeRO 3 gathers weights as int8, in blocks with a scale each (ZeRO++'s qwZ)."),
     ORRERY_PLAN_FIELD(reshard_after_forward, chunk,
         .meaning = "ZeRO 3: weights are gathered again for the backward pass."),
     ORRERY_PLAN_FIELD(fsdp_unit_layers, chunk,
@@ -162,6 +164,9 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(optimizer, pass,
         .meaning = "Optimizer.",
         .values = kOptimizers, .flags = {"--optimizer"}),
+    ORRERY_PLAN_FIELD(optimizer_cpu_offload, chunk,
+        .meaning = "Optimizer state lies in the host's memory, and the host steps the weights.",
+        .flags = {"--optimizer-cpu-offload"}),
     ORRERY_PLAN_FIELD(gradient_accumulation_fusion, pass,
         .meaning = "The product for a weight's gradient adds into the accumulated gradient "
                    "itself.",
@@ -183,6 +188,9 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(overlap_param_gather, chunk,
         .meaning = "Sharded weights are gathered beside the forward pass.",
         .searched = true, .flags = {"--overlap-param-gather"}),
+    ORRERY_PLAN_FIELD(overlap_param_gather_with_optimizer_step, chunk,
+        .meaning = "The first chunk's weights are gathered while the optimizer steps the others.",
+        .flags = {"--overlap-param-gather-with-optimizer-step"}),
     ORRERY_PLAN_FIELD(tp_comm_overlap, pass,
         .meaning = "Tensor-parallel communication runs beside the matrix products, in "
                    "chunks.",

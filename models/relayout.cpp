@@ -49,12 +49,21 @@ std::uint32_t emit(SegmentBuilder& ops,
     };
     return ops.collective({.kind = step.step.kind,
                            .group = group(),
-                           .bytes = Bytes{elements * size_bytes(call.wire)},
-                           .wire = call.wire == Dtype::fp8 ? Dtype::uint8 : call.wire,
+                           .bytes = call.wire.bytes(elements),
+                           .wire = call.wire.dtype == Dtype::fp8 ? Dtype::uint8 : call.wire.dtype,
                            .communicator = lane.communicator,
                            .mover = call.mover,
                            .reduction = call.reduction},
                           operands);
+}
+
+std::uint32_t emit_copy(
+    SegmentBuilder& ops, MemoryTier from, MemoryTier to, TensorId on_host, OpSpec operands) {
+    const TrafficLane& lane = lane_of(Traffic::offload);
+    operands.stream = lane.stream;
+    operands.cause = lane.cause;
+    const Bytes bytes = ops.tables().program().tensors[index(on_host)].bytes;
+    return ops.copy({.from = from, .to = to, .bytes = bytes}, operands);
 }
 
 void sum_over_ranks(SegmentBuilder& ops, const SumOver& over, std::string name, TensorId tensor) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "models/codec.h"
 #include "models/lanes.h"
 #include "models/layout.h"
 #include "models/segment_builder.h"
@@ -31,7 +32,7 @@ std::vector<RelayoutStep> relayout_steps(
 // What else there is to say of a collective.
 struct RelayoutCall {
     Traffic traffic = Traffic::data;
-    Dtype wire = Dtype::bf16;
+    Codec wire{};
     std::int64_t pieces = 1;  // collectives that the vector is cut into; this is one of them
     Mover mover{};
     Reduction reduction = Reduction::sum;
@@ -46,6 +47,10 @@ std::uint32_t emit(SegmentBuilder& ops,
                    const RelayoutStep& step,
                    const RelayoutCall& call,
                    OpSpec operands);
+
+// A copy between two memory tiers of all that one tensor of the host holds.
+std::uint32_t emit_copy(
+    SegmentBuilder& ops, MemoryTier from, MemoryTier to, TensorId on_host, OpSpec operands);
 
 // The ranks along these digits and, if they are of several parties, those of all stages.
 struct SumOver {

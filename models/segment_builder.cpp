@@ -25,6 +25,7 @@ KernelId ProgramTables::kernel(const KernelCall& call) {
                  static_cast<std::int64_t>(call.dtype),
                  call.variant,
                  call.bytes,
+                 static_cast<std::int64_t>(call.tier),
                  std::bit_cast<std::int64_t>(call.flop)});
     key_.insert(key_.end(), call.dims.begin(), call.dims.end());
     const auto [entry, added] =
@@ -59,6 +60,16 @@ SendRecvId ProgramTables::send_recv(const SendRecvCall& call) {
         return to_id<SendRecvId>(program_.send_recvs.size() - 1);
     }
     return to_id<SendRecvId>(static_cast<std::size_t>(found - program_.send_recvs.begin()));
+}
+
+CopyId ProgramTables::copy(const CopyCall& call) {
+    std::vector<CopyCall>& known = program_.copies;
+    const auto found = std::ranges::find(known, call);
+    const auto number = static_cast<std::size_t>(found - known.begin());
+    if (found == known.end()) {
+        known.push_back(call);
+    }
+    return to_id<CopyId>(number);
 }
 
 HostWorkId ProgramTables::host_work(const HostWork& work) {
@@ -160,6 +171,10 @@ std::uint32_t SegmentBuilder::collective(const CollectiveCall& call, const OpSpe
 
 std::uint32_t SegmentBuilder::send_recv(const SendRecvCall& call, const OpSpec& spec) {
     return append(tables_.send_recv(call), spec);
+}
+
+std::uint32_t SegmentBuilder::copy(const CopyCall& call, const OpSpec& spec) {
+    return append(tables_.copy(call), spec);
 }
 
 std::uint32_t SegmentBuilder::host(const HostWork& work, const OpSpec& spec) {

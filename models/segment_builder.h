@@ -30,6 +30,7 @@ public:
     KernelId kernel(const KernelCall& call);
     CollectiveId collective(const CollectiveCall& call);
     SendRecvId send_recv(const SendRecvCall& call);
+    CopyId copy(const CopyCall& call);
     HostWorkId host_work(const HostWork& work);
     // The group that spans these mesh digits of the party.
     GroupId group(std::uint32_t digits);
@@ -82,6 +83,7 @@ public:
     std::uint32_t kernel(const KernelCall& call, const OpSpec& spec);
     std::uint32_t collective(const CollectiveCall& call, const OpSpec& spec);
     std::uint32_t send_recv(const SendRecvCall& call, const OpSpec& spec);
+    std::uint32_t copy(const CopyCall& call, const OpSpec& spec);
     std::uint32_t host(const HostWork& work, const OpSpec& spec);
 
     // The next op appended also waits for this one (a resource, not a datum).

@@ -25,12 +25,15 @@ public:
     }
 
     void run() {
-        for (std::size_t s = 0; s < role_.slots.size(); ++s) {
-            Slot& slot = role_.slots[s];
-            const Segment& segment = program_.segment_of(slot);
-            for (std::uint32_t o = 0; o < segment.ops.size(); ++o) {
-                visit(slot, segment.ops[o], {static_cast<std::int64_t>(s), o});
-            }
+        walk(0);
+        for (const SlotOp& read : role_.host_reads) {
+            known_ = std::max(known_, Point{read.slot, read.op});
+        }
+        if (!role_.host_reads.empty()) {
+            walk(
+                num_slots_);  // the next step, in which the waits are the same but for carried ones
+        }
+        for (Slot& slot : role_.slots) {
             std::sort(slot.waits.begin(),
                       slot.waits.end(),
                       [](const SlotWait& a, const SlotWait& b) { return a.op < b.op; });
@@ -38,6 +41,17 @@ public:
     }
 
 private:
+    // A step whose slots are numbered from `first` on.
+    void walk(std::int64_t first) {
+        for (std::size_t s = 0; s < role_.slots.size(); ++s) {
+            Slot& slot = role_.slots[s];
+            const Segment& segment = program_.segment_of(slot);
+            for (std::uint32_t o = 0; o < segment.ops.size(); ++o) {
+                visit(slot, segment.ops[o], {first + static_cast<std::int64_t>(s), o});
+            }
+        }
+    }
+
     // Only tensors that several streams touch can need a wait.
     void find_shared_tensors() {
         std::vector<std::uint32_t> streams(program_.tensors.size(), 0);
@@ -80,15 +94,24 @@ private:
         for (std::size_t s = 0; s < kNumStreams; ++s) {
             if (s != index(op.stream) && latest[s].slot >= 0 && latest[s] > waited[s]) {
                 waited[s] = latest[s];
-                const auto is_given = [&](const SlotWait& wait) {
-                    return wait.op == here.op && Point{wait.slot, wait.slot_op} == latest[s];
-                };
-                if (std::ranges::none_of(slot.waits, is_given)) {
-                    slot.waits.push_back({.op = here.op,
-                                          .slot = static_cast<std::uint32_t>(latest[s].slot),
-                                          .slot_op = latest[s].op});
-                }
+                add_wait(slot, here, latest[s]);
             }
+        }
+    }
+
+    void add_wait(Slot& slot, Point here, Point on) {
+        const bool carried = here.slot >= num_slots_ && on.slot < num_slots_;
+        if (carried && on <= known_) {
+            return;  // what precedes the read of the host has ended
+        }
+        const auto in_step = static_cast<std::uint32_t>(on.slot % num_slots_);
+        const auto is_given = [&](const SlotWait& wait) {
+            return wait.op == here.op && wait.slot == in_step && wait.slot_op == on.op &&
+                   wait.carried == carried;
+        };
+        if (std::ranges::none_of(slot.waits, is_given)) {
+            slot.waits.push_back(
+                {.op = here.op, .slot = in_step, .slot_op = on.op, .carried = carried});
         }
     }
 
@@ -101,6 +124,8 @@ private:
 
     const Program& program_;
     Role& role_;
+    const std::int64_t num_slots_ = static_cast<std::int64_t>(role_.slots.size());
+    Point known_;  // in the first of two steps: the last op that the host reads
     std::vector<bool> shared_;
     std::unordered_map<std::uint64_t, TensorUses<Point>> uses_;
     // waited_[a][b]: the latest op of stream b that stream a has waited for.

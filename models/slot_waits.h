@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits between the slots of a role, derived from the tensors that outlive a slot
-// (models/hazards.h). Tensors of a micro-batch are told apart by the micro-batch.
+// (models/hazards.h). Tensors of a micro-batch are told apart by the micro-batch. Waits on what the
+// host does not wait for at the end of a step (Role::host_reads) are carried into the next one.
 #pragma once
 
 #include "engine/program.h"

@@ -8,12 +8,14 @@
 //                    ranks, copies of the groups
 //   hpZ              Wang et al., ZeRO++, 2023, section 3.2: a secondary copy of the weights,
 //                    sharded over few ranks, from which backward passes gather
+//   qwZ              the same, section 3.1: weights are gathered as int8, in blocks
 //   SHARD_GRAD_OP    PyTorch's fully_shard with reshard_after_forward=False: backward passes use
 //                    the weights that forward passes have gathered
 #pragma once
 
 #include <cstdint>
 
+#include "models/codec.h"
 #include "models/layout.h"
 #include "models/plan.h"
 #include "models/rank_mesh.h"
@@ -30,8 +32,10 @@ struct StateLayouts {
     Layout gradients;          // as they are once reduced
     Layout optimizer;          // its state, and the part of the weights that a rank steps
     Lifetime gradient_buffer = Lifetime::persistent;  // of what backward passes add to
+    MemoryTier optimizer_tier = MemoryTier::hbm;      // of its state
 
-    Dtype weight_dtype = Dtype::bf16;    // as weights persist and travel
+    Dtype weight_dtype = Dtype::bf16;    // as weights persist
+    Codec gathered_weights;              // as they travel to where a pass uses them
     Dtype gradient_dtype = Dtype::fp32;  // as gradients accumulate and travel
 
     // Weights are gathered for each use, unit by unit (models/unit_weights.h), and gradients
@@ -41,6 +45,7 @@ struct StateLayouts {
     bool keeps_secondary() const {
         return secondary_weights != weights && secondary_weights != whole;
     }
+    bool quantises_weights() const { return gathered_weights.dtype != weight_dtype; }
     bool keeps_gathered() const { return by_unit() && secondary_weights == whole; }
     // The ranks that share this state, each holding a part: 1 if each has all.
     static std::int64_t parts(const Layout& state, const Mesh& mesh) {

@@ -41,7 +41,10 @@ SegmentTensors used_tensors(const Program& program, const Segment& segment) {
     for (std::uint32_t o = 0; o < segment.ops.size(); ++o) {
         const Op& op = segment.ops[o];
         for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-            uses.emplace_back(program.operands[op.first_operand + i].tensor, o);
+            const TensorId tensor = program.operands[op.first_operand + i].tensor;
+            if (program.tensors[index(tensor)].tier == MemoryTier::hbm) {
+                uses.emplace_back(tensor, o);
+            }
         }
     }
     std::ranges::sort(uses);

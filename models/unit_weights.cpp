@@ -74,6 +74,46 @@ void reduce(BlockBuilder& b, const ParameterSet& parameters) {
     }
 }
 
+TensorId quantised_weights(BlockBuilder& b,
+                           std::string_view name,
+                           const Layout& layout,
+                           std::int64_t elements) {
+    return b.ops.tables().tensor({.name = std::string{name},
+                                  .parameter = {},
+                                  .dtype = b.layouts.state.gathered_weights.dtype,
+                                  .kind = TensorKind::communication,
+                                  .lifetime = Lifetime::slot,
+                                  .global_shape = {},
+                                  .layout = layout,
+                                  .bytes = b.layouts.state.gathered_weights.bytes(elements)});
+}
+
+// Encode, gather, decode: from what `gather` reads to what it writes.
+void gather_quantised(BlockBuilder& b,
+                      const RelayoutStep& step,
+                      const ParameterSet& parameters,
+                      const OpSpec& gather) {
+    const StateLayouts& state = b.layouts.state;
+    const std::int64_t members = b.layouts.mesh.combined_size(step.step.digits);
+    const std::int64_t shard = step.elements / members;
+    const TensorId encoded = quantised_weights(b, "weights quantised", step.to, shard);
+    const TensorId gathered = quantised_weights(b, "weights gathered", step.to, step.elements);
+    OpSpec spec = named("weights quantise");
+    spec.reads = gather.reads;
+    spec.writes = {encoded};
+    b.ops.kernel(cast(shard, state.weight_dtype, state.gathered_weights.dtype), spec);
+    spec = named("weights gather");
+    spec.reads = {encoded};
+    spec.writes = {gathered};
+    emit(b.ops, step, {.traffic = Traffic::data, .wire = state.gathered_weights}, spec);
+    spec = named("weights dequantise");
+    spec.reads = {gathered};
+    spec.writes = gather.writes;
+    b.ops.kernel(
+        cast(elements_of(b, parameters)(step.to), state.gathered_weights.dtype, state.weight_dtype),
+        spec);
+}
+
 }  // namespace
 
 UnitWeights::UnitWeights(BlockBuilder& b,
@@ -134,7 +174,11 @@ void UnitWeights::gather(std::size_t unit) {
             if (!ends_.empty()) {
                 b_.ops.next_waits_for(ends_.back());
             }
-            emit(b_.ops, step, {.traffic = Traffic::data, .wire = state.weight_dtype}, spec);
+            if (state.quantises_weights()) {
+                gather_quantised(b_, step, moved, spec);
+            } else {
+                emit(b_.ops, step, {.traffic = Traffic::data, .wire = state.weight_dtype}, spec);
+            }
         }
     }
 }

@@ -68,6 +68,7 @@ struct Rules {
     void world();
     void batch();
     void data_parallel_sharding();
+    void gather_with_optimizer_step();
     void recomputation();
     void number_formats();
 };
@@ -327,6 +328,11 @@ void Rules::data_parallel_sharding() {
                "a secondary copy is of weights that are shards otherwise",
                "0, or data_parallel_sharding_strategy optim_grads_params");
     }
+    if (plan.zero_quantized_weights && !all_sharded) {
+        reject("plan.zero_quantized_weights",
+               "only weights that are shards are gathered before each use",
+               "false, or data_parallel_sharding_strategy optim_grads_params");
+    }
     if (!plan.reshard_after_forward && plan.pipeline_model_parallel_size > 1) {
         reject("plan.reshard_after_forward",
                "on pipeline stages each micro-batch in flight would keep a copy of the weights",
@@ -344,6 +350,28 @@ void Rules::data_parallel_sharding() {
                            plan.zero_hpz_partition_size,
                            shards),
                valid_divisors(shards, shards));
+    }
+}
+
+// Megatron-LM's conditions (arguments.py). ZeRO 3 gathers by unit, in the passes.
+void Rules::gather_with_optimizer_step() {
+    if (!plan.overlap_param_gather_with_optimizer_step) {
+        return;
+    }
+    const std::string key = "plan.overlap_param_gather_with_optimizer_step";
+    const ShardingStrategy strategy = plan.data_parallel_sharding_strategy;
+    if (!plan.overlap_param_gather) {
+        reject(key, "it needs overlap_param_gather", "false, or set plan.overlap_param_gather");
+    }
+    if (strategy != ShardingStrategy::optim && strategy != ShardingStrategy::optim_grads) {
+        reject(key,
+               "no weights are gathered behind this optimizer",
+               "false, or data_parallel_sharding_strategy optim or optim_grads");
+    }
+    if (plan.virtual_pipeline_model_parallel_size < 2) {
+        reject(key,
+               "the optimizer steps one chunk of a stage before the others",
+               "false, or virtual_pipeline_model_parallel_size 2 or more");
     }
 }
 
@@ -382,6 +410,9 @@ void Rules::number_formats() {
         reject("plan.main_params_dtype",
                fmt::format("{} can't be what the optimizer steps", name(plan.main_params_dtype)),
                "fp32 or bf16");
+    }
+    if (plan.optimizer_cpu_offload && plan.optimizer != Optimizer::adam) {
+        reject("plan.optimizer_cpu_offload", "the host steps with Adam only", "false, or adam");
     }
     const bool bf16_weights = one_of(plan.precision, {Dtype::bf16, Dtype::fp8});
     if (!bf16_weights && plan.main_params_dtype == Dtype::bf16) {
@@ -429,6 +460,7 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     rules.world();
     rules.batch();
     rules.data_parallel_sharding();
+    rules.gather_with_optimizer_step();
     rules.recomputation();
     return rules.errors;
 }

@@ -126,8 +126,8 @@ private:
                 waits.insert(first_launch_[s] + rank_.program().waits[op.first_wait + i]);
             }
             for (; slot_wait != slot_waits.end() && slot_wait->op == o; ++slot_wait) {
-                // Between runs of the plan everything has ended.
-                if (first_launch_[slot_wait->slot] != kNone) {
+                // Between runs of the plan everything has ended: carried waits are over.
+                if (!slot_wait->carried && first_launch_[slot_wait->slot] != kNone) {
                     waits.insert(first_launch_[slot_wait->slot] + slot_wait->slot_op);
                 }
             }

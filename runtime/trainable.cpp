@@ -52,6 +52,14 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.gradient_dtype",
             "LAMB writes its update in the place of the gradients, which must be fp32 for that",
             "fp32");
+    require(!plan.zero_quantized_weights,
+            "plan.zero_quantized_weights",
+            "training gathers weights as they are",
+            "false");
+    require(!plan.optimizer_cpu_offload,
+            "plan.optimizer_cpu_offload",
+            "training keeps the optimizer's state in the devices' memory",
+            "false");
     require(plan.loss_metrics == 0,
             "plan.loss_metrics",
             "training computes no losses for reports",

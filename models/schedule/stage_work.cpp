@@ -31,7 +31,7 @@ public:
         : rules_(rules), shape_(shape), stage_(stage) {}
 
     StageWalk walk() {
-        if (rules_.overlap_param_gather) {
+        if (rules_.overlap_param_gather && !rules_.overlap_param_gather_with_optimizer_step) {
             // Gathered at the start of the step, the parameters arrive while the first
             // micro-batches run; nothing precedes them in the step, so the last step's optimizer
             // has ended (the host waits for it).
@@ -146,13 +146,19 @@ private:
             }
         }
         const std::uint32_t optimizer = add_of_chunk(StageTask::optimizer, -1, {});
-        if (!rules_.overlap_param_gather) {
+        if (rules_.overlap_param_gather_with_optimizer_step) {
+            // The first chunk's parameters arrive while the others' are stepped, these while the
+            // next step's first micro-batches run (Megatron-LM, ChainedOptimizer).
+            add_of_chunk(StageTask::gather_parameters, 0, {&optimizer, 1});
+            const std::uint32_t rest = add_of_chunk(StageTask::optimizer_of_rest, -1, {});
+            gather_parameters({&rest, 1}, 1);
+        } else if (!rules_.overlap_param_gather) {
             gather_parameters({&optimizer, 1});
         }
     }
 
-    void gather_parameters(std::span<const std::uint32_t> waits) {
-        for (std::int32_t c = 0; c < shape_.chunks; ++c) {
+    void gather_parameters(std::span<const std::uint32_t> waits, std::int32_t first = 0) {
+        for (std::int32_t c = first; c < shape_.chunks; ++c) {
             add_of_chunk(StageTask::gather_parameters, c, waits);
         }
     }
@@ -170,12 +176,14 @@ private:
 }  // namespace
 
 StageRules rules_of(const ParallelPlan& plan, bool tied_embeddings) {
-    return {.schedule = plan.schedule,
-            .overlap_p2p = plan.overlap_p2p,
-            .overlap_grad_reduce = plan.overlap_grad_reduce,
-            .overlap_param_gather = plan.overlap_param_gather,
-            .tied_embeddings = tied_embeddings,
-            .weight_passes = true};
+    return {
+        .schedule = plan.schedule,
+        .overlap_p2p = plan.overlap_p2p,
+        .overlap_grad_reduce = plan.overlap_grad_reduce,
+        .overlap_param_gather = plan.overlap_param_gather,
+        .overlap_param_gather_with_optimizer_step = plan.overlap_param_gather_with_optimizer_step,
+        .tied_embeddings = tied_embeddings,
+        .weight_passes = true};
 }
 
 bool receives(const ScheduleShape& shape, std::int32_t stage, const WorkItem& item) {

@@ -19,10 +19,11 @@ enum class StageTask : std::uint8_t {
     receive,            // what a pass needs of a neighbouring stage
     restart,            // the host launches again: it waited for messages
     pass,
-    send,              // what a pass made for a neighbouring stage
-    reduce_gradients,  // of a chunk, over the data-parallel ranks
-    reduce_tied,       // of the tied embedding, over the stages that hold a copy
-    optimizer,
+    send,               // what a pass made for a neighbouring stage
+    reduce_gradients,   // of a chunk, over the data-parallel ranks
+    reduce_tied,        // of the tied embedding, over the stages that hold a copy
+    optimizer,          // gradient norm, clipping and the step, of all chunks or of the first
+    optimizer_of_rest,  // the step of all other chunks
 };
 
 // `item` is the pass of pass, receive and send; else only its chunk counts. Chunk and micro-batch
@@ -49,6 +50,7 @@ struct StageRules {
     bool overlap_p2p = false;
     bool overlap_grad_reduce = false;
     bool overlap_param_gather = false;
+    bool overlap_param_gather_with_optimizer_step = false;
     bool tied_embeddings = false;
     // false: there are no weight gradients to make later (a stage without layers).
     bool weight_passes = true;

@@ -112,9 +112,9 @@ void draw_piece(const DrawnWeight& drawn, std::int64_t first, std::int64_t count
     }
 }
 
-// Zeros before the masters: both moments of every parameter.
+// Zeros before the masters: both moments of every parameter, by optimizer op.
 struct DrawnState {
-    TensorView moments;
+    std::vector<TensorView> moments;
     std::vector<DrawnWeight> weights;
 };
 
@@ -122,26 +122,29 @@ struct DrawnState {
 void draw_all(const DrawnState& drawn) {
     constexpr std::int64_t kPiece = 1 << 16;
     struct Piece {
-        const DrawnWeight* of;  // null for the moments
+        const DrawnWeight* of;  // null for moments
+        TensorView moments;
         std::int64_t first;
         std::int64_t count;
     };
     std::vector<Piece> pieces;
-    const auto cut = [&](const DrawnWeight* of, std::int64_t elements) {
+    const auto cut = [&](const DrawnWeight* of, TensorView moments, std::int64_t elements) {
         for (std::int64_t first = 0; first < elements; first += kPiece) {
-            pieces.push_back({of, first, std::min(kPiece, elements - first)});
+            pieces.push_back({of, moments, first, std::min(kPiece, elements - first)});
         }
     };
-    cut(nullptr, drawn.moments.size);
+    for (const TensorView& moments : drawn.moments) {
+        cut(nullptr, moments, moments.size);
+    }
     for (const DrawnWeight& weight : drawn.weights) {
-        cut(&weight, weight.stored.count);
+        cut(&weight, {}, weight.stored.count);
     }
     std::atomic<std::size_t> next = 0;
     const auto work = [&] {
         for (std::size_t i = next++; i < pieces.size(); i = next++) {
-            const auto& [of, first, count] = pieces[i];
+            const auto& [of, moments, first, count] = pieces[i];
             if (of == nullptr) {
-                set_to_zero(slice(drawn.moments, first, count));
+                set_to_zero(slice(moments, first, count));
             } else {
                 draw_piece(*of, first, count);
             }
@@ -167,52 +170,44 @@ std::int64_t hidden_size(const Program& program) {
     return 0;
 }
 
-// The optimizer op of the rank, whose operands pair weights with their state.
-const Op* find_optimizer(const Executor& executor) {
+// The optimizer ops of the rank, whose operands pair weights with their state.
+std::vector<const Op*> optimizers_of(const Executor& executor) {
     const Program& program = executor.program();
+    std::vector<const Op*> found;
     for (const Slot& slot : executor.role().slots) {
         for (const Op& op : program.segment_of(slot).ops) {
             if (op.kind() == OpKind::kernel && (program.kernel(op).kind == KernelKind::adamw ||
                                                 program.kernel(op).kind == KernelKind::lamb)) {
-                return &op;
+                found.push_back(&op);
             }
         }
     }
-    return nullptr;
+    return found;
 }
 
-}  // namespace
-
-std::uint32_t stream_of_parameter(std::string_view name) {
-    std::uint32_t hash = 2166136261u;  // FNV-1a
-    for (const char c : name) {
-        hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-    }
-    return hash;
-}
-
-void initialise_weights(Executor& executor, const InitialWeights& options) {
+// What one of them steps. False if the device could not lend a weight: the next run says why.
+bool add_weights_of(const Op& optimizer,
+                    Executor& executor,
+                    const InitialWeights& options,
+                    DrawnState& drawn) {
     const Program& program = executor.program();
-    const Op* optimizer = find_optimizer(executor);
-    ORRERY_CHECK(optimizer != nullptr);
     const std::int64_t hidden = hidden_size(program);
-    const KernelCall& call = program.kernel(*optimizer);
+    const KernelCall& call = program.kernel(optimizer);
     std::vector<TensorId> weights;
     std::optional<TensorId> state;
-    for (std::uint32_t i = 0; i < optimizer->num_operands; ++i) {
-        const Operand& operand = program.operands[optimizer->first_operand + i];
+    for (std::uint32_t i = 0; i < optimizer.num_operands; ++i) {
+        const Operand& operand = program.operands[optimizer.first_operand + i];
         if (operand.access == Access::write) {
             weights.push_back(operand.tensor);
         } else if (operand.access == Access::accumulate) {
             state = operand.tensor;
         }
     }
-    DrawnState drawn;
     TensorView masters;
     if (state && has_master(call)) {
         const TensorView all = executor.overwrite(*state);
         const std::int64_t moments = std::min(all.size, 2 * call.dims[0]);
-        drawn.moments = slice(all, 0, moments);
+        drawn.moments.push_back(slice(all, 0, moments));
         masters = slice(all, moments, all.size - moments);
     }
     std::int64_t first = 0;  // of the masters
@@ -223,7 +218,7 @@ void initialise_weights(Executor& executor, const InitialWeights& options) {
         const std::int64_t kept = std::clamp<std::int64_t>(stored.count - own.first, 0, own.count);
         const TensorView weight = executor.overwrite(id);
         if (weight.size < stored.count) {
-            return;  // the device could not lend it: the next run says why
+            return false;
         }
         // What divides unevenly ends with padding.
         set_to_zero(slice(weight, stored.count, weight.size - stored.count));
@@ -242,7 +237,29 @@ void initialise_weights(Executor& executor, const InitialWeights& options) {
     if (!masters.empty()) {
         set_to_zero(slice(masters, first, masters.size - first));
     }
-    draw_all(drawn);
+    return true;
+}
+
+}  // namespace
+
+std::uint32_t stream_of_parameter(std::string_view name) {
+    std::uint32_t hash = 2166136261u;  // FNV-1a
+    for (const char c : name) {
+        hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    }
+    return hash;
+}
+
+void initialise_weights(Executor& executor, const InitialWeights& options) {
+    const std::vector<const Op*> optimizers = optimizers_of(executor);
+    ORRERY_CHECK(!optimizers.empty());
+    DrawnState drawn;
+    const bool all = std::ranges::all_of(optimizers, [&](const Op* optimizer) {
+        return add_weights_of(*optimizer, executor, options, drawn);
+    });
+    if (all) {
+        draw_all(drawn);
+    }
 }
 
 }  // namespace orrery

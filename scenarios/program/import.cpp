@@ -14,6 +14,7 @@
 #include "scenarios/format/import/nccl_tests.h"
 #include "scenarios/format/read/hf_config.h"
 #include "scenarios/format/read/reader.h"
+#include "scenarios/format/specs/plan_key.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/studies/simulate/step_efficiency.h"
 
@@ -148,7 +149,7 @@ int hugging_face(const ImportArguments& arguments) {
     std::error_code ignored;
     const std::uint32_t nodes = std::max(1U, arguments.nodes);
     DocumentNode scenario;
-    const auto set = [&](const char* key, std::string value, const char* where) {
+    const auto set = [&](const std::string& key, std::string value, const char* where) {
         put(scenario, key, scalar_node(std::move(value), "", where));
     };
     set("cluster.nodes", fmt::format("{}", nodes), "--nodes");
@@ -161,8 +162,10 @@ int hugging_face(const ImportArguments& arguments) {
     put(scenario,
         "model.seq_length",
         scalar_node(length, longest ? "the longest that the model takes" : "", "--seq-length"));
-    set("plan.micro_batch_size", "1", "--nodes");
-    set("plan.global_batch_size", fmt::format("{}", nodes * gpus_of(arguments.node)), "--nodes");
+    set(plan_key<&ParallelPlan::micro_batch_size>(), "1", "--nodes");
+    set(plan_key<&ParallelPlan::global_batch_size>(),
+        fmt::format("{}", nodes * gpus_of(arguments.node)),
+        "--nodes");
     if (!arguments.software.empty()) {
         set("software", arguments.software, "--software");
     }

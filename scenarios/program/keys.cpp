@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "scenarios/format/document/key_synonyms.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/report/keys_report.h"
@@ -25,16 +26,22 @@ int keys_command(const KeysArguments& arguments) {
                 known.push_back(word);
             }
         }
-        const bool named = !name.empty() && (name == key.key || name == own);
+        const bool named =
+            !name.empty() && (name == key.key || name == own || name == key.short_name);
         if (named || name.empty() || name == key.section()) {
             one = named;
             chosen.push_back(std::move(key));
         }
     }
     if (chosen.empty()) {
+        const bool near = !nearest_names(name, known, 1).empty();
+        const std::string called = key_called(name);
         return report_error({"keys",
-                             fmt::format("'{}' is not a key or section that is described", name),
-                             nearest_hint(name, known)});
+                             fmt::format("'{}' is no key or section that is described", name),
+                             near ? nearest_hint(name, known)
+                             : called.empty()
+                                 ? "orrery keys lists all; other sections are not described yet"
+                                 : called});
     }
     if (arguments.json) {
         return print_output(with_provenance(keys_json(chosen), provenance_of("keys")));

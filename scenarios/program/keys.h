@@ -9,7 +9,7 @@
 namespace orrery {
 
 struct KeysArguments {
-    std::string name;  // "plan", "plan.schedule" or "schedule"; empty: all
+    std::string name;  // "plan", "plan.micro_batch_size", "micro_batch_size", "mbs"; empty: all
     bool json = false;
 };
 

@@ -88,7 +88,7 @@ private:
                 add_ids({number, program_.waits[w]}, after);
             }
             for (const SlotWait& wait : slot.waits) {
-                if (wait.op == position) {
+                if (wait.op == position && !wait.carried) {
                     add_ids({wait.slot, wait.slot_op}, after);
                 }
             }

@@ -154,6 +154,10 @@ std::string json_report(const Answer& a) {
     json["fits"] = a.memory.fits;
     json["memory"] = memory_json(a.memory);
     json["memory_peak"] = memory_peak_json(a.memory);
+    if (a.memory.host > Bytes{}) {
+        json["host_memory"] = {{"in_use_bytes", a.memory.host.count()},
+                               {"server_bytes", a.memory.host_memory.count()}};
+    }
     json["lost_mfu"] = lost_json(a, false);
     json["lost_s"] = lost_json(a, true);
     json["critical_path_s"] = critical_path_json(a);

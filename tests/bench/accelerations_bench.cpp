@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each acceleration of the simulated executor (engine/simulation.h) is worth in a scenario:
-// the CPU time of one step with all of them, without one at a time, and, if asked for, with none.
-//   accelerations_bench [FILE [ROUNDS [none]]]
+// the CPU time of one step with all of them and without one at a time, in turn, or without one that
+// is named only; and, if asked for, with none.
+//   accelerations_bench [FILE [ROUNDS [none | ACCELERATION]]]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,32 +24,45 @@ double cpu_s() {
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-// The fastest of several rounds.
-void time_step(const std::string& what, const SimulationInput& input, int rounds) {
+struct Timed {
+    std::string what;
+    SimulationInput input;
     double least = 1e9;
-    SimulationResult result;
-    for (int round = 0; round < rounds; ++round) {
-        const auto rates = make_rates(NetworkFidelity::fluid, input.network->links());
-        const double begin = cpu_s();
-        SimulationOutcome outcome = simulate(input, *rates);
-        least = std::min(least, cpu_s() - begin);
-        if (!outcome) {
-            fmt::print(stderr, "{}\n", outcome.error().to_string());
-            return;
-        }
-        result = std::move(*outcome);
+    SimulationResult result{};
+};
+
+void time_once(Timed& timed) {
+    const auto rates = make_rates(NetworkFidelity::fluid, timed.input.network->links());
+    const double begin = cpu_s();
+    SimulationOutcome outcome = simulate(timed.input, *rates);
+    timed.least = std::min(timed.least, cpu_s() - begin);
+    if (outcome) {
+        timed.result = std::move(*outcome);
+    } else {
+        fmt::print(stderr, "{}\n", outcome.error().to_string());
     }
-    fmt::print("{:47} {:8.2f} s {:10} events {:9} solves {:7} classes, step of {} ps\n",
-               what,
-               least,
-               result.events,
-               result.rate_solves,
-               result.fold_classes,
-               result.iteration.picoseconds());
+}
+
+// The fastest of several rounds, in which they take turns.
+void time_steps(std::vector<Timed> all, int rounds) {
+    for (int round = 0; round < rounds; ++round) {
+        for (Timed& one : all) {
+            time_once(one);
+        }
+    }
+    for (const Timed& one : all) {
+        fmt::print("{:47} {:8.2f} s {:10} events {:9} solves {:7} classes, step of {} ps\n",
+                   one.what,
+                   one.least,
+                   one.result.events,
+                   one.result.rate_solves,
+                   one.result.fold_classes,
+                   one.result.iteration.picoseconds());
+    }
     std::fflush(stdout);
 }
 
-int run(const std::string& file, int rounds, bool none) {
+int run(const std::string& file, int rounds, const std::string& which) {
     const auto scenario = read_scenario(file);
     if (!scenario) {
         fmt::print(stderr, "{}\n", scenario.error().front().to_string());
@@ -67,20 +81,17 @@ int run(const std::string& file, int rounds, bool none) {
     input.devices = costs->devices;
     input.launch_cost = costs->launch;
     input.steps = scenario->job.steps;
-    time_step("all", input, rounds);
+    std::vector<Timed> timed{{"all", input}};
     for (const reference::NamedAcceleration& acceleration : reference::kAccelerations) {
-        SimulationInput without = input;
-        without.accelerations.*acceleration.on = false;
-        time_step(std::string{"without "} + acceleration.name, without, rounds);
+        if (which.empty() || which == "none" || which == acceleration.name) {
+            timed.push_back({std::string{"without "} + acceleration.name, input});
+            timed.back().input.accelerations.*acceleration.on = false;
+        }
     }
-    // A group on its local clock has no events that a scheduled arrival could spare.
-    SimulationInput common_clock = input;
-    common_clock.accelerations.local_clocks = false;
-    common_clock.accelerations.scheduled_arrivals = false;
-    time_step("without local_clocks and scheduled_arrivals", common_clock, rounds);
-    if (none) {
+    time_steps(std::move(timed), rounds);
+    if (which == "none") {
         input.accelerations = reference::accelerations_of(0);
-        time_step("none", input, 1);
+        time_steps({{"none", input}}, 1);
     }
     return 0;
 }
@@ -91,5 +102,5 @@ int run(const std::string& file, int rounds, bool none) {
 int main(int argc, char** argv) {
     return orrery::run(argc > 1 ? argv[1] : "scenarios/megascale-175b-12288.yaml",
                        argc > 2 ? std::stoi(argv[2]) : 3,
-                       argc > 3);
+                       argc > 3 ? argv[3] : "");
 }

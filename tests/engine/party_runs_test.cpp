@@ -36,6 +36,69 @@ TEST(PartyRuns, CountTheStepsOfARun) {
     EXPECT_EQ(end.end(), 4_ns + step * 3);
 }
 
+// 15 ns | 5 ns, which need what the last op made in the step before | 10 ns, which the host reads |
+// 20 ns on another stream.
+ProgramBuilder overlapping_steps() {
+    ProgramBuilder b({{"r", 1}});
+    b.kernel(15_ns);
+    b.kernel(5_ns);
+    const std::uint32_t read = b.kernel(10_ns);
+    b.host(20_ns, kOther, {read});
+    b.program.roles[0].slots[0].waits = {{1, 0, 3, true}};
+    b.program.roles[0].host_reads = {{0, read}};
+    return b;
+}
+
+TEST(PartyRuns, WhatTheHostDoesNotReadOverlapsTheNextStep) {
+    const ProgramBuilder b = overlapping_steps();
+    const ScriptedNetwork network({});
+    SimulationInput input = b.input(network);
+    input.steps = 4;
+    const SimulationResult result = run(input);
+    EXPECT_EQ(result.step_end, (std::vector{50_ns, 85_ns, 120_ns, 155_ns}));
+    EXPECT_EQ(traced(result, kRank0, 0, 2).start, 65_ns);
+    EXPECT_EQ(traced(result, kRank0, 1, 2).start, 85_ns);
+    EXPECT_EQ(result.iteration, 35_ns);
+    EXPECT_EQ(result.critical_path.total(), 35_ns);
+    EXPECT_EQ(result.critical_path[Cause::host], 20_ns);
+    Program all = b.program;
+    all.roles[0].host_reads.clear();
+    input.program = &all;
+    EXPECT_EQ(run(input).iteration, 50_ns);
+}
+
+// The host does not launch a step before it has launched the last one.
+TEST(PartyRuns, LaunchesOfStepsFollowEachOther) {
+    ProgramBuilder b({{"r", 1}});
+    b.kernel(1_ns);
+    b.kernel(1_ns, kNet);
+    b.program.roles[0].host_reads = {{0, 0}};
+    const ScriptedNetwork network({});
+    SimulationInput input = b.input(network);
+    input.steps = 3;
+    input.launch_cost = 10_ns;
+    const SimulationResult result = run(input);
+    EXPECT_EQ(result.step_end, (std::vector{21_ns, 41_ns, 61_ns}));
+    EXPECT_EQ(traced(result, kRank0, 0, 2).start, 50_ns);
+    EXPECT_EQ(result.critical_path[Cause::launch], 20_ns);
+}
+
+// A stream that nothing waits for falls behind by as much as it takes longer.
+TEST(PartyRuns, AStreamMayFallBehindByManySteps) {
+    ProgramBuilder b({{"r", 1}});
+    b.kernel(1_ns);
+    b.kernel(10_ns, kNet);
+    b.program.roles[0].host_reads = {{0, 0}};
+    const ScriptedNetwork network({});
+    SimulationInput input = b.input(network);
+    input.steps = 8;
+    const SimulationResult result = run(input);
+    EXPECT_EQ(traced(result, kRank0, 0, 7).end, 8_ns);
+    EXPECT_EQ(result.step_end.front(), 10_ns);
+    EXPECT_EQ(result.step_end.back(), 80_ns);
+    EXPECT_EQ(result.critical_path.total(), 10_ns);
+}
+
 TEST(PartyRuns, ARankThatWasLostBetweenRunsNeverBegins) {
     SmallPlan small;
     Execution execution(*small.plan, *small.rates);

@@ -56,6 +56,8 @@ Program small_program() {
     p.segments[0].ops[0].launches = 3;
     p.roles[1].slots.push_back(
         {.segment = SegmentId{1}, .chunk = 0, .micro_batch = 2, .waits = {{1, 0, 2}}});
+    p.roles[1].slots[1].waits.push_back({2, 1, 1, true});
+    p.roles[1].host_reads = {{1, 0}, {1, 2}};
     return p;
 }
 
@@ -86,7 +88,9 @@ TEST(ProgramText, SaysEverythingOnALineAnOp) {
              "  1  network  op 1  m0 send pp+1 64 B comm 7 slices tp              "
              "exposed_pipeline      after 0\n",
              "role 1: role 1\n",
-             "  1  forward  chunk 0  micro-batch 2  segment 1  1 after 0.2\n",
+             "  1  forward  chunk 0  micro-batch 2  segment 1  1 after 0.2, "
+             "2 after 1.1 of the step before\n",
+             "the host reads 1.0, 1.2\n",
          }) {
         EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
     }

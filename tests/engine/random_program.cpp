@@ -44,6 +44,9 @@ public:
         }
         split_into_slots();
         make_input();
+        if (below(3) == 0) {
+            overlap_steps();
+        }
         return std::move(out_);
     }
 
@@ -161,6 +164,28 @@ private:
             }
             p.segments.push_back(std::move(second));
             p.roles[r].slots.push_back(std::move(slot));
+        }
+    }
+
+    // Hosts read a few ops only, and ops wait on ops of the step before.
+    void overlap_steps() {
+        Program& p = out_.program;
+        for (Role& role : p.roles) {
+            std::vector<SlotOp> ops;
+            for (std::uint32_t s = 0; s < role.slots.size(); ++s) {
+                const std::size_t size = p.segment_of(role.slots[s]).ops.size();
+                for (std::uint32_t o = 0; o < size; ++o) {
+                    ops.push_back({s, o});
+                }
+            }
+            const auto any_op = [&] { return ops[below(static_cast<std::uint32_t>(ops.size()))]; };
+            for (std::uint32_t n = ops.empty() ? 0 : below(4); n > 0; --n) {
+                role.host_reads.push_back(any_op());
+                const SlotOp waiting = any_op();
+                const SlotOp target = any_op();
+                role.slots[waiting.slot].waits.push_back(
+                    {waiting.op, target.slot, target.op, true});
+            }
         }
     }
 

@@ -40,6 +40,45 @@ TEST(RoleTape, DropsWaitsThatAnEarlierWaitImplies) {
     EXPECT_EQ(tapes.roles[0].streams[kOther].items.size(), 1u);
 }
 
+TEST(RoleTape, CarriedWaitsAreOnItemsOfTheStepBefore) {
+    ProgramBuilder b({{"r", 1}});
+    b.kernel(1_ns);
+    b.kernel(1_ns);
+    b.kernel(1_ns);
+    b.host(1_ns, kOther, {1});
+    b.host(1_ns, kOther);
+    b.program.roles[0].host_reads = {{0, 1}};
+    std::vector<SlotWait>& waits = b.program.roles[0].slots[0].waits;
+    waits = {{1, 0, 3, true}, {2, 0, 3, true}, {3, 0, 0, true}};
+    const Tapes tapes = build_tapes(b.program, 2_ns);
+    const RoleTape& tape = tapes.roles[0];
+    EXPECT_TRUE(tape.overlaps_steps);
+    EXPECT_EQ(tape.last_launch, 10_ns);
+    // Op 0 | op 1, which waits and which the host reads | op 2; what implies op 0 is left out.
+    const TapeStream& compute = tape.streams[kCompute];
+    ASSERT_EQ(compute.items.size(), 3u);
+    EXPECT_EQ(compute.host_items, 2u);
+    EXPECT_EQ(tape.streams[kOther].host_items, 0u);
+    ASSERT_EQ(compute.items[1].num_waits, 1u);
+    const ItemCondition carried = tape.conditions.at(compute.items[1].first_wait);
+    EXPECT_TRUE(carried.carried);
+    EXPECT_EQ(carried.stream, kOther);
+    EXPECT_EQ(carried.items, 1u);
+    EXPECT_EQ(compute.items[2].num_waits, 0u);
+    EXPECT_EQ(tape.conditions.size(), 2u);
+}
+
+TEST(RoleTape, IfTheHostWaitsForAllNothingIsCarried) {
+    ProgramBuilder b({{"r", 1}});
+    b.kernel(1_ns);
+    b.host(1_ns, kOther);
+    b.program.roles[0].slots[0].waits = {{0, 0, 1, true}};
+    const RoleTape tape = build_tapes(b.program, 2_ns).roles[0];
+    EXPECT_FALSE(tape.overlaps_steps);
+    EXPECT_TRUE(tape.conditions.empty());
+    EXPECT_EQ(tape.streams[kOther].host_items, 1u);
+}
+
 TEST(RoleTape, EqualRunsShareAShape) {
     ProgramBuilder b({{"r", 1}});
     const GroupId none = b.group("alone", 1);

@@ -56,6 +56,7 @@ inline void append_ending(RandomCase& c, const StepEnding& ending, std::uint64_t
                 ending.all_wait || i > 0);
         }
         p.roles[role].slots.push_back(std::move(slot));
+        p.roles[role].host_reads.clear();  // the host waits for all
     }
 }
 

@@ -64,8 +64,22 @@ TEST(Verifier, WantsWaitsToNameEarlierOps) {
     EXPECT_EQ(first_error(b.program), "");
     b.program.roles[0].slots[0].waits.push_back({0, 0, 1});
     expect_error(b.program, "which is not earlier");
+    b.program.roles[0].slots[0].waits[0].carried =
+        true;  // as of the step before, they may be later
+    EXPECT_EQ(first_error(b.program), "");
     b.program.roles[0].slots[0].waits[0].slot_op = 2;
     expect_error(b.program, "does not exist");
+}
+
+TEST(Verifier, WantsHostsToReadOpsThatExist) {
+    ProgramBuilder b = pair_of_stages();
+    b.kernel(1_ns);
+    b.program.roles[0].host_reads = {{0, 0}};
+    EXPECT_EQ(first_error(b.program), "");
+    b.program.roles[0].host_reads = {{0, 1}};
+    expect_error(b.program, "its host reads");
+    b.program.roles[0].host_reads = {{1, 0}};
+    expect_error(b.program, "its host reads");
 }
 
 TEST(Verifier, WantsMembersToMakeTheSameCollectives) {

@@ -128,6 +128,16 @@ const Row kPlanRows[] = {
     {"rank_order", [](Scenario& s) { s.plan.rank_order = RankOrder::tp_cp_pp_dp; }},
     {"attention_kernel", [](Scenario& s) { s.plan.attention_kernel = AttentionKernel::unfused; }},
     {"optimizer", [](Scenario& s) { s.plan.optimizer = Optimizer::lamb; }},
+    {"zero_quantized_weights",
+     [](Scenario& s) { s.plan.zero_quantized_weights = true; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},
+    {"optimizer_cpu_offload",
+     [](Scenario& s) { s.plan.optimizer_cpu_offload = true; },
+     [](Scenario& s) {
+         s.cluster.node.host_memory = Bytes{1'000'000'000'000};
+         s.cluster.node.host_memory_bandwidth = Bandwidth::bits_per_second(800'000'000'000);
+         s.device.host_memory_bandwidth = Bandwidth::bits_per_second(200'000'000'000);
+     }},
     {"gradient_accumulation_fusion",
      [](Scenario& s) { s.plan.gradient_accumulation_fusion = false; }},
     {"gradient_dtype", [](Scenario& s) { s.plan.gradient_dtype = Dtype::bf16; }},
@@ -141,6 +151,14 @@ const Row kPlanRows[] = {
     {"overlap_param_gather",
      [](Scenario& s) { s.plan.overlap_param_gather = true; },
      [](Scenario& s) { set_strategy(s, ShardingStrategy::optim); }},
+    {"overlap_param_gather_with_optimizer_step",
+     [](Scenario& s) { s.plan.overlap_param_gather_with_optimizer_step = true; },
+     [](Scenario& s) {
+         set_strategy(s, ShardingStrategy::optim);
+         s.plan.overlap_param_gather = true;
+         s.plan.virtual_pipeline_model_parallel_size = 2;
+         s.plan.schedule = ScheduleKind::interleaved_1f1b;
+     }},
     {"tp_comm_overlap", [](Scenario& s) { s.plan.tp_comm_overlap = true; }},
     {"overlap_p2p", [](Scenario& s) { s.plan.overlap_p2p = true; }},
     {"async_tensor_model_parallel_allreduce",

@@ -327,6 +327,7 @@ TEST(ProgramFields, OfTensors) {
          },
          exchange_in_pieces},
         {"bytes", [&](Program& p) { largest(p).bytes += Bytes{64}; }},
+        {"tier", [&](Program& p) { largest(p).tier = MemoryTier::dram; }},
         {"input", [](Program& p) { tensor(p, "tokens").input ^= true; }},
         {"random_purpose", [&](Program& p) { random(p).random_purpose += 1; }},
         {"random_stream", [&](Program& p) { random(p).random_stream += 1; }},
@@ -349,6 +350,7 @@ TEST(ProgramFields, OfSegmentsSlotsAndRoles) {
         {"op", [](Program& p) { slot_that_waits(p).waits[0].op += 1000; }},
         {"slot", [](Program& p) { slot_that_waits(p).waits[0].slot -= 1; }},
         {"slot_op", [](Program& p) { slot_that_waits(p).waits[0].slot_op += 1000; }},
+        {"carried", [](Program& p) { slot_that_waits(p).waits[0].carried = true; }},
     };
     expect_told<SlotWait>(waits);
     const auto forward = [](Program& p) -> Slot& {
@@ -384,8 +386,23 @@ TEST(ProgramFields, OfSegmentsSlotsAndRoles) {
              }
          }},
         {"slots", [](Program& p) { p.roles[0].slots.pop_back(); }},
+        {"host_reads",
+         [](Program& p) {
+             p.roles[0].host_reads = {{0, 0}};
+         }},
     };
     expect_told<Role>(roles);
+    const Row reads[] = {
+        {"slot",
+         [](Program& p) {
+             p.roles[0].host_reads = {{1, 0}};
+         }},
+        {"op",
+         [](Program& p) {
+             p.roles[0].host_reads = {{0, 1}};
+         }},
+    };
+    expect_told<SlotOp>(reads);
 }
 
 TEST(ProgramFields, OfGroupsAndMeshes) {
@@ -456,6 +473,7 @@ TEST(ProgramFields, OfKernels) {
         {"dims", [&](Program& p) { call(p).dims[0] *= 2; }},
         {"flop", [&](Program& p) { call(p).flop *= 64; }},
         {"bytes", [&](Program& p) { call(p).bytes *= 64; }},
+        {"tier", [&](Program& p) { call(p).tier = MemoryTier::dram; }},
     };
     expect_told<KernelCall>(rows);
 }

@@ -29,7 +29,9 @@ public:
           factors_(*read_efficiency_table((default_catalogue() / "step_efficiency.csv").string())),
           network_(*build_fabric(scenario_.cluster),
                    NcclNetworkOptions{.compute_capability = scenario_.device.compute_capability,
-                                      .num_sms = scenario_.device.num_sms}) {}
+                                      .num_sms = scenario_.device.num_sms}) {
+        scenario_.device.host_memory_bandwidth = Bandwidth::bits_per_second(800'000'000'000);
+    }
 
     DeviceTimings timings(const Program& program) const {
         const CostModel cost{scenario_.device, curves_};

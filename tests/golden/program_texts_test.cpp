@@ -117,8 +117,23 @@ Case zero_bubble() {
     return c;
 }
 
+// The weights of the first chunk are gathered beside the optimizer of the second, and all of them
+// beside the next step.
+Case with_optimizer_step() {
+    Case c{"with-optimizer-step", small_gpt(4), plan_of(1, 2, 1, 2)};
+    c.plan.virtual_pipeline_model_parallel_size = 2;
+    c.plan.schedule = ScheduleKind::interleaved_1f1b;
+    c.plan.global_batch_size = 8;
+    c.plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
+    c.plan.overlap_grad_reduce = true;
+    c.plan.overlap_param_gather = true;
+    c.plan.overlap_param_gather_with_optimizer_step = true;
+    return c;
+}
+
 std::vector<Case> cases() {
     return {zero_1(),
+            with_optimizer_step(),
             zero_2(),
             zero_3(),
             tensor_parallel(),

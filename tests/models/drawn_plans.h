@@ -41,7 +41,8 @@ struct DrawnPlan {
             << (model.tied_embeddings ? " tied" : "") << (plan.overlap_p2p ? " overlap_p2p" : "")
             << (plan.tp_comm_overlap ? " tp_comm_overlap" : "")
             << (plan.overlap_grad_reduce ? " overlap_grad_reduce" : "")
-            << (plan.overlap_param_gather ? " overlap_param_gather" : "");
+            << (plan.overlap_param_gather ? " overlap_param_gather" : "")
+            << (plan.overlap_param_gather_with_optimizer_step ? " with_optimizer_step" : "");
         return out.str();
     }
 };
@@ -57,6 +58,12 @@ public:
         draw_switches(d.model, d.plan);
         draw_units(d.model, d.plan);
         draw_recomputation(d.model, d.plan);
+        // Other draws stay as they are.
+        d.plan.overlap_param_gather_with_optimizer_step =
+            seed_ % 2 == 0 && d.plan.overlap_param_gather &&
+            d.plan.virtual_pipeline_model_parallel_size > 1 &&
+            (d.plan.data_parallel_sharding_strategy == ShardingStrategy::optim ||
+             d.plan.data_parallel_sharding_strategy == ShardingStrategy::optim_grads);
         const Errors errors =
             check(d.model, d.plan, d.plan.model_parallel_size() * d.plan.data_parallel_size);
         ORRERY_CHECK(errors.empty());

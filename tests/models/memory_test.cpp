@@ -183,6 +183,29 @@ TEST(Memory, InterleavedStagesHoldTheirWarmUpAndOneMore) {
     }
 }
 
+// ZeRO-Offload: of the optimizer's state nothing is on the device; the host has it, the gradients
+// that it steps with and the weights that it makes.
+TEST(Memory, AnOffloadedOptimizerIsOnTheHost) {
+    Transformer model = gpt2_124m();
+    ParallelPlan plan;
+    plan.data_parallel_size = 4;
+    plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
+    plan.global_batch_size = 4;
+    const Program on_device = lower(model, plan);
+    EXPECT_EQ(host_bytes(on_device, RoleId{0}), Bytes{});
+    plan.optimizer_cpu_offload = true;
+    const Program on_host = lower(model, plan);
+    const MemoryByKind before = role_memory(on_device, RoleId{0}, Bytes{}).at_peak;
+    const MemoryByKind after = role_memory(on_host, RoleId{0}, Bytes{}).at_peak;
+    EXPECT_EQ(after[TensorKind::optimizer], Bytes{});
+    // Moments and master copy, the gradient and the weight: 12 + 4 + 2 bytes a parameter.
+    const Bytes state = before[TensorKind::optimizer];
+    EXPECT_EQ(host_bytes(on_host, RoleId{0}).count(), state.count() / 12 * 18);
+    EXPECT_EQ(on_host.copies.size(), 2U);
+    EXPECT_EQ(on_host.copies[0].bytes.count(), state.count() / 3);
+    EXPECT_EQ(on_host.copies[1].bytes.count(), state.count() / 6);
+}
+
 TEST(Memory, NamesTheMomentAndTheLargestBuffers) {
     const Transformer model = small_model(4);
     const Program program = lower(model, {.global_batch_size = 2});

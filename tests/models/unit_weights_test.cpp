@@ -8,6 +8,7 @@
 
 #include "models/lowering.h"
 #include "models/memory.h"
+#include "models/validate_plan.h"
 #include "tests/models/known_models.h"
 #include "tests/models/program_sums.h"
 
@@ -140,6 +141,34 @@ TEST(UnitWeights, BackwardPassesGatherFromTheSecondaryCopy) {
     EXPECT_EQ(kept, num_parameters(model) / 2 * size_bytes(Dtype::bf16));
     plan.zero_hpz_partition_size = 0;
     EXPECT_GT(largest_plan(program), largest_plan(lower(model, plan)));
+}
+
+// ZeRO++'s qwZ: one byte a weight and a scale a block on the wire, instead of two bytes a weight.
+TEST(UnitWeights, QuantisedWeightsTravelAsOneByteEach) {
+    ParallelPlan plan = sharded_plan();
+    const Program plain = lower(layered_model(), plan);
+    plan.zero_quantized_weights = true;
+    const Program quantised = lower(layered_model(), plan);
+    for (const std::string_view pass : {"forward", "backward"}) {
+        const Segment& before = segment(plain, pass);
+        const Segment& after = segment(quantised, pass);
+        const auto gathers_before = ops_named(plain, before, "weights gather");
+        const auto gathers_after = ops_named(quantised, after, "weights gather");
+        ASSERT_EQ(gathers_before.size(), gathers_after.size());
+        EXPECT_EQ(ops_named(quantised, after, "weights quantise").size(), gathers_after.size());
+        EXPECT_EQ(ops_named(quantised, after, "weights dequantise").size(), gathers_after.size());
+        for (std::size_t i = 0; i < gathers_after.size(); ++i) {
+            const auto bytes = plain.collective(before.ops[gathers_before[i]]).bytes.count();
+            const CollectiveCall& gather = quantised.collective(after.ops[gathers_after[i]]);
+            EXPECT_EQ(gather.wire, Dtype::int8);
+            const std::int64_t scales = (bytes / 2 + 2047) / 2048 * 4;
+            EXPECT_EQ(gather.bytes.count(), bytes / 2 + scales);
+        }
+    }
+    plan.data_parallel_sharding_strategy = ShardingStrategy::optim;
+    const Errors errors = check(layered_model(), plan, 8);
+    ASSERT_EQ(errors.size(), 1U);
+    EXPECT_EQ(errors[0].where, "plan.zero_quantized_weights");
 }
 
 }  // namespace

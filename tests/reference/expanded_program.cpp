@@ -82,8 +82,14 @@ private:
             self.waits_on.push_back(instance({self.step, self.rank, self.slot, position}));
         }
         for (const SlotWait& wait : slot.waits) {
-            if (wait.op == self.position) {
+            if (wait.op != self.position) {
+                continue;
+            }
+            if (!wait.carried) {
                 self.waits_on.push_back(instance({self.step, self.rank, wait.slot, wait.slot_op}));
+            } else if (self.step > 0) {
+                self.waits_on.push_back(
+                    instance({self.step - 1, self.rank, wait.slot, wait.slot_op}));
             }
         }
         for (const std::size_t earlier : self.waits_on) {

@@ -38,6 +38,7 @@ public:
             add_slots(s < blocks_.size() ? blocks_[s] : dice_.pick(blocks_));
         }
         choose_devices();
+        overlap_steps();
         return std::move(case_);
     }
 
@@ -369,6 +370,29 @@ private:
                                       .slot_op = dice_.between(0u, num_ops(slots[earlier]) - 1)});
             }
             slots.push_back(std::move(slot));
+        }
+    }
+
+    // In every third program some roles' hosts read a few ops only, and ops wait on ops of the step
+    // before.
+    void overlap_steps() {
+        if (!dice_.chance(33)) {
+            return;
+        }
+        const auto any_op = [&](const Role& role) {
+            const auto slot = dice_.between(0u, static_cast<std::uint32_t>(role.slots.size()) - 1);
+            return SlotOp{slot, dice_.between(0u, num_ops(role.slots[slot]) - 1)};
+        };
+        for (Role& role : program().roles) {
+            for (std::uint32_t n = dice_.between(0u, 3u); n > 0; --n) {
+                role.host_reads.push_back(any_op(role));
+            }
+            for (std::uint32_t n = dice_.between(0u, 8u); n > 0; --n) {
+                const SlotOp waiting = any_op(role);
+                const SlotOp target = any_op(role);
+                role.slots[waiting.slot].waits.push_back(
+                    {waiting.op, target.slot, target.op, true});
+            }
         }
     }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "tests/reference/reference_executor.h"
@@ -32,6 +34,18 @@ TEST(RandomProgram, IsTheSameForTheSameSeed) {
     EXPECT_NE(iteration(once), iteration(other));
 }
 
+// Does an op of a rank start before another one of its step before has ended?
+bool steps_overlap(const std::vector<TracedOp>& trace) {
+    std::map<std::pair<RankId, std::uint32_t>, Time> ends;
+    for (const TracedOp& op : trace) {
+        Time& end = ends[{op.rank, op.step}];
+        end = std::max(end, op.end);
+    }
+    return std::ranges::any_of(trace, [&](const TracedOp& op) {
+        return op.step > 0 && op.start < ends[{op.rank, op.step - 1}];
+    });
+}
+
 // What a judge does not try it does not judge.
 TEST(RandomProgram, ReachesEveryKindOfOpAndWait) {
     std::set<OpKind> kinds;
@@ -41,6 +55,7 @@ TEST(RandomProgram, ReachesEveryKindOfOpAndWait) {
     bool uneven = false;
     bool slow = false;
     bool late_member = false;
+    int overlaps = 0;
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         const RandomCase random = random_case({.seed = seed});
         for (const Segment& segment : random.program.segments) {
@@ -65,6 +80,7 @@ TEST(RandomProgram, ReachesEveryKindOfOpAndWait) {
         for (const TracedOp& op : outcome->trace) {
             late_member |= op.data_start > op.start;
         }
+        overlaps += steps_overlap(outcome->trace) ? 1 : 0;
     }
     EXPECT_EQ(kinds.size(), 5u);
     EXPECT_TRUE(across_slots);
@@ -73,6 +89,7 @@ TEST(RandomProgram, ReachesEveryKindOfOpAndWait) {
     EXPECT_TRUE(uneven);
     EXPECT_TRUE(slow);
     EXPECT_TRUE(late_member);
+    EXPECT_GT(overlaps, 3);
 }
 
 }  // namespace

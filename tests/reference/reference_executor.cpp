@@ -46,7 +46,8 @@ struct RankProgress {
     std::uint32_t steps = 0;
     std::uint32_t held_sms = 0;
     std::vector<Time> host_start;               // by step
-    std::vector<std::size_t> open_ops;          // by step: ops that have not ended
+    std::vector<Time> last_launch;              // by step: after host_start
+    std::vector<std::size_t> open_reads;        // by step: ops that the host waits for
     std::vector<std::vector<std::size_t>> ops;  // by step
 };
 
@@ -89,7 +90,8 @@ public:
             rank.party = input.program->job_of(input.program->party_of(to_id<RankId>(r)));
             rank.steps = input.run_of(rank.party).steps;
             rank.host_start.resize(rank.steps);
-            rank.open_ops.resize(rank.steps, 0);
+            rank.last_launch.resize(rank.steps);
+            rank.open_reads.resize(rank.steps, 0);
             rank.ops.resize(rank.steps);
         }
         for (std::size_t t = 0; t < transfers_.size(); ++t) {
@@ -98,7 +100,8 @@ public:
         for (std::size_t i = 0; i < ops_.size(); ++i) {
             const OpInstance& op = expanded_.ops[i];
             RankProgress& rank = ranks_[index(op.rank)];
-            rank.open_ops[op.step] += 1;
+            rank.last_launch[op.step] = std::max(rank.last_launch[op.step], op.launch_offset);
+            rank.open_reads[op.step] += is_read_by_host(op) ? 1 : 0;
             rank.ops[op.step].push_back(i);
             ops_[i].open_transfers = op.transfers.size();
             ops_[i].open_waits = op.waits_on.size() + 1;  // + its step begins on this rank
@@ -227,18 +230,30 @@ private:
 
     void begin_step(RankProgress& rank, std::uint32_t step) {
         rank.host_start[step] = now_;
+        if (step > 0) {  // launches follow each other
+            rank.host_start[step] =
+                std::max(now_, rank.host_start[step - 1] + rank.last_launch[step - 1]);
+        }
         for (const std::size_t i : rank.ops[step]) {
             release(i);
         }
-        if (rank.open_ops[step] == 0) {
-            end_step(rank, step);  // a rank without ops
+        if (rank.open_reads[step] == 0) {
+            end_reads(rank, step);  // a rank without ops
         }
     }
 
-    void end_step(RankProgress& rank, std::uint32_t step) {
+    void end_reads(RankProgress& rank, std::uint32_t step) {
         if (step + 1 < rank.steps) {
             begin_step(rank, step + 1);
         }
+    }
+
+    bool is_read_by_host(const OpInstance& op) const {
+        const std::vector<SlotOp>& reads =
+            input_.program->roles[index(input_.program->role_of(op.rank))].host_reads;
+        return reads.empty() || std::ranges::any_of(reads, [&](const SlotOp& read) {
+                   return read.slot == op.slot && read.op == op.position;
+               });
     }
 
     // One thing less that op `i` waits on; with the last one only its launch may be still to come.
@@ -295,9 +310,11 @@ private:
         for (const std::size_t later : dependents_[i]) {
             release(later);
         }
-        rank.open_ops[op.step] -= 1;
-        if (rank.open_ops[op.step] == 0) {
-            end_step(rank, op.step);
+        if (is_read_by_host(op)) {
+            rank.open_reads[op.step] -= 1;
+            if (rank.open_reads[op.step] == 0) {
+                end_reads(rank, op.step);
+            }
         }
     }
 

@@ -53,6 +53,23 @@ TEST(ParallelSteps, PipelinesOfShardedRanksTrainWhatOneRankTrainsToTheSameBitsEa
     EXPECT_EQ(many, train(model, plan));
 }
 
+// Here no step begins before the last one has ended; the optimizer goes in two parts.
+TEST(ParallelSteps, GathersWithTheOptimizerStepChangeNoBit) {
+    Transformer model = tiny_gpt();
+    model.num_layers = 4;
+    for (const Optimizer optimizer : {Optimizer::adam, Optimizer::lamb}) {
+        ParallelPlan plan = plan_of(2, 2, ShardingStrategy::optim);
+        plan.virtual_pipeline_model_parallel_size = 2;
+        plan.schedule = ScheduleKind::interleaved_1f1b;
+        plan.optimizer = optimizer;
+        plan.overlap_grad_reduce = true;
+        plan.overlap_param_gather = true;
+        const Training apart = train(model, plan);
+        plan.overlap_param_gather_with_optimizer_step = true;
+        EXPECT_EQ(apart, train(model, plan));
+    }
+}
+
 TEST(ParallelSteps, TensorParallelRanksTrainWhatOneRankTrains) {
     Transformer two_groups = tiny_llama();
     two_groups.num_query_groups = 2;

@@ -93,6 +93,9 @@ std::optional<NcclTopology> read_node_of(DocumentNode& parent,
         node.device = device.name.empty() ? "inline" : device.name;
     }
     read_node(*map, path, node, errors);
+    const std::uint32_t sharing = std::max(1U, node.gpus_per_node / std::max(1U, node.trays));
+    device.host_memory_bandwidth = Bandwidth::bits_per_second(
+        node.host_memory_bandwidth.bits_per_second() / std::int64_t{sharing});
     return topology;
 }
 

@@ -32,7 +32,6 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
         return;
     }
     MapReader reader{section, "plan", errors};
-    refuse_others(reader);
     bool scheduled = false;
     bool sized = false;
     for_each_plan_field([&](const auto& field) {
@@ -43,6 +42,7 @@ void read_plan(const DocumentNode& section, ParallelPlan& plan, Errors& errors) 
                 given && field.name == plan_field<&ParallelPlan::tensor_model_parallel_size>.name;
         }
     });
+    refuse_others(reader);
     if (!scheduled && plan.virtual_pipeline_model_parallel_size > 1) {
         plan.schedule = ScheduleKind::interleaved_1f1b;
     }

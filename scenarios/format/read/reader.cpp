@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "models/validate_plan.h"
+#include "network/memory_tiers.h"
 #include "runtime/trainable.h"
 #include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/document/overrides.h"
@@ -118,6 +119,23 @@ void check_devices(const DocumentNode& root, const Scenario& scenario, Errors& e
     for (const ClusterVariant& variant : scenario.search.clusters) {
         if (seen.insert(variant.device.name).second) {
             add(variant.device, "search.cluster");
+        }
+    }
+}
+
+// The optimizer's state needs host memory of a known size and speed.
+void check_host_memory(const DocumentNode& root, const Scenario& scenario, Errors& errors) {
+    for (std::uint32_t k = 0;
+         scenario.plan.optimizer_cpu_offload && k < scenario.cluster.num_kinds();
+         ++k) {
+        const NodeSpec node = scenario.cluster.kind(k).node;
+        if (!has_tier(node, MemoryTier::dram) || node.host_memory_bandwidth == Bandwidth{}) {
+            errors.push_back({where_of_path(root, "plan.optimizer_cpu_offload"),
+                              fmt::format("the size and bandwidth of the host memory of {} are not "
+                                          "known",
+                                          node.name.empty() ? "the node" : node.name),
+                              "give the node host_memory and host_memory_bandwidth"});
+            return;
         }
     }
 }
@@ -234,6 +252,7 @@ void check_together(const DocumentNode& root,
     const std::size_t before = errors.size();
     check_plan(root, scenario, errors);
     check_devices(root, scenario, errors);
+    check_host_memory(root, scenario, errors);
     check_elastic(root, scenario, errors);
     if (const auto one = check_one_kind(scenario, "orrery train"); options.for_training && !one) {
         errors.push_back(one.error());

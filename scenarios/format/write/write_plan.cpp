@@ -61,9 +61,11 @@ std::string scenario_with_plan(DocumentNode document,
         if constexpr (requires { value.empty(); }) {
             given = !value.empty();
         }
-        if (field.searched && !given) {
+        const DocumentNode& keys = *document.find("plan");
+        const bool written = field.searched || keys.find(field.name) != nullptr;
+        if (written && !given) {
             erase(*document.find("plan"), field.name);
-        } else if (field.searched) {
+        } else if (written) {
             set(document, plan_key(field), field_text(field, value));
         }
     });

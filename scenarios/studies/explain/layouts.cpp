@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <regex>
 #include <set>
@@ -47,6 +48,11 @@ std::string placement_text(const Tensor& tensor, const Layout& layout, const Mes
         }
     }
     return text.empty() ? "whole" : text;
+}
+
+std::string_view tier_name(MemoryTier tier) {
+    constexpr std::array<std::string_view, kNumMemoryTiers> kNames{"HBM", "DRAM", "NVMe"};
+    return kNames[static_cast<std::size_t>(tier)];
 }
 
 // Layers are alike.
@@ -163,6 +169,18 @@ private:
                   .over = fmt::format("{} to {}", orrery::name(call.from), orrery::name(call.to)),
                   .bytes = call.bytes,
                   .times = 1}});
+        } else if (op.kind() == OpKind::copy) {
+            const CopyCall& call = program_.copy(op);
+            const Operand& first = program_.operands[op.first_operand];
+            movements_.push_back(
+                {segment,
+                 position,
+                 {.name = name,
+                  .kind = "copy",
+                  .over = fmt::format("{} to {}", tier_name(call.from), tier_name(call.to)),
+                  .wire = program_.tensors[index(first.tensor)].dtype,
+                  .bytes = call.bytes,
+                  .times = 1}});
         } else if (op.kind() == OpKind::send_recv) {
             const Tensor& moved =
                 program_.tensors[index(program_.operands[op.first_operand].tensor)];
@@ -210,7 +228,7 @@ private:
                 .step_placement = tensor.step_layout.empty()
                                       ? std::string{}
                                       : placement_text(tensor, tensor.step_layout, mesh_),
-                .tier = "HBM",
+                .tier = std::string{tier_name(tensor.tier)},
                 .codec = tensor.dtype,
                 .lifetime = tensor.lifetime,
                 .bytes = tensor.bytes,

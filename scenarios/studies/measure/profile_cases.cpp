@@ -8,6 +8,10 @@
 #include <string_view>
 #include <utility>
 
+#include "models/plan_fields.h"
+#include "scenarios/format/document/read_field.h"
+#include "scenarios/format/specs/plan_key.h"
+
 namespace orrery {
 namespace {
 
@@ -55,15 +59,15 @@ struct Split {
     const char* tensor;  // of "all", "half" and "one" of the ranks
     const char* pipeline;
     bool sequence_parallel;
-    const char* sharding;
+    ShardingStrategy sharding;
 };
 constexpr std::array<Split, 6> kSplits{{
-    {"one", "one", false, "no_shard"},
-    {"all", "one", true, "no_shard"},
-    {"one", "two", false, "no_shard"},
-    {"one", "one", false, "optim_grads_params"},
-    {"all", "one", false, "no_shard"},
-    {"one", "one", false, "optim"},
+    {"one", "one", false, ShardingStrategy::no_shard},
+    {"all", "one", true, ShardingStrategy::no_shard},
+    {"one", "two", false, ShardingStrategy::no_shard},
+    {"one", "one", false, ShardingStrategy::optim_grads_params},
+    {"all", "one", false, ShardingStrategy::no_shard},
+    {"one", "one", false, ShardingStrategy::optim},
 }};
 
 void put_model(DocumentNode& scenario, const Shape& s) {
@@ -106,17 +110,21 @@ void put_plan(DocumentNode& scenario,
         std::string_view{split.pipeline} == "two" && shape.layers > 1 && ranks % 2 == 0;
     const std::uint32_t stages = pipeline ? 2 : 1;
     const std::uint32_t data = ranks / tensor / stages;
-    const auto set = [&](const char* key, std::string value) {
-        put(scenario, std::string{"plan."} + key, scalar_node(std::move(value)));
+    using Plan = ParallelPlan;
+    const auto set = [&](const auto& field, const auto& value) {
+        put(scenario, plan_key(field), scalar_node(field_text(field, value)));
     };
-    set("tensor_model_parallel_size", fmt::format("{}", tensor));
-    set("pipeline_model_parallel_size", fmt::format("{}", stages));
-    set("sequence_parallel", split.sequence_parallel && tensor > 1 ? "true" : "false");
-    set("data_parallel_sharding_strategy", data > 1 ? split.sharding : "no_shard");
-    set("micro_batch_size", fmt::format("{}", shape.micro_batch));
-    set("global_batch_size",
-        fmt::format("{}", 2 * static_cast<std::uint32_t>(shape.micro_batch) * data));
-    set("precision", precision);
+    const auto set_word = [&](const auto& field, const std::string& word) {
+        put(scenario, plan_key(field), scalar_node(word));
+    };
+    set(plan_field<&Plan::tensor_model_parallel_size>, std::int64_t{tensor});
+    set(plan_field<&Plan::pipeline_model_parallel_size>, std::int64_t{stages});
+    set(plan_field<&Plan::sequence_parallel>, split.sequence_parallel && tensor > 1);
+    set(plan_field<&Plan::data_parallel_sharding_strategy>,
+        data > 1 ? split.sharding : ShardingStrategy::no_shard);
+    set(plan_field<&Plan::micro_batch_size>, std::int64_t{shape.micro_batch});
+    set(plan_field<&Plan::global_batch_size>, std::int64_t{2} * shape.micro_batch * data);
+    set_word(plan_field<&Plan::precision>, precision);
 }
 
 std::vector<ProfileCase> cases_of(std::span<const Shape> shapes,

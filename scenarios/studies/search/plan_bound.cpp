@@ -286,9 +286,10 @@ PlanBound::DataTime PlanBound::data_time(const ParallelPlan& plan,
     const std::int64_t units = std::max<std::int64_t>(1, layers / unit);
     const Cost& layer = parts(plan).full_layer;
     const std::int64_t batches = plan.num_micro_batches();
-    const Time first = relayout_time(state, held.weights, held.whole, layer.weights * unit);
-    const Time again =
-        relayout_time(state, held.secondary_weights, held.whole, layer.weights * unit);
+    const std::int64_t elements = layer.weights.count() / size_bytes(held.weight_dtype);
+    const Bytes moved = held.gathered_weights.bytes(elements * unit);
+    const Time first = relayout_time(state, held.weights, held.whole, moved);
+    const Time again = relayout_time(state, held.secondary_weights, held.whole, moved);
     const Time scatter =
         relayout_time(state, held.made_gradients, held.gradients, layer.gradients * unit);
     return {.gradients = scatter * (units * batches),

@@ -222,6 +222,7 @@ void Enumeration::splits(const ParallelPlan& plan) {
 
 void Enumeration::switches(PlanPoint point) {
     ParallelPlan& plan = point.plan;
+    const bool with_step = plan.overlap_param_gather_with_optimizer_step;  // where it can be
     const std::int64_t sharing = plan.data_parallel_size * plan.context_parallel_size;
     const auto sharding = sharing == 1 ? std::vector<ShardingStrategy>{ShardingStrategy::no_shard}
                                        : or_all(space_.sharding,
@@ -244,6 +245,10 @@ void Enumeration::switches(PlanPoint point) {
                     plan.recompute_granularity = granularity;
                     plan.overlap_grad_reduce = overlap && sharing > 1;
                     plan.overlap_param_gather = overlap && strategy != ShardingStrategy::no_shard;
+                    plan.overlap_param_gather_with_optimizer_step =
+                        with_step && plan.overlap_param_gather &&
+                        strategy != ShardingStrategy::optim_grads_params &&
+                        plan.virtual_pipeline_model_parallel_size > 1;
                     plan.tp_comm_overlap = overlap && plan.sequence_parallel;
                     plan.overlap_p2p = overlap && plan.pipeline_model_parallel_size > 1;
                     plan.rank_order = order;

@@ -119,7 +119,7 @@ std::unique_ptr<PlanTimer::StepEnd> PlanTimer::make_end(const ParallelPlan& plan
     // Rounding marks the weights, which are of the chunks' programs, and takes no time.
     ParallelPlan timed = plan;
     timed.bf16_stochastic_round = false;
-    const SegmentId id = lower_optimizer(tables, timed, layouts, 0, last_first);
+    const SegmentId id = lower_optimizer(tables, timed, layouts, 0, last_first).first;
     std::vector<Op> ops = program.segments[index(id)].ops;
     // The norm is one kernel, and adding it up over the ranks the barrier; where no other rank has
     // to be waited for, the whole optimizer takes the norm's place.
@@ -156,6 +156,9 @@ tl::expected<PlanTimer::Parts, std::string_view> PlanTimer::parts_of(
     Family& family, const ParallelPlan& plan, const LayoutAssignment& layouts) {
     if (layouts.state.by_unit()) {
         return tl::unexpected(std::string_view{"parameters are gathered layer by layer"});
+    }
+    if (plan.overlap_param_gather_with_optimizer_step) {
+        return tl::unexpected(std::string_view{"steps overlap"});
     }
     const auto stages = static_cast<std::int32_t>(layouts.mesh.size(layouts.pipeline_digit));
     const std::vector<std::int64_t> split = layers_of_stages(model_, plan);
@@ -247,6 +250,9 @@ PlanTimer::Step PlanTimer::simulate(const ParallelPlan& plan,
 tl::expected<Time, std::string_view> PlanTimer::step_of(const ParallelPlan& plan) {
     if (!plan.stage_tensor_model_parallel_sizes.empty()) {
         return tl::unexpected(std::string_view{"stages have tensor-parallel sizes of their own"});
+    }
+    if (plan.optimizer_cpu_offload) {
+        return tl::unexpected(std::string_view{"the optimizer's state lies on the host"});
     }
     const LayoutAssignment layouts = assign_layouts(plan, ranks_of_key_value_head(model_, plan));
     Family& family = family_of(plan, layouts);

@@ -285,6 +285,7 @@ std::uint32_t PlanTimer::StageBuilder::add(const StageWork& work, const StepEnd&
             reduce_tied(work.item.chunk);
             return 0;
         case StageTask::optimizer:
+        case StageTask::optimizer_of_rest:
             optimizer(last);
             return 0;
     }

@@ -47,6 +47,8 @@ struct MemoryUse {
     Bytes peak;    // what is allocated: also the gaps that the plan leaves between tensors
     Bytes device;  // what the device has
     bool fits = true;
+    Bytes host;         // what the ranks of the fullest server have in its memory; zero: nothing
+    Bytes host_memory;  // what that server has
     RankId rank{};
     std::string role;                // "pp 0"
     std::string moment;              // "chunk 5 forward, micro-batch 11"

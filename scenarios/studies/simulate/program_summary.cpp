@@ -66,6 +66,28 @@ std::vector<CollectiveUse> collective_uses(const Program& program, const Network
     return uses;
 }
 
+void add_host_memory(const Program& program, const ClusterSpec& cluster, MemoryUse& use) {
+    std::vector<Bytes> of_role;
+    for (std::size_t role = 0; role < program.roles.size(); ++role) {
+        of_role.push_back(host_bytes(program, to_id<RoleId>(role)));
+    }
+    std::map<std::uint32_t, std::pair<Bytes, Bytes>> servers;  // what is used, and what there is
+    for (std::uint32_t rank = 0; rank < program.num_ranks(); ++rank) {
+        const std::uint32_t gpu = cluster.gpu_of_rank.empty() ? rank : cluster.gpu_of_rank[rank];
+        auto& [used, has] = servers[gpu / cluster.gpus_per_server()];
+        used += of_role[index(program.role_of(to_id<RankId>(rank)))];
+        has = cluster.kind(cluster.kind_of_rank(rank)).node.host_memory;
+    }
+    for (const auto& [server, memory] : servers) {
+        const auto& [used, has] = memory;
+        use.fits = use.fits && (used == Bytes{} || used <= has);
+        if (used > use.host) {
+            use.host = used;
+            use.host_memory = has;
+        }
+    }
+}
+
 MemoryUse memory_use(const Program& program, const DeviceSpec& device) {
     return memory_use(program, std::vector<Bytes>(program.roles.size(), device.memory));
 }

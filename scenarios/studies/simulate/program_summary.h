@@ -8,6 +8,7 @@
 #include "engine/network_model.h"
 #include "engine/program.h"
 #include "kernels/device_spec.h"
+#include "network/cluster_spec.h"
 #include "scenarios/studies/simulate/answer.h"
 
 namespace orrery {
@@ -22,5 +23,7 @@ std::vector<CollectiveUse> collective_uses(const Program& program, const Network
 // `memory`: by role, of its smallest device.
 MemoryUse memory_use(const Program& program, std::span<const Bytes> memory);
 MemoryUse memory_use(const Program& program, const DeviceSpec& device);
+// What the ranks of each server have in its memory; of the fullest one in the answer.
+void add_host_memory(const Program& program, const ClusterSpec& cluster, MemoryUse& use);
 
 }  // namespace orrery

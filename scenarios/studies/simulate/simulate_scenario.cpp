@@ -425,6 +425,7 @@ Result<Answer> ScenarioRun::run() {
     Answer answer;
     describe(answer);
     answer.memory = memory_use(program_, memory_of_roles(program_, scenario_));
+    add_host_memory(program_, scenario_.cluster, answer.memory);
     if (options_.only_if_fits && !answer.memory.fits) {
         return answer;
     }

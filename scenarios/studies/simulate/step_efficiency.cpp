@@ -112,6 +112,9 @@ std::string StepEfficiency::growth_name(std::string_view factor_name) {
 }
 
 double StepEfficiency::factor(const KernelCall& call) const {
+    if (call.tier != MemoryTier::hbm) {
+        return 1.0;  // the host's processors are not what the factors were fitted on
+    }
     const std::string_view name = factor_name(call);
     const double factor = table_.value_or(name, device_.generation, dtype_class(call.dtype), 1.0);
     if (!is_attention(call)) {

@@ -33,6 +33,8 @@ std::string name_of(const StageWork& one) {
             return "tied" + chunk;
         case StageTask::optimizer:
             return "optimizer";
+        case StageTask::optimizer_of_rest:
+            return "rest";
     }
     return "?";
 }
@@ -63,6 +65,18 @@ constexpr StageRules kOverlap{
 TEST(StageWork, OfOneStageHasNoMessages) {
     EXPECT_EQ(text(stage_work({}, {.micro_batches = 2}, 0)),
               "F0.0 B0.0 F0.1 B0.1 reduce0<3 optimizer gather0<5");
+}
+
+// Behind the optimizer of its chunk, and all of it in the step that makes the weights.
+TEST(StageWork, AGatherWithTheOptimizerStepFollowsTheStepOfItsChunk) {
+    StageRules rules = kOverlap;
+    rules.schedule = ScheduleKind::interleaved_1f1b;
+    rules.overlap_param_gather_with_optimizer_step = true;
+    const StageWalk walk = stage_work(rules, {.chunks = 3, .micro_batches = 1}, 0);
+    const std::string all = text(walk);
+    EXPECT_EQ(all.substr(all.find("optimizer")), "optimizer gather0<9 rest gather1<11 gather2<11");
+    EXPECT_EQ(walk.work[9].task, StageTask::optimizer);
+    EXPECT_EQ(walk.work[11].task, StageTask::optimizer_of_rest);
 }
 
 TEST(StageWork, WithoutOverlapTheHostWaitsForEveryExchange) {

@@ -33,12 +33,17 @@ TEST(KeysCommand, ShowsOneKeyByItsNameWithOrWithoutSection) {
         "    default     1f1b\n"
         "    search      varies it\n");
     EXPECT_EQ(keys({.name = "schedule"}).out, ran.out);
+    EXPECT_EQ(keys({.name = "mbs"}).out, keys({.name = "plan.micro_batch_size"}).out);
 }
 
 TEST(KeysCommand, AnUnknownNameIsAnErrorWithTheNearest) {
     const CommandRun ran = keys({.name = "plan.shedule"});
     EXPECT_EQ(ran.status, kExitUserError);
     EXPECT_NE(ran.err.find("plan.schedule"), std::string::npos) << ran.err;
+    // Another program's word for it.
+    const std::string zero = keys({.name = "zero_stage"}).err;
+    EXPECT_NE(zero.find("plan.data_parallel_sharding_strategy"), std::string::npos) << zero;
+    EXPECT_LT(keys({.name = "cluster.nodes"}).err.size(), 200u);
 }
 
 TEST(KeysCommand, JsonSaysWhatMadeIt) {

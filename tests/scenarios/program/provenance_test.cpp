@@ -138,6 +138,7 @@ protected:
             {{"discover", "--device", "cpu"}, false, false},
             {{"replay", workload_, small_}},
             {{"catalogue", "dgx-h100"}, false, false},
+            {{"keys", "plan"}, false, false},
         };
     }
 

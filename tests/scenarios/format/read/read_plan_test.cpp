@@ -67,6 +67,7 @@ compiled: true
 eager_framework: false
 overlap_grad_reduce: true
 overlap_param_gather: true
+overlap_param_gather_with_optimizer_step: true
 tp_comm_overlap: true
 tp_comm_overlap_chunks: 8
 async_tensor_model_parallel_allreduce: false
@@ -107,6 +108,7 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .gradient_dtype = Dtype::bf16,
         .overlap_grad_reduce = true,
         .overlap_param_gather = true,
+        .overlap_param_gather_with_optimizer_step = true,
         .tp_comm_overlap = true,
         .overlap_p2p = true,
         .async_tensor_model_parallel_allreduce = false,

@@ -110,6 +110,21 @@ TEST(PlanTimer, RefusesParametersThatAreGatheredLayerByLayer) {
     EXPECT_EQ(step.error(), "parameters are gathered layer by layer");
 }
 
+TEST(PlanTimer, RefusesStepsThatOverlap) {
+    const Scenario scenario = small_scenario("overlap",
+                                             {"plan.pipeline_model_parallel_size=2",
+                                              "plan.virtual_pipeline_model_parallel_size=2",
+                                              "plan.data_parallel_sharding_strategy=optim",
+                                              "plan.overlap_param_gather=true"});
+    testing::TimedPlans timed{scenario};
+    EXPECT_TRUE(timed.timer.step_of(scenario.plan));
+    ParallelPlan plan = scenario.plan;
+    plan.overlap_param_gather_with_optimizer_step = true;
+    const auto step = timed.timer.step_of(plan);
+    ASSERT_FALSE(step);
+    EXPECT_EQ(step.error(), "steps overlap");
+}
+
 // A timer that has timed other plans gives what a fresh one gives, whatever the field in which the
 // plans differ.
 TEST(PlanTimer, NoFieldOfAPlanIsForgottenByItsCaches) {
@@ -146,6 +161,7 @@ TEST(PlanTimer, NoFieldOfAPlanIsForgottenByItsCaches) {
     changed.insert("data_parallel_size");       // follows from the other sizes
     changed.insert("zero_hpz_partition_size");  // of plans that the timer refuses
     changed.insert("reshard_after_forward");    // of the same
+    changed.insert("overlap_param_gather_with_optimizer_step");  // of the same
     EXPECT_EQ(changed.size(), kNumPlanFields);
 }
 
