@@ -46,8 +46,7 @@ public:
 private:
     bool stuck(std::uint32_t id) const {
         const StreamPhase phase = e_.state.streams[id].phase;
-        return phase == StreamPhase::blocked || phase == StreamPhase::arrived ||
-               phase == StreamPhase::scheduled;
+        return phase == StreamPhase::blocked || phase == StreamPhase::arrived;
     }
 
     std::optional<std::uint32_t> first_stuck() const {
@@ -65,7 +64,7 @@ private:
         const std::uint32_t r = e_.state.rank_of(id);
         const RankClass& rank = e_.plan.quotient.ranks[r];
         const TapeItem& item = e_.state.item_of(id);
-        const TapeOp& op = e_.state.streams[id].tape->ops[item.first_op];
+        const SlotOp& op = e_.state.streams[id].tape->ops[item.first_op];
         return fmt::format("rank {} in step {}: {}",
                            index(rank.representative),
                            e_.state.streams[id].step,

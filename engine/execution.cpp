@@ -24,7 +24,6 @@ Execution::Execution(const ExecutionPlan& plan_of_programs, SharedRates& rates)
       transfers(*this),
       runs(*this),
       events(*this),
-      arrivals(*this),
       exclusive(*this),
       bundles(*this),
       clocks(*this),

@@ -8,7 +8,7 @@
 //   TransferRunner      communication: arrivals, phases, ends
 //   PartyRuns           steps and runs of the parties
 //   StepEventEffects    devices and links that change in the middle of a step
-//   ScheduledArrivals, ExclusiveTransfers, BundledTransfers, Lockstep, LocalClocks
+//   ExclusiveTransfers, BundledTransfers, Lockstep, LocalClocks
 //                       accelerations (engine/simulation.h): each may be switched off
 #pragma once
 
@@ -23,7 +23,6 @@
 #include "engine/open_transfers.h"
 #include "engine/party_runs.h"
 #include "engine/rank_states.h"
-#include "engine/scheduled_arrivals.h"
 #include "engine/simulation_clock.h"
 #include "engine/step_event_effects.h"
 #include "engine/step_log.h"
@@ -54,7 +53,6 @@ struct Execution {
     PartyRuns runs;
     StepEventEffects events;
 
-    ScheduledArrivals arrivals;
     ExclusiveTransfers exclusive;
     BundledTransfers bundles;
     LocalClocks clocks;

@@ -62,13 +62,11 @@ private:
             if (e_.state.ranks[r].lost) {
                 continue;
             }
-            const bool scheduled = e_.state.streams[id].phase == StreamPhase::scheduled;
-            const Time since =
-                scheduled ? e_.state.scheduled_arrival(id) : e_.state.streams[id].start;
+            const Time since = e_.state.streams[id].start;
             found.operation.since = std::max(found.operation.since, since);
             if (!words) {
-                const TapeItem& item = scheduled ? e_.state.item_after(id) : e_.state.item_of(id);
-                const TapeOp& op = e_.state.streams[id].tape->ops[item.first_op];
+                const TapeItem& item = e_.state.item_of(id);
+                const SlotOp& op = e_.state.streams[id].tape->ops[item.first_op];
                 found.operation.operation = describe_op(
                     *e_.plan.input.program, e_.plan.quotient.ranks[r].role, op.slot, op.op);
                 words = true;

@@ -34,9 +34,7 @@ void KernelRunner::begin_run(std::uint32_t id, const TapeItem& item, Time now) {
         begin_walk(state_.walks[id], run, plan_.input.devices[device].num_sms, now, launch);
         due = end_of_walk(state_.walks[id], rank.held_sms);
     }
-    if (rank.local_clock || !parts_.arrivals.announce(id, item, due)) {
-        parts_.streams.schedule(id, due);
-    }
+    parts_.streams.schedule(id, due);
 }
 
 void KernelRunner::end_run(std::uint32_t id, Time now) {
@@ -88,7 +86,7 @@ void KernelRunner::trace_walk(std::uint32_t id, Time now) {
     const TapeItem& item = state_.item_of(id);
     walked_.clear();
     advance_walk(state_.walks[id], now, state_.ranks[r].held_sms, &walked_);
-    const std::vector<TapeOp>& ops = state_.streams[id].tape->ops;
+    const std::vector<SlotOp>& ops = state_.streams[id].tape->ops;
     for (const WalkedOp& walked : walked_) {
         log_.trace_op(id, ops[item.first_op + walked.op], walked);
     }
@@ -149,16 +147,8 @@ void KernelRunner::walk_runs(std::uint32_t r, Time now) {
 void KernelRunner::schedule_walks(std::uint32_t r) {
     state_.for_each_run(r, [&](std::uint32_t id) {
         const Time due = end_of_walk(state_.walks[id], state_.ranks[r].held_sms);
-        if (due == state_.streams[id].due) {
-            return;
-        }
-        if (state_.streams[id].phase == StreamPhase::running) {
+        if (due != state_.streams[id].due) {
             parts_.streams.schedule(id, due);
-            return;
-        }
-        state_.streams[id].due = due;
-        if (open_.pool[state_.streams[id].transfer].missing == 0) {
-            parts_.arrivals.expect_end(state_.streams[id].transfer);
         }
     });
 }

@@ -176,8 +176,7 @@ bool LocalClocks::may_begin(std::uint32_t r) const {
     }
     for (std::uint32_t o = open_.connections[c].open; o != kNoTransfer; o = open_.pool[o].next) {
         const bool uncontended = open_.message_of(o).uncontended;
-        if (!open_.pool[o].scheduled &&
-            (open_.pool[o].missing > 0 || (!uncontended && !open_.pool[o].exclusive))) {
+        if (open_.pool[o].missing > 0 || (!uncontended && !open_.pool[o].exclusive)) {
             return false;
         }
     }
@@ -194,14 +193,10 @@ void LocalClocks::begin(std::uint32_t r) {
         const std::uint32_t t = open_.connections[c].open;
         const OpenTransfer& transfer = open_.pool[t];
         StreamState& stream = state_.streams[state_.leading(transfer.participants.front())];
-        if (stream.phase == StreamPhase::scheduled) {
-            stream.phase = StreamPhase::running;
-        } else {
-            stream.phase = StreamPhase::in_group;
-            stream.path = transfer.arrival.path;
-            stream.due =
-                transfer.data_start + plan_.transfers.messages[transfer.message].uncontended_time;
-        }
+        stream.phase = StreamPhase::in_group;
+        stream.path = transfer.arrival.path;
+        stream.due =
+            transfer.data_start + plan_.transfers.messages[transfer.message].uncontended_time;
         open_.close(t);
     }
     open_.connections[c].exclusive = kNoTransfer;

@@ -240,18 +240,17 @@ bool Lockstep::alike(std::uint32_t a, std::uint32_t b, Time now) const {
                        x.awaited_items == y.awaited_items && x.awaited_step == y.awaited_step;
                 break;
             case StreamPhase::arrived:
+                // When it arrived is left to the sum of busy times, which unite() makes good, and
+                // to what is told of a hang.
                 same = same && x.parts_left == y.parts_left && x.last_end == y.last_end &&
-                       (x.start == y.start || (start_is_past(state_.stream_of(a, s)) &&
-                                               start_is_past(state_.stream_of(b, s))));
+                       (x.start == y.start || plan_.input.events.empty());
                 path_matters = path_matters || x.last_end >= Time{};
                 break;
             case StreamPhase::launching:
                 same = same && x.due == y.due;
                 break;
             case StreamPhase::running:
-            case StreamPhase::scheduled:
                 same = same && x.due == y.due && x.start == y.start &&
-                       (x.phase != StreamPhase::scheduled || x.transfer == y.transfer) &&
                        walk_alike(state_.stream_of(a, s), state_.stream_of(b, s));
                 path_matters = true;
                 break;
@@ -296,22 +295,6 @@ bool Lockstep::same_steps(std::uint32_t a, std::uint32_t b, Time now) const {
                                          same_path(x.host_path, y.host_path) &&
                                          same_end(x.last_end, y.last_end, now);
                               });
-}
-
-// A waiter of an arrived op asks when it arrived only if its arrival was scheduled, which is done
-// for uncontended messages only. What is left is the sum of busy times, which unite() makes good.
-bool Lockstep::start_is_past(std::uint32_t id) const {
-    const TapeItem& item = state_.item_of(id);
-    const RoleTape& tape = state_.tape_of(state_.rank_of(id));
-    for (std::uint32_t p = item.first_part; p < item.first_part + item.num_parts; ++p) {
-        const TapePart& part = tape.parts[p];
-        const ConnectionState& connection =
-            open_.connections[plan_.connection_of(state_.rank_of(id), part.connection)];
-        if (plan_.transfers.messages[connection.first_message + part.message].uncontended) {
-            return false;
-        }
-    }
-    return true;
 }
 
 bool Lockstep::walk_alike(std::uint32_t a, std::uint32_t b) const {

@@ -44,7 +44,6 @@ private:
     void unite(std::uint32_t leader, std::uint32_t joining);
     bool alike(std::uint32_t a, std::uint32_t b, Time now) const;
     bool same_steps(std::uint32_t a, std::uint32_t b, Time now) const;
-    bool start_is_past(std::uint32_t stream) const;
     bool walk_alike(std::uint32_t a, std::uint32_t b) const;
 
     std::vector<SingleEnd> single_ends_;

@@ -57,7 +57,6 @@ std::uint32_t OpenTransfers::add(std::uint32_t c, std::uint32_t sequence, std::u
     transfer.pending = 0;
     transfer.in_latency = false;
     transfer.exclusive = false;
-    transfer.scheduled = false;
     transfer.lost = false;
     transfer.bundle = false;
     transfer.participants.clear();

@@ -48,7 +48,6 @@ struct alignas(64) OpenTransfer {
     std::uint32_t next = kNoTransfer;  // open on the same connection
     bool in_latency = false;
     bool exclusive = false;  // no flow, and ends when it would alone
-    bool scheduled = false;  // some participant is still under way to it
     bool lost = false;       // it never ends
     bool bundle = false;  // it stands for those of all connections of the bundle (engine/bundles.h)
     // Streams, as positions in RankStates::streams. Of a bundle one for each group that has joined.

@@ -3,7 +3,6 @@
 // asked for together with the rest of it.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -24,15 +23,6 @@ public:
         ++size_;
     }
     void clear() { size_ = 0; }
-    void erase_if(auto condition) {
-        std::uint32_t* const last = std::remove_if(begin(), end(), condition);
-        const auto left = static_cast<std::uint32_t>(last - begin());
-        if (size_ > few_.size()) {
-            std::copy_n(begin(), std::min<std::size_t>(left, few_.size()), few_.begin());
-            many_.resize(left);
-        }
-        size_ = left;
-    }
 
     std::uint32_t size() const { return size_; }
     std::uint32_t front() const { return *begin(); }

@@ -20,7 +20,6 @@ enum class StreamPhase : std::uint8_t {
     blocked,    // waits on another stream
     launching,  // a communication op whose launch lies ahead
     running,    // a run
-    scheduled,  // a run, and the collective after it knows when it will arrive
     arrived,    // a communication op
     in_group,   // a collective of a lockstep group on its local clock
     done,       // with the step
@@ -48,7 +47,7 @@ struct alignas(64) StreamState {
     const TapeStream* tape = nullptr;
     Time queued = Time::max();  // when its event comes, no later than due; max: it has none
     Time last_end;              // of an arrived op's parts
-    // While scheduled: the one that it will join. Of a leader: the first of ends_seen that ended.
+    // Of a leader: the first of ends_seen that ended.
     std::uint32_t transfer = 0;
     std::uint32_t ends_seen = 0;      // members of the group whose part has ended at this instant
     std::uint32_t held_sms = 0;       // while arrived
@@ -130,7 +129,6 @@ public:
     const TapeItem& item_of(std::uint32_t stream) const {
         return streams[stream].tape->items[streams[stream].item];
     }
-    const TapeItem& item_after(std::uint32_t stream) const { return *(&item_of(stream) + 1); }
     // Of its party's run.
     bool in_last_step(std::uint32_t id) const {
         return ranks[rank_of(id)].in_last_step && in_newest_step(id);
@@ -168,10 +166,6 @@ public:
         CauseTimes path = host_path(id);
         path[Cause::launch] += item.launch;
         return path;
-    }
-    // When a stream whose run is scheduled will arrive at the collective after it.
-    Time scheduled_arrival(std::uint32_t id) const {
-        return std::max(streams[id].due, launch_of(id, item_after(id)));
     }
     // The step of a stream that its host has left behind.
     const OlderStep& older_step(std::uint32_t id) const {

@@ -21,7 +21,7 @@ bool is_communication(OpKind kind) {
 struct FlatOp {
     const Op* op = nullptr;
     StreamId stream{};
-    TapeOp place;
+    SlotOp place;
     Time launch;
     std::uint32_t ordinal = 0;  // in its stream
     std::uint32_t first_wait = 0;
@@ -248,14 +248,6 @@ private:
         }
         for (const auto& [condition, flat] : carried_) {
             tape_.conditions[condition].items = item_of[flat];
-        }
-        for (TapeStream& stream : tape_.streams) {
-            for (std::size_t i = 0; i + 1 < stream.items.size(); ++i) {
-                TapeItem& item = stream.items[i];
-                const TapeItem& next = stream.items[i + 1];
-                item.leads_to_collective = item.kind == ItemKind::run && !item.watched &&
-                                           next.kind == ItemKind::collective && next.num_waits == 0;
-            }
         }
     }
 

@@ -33,9 +33,7 @@ struct TapePart {
 
 struct TapeItem {
     ItemKind kind = ItemKind::run;
-    bool watched = false;  // an item of another stream, or the host, waits on it
-    // A run that is not watched, followed on its stream by a collective that waits on nothing else.
-    bool leads_to_collective = false;
+    bool watched = false;                // an item of another stream, or the host, waits on it
     Cause cause = Cause::exposed_other;  // of a communication op
     std::uint32_t first_op = 0;          // TapeStream::ops
     std::uint32_t num_ops = 0;
@@ -47,14 +45,9 @@ struct TapeItem {
     Time launch{};            // of the first op, after host_start
 };
 
-struct TapeOp {
-    std::uint32_t slot = 0;
-    std::uint32_t op = 0;  // position in the slot's segment
-};
-
 struct TapeStream {
     std::vector<TapeItem> items{};
-    std::vector<TapeOp> ops{};
+    std::vector<SlotOp> ops{};
     // Before the next step the host waits until this many items have ended; 0: for none.
     std::uint32_t host_items = 0;
 

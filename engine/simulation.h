@@ -83,9 +83,6 @@ struct Accelerations {
     bool bundles = true;
     // Equal parts of a transfer are one flow (SharedRates::join_footprints).
     bool joined_flows = true;
-    // A run before a collective that nothing can slow down has no event of its own
-    // (engine/scheduled_arrivals.h).
-    bool scheduled_arrivals = true;
     // A transfer that has its links to itself is no flow (engine/exclusive_connections.h).
     bool exclusive_connections = true;
     // A lockstep group, or a rank by itself, runs ahead of all others (engine/local_times.h).

@@ -50,14 +50,11 @@ void StepEventEffects::change_devices(const DeviceChange& change, Time now) {
             continue;
         }
         if (change.becomes == kLostDevice) {
-            lose_rank(r, now);
+            lose_rank(r);
             continue;
         }
         parts_.kernels.walk_runs(r, now);
         state_.for_each_run(r, [&](std::uint32_t id) {
-            if (state_.walks[id].done()) {
-                return;  // it waits for the end of the collective after it
-            }
             const std::uint32_t shape = state_.item_of(id).shape;
             change_device(state_.walks[id],
                           plan_.run(state_.ranks[r].device, shape),
@@ -70,24 +67,14 @@ void StepEventEffects::change_devices(const DeviceChange& change, Time now) {
     }
 }
 
-void StepEventEffects::lose_rank(std::uint32_t r, Time now) {
+void StepEventEffects::lose_rank(std::uint32_t r) {
     state_.ranks[r].lost = true;
     state_.ranks[r].running = 0;
     for (std::uint32_t s = 0; s < state_.num_streams; ++s) {
         StreamState& stream = state_.streams[state_.stream_of(r, s)];
-        if (stream.phase == StreamPhase::done) {
-            continue;
+        if (stream.phase != StreamPhase::done) {
+            stream.phase = StreamPhase::lost;
         }
-        // A scheduled arrival that lies ahead never comes.
-        if (stream.phase == StreamPhase::scheduled &&
-            state_.scheduled_arrival(state_.stream_of(r, s)) > now) {
-            OpenTransfer& transfer = open_.pool[stream.transfer];
-            transfer.participants.erase_if([&](std::uint32_t participant) {
-                return state_.leading(participant) == state_.stream_of(r, s);
-            });
-            transfer.missing += state_.ranks[r].width;
-        }
-        stream.phase = StreamPhase::lost;
     }
     state_.for_each_led(r, [&](std::uint32_t m) {
         for (std::uint32_t c = 0; c < state_.tape_of(m).connections.size(); ++c) {

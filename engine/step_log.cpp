@@ -39,7 +39,7 @@ void StepLog::add_counted_runs() {
 
 void StepLog::trace_item(std::uint32_t id, const TapeItem& item, Time data_start, Time now) {
     const std::uint32_t r = state_.rank_of(id);
-    const TapeOp& place = state_.streams[id].tape->ops[item.first_op];
+    const SlotOp& place = state_.streams[id].tape->ops[item.first_op];
     for (const RankId rank : traced_[r]) {
         trace_.push_back({.rank = rank,
                           .step = state_.streams[id].step,
@@ -51,7 +51,7 @@ void StepLog::trace_item(std::uint32_t id, const TapeItem& item, Time data_start
     }
 }
 
-void StepLog::trace_op(std::uint32_t id, const TapeOp& place, const WalkedOp& walked) {
+void StepLog::trace_op(std::uint32_t id, const SlotOp& place, const WalkedOp& walked) {
     for (const RankId rank : traced_[state_.rank_of(id)]) {
         trace_.push_back({.rank = rank,
                           .step = state_.streams[id].step,

@@ -24,7 +24,7 @@ public:
 
     // Of an op of a stream whose rank may be traced.
     void trace_item(std::uint32_t id, const TapeItem& item, Time data_start, Time now);
-    void trace_op(std::uint32_t id, const TapeOp& place, const WalkedOp& walked);
+    void trace_op(std::uint32_t id, const SlotOp& place, const WalkedOp& walked);
     std::vector<TracedOp> take_trace() { return std::move(trace_); }
 
     void expect_ops(std::int64_t count) { ops_total_ += count; }

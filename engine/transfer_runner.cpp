@@ -57,12 +57,7 @@ void TransferRunner::join(std::uint32_t id, const TapePart& part, Time now) {
         }
         OpenTransfer& transfer = open_.pool[t];
         transfer.participants.push_back(state_.stream_of(m, state_.streams[id].stream));
-        if (--transfer.missing > 0 || transfer.lost) {
-            return;
-        }
-        if (transfer.scheduled) {
-            parts_.arrivals.expect_end(t);
-        } else {
+        if (--transfer.missing == 0 && !transfer.lost) {
             begin(t, now);
         }
     });
@@ -182,14 +177,7 @@ void TransferRunner::set_owner(FlowId flow, std::uint32_t t) {
 
 void TransferRunner::end_of_wait(std::uint32_t t, Time now) {
     OpenTransfer& transfer = open_.pool[t];
-    if (open_.message_of(t).uncontended) {
-        if (transfer.scheduled) {
-            parts_.arrivals.arrive(t, now);
-        }
-        end(t, now);
-        return;
-    }
-    if (transfer.exclusive) {
+    if (open_.message_of(t).uncontended || transfer.exclusive) {
         end(t, now);
         return;
     }

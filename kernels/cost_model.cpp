@@ -65,10 +65,11 @@ constexpr double kHostMemoryEfficiency = 0.43;
 constexpr double kHostMemorySigma = 0.1;
 
 KernelTime CostModel::host_time(const KernelCall& call) const {
-    const double bandwidth =
-        curves_.device().host_memory_bandwidth.bits_per_second() / 8.0 * kHostMemoryEfficiency;
-    ORRERY_CHECK(bandwidth > 0);
-    const Time duration = Time::seconds(static_cast<double>(call.bytes) / bandwidth);
+    const Bandwidth bandwidth = curves_.device().host_memory_bandwidth;
+    ORRERY_CHECK(bandwidth > Bandwidth{});
+    const double bytes_per_second =
+        static_cast<double>(bandwidth.bits_per_second()) / 8 * kHostMemoryEfficiency;
+    const Time duration = Time::seconds(static_cast<double>(call.bytes) / bytes_per_second);
     return {.duration = duration,
             .ideal = Time{},
             .source = CostSource::roofline,

@@ -91,22 +91,20 @@ TransferPlan MeasuredNetwork::measured(TransferPlan plan, std::optional<Time> ti
     return plan;
 }
 
-// Messages of all types take the same time. Copies are not measured.
+// Messages of all types take the same time.
 std::optional<Time> MeasuredNetwork::time_of(const TransferCall& call, std::uint32_t ranks) const {
     if (const auto* collective = std::get_if<CollectiveCall>(&call)) {
         return times_.time(
             transfer_kind(collective->kind), collective->wire, collective->bytes, ranks);
     }
-    return std::holds_alternative<SendCall>(call)
-               ? times_.time(TransferKind::send_recv, Dtype::fp32, bytes_of(call), ranks)
-               : std::nullopt;
+    return times_.time(TransferKind::send_recv, Dtype::fp32, bytes_of(call), ranks);
 }
 
 TransferPlan MeasuredNetwork::plan(const TransferCall& call,
                                    std::span<const RankId> members) const {
     TransferPlan plan = base_.plan(call, members);
     if (members.size() < 2) {
-        return plan;
+        return plan;  // a copy, which is not measured, or a group of one
     }
     const auto ranks = static_cast<std::uint32_t>(members.size());
     return measured(std::move(plan), on_one_node(members) ? time_of(call, ranks) : std::nullopt);

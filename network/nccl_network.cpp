@@ -370,7 +370,10 @@ std::vector<NcclNetwork::Channel> NcclNetwork::channels_of(const TransferCall& c
     std::vector<Channel> channels;
     if (const auto* copy = std::get_if<CopyCall>(&call)) {
         for (TransferPart& part : fabric_.copy(members.front(), *copy).parts) {
-            channels.push_back({std::move(part), false});
+            const bool broken = std::ranges::any_of(part.footprint, [&](const LinkShare& share) {
+                return !state.is_up(static_cast<std::uint32_t>(index(share.link)));
+            });
+            channels.push_back({std::move(part), broken});
         }
         return channels;
     }

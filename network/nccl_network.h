@@ -4,7 +4,7 @@
 // links (collectives/). Uncontended, a call takes NCCL's latency, then its bytes at NCCL's
 // bandwidth or at what the links leave, whichever is less. Point-to-point messages and all_to_all
 // have no estimate in NCCL: their latencies and channel counts are assumptions, named in the source
-// file.
+// file. Copies between memory tiers are no business of NCCL's: network/memory_tiers.h.
 #pragma once
 
 #include <cstdint>

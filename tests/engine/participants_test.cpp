@@ -29,27 +29,5 @@ TEST(Participants, KeepTheirOrderHoweverManyTheyAre) {
     EXPECT_EQ(all(participants), std::vector<std::uint32_t>{7});
 }
 
-TEST(Participants, FewAreLeftOfMany) {
-    for (std::uint32_t count = 0; count < 7; ++count) {
-        for (std::uint32_t kept = 0; kept <= count; ++kept) {
-            Participants participants;
-            std::vector<std::uint32_t> expected;
-            for (std::uint32_t i = 0; i < count; ++i) {
-                participants.push_back(i);
-            }
-            participants.erase_if([&](std::uint32_t i) { return i >= kept; });
-            for (std::uint32_t i = 0; i < kept; ++i) {
-                expected.push_back(i);
-            }
-            ASSERT_EQ(all(participants), expected);
-            for (std::uint32_t i = 0; i < 4; ++i) {  // and from there on
-                participants.push_back(50 + i);
-                expected.push_back(50 + i);
-            }
-            ASSERT_EQ(all(participants), expected);
-        }
-    }
-}
-
 }  // namespace
 }  // namespace orrery

@@ -24,7 +24,7 @@ TEST(RankStates, AStreamKnowsItsRankAndItsItems) {
         }
     }
     const std::uint32_t net = states.stream_of(1, kNet);
-    EXPECT_EQ(&states.item_after(net), &states.streams[net].tape->items[1]);
+    EXPECT_EQ(&states.item_of(net), &states.streams[net].tape->items[0]);
     EXPECT_TRUE(states.streams[net].slows_kernels);  // its collectives could hold SMs
 }
 

@@ -91,8 +91,6 @@ TEST(RoleTape, EqualRunsShareAShape) {
     ASSERT_EQ(items.size(), 3u);
     EXPECT_EQ(items[0].shape, items[2].shape);
     EXPECT_EQ(tapes.shapes.size(), 1u);
-    EXPECT_TRUE(items[0].leads_to_collective);
-    EXPECT_FALSE(items[2].leads_to_collective);
 }
 
 TEST(RoleTape, InProgramOrderOnlyMessagesThatAreSentStayBesideTheOthers) {
@@ -108,7 +106,7 @@ TEST(RoleTape, InProgramOrderOnlyMessagesThatAreSentStayBesideTheOthers) {
     const auto ops_of = [&](bool in_program_order, std::uint8_t stream) {
         const Tapes tapes = build_tapes(b.program, Time{}, in_program_order);
         std::vector<std::uint32_t> ops;
-        for (const TapeOp& op : tapes.roles[0].streams[stream].ops) {
+        for (const SlotOp& op : tapes.roles[0].streams[stream].ops) {
             ops.push_back(op.op);
         }
         return ops;

@@ -138,10 +138,7 @@ TEST(MemoryTiers, TraysHaveMemoriesOfTheirOwn) {
 
 TEST(MemoryTiers, OnlyTheKindsOfNodesThatHaveThemGetTheLinks) {
     ClusterSpec spec = with_host(1);
-    NodeSpec bare = spec.node;
-    bare.host_memory = {};
-    bare.host_memory_bandwidth = {};
-    bare.nvme_drives = 0;
+    NodeSpec bare = samples::a100_cluster(1).node;
     spec.kinds = {{.node = bare, .num_nodes = 2}, {.node = spec.node, .num_nodes = 1}};
     spec.num_nodes = 3;
     spec.node = bare;
@@ -168,6 +165,20 @@ TEST(MemoryTiers, ACopyByItselfTakesItsLatencyAndItsBytesAtTheLinksRate) {
     EXPECT_EQ(time(copy_of(kDram, kNvme)), 500_ns + 8_ms);  // 4 drives of 3 GB/s
     EXPECT_EQ(time(copy_of(kNvme, kDram)), 500_ns + 4_ms);  // 4 drives of 6 GB/s
     EXPECT_EQ(time(copy_of(kNvme, kDram, Bytes{})), 500_ns);
+}
+
+TEST(MemoryTiers, ThereIsNoWayAroundALinkThatIsDown) {
+    const NcclNetwork network(*build_fabric(with_host()), {});
+    const CopyCall call = copy_of(kHbm, kDram);
+    std::vector<std::uint8_t> down(network.links().size(), 0);
+    const auto around = [&] {
+        return network.paths_around(call, std::array{RankId{3}}, down).at(0).around;
+    };
+    EXPECT_EQ(around(), network.plan(call, std::array{RankId{3}}).phases[0].parts[0].footprint);
+    down[index(network.fabric().pcie_in(RankId{3}))] = 1;
+    EXPECT_FALSE(around().empty());
+    down[index(network.fabric().pcie_out(RankId{3}))] = 1;
+    EXPECT_TRUE(around().empty());
 }
 
 TEST(MemoryTiers, TheMemoryIsTheLimitWhereAllGpusCopy) {

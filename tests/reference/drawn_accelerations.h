@@ -23,7 +23,6 @@ inline constexpr std::array kAccelerations = {
     NamedAcceleration{"lockstep_groups", &Accelerations::lockstep_groups},
     NamedAcceleration{"bundles", &Accelerations::bundles},
     NamedAcceleration{"joined_flows", &Accelerations::joined_flows},
-    NamedAcceleration{"scheduled_arrivals", &Accelerations::scheduled_arrivals},
     NamedAcceleration{"exclusive_connections", &Accelerations::exclusive_connections},
     NamedAcceleration{"local_clocks", &Accelerations::local_clocks},
     NamedAcceleration{"step_barrier", &Accelerations::step_barrier},

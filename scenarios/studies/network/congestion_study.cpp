@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "network/collectives/channel_router.h"
 #include "network/collectives/footprint.h"
 #include "network/collectives/group_layout.h"
 #include "network/flow_runner.h"
@@ -150,22 +151,45 @@ std::vector<RankId> spread_ranks(const Fabric& fabric, std::uint32_t ranks) {
     return members;
 }
 
+// From a NIC of node `a` to that of node `b` on the same rail.
+NicMessage on_rail(
+    const GroupLayout& layout, std::uint32_t a, std::uint32_t b, std::uint32_t rail, Bytes bytes) {
+    return {.from = layout.rail(a, rail).nic,
+            .to = layout.rail(b, rail).nic,
+            .bytes = bytes,
+            .label = flow_label(layout.rail_rank(a, rail), layout.rail_rank(b, rail), 0, 0)};
+}
+
+// Every node to the next one, on every rail.
 std::vector<NicMessage> ring_messages(const Fabric& fabric, std::uint32_t ranks, Bytes bytes) {
     const auto members = first_ranks(ranks);
-    const std::uint32_t rails = GroupLayout(fabric, members).num_rails();
-    // A broadcast's ring carries the whole vector over every edge.
-    return messages_of_collective(fabric, members, CollectiveKind::broadcast, bytes * rails);
+    const GroupLayout layout(fabric, members);
+    std::vector<NicMessage> messages;
+    for (std::uint32_t rail = 0; rail < layout.num_rails(); ++rail) {
+        for (std::uint32_t node = 0; node < layout.num_nodes(); ++node) {
+            messages.push_back(on_rail(layout, node, (node + 1) % layout.num_nodes(), rail, bytes));
+        }
+    }
+    return messages;
 }
+
+// A NIC sends `bytes` in all, evenly to those of its rail.
 
 std::vector<NicMessage> all_to_all_messages(const Fabric& fabric,
                                             std::uint32_t ranks,
                                             Bytes bytes) {
     const auto members = spread_ranks(fabric, ranks);
     const GroupLayout layout(fabric, members);
-    const auto gpus = static_cast<std::int64_t>(layout.nodes()[0].gpus.size());
-    const std::int64_t vector = bytes.count() * layout.num_rails() * layout.num_ranks() /
-                                (gpus * gpus * std::max(1U, layout.num_nodes() - 1));
-    return messages_of_collective(fabric, members, CollectiveKind::all_to_all, Bytes{vector});
+    const std::uint32_t nodes = layout.num_nodes();
+    std::vector<NicMessage> messages;
+    for (std::uint32_t a = 0; a < nodes; ++a) {
+        for (std::uint32_t b = 0; b < nodes; ++b) {
+            for (std::uint32_t rail = 0; a != b && rail < layout.num_rails(); ++rail) {
+                messages.push_back(on_rail(layout, a, b, rail, Bytes{bytes.count() / (nodes - 1)}));
+            }
+        }
+    }
+    return messages;
 }
 
 // Stage to stage of a pipeline: every rank to the one half of the ranks further on.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iterator>
 #include <memory>
@@ -43,6 +44,8 @@ private:
     Result<void> prepare();
     Result<void> run_size(Bytes size, bool last);
     Result<void> run_packets(Bytes size, bool last);
+    // `start_up`: the longest of them.
+    std::vector<NicMessage> messages_of_transfers(Bytes size, Time& start_up) const;
     Time time_of_servers(Bytes size, NetworkRow& row) const;
     void finish_row(NetworkRow& row);
     NetworkRow new_row(Bytes size) const;
@@ -69,6 +72,7 @@ private:
     NetworkPattern pattern_;
     std::unique_ptr<NcclNetwork> network_;
     std::optional<PacketStudy> packets_;
+    std::unique_ptr<NcclNetwork> connections_;  // numbered, on the fabric of packets_
     std::vector<LinkChange> changes_;
     std::vector<RankId> members_;
     std::vector<std::string> waits_;  // said last
@@ -124,6 +128,10 @@ Result<void> NetworkStudy::prepare() {
                              ? std::nullopt
                              : scenario_.network_settings.congestion;
     network_ = std::make_unique<NcclNetwork>(std::move(*fabric), options);
+    if (packets_) {
+        options.number_connections = true;
+        connections_ = std::make_unique<NcclNetwork>(packets_->fabric(), options);
+    }
     return {};
 }
 
@@ -218,23 +226,38 @@ void NetworkStudy::note_waits(std::span<const std::string> names, std::span<cons
     waits_.insert(waits_.end(), notes.begin(), notes.end());
 }
 
-// A collective on packets: NCCL's start-up, then its bytes on every rail; no faster than servers
-// are.
+// The collective, or a message from every rank to the next one, on their connections.
+std::vector<NicMessage> NetworkStudy::messages_of_transfers(Bytes size, Time& start_up) const {
+    std::vector<NicMessage> messages;
+    const auto add = [&](const TransferCall& call, std::span<const RankId> members) {
+        const auto own = messages_of_transfer(*connections_, call, members);
+        messages.insert(messages.end(), own.begin(), own.end());
+        start_up = std::max(start_up, network_->plan(call, members).phases.at(0).latency);
+    };
+    if (pattern_.collective) {
+        add(call_of(size), members_);
+        return messages;
+    }
+    for (std::size_t r = 0; r < members_.size(); ++r) {
+        add(SendCall{size}, std::array{members_[r], members_[(r + 1) % members_.size()]});
+    }
+    return messages;
+}
+
+// On packets: NCCL's start-up, then the bytes on every connection; no faster than servers are.
 Result<void> NetworkStudy::run_packets(Bytes size, bool last) {
     NetworkRow row = new_row(size);
     const Time servers = time_of_servers(size, row);
-    const auto messages =
-        pattern_.collective
-            ? messages_of_collective(network_->fabric(), members_, *pattern_.collective, size)
-            : messages_of_pairs(network_->fabric(), pairs(), size);
+    Time start_up;
+    const std::vector<NicMessage> messages =
+        pattern_.traffic ? messages_of_pairs(network_->fabric(), pairs(), size)
+                         : messages_of_transfers(size, start_up);
     auto run = packets_->run(messages,
                              last && request_.trace ? &trace_ : nullptr,
                              [&](double share) { say(size, share); });
     if (!run) {
         return unexpected<Error>(run.error());
     }
-    const Time start_up =
-        pattern_.collective ? network_->plan(call_of(size), members_).phases.at(0).latency : Time{};
     row.time = std::max(servers, start_up + run->end);
     row.finished = run->finished;
     finish_row(row);
@@ -253,7 +276,7 @@ Result<void> NetworkStudy::run_packets(Bytes size, bool last) {
 }
 
 std::vector<RankPair> NetworkStudy::pairs() const {
-    return traffic(pattern_.traffic.value_or(TrafficPattern::ring),
+    return traffic(*pattern_.traffic,
                    static_cast<std::uint32_t>(members_.size()),
                    scenario_.cluster.node.gpus_per_node,
                    scenario_.network_settings.seed);

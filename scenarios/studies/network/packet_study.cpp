@@ -10,7 +10,6 @@
 
 #include "engine/check.h"
 #include "network/collectives/channel_router.h"
-#include "network/collectives/rail_flows.h"
 #include "network/nic_name.h"
 #include "scenarios/studies/network/flow_study.h"
 #include "scenarios/studies/network/link_events.h"
@@ -34,14 +33,29 @@ void name_all(std::vector<NicMessage>& messages) {
 
 }  // namespace
 
-std::vector<NicMessage> messages_of_collective(const Fabric& fabric,
-                                               std::span<const RankId> members,
-                                               CollectiveKind kind,
-                                               Bytes bytes) {
+std::vector<NicMessage> messages_of_transfer(const NcclNetwork& network,
+                                             const TransferCall& call,
+                                             std::span<const RankId> members) {
+    const std::size_t first = network.fabric().links().size();
+    std::map<std::size_t, Bytes> bytes;  // by connection
+    for (const TransferPhase& phase : network.plan(call, members).phases) {
+        for (const TransferPart& part : phase.parts) {
+            for (const LinkShare& share : part.footprint) {
+                if (index(share.link) >= first) {
+                    bytes[index(share.link) - first] += part.bytes * std::int64_t{share.count};
+                }
+            }
+        }
+    }
     std::vector<NicMessage> messages;
-    const GroupLayout layout(fabric, members);
-    for (const NicFlow& flow : rail_flows(layout, kind, bytes)) {
-        messages.push_back({flow.from, flow.to, flow.bytes, flow.label, {}});
+    for (const auto& [number, sent] : bytes) {
+        const NicConnection& connection = network.connections()[number];
+        messages.push_back({.from = connection.from,
+                            .to = connection.to,
+                            .bytes = sent,
+                            .label = connection.label,
+                            .queue_pair = connection.queue_pair,
+                            .links = connection.links});
     }
     name_all(messages);
     return messages;
@@ -54,8 +68,10 @@ std::vector<NicMessage> messages_of_pairs(const Fabric& fabric,
     for (const RankPair& pair : pairs) {
         if (fabric.node_of(pair.from) != fabric.node_of(pair.to)) {
             const std::uint64_t label = flow_label(pair.from, pair.to, 0, 0);
-            messages.push_back(
-                {fabric.nic_of(pair.from), fabric.nic_of(pair.to), bytes, label, {}});
+            messages.push_back({.from = fabric.nic_of(pair.from),
+                                .to = fabric.nic_of(pair.to),
+                                .bytes = bytes,
+                                .label = label});
         }
     }
     name_all(messages);
@@ -144,11 +160,19 @@ std::vector<std::uint32_t> PacketStudy::path_of(const NicMessage& message,
     if (!single || !changes_.empty()) {
         return {};  // as the switches hash it
     }
+    std::vector<std::uint32_t> ports;
+    if (message.queue_pair) {
+        for (const LinkId link : message.links) {
+            if (const std::uint32_t port = topology_.port_of(link); port < topology_.num_ports()) {
+                ports.push_back(port);
+            }
+        }
+        return ports;
+    }
     Path path;
     const bool adaptive = fabric_->spec().fabric.routing == RoutingKind::adaptive;
     const LinkState state = adaptive ? LinkState{.down = {}, .load = load} : LinkState{};
     fabric_->route_nics(message.from, message.to, message.label, path, queue_pair, state);
-    std::vector<std::uint32_t> ports;
     for (const LinkId link : path.links) {
         ++load[index(link)];
         ports.push_back(topology_.port_of(link));
@@ -163,14 +187,16 @@ Result<packet::Simulation> PacketStudy::simulation(const std::vector<NicMessage>
     }
     std::vector<std::uint32_t> load(fabric_->links().size(), 0);
     for (const NicMessage& message : messages) {
-        for (std::uint32_t q = 0; q < queue_pairs_; ++q) {
+        const std::uint32_t flows = flows_of(message);
+        for (std::uint32_t q = 0; q < flows; ++q) {
             const auto added = simulation->add_flow(
                 {.source = topology_.host_of(message.from),
                  .destination = topology_.host_of(message.to),
-                 .bytes = share_of_queue_pair(message.bytes, q, queue_pairs_),
+                 .bytes = share_of_queue_pair(message.bytes, q, flows),
                  .start = Time{},
                  .path = path_of(message, q, load),
-                 .label = static_cast<std::uint32_t>(message.label ^ message.label >> 32U)});
+                 .label = static_cast<std::uint32_t>(message.label ^ message.label >> 32U) +
+                          message.queue_pair.value_or(0)});
             if (!added) {
                 return unexpected<Error>(added.error());
             }
@@ -201,14 +227,15 @@ PacketRun PacketStudy::results(const packet::Simulation& simulation,
                                const std::vector<NicMessage>& messages) const {
     PacketRun run;
     std::map<std::pair<std::size_t, std::int64_t>, Time> alone;  // by hops and bytes
+    std::uint32_t next_flow = 0;
     for (std::uint32_t m = 0; m < messages.size(); ++m) {
         Path path;
         fabric_->route_nics(messages[m].from, messages[m].to, 0, path);
         Time& time = alone[{path.links.size(), messages[m].bytes.count()}];
         time = time == Time{} ? unloaded(messages[m]) : time;
         FlowTime message{.time = {}, .unloaded = time, .stalled = {}};
-        for (std::uint32_t q = 0; q < queue_pairs_; ++q) {
-            const packet::FlowResult flow = simulation.flow(m * queue_pairs_ + q);
+        for (std::uint32_t q = 0; q < flows_of(messages[m]); ++q) {
+            const packet::FlowResult flow = simulation.flow(next_flow++);
             const bool finished = flow.state == packet::FlowState::finished;
             const Time end = finished ? flow.delivered : std::max(flow.end, simulation.now());
             message.time = std::max(message.time, end - flow.start);
@@ -298,11 +325,11 @@ Result<void> PacketStudy::draw(const std::vector<NicMessage>& messages,
                 at - step, 100 * static_cast<double>(bytes - sent[i]) / possible);
             sent[i] = bytes;
         }
-        for (std::uint32_t i = 0; i < tracks; ++i) {
+        for (std::uint32_t i = 0, next_flow = 0; i < tracks; ++i) {
             std::int64_t bytes = 0;
             bool running = false;
-            for (std::uint32_t q = 0; q < queue_pairs_; ++q) {
-                const packet::FlowResult flow = again->flow(i * queue_pairs_ + q);
+            for (std::uint32_t q = 0; q < flows_of(messages[i]); ++q) {
+                const packet::FlowResult flow = again->flow(next_flow++);
                 bytes += flow.bytes_received;
                 running = running || flow.state == packet::FlowState::running;
             }

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "engine/program.h"
 #include "engine/result.h"
 #include "network/fabric.h"
+#include "network/nccl_network.h"
 #include "network/packet/simulation.h"
 #include "network/traffic.h"
 #include "scenarios/format/specs/network_settings.h"
@@ -28,13 +30,17 @@ struct NicMessage {
     Bytes bytes;
     std::uint64_t label = 0;
     std::string name;  // of its track
+    // Of a connection's queue pair: its number, and the path on which it was opened. None: the
+    // message is split over all queue pairs, each on a path of its own.
+    std::optional<std::uint32_t> queue_pair{};
+    std::vector<LinkId> links{};
 };
 
-// What a collective sends from NIC to NIC (network/collectives/rail_flows.h).
-std::vector<NicMessage> messages_of_collective(const Fabric& fabric,
-                                               std::span<const RankId> members,
-                                               CollectiveKind kind,
-                                               Bytes bytes);
+// What a transfer sends from NIC to NIC: its bytes on each connection of the plan. The network
+// numbers its connections, and its fabric is the one on which the messages run.
+std::vector<NicMessage> messages_of_transfer(const NcclNetwork& network,
+                                             const TransferCall& call,
+                                             std::span<const RankId> members);
 // Between ranks of different nodes; within one there is no network.
 std::vector<NicMessage> messages_of_pairs(const Fabric& fabric,
                                           const std::vector<RankPair>& pairs,
@@ -76,6 +82,10 @@ private:
     };
     PacketStudy(Fabric fabric, packet::Topology topology);
     Result<void> take_events(const NetworkSettings& settings);
+    // Flows of a message.
+    std::uint32_t flows_of(const NicMessage& message) const {
+        return message.queue_pair ? 1 : queue_pairs_;
+    }
     Result<packet::Simulation> simulation(const std::vector<NicMessage>& messages) const;
     std::vector<std::uint32_t> path_of(const NicMessage& message,
                                        std::uint32_t queue_pair,

@@ -38,6 +38,18 @@ TEST(LinkUse, ClassesCountAllLinksAndTheBusiestComeFirst) {
     }
 }
 
+TEST(LinkUse, LinksBetweenMemoryTiersCountWhereSomethingIsCopied) {
+    Scenario scenario = leaf_spine_scenario(2);
+    scenario.cluster.node.host_memory = 1_GiB;
+    const Fabric fabric = fabric_of(scenario);
+    std::vector<std::int64_t> bytes(fabric.links().size(), 0);
+    const auto classes = [&] { return use_by_class(fabric, bytes, 1_ms); };
+    EXPECT_EQ(classes().back().link_class, "leaf-spine");
+    bytes[index(*fabric.find_link("node 1 socket 0 -> node 1 memory 0"))] = 1;
+    EXPECT_EQ(classes().back().link_class, "host memory");
+    EXPECT_EQ(classes().back().links, 4U);
+}
+
 TEST(LinkUse, CountersFollowTheRates) {
     const Fabric fabric = fabric_of(leaf_spine_scenario(2));
     const LinkId link = *fabric.find_link("node 0 nic 0 -> leaf 0");

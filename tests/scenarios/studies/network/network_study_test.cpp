@@ -53,6 +53,26 @@ TEST(NetworkStudy, EveryPatternRunsAtEveryFidelityAndSharingIsNeverFaster) {
     }
 }
 
+// The same connections on the same paths, whatever moves the bytes. An ACK goes back the way that
+// its packet came: so the size is one at which data takes all links.
+TEST(NetworkStudy, ACollectiveCrossesTheSameLinksInEveryFidelity) {
+    auto scenario =
+        read_scenario(ORRERY_SOURCE_DIR "/scenarios/network-clos-64.yaml", {.network_only = true});
+    ASSERT_TRUE(scenario);
+    const auto leaf_spine = [&](NetworkFidelity fidelity) {
+        scenario->network = fidelity;
+        const auto answer =
+            answer_of(*scenario, {.pattern = "all_reduce", .sizes = {Bytes(64 << 20)}});
+        return *std::ranges::find(
+            answer.classes, std::string{"leaf-spine"}, &LinkClassUse::link_class);
+    };
+    const LinkClassUse fluid = leaf_spine(NetworkFidelity::fluid);
+    const LinkClassUse packets = leaf_spine(NetworkFidelity::packet);
+    EXPECT_EQ(packets.used, fluid.used);
+    EXPECT_EQ(fluid.used, 128U);
+    EXPECT_NEAR(packets.mean, fluid.mean, 0.05 * fluid.mean);
+}
+
 TEST(NetworkStudy, AnIncastDrainsAtTheReceiversLine) {
     const auto answer = answer_of(leaf_spine_scenario(4), {.pattern = "incast"});
     EXPECT_EQ(answer.flows.at(0).flows, 7U);

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "scenarios/studies/network/network_study.h"
+#include "tests/network/dgx_clusters.h"
 #include "tests/scenarios/network_cluster.h"
 
 namespace orrery {
@@ -137,6 +140,109 @@ TEST(PacketStudy, TellsHowFarItIs) {
     EXPECT_GT(shares.front(), 0);
     EXPECT_LE(shares.back(), 1);
     EXPECT_EQ(study.run(messages, nullptr)->end, run->end);
+}
+
+// Bytes out of each NIC, by node and number; each gets as many.
+using ByNic = std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>;
+
+ByNic bytes_by_nic(const std::vector<NicMessage>& messages) {
+    ByNic out;
+    ByNic in;
+    for (const NicMessage& message : messages) {
+        EXPECT_EQ(message.from.nic, message.to.nic);
+        EXPECT_NE(message.from.node, message.to.node);
+        out[{message.from.node, message.from.nic}] += message.bytes.count();
+        in[{message.to.node, message.to.nic}] += message.bytes.count();
+    }
+    EXPECT_EQ(out, in);
+    return out;
+}
+
+NcclNetwork numbered(std::uint32_t nodes, std::uint32_t gpus) {
+    ClusterSpec cluster = cluster_of(nodes, dgx_a100(), with_nics(400_Gbps));
+    cluster.use_gpus(gpus);
+    return NcclNetwork{built(cluster), {.compute_capability = 80, .number_connections = true}};
+}
+
+// A ring all-reduce moves 2 (n - 1) / n of the vector over each edge (Patarasuk and Yuan 2009).
+// NCCL's channels split it over the NICs of a node, if not evenly.
+TEST(MessagesOfTransfer, EveryNodeSendsAndReceivesThePublishedBytes) {
+    const NcclNetwork network = numbered(4, 32);
+    const double size = 512e6;
+    const double n = 32;
+    for (const auto& [kind, per_node] :
+         {std::pair{CollectiveKind::all_reduce, 2 * (n - 1) / n * size},
+          std::pair{CollectiveKind::all_gather, (n - 1) / n * size},
+          std::pair{CollectiveKind::reduce_scatter, (n - 1) / n * size},
+          std::pair{CollectiveKind::all_to_all, (n - 8) / n * size * 8}}) {
+        const CollectiveCall call{.kind = kind, .bytes = Bytes(512'000'000), .wire = Dtype::fp32};
+        const auto algorithm = network.plan(call, first_ranks(32)).algorithm;
+        EXPECT_EQ(algorithm, kind == CollectiveKind::all_to_all ? "p2p" : "ring") << name(kind);
+        const ByNic bytes = bytes_by_nic(messages_of_transfer(network, call, first_ranks(32)));
+        EXPECT_EQ(bytes.size(), 32U);
+        std::map<std::uint32_t, double> sums;
+        for (const auto& [nic, sent] : bytes) {
+            sums[nic.first] += static_cast<double>(sent);
+        }
+        for (const auto& [node, sent] : sums) {
+            EXPECT_NEAR(sent, per_node, 512) << name(kind);
+        }
+    }
+}
+
+// What moves as packets takes the very links that it loads in the fluid model.
+TEST(MessagesOfTransfer, TakeTheLinksOfTheFluidPlan) {
+    const ClusterSpec cluster = ecmp_cluster(8, dgx_h100());
+    const NcclNetwork fluid{built(cluster), {}};
+    const NcclNetwork packets{built(cluster), {.number_connections = true}};
+    const auto between_nodes = [&](LinkId link) {
+        return index(link) >= index(fluid.fabric().nic_out({.node = 0, .nic = 0}));
+    };
+    const auto expect_same_links = [&](const TransferCall& call, std::span<const RankId> members) {
+        std::set<LinkId> planned;
+        const TransferPlan plan = fluid.plan(call, members);
+        for (const TransferPart& part : plan.phases.at(0).parts) {
+            for (const LinkShare& share : part.footprint) {
+                planned.insert(share.link);
+            }
+        }
+        std::erase_if(planned, [&](LinkId link) { return !between_nodes(link); });
+        std::set<LinkId> taken;
+        for (const NicMessage& message : messages_of_transfer(packets, call, members)) {
+            taken.insert(message.links.begin(), message.links.end());
+        }
+        std::erase_if(taken, [&](LinkId link) { return !between_nodes(link); });
+        EXPECT_FALSE(planned.empty());
+        EXPECT_EQ(taken, planned);
+    };
+    for (const CollectiveKind kind :
+         {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
+        for (const std::int64_t bytes : {1 << 20, 1 << 30}) {
+            expect_same_links(CollectiveCall{.kind = kind, .bytes = Bytes(bytes)}, first_ranks(64));
+        }
+    }
+    expect_same_links(SendCall{Bytes(1 << 24)}, std::vector{RankId{3}, RankId{60}});
+}
+
+// A job on 20 GPUs of three nodes.
+TEST(MessagesOfTransfer, APartlyFilledNodeDoesNotLimitTheOthersExchange) {
+    const NcclNetwork network = numbered(3, 20);
+    const CollectiveCall call{.kind = CollectiveKind::all_to_all, .bytes = Bytes(20'000'000)};
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> rails;
+    std::int64_t bytes = 0;
+    for (const NicMessage& message : messages_of_transfer(network, call, first_ranks(20))) {
+        rails[{message.from.node, message.to.node}].insert(message.from.nic);
+        bytes += message.bytes.count();
+    }
+    EXPECT_EQ((rails[{0, 1}].size()), 8U);
+    EXPECT_EQ((rails[{1, 0}].size()), 8U);
+    EXPECT_EQ((rails[{0, 2}].size()), 4U);
+    EXPECT_EQ(bytes, 20'000'000 / 20 * (2 * 8 * 8 + 4 * 8 * 4));
+}
+
+TEST(MessagesOfTransfer, OneNodeSendsNothing) {
+    const CollectiveCall call{.kind = CollectiveKind::all_reduce, .bytes = 1_MiB};
+    EXPECT_TRUE(messages_of_transfer(numbered(1, 8), call, first_ranks(8)).empty());
 }
 
 // Fluid and packets agree on a collective that no queue disturbs.
