@@ -5,7 +5,7 @@ large | counterparts], from a checkout that has been built. CPU seconds, one thr
 
 curve         MegaScale's plan on 8 to 131,072 ranks, 32 micro-batches a pipeline, once with packets
               sprayed over all paths (ranks fold) and once with every connection on its ECMP path
-large         the cases of the README's table of large steps
+large         the table of large steps in docs/explanation/performance.md
 counterparts  what other simulators' authors have published times for
 """
 import json

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published step times against predictions from the committed catalogue: what README reports in
-// full, here on the cases of up to 128 GPUs and on a network without contention.
+// Published step times against predictions from the committed catalogue:
+// docs/explanation/accuracy.md reports all of them, here are the cases of up to 128 GPUs on a
+// network without contention.
 #include <gtest/gtest.h>
 
 #include <map>
