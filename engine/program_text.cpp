@@ -11,6 +11,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "engine/shown_entries.h"
 #include "engine/text_columns.h"
 
 namespace orrery {
@@ -19,51 +20,6 @@ namespace {
 std::string_view name(Reduction reduction) {
     return reduction == Reduction::sum ? "sum" : "max";
 }
-
-// What a text of one role leaves out. Numbers beyond a table's end are nowhere.
-class Shown {
-public:
-    Shown(const Program& program, std::optional<RoleId> role)
-        : segments_(program.segments.size(), !role),
-          tensors_(program.tensors.size(), !role),
-          calls_{std::vector<bool>(program.kernels.size(), !role),
-                 std::vector<bool>(program.collectives.size(), !role),
-                 std::vector<bool>(program.send_recvs.size(), !role),
-                 std::vector<bool>(program.copies.size(), !role),
-                 std::vector<bool>(program.host_works.size(), !role)} {
-        if (role) {
-            for (const Slot& slot : program.roles[index(*role)].slots) {
-                add(program, slot.segment);
-            }
-        }
-    }
-
-    bool segment(std::size_t s) const { return segments_[s]; }
-    bool tensor(std::size_t t) const { return tensors_[t]; }
-    bool call(OpKind kind, std::size_t i) const {
-        return calls_[static_cast<std::size_t>(kind)][i];
-    }
-
-private:
-    void add(const Program& program, SegmentId id) {
-        mark(segments_, index(id));
-        for (const Op& op : program.segments[index(id)].ops) {
-            mark(calls_[static_cast<std::size_t>(op.kind())], op.payload.number());
-            for (std::uint32_t i = 0; i < op.num_operands; ++i) {
-                mark(tensors_, index(program.operands[op.first_operand + i].tensor));
-            }
-        }
-    }
-    static void mark(std::vector<bool>& of, std::size_t i) {
-        if (i < of.size()) {
-            of[i] = true;
-        }
-    }
-
-    std::vector<bool> segments_;
-    std::vector<bool> tensors_;
-    std::array<std::vector<bool>, kNumOpKinds> calls_;
-};
 
 // A Program need not be valid (engine/verifier.h) to be printed: a number beyond a table's end is
 // printed as "?7".
@@ -489,7 +445,7 @@ private:
 
     const Program& p_;
     std::optional<RoleId> role_;
-    Shown shown_;
+    ShownEntries shown_;
     std::vector<std::string> names_;  // of tensors, each unlike all others
     std::vector<std::uint32_t> tensor_party_;
     std::vector<std::uint32_t> message_party_;

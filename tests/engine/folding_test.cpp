@@ -41,7 +41,7 @@ ProgramBuilder two_stages() {
     for (std::uint32_t stage = 0; stage < 2; ++stage) {
         b.role(stage).kernel(5_ns);
         b.collective(dp, 1000_B, kNet, {0});
-        b.exchange({{stage == 0, 1, stage == 0 ? 1 : -1, 500_B, 0}}, kOther);
+        b.exchange({{stage == 0, 1, stage == 0 ? 1 : -1, -1, 500_B, 0}}, kOther);
     }
     return b;
 }
