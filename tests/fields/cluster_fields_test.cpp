@@ -269,7 +269,9 @@ TEST(ClusterFields, OfADevice) {
          }},
         {"memory", [](Scenario& s) { s.device.memory = Bytes{1}; }},
         {"host_memory_bandwidth",
-         [](Scenario& s) { s.device.host_memory_bandwidth = Bandwidth::bits_per_second(1'000'000); },
+         [](Scenario& s) {
+             s.device.host_memory_bandwidth = Bandwidth::bits_per_second(1'000'000);
+         },
          [](Scenario& s) {
              s.plan.optimizer_cpu_offload = true;
              s.cluster.node.host_memory = Bytes{1'000'000'000'000};

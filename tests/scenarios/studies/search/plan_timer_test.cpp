@@ -110,6 +110,20 @@ TEST(PlanTimer, RefusesParametersThatAreGatheredLayerByLayer) {
     EXPECT_EQ(step.error(), "parameters are gathered layer by layer");
 }
 
+TEST(PlanTimer, RefusesWhatFoldedStepsDoNotKnow) {
+    const Scenario scenario =
+        small_scenario("refused", {"plan.pipeline_model_parallel_size=2", "plan.overlap_p2p=true"});
+    testing::TimedPlans timed{scenario};
+    ASSERT_TRUE(timed.timer.step_of(scenario.plan));
+    ParallelPlan plan = scenario.plan;
+    plan.optimizer_cpu_offload = true;
+    EXPECT_EQ(timed.timer.step_of(plan).error(), "the optimizer's state lies on the host");
+    plan = scenario.plan;
+    plan.tensor_model_parallel_size = 2;
+    plan.stage_tensor_model_parallel_sizes = {2, 1};
+    EXPECT_EQ(timed.timer.step_of(plan).error(), "stages have tensor-parallel sizes of their own");
+}
+
 TEST(PlanTimer, RefusesStepsThatOverlap) {
     const Scenario scenario = small_scenario("overlap",
                                              {"plan.pipeline_model_parallel_size=2",
@@ -160,7 +174,9 @@ TEST(PlanTimer, NoFieldOfAPlanIsForgottenByItsCaches) {
     }
     changed.insert("data_parallel_size");       // follows from the other sizes
     changed.insert("zero_hpz_partition_size");  // of plans that the timer refuses
+    changed.insert("zero_quantized_weights");   // of the same
     changed.insert("reshard_after_forward");    // of the same
+    changed.insert("stage_tensor_model_parallel_sizes");         // of the same
     changed.insert("overlap_param_gather_with_optimizer_step");  // of the same
     EXPECT_EQ(changed.size(), kNumPlanFields);
 }
