@@ -161,16 +161,6 @@ private:
                                    .times = 1}});
         } else if (op.kind() == OpKind::copy) {
             const CopyCall& call = program_.copy(op);
-            movements_.push_back(
-                {segment,
-                 position,
-                 {.name = name,
-                  .kind = "copy",
-                  .over = fmt::format("{} to {}", orrery::name(call.from), orrery::name(call.to)),
-                  .bytes = call.bytes,
-                  .times = 1}});
-        } else if (op.kind() == OpKind::copy) {
-            const CopyCall& call = program_.copy(op);
             const Operand& first = program_.operands[op.first_operand];
             movements_.push_back(
                 {segment,
