@@ -42,6 +42,10 @@ Nodes::~Nodes() = default;
 Result<void> Nodes::start(NodeNumber number) {
     Node& node = nodes_[number];
     if (++node.starts > kStartsMost) {
+        if (!places_.here()) {
+            node.starts = 0;
+            out_of_reach_ = number;
+        }
         return fail(fmt::format("node {}", number),
                     fmt::format("did not get ready to train {} times in a row", kStartsMost));
     }

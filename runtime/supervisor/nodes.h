@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/recovery/job_state.h"
@@ -55,6 +56,9 @@ public:
     const JobShape& shape() const { return shape_; }  // of the assigned nodes
     // Starts processes that are missing; with `kill_late` processes that are not ready start anew.
     Result<void> make_ready(bool kill_late);
+    // The node because of which make_ready() failed, if it is on another machine: that one may be
+    // gone. Once.
+    std::optional<NodeNumber> take_out_of_reach() { return std::exchange(out_of_reach_, {}); }
     bool all_ready() const;
     struct Start {
         OrderKind kind = OrderKind::go;  // or check
@@ -133,6 +137,7 @@ private:
 
     const std::vector<std::string>& command_;
     Milliseconds patience_;
+    std::optional<NodeNumber> out_of_reach_;
     Places places_;
     std::vector<Node> nodes_;
     std::vector<NodeNumber> active_;  // by rank

@@ -86,6 +86,7 @@ private:
     void begin_now();
     void choose_state(const Action& restart);
     void gather();
+    void lose(NodeNumber node);
     void start_spares();
     void say_processes(NodeNumber first, NodeNumber end);
     void begin_check();

@@ -111,6 +111,9 @@ void Supervisor::begin_now() {
 void Supervisor::gather() {
     const bool late = Clock::now() >= deadline_;
     if (const Result<void> started = nodes_.make_ready(late); !started) {
+        if (const std::optional<NodeNumber> node = nodes_.take_out_of_reach()) {
+            return lose(*node);
+        }
         operator_ = started.error().to_string();
         phase_ = Phase::ended;
         return;
@@ -143,6 +146,18 @@ void Supervisor::gather() {
         phase_ = Phase::starting;
         deadline_ = Clock::now() + job_.patience;
     }
+}
+
+// A machine on which no process gets ready is gone, whatever its nodes' last words were.
+void Supervisor::lose(NodeNumber node) {
+    say(fmt::format("node {} is out of reach", node));
+    memories_.lose(node);
+    Observation o = observation(ObservationKind::fault_detected);
+    o.detector = Detector::heartbeat;
+    o.fault = FaultKind::node_crash;
+    o.nodes = {node};
+    heard_.push_back(o);
+    phase_ = Phase::idle;
 }
 
 // All members in processes of their own that will train afterwards: nothing is left of the old

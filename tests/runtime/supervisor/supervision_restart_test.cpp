@@ -72,5 +72,25 @@ TEST(Supervisor, WhoHangsInTheTestsIsReplaced) {
         << run->log;
 }
 
+// The last word of a node on a dead machine may be that it waits for another one. Nobody is accused
+// then, and its processes do not get ready again.
+TEST(Supervisor, ANodeThatIsOutOfReachIsReplaced) {
+    const TemporaryFolder folder;
+    const std::string gone = (folder / "gone").string();
+    SupervisedJob job =
+        job_of(folder,
+               "tell training 0; tell step 1; if [ $generation = 1 ]; then touch " + gone +
+                   "; tell failed 0 -1 'a bug'; else tell step 2; tell done 2; fi;");
+    const std::vector<std::string> up{"sh", "-c"};
+    const std::vector<std::string> dies{
+        "sh", "-c", "test -e " + gone + " && exit 1; exec sh -c \"$0\""};
+    job.places = {.of_node = {up, dies, up}, .address = "127.0.0.1"};
+    const auto run = supervise(job);
+    ASSERT_TRUE(run) << run.error().to_string();
+    EXPECT_EQ(run->status, 0);
+    EXPECT_NE(run->log.find("  evict node:1\n  replace slot 1 by node:2\n"), std::string::npos)
+        << run->log;
+}
+
 }  // namespace
 }  // namespace orrery
