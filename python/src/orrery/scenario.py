@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -27,9 +29,8 @@ class Scenario:
         self.settings: dict[str, object] = {}
         self._folder = None
         if isinstance(source, str) and "\n" in source:
-            # Copies share the folder; it is removed with the last of them.
-            self._folder = tempfile.TemporaryDirectory(prefix="orrery-")
-            self.path = os.path.join(self._folder.name, "scenario.yaml")
+            self._folder = _Folder()
+            self.path = os.path.join(self._folder.path, "scenario.yaml")
             Path(self.path).write_text(source, "utf-8")
         else:
             self.path = os.fspath(source)
@@ -96,6 +97,14 @@ class Scenario:
             file = Path(folder, "study.yaml")
             file.write_text(json.dumps(study), "utf-8")
             return sweep(file, results=results, jobs=jobs)
+
+
+class _Folder:
+    """A folder for a scenario's text: its copies share it, and it goes with the last of them."""
+
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix="orrery-")
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def _text(value) -> str:
