@@ -13,7 +13,7 @@ endforeach()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/scenarios/catalogue DESTINATION share/orrery/scenarios)
 file(GLOB examples ${CMAKE_SOURCE_DIR}/scenarios/*.yaml ${CMAKE_SOURCE_DIR}/scenarios/*.csv
      ${CMAKE_SOURCE_DIR}/scenarios/*.txt)
-list(FILTER examples EXCLUDE REGEX CMakeLists)
+list(FILTER examples EXCLUDE REGEX "CMakeLists.txt$")
 install(FILES ${examples} ${CMAKE_SOURCE_DIR}/scenarios/README.md
         DESTINATION share/orrery/scenarios)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/schema DESTINATION share/orrery)
@@ -21,7 +21,7 @@ install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION share/doc/orrery RENAME co
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME orrery)
-set(CPACK_PACKAGE_CONTACT "The Orrery authors <orrery@localhost>")
+set(CPACK_PACKAGE_CONTACT "The Orrery authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Simulator of GPU clusters that train transformers")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
