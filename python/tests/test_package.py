@@ -120,6 +120,18 @@ class Studies(unittest.TestCase):
             again = scenario.sweep(points=points, results=kept)
         self.assertEqual((again.points, again.known), (2, 1))
 
+    def test_strings_of_a_sweep_are_yaml_as_elsewhere(self):
+        scenario = orrery.load(LAPTOP).with_({"faults": "[]", "plan.precision": "bf16"})
+        points = [{"plan.micro_batch_size": "2", "plan.overlap_grad_reduce": True},
+                  {"plan.micro_batch_size": 4}]
+        study = scenario.sweep({"model.seq_length": [256, 512]}, points)
+        self.assertEqual([point.error for point in study.results], [None] * 4)
+        with self.assertRaises(orrery.Error) as caught:
+            scenario.with_(faults="none").sweep({"plan.micro_batch_size": [2]})
+        problem = caught.exception.problems[0]
+        self.assertIn("faults must be a list", problem.what)
+        self.assertTrue(problem.where.endswith("study.yaml"))
+
     def test_a_study_may_be_a_file(self):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "study.yaml")
@@ -236,16 +248,31 @@ class Program(unittest.TestCase):
 
 
 class Wheel(unittest.TestCase):
+    PARTS = ("__init__.py", "_program.py", "py.typed", "results.py", "scenario.py")
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder, self.copy = folder.name, os.path.join(folder.name, "python")
+        shutil.copytree(CHECKOUT / "python", self.copy)
+
+    @unittest.skipUnless(importlib.util.find_spec("setuptools"), "setuptools is not installed")
+    def test_takes_in_the_whole_package(self):
+        subprocess.run([sys.executable, "-c", "from setuptools import setup; setup()", "--quiet",
+                        "build_py", "--build-lib", self.folder], cwd=self.copy, check=True)
+        self.assertLessEqual(set(self.PARTS), set(os.listdir(Path(self.folder, "orrery"))))
+
+    @unittest.skipUnless(
+        importlib.util.find_spec("setuptools") and importlib.util.find_spec("wheel"),
+        "setuptools or wheel is not installed")
     def test_is_built_without_network(self):
-        if not (importlib.util.find_spec("setuptools") and importlib.util.find_spec("wheel")):
-            self.skipTest("setuptools and wheel are not installed")
-        with tempfile.TemporaryDirectory() as folder:
-            copy = os.path.join(folder, "python")
-            shutil.copytree(CHECKOUT / "python", copy)
-            subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index",
-                            "--no-build-isolation", "--no-deps", "-w", folder, copy], check=True)
-            names = zipfile.ZipFile(glob.glob(os.path.join(folder, "orrery-*.whl"))[0]).namelist()
-        for part in ("__init__.py", "_program.py", "results.py", "scenario.py", "py.typed"):
+        subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index",
+                        "--no-build-isolation", "--no-deps", "-w", self.folder, self.copy],
+                       check=True)
+        wheel, = glob.glob(os.path.join(self.folder, "orrery-*.whl"))
+        with zipfile.ZipFile(wheel) as archive:
+            names = archive.namelist()
+        for part in self.PARTS:
             self.assertIn(f"orrery/{part}", names)
 
     def test_has_the_projects_version_and_no_dependencies(self):

@@ -15,7 +15,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-_PROBLEM = re.compile(r"(?P<where>.*?): error: (?P<what>.*?)(?: \(hint: (?P<hint>.*)\))?$")
+# "PLACE: error: WHAT (hint: HINT)"; a sweep writes "error: PLACE: WHAT (hint: HINT)".
+_PROBLEM = re.compile(r"(?:error: )?(?P<where>.*?:\d+:\d+|.*?(?=: error: )): (?:error: )?"
+                      r"(?P<what>.*?)(?: \(hint: (?P<hint>.*)\))?$")
 _PLACE = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
 # The bar that the program redraws on a terminal (scenarios/report/progress.h).
 _PROGRESS = re.compile(r"\r[^\r\n]*\033\[K")

@@ -85,17 +85,21 @@ class Scenario:
 
         `results` is an SQLite file that keeps the finished points for the next call.
         """
-        study: dict[str, object] = {"scenario": os.path.abspath(self.path)}
+        lines = [f"scenario: {json.dumps(os.path.abspath(self.path))}"]
         if self.settings:
-            study["set"] = self.settings
+            lines += ["set:", *_entries(self.settings)]
         if grid is not None:
-            study["grid"] = {key: list(values) for key, values in grid.items()}
+            lines.append("grid:")
+            for key, values in grid.items():
+                lines += [f"  {json.dumps(key)}:", *(f"    - {_text(value)}" for value in values)]
         if points is not None:
-            study["points"] = [dict(point) for point in points]
+            lines.append("points:")
+            for point in points:
+                first, *others = _entries(point)
+                lines += [first.replace("  ", "  - ", 1), *("  " + other for other in others)]
         with tempfile.TemporaryDirectory(prefix="orrery-") as folder:
-            # JSON is YAML.
             file = Path(folder, "study.yaml")
-            file.write_text(json.dumps(study), "utf-8")
+            file.write_text("\n".join(lines) + "\n", "utf-8")
             return sweep(file, results=results, jobs=jobs)
 
 
@@ -109,6 +113,11 @@ class _Folder:
 
 def _text(value) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _entries(settings: Mapping[str, object]) -> list[str]:
+    """The lines of a YAML map; its strings are YAML, as in `--set`."""
+    return [f"  {json.dumps(key)}: {_text(value)}" for key, value in settings.items()]
 
 
 def _jobs(option: str, count: int | None) -> list[str]:
