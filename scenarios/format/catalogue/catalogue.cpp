@@ -41,10 +41,15 @@ std::filesystem::path default_catalogue() {
 }
 
 std::filesystem::path catalogue_beside(const std::filesystem::path& program) {
-    const std::filesystem::path folder =
-        program.parent_path().parent_path() / "scenarios" / "catalogue";
-    std::error_code error;
-    return std::filesystem::is_directory(folder, error) ? folder : std::filesystem::path{};
+    const std::filesystem::path above = program.parent_path().parent_path();
+    for (const std::filesystem::path& root : {above, above / "share" / "orrery"}) {
+        const std::filesystem::path folder = root / "scenarios" / "catalogue";
+        std::error_code error;
+        if (std::filesystem::is_directory(folder, error)) {
+            return folder;
+        }
+    }
+    return {};
 }
 
 std::vector<std::string> Catalogue::names(std::string_view section) const {

@@ -14,10 +14,11 @@
 
 namespace orrery {
 
-// The environment variable ORRERY_CATALOGUE, else the folder that was carried to this machine with
-// the program, else the source tree's scenarios/catalogue.
+// The environment variable ORRERY_CATALOGUE, else the folder that was carried to this machine or
+// installed with the program, else the source tree's scenarios/catalogue.
 std::filesystem::path default_catalogue();
-// ../scenarios/catalogue of the program's folder; empty if there is none.
+// Of the program's folder: ../scenarios/catalogue, else ../share/orrery/scenarios/catalogue, where
+// `cmake --install` puts it; empty if there is neither.
 std::filesystem::path catalogue_beside(const std::filesystem::path& program);
 
 class Catalogue {

@@ -41,6 +41,9 @@ TEST(CatalogueTest, IsFoundBesideAProgramThatWasCarried) {
     const TestFolder folder;
     const fs::path program = folder.path() / "bin" / "orrery";
     EXPECT_EQ(catalogue_beside(program), fs::path{});
+    const fs::path installed = folder.path() / "share" / "orrery" / "scenarios" / "catalogue";
+    fs::create_directories(installed);
+    EXPECT_EQ(catalogue_beside(program), installed);
     fs::create_directories(folder.path() / "scenarios" / "catalogue");
     EXPECT_EQ(catalogue_beside(program), folder.path() / "scenarios" / "catalogue");
 }
