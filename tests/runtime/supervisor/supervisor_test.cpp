@@ -21,10 +21,13 @@ TEST(Supervisor, LetsAHealthyJobEnd) {
 
 TEST(Supervisor, ReplacesTheDeadByASpare) {
     const TemporaryFolder folder;
-    const auto run = supervise(
-        job_of(folder,
-               "tell training 0; tell step 1; if [ $node = 1 ]; then kill -9 $$; fi;"
-               "if [ $generation = 2 ]; then tell step 2; tell done 2; else tell failed 0 1; fi;"));
+    const std::string stepped = (folder / "stepped").string();  // by node 0
+    const auto run =
+        supervise(job_of(folder,
+                         "tell training 0; tell step 1; if [ $node = 1 ]; then until test -e " +
+                             stepped + "; do sleep 0.01; done; kill -9 $$; fi; touch " + stepped +
+                             "; if [ $generation = 2 ]; then tell step 2; tell done 2;"
+                             " else tell failed 0 1; fi;"));
     ASSERT_TRUE(run) << run.error().to_string();
     ASSERT_EQ(run->interruptions.size(), 1u);
     EXPECT_EQ(run->interruptions[0].step, 1);
