@@ -91,7 +91,7 @@ enum class FieldUse : std::uint8_t {
     derived,  // follows from other fields: it has no key
 };
 
-// Names of a command line's flags; those that are left are empty.
+// Names of a command line's flags; unused places are empty.
 using FlagNames = std::array<std::string_view, 4>;
 
 namespace field_detail {

@@ -333,7 +333,7 @@ struct Program {
     }
     // The first party of each.
     std::vector<std::uint32_t> jobs() const;
-    // Whom the rank sends to or receives from.
+    // The rank that this rank sends to or receives from.
     RankId peer_of(RankId rank, const SendRecvPart& part) const;
     // Of a program of one party.
     const Mesh& mesh() const;

@@ -36,7 +36,7 @@ struct alignas(64) StreamState {
     std::uint8_t stream = 0;         // its own number
     bool slows_kernels : 1 = false;  // would its ops' SMs be missing on other streams?
     bool traced : 1 = false;
-    bool ends_differ : 1 = false;  // those of ends_seen
+    bool ends_differ : 1 = false;  // of ends_seen
     std::uint32_t generation = 0;  // of its event that counts
     std::uint32_t rank = 0;        // class
     std::uint32_t size = 0;        // ranks of the class, or of all classes of a lockstep group

@@ -52,7 +52,7 @@ std::uint32_t emit(SegmentBuilder& ops,
 std::uint32_t emit_copy(
     SegmentBuilder& ops, MemoryTier from, MemoryTier to, TensorId on_host, OpSpec operands);
 
-// The ranks along these digits and, if they are of several parties, those of all stages.
+// The ranks along these digits and, if there are several parties, the ranks of all stages.
 struct SumOver {
     std::uint32_t digits = 0;
     bool stages = false;

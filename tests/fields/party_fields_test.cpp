@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of a Program that say who its ranks are: meshes, groups, parties and their peers.
+// The fields of a Program that describe its ranks: meshes, groups, parties and their peers.
 #include "tests/fields/program_rows.h"
 
 namespace orrery {
