@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "engine/verifier.h"
@@ -258,7 +259,7 @@ private:
     void check_exchange_of_parties(std::uint32_t role, const ExchangeKey& key, const Calls& calls) {
         const std::string where =
             fmt::format("peers {}, communicator {}", key.peers, key.communicator);
-        std::map<const Calls*, bool> compared;
+        std::set<const Calls*> compared;
         for (std::uint32_t r = 0; r < p_.num_ranks(); ++r) {
             const auto rank = to_id<RankId>(r);
             if (index(p_.role_of(rank)) != role) {
@@ -271,7 +272,7 @@ private:
             }
             const auto other = static_cast<std::uint32_t>(index(p_.role_of(peer)));
             const Calls& others = other_side(other, peer, key, rank);
-            if (!std::exchange(compared[&others], true)) {
+            if (compared.insert(&others).second) {
                 compare_sides(role, calls, other, others, where, key.is_send);
             }
         }

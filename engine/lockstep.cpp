@@ -240,8 +240,8 @@ bool Lockstep::alike(std::uint32_t a, std::uint32_t b, Time now) const {
                        x.awaited_items == y.awaited_items && x.awaited_step == y.awaited_step;
                 break;
             case StreamPhase::arrived:
-                // When it arrived is left to the sum of busy times, which unite() makes good, and
-                // to what is told of a hang.
+                // The arrival matters only to the sum of busy times, which unite() corrects, and to
+                // the report of a hang.
                 same = same && x.parts_left == y.parts_left && x.last_end == y.last_end &&
                        (x.start == y.start || plan_.input.events.empty());
                 path_matters = path_matters || x.last_end >= Time{};

@@ -90,13 +90,14 @@ TensorId quantised_weights(BlockBuilder& b,
 
 // Encode, gather, decode: from what `gather` reads to what it writes.
 void gather_quantised(BlockBuilder& b,
+                      const Layout& from,
                       const RelayoutStep& step,
                       const ParameterSet& parameters,
                       const OpSpec& gather) {
     const StateLayouts& state = b.layouts.state;
     const std::int64_t members = b.layouts.mesh.combined_size(step.step.digits);
     const std::int64_t shard = step.elements / members;
-    const TensorId encoded = quantised_weights(b, "weights quantised", step.to, shard);
+    const TensorId encoded = quantised_weights(b, "weights quantised", from, shard);
     const TensorId gathered = quantised_weights(b, "weights gathered", step.to, step.elements);
     OpSpec spec = named("weights quantise");
     spec.reads = gather.reads;
@@ -175,7 +176,7 @@ void UnitWeights::gather(std::size_t unit) {
                 b_.ops.next_waits_for(ends_.back());
             }
             if (state.quantises_weights()) {
-                gather_quantised(b_, step, moved, spec);
+                gather_quantised(b_, from, step, moved, spec);
             } else {
                 emit(b_.ops, step, {.traffic = Traffic::data, .wire = state.weight_dtype}, spec);
             }

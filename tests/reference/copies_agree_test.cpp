@@ -68,7 +68,7 @@ TEST(Copies, ShareThePcieLinkWithAMessageByMaxMin) {
         channels += share.link == pcie ? share.count : 0;
     }
     ASSERT_GT(channels, 0);
-    // Alone until the message's bytes come; from then on it has one share of those on the link.
+    // The copy has the link to itself until the message's bytes begin. Then it gets one share.
     const Time begin = message.phases[0].latency;
     const std::int64_t rate = (32_GBps).bits_per_second();
     const std::int64_t share = rate / (1 + channels);

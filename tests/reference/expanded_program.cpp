@@ -161,7 +161,7 @@ private:
         return found->second;
     }
 
-    // Every copy is a transfer of its own, which waits for nobody.
+    // Every copy is a transfer of its own, without a peer.
     std::size_t begin_copy(RankId rank, CopyId id) {
         const auto [plan, is_new] = out_.copy_plans.try_emplace({id, rank});
         if (is_new) {

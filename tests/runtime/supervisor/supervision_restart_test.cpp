@@ -72,8 +72,8 @@ TEST(Supervisor, WhoHangsInTheTestsIsReplaced) {
         << run->log;
 }
 
-// The last word of a node on a dead machine may be that it waits for another one. Nobody is accused
-// then, and its processes do not get ready again.
+// The last report of a node on a dead machine may say that the node waits for another one. Then the
+// supervisor accuses neither, and the processes of the dead node do not get ready again.
 TEST(Supervisor, ANodeThatIsOutOfReachIsReplaced) {
     const TemporaryFolder folder;
     const std::string gone = (folder / "gone").string();
