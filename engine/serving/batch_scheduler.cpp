@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serving/batch_scheduler.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/check.h"
+
+namespace orrery {
+
+namespace {
+
+// vLLM v0 keeps 1 % of the blocks free when it admits (BlockSpaceManager's watermark); Sarathi's
+// form in Vidur does the same.
+constexpr double kWatermark = 0.01;
+
+constexpr std::array<BatchingRules, 6> kRules{{
+    {.name = "vllm_v1"},
+    {.name = "vllm_v0", .mixes_phases = false, .chunks_prompts = false, .watermark = kWatermark},
+    {.name = "sarathi",
+     .decodes_first = true,
+     .reservation = Reservation::prompt,
+     .watermark = kWatermark},
+    {.name = "orca", .chunks_prompts = false, .reservation = Reservation::longest},
+    {.name = "tensorrt_llm", .decodes_first = true, .reservation = Reservation::longest},
+    {.name = "static",
+     .mixes_phases = false,
+     .chunks_prompts = false,
+     .only_when_empty = true,
+     .reservation = Reservation::longest},
+}};
+
+}  // namespace
+
+std::span<const BatchingRules> batching_rules() {
+    return kRules;
+}
+
+const BatchingRules* find_batching_rules(std::string_view name) {
+    const auto row = std::find_if(
+        kRules.begin(), kRules.end(), [&](const BatchingRules& rules) { return rules.name == name; });
+    return row == kRules.end() ? nullptr : &*row;
+}
+
+BatchScheduler::BatchScheduler(const BatchingRules& rules,
+                               const SchedulerLimits& limits,
+                               const std::vector<Request>& requests)
+    : rules_(rules), limits_(limits), requests_(requests), pool_(limits.num_blocks) {
+    ORRERY_CHECK(limits.block_size > 0 && limits.max_num_seqs > 0 &&
+                 limits.max_num_batched_tokens > 0);
+}
+
+bool BatchScheduler::fits(const Request& request) const {
+    // The last output is never computed, so it needs no place.
+    const std::int64_t tokens = request.prompt_tokens + request.output_tokens - 1;
+    const auto watermark = static_cast<std::int64_t>(
+        std::floor(rules_.watermark * static_cast<double>(limits_.num_blocks)));
+    return blocks_for(tokens) + watermark <= limits_.num_blocks &&
+           (rules_.chunks_prompts || request.prompt_tokens <= limits_.max_num_batched_tokens);
+}
+
+void BatchScheduler::submit(RequestId id) {
+    const Request& request = requests_[static_cast<std::size_t>(id)];
+    ORRERY_CHECK(fits(request));
+    sequences_[id] = {.total = request.prompt_tokens,
+                      .last = request.prompt_tokens + request.output_tokens};
+    pending_tokens_ += request.prompt_tokens;
+    waiting_.push_back(id);
+}
+
+std::int64_t BatchScheduler::most_in_a_step(std::int64_t tokens) const {
+    const std::int64_t threshold = limits_.long_prefill_token_threshold;
+    return threshold > 0 && rules_.chunks_prompts ? std::min(tokens, threshold) : tokens;
+}
+
+Batch BatchScheduler::next() {
+    Batch batch;
+    budget_ = limits_.max_num_batched_tokens;
+    if (!rules_.mixes_phases) {
+        fill_waiting(batch);
+        if (batch.steps.empty()) {
+            fill_running(Phase::any, batch);
+        }
+        return batch;
+    }
+    bool room = true;
+    if (rules_.decodes_first) {
+        room = fill_running(Phase::generation, batch) && fill_running(Phase::prompt, batch);
+    } else {
+        room = fill_running(Phase::any, batch);
+    }
+    if (room) {
+        fill_waiting(batch);
+    }
+    return batch;
+}
+
+bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
+    bool room = true;
+    for (std::size_t i = 0; i < running_.size() && budget_ > 0; ++i) {
+        const RequestId id = running_[i];
+        Sequence& sequence = at(id);
+        const std::int64_t left = sequence.total - sequence.computed;
+        if (left == 0 || (phase != Phase::any &&
+                          sequence.generates() != (phase == Phase::generation))) {
+            continue;
+        }
+        // After a preemption a sequence that computes whole prompts may exceed the budget: it then
+        // has a step of its own.
+        std::int64_t tokens = most_in_a_step(left);
+        if (rules_.chunks_prompts) {
+            tokens = std::min(tokens, budget_);
+        }
+        while (!reserve(sequence, sequence.computed + tokens)) {
+            room = false;
+            const bool itself = running_.back() == id;
+            preempt_last(batch);
+            if (itself) {
+                return false;
+            }
+        }
+        schedule(id, tokens, batch);
+    }
+    return room;
+}
+
+void BatchScheduler::fill_waiting(Batch& batch) {
+    if (rules_.only_when_empty && !running_.empty()) {
+        return;
+    }
+    while (!waiting_.empty() && budget_ > 0 &&
+           static_cast<std::int64_t>(running_.size()) < limits_.max_num_seqs) {
+        const RequestId id = waiting_.front();
+        const std::int64_t hit = prefix_hit(id);
+        std::int64_t tokens = most_in_a_step(at(id).total - hit);
+        if (rules_.chunks_prompts) {
+            tokens = std::min(tokens, budget_);
+        } else if (tokens > budget_ && !batch.steps.empty()) {
+            return;
+        }
+        if (!admit_head(hit, tokens, batch)) {
+            return;
+        }
+        schedule(id, tokens, batch);
+    }
+}
+
+std::int64_t BatchScheduler::prefix_hit(RequestId id) const {
+    if (!limits_.enable_prefix_caching) {
+        return 0;
+    }
+    const std::int64_t blocks =
+        pool_.cached_prefix(requests_[static_cast<std::size_t>(id)].prefix_hashes);
+    return std::min(blocks, (at(id).total - 1) / limits_.block_size) * limits_.block_size;
+}
+
+bool BatchScheduler::admit_head(std::int64_t hit, std::int64_t new_tokens, Batch& batch) {
+    const RequestId id = waiting_.front();
+    Sequence& sequence = at(id);
+    std::int64_t tokens = hit + new_tokens;
+    if (rules_.reservation == Reservation::prompt) {
+        tokens = sequence.total;
+    } else if (rules_.reservation == Reservation::longest) {
+        tokens = sequence.last - 1;
+    }
+    const std::int64_t shared = hit / limits_.block_size;
+    const std::span<const std::uint64_t> hashes =
+        std::span(requests_[static_cast<std::size_t>(id)].prefix_hashes)
+            .first(static_cast<std::size_t>(shared));
+    const auto keep = static_cast<std::int64_t>(
+        std::floor(rules_.watermark * static_cast<double>(limits_.num_blocks)));
+    const std::int64_t fresh = blocks_for(tokens) - shared;
+    if (fresh + pool_.unused_among(hashes) + keep > pool_.num_free()) {
+        return false;
+    }
+    pool_.share(hashes, sequence.blocks);
+    pool_.take(fresh, sequence.blocks);
+    sequence.computed = hit;
+    sequence.cached = hit;
+    sequence.published = shared;
+    pending_tokens_ -= hit;
+    waiting_.pop_front();
+    running_.push_back(id);
+    batch.admitted.push_back(id);
+    return true;
+}
+
+bool BatchScheduler::reserve(Sequence& sequence, std::int64_t tokens) {
+    const std::int64_t more =
+        blocks_for(tokens) - static_cast<std::int64_t>(sequence.blocks.size());
+    if (more > pool_.num_free()) {
+        return false;
+    }
+    if (more > 0) {
+        pool_.take(more, sequence.blocks);
+    }
+    return true;
+}
+
+void BatchScheduler::schedule(RequestId id, std::int64_t new_tokens, Batch& batch) {
+    Sequence& sequence = at(id);
+    batch.steps.push_back({.request = id,
+                           .new_tokens = new_tokens,
+                           .context = sequence.computed,
+                           .samples = sequence.computed + new_tokens == sequence.total,
+                           .attempt = sequence.attempt});
+    sequence.computed += new_tokens;
+    budget_ -= new_tokens;
+    pending_tokens_ -= new_tokens;
+    publish_prefix(id);
+}
+
+// As vLLM does, a block is findable as soon as a step computes its last token: a request of the same
+// step may share it, since it reads the block only in its own attention.
+void BatchScheduler::publish_prefix(RequestId id) {
+    if (!limits_.enable_prefix_caching) {
+        return;
+    }
+    Sequence& sequence = at(id);
+    const std::vector<std::uint64_t>& hashes =
+        requests_[static_cast<std::size_t>(id)].prefix_hashes;
+    const std::int64_t full = std::min(sequence.computed / limits_.block_size,
+                                       static_cast<std::int64_t>(hashes.size()));
+    for (; sequence.published < full; ++sequence.published) {
+        const auto block = static_cast<std::size_t>(sequence.published);
+        pool_.publish(sequence.blocks[block], hashes[block]);
+    }
+}
+
+void BatchScheduler::preempt_last(Batch& batch) {
+    const RequestId id = running_.back();
+    running_.pop_back();
+    Sequence& sequence = at(id);
+    pool_.release(sequence.blocks);
+    pending_tokens_ += sequence.computed;
+    sequence.computed = 0;
+    ++sequence.attempt;
+    waiting_.push_front(id);
+    batch.preempted.push_back(id);
+    // Its tokens of this very step are not computed; the budget stays spent, as in vLLM.
+    std::erase_if(batch.steps, [&](const SequenceStep& step) { return step.request == id; });
+}
+
+void BatchScheduler::complete(const Batch& batch, std::vector<Sampled>& sampled) {
+    for (const SequenceStep& step : batch.steps) {
+        const auto found = sequences_.find(step.request);
+        if (!step.samples || found == sequences_.end() ||
+            step.attempt != found->second.attempt) {
+            continue;
+        }
+        Sequence& sequence = found->second;
+        ++sequence.total;
+        const bool finished = sequence.total == sequence.last;
+        if (finished) {
+            running_.erase(std::find(running_.begin(), running_.end(), step.request));
+            pool_.release(sequence.blocks);
+            sequences_.erase(found);
+        } else {
+            ++pending_tokens_;
+        }
+        sampled.push_back({.request = step.request, .finished = finished});
+    }
+}
+
+void BatchScheduler::cancel(RequestId id) {
+    const auto found = sequences_.find(id);
+    if (found == sequences_.end()) {
+        return;
+    }
+    const auto waits = std::find(waiting_.begin(), waiting_.end(), id);
+    const auto runs = std::find(running_.begin(), running_.end(), id);
+    if (waits != waiting_.end()) {
+        waiting_.erase(waits);
+    } else {
+        running_.erase(runs);
+        pool_.release(found->second.blocks);
+    }
+    pending_tokens_ -= found->second.total - found->second.computed;
+    sequences_.erase(found);
+}
+
+}  // namespace orrery

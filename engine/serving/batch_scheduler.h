@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which sequences an instance computes in its next step: continuous batching as a policy object
+// that the simulated and the real server drive alike. A step is one forward pass over a mixed batch:
+// some sequences compute a chunk of their prompt, others one token.
+//
+// A sequence has `total` tokens (its prompt and the tokens that it has generated) and `computed`
+// ones, whose keys and values are in the cache or on their way. A step that brings `computed` up to
+// `total` samples the next token. Policies differ in which sequences share a step, in their order,
+// and in the blocks that a sequence needs before it begins: one table of rules.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/serving/block_pool.h"
+#include "engine/serving/request.h"
+
+namespace orrery {
+
+// For how many tokens a sequence must have blocks when it is admitted.
+enum class Reservation : std::uint8_t {
+    next_step,  // of its first step; later steps ask for more, and may preempt
+    prompt,     // of its prompt
+    longest,    // of its prompt and all outputs, so that nothing is ever preempted
+};
+
+// How a policy fills a step; the rows of batching_rules().
+struct BatchingRules {
+    std::string_view name;
+    // Prompts and single tokens share a step. Otherwise prompts come first, in steps of their own.
+    bool mixes_phases = true;
+    // Sequences that generate get tokens before sequences in the middle of their prompt; otherwise
+    // in the order of admission.
+    bool decodes_first = false;
+    // A prompt may be computed over several steps.
+    bool chunks_prompts = true;
+    // New sequences are admitted only when none is left: a static batch.
+    bool only_when_empty = false;
+    Reservation reservation = Reservation::next_step;
+    // Blocks that must stay free when a sequence is admitted, as a share of all.
+    double watermark = 0;
+};
+
+// The policies by name:
+//   vllm_v1        vllm/v1/core/sched/scheduler.py
+//   vllm_v0        vllm/core/scheduler.py: prompts first; preemption by recomputation
+//   sarathi        Agrawal et al., OSDI 2024: stall-free chunks (also vLLM v0 with chunked prefill)
+//   orca           Yu et al., OSDI 2022: iteration-level batches, no chunks, no paging
+//   tensorrt_llm   guaranteed_no_evict with chunked context; its max_utilization is vllm_v1's rule
+//   static         a batch runs until its last member has ended
+std::span<const BatchingRules> batching_rules();
+// Null if there is none of that name.
+const BatchingRules* find_batching_rules(std::string_view name);
+
+struct SchedulerLimits {
+    std::int64_t max_num_batched_tokens = 8192;
+    std::int64_t max_num_seqs = 1024;
+    std::int64_t block_size = 16;  // tokens
+    std::int64_t num_blocks = 0;   // of the key-value cache
+    // The most tokens of one prompt in one step; 0: as the budget allows.
+    std::int64_t long_prefill_token_threshold = 0;
+    bool enable_prefix_caching = true;
+};
+
+struct SequenceStep {
+    RequestId request{};
+    std::int64_t new_tokens = 0;
+    std::int64_t context = 0;   // tokens computed before
+    bool samples = false;       // yields an output token
+    std::uint32_t attempt = 0;  // a preemption makes the results of earlier attempts void
+};
+
+struct Batch {
+    std::vector<SequenceStep> steps;
+    std::vector<RequestId> preempted;
+    std::vector<RequestId> admitted;  // began, or began again
+};
+
+// A sequence that got a token when a batch was completed.
+struct Sampled {
+    RequestId request{};
+    bool finished = false;
+};
+
+class BatchScheduler {
+public:
+    // `requests` must outlive the scheduler; it may grow. `rules` is a row of batching_rules().
+    BatchScheduler(const BatchingRules& rules,
+                   const SchedulerLimits& limits,
+                   const std::vector<Request>& requests);
+
+    // Whether the request could run if it were alone. One that could not must not be submitted.
+    bool fits(const Request& request) const;
+    void submit(RequestId request);
+    // The next step; without steps if nothing can run before a batch under way is completed. A
+    // pipeline may ask for the next batch while others are under way.
+    Batch next();
+    // The batch was computed; appends the tokens that it sampled. Batches complete in their order.
+    void complete(const Batch& batch, std::vector<Sampled>& sampled);
+    // The request leaves the queue or the running sequences; what is under way for it is void.
+    void cancel(RequestId request);
+
+    std::int64_t num_waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
+    std::int64_t num_running() const { return static_cast<std::int64_t>(running_.size()); }
+    // Tokens that no step has been given yet, over all sequences: a load for routers.
+    std::int64_t pending_tokens() const { return pending_tokens_; }
+    const BlockPool& pool() const { return pool_; }
+    const SchedulerLimits& limits() const { return limits_; }
+    // Of the prompt of a request that waits or runs: found in the prefix cache when it was last
+    // admitted.
+    std::int64_t cached_tokens(RequestId request) const { return at(request).cached; }
+
+private:
+    struct Sequence {
+        std::int64_t total = 0;
+        std::int64_t last = 0;      // prompt and all outputs
+        std::int64_t computed = 0;  // or under way
+        std::int64_t cached = 0;
+        std::int64_t published = 0;  // full blocks whose hashes the pool knows
+        std::uint32_t attempt = 0;
+        std::vector<KvBlock> blocks;
+        bool generates() const { return computed + 1 == total; }
+    };
+    enum class Phase : std::uint8_t { any, prompt, generation };
+
+    const Sequence& at(RequestId id) const { return sequences_.at(id); }
+    Sequence& at(RequestId id) { return sequences_.at(id); }
+    std::int64_t blocks_for(std::int64_t tokens) const {
+        return (tokens + limits_.block_size - 1) / limits_.block_size;
+    }
+    std::int64_t most_in_a_step(std::int64_t tokens) const;
+    // Gives running sequences of the phase their tokens. False if one had to be preempted.
+    bool fill_running(Phase phase, Batch& batch);
+    void fill_waiting(Batch& batch);
+    // Leading tokens of a waiting request that the prefix cache holds: whole blocks, never the last
+    // token, which must be computed to sample from it.
+    std::int64_t prefix_hit(RequestId id) const;
+    bool admit_head(std::int64_t hit, std::int64_t new_tokens, Batch& batch);
+    // Blocks for `tokens` tokens of the sequence in all; false, and nothing changed, if there are
+    // too few.
+    bool reserve(Sequence& sequence, std::int64_t tokens);
+    void schedule(RequestId id, std::int64_t new_tokens, Batch& batch);
+    void preempt_last(Batch& batch);
+    void publish_prefix(RequestId id);
+
+    BatchingRules rules_;
+    SchedulerLimits limits_;
+    const std::vector<Request>& requests_;
+    BlockPool pool_;
+    std::deque<RequestId> waiting_;
+    std::vector<RequestId> running_;  // in the order of admission
+    std::unordered_map<RequestId, Sequence> sequences_;  // that wait or run
+    std::int64_t budget_ = 0;          // tokens left in the step that is being filled
+    std::int64_t pending_tokens_ = 0;
+};
+
+}  // namespace orrery

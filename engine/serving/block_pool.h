@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The blocks of an instance's key-value cache, paged (Kwon et al., PagedAttention, SOSP 2023), with
+// vLLM's prefix cache: a full block whose hash is known stays findable after its last user left,
+// until it is handed out anew. Blocks without a user are handed out in the order in which they
+// became free, and a request frees its last block first, so that tails of prompts go before heads
+// (vllm/v1/core/block_pool.py). Every operation takes constant time a block.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace orrery {
+
+using KvBlock = std::uint32_t;
+
+class BlockPool {
+public:
+    explicit BlockPool(std::int64_t num_blocks);
+
+    std::int64_t num_blocks() const { return static_cast<std::int64_t>(blocks_.size()) - 1; }
+    // Blocks without a user, findable ones among them.
+    std::int64_t num_free() const { return num_free_; }
+
+    // How many of the leading hashes are findable.
+    std::int64_t cached_prefix(std::span<const std::uint64_t> hashes) const;
+    // How many of the findable blocks of these hashes have no user: sharing them makes that many
+    // fewer free.
+    std::int64_t unused_among(std::span<const std::uint64_t> hashes) const;
+    // Appends the findable blocks of all these hashes, each with one more user.
+    void share(std::span<const std::uint64_t> hashes, std::vector<KvBlock>& blocks);
+    // Appends `count` blocks, at most num_free(), each with one user.
+    void take(std::int64_t count, std::vector<KvBlock>& blocks);
+    // The contents of a block that has a user are those of this hash. Another block may have it
+    // already: that one stays the findable one.
+    void publish(KvBlock block, std::uint64_t hash);
+    // Takes a user from each block, the last block first, and empties the list.
+    void release(std::vector<KvBlock>& blocks);
+
+private:
+    struct Block {
+        KvBlock before = 0;  // in the list of free blocks
+        KvBlock after = 0;
+        std::uint32_t users = 0;
+        bool findable = false;
+        std::uint64_t hash = 0;
+    };
+    void unlink(KvBlock block);
+    void append(KvBlock block);
+
+    // Blocks 1 … num_blocks; block 0 is the ring's anchor and is never handed out.
+    std::vector<Block> blocks_;
+    std::unordered_map<std::uint64_t, KvBlock> by_hash_;
+    std::int64_t num_free_ = 0;
+};
+
+}  // namespace orrery

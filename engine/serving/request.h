@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request to generate text, and what happened to it. The simulated and the real server share
+// these types.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/units.h"
+
+namespace orrery {
+
+enum class RequestId : std::uint32_t {};  // index into a workload's requests
+
+struct Request {
+    Time arrival;                    // of an open load; a closed load sends it when a user is free
+    std::int64_t prompt_tokens = 1;  // at least 1
+    std::int64_t output_tokens = 1;  // at least 1
+    // Of the leading full blocks of the prompt (scheduler.h: block_size): a hash of all tokens up to
+    // the block's end, as vLLM's prefix cache names them. Empty: nothing is shared.
+    std::vector<std::uint64_t> prefix_hashes;
+};
+
+// Times are since the start of the run; Time::max() for an event that never came.
+struct RequestRecord {
+    Time arrival = Time::max();
+    Time first_scheduled = Time::max();
+    Time first_token = Time::max();
+    Time last_token = Time::max();
+    std::int64_t output_tokens = 0;  // that have been generated
+    std::int64_t cached_tokens = 0;  // of the prompt, found in the prefix cache when it began
+    std::int32_t preemptions = 0;
+    Time longest_gap;                // between two output tokens
+    bool refused = false;            // it can never fit into the cache, or admission said no
+
+    bool finished() const { return last_token != Time::max(); }
+    Time time_to_first_token() const { return first_token - arrival; }
+    Time end_to_end() const { return last_token - arrival; }
+    // (last token - first token) / (tokens - 1); zero of a single token.
+    Time time_per_output_token() const {
+        return output_tokens > 1 ? Time::picoseconds((last_token - first_token).picoseconds() /
+                                                     (output_tokens - 1))
+                                 : Time{};
+    }
+};
+
+}  // namespace orrery

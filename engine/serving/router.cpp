@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serving/router.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "engine/counter_random.h"
+
+namespace orrery {
+
+namespace {
+
+using Instances = std::span<const BatchScheduler* const>;
+
+constexpr std::uint32_t kRouterPurpose = 0x526f7574;  // a stream of random numbers of its own
+
+std::int64_t num_requests(const BatchScheduler& instance) {
+    return instance.num_waiting() + instance.num_running();
+}
+
+// The first instance of the least load.
+template <class Load>
+std::size_t least(Instances instances, Load load) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < instances.size(); ++i) {
+        if (load(*instances[i]) < load(*instances[best])) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+class RoundRobin : public Router {
+public:
+    explicit RoundRobin(std::uint64_t) {}
+    std::size_t choose(const Request&, Instances instances) override {
+        return next_++ % instances.size();
+    }
+
+private:
+    std::size_t next_ = 0;
+};
+
+class RandomRouter : public Router {
+public:
+    explicit RandomRouter(std::uint64_t seed) : random_(seed, 0, kRouterPurpose) {}
+    std::size_t choose(const Request&, Instances instances) override {
+        return random_.next() % instances.size();
+    }
+
+private:
+    CounterRandom random_;
+};
+
+class LeastRequests : public Router {
+public:
+    explicit LeastRequests(std::uint64_t) {}
+    std::size_t choose(const Request&, Instances instances) override {
+        return least(instances, num_requests);
+    }
+};
+
+class LeastTokens : public Router {
+public:
+    explicit LeastTokens(std::uint64_t) {}
+    std::size_t choose(const Request&, Instances instances) override {
+        return least(instances, [](const BatchScheduler& one) { return one.pending_tokens(); });
+    }
+};
+
+class PowerOfTwo : public Router {
+public:
+    explicit PowerOfTwo(std::uint64_t seed) : random_(seed, 1, kRouterPurpose) {}
+    std::size_t choose(const Request&, Instances instances) override {
+        const std::size_t one = random_.next() % instances.size();
+        const std::size_t other = random_.next() % instances.size();
+        return num_requests(*instances[other]) < num_requests(*instances[one]) ? other : one;
+    }
+
+private:
+    CounterRandom random_;
+};
+
+class PrefixAware : public Router {
+public:
+    explicit PrefixAware(std::uint64_t) {}
+    std::size_t choose(const Request& request, Instances instances) override {
+        return least(instances, [&](const BatchScheduler& one) {
+            return one.pending_tokens() -
+                   one.pool().cached_prefix(request.prefix_hashes) * one.limits().block_size;
+        });
+    }
+};
+
+struct Row {
+    std::string_view name;
+    std::unique_ptr<Router> (*make)(std::uint64_t seed);
+};
+
+template <class Kind>
+std::unique_ptr<Router> make_one(std::uint64_t seed) {
+    return std::make_unique<Kind>(seed);
+}
+
+constexpr std::array<Row, 6> kRouters{{
+    {"round_robin", make_one<RoundRobin>},
+    {"random", make_one<RandomRouter>},
+    {"least_requests", make_one<LeastRequests>},
+    {"least_tokens", make_one<LeastTokens>},
+    {"power_of_two", make_one<PowerOfTwo>},
+    {"prefix_aware", make_one<PrefixAware>},
+}};
+
+}  // namespace
+
+std::vector<std::string_view> router_names() {
+    std::vector<std::string_view> names;
+    for (const Row& row : kRouters) {
+        names.push_back(row.name);
+    }
+    return names;
+}
+
+std::unique_ptr<Router> make_router(std::string_view name, std::uint64_t seed) {
+    for (const Row& row : kRouters) {
+        if (row.name == name) {
+            return row.make(seed);
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace orrery

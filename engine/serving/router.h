@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which instance of a pool serves a request: policy objects without time of their own. The same
+// objects route simulated and real requests.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/serving/batch_scheduler.h"
+
+namespace orrery {
+
+class Router {
+public:
+    virtual ~Router() = default;
+    // An index into `instances`, which is not empty.
+    virtual std::size_t choose(const Request& request,
+                               std::span<const BatchScheduler* const> instances) = 0;
+};
+
+// The names of the routers:
+//   round_robin      one after the other
+//   random           uniformly, from the seed
+//   least_requests   the fewest waiting and running requests, the first of equals
+//   least_tokens     the fewest tokens still to compute (join the shortest queue)
+//   power_of_two     the one with fewer requests of two that are drawn (Mitzenmacher, 2001)
+//   prefix_aware     the longest cached prefix, less the tokens that wait there
+std::vector<std::string_view> router_names();
+// Null if there is none of that name.
+std::unique_ptr<Router> make_router(std::string_view name, std::uint64_t seed);
+
+}  // namespace orrery

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Serves a workload in simulated time: requests arrive, a router sends each to an instance, and
+// every instance makes one step after the other, each as long as its batch costs. An instance that
+// has work never idles.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/serving/batch_scheduler.h"
+#include "engine/serving/request.h"
+#include "engine/serving/router.h"
+
+namespace orrery {
+
+// What a step costs; models/serving_step.h prices it by the model's kernels.
+class StepCost {
+public:
+    virtual ~StepCost() = default;
+    // Pipeline stages of an instance: so many batches may be under way.
+    virtual std::size_t num_stages() const { return 1; }
+    // The time of each stage for this batch, which has steps. `stages` has num_stages() entries.
+    virtual void times(const Batch& batch, std::vector<Time>& stages) = 0;
+};
+
+struct ServingPool {
+    std::size_t num_instances = 1;
+    BatchingRules rules;
+    SchedulerLimits limits;
+    StepCost* cost = nullptr;  // of each instance; outlives the run
+};
+
+struct ServingLoad {
+    // Open: requests come at their arrival times, in ascending order. Closed: so many users send the
+    // requests one after the other, each user the next one when its last has ended.
+    std::int64_t users = 0;  // 0: an open load
+};
+
+struct InstanceTotals {
+    Time busy;  // that stage 0 computed
+    std::int64_t batches = 0;
+    std::int64_t computed_tokens = 0;
+    std::int64_t most_blocks = 0;  // of the cache in use
+};
+
+struct ServingResult {
+    std::vector<RequestRecord> records;  // by RequestId
+    std::vector<InstanceTotals> instances;
+    // Every time between two output tokens of a request.
+    std::vector<Time> token_gaps;
+    Time end;                       // the last token
+    std::int64_t events = 0;
+    // Integral over time of the number of requests in the system. By Little's law it equals the sum
+    // of the end-to-end times.
+    __int128 request_picoseconds = 0;
+};
+
+// Runs until every request has ended or was refused.
+ServingResult serve(const std::vector<Request>& requests,
+                    const ServingLoad& load,
+                    const ServingPool& pool,
+                    Router& router);
+
+}  // namespace orrery

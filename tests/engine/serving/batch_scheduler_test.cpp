@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serving/batch_scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "engine/counter_random.h"
+
+namespace orrery {
+namespace {
+
+Request request(std::int64_t prompt, std::int64_t outputs) {
+    return {.prompt_tokens = prompt, .output_tokens = outputs};
+}
+
+std::string text_of(const Batch& batch) {
+    std::string text;
+    for (const SequenceStep& step : batch.steps) {
+        text += (text.empty() ? "" : " ") + std::string(1, static_cast<char>('A' + static_cast<int>(step.request))) +
+                std::to_string(step.new_tokens);
+    }
+    for (const RequestId id : batch.preempted) {
+        text += " -" + std::string(1, static_cast<char>('A' + static_cast<int>(id)));
+    }
+    return text;
+}
+
+// The steps of a scheduler whose requests all come first: "tokens computed; blocks free".
+std::vector<std::string> steps_of(BatchScheduler& scheduler, std::size_t num_requests) {
+    for (std::size_t i = 0; i < num_requests; ++i) {
+        scheduler.submit(static_cast<RequestId>(i));
+    }
+    std::vector<std::string> steps;
+    std::vector<Sampled> sampled;
+    for (Batch batch = scheduler.next(); !batch.steps.empty(); batch = scheduler.next()) {
+        scheduler.complete(batch, sampled);
+        steps.push_back(text_of(batch) + "; " + std::to_string(scheduler.pool().num_free()));
+    }
+    return steps;
+}
+
+// By hand from vllm/v1/core/sched/scheduler.py.
+TEST(BatchScheduler, VllmV1PreemptsTheLastAndComputesItAgain) {
+    const std::vector<Request> requests{request(10, 6), request(6, 8), request(7, 4)};
+    BatchScheduler scheduler(
+        *find_batching_rules("vllm_v1"),
+        {.max_num_batched_tokens = 8, .max_num_seqs = 3, .block_size = 4, .num_blocks = 7},
+        requests);
+    EXPECT_EQ(steps_of(scheduler, requests.size()),
+              (std::vector<std::string>{"A8; 5",
+                                        "A2 B6; 2",
+                                        "A1 B1 C6; 0",
+                                        "A1 B1 C1; 0",
+                                        "A1 B1 -C; 0",
+                                        "A1 B1; 0",
+                                        "A1 B1; 4",
+                                        "B1 C7; 2",
+                                        "B1 C1; 5",
+                                        "C1; 4",
+                                        "C1; 7"}));
+}
+
+TEST(BatchScheduler, VllmV1ChunksAPromptBesideSequencesThatGenerate) {
+    std::vector<Request> requests(100, request(1, 10));
+    requests.push_back(request(5000, 2));
+    BatchScheduler scheduler(
+        *find_batching_rules("vllm_v1"),
+        {.max_num_batched_tokens = 2048, .max_num_seqs = 1024, .num_blocks = 1000},
+        requests);
+    std::vector<Sampled> sampled;
+    for (std::size_t i = 0; i < 100; ++i) {
+        scheduler.submit(static_cast<RequestId>(i));
+    }
+    scheduler.complete(scheduler.next(), sampled);
+    scheduler.submit(static_cast<RequestId>(100));
+    for (const std::int64_t chunk : {1948, 1948, 1104}) {
+        const Batch batch = scheduler.next();
+        EXPECT_EQ(batch.steps.size(), 101U);
+        EXPECT_EQ(batch.steps.back().new_tokens, chunk);
+        scheduler.complete(batch, sampled);
+    }
+}
+
+TEST(BatchScheduler, VllmV0RunsPromptsInStepsOfTheirOwn) {
+    const std::vector<Request> requests{request(10, 3), request(6, 2)};
+    BatchScheduler scheduler(*find_batching_rules("vllm_v0"),
+                             {.max_num_batched_tokens = 12, .block_size = 4, .num_blocks = 100},
+                             requests);
+    EXPECT_EQ(steps_of(scheduler, requests.size()),
+              (std::vector<std::string>{"A10; 97", "B6; 95", "A1 B1; 97", "A1; 100"}));
+}
+
+TEST(BatchScheduler, SarathiGivesTokensToSequencesThatGenerateFirst) {
+    const std::vector<Request> requests{request(10, 3), request(3, 4)};
+    BatchScheduler scheduler(*find_batching_rules("sarathi"),
+                             {.max_num_batched_tokens = 6, .block_size = 4, .num_blocks = 100},
+                             requests);
+    EXPECT_EQ(steps_of(scheduler, requests.size()),
+              (std::vector<std::string>{
+                  "A6; 97", "A4 B2; 96", "A1 B1; 96", "A1 B1; 99", "B1; 98", "B1; 100"}));
+}
+
+TEST(BatchScheduler, ReservationsForTheLongestOutputAreNeverPreempted) {
+    const std::vector<Request> requests{request(4, 9), request(4, 9)};
+    for (const char* name : {"orca", "tensorrt_llm", "static"}) {
+        BatchScheduler scheduler(*find_batching_rules(name),
+                                 {.max_num_batched_tokens = 64, .block_size = 4, .num_blocks = 5},
+                                 requests);
+        const std::vector<std::string> steps = steps_of(scheduler, requests.size());
+        // One after the other: 12 tokens of each need 3 of the 5 blocks.
+        ASSERT_EQ(steps.size(), 18U) << name;
+        EXPECT_EQ(steps.front(), "A4; 2") << name;
+        EXPECT_EQ(steps.back(), "B1; 5") << name;
+    }
+}
+
+TEST(BatchScheduler, AStaticBatchWaitsForItsLastMember) {
+    const std::vector<Request> requests{request(1, 3), request(1, 1), request(1, 1)};
+    BatchScheduler scheduler(*find_batching_rules("static"),
+                             {.max_num_seqs = 2, .block_size = 4, .num_blocks = 9},
+                             requests);
+    EXPECT_EQ(steps_of(scheduler, requests.size()),
+              (std::vector<std::string>{"A1 B1; 8", "A1; 8", "A1; 9", "C1; 9"}));
+}
+
+TEST(BatchScheduler, APrefixIsComputedOnceAndItsLastTokenAgain) {
+    std::vector<Request> requests{request(8, 2), request(8, 2), request(12, 2)};
+    requests[0].prefix_hashes = {11, 12};
+    requests[1].prefix_hashes = {11, 12};
+    requests[2].prefix_hashes = {11, 12, 13};
+    BatchScheduler scheduler(
+        *find_batching_rules("vllm_v1"), {.block_size = 4, .num_blocks = 20}, requests);
+    std::vector<Sampled> sampled;
+    scheduler.submit(static_cast<RequestId>(0));
+    scheduler.complete(scheduler.next(), sampled);
+    scheduler.submit(static_cast<RequestId>(1));
+    scheduler.submit(static_cast<RequestId>(2));
+    // B finds 8 tokens and may use 4 of them: the last one must be computed. C uses 8.
+    EXPECT_EQ(text_of(scheduler.next()), "A1 B4 C4");
+    EXPECT_EQ(scheduler.cached_tokens(static_cast<RequestId>(1)), 4);
+    EXPECT_EQ(scheduler.cached_tokens(static_cast<RequestId>(2)), 8);
+}
+
+TEST(BatchScheduler, ARequestThatCanNeverRunDoesNotFit) {
+    const std::vector<Request> none;
+    const SchedulerLimits limits{
+        .max_num_batched_tokens = 16, .block_size = 4, .num_blocks = 100};
+    const BatchScheduler v1(*find_batching_rules("vllm_v1"), limits, none);
+    EXPECT_TRUE(v1.fits(request(400, 1)));
+    EXPECT_FALSE(v1.fits(request(400, 2)));
+    const BatchScheduler orca(*find_batching_rules("orca"), limits, none);
+    EXPECT_TRUE(orca.fits(request(16, 10)));
+    EXPECT_FALSE(orca.fits(request(17, 10)));
+}
+
+TEST(BatchScheduler, ACancelledRequestLeavesNothingBehind) {
+    const std::vector<Request> requests{request(10, 6), request(6, 8), request(7, 4)};
+    BatchScheduler scheduler(
+        *find_batching_rules("vllm_v1"), {.max_num_seqs = 2, .num_blocks = 10}, requests);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        scheduler.submit(static_cast<RequestId>(i));
+    }
+    const Batch batch = scheduler.next();
+    scheduler.cancel(static_cast<RequestId>(0));
+    scheduler.cancel(static_cast<RequestId>(2));
+    std::vector<Sampled> sampled;
+    scheduler.complete(batch, sampled);
+    ASSERT_EQ(sampled.size(), 1U);
+    EXPECT_EQ(sampled.front().request, static_cast<RequestId>(1));
+    scheduler.cancel(static_cast<RequestId>(1));
+    EXPECT_EQ(scheduler.pool().num_free(), 10);
+    EXPECT_EQ(scheduler.pending_tokens(), 0);
+    EXPECT_TRUE(scheduler.next().steps.empty());
+}
+
+// scheduled tokens = prompts - cached + outputs - requests + recomputed
+TEST(BatchScheduler, TokensAreConserved) {
+    for (const BatchingRules& rules : batching_rules()) {
+        CounterRandom random(7, 0, 1);
+        std::vector<Request> requests;
+        std::int64_t expected = 0;
+        for (std::size_t i = 0; i < 200; ++i) {
+            requests.push_back(request(1 + static_cast<std::int64_t>(random.next() % 60),
+                                       1 + static_cast<std::int64_t>(random.next() % 40)));
+            for (std::int64_t full = 4; full <= requests.back().prompt_tokens; full += 4) {
+                requests.back().prefix_hashes.push_back(static_cast<std::uint64_t>(full) +
+                                                        1000 * (i % 7));
+            }
+            expected += requests.back().prompt_tokens + requests.back().output_tokens - 1;
+        }
+        BatchScheduler scheduler(
+            rules,
+            {.max_num_batched_tokens = 64, .max_num_seqs = 16, .block_size = 4, .num_blocks = 60},
+            requests);
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            scheduler.submit(static_cast<RequestId>(i));
+        }
+        std::int64_t scheduled = 0;
+        std::map<RequestId, std::int64_t> computed;
+        std::vector<Sampled> sampled;
+        for (Batch batch = scheduler.next(); !batch.steps.empty(); batch = scheduler.next()) {
+            for (const RequestId id : batch.preempted) {
+                expected += computed[id];
+            }
+            for (const RequestId id : batch.admitted) {
+                expected -= scheduler.cached_tokens(id);
+                computed[id] = scheduler.cached_tokens(id);
+            }
+            for (const SequenceStep& step : batch.steps) {
+                EXPECT_EQ(step.context, computed[step.request]);
+                scheduled += step.new_tokens;
+                computed[step.request] += step.new_tokens;
+            }
+            scheduler.complete(batch, sampled);
+        }
+        EXPECT_EQ(scheduled, expected) << rules.name;
+        EXPECT_EQ(scheduler.num_running() + scheduler.num_waiting(), 0) << rules.name;
+        EXPECT_EQ(scheduler.pool().num_free(), 60) << rules.name;
+        EXPECT_EQ(scheduler.pending_tokens(), 0) << rules.name;
+    }
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serving/serving_run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/counter_random.h"
+
+namespace orrery {
+namespace {
+
+using namespace literals;
+
+// fixed + sequences * each, on every stage.
+class LinearCost : public StepCost {
+public:
+    LinearCost(Time fixed, Time each, std::size_t stages = 1)
+        : fixed_(fixed), each_(each), stages_(stages) {}
+    std::size_t num_stages() const override { return stages_; }
+    void times(const Batch& batch, std::vector<Time>& stages) override {
+        std::fill(stages.begin(),
+                  stages.end(),
+                  fixed_ + each_ * static_cast<std::int64_t>(batch.steps.size()));
+    }
+
+private:
+    Time fixed_;
+    Time each_;
+    std::size_t stages_;
+};
+
+// A time for each request, in the order of their numbers, for batches of one.
+class TimeOfRequest : public StepCost {
+public:
+    explicit TimeOfRequest(std::vector<Time> of) : of_(std::move(of)) {}
+    void times(const Batch& batch, std::vector<Time>& stages) override {
+        ASSERT_EQ(batch.steps.size(), 1U);
+        stages[0] = of_[static_cast<std::size_t>(batch.steps.front().request)];
+    }
+
+private:
+    std::vector<Time> of_;
+};
+
+std::vector<Request> poisson(std::size_t count, double per_second, std::int64_t outputs) {
+    CounterRandom random(11, 0, 1);
+    std::vector<Request> requests;
+    double now = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        now += random.exponential() / per_second;
+        requests.push_back({.arrival = Time::seconds(now), .output_tokens = outputs});
+    }
+    return requests;
+}
+
+ServingPool pool_of(StepCost& cost, std::int64_t max_num_seqs = 1024, std::size_t instances = 1) {
+    return {.num_instances = instances,
+            .rules = *find_batching_rules("vllm_v1"),
+            .limits = {.max_num_seqs = max_num_seqs, .num_blocks = 100'000},
+            .cost = &cost};
+}
+
+ServingResult run(const std::vector<Request>& requests,
+                  const ServingPool& pool,
+                  std::int64_t users = 0,
+                  const char* router = "round_robin") {
+    ServingResult result =
+        serve(requests, {.users = users}, pool, *make_router(router, 5));
+    // Little's law, to the picosecond.
+    __int128 sojourns = 0;
+    for (const RequestRecord& record : result.records) {
+        EXPECT_TRUE(record.finished() || record.refused);
+        sojourns += record.refused ? 0 : record.end_to_end().picoseconds();
+    }
+    EXPECT_TRUE(sojourns == result.request_picoseconds);
+    return result;
+}
+
+double mean_end_to_end(const ServingResult& result) {
+    double sum = 0;
+    for (const RequestRecord& record : result.records) {
+        sum += record.end_to_end().seconds();
+    }
+    return sum / static_cast<double>(result.records.size());
+}
+
+// Pollaczek and Khinchine: the mean wait is rho (1 + cv^2) / (2 (1 - rho)) service times.
+TEST(ServingRun, AQueueOfOneServerWaitsAsPollaczekAndKhinchineSay) {
+    constexpr std::size_t kRequests = 400'000;
+    const std::vector<Request> requests = poisson(kRequests, 0.8, 1);
+    CounterRandom random(12, 0, 1);
+    const auto wait = [&](auto draw) {
+        std::vector<Time> times;
+        for (std::size_t i = 0; i < kRequests; ++i) {
+            times.push_back(Time::seconds(draw()));
+        }
+        double service = 0;
+        for (const Time time : times) {
+            service += time.seconds();
+        }
+        TimeOfRequest cost(std::move(times));
+        return mean_end_to_end(run(requests, pool_of(cost, 1))) -
+               service / static_cast<double>(kRequests);
+    };
+    EXPECT_NEAR(wait([] { return 1.0; }), 2, 0.06);
+    EXPECT_NEAR(wait([&] { return random.exponential(); }), 4, 0.2);
+    // A hyperexponential of squared coefficient of variation 3, by balanced means.
+    const double p = 0.5 * (1 + std::sqrt(0.5));
+    EXPECT_NEAR(wait([&] {
+                    return random.exponential() /
+                           (random.uniform() < p ? 2 * p : 2 * (1 - p));
+                }),
+                8,
+                0.6);
+}
+
+// Many servers behind a router that draws two (Mitzenmacher 2001): the fixed point's response time
+// at rho = 0.9 is 2.614 service times; a random router's is that of M/M/1, 10.
+TEST(ServingRun, TwoChoicesBeatOne) {
+    constexpr std::size_t kServers = 300;
+    constexpr std::size_t kRequests = 600'000;
+    const std::vector<Request> requests = poisson(kRequests, 0.9 * kServers, 1);
+    CounterRandom random(13, 0, 1);
+    std::vector<Time> times;
+    for (std::size_t i = 0; i < kRequests; ++i) {
+        times.push_back(Time::seconds(random.exponential()));
+    }
+    TimeOfRequest cost(times);
+    ServingPool pool = pool_of(cost, 1, kServers);
+    pool.limits.num_blocks = 4;
+    EXPECT_NEAR(mean_end_to_end(run(requests, pool, 0, "power_of_two")), 2.614, 0.08);
+    EXPECT_NEAR(mean_end_to_end(run(requests, pool, 0, "random")), 10, 1.0);
+}
+
+// N users: every step has N sequences, and yields N tokens in a + c N.
+TEST(ServingRun, AClosedLoopHasTheThroughputOfItsStep) {
+    LinearCost cost(20_ms, Time::picoseconds(500'000'000));
+    for (const auto& [users, tokens_per_second] : {std::pair{32, 888.9}, {128, 1523.8}}) {
+        std::vector<Request> requests(static_cast<std::size_t>(users) * 10,
+                                      Request{.prompt_tokens = 1, .output_tokens = 200});
+        const ServingResult result = run(requests, pool_of(cost), users);
+        EXPECT_NEAR(static_cast<double>(requests.size()) * 200 / result.end.seconds(),
+                    tokens_per_second,
+                    0.05);
+    }
+}
+
+// A step of a + c b with Poisson arrivals is processor sharing: E2E = O (a + c) / (1 - r O c), and
+// at most one step more, in which the request waits for the running one.
+TEST(ServingRun, ContinuousBatchingSharesTheProcessor) {
+    LinearCost cost(20_ms, Time::picoseconds(500'000'000));
+    const ServingResult result = run(poisson(20'000, 4, 200), pool_of(cost));
+    EXPECT_NEAR(mean_end_to_end(result), 6.8333, 0.15);
+    EXPECT_EQ(result.token_gaps.size(), 20'000U * 199);
+}
+
+// Stages of equal length s and m batches of one sequence each: every sequence gets a token in
+// max(m, p) s on average. The last of the batches under way ends min(m, p) - 1 stages later.
+TEST(ServingRun, APipelineKeepsABatchOnEachStage) {
+    constexpr std::size_t kStages = 4;
+    LinearCost cost(1_ms, Time{}, kStages);
+    for (const std::size_t users : {1, 3, 4, 8}) {
+        ServingPool pool = pool_of(cost);
+        pool.limits.max_num_batched_tokens = 1;
+        const std::vector<Request> requests(users,
+                                            Request{.prompt_tokens = 1, .output_tokens = 100});
+        const ServingResult result = run(requests, pool, static_cast<std::int64_t>(users));
+        EXPECT_EQ(result.end,
+                  1_ms * static_cast<std::int64_t>(std::max(users, kStages) * 100 +
+                                                   std::min(users, kStages) - 1))
+            << users;
+    }
+}
+
+TEST(ServingRun, ARequestThatCanNeverFitIsRefusedAndCounted) {
+    LinearCost cost(1_ms, Time{});
+    ServingPool pool = pool_of(cost);
+    pool.limits.num_blocks = 2;
+    const std::vector<Request> requests{{.prompt_tokens = 40},
+                                        {.prompt_tokens = 8, .output_tokens = 2},
+                                        {.prompt_tokens = 33}};
+    for (const std::int64_t users : {0, 1, 2}) {
+        const ServingResult result = run(requests, pool, users);
+        EXPECT_TRUE(result.records[0].refused);
+        EXPECT_EQ(result.records[1].end_to_end(), 2_ms);
+        EXPECT_TRUE(result.records[2].refused);
+    }
+}
+
+}  // namespace
+}  // namespace orrery
