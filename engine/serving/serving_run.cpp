@@ -29,7 +29,7 @@ public:
     Run(const std::vector<Request>& requests,
         const ServingLoad& load,
         const ServingPool& pool,
-        Router& router)
+        RequestRouter& router)
         : requests_(requests), closed_(load.users > 0), pool_(pool), router_(router) {
         result_.records.resize(requests.size());
         last_token_.resize(requests.size());
@@ -190,7 +190,7 @@ private:
     const std::vector<Request>& requests_;
     bool closed_;
     const ServingPool& pool_;
-    Router& router_;
+    RequestRouter& router_;
     std::vector<Instance> instances_;
     std::vector<const BatchScheduler*> schedulers_;  // of the instances
     EventQueue events_;
@@ -208,7 +208,7 @@ private:
 ServingResult serve(const std::vector<Request>& requests,
                     const ServingLoad& load,
                     const ServingPool& pool,
-                    Router& router) {
+                    RequestRouter& router) {
     ORRERY_CHECK(pool.num_instances > 0 && pool.cost != nullptr);
     return Run(requests, load, pool, router).run();
 }

@@ -9,7 +9,7 @@
 
 #include "engine/serving/batch_scheduler.h"
 #include "engine/serving/request.h"
-#include "engine/serving/router.h"
+#include "engine/serving/request_router.h"
 
 namespace orrery {
 
@@ -59,6 +59,6 @@ struct ServingResult {
 ServingResult serve(const std::vector<Request>& requests,
                     const ServingLoad& load,
                     const ServingPool& pool,
-                    Router& router);
+                    RequestRouter& router);
 
 }  // namespace orrery

@@ -66,8 +66,7 @@ ServingResult run(const std::vector<Request>& requests,
                   const ServingPool& pool,
                   std::int64_t users = 0,
                   const char* router = "round_robin") {
-    ServingResult result =
-        serve(requests, {.users = users}, pool, *make_router(router, 5));
+    ServingResult result = serve(requests, {.users = users}, pool, *make_request_router(router, 5));
     // Little's law, to the picosecond.
     __int128 sojourns = 0;
     for (const RequestRecord& record : result.records) {

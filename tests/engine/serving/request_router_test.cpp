@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/serving/router.h"
+#include "engine/serving/request_router.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 namespace orrery {
 namespace {
 
-class RouterTest : public ::testing::Test {
+class RequestRouterTest : public ::testing::Test {
 protected:
-    RouterTest() {
+    RequestRouterTest() {
         for (int i = 0; i < 3; ++i) {
             instances.push_back(std::make_unique<BatchScheduler>(
                 *find_batching_rules("vllm_v1"),
@@ -23,7 +23,7 @@ protected:
         instances[instance]->submit(static_cast<RequestId>(request));
     }
     std::size_t choose(std::string_view name) {
-        return make_router(name, 1)->choose(requests[3], seen);
+        return make_request_router(name, 1)->choose(requests[3], seen);
     }
 
     std::vector<Request> requests{{.prompt_tokens = 50},
@@ -34,9 +34,9 @@ protected:
     std::vector<const BatchScheduler*> seen;
 };
 
-TEST_F(RouterTest, EachNameMakesARouterThatChoosesAnInstance) {
-    for (const std::string_view name : router_names()) {
-        const std::unique_ptr<Router> router = make_router(name, 1);
+TEST_F(RequestRouterTest, EachNameMakesARouterThatChoosesAnInstance) {
+    for (const std::string_view name : request_router_names()) {
+        const std::unique_ptr<RequestRouter> router = make_request_router(name, 1);
         ASSERT_NE(router, nullptr) << name;
         std::array<int, 3> counts{};
         for (int i = 0; i < 300; ++i) {
@@ -45,10 +45,10 @@ TEST_F(RouterTest, EachNameMakesARouterThatChoosesAnInstance) {
         const bool spreads = name == "round_robin" || name == "random" || name == "power_of_two";
         EXPECT_EQ(counts[1] > 50 && counts[2] > 50, spreads) << name;
     }
-    EXPECT_EQ(make_router("by_magic", 1), nullptr);
+    EXPECT_EQ(make_request_router("by_magic", 1), nullptr);
 }
 
-TEST_F(RouterTest, LoadsAreRequestsOrTokens) {
+TEST_F(RequestRouterTest, LoadsAreRequestsOrTokens) {
     submit(0, 1);
     submit(0, 2);
     submit(1, 0);
@@ -58,7 +58,7 @@ TEST_F(RouterTest, LoadsAreRequestsOrTokens) {
     EXPECT_EQ(choose("least_tokens"), 0U);
 }
 
-TEST_F(RouterTest, ACachedPrefixIsWorthItsTokens) {
+TEST_F(RequestRouterTest, ACachedPrefixIsWorthItsTokens) {
     submit(1, 1);
     std::vector<Sampled> sampled;
     instances[1]->complete(instances[1]->next(), sampled);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/serving/router.h"
+#include "engine/serving/request_router.h"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ std::size_t least(Instances instances, Load load) {
     return best;
 }
 
-class RoundRobin : public Router {
+class RoundRobin : public RequestRouter {
 public:
     explicit RoundRobin(std::uint64_t) {}
     std::size_t choose(const Request&, Instances instances) override {
@@ -42,7 +42,7 @@ private:
     std::size_t next_ = 0;
 };
 
-class RandomRouter : public Router {
+class RandomRouter : public RequestRouter {
 public:
     explicit RandomRouter(std::uint64_t seed) : random_(seed, 0, kRouterPurpose) {}
     std::size_t choose(const Request&, Instances instances) override {
@@ -53,7 +53,7 @@ private:
     CounterRandom random_;
 };
 
-class LeastRequests : public Router {
+class LeastRequests : public RequestRouter {
 public:
     explicit LeastRequests(std::uint64_t) {}
     std::size_t choose(const Request&, Instances instances) override {
@@ -61,7 +61,7 @@ public:
     }
 };
 
-class LeastTokens : public Router {
+class LeastTokens : public RequestRouter {
 public:
     explicit LeastTokens(std::uint64_t) {}
     std::size_t choose(const Request&, Instances instances) override {
@@ -69,7 +69,7 @@ public:
     }
 };
 
-class PowerOfTwo : public Router {
+class PowerOfTwo : public RequestRouter {
 public:
     explicit PowerOfTwo(std::uint64_t seed) : random_(seed, 1, kRouterPurpose) {}
     std::size_t choose(const Request&, Instances instances) override {
@@ -82,7 +82,7 @@ private:
     CounterRandom random_;
 };
 
-class PrefixAware : public Router {
+class PrefixAware : public RequestRouter {
 public:
     explicit PrefixAware(std::uint64_t) {}
     std::size_t choose(const Request& request, Instances instances) override {
@@ -95,11 +95,11 @@ public:
 
 struct Row {
     std::string_view name;
-    std::unique_ptr<Router> (*make)(std::uint64_t seed);
+    std::unique_ptr<RequestRouter> (*make)(std::uint64_t seed);
 };
 
 template <class Kind>
-std::unique_ptr<Router> make_one(std::uint64_t seed) {
+std::unique_ptr<RequestRouter> make_one(std::uint64_t seed) {
     return std::make_unique<Kind>(seed);
 }
 
@@ -114,7 +114,7 @@ constexpr std::array<Row, 6> kRouters{{
 
 }  // namespace
 
-std::vector<std::string_view> router_names() {
+std::vector<std::string_view> request_router_names() {
     std::vector<std::string_view> names;
     for (const Row& row : kRouters) {
         names.push_back(row.name);
@@ -122,7 +122,7 @@ std::vector<std::string_view> router_names() {
     return names;
 }
 
-std::unique_ptr<Router> make_router(std::string_view name, std::uint64_t seed) {
+std::unique_ptr<RequestRouter> make_request_router(std::string_view name, std::uint64_t seed) {
     for (const Row& row : kRouters) {
         if (row.name == name) {
             return row.make(seed);

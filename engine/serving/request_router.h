@@ -13,9 +13,9 @@
 
 namespace orrery {
 
-class Router {
+class RequestRouter {
 public:
-    virtual ~Router() = default;
+    virtual ~RequestRouter() = default;
     // An index into `instances`, which is not empty.
     virtual std::size_t choose(const Request& request,
                                std::span<const BatchScheduler* const> instances) = 0;
@@ -28,8 +28,8 @@ public:
 //   least_tokens     the fewest tokens still to compute (join the shortest queue)
 //   power_of_two     the one with fewer requests of two that are drawn (Mitzenmacher, 2001)
 //   prefix_aware     the longest cached prefix, less the tokens that wait there
-std::vector<std::string_view> router_names();
+std::vector<std::string_view> request_router_names();
 // Null if there is none of that name.
-std::unique_ptr<Router> make_router(std::string_view name, std::uint64_t seed);
+std::unique_ptr<RequestRouter> make_request_router(std::string_view name, std::uint64_t seed);
 
 }  // namespace orrery

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Serving as a scenario says it: how instances of an engine hold the model and choose their
+// batches, and the load that arrives.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/serving/batch_scheduler.h"
+#include "engine/units.h"
+#include "models/serving_step.h"
+
+namespace orrery {
+
+// Facts about the software that serves.
+struct ServingEngine {
+    std::string name;
+    Time host_per_step;      // scheduling, sampling, launching
+    Time host_per_sequence;  // of each sequence in the batch
+    // The host prepares the next step while the device works: a step takes the longer of the two,
+    // else their sum.
+    bool asynchronous = true;
+    // Memory of each GPU that neither weights nor keys and values get: activations, captured
+    // graphs, the CUDA context.
+    Bytes reserved_memory{};
+};
+
+struct ServingSpec {
+    ServingPlan plan;
+    ServingEngine engine;
+    std::string scheduler = "vllm_v1";  // engine/serving/batch_scheduler.h: batching_rules()
+    // limits.num_blocks 0: as many as the memory holds.
+    SchedulerLimits limits;
+    double memory_share = 0.9;   // of a GPU's memory that the engine may use (vLLM) ...
+    bool share_of_rest = false;  // ... or of what weights and the engine leave (TensorRT-LLM)
+    std::int64_t instances = 1;
+    std::string router = "least_requests";  // engine/serving/request_router.h
+    std::uint64_t seed = 0;
+};
+
+// A synthetic load. Lengths are drawn uniformly from `length_spread` times the stated length to the
+// stated length.
+struct WorkloadSpec {
+    std::int64_t num_requests = 1000;
+    std::int64_t users = 0;   // closed: so many users, each with one request at a time
+    double request_rate = 0;  // open: Poisson arrivals a second; 0: all at once
+    double input_tokens = 1024;
+    double output_tokens = 128;
+    double length_spread = 1;  // 1: all equal
+    std::uint64_t seed = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Serves a workload on a cluster in simulated time: latencies, throughput, and where the time and
+// the cache went.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/result.h"
+#include "engine/serving/serving_run.h"
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/format/specs/serving_spec.h"
+
+namespace orrery {
+
+// Of all requests that were served.
+struct LatencySummary {
+    double mean = 0;  // seconds
+    double p50 = 0;
+    double p90 = 0;
+    double p99 = 0;
+};
+
+struct ServingAnswer {
+    std::int64_t requests = 0;
+    std::int64_t refused = 0;
+    std::int64_t preemptions = 0;
+    LatencySummary ttft_s;
+    LatencySummary tpot_s;
+    LatencySummary e2e_s;
+    LatencySummary queued_s;  // from arrival to the first step
+    double output_tokens_per_s = 0;
+    double requests_per_s = 0;
+    Time makespan;                       // from the first arrival to the last token
+    double cached_share = 0;             // of all prompt tokens
+    std::int64_t cache_tokens = 0;       // that the cache of an instance holds
+    std::int64_t most_cache_tokens = 0;  // in use at once, of the fullest instance
+    double busy = 0;                     // share of the makespan in which the first stages computed
+    double mean_batch = 0;               // computed tokens a step
+    std::int64_t batches = 0;
+    double wall_s = 0;
+    std::uint64_t seed = 0;
+};
+
+std::vector<Request> synthetic_requests(const WorkloadSpec& workload);
+
+// Blocks of an instance's cache: what the fullest GPU has left beside its weights. An Error if that
+// is not a block, with the figures.
+Result<std::int64_t> cache_blocks(const ServingSpec& spec,
+                                  const Transformer& model,
+                                  const DeviceSpec& device);
+
+// The cluster, the device and the model are the scenario's. `result` gets every request's record if
+// it is not null.
+Result<ServingAnswer> serve_scenario(const Scenario& scenario,
+                                     const ServingSpec& spec,
+                                     const std::vector<Request>& requests,
+                                     const ServingLoad& load,
+                                     ServingResult* result = nullptr);
+
+}  // namespace orrery

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/serve/serving_prices.h"
+
+#include <gtest/gtest.h>
+
+#include "scenarios/format/read/reader.h"
+#include "tests/models/known_models.h"
+
+namespace orrery {
+namespace {
+
+using namespace literals;
+
+Scenario h100_server() {
+    ReadOptions options;
+    options.network_only = true;
+    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
+    return read_scenario_text("cluster: {nodes: 1, node: dgx-h100}\n", "test", ".", options)
+        .value();
+}
+
+std::unique_ptr<ServingPrices> prices_of(const ServingPlan& plan, ServingEngine engine = {}) {
+    return ServingPrices::make(h100_server(), llama(80, 8192, 28672, 8, 128256), plan, engine)
+        .value();
+}
+
+BatchShape generating(std::int64_t sequences, std::int64_t context) {
+    return {.tokens = sequences,
+            .sampled = sequences,
+            .generating = sequences,
+            .generating_context = sequences * context};
+}
+
+// 70 B of weights in 16 bits on eight GPUs of 3.35 TB/s: 5.3 ms to read them, at 80 % 6.6 ms.
+TEST(ServingPrices, OneTokenReadsAllWeights) {
+    const auto prices = prices_of({.tensor_model_parallel_size = 8});
+    const double bound = 2 * 70.55e9 / 8 / 3.35e12;
+    const double seconds = prices->stage_time(generating(1, 1000), 0).seconds();
+    EXPECT_GT(seconds, bound);
+    EXPECT_LT(seconds, 3 * bound);
+}
+
+TEST(ServingPrices, WhatIsRememberedIsWhatWasPriced) {
+    const auto prices = prices_of({.tensor_model_parallel_size = 4});
+    for (const std::int64_t context : {100, 4000, 100}) {
+        BatchShape shape = generating(32, context);
+        shape.tokens += 300;
+        shape.chunks = {{.new_tokens = 300, .context = context}};
+        Time sum;
+        for (const ServingOp& op : serving_ops(
+                 llama(80, 8192, 28672, 8, 128256), {.tensor_model_parallel_size = 4}, shape, 0)) {
+            sum += prices->time_of(op, 0);
+        }
+        EXPECT_EQ(prices->stage_time(shape, 0), sum);
+    }
+    EXPECT_EQ(prices->prices_remembered(), 1);
+}
+
+TEST(ServingPrices, TheCacheIsReadInItsOwnPrecision) {
+    const auto wide = prices_of({.tensor_model_parallel_size = 8});
+    const auto narrow =
+        prices_of({.tensor_model_parallel_size = 8, .key_value_precision = Dtype::fp8});
+    const BatchShape shape = generating(256, 8000);
+    const Time saved = wide->stage_time(shape, 0) - narrow->stage_time(shape, 0);
+    // Half of 256 x 8000 x 40,960 bytes a rank.
+    EXPECT_NEAR(saved.seconds(), 256.0 * 8000 * 20480 / 3.35e12 / 0.9, 2e-3);
+}
+
+TEST(ServingPrices, TheHostWorksBesideOrBeforeTheDevice) {
+    Batch batch;
+    batch.steps = {{.new_tokens = 1, .context = 10, .samples = true}};
+    const ServingPlan plan{.tensor_model_parallel_size = 8};
+    const auto time = [&](const ServingEngine& engine) {
+        std::vector<Time> stages(1);
+        prices_of(plan, engine)->times(batch, stages);
+        return stages[0];
+    };
+    const Time device = time({});
+    EXPECT_EQ(time({.host_per_step = 5_ms, .host_per_sequence = 1_ms, .asynchronous = false}),
+              device + 6_ms);
+    EXPECT_EQ(time({.host_per_step = 1_ms}), device);
+    EXPECT_EQ(time({.host_per_step = 900_ms, .host_per_sequence = 100_ms}), 1000_ms);
+}
+
+TEST(ServingPrices, AnInstanceFitsIntoTheCluster) {
+    const auto prices = ServingPrices::make(
+        h100_server(), llama(80, 8192, 28672, 8, 128256), {.tensor_model_parallel_size = 16}, {});
+    ASSERT_FALSE(prices);
+    EXPECT_EQ(prices.error().what, "an instance takes 16 GPUs, and the cluster has 8");
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/serve/serving_study.h"
+
+#include <gtest/gtest.h>
+
+#include "scenarios/format/read/reader.h"
+#include "tests/models/known_models.h"
+
+namespace orrery {
+namespace {
+
+Scenario server() {
+    ReadOptions options;
+    options.network_only = true;
+    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
+    Scenario scenario =
+        read_scenario_text("cluster: {nodes: 1, node: dgx-h100}\n", "test", ".", options).value();
+    scenario.model = llama(32, 4096, 14336, 8, 128256);
+    return scenario;
+}
+
+TEST(ServingStudy, LengthsAndArrivalsAreThoseOfTheSeed) {
+    const WorkloadSpec spec{.num_requests = 20'000,
+                            .request_rate = 5,
+                            .input_tokens = 1000,
+                            .output_tokens = 100,
+                            .length_spread = 0.8};
+    const std::vector<Request> requests = synthetic_requests(spec);
+    EXPECT_NEAR(requests.back().arrival.seconds(), 4000, 100);
+    double prompt = 0;
+    for (const Request& request : requests) {
+        ASSERT_GE(request.prompt_tokens, 800);
+        ASSERT_LE(request.prompt_tokens, 1000);
+        ASSERT_GE(request.output_tokens, 80);
+        prompt += static_cast<double>(request.prompt_tokens) / 20'000;
+    }
+    EXPECT_NEAR(prompt, 900, 2);
+    WorkloadSpec other = spec;
+    other.seed = 1;
+    EXPECT_NE(synthetic_requests(other).front().arrival, requests.front().arrival);
+    other = spec;
+    other.output_tokens = 10;
+    EXPECT_EQ(synthetic_requests(other).back().arrival, requests.back().arrival);
+}
+
+// vLLM 0.19 on an RTX 4090 (25,250,627,584 B): 0.9 of it less 16.06 GB of weights and 1.24 GB for
+// the rest holds 2,588 blocks of 16 tokens of Llama 3.1 8B.
+TEST(ServingStudy, TheCacheIsWhatWeightsAndTheEngineLeave) {
+    DeviceSpec device;
+    device.memory = Bytes{25'250'627'584};
+    ServingSpec spec;
+    spec.engine.reserved_memory = Bytes{1'240'000'000};
+    const auto blocks = cache_blocks(spec, server().model, device);
+    ASSERT_TRUE(blocks);
+    EXPECT_NEAR(static_cast<double>(*blocks), 2588, 4);
+    spec.share_of_rest = true;
+    EXPECT_GT(cache_blocks(spec, server().model, device).value(), *blocks);
+    device.memory = Bytes{16'000'000'000};
+    const auto none = cache_blocks(spec, server().model, device);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().what,
+              "16.1 GB of weights on a GPU of stage 0 leave no room for a key-value cache in "
+              "16.0 GB");
+}
+
+TEST(ServingStudy, MoreUsersGetMoreTokensAndWaitLonger) {
+    const ServingSpec spec;
+    double rate = 0;
+    double tpot = 0;
+    for (const std::int64_t users : {1, 16, 128}) {
+        const WorkloadSpec load{.num_requests = 4 * users, .users = users};
+        const auto answer =
+            serve_scenario(server(), spec, synthetic_requests(load), {.users = users});
+        ASSERT_TRUE(answer);
+        EXPECT_EQ(answer->requests, 4 * users);
+        EXPECT_GT(answer->output_tokens_per_s, 2 * rate);
+        EXPECT_GT(answer->tpot_s.mean, tpot);
+        rate = answer->output_tokens_per_s;
+        tpot = answer->tpot_s.mean;
+        // Throughput and the time in the system, by Little's law.
+        EXPECT_NEAR(answer->requests_per_s * answer->e2e_s.mean,
+                    static_cast<double>(users),
+                    0.02 * static_cast<double>(users));
+    }
+}
+
+TEST(ServingStudy, TwoInstancesShareALoad) {
+    ServingSpec spec;
+    const WorkloadSpec load{.num_requests = 400, .request_rate = 40, .output_tokens = 64};
+    const auto one = serve_scenario(server(), spec, synthetic_requests(load), {});
+    spec.instances = 2;
+    const auto two = serve_scenario(server(), spec, synthetic_requests(load), {});
+    ASSERT_TRUE(one && two);
+    EXPECT_LT(two->ttft_s.p99, one->ttft_s.p99);
+    EXPECT_LT(two->tpot_s.mean, one->tpot_s.mean);
+}
+
+TEST(ServingStudy, UnknownPoliciesAreErrors) {
+    ServingSpec spec;
+    spec.scheduler = "magic";
+    EXPECT_EQ(serve_scenario(server(), spec, {}, {}).error().what, "no scheduler 'magic'");
+    spec = {};
+    spec.router = "magic";
+    EXPECT_EQ(serve_scenario(server(), spec, {}, {}).error().what, "no router 'magic'");
+}
+
+}  // namespace
+}  // namespace orrery
