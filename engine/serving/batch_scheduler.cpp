@@ -38,8 +38,9 @@ std::span<const BatchingRules> batching_rules() {
 }
 
 const BatchingRules* find_batching_rules(std::string_view name) {
-    const auto row = std::find_if(
-        kRules.begin(), kRules.end(), [&](const BatchingRules& rules) { return rules.name == name; });
+    const auto row = std::find_if(kRules.begin(), kRules.end(), [&](const BatchingRules& rules) {
+        return rules.name == name;
+    });
     return row == kRules.end() ? nullptr : &*row;
 }
 
@@ -102,8 +103,8 @@ bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
         const RequestId id = running_[i];
         Sequence& sequence = at(id);
         const std::int64_t left = sequence.total - sequence.computed;
-        if (left == 0 || (phase != Phase::any &&
-                          sequence.generates() != (phase == Phase::generation))) {
+        if (left == 0 ||
+            (phase != Phase::any && sequence.generates() != (phase == Phase::generation))) {
             continue;
         }
         // After a preemption a sequence that computes whole prompts may exceed the budget: it then
@@ -211,8 +212,8 @@ void BatchScheduler::schedule(RequestId id, std::int64_t new_tokens, Batch& batc
     publish_prefix(id);
 }
 
-// As vLLM does, a block is findable as soon as a step computes its last token: a request of the same
-// step may share it, since it reads the block only in its own attention.
+// As vLLM does, a block is findable as soon as a step computes its last token: a request of the
+// same step may share it, since it reads the block only in its own attention.
 void BatchScheduler::publish_prefix(RequestId id) {
     if (!limits_.enable_prefix_caching) {
         return;
@@ -220,8 +221,8 @@ void BatchScheduler::publish_prefix(RequestId id) {
     Sequence& sequence = at(id);
     const std::vector<std::uint64_t>& hashes =
         requests_[static_cast<std::size_t>(id)].prefix_hashes;
-    const std::int64_t full = std::min(sequence.computed / limits_.block_size,
-                                       static_cast<std::int64_t>(hashes.size()));
+    const std::int64_t full =
+        std::min(sequence.computed / limits_.block_size, static_cast<std::int64_t>(hashes.size()));
     for (; sequence.published < full; ++sequence.published) {
         const auto block = static_cast<std::size_t>(sequence.published);
         pool_.publish(sequence.blocks[block], hashes[block]);
@@ -245,8 +246,7 @@ void BatchScheduler::preempt_last(Batch& batch) {
 void BatchScheduler::complete(const Batch& batch, std::vector<Sampled>& sampled) {
     for (const SequenceStep& step : batch.steps) {
         const auto found = sequences_.find(step.request);
-        if (!step.samples || found == sequences_.end() ||
-            step.attempt != found->second.attempt) {
+        if (!step.samples || found == sequences_.end() || step.attempt != found->second.attempt) {
             continue;
         }
         Sequence& sequence = found->second;

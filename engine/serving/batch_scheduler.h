@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which sequences an instance computes in its next step: continuous batching as a policy object
-// that the simulated and the real server drive alike. A step is one forward pass over a mixed batch:
-// some sequences compute a chunk of their prompt, others one token.
+// that the simulated and the real server drive alike. A step is one forward pass over a mixed
+// batch: some sequences compute a chunk of their prompt, others one token.
 //
 // A sequence has `total` tokens (its prompt and the tokens that it has generated) and `computed`
 // ones, whose keys and values are in the cache or on their way. A step that brings `computed` up to
@@ -152,9 +152,9 @@ private:
     const std::vector<Request>& requests_;
     BlockPool pool_;
     std::deque<RequestId> waiting_;
-    std::vector<RequestId> running_;  // in the order of admission
+    std::vector<RequestId> running_;                     // in the order of admission
     std::unordered_map<RequestId, Sequence> sequences_;  // that wait or run
-    std::int64_t budget_ = 0;          // tokens left in the step that is being filled
+    std::int64_t budget_ = 0;  // tokens left in the step that is being filled
     std::int64_t pending_tokens_ = 0;
 };
 

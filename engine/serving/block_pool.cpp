@@ -5,8 +5,7 @@
 
 namespace orrery {
 
-BlockPool::BlockPool(std::int64_t num_blocks)
-    : blocks_(static_cast<std::size_t>(num_blocks) + 1) {
+BlockPool::BlockPool(std::int64_t num_blocks) : blocks_(static_cast<std::size_t>(num_blocks) + 1) {
     ORRERY_CHECK(num_blocks >= 0);
     for (std::size_t block = 1; block < blocks_.size(); ++block) {
         append(static_cast<KvBlock>(block));

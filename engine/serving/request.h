@@ -16,8 +16,8 @@ struct Request {
     Time arrival;                    // of an open load; a closed load sends it when a user is free
     std::int64_t prompt_tokens = 1;  // at least 1
     std::int64_t output_tokens = 1;  // at least 1
-    // Of the leading full blocks of the prompt (scheduler.h: block_size): a hash of all tokens up to
-    // the block's end, as vLLM's prefix cache names them. Empty: nothing is shared.
+    // Of the leading full blocks of the prompt (scheduler.h: block_size): a hash of all tokens up
+    // to the block's end, as vLLM's prefix cache names them. Empty: nothing is shared.
     std::vector<std::uint64_t> prefix_hashes;
 };
 
@@ -30,8 +30,8 @@ struct RequestRecord {
     std::int64_t output_tokens = 0;  // that have been generated
     std::int64_t cached_tokens = 0;  // of the prompt, found in the prefix cache when it began
     std::int32_t preemptions = 0;
-    Time longest_gap;                // between two output tokens
-    bool refused = false;            // it can never fit into the cache, or admission said no
+    Time longest_gap;      // between two output tokens
+    bool refused = false;  // it can never fit into the cache, or admission said no
 
     bool finished() const { return last_token != Time::max(); }
     Time time_to_first_token() const { return first_token - arrival; }

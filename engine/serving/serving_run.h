@@ -31,8 +31,8 @@ struct ServingPool {
 };
 
 struct ServingLoad {
-    // Open: requests come at their arrival times, in ascending order. Closed: so many users send the
-    // requests one after the other, each user the next one when its last has ended.
+    // Open: requests come at their arrival times, in ascending order. Closed: so many users send
+    // the requests one after the other, each user the next one when its last has ended.
     std::int64_t users = 0;  // 0: an open load
 };
 
@@ -48,7 +48,7 @@ struct ServingResult {
     std::vector<InstanceTotals> instances;
     // Every time between two output tokens of a request.
     std::vector<Time> token_gaps;
-    Time end;                       // the last token
+    Time end;  // the last token
     std::int64_t events = 0;
     // Integral over time of the number of requests in the system. By Little's law it equals the sum
     // of the end-to-end times.

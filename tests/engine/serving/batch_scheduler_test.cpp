@@ -18,7 +18,8 @@ Request request(std::int64_t prompt, std::int64_t outputs) {
 std::string text_of(const Batch& batch) {
     std::string text;
     for (const SequenceStep& step : batch.steps) {
-        text += (text.empty() ? "" : " ") + std::string(1, static_cast<char>('A' + static_cast<int>(step.request))) +
+        text += (text.empty() ? "" : " ") +
+                std::string(1, static_cast<char>('A' + static_cast<int>(step.request))) +
                 std::to_string(step.new_tokens);
     }
     for (const RequestId id : batch.preempted) {
@@ -145,8 +146,7 @@ TEST(BatchScheduler, APrefixIsComputedOnceAndItsLastTokenAgain) {
 
 TEST(BatchScheduler, ARequestThatCanNeverRunDoesNotFit) {
     const std::vector<Request> none;
-    const SchedulerLimits limits{
-        .max_num_batched_tokens = 16, .block_size = 4, .num_blocks = 100};
+    const SchedulerLimits limits{.max_num_batched_tokens = 16, .block_size = 4, .num_blocks = 100};
     const BatchScheduler v1(*find_batching_rules("vllm_v1"), limits, none);
     EXPECT_TRUE(v1.fits(request(400, 1)));
     EXPECT_FALSE(v1.fits(request(400, 2)));

@@ -107,12 +107,10 @@ TEST(ServingRun, AQueueOfOneServerWaitsAsPollaczekAndKhinchineSay) {
     EXPECT_NEAR(wait([&] { return random.exponential(); }), 4, 0.2);
     // A hyperexponential of squared coefficient of variation 3, by balanced means.
     const double p = 0.5 * (1 + std::sqrt(0.5));
-    EXPECT_NEAR(wait([&] {
-                    return random.exponential() /
-                           (random.uniform() < p ? 2 * p : 2 * (1 - p));
-                }),
-                8,
-                0.6);
+    EXPECT_NEAR(
+        wait([&] { return random.exponential() / (random.uniform() < p ? 2 * p : 2 * (1 - p)); }),
+        8,
+        0.6);
 }
 
 // Many servers behind a router that draws two (Mitzenmacher 2001): the fixed point's response time
@@ -177,9 +175,8 @@ TEST(ServingRun, ARequestThatCanNeverFitIsRefusedAndCounted) {
     LinearCost cost(1_ms, Time{});
     ServingPool pool = pool_of(cost);
     pool.limits.num_blocks = 2;
-    const std::vector<Request> requests{{.prompt_tokens = 40},
-                                        {.prompt_tokens = 8, .output_tokens = 2},
-                                        {.prompt_tokens = 33}};
+    const std::vector<Request> requests{
+        {.prompt_tokens = 40}, {.prompt_tokens = 8, .output_tokens = 2}, {.prompt_tokens = 33}};
     for (const std::int64_t users : {0, 1, 2}) {
         const ServingResult result = run(requests, pool, users);
         EXPECT_TRUE(result.records[0].refused);
