@@ -98,6 +98,20 @@ CurveTime soft_minimum(std::span<const CurveTime> choices) {
     return mean;
 }
 
+CurveTime block_scaled_time(const KernelCall& call,
+                            const DeviceSpec& device,
+                            double memory_fraction) {
+    const BlockScaledCurve curve;
+    const double bandwidth =
+        static_cast<double>(device.memory_bandwidth.bits_per_second()) / 8 * memory_fraction;
+    const double compute = block_scaled_seconds(call, device, curve);
+    const double busy = corner(compute, static_cast<double>(call.bytes) / bandwidth);
+    const double latency = device.kernel_latency.seconds() + curve.latency_us * 1e-6;
+    return {.seconds = busy + latency,
+            .compute_share = std::pow(compute / busy, kCorner) * busy / (busy + latency),
+            .relative_sigma = curve.residual};
+}
+
 double fraction_at(const std::array<double, 3>& fraction, std::int64_t head_dim) {
     const double octave = std::log2(static_cast<double>(head_dim) / 64.0);
     if (octave <= 0) {
@@ -206,7 +220,7 @@ double EfficiencyCurves::sm_sensitivity(double compute_share) const {
 CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
     // From Blackwell on tensor cores apply the scales themselves.
     if (is_block_scaled(call) && device_.generation == "hopper") {
-        return block_scaled_time(call);
+        return block_scaled_time(call, device_, memory_.fraction);
     }
     const bool cpu = device_.generation == "cpu";
     GemmCurve curve = gemm_[class_index(call.dtype)];
@@ -271,18 +285,6 @@ CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
     const double share = busy > 0 ? std::pow(compute / busy, kCorner) : 0.0;
     return {.seconds = busy + latency,
             .compute_share = share * busy / (busy + latency),
-            .relative_sigma = curve.residual};
-}
-
-CurveTime EfficiencyCurves::block_scaled_time(const KernelCall& call) const {
-    const BlockScaledCurve curve;
-    const double bandwidth =
-        static_cast<double>(device_.memory_bandwidth.bits_per_second()) / 8 * memory_.fraction;
-    const double compute = block_scaled_seconds(call, device_, curve);
-    const double busy = corner(compute, static_cast<double>(call.bytes) / bandwidth);
-    const double latency = device_.kernel_latency.seconds() + curve.latency_us * 1e-6;
-    return {.seconds = busy + latency,
-            .compute_share = std::pow(compute / busy, kCorner) * busy / (busy + latency),
             .relative_sigma = curve.residual};
 }
 

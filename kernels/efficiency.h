@@ -72,7 +72,6 @@ public:
 
 private:
     CurveTime gemm_time(const KernelCall& call) const;
-    CurveTime block_scaled_time(const KernelCall& call) const;
     CurveTime attention_time(const KernelCall& call) const;
     CurveTime memory_time(const KernelCall& call) const;
 

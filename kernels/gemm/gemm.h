@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix product C[m, n] = A[m, k] B[k, n], `batch` of them. FLOP = 2 m n k batch; the epilogue's
 // own operations are not counted. Bytes: A, B and C once each, plus what the epilogue touches.
-//   dims = {m, n, k, batch}; dtype = of A and B; variant = epilogue + 8 * (dtype of C), + 64 if
-//   the operands are block-scaled. Products of groups are kernels/gemm/grouped_gemm.h's.
+//   dims = {m, n, k, batch}; dtype = of A and B; variant = epilogue + 8 * (dtype of C).
 #pragma once
 
 #include "engine/kernel_call.h"
@@ -22,11 +21,7 @@ inline GemmEpilogue gemm_epilogue(const KernelCall& call) {
     return static_cast<GemmEpilogue>(call.variant % 8);
 }
 inline Dtype gemm_output(const KernelCall& call) {
-    return static_cast<Dtype>(call.variant / 8 % 8);
-}
-inline constexpr int kGemmBlockScaled = 64;
-inline bool is_block_scaled(const KernelCall& call) {
-    return call.kind == KernelKind::gemm && call.variant >= kGemmBlockScaled;
+    return static_cast<Dtype>(call.variant / 8);
 }
 
 inline KernelCall gemm(std::int64_t m,

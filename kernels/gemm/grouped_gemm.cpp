@@ -54,7 +54,6 @@ KernelCall grouped_gemm(const GroupedGemm& product) {
         gemm(counts.rows, product.n, product.k, 1, product.in, product.epilogue, product.out);
     call.bytes += (groups - 1) * product.n * product.k * size_bytes(product.in);
     if (product.block_scaled) {
-        call.variant = static_cast<std::uint8_t>(call.variant + kGemmBlockScaled);
         call.bytes += scale_bytes(counts.rows, groups, product.n, product.k);
     }
     call.dims = {std::max<std::int64_t>(up(counts.rows, groups), 1),
@@ -62,7 +61,7 @@ KernelCall grouped_gemm(const GroupedGemm& product) {
                  product.k,
                  groups,
                  counts.tiles,
-                 0};
+                 product.block_scaled ? kScaledBlock : 0};
     return call;
 }
 
@@ -93,7 +92,6 @@ KernelCall grouped_gemm_weights(const GroupedGemm& product) {
                                  (product.epilogue == GemmEpilogue::accumulate_fp32 ? 2 : 1);
     call.bytes += (groups - 1) * results;
     if (product.block_scaled) {
-        call.variant = static_cast<std::uint8_t>(call.variant + kGemmBlockScaled);
         call.bytes += 4 * up(counts.rows, kScaledBlock) * (product.n + product.k);
     }
     call.dims = {product.k,
@@ -101,7 +99,7 @@ KernelCall grouped_gemm_weights(const GroupedGemm& product) {
                  std::max<std::int64_t>(up(counts.rows, groups), 1),
                  groups,
                  groups * up(product.k, kGroupTileRows),
-                 0};
+                 product.block_scaled ? kScaledBlock : 0};
     return call;
 }
 

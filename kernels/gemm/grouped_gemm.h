@@ -2,12 +2,12 @@
 // Products of experts: group i multiplies its own rows[i] x k by its own k x n. One kernel works
 // off the tiles of all groups, ceil(rows[i] / 128) x ceil(n / 128) each, on whatever SMs
 // communication leaves; of groups with few rows the weights are most of the traffic.
-// A call is a gemm() of batch = groups whose m is the mean of the groups' rows; its fifth dimension
-// counts the tiles of 128 rows of all groups, which is more than rows / 128 where groups are
-// ragged. FLOP and bytes are those of the real rows.
+// A call is a gemm() of batch = groups whose m is the mean of the groups' rows:
+//   dims = {m, n, k, groups, tiles of 128 rows of all groups, block of the scales or 0}.
+// Ragged groups have more tiles than rows / 128. FLOP and bytes are those of the real rows.
 //
-// Block-scaled FP8 (E4M3; an FP32 scale for 128 elements of an activation's row and for 128 x 128
-// of a weight, sums promoted to FP32 every 128 of k; DeepGEMM) is the gemm's variant + 64.
+// Block-scaled FP8 (E4M3) has an FP32 scale for 128 elements of an activation's row and for
+// 128 x 128 of a weight, and promotes its sums to FP32 every 128 of k (DeepGEMM).
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,10 @@ namespace orrery {
 
 inline constexpr std::int64_t kGroupTileRows = 128;
 inline constexpr std::int64_t kScaledBlock = 128;
+
+inline bool is_block_scaled(const KernelCall& call) {
+    return call.kind == KernelKind::gemm && call.dims[5] > 0;
+}
 
 // Rows are filled up for the layouts of scaled products: 16 of FP8, 32 of MXFP8 (1 x 32 blocks),
 // 128 where the groups of a contiguous buffer start at tiles.
