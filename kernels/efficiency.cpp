@@ -9,7 +9,9 @@
 #include <span>
 
 #include "engine/check.h"
+#include "kernels/gemm/block_scaled.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/grouped_gemm.h"
 
 namespace orrery {
 
@@ -60,9 +62,10 @@ double gemm_compute_seconds(const KernelCall& call,
                             const GemmCurve& curve,
                             double num_sms,
                             double sm_rate) {
-    const auto [m, n, k, batch, unused_0, unused_1] = call.dims;
+    const std::int64_t n = call.dims[1];
+    const std::int64_t k = call.dims[2];
     const double tiles =
-        ceil_div(m, tile.rows) * ceil_div(n, tile.columns) * static_cast<double>(batch * split);
+        row_tiles(call, tile.rows) * ceil_div(n, tile.columns) * static_cast<double>(split);
     const double waves = tiles / num_sms;
     const double sharpness = std::min(curve.wave_sharpness, 1.0);
     const double rounds = sharpness * std::ceil(waves) + (1 - sharpness) * std::max(waves, 1.0);
@@ -93,6 +96,20 @@ CurveTime soft_minimum(std::span<const CurveTime> choices) {
     mean.seconds /= total;
     mean.compute_share /= total;
     return mean;
+}
+
+CurveTime block_scaled_time(const KernelCall& call,
+                            const DeviceSpec& device,
+                            double memory_fraction) {
+    const BlockScaledCurve curve;
+    const double bandwidth =
+        static_cast<double>(device.memory_bandwidth.bits_per_second()) / 8 * memory_fraction;
+    const double compute = block_scaled_seconds(call, device, curve);
+    const double busy = corner(compute, static_cast<double>(call.bytes) / bandwidth);
+    const double latency = device.kernel_latency.seconds() + curve.latency_us * 1e-6;
+    return {.seconds = busy + latency,
+            .compute_share = std::pow(compute / busy, kCorner) * busy / (busy + latency),
+            .relative_sigma = curve.residual};
 }
 
 double fraction_at(const std::array<double, 3>& fraction, std::int64_t head_dim) {
@@ -201,6 +218,10 @@ double EfficiencyCurves::sm_sensitivity(double compute_share) const {
 // their rate falls with the half perimeter over the area, relative to 128 x 256. Splitting k makes
 // more tiles of less depth and pays for adding the fp32 partial sums.
 CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
+    // From Blackwell on tensor cores apply the scales themselves.
+    if (is_block_scaled(call) && device_.generation == "hopper") {
+        return block_scaled_time(call, device_, memory_.fraction);
+    }
     const bool cpu = device_.generation == "cpu";
     GemmCurve curve = gemm_[class_index(call.dtype)];
     curve.tile_penalty = cpu ? 0 : curve.tile_penalty;

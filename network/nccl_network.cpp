@@ -14,21 +14,15 @@
 #include "network/collectives/ring.h"
 #include "network/collectives/send.h"
 #include "network/collectives/tree.h"
+#include "network/nccl_p2p.h"
 #include "network/nccl_run.h"
 #include "network/port_limits.h"
 
 namespace orrery {
 namespace {
 
-constexpr int kAllToAll = -1;
 Time microseconds(double us) {
     return Time::seconds(us * 1e-6);
-}
-
-// Down to whole bits a second, never zero.
-Bandwidth rate_of(double gigabytes_per_second) {
-    const double bits = std::clamp(gigabytes_per_second * 8e9, 1.0, 9e18);
-    return Bandwidth::bits_per_second(static_cast<std::int64_t>(bits));
 }
 
 // At an efficiency below one links are in use for longer; what NCCL itself limits is not slower.
@@ -65,15 +59,6 @@ std::uint32_t p2p_channels(std::int64_t bytes, bool network) {
     const std::int64_t most = network ? 2 : 32;
     const auto wanted = std::clamp<std::int64_t>((bytes + least - 1) / least, 1, most);
     return std::bit_floor(static_cast<std::uint32_t>(wanted));
-}
-
-// Assumption: start-up of a Simple kernel and one step of it, which are 11.8 us over NVLink
-// and 22.4 us over a network. Published send_recv of small messages: 5 to 17, and 17 to 37 us.
-Time p2p_latency(bool network, bool nvlink, Time message) {
-    const auto p = NcclProtocol::simple;
-    const double step = nccl_step_latency_us(p, network, nvlink);
-    const double own = network ? nccl_message_latency_us(p, message.microseconds()) : 0.0;
-    return microseconds(nccl_base_latency_us(p) + std::max(step, own));
 }
 
 }  // namespace
@@ -212,7 +197,7 @@ TransferPart NcclNetwork::Outline::part(const PartShape& shape) const {
     const double rate = bandwidth / static_cast<double>(divisor) / factor.efficiency;
     return {.footprint = shape.footprint,
             .bytes = Bytes(inefficient(bytes, factor)),
-            .rate_max = rate_of(rate)};
+            .rate_max = nccl_rate(rate)};
 }
 
 TransferPlan NcclNetwork::Outline::laid(std::span<const PartShape> shapes) const {
@@ -256,57 +241,6 @@ NcclNetwork::Outline NcclNetwork::outline_of(Group& group, const CollectiveCall&
     return out;
 }
 
-NcclNetwork::Outline NcclNetwork::outline_of_all_to_all(Group& group,
-                                                        const CollectiveCall& call) const {
-    const auto& layout = group.layout;
-    const auto& communicator = group.tuning->communicator();
-    const auto& shape = parts_of(group, call, kAllToAll, 0).front();
-    const bool network = layout.num_nodes() > 1;
-    const bool nvlink = group.node.intra_node != IntraNodeKind::pcie;
-    // NCCL's proxy posts the messages of the network peers one after the other (net overhead).
-    const double overhead_us = communicator.cpu == NcclCpu::amd ? 2.0 : 1.0;
-    const std::uint32_t network_peers = layout.num_ranks() - layout.shape().gpus_per_node;
-    const auto factor = factor_of(call.kind, network && !layout.over_tcp());
-    const Time latency = p2p_latency(network, nvlink, message_latency(layout.over_tcp())) +
-                         microseconds(network ? overhead_us * network_peers : 0.0) +
-                         factor.queueing_delay;
-    // Inside a node the flows of one GPU together are no faster than NCCL's rings.
-    std::uint32_t flows_per_port = 1;
-    for (const auto& share : shape.footprint) {
-        const auto link_class = fabric_.links()[index(share.link)].link_class;
-        if (link_class == static_cast<std::uint16_t>(LinkClass::nvlink)) {
-            flows_per_port = std::max(flows_per_port, share.count);
-        }
-    }
-    double port = nccl_intra_bandwidth(group.node, communicator.compute_capability);
-    if (group.node.intra_node == IntraNodeKind::nvlink_mesh) {
-        port /= std::max(1u, group.node.gpus_per_node - 1);
-    }
-    constexpr std::uint32_t kMaxP2pChannels = 32;
-    const std::uint32_t most = std::min(std::bit_ceil(communicator.channels), kMaxP2pChannels);
-    const TransferEngine engine = transfer_engine(call, group.layout.num_nodes());
-    const std::uint32_t limit = call.mover.sm_limit;
-    const std::uint32_t channels = limit > 0 ? std::min<std::uint32_t>(most, limit) : most;
-    const bool local = layout.shape().gpus_per_node > 1;
-    double rate = local ? port / flows_per_port * channels / most : kNoPortLimit;
-    if (layout.over_tcp()) {
-        rate = std::min(rate, kTcpThread / network_peers);
-    }
-    Outline out{.plan = {.phases = {}, .algorithm = "p2p"},
-                .algorithm = kAllToAll,
-                .progress = (call.bytes.count() + shape.divisor - 1) / shape.divisor,
-                .bandwidth = rate,
-                .factor = factor,
-                .divided = false};
-    if (engine != TransferEngine::copy_engine) {
-        out.plan.protocol = "Simple";
-        out.plan.channels = channels;
-    }
-    set_mover(out.plan, engine, group.num_sms);
-    out.plan.phases.push_back({.latency = latency, .parts = {}});
-    return out;
-}
-
 // With adaptive routing a connection keeps the path that it was opened on.
 std::vector<PartShape> NcclNetwork::send_shapes(RankId from,
                                                 RankId to,
@@ -338,7 +272,9 @@ NcclNetwork::Outline NcclNetwork::outline_of_send(RankId from, RankId to, Bytes 
     const std::uint32_t sms_there = device_of(fabric_.kind_of(to)).num_sms;
     set_mover(out.plan, TransferEngine::sm, std::min(sms_here, sms_there));
     out.plan.phases.push_back(
-        {.latency = p2p_latency(network, nvlink, message_latency(tcp)) + out.factor.queueing_delay,
+        {.latency =
+             nccl_message_start_up(NcclProtocol::simple, network, nvlink, message_latency(tcp)) +
+             out.factor.queueing_delay,
          .parts = {}});
     return out;
 }

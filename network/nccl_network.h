@@ -22,8 +22,10 @@
 #include "network/collectives/footprint.h"
 #include "network/collectives/group_layout.h"
 #include "network/congestion_factors.h"
+#include "network/exchange.h"
 #include "network/fabric.h"
 #include "network/nccl_graph.h"
+#include "network/nccl_p2p.h"
 #include "network/nccl_tuning.h"
 
 namespace orrery {
@@ -36,8 +38,8 @@ struct NcclDevice {
 struct NcclNetworkOptions {
     std::uint32_t compute_capability = 90;  // of the device, as NcclDevice's
     std::uint32_t num_sms = 0;
-    std::vector<NcclDevice> devices{};      // by kind of node; empty: all have the device above
-    bool contention = true;                 // false: `network: analytic`
+    std::vector<NcclDevice> devices{};  // by kind of node; empty: all have the device above
+    bool contention = true;             // false: `network: analytic`
     // What the chosen congestion control makes of transfers between servers, other than over TCP;
     // else fair shares.
     std::optional<CongestionFactors> congestion{};
@@ -46,12 +48,18 @@ struct NcclNetworkOptions {
     bool number_connections = false;
 };
 
+struct PhaseLoads;
+
 class NcclNetwork final : public NetworkModel {
 public:
     NcclNetwork(Fabric fabric, const NcclNetworkOptions& options);
 
     // Plans are made from cached shapes: calls on the same members cost a copy.
     TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
+
+    // An exchange of rows among the members, in ascending rank order: all-to-all-v and whatever
+    // else a dispatcher does. Its servers are the members' nodes, all with equally many of them.
+    TransferPlan plan_exchange(const Exchange& exchange, std::span<const RankId> members) const;
 
     std::vector<OtherPath> paths_around(const TransferCall& call,
                                         std::span<const RankId> members,
@@ -78,7 +86,8 @@ public:
                                        std::span<const RankId> members) const;
 
 private:
-    // Algorithm (-1: all_to_all), channels, reversed or not, communicator.
+    static constexpr int kAllToAll = -1;
+    // Algorithm (kAllToAll too), channels, reversed or not, communicator.
     using PartsKey = std::tuple<int, std::uint32_t, CollectiveKind, std::uint16_t>;
     struct Group {
         GroupLayout layout;
@@ -108,6 +117,19 @@ private:
     };
     Outline outline_of(Group& group, const CollectiveCall& call) const;
     Outline outline_of_all_to_all(Group& group, const CollectiveCall& call) const;
+    TransferPhase phase_of(Group& group,
+                           const Exchange& exchange,
+                           const ExchangePhase& messages,
+                           std::span<const RankId> members) const;
+    double mover_seconds(const Group& group,
+                         const Exchange& exchange,
+                         const PhaseLoads& loads) const;
+    Time exchange_latency(const Group& group,
+                          const Exchange& exchange,
+                          std::uint32_t network_messages) const;
+    NcclP2pChannels p2p_channels_of(const Group& group) const;
+    // GB/s of the channels of a member all together, its own part included.
+    double port_of(const Group& group) const;
     Outline outline_of_send(RankId from, RankId to, Bytes bytes) const;
 
     Group& group_of(std::span<const RankId> members) const;

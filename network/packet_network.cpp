@@ -93,6 +93,11 @@ TransferPlan PacketNetwork::plan(const TransferCall& call, std::span<const RankI
     return adapted(network_->plan(call, members));
 }
 
+TransferPlan PacketNetwork::plan_exchange(const Exchange& exchange,
+                                          std::span<const RankId> members) const {
+    return adapted(network_->plan_exchange(exchange, members));
+}
+
 TransferPlan PacketNetwork::adapted(TransferPlan plan) const {
     update_links();
     for (TransferPhase& phase : plan.phases) {

@@ -28,6 +28,7 @@ public:
                                       const packet::PacketParameters& parameters);
 
     TransferPlan plan(const TransferCall& call, std::span<const RankId> members) const override;
+    TransferPlan plan_exchange(const Exchange& exchange, std::span<const RankId> members) const;
     std::span<const LinkInfo> links() const override { return links_; }
     std::span<const std::string> link_class_names() const override {
         return network_->link_class_names();

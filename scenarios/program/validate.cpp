@@ -18,11 +18,14 @@
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"
+#include "scenarios/report/timed_report.h"
 #include "scenarios/report/validation_report.h"
 #include "scenarios/studies/simulate/simulate_scenario.h"
 #include "scenarios/studies/validate/assumed_inputs.h"
 #include "scenarios/studies/validate/collective_cases.h"
 #include "scenarios/studies/validate/control.h"
+#include "scenarios/studies/validate/exchange_cases.h"
+#include "scenarios/studies/validate/layer_cases.h"
 #include "scenarios/studies/validate/published_cases.h"
 
 namespace orrery {
@@ -202,10 +205,14 @@ ResultOrErrors<std::vector<PublishedCase>> cases_of(const ValidateArguments& arg
     return read_published_cases(arguments.file, instead);
 }
 
+bool is_table_of_operations(const std::string& file) {
+    return is_collective_table(file) || is_exchange_table(file) || is_layer_table(file);
+}
+
 Provenance made_of(const ValidateArguments& arguments) {
     Provenance provenance = provenance_of("validate");
     provenance.add_input(arguments.file);
-    if (!is_collective_table(arguments.file)) {
+    if (!is_table_of_operations(arguments.file)) {
         provenance.add_input(control_table(default_catalogue()));
     }
     for (const std::string& family : arguments.families) {
@@ -215,6 +222,23 @@ Provenance made_of(const ValidateArguments& arguments) {
         provenance.add_option("assume", value);
     }
     return provenance;
+}
+
+template <class Cases, class Validate>
+int validate_operations(const ValidateArguments& arguments,
+                        const ResultOrErrors<Cases>& cases,
+                        Validate validate) {
+    if (!cases) {
+        return report_errors(cases.error());
+    }
+    const Result<TimedValidation> validation = validate(*cases, default_catalogue());
+    if (!validation) {
+        return report_error(validation.error());
+    }
+    const int status =
+        print_output(arguments.json ? with_provenance(json_report(*validation), made_of(arguments))
+                                    : timed_report(*validation));
+    return validation->rows.empty() ? kExitUserError : status;
 }
 
 int validate_collective_table(const ValidateArguments& arguments) {
@@ -235,9 +259,17 @@ int validate_collective_table(const ValidateArguments& arguments) {
 }  // namespace
 
 int validate_command(const ValidateArguments& arguments) {
-    if (is_collective_table(arguments.file)) {
+    if (is_table_of_operations(arguments.file)) {
         if (!arguments.assume.empty()) {
-            return report_error({"--assume", "a table of collectives assumes nothing", {}});
+            return report_error({"--assume", "a table of single operations assumes nothing", {}});
+        }
+        if (is_exchange_table(arguments.file)) {
+            return validate_operations(
+                arguments, read_exchange_cases(arguments.file), validate_exchanges);
+        }
+        if (is_layer_table(arguments.file)) {
+            return validate_operations(
+                arguments, read_layer_cases(arguments.file), validate_layers);
         }
         return validate_collective_table(arguments);
     }

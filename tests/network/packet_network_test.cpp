@@ -42,6 +42,28 @@ TEST(PacketNetwork, TakesOffWhatALonePacketCostsAndKeepsTheBytes) {
     EXPECT_EQ(sum, kMessage);
 }
 
+// The plan of an exchange is the fluid one, with the same connections and bytes.
+TEST(PacketNetwork, ExchangesKeepTheirPlan) {
+    const NcclNetwork numbered(built(cluster()), {.number_connections = true});
+    const auto network =
+        PacketNetwork::make(numbered,
+                            packet::Topology::build(built(cluster())).value(),
+                            packet::published_parameters(packet::CongestionKind::nscc));
+    ASSERT_TRUE(network);
+    const std::vector<std::int64_t> bytes(16 * 16, 1'000'000);
+    const Exchange exchange = exchange_of_bytes(16, 2, bytes);
+    const auto fluid = numbered.plan_exchange(exchange, first_ranks(16));
+    const auto packets = network->plan_exchange(exchange, first_ranks(16));
+    ASSERT_EQ(packets.phases.size(), 1u);
+    EXPECT_EQ(packets.phases[0].parts, fluid.phases[0].parts);
+    EXPECT_LT(packets.phases[0].latency, fluid.phases[0].latency);
+    std::size_t connections = 0;
+    for (const LinkShare& share : packets.phases[0].parts[0].footprint) {
+        connections += network->is_connection(share.link) ? 1 : 0;
+    }
+    EXPECT_EQ(connections, 2u * 8 * 8);
+}
+
 TEST(PacketNetwork, WhatCarriesPacketsIsWatchedAndOffersTheirPayload) {
     Fabric fabric = built(cluster());
     const LinkId slow = fabric.nic_out({.node = 3, .nic = 2});

@@ -17,12 +17,6 @@
 namespace orrery {
 namespace {
 
-// Host time of one call of torch.distributed, which nothing hides when calls are timed one by one;
-// steps of training launch ahead and do not have it. No independent figure is known, so a table
-// never sees its own: its launch is the median of what the other such tables' small collectives on
-// one server take beyond their prediction. This, their median over the shipped tables, is for a
-// table that has no others beside it.
-constexpr double kEagerLaunch_us = 26.2;
 constexpr std::int64_t kSmall = 1 << 20;
 
 const std::vector<std::string> kCollectiveColumns = {"collective",
@@ -43,7 +37,9 @@ constexpr Word kMeasuredNodes[] = {{"a100-80g", "dgx-a100-80g"},
                                    {"a100-40g", "dgx-a100-40g"},
                                    {"h100-80g", "dgx-h100"},
                                    {"h200", "hgx-h200"},
+                                   {"h800", "hgx-h800"},
                                    {"b200", "hgx-b200"},
+                                   {"gb200-nvl72", "gb200-nvl72"},
                                    {"v100-32g", "dgx-v100"}};
 // By the word after '+'. A few servers always fit under one set of leaves.
 constexpr Word kFabrics[] = {{"ib-hdr200", "dgx-superpod-hdr200"},

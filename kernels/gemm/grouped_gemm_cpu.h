@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of groups on the CPU (kernels/gemm/grouped_gemm.h): the rows of group i follow those of
+// group i - 1 in A and C, and its B is the i-th matrix of B. Every element has the bits that a
+// product of its group alone would give (kernels/gemm/gemm_cpu.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/gemm/gemm_cpu.h"
+
+namespace orrery::cpu {
+
+struct GroupedGemmShape {
+    std::span<const std::int64_t> rows;  // of each group
+    std::int64_t n = 0;
+    std::int64_t k = 0;
+    bool transpose_b = false;  // each B is stored [n, k]
+};
+
+// C[sum of rows, n] = A[sum of rows, k] B[group][k, n] (+ C).
+void grouped_gemm(const GroupedGemmShape& shape,
+                  ConstTensorView a,
+                  ConstTensorView b,
+                  TensorView c,
+                  bool accumulate = false);
+// The gradient of the weights: dB[group][k, n] = A[rows, k]^T dC[rows, n] (+ dB); [n, k] with
+// transpose_b. Groups without rows have a gradient of zero.
+void grouped_gemm_weights(const GroupedGemmShape& shape,
+                          ConstTensorView a,
+                          ConstTensorView dc,
+                          TensorView db,
+                          bool accumulate = false);
+
+}  // namespace orrery::cpu

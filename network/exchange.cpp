@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/check.h"
+
+namespace orrery {
+namespace {
+
+// Sums what goes from one member to another.
+class MessageTable {
+public:
+    explicit MessageTable(std::uint32_t ranks)
+        : ranks_(ranks), rows_(std::size_t{ranks} * ranks, 0) {}
+    void add(std::uint32_t from, std::uint32_t to, double rows) {
+        rows_[std::size_t{from} * ranks_ + to] += rows;
+    }
+    ExchangePhase phase(double row_bytes) const {
+        ExchangePhase phase;
+        for (std::uint32_t from = 0; from < ranks_; ++from) {
+            for (std::uint32_t to = 0; to < ranks_; ++to) {
+                const double rows = rows_[std::size_t{from} * ranks_ + to];
+                if (rows > 0) {
+                    phase.messages.push_back({from, to, rows * row_bytes, rows});
+                }
+            }
+        }
+        return phase;
+    }
+
+private:
+    std::uint32_t ranks_;
+    std::vector<double> rows_;
+};
+
+class PhaseMaker {
+public:
+    explicit PhaseMaker(const Exchange& exchange)
+        : rows_(exchange.rows),
+          n_(rows_.ranks),
+          of_server_(rows_.ranks / rows_.servers),
+          row_bytes_(wire_bytes(exchange)) {
+        ORRERY_CHECK(rows_.servers > 0 && rows_.ranks % rows_.servers == 0);
+        ORRERY_CHECK(rows_.choices.size() == std::size_t{n_} * n_);
+    }
+
+    std::vector<ExchangePhase> pairs() const {
+        MessageTable table(n_);
+        for_each_pair(
+            [&](std::uint32_t from, std::uint32_t to, double rows) { table.add(from, to, rows); });
+        return {table.phase(row_bytes_)};
+    }
+
+    // What stays on the server goes straight there, together with the way to the leader.
+    std::vector<ExchangePhase> leaders() const {
+        MessageTable gather(n_);
+        MessageTable cross(n_);
+        MessageTable scatter(n_);
+        for_each_pair([&](std::uint32_t from, std::uint32_t to, double rows) {
+            if (server(from) == server(to)) {
+                gather.add(from, to, rows);
+                return;
+            }
+            gather.add(from, member(server(from), 0), rows);
+            cross.add(member(server(from), 0), member(server(to), 0), rows);
+            scatter.add(member(server(to), 0), to, rows);
+        });
+        return {gather.phase(row_bytes_), cross.phase(row_bytes_), scatter.phase(row_bytes_)};
+    }
+
+    std::vector<ExchangePhase> two_steps() const {
+        MessageTable inside(n_);
+        MessageTable across(n_);
+        for_each_pair([&](std::uint32_t from, std::uint32_t to, double rows) {
+            const std::uint32_t via = member(server(from), to % of_server_);
+            inside.add(from, via, rows);
+            across.add(via, to, rows);
+        });
+        return {inside.phase(row_bytes_), across.phase(row_bytes_)};
+    }
+
+    // Forwarders send on what arrives while it arrives.
+    std::vector<ExchangePhase> two_level() const {
+        MessageTable table(n_);
+        for (std::uint32_t from = 0; from < n_; ++from) {
+            for (std::uint32_t s = 0; s < rows_.servers; ++s) {
+                if (s != server(from)) {
+                    table.add(from,
+                              member(s, from % of_server_),
+                              rows_.crossing[std::size_t{from} * rows_.servers + s]);
+                }
+            }
+            for (std::uint32_t to = 0; to < n_; ++to) {
+                const std::uint32_t forwarder = member(server(to), from % of_server_);
+                table.add(forwarder, to, rows_.distinct[std::size_t{from} * n_ + to]);
+            }
+        }
+        return {table.phase(row_bytes_)};
+    }
+
+private:
+    template <class Visit>
+    void for_each_pair(Visit visit) const {
+        for (std::uint32_t from = 0; from < n_; ++from) {
+            for (std::uint32_t to = 0; to < n_; ++to) {
+                visit(from, to, rows_.choices[std::size_t{from} * n_ + to]);
+            }
+        }
+    }
+    std::uint32_t server(std::uint32_t position) const { return position / of_server_; }
+    std::uint32_t member(std::uint32_t server, std::uint32_t local) const {
+        return server * of_server_ + local;
+    }
+
+    const RoutedRows& rows_;
+    std::uint32_t n_;
+    std::uint32_t of_server_;
+    double row_bytes_;
+};
+
+std::vector<ExchangePhase> dispatch_phases(const Exchange& exchange) {
+    const PhaseMaker maker(exchange);
+    switch (exchange.dispatcher->route) {
+        case DispatchRoute::pairs:
+        case DispatchRoute::direct:
+            return maker.pairs();
+        case DispatchRoute::leaders:
+            return maker.leaders();
+        case DispatchRoute::two_steps:
+            return maker.two_steps();
+        case DispatchRoute::two_level:
+            return maker.two_level();
+        case DispatchRoute::everyone:
+            break;
+    }
+    return {};
+}
+
+}  // namespace
+
+double wire_bytes(const Exchange& exchange) {
+    const Dispatcher& by = *exchange.dispatcher;
+    const RoutedRows& rows = exchange.rows;
+    const std::uint32_t of_experts =
+        exchange.combine ? 0 : by.expert_bytes * (rows.experts / rows.servers);
+    return static_cast<double>(exchange.row.count()) + by.row_header + of_experts;
+}
+
+Exchange exchange_of_bytes(std::uint32_t ranks,
+                           std::uint32_t servers,
+                           const std::vector<std::int64_t>& bytes) {
+    ORRERY_CHECK(bytes.size() == std::size_t{ranks} * ranks);
+    Exchange exchange{.dispatcher = find_dispatcher("alltoall"), .row = Bytes{1}};
+    exchange.rows.ranks = ranks;
+    exchange.rows.servers = servers;
+    exchange.rows.choices.assign(bytes.begin(), bytes.end());
+    return exchange;
+}
+
+std::vector<ExchangePhase> exchange_phases(const Exchange& exchange) {
+    ORRERY_CHECK(exchange.dispatcher != nullptr);
+    std::vector<ExchangePhase> phases = dispatch_phases(exchange);
+    if (exchange.combine) {
+        std::ranges::reverse(phases);
+        for (ExchangePhase& phase : phases) {
+            for (ExchangeMessage& message : phase.messages) {
+                std::swap(message.from, message.to);
+            }
+        }
+    }
+    return phases;
+}
+
+ExchangeTraffic traffic_of(const Exchange& exchange) {
+    const Dispatcher& dispatcher = *exchange.dispatcher;
+    const RoutedRows& rows = exchange.rows;
+    const std::uint32_t of_server = rows.ranks / rows.servers;
+    ExchangeTraffic traffic{.sms = exchange.sm_limit > 0 ? exchange.sm_limit : dispatcher.sms,
+                            .host_sync = dispatcher.host_sync};
+    if (dispatcher.engine != TransferEngine::sm) {
+        traffic.sms = 0;
+    }
+    if (dispatcher.route == DispatchRoute::everyone) {
+        // A ring: every rank passes on what all but one of the others have.
+        const double all =
+            rows.tokens * static_cast<double>(exchange.row.count()) * (rows.ranks - 1);
+        const double crossing = rows.servers > 1 ? 1.0 / of_server : 0.0;
+        traffic.network_bytes = all * crossing;
+        traffic.inside_bytes = all * (1 - crossing);
+        return traffic;
+    }
+    for (const ExchangePhase& phase : exchange_phases(exchange)) {
+        for (const ExchangeMessage& message : phase.messages) {
+            if (message.from == message.to) {
+                continue;
+            }
+            const bool inside = message.from / of_server == message.to / of_server;
+            (inside ? traffic.inside_bytes : traffic.network_bytes) += message.bytes / rows.ranks;
+            (inside ? traffic.inside_messages : traffic.network_messages) += 1.0 / rows.ranks;
+        }
+    }
+    return traffic;
+}
+
+}  // namespace orrery

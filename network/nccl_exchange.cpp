@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of NcclNetwork that lay exchanges: all_to_all, and rows by a dispatcher.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "engine/check.h"
+#include "network/collectives/channel_router.h"
+#include "network/nccl_channel.h"
+#include "network/nccl_network.h"
+#include "network/nccl_run.h"
+#include "network/port_limits.h"
+
+namespace orrery {
+namespace {
+
+constexpr double kSharesOfBusiestLink = 1 << 20;
+// Of a BF16 element: to FP32, added, and its share of the way back, on 128 lanes at 1.8 GHz.
+constexpr double kSumOfElement_us = 3.0 / (128 * 1.8e3);
+
+bool is_nvlink(const Fabric& fabric, std::size_t link) {
+    return link < fabric.links().size() &&
+           fabric.links()[link].link_class == static_cast<std::uint16_t>(LinkClass::nvlink);
+}
+
+// NCCL's proxy posts the messages of the network peers one after the other (net overhead).
+Time post_latency(const NcclCommunicator& communicator, std::uint32_t messages) {
+    const double overhead_us = communicator.cpu == NcclCpu::amd ? 2.0 : 1.0;
+    return Time::seconds(overhead_us * messages * 1e-6);
+}
+
+}  // namespace
+
+// Bytes by link, and by member what its SMs handle.
+struct PhaseLoads {
+    std::vector<double> links;
+    std::vector<double> out_rows;  // to members of its server, itself included
+    std::vector<double> in_rows;
+    std::vector<double> own_bytes;
+    std::vector<double> network_bytes;
+    std::vector<std::uint32_t> network_messages;
+
+    explicit PhaseLoads(std::size_t num_links, std::size_t members)
+        : links(num_links, 0),
+          out_rows(members, 0),
+          in_rows(members, 0),
+          own_bytes(members, 0),
+          network_bytes(members, 0),
+          network_messages(members, 0) {}
+
+    void add(const Path& path, double bytes) {
+        for (const LinkId link : path.links) {
+            if (index(link) >= links.size()) {
+                links.resize(index(link) + 1, 0);
+            }
+            links[index(link)] += bytes;
+        }
+    }
+};
+
+namespace {
+
+double most(const std::vector<double>& of) {
+    return of.empty() ? 0 : *std::ranges::max_element(of);
+}
+
+double fullest_nvlink(const Fabric& fabric, const PhaseLoads& loads) {
+    double bytes = 0;
+    for (std::size_t link = 0; link < loads.links.size(); ++link) {
+        if (is_nvlink(fabric, link)) {
+            bytes = std::max(bytes, loads.links[link]);
+        }
+    }
+    return bytes;
+}
+
+// One coupled transfer whose links carry these bytes and which takes `seconds` at least.
+TransferPart part_of(const std::vector<double>& links, double seconds, double efficiency) {
+    const double busiest = most(links);
+    const double share = std::max(1.0, std::ceil(busiest / kSharesOfBusiestLink));
+    TransferPart part{.footprint = {},
+                      .bytes = Bytes(static_cast<std::int64_t>(std::ceil(share / efficiency))),
+                      .rate_max = nccl_rate(kNoPortLimit)};
+    for (std::size_t link = 0; link < links.size(); ++link) {
+        if (links[link] > 0) {
+            part.footprint.push_back(
+                {to_id<LinkId>(link), static_cast<std::uint32_t>(std::ceil(links[link] / share))});
+        }
+    }
+    if (seconds > 0) {
+        part.rate_max = nccl_rate(static_cast<double>(part.bytes.count()) / seconds * 1e-9);
+    }
+    return part;
+}
+
+}  // namespace
+
+NcclP2pChannels NcclNetwork::p2p_channels_of(const Group& group) const {
+    const std::uint32_t nics =
+        std::max(1u, group.layout.num_rails() / group.layout.shape().gpus_per_node);
+    return nccl_p2p_channels(group.tuning->communicator(),
+                             group.node,
+                             nics,
+                             fabric_.spec().fabric.nic_bandwidth.gigabytes_per_second());
+}
+
+double NcclNetwork::port_of(const Group& group) const {
+    const double port =
+        nccl_intra_bandwidth(group.node, group.tuning->communicator().compute_capability);
+    return group.node.intra_node == IntraNodeKind::nvlink_mesh
+               ? port / std::max(1u, group.node.gpus_per_node - 1)
+               : port;
+}
+
+// Inside a node the flows of one GPU together are no faster than NCCL's rings. Through a switch all
+// peers share the channels, and so does the rank's own part, which is one of the messages: with 8
+// GPUs the published 210, 320 and 640 GB/s (A100, H100, B200) are 7/8 of 240, 371 and 722.
+NcclNetwork::Outline NcclNetwork::outline_of_all_to_all(Group& group,
+                                                        const CollectiveCall& call) const {
+    const auto& layout = group.layout;
+    const auto& shape = parts_of(group, call, kAllToAll, 0).front();
+    const bool network = layout.num_nodes() > 1;
+    const bool nvlink = group.node.intra_node != IntraNodeKind::pcie;
+    const NcclP2pChannels p2p = p2p_channels_of(group);
+    const std::int64_t of_peer = (call.bytes.count() + shape.divisor - 1) / shape.divisor;
+    const NcclMessage message = nccl_message(of_peer,
+                                             network  ? NcclMessagePath::network
+                                             : nvlink ? NcclMessagePath::nvlink
+                                                      : NcclMessagePath::pcie,
+                                             p2p);
+    const std::uint32_t network_peers = layout.num_ranks() - layout.shape().gpus_per_node;
+    const auto factor = factor_of(call.kind, network && !layout.over_tcp());
+    const Time step = Time::seconds(nccl_step_latency_us(message.protocol, network, nvlink) * 1e-6);
+    const Time latency =
+        nccl_message_start_up(
+            message.protocol, network, nvlink, message_latency(layout.over_tcp())) +
+        step * std::int64_t{nccl_batches(layout.num_ranks(), p2p, network) - 1} +
+        post_latency(group.tuning->communicator(), network ? network_peers : 0) +
+        factor.queueing_delay;
+    std::uint32_t flows_per_port = 1;
+    for (const auto& share : shape.footprint) {
+        if (is_nvlink(fabric_, index(share.link))) {
+            flows_per_port = std::max(flows_per_port, share.count);
+        }
+    }
+    flows_per_port += group.node.intra_node == IntraNodeKind::nvswitch ? 1 : 0;
+    const TransferEngine engine = transfer_engine(call, group.layout.num_nodes());
+    const std::uint32_t limit = call.mover.sm_limit;
+    const std::uint32_t channels = limit > 0 ? std::min(p2p.all, limit) : p2p.all;
+    const bool local = layout.shape().gpus_per_node > 1;
+    double rate = local ? port_of(group) / flows_per_port * channels / p2p.all : kNoPortLimit;
+    if (message.protocol == NcclProtocol::ll) {
+        rate /= 2;  // half of what moves are flags
+    }
+    if (layout.over_tcp()) {
+        rate = std::min(rate, kTcpThread / network_peers);
+    }
+    Outline out{.plan = {.phases = {}, .algorithm = "p2p"},
+                .algorithm = kAllToAll,
+                .progress = of_peer,
+                .bandwidth = rate,
+                .factor = factor,
+                .divided = false};
+    if (engine != TransferEngine::copy_engine) {
+        out.plan.protocol = name(message.protocol);
+        out.plan.channels = channels;
+    }
+    set_mover(out.plan, engine, group.num_sms);
+    out.plan.phases.push_back({.latency = latency, .parts = {}});
+    return out;
+}
+
+// What the SMs of the busiest member take: NCCL's channels all together reach the bandwidth of its
+// NVLinks; a library's own kernels are as fast as their channels.
+double NcclNetwork::mover_seconds(const Group& group,
+                                  const Exchange& exchange,
+                                  const PhaseLoads& loads) const {
+    const Dispatcher& dispatcher = *exchange.dispatcher;
+    double seconds = group.layout.over_tcp() ? most(loads.network_bytes) / kTcpThread * 1e-9 : 0;
+    if (dispatcher.engine != TransferEngine::sm) {
+        return seconds;
+    }
+    const std::uint32_t sms = exchange.sm_limit > 0 ? exchange.sm_limit : dispatcher.sms;
+    if (dispatcher.sms == 0) {
+        const std::uint32_t all = p2p_channels_of(group).all;
+        const std::uint32_t channels = sms == 0 ? all : std::min(all, sms);
+        const bool shared = group.node.intra_node == IntraNodeKind::nvswitch;
+        const double bytes =
+            fullest_nvlink(fabric_, loads) + (shared ? most(loads.own_bytes) : 0.0);
+        return std::max(seconds, bytes / port_of(group) * 1e-9 * all / channels);
+    }
+    const double rows = std::max(most(loads.out_rows), most(loads.in_rows));
+    const double rate = nccl_channel_bandwidth(
+        NcclProtocol::ll128, group.tuning->communicator().compute_capability, 1);
+    double row_us = dispatcher.row_us + wire_bytes(exchange) / rate * 1e-3;
+    if (exchange.combine && dispatcher.channel_sms == 1) {
+        row_us += static_cast<double>(exchange.row.count()) / 2 * kSumOfElement_us;
+    }
+    const double channels = static_cast<double>(sms) / dispatcher.channel_sms;
+    return std::max(seconds, rows * row_us * 1e-6 / std::max(channels, 1.0));
+}
+
+Time NcclNetwork::exchange_latency(const Group& group,
+                                   const Exchange& exchange,
+                                   std::uint32_t network_messages) const {
+    const Dispatcher& dispatcher = *exchange.dispatcher;
+    const bool network = group.layout.num_nodes() > 1;
+    const bool nvlink = group.node.intra_node != IntraNodeKind::pcie;
+    const bool by_nccl = dispatcher.engine == TransferEngine::sm && dispatcher.sms == 0;
+    // A row with flags beside it needs no handshake; everything else waits as Simple does.
+    const NcclProtocol protocol =
+        dispatcher.row_header > 0 ? NcclProtocol::ll : NcclProtocol::simple;
+    Time latency =
+        nccl_message_start_up(protocol, network, nvlink, message_latency(group.layout.over_tcp()));
+    if (by_nccl || (dispatcher.engine == TransferEngine::host && dispatcher.row_header == 0)) {
+        latency += post_latency(group.tuning->communicator(), network_messages);
+    }
+    // What each of the others adds to the flag crosses two links.
+    const std::uint32_t peers = group.layout.shape().gpus_per_node - 1;
+    return latency + group.node.nvlink_latency * (std::int64_t{2} * dispatcher.barriers * peers);
+}
+
+TransferPhase NcclNetwork::phase_of(Group& group,
+                                    const Exchange& exchange,
+                                    const ExchangePhase& messages,
+                                    std::span<const RankId> members) const {
+    PhaseLoads loads(fabric_.links().size(), members.size());
+    Path path;
+    for (const ExchangeMessage& message : messages.messages) {
+        const RankId from = members[message.from];
+        const RankId to = members[message.to];
+        const bool inside = fabric_.node_of(from) == fabric_.node_of(to);
+        if (inside) {
+            loads.out_rows[message.from] += message.rows;
+            loads.in_rows[message.to] += message.rows;
+        }
+        if (from == to) {
+            loads.own_bytes[message.from] += message.bytes;
+            continue;
+        }
+        path.clear();
+        const std::uint64_t label = flow_label(from, to, 0, exchange.communicator);
+        const LinkState state = connections_.state();
+        const bool by_rail = exchange.dispatcher->route == DispatchRoute::pairs;
+        if (inside) {
+            fabric_.gpu_to_gpu(from, to, path);
+        } else if (by_rail) {
+            fabric_.route_pxn(from, to, label, path, state);
+        } else {
+            fabric_.route(from, to, label, path, 0, state);
+        }
+        if (!inside) {
+            const NicPort out =
+                by_rail ? fabric_.way_out(from, to).nic : fabric_.nic_towards(from, to);
+            connections_.opened(out, fabric_.nic_towards(to, from), label, 0, path);
+            loads.network_bytes[message.from] += message.bytes;
+            ++loads.network_messages[message.from];
+        }
+        loads.add(path, message.bytes);
+    }
+    const bool network = group.layout.num_nodes() > 1;
+    const auto factor = factor_of(CollectiveKind::all_to_all, network && !group.layout.over_tcp());
+    TransferPhase phase{
+        .latency =
+            exchange_latency(group, exchange, *std::ranges::max_element(loads.network_messages)) +
+            factor.queueing_delay,
+        .parts = {}};
+    const double seconds = mover_seconds(group, exchange, loads);
+    if (most(loads.links) > 0 || seconds > 0) {
+        phase.parts.push_back(part_of(loads.links, seconds, factor.efficiency));
+    }
+    return phase;
+}
+
+TransferPlan NcclNetwork::plan_exchange(const Exchange& exchange,
+                                        std::span<const RankId> members) const {
+    ORRERY_CHECK(exchange.dispatcher != nullptr && exchange.rows.ranks == members.size());
+    const Dispatcher& dispatcher = *exchange.dispatcher;
+    if (members.size() < 2) {
+        return {};
+    }
+    if (dispatcher.route == DispatchRoute::everyone) {
+        CollectiveCall call;
+        call.kind = exchange.combine ? CollectiveKind::reduce_scatter : CollectiveKind::all_gather;
+        call.bytes =
+            Bytes(std::llround(exchange.rows.tokens * exchange.rows.ranks) * exchange.row.count());
+        call.communicator = exchange.communicator;
+        return plan(call, members);
+    }
+    const std::scoped_lock lock(mutex_);
+    Group& group = group_of(members);
+    const std::uint32_t of_server = exchange.rows.ranks / exchange.rows.servers;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        const std::size_t first = i / of_server * of_server;
+        ORRERY_CHECK(fabric_.node_of(members[i]) == fabric_.node_of(members[first]));
+    }
+    TransferPlan out{.phases = {}, .algorithm = std::string(dispatcher.name)};
+    for (const ExchangePhase& messages : exchange_phases(exchange)) {
+        out.phases.push_back(phase_of(group, exchange, messages, members));
+    }
+    const std::uint32_t sms = exchange.sm_limit > 0 ? exchange.sm_limit : dispatcher.sms;
+    if (dispatcher.engine == TransferEngine::sm) {
+        const std::uint32_t all = p2p_channels_of(group).all;
+        out.protocol = dispatcher.sms == 0 ? "Simple" : "";
+        out.channels = dispatcher.sms > 0 ? sms : sms == 0 ? all : std::min(all, sms);
+    }
+    set_mover(out, dispatcher.engine, group.num_sms);
+    return out;
+}
+
+}  // namespace orrery

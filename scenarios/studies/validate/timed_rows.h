@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Published times of single operations (exchanges of tokens, kernels, layers) beside predicted
+// ones, by family.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace orrery {
+
+struct TimedRow {
+    std::string name;
+    std::string family;
+    double measured_us = 0;
+    double predicted_us = 0;
+    std::string as;  // what was priced: "deepep, 24 SMs"
+    double error() const { return predicted_us / measured_us - 1; }
+};
+
+struct SkippedRow {
+    std::string name;
+    std::string family;
+    std::string reason;
+};
+
+struct TimedFamily {
+    std::string name;
+    std::size_t rows = 0;
+    double median = 0;  // of the absolute errors
+    double p90 = 0;
+    double max = 0;
+};
+
+struct TimedValidation {
+    std::vector<TimedRow> rows;
+    std::vector<SkippedRow> skipped;
+    std::vector<TimedFamily> families;
+    // Median of the absolute errors, every family weighing the same.
+    double balanced_median = 0;
+};
+
+void summarise(TimedValidation& validation);
+
+}  // namespace orrery

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/collectives/dispatcher.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string_view>
+
+namespace orrery {
+namespace {
+
+TEST(Dispatcher, NamesAreDistinctAndFound) {
+    std::set<std::string_view> names;
+    for (const Dispatcher& each : dispatchers()) {
+        EXPECT_TRUE(names.insert(each.name).second) << each.name;
+        EXPECT_EQ(find_dispatcher(each.name), &each);
+    }
+    EXPECT_EQ(names.size(), 8u);
+    EXPECT_EQ(find_dispatcher("pigeon"), nullptr);
+}
+
+TEST(Dispatcher, OnlyKernelsHoldSms) {
+    for (const Dispatcher& each : dispatchers()) {
+        EXPECT_TRUE(each.engine == TransferEngine::sm || each.sms == 0) << each.name;
+        EXPECT_EQ(each.sms % each.channel_sms, 0u) << each.name;
+        EXPECT_GE(each.dispatch_calls, 1u) << each.name;
+    }
+}
+
+// Whoever allocates by counts that the device found out has to wait for them.
+TEST(Dispatcher, StaticBuffersNeedNoSync) {
+    for (const char* name : {"alltoall", "hierarchical", "2dh", "deepep"}) {
+        EXPECT_TRUE(find_dispatcher(name)->host_sync) << name;
+    }
+    for (const char* name : {"allgather", "deepep_low_latency", "hybridep", "host_driven"}) {
+        EXPECT_FALSE(find_dispatcher(name)->host_sync) << name;
+    }
+}
+
+}  // namespace
+}  // namespace orrery
