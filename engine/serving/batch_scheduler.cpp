@@ -52,22 +52,71 @@ BatchScheduler::BatchScheduler(const BatchingRules& rules,
                  limits.max_num_batched_tokens > 0);
 }
 
-bool BatchScheduler::fits(const Request& request) const {
-    // The last output is never computed, so it needs no place.
-    const std::int64_t tokens = request.prompt_tokens + request.output_tokens - 1;
-    const auto watermark = static_cast<std::int64_t>(
+std::int64_t BatchScheduler::watermark_blocks() const {
+    return static_cast<std::int64_t>(
         std::floor(rules_.watermark * static_cast<double>(limits_.num_blocks)));
-    return blocks_for(tokens) + watermark <= limits_.num_blocks &&
+}
+
+bool BatchScheduler::fits(const Request& request, ServedPart part) const {
+    // The last output is never computed, so it needs no place.
+    const std::int64_t tokens =
+        request.prompt_tokens + (part == ServedPart::prompt ? 0 : request.output_tokens - 1);
+    return blocks_for(tokens) + watermark_blocks() <= limits_.num_blocks &&
            (rules_.chunks_prompts || request.prompt_tokens <= limits_.max_num_batched_tokens);
 }
 
-void BatchScheduler::submit(RequestId id) {
+void BatchScheduler::submit(RequestId id, ServedPart part) {
     const Request& request = requests_[static_cast<std::size_t>(id)];
-    ORRERY_CHECK(fits(request));
-    sequences_[id] = {.total = request.prompt_tokens,
-                      .last = request.prompt_tokens + request.output_tokens};
+    ORRERY_CHECK(fits(request, part));
+    Sequence& sequence = sequences_[id];
+    sequence = {.total = request.prompt_tokens,
+                .last = request.prompt_tokens + request.output_tokens};
+    if (part == ServedPart::after_prompt) {
+        // The first token has been generated where the prompt was computed.
+        ++sequence.total;
+        ++pending_tokens_;
+        incoming_.push_back(id);
+        return;
+    }
+    if (part == ServedPart::prompt) {
+        sequence.last = request.prompt_tokens + 1;
+        sequence.keeps_blocks = true;
+    }
     pending_tokens_ += request.prompt_tokens;
     waiting_.push_back(id);
+}
+
+void BatchScheduler::accept(std::vector<RequestId>& accepted) {
+    while (!incoming_.empty() &&
+           static_cast<std::int64_t>(running_.size()) < limits_.max_num_seqs) {
+        const RequestId id = incoming_.front();
+        Sequence& sequence = at(id);
+        const std::int64_t tokens =
+            rules_.reservation == Reservation::longest ? sequence.last - 1 : sequence.total;
+        if (blocks_for(tokens) + watermark_blocks() > pool_.num_free()) {
+            return;
+        }
+        pool_.take(blocks_for(tokens), sequence.blocks);
+        sequence.computed = sequence.total - 1;
+        sequence.awaits_cache = true;
+        incoming_.pop_front();
+        running_.push_back(id);
+        accepted.push_back(id);
+    }
+}
+
+void BatchScheduler::arrived(RequestId id) {
+    const auto found = sequences_.find(id);
+    if (found != sequences_.end()) {
+        found->second.awaits_cache = false;
+    }
+}
+
+void BatchScheduler::release(RequestId id) {
+    const auto found = sequences_.find(id);
+    ORRERY_CHECK(found != sequences_.end());
+    pool_.release(found->second.blocks);
+    sequences_.erase(found);
 }
 
 std::int64_t BatchScheduler::most_in_a_step(std::int64_t tokens) const {
@@ -103,8 +152,7 @@ bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
         const RequestId id = running_[i];
         Sequence& sequence = at(id);
         const std::int64_t left = sequence.total - sequence.computed;
-        if (left == 0 ||
-            (phase != Phase::any && sequence.generates() != (phase == Phase::generation))) {
+        if (left == 0 || sequence.awaits_cache || (phase != Phase::any && sequence.generates() != (phase == Phase::generation))) {
             continue;
         }
         // After a preemption a sequence that computes whole prompts may exceed the budget: it then
@@ -169,10 +217,8 @@ bool BatchScheduler::admit_head(std::int64_t hit, std::int64_t new_tokens, Batch
     const std::span<const std::uint64_t> hashes =
         std::span(requests_[static_cast<std::size_t>(id)].prefix_hashes)
             .first(static_cast<std::size_t>(shared));
-    const auto keep = static_cast<std::int64_t>(
-        std::floor(rules_.watermark * static_cast<double>(limits_.num_blocks)));
     const std::int64_t fresh = blocks_for(tokens) - shared;
-    if (fresh + pool_.unused_among(hashes) + keep > pool_.num_free()) {
+    if (fresh + pool_.unused_among(hashes) + watermark_blocks() > pool_.num_free()) {
         return false;
     }
     pool_.share(hashes, sequence.blocks);
@@ -236,6 +282,7 @@ void BatchScheduler::preempt_last(Batch& batch) {
     pool_.release(sequence.blocks);
     pending_tokens_ += sequence.computed;
     sequence.computed = 0;
+    sequence.awaits_cache = false;  // it computes its prompt here instead
     ++sequence.attempt;
     waiting_.push_front(id);
     batch.preempted.push_back(id);
@@ -254,8 +301,9 @@ void BatchScheduler::complete(const Batch& batch, std::vector<Sampled>& sampled)
         const bool finished = sequence.total == sequence.last;
         if (finished) {
             running_.erase(std::find(running_.begin(), running_.end(), step.request));
-            pool_.release(sequence.blocks);
-            sequences_.erase(found);
+            if (!sequence.keeps_blocks) {
+                release(step.request);
+            }
         } else {
             ++pending_tokens_;
         }
@@ -269,10 +317,16 @@ void BatchScheduler::cancel(RequestId id) {
         return;
     }
     const auto waits = std::find(waiting_.begin(), waiting_.end(), id);
+    const auto comes = std::find(incoming_.begin(), incoming_.end(), id);
     const auto runs = std::find(running_.begin(), running_.end(), id);
     if (waits != waiting_.end()) {
         waiting_.erase(waits);
-    } else {
+    } else if (comes != incoming_.end()) {
+        incoming_.erase(comes);
+        --pending_tokens_;
+        sequences_.erase(found);
+        return;
+    } else if (runs != running_.end()) {
         running_.erase(runs);
         pool_.release(found->second.blocks);
     }

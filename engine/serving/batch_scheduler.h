@@ -56,6 +56,13 @@ std::span<const BatchingRules> batching_rules();
 // Null if there is none of that name.
 const BatchingRules* find_batching_rules(std::string_view name);
 
+// The part of a request that an instance serves.
+enum class ServedPart : std::uint8_t {
+    whole,
+    prompt,        // up to the first token; keys and values stay until release()
+    after_prompt,  // the rest; keys and values of the prompt come from another instance
+};
+
 struct SchedulerLimits {
     std::int64_t max_num_batched_tokens = 8192;
     std::int64_t max_num_seqs = 1024;
@@ -94,8 +101,14 @@ public:
                    const std::vector<Request>& requests);
 
     // Whether the request could run if it were alone. One that could not must not be submitted.
-    bool fits(const Request& request) const;
-    void submit(RequestId request);
+    bool fits(const Request& request, ServedPart part = ServedPart::whole) const;
+    void submit(RequestId request, ServedPart part = ServedPart::whole);
+    // Of submitted requests whose keys and values come from elsewhere: appends the ones that have got
+    // blocks for them now, in the order of their coming. They run when arrived() says so.
+    void accept(std::vector<RequestId>& accepted);
+    void arrived(RequestId request);
+    // Frees the blocks of a prompt whose keys and values have been read.
+    void release(RequestId request);
     // The next step; without steps if nothing can run before a batch under way is completed. A
     // pipeline may ask for the next batch while others are under way.
     Batch next();
@@ -104,7 +117,9 @@ public:
     // The request leaves the queue or the running sequences; what is under way for it is void.
     void cancel(RequestId request);
 
-    std::int64_t num_waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
+    std::int64_t num_waiting() const {
+        return static_cast<std::int64_t>(waiting_.size() + incoming_.size());
+    }
     std::int64_t num_running() const { return static_cast<std::int64_t>(running_.size()); }
     // Tokens that no step has been given yet, over all sequences: a load for routers.
     std::int64_t pending_tokens() const { return pending_tokens_; }
@@ -122,6 +137,8 @@ private:
         std::int64_t cached = 0;
         std::int64_t published = 0;  // full blocks whose hashes the pool knows
         std::uint32_t attempt = 0;
+        bool keeps_blocks = false;  // at its end, until release()
+        bool awaits_cache = false;  // until arrived()
         std::vector<KvBlock> blocks;
         bool generates() const { return computed + 1 == total; }
     };
@@ -132,6 +149,7 @@ private:
     std::int64_t blocks_for(std::int64_t tokens) const {
         return (tokens + limits_.block_size - 1) / limits_.block_size;
     }
+    std::int64_t watermark_blocks() const;
     std::int64_t most_in_a_step(std::int64_t tokens) const;
     // Gives running sequences of the phase their tokens. False if one had to be preempted.
     bool fill_running(Phase phase, Batch& batch);
@@ -152,8 +170,9 @@ private:
     const std::vector<Request>& requests_;
     BlockPool pool_;
     std::deque<RequestId> waiting_;
+    std::deque<RequestId> incoming_;   // wait for blocks, and then for keys and values
     std::vector<RequestId> running_;                     // in the order of admission
-    std::unordered_map<RequestId, Sequence> sequences_;  // that wait or run
+    std::unordered_map<RequestId, Sequence> sequences_;  // that wait, run or keep blocks
     std::int64_t budget_ = 0;  // tokens left in the step that is being filled
     std::int64_t pending_tokens_ = 0;
 };

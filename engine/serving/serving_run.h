@@ -23,6 +23,22 @@ public:
     virtual void times(const Batch& batch, std::vector<Time>& stages) = 0;
 };
 
+// Moves the keys and values of prompts between instances, over whatever they share.
+class CacheTransport {
+public:
+    virtual ~CacheTransport() = default;
+    // From an instance that computes prompts to one that generates, both counted in their pools.
+    virtual void start(Time now,
+                       RequestId request,
+                       std::size_t from,
+                       std::size_t to,
+                       std::int64_t tokens) = 0;
+    // Of the transfers under way, Time::max() without one.
+    virtual Time next_end() const = 0;
+    // Appends the requests whose transfers end at `now`.
+    virtual void pop_ended(Time now, std::vector<RequestId>& ended) = 0;
+};
+
 struct ServingPool {
     std::size_t num_instances = 1;
     BatchingRules rules;
@@ -44,8 +60,8 @@ struct InstanceTotals {
 };
 
 struct ServingResult {
-    std::vector<RequestRecord> records;  // by RequestId
-    std::vector<InstanceTotals> instances;
+    std::vector<RequestRecord> records;     // by RequestId
+    std::vector<InstanceTotals> instances;  // of the first pool, then of the second one
     // Every time between two output tokens of a request.
     std::vector<Time> token_gaps;
     Time end;  // the last token
@@ -60,5 +76,19 @@ ServingResult serve(const std::vector<Request>& requests,
                     const ServingLoad& load,
                     const ServingPool& pool,
                     RequestRouter& router);
+
+// The same with prompts and generation on instances of their own (Zhong et al., DistServe, OSDI
+// 2024; Patel et al., Splitwise, ISCA 2024). An instance that generates pulls the keys and values of
+// a prompt as soon as it has blocks for them; until then the prompt keeps its own.
+struct SplitPools {
+    ServingPool prompts;
+    ServingPool generation;
+    CacheTransport* transport = nullptr;  // outlives the run
+};
+ServingResult serve(const std::vector<Request>& requests,
+                    const ServingLoad& load,
+                    const SplitPools& pools,
+                    RequestRouter& prompt_router,
+                    RequestRouter& generation_router);
 
 }  // namespace orrery

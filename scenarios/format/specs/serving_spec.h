@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/serving/batch_scheduler.h"
 #include "engine/units.h"
@@ -25,17 +26,36 @@ struct ServingEngine {
     Bytes reserved_memory{};
 };
 
-struct ServingSpec {
+// What the instances of a pool do.
+enum class PoolRole : std::uint8_t { aggregated, prefill, decode };
+
+struct ServingPoolSpec {
+    PoolRole role = PoolRole::aggregated;
+    std::int64_t instances = 1;
     ServingPlan plan;
+    // num_blocks 0: as many as the memory holds.
+    SchedulerLimits limits;
+    std::string router = "least_requests";  // engine/serving/request_router.h
+};
+
+struct ServingSpec {
     ServingEngine engine;
     std::string scheduler = "vllm_v1";  // engine/serving/batch_scheduler.h: batching_rules()
-    // limits.num_blocks 0: as many as the memory holds.
-    SchedulerLimits limits;
     double memory_share = 0.9;   // of a GPU's memory that the engine may use (vLLM) ...
     bool share_of_rest = false;  // ... or of what weights and the engine leave (TensorRT-LLM)
-    std::int64_t instances = 1;
-    std::string router = "least_requests";  // engine/serving/request_router.h
+    // One aggregated pool, or one that computes prompts and then one that generates. Their
+    // instances stand on the cluster's GPUs in this order.
+    std::vector<ServingPoolSpec> pools{1};
     std::uint64_t seed = 0;
+
+    std::int64_t num_gpus() const {
+        std::int64_t gpus = 0;
+        for (const ServingPoolSpec& pool : pools) {
+            gpus += pool.instances * pool.plan.tensor_model_parallel_size *
+                    pool.plan.pipeline_model_parallel_size;
+        }
+        return gpus;
+    }
 };
 
 // A synthetic load. Lengths are drawn uniformly from `length_spread` times the stated length to the

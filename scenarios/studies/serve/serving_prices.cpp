@@ -16,11 +16,13 @@ namespace orrery {
 Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& cluster,
                                                            const Transformer& model,
                                                            const ServingPlan& plan,
-                                                           const ServingEngine& engine) {
-    const std::int64_t ranks = plan.tensor_model_parallel_size * plan.pipeline_model_parallel_size;
+                                                           const ServingEngine& engine,
+                                                           std::int64_t first_rank) {
+    const std::int64_t ranks =
+        first_rank + plan.tensor_model_parallel_size * plan.pipeline_model_parallel_size;
     if (ranks > static_cast<std::int64_t>(cluster.cluster.num_ranks())) {
         return fail(cluster.cluster_where,
-                    fmt::format("an instance takes {} GPUs, and the cluster has {}",
+                    fmt::format("the instances take {} GPUs, and the cluster has {}",
                                 ranks,
                                 cluster.cluster.num_ranks()),
                     "more nodes, or a smaller tensor or pipeline size");
@@ -34,7 +36,7 @@ Result<std::unique_ptr<ServingPrices>> ServingPrices::make(const Scenario& clust
         return tl::unexpected(curves.error().front());
     }
     return std::unique_ptr<ServingPrices>(
-        new ServingPrices(cluster, std::move(*fabric), *curves, model, plan, engine));
+        new ServingPrices(cluster, std::move(*fabric), *curves, model, plan, engine, first_rank));
 }
 
 ServingPrices::ServingPrices(const Scenario& cluster,
@@ -42,10 +44,12 @@ ServingPrices::ServingPrices(const Scenario& cluster,
                              const EfficiencyTable& curves,
                              const Transformer& model,
                              const ServingPlan& plan,
-                             const ServingEngine& engine)
+                             const ServingEngine& engine,
+                             std::int64_t first_rank)
     : model_(model),
       plan_(plan),
       engine_(engine),
+      first_rank_(first_rank),
       cost_(cluster.device, curves),
       network_(std::move(fabric), [&] {
           NcclNetworkOptions options = nccl_options(cluster.device, cluster.devices);
@@ -60,7 +64,7 @@ Time ServingPrices::time_of(const ServingOp& op, std::int64_t stage) const {
     std::vector<RankId> members;
     const std::int64_t tp = plan_.tensor_model_parallel_size;
     const auto rank = [&](std::int64_t i) {
-        return to_id<RankId>(static_cast<std::size_t>(stage * tp + i));
+        return to_id<RankId>(static_cast<std::size_t>(first_rank_ + stage * tp + i));
     };
     TransferPlan plan;
     if (const auto* send = std::get_if<SendCall>(&op.work)) {

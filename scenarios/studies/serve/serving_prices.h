@@ -21,12 +21,13 @@ namespace orrery {
 
 class ServingPrices : public StepCost {
 public:
-    // On the first tp x pp ranks of the scenario's cluster, one instance as all others. An Error if
-    // the cluster has fewer ranks, or its fabric cannot be built.
+    // On tp x pp ranks of the scenario's cluster from `first_rank` on. An Error if the cluster has
+    // fewer ranks, or its fabric cannot be built.
     static Result<std::unique_ptr<ServingPrices>> make(const Scenario& cluster,
                                                        const Transformer& model,
                                                        const ServingPlan& plan,
-                                                       const ServingEngine& engine);
+                                                       const ServingEngine& engine,
+                                                       std::int64_t first_rank = 0);
 
     std::size_t num_stages() const override {
         return static_cast<std::size_t>(plan_.pipeline_model_parallel_size);
@@ -45,11 +46,13 @@ private:
                   const EfficiencyTable& curves,
                   const Transformer& model,
                   const ServingPlan& plan,
-                  const ServingEngine& engine);
+                  const ServingEngine& engine,
+                  std::int64_t first_rank);
 
     Transformer model_;
     ServingPlan plan_;
     ServingEngine engine_;
+    std::int64_t first_rank_;
     CostModel cost_;
     NcclNetwork network_;
     std::unordered_map<std::uint64_t, Time> fixed_;  // by tokens, samples and stage

@@ -9,6 +9,7 @@
 
 #include "engine/counter_random.h"
 #include "engine/statistics.h"
+#include "scenarios/studies/serve/cache_transport.h"
 #include "scenarios/studies/serve/serving_prices.h"
 
 namespace orrery {
@@ -68,32 +69,120 @@ void add_latencies(const ServingResult& result, ServingAnswer& answer) {
     }
 }
 
-void add_use(const ServingResult& result,
-             const std::vector<Request>& requests,
-             std::int64_t block_size,
-             ServingAnswer& answer) {
+double cached_share(const ServingResult& result, const std::vector<Request>& requests) {
     std::int64_t prompts = 0;
     std::int64_t cached = 0;
     for (std::size_t i = 0; i < requests.size(); ++i) {
         prompts += requests[i].prompt_tokens;
         cached += result.records[i].cached_tokens;
     }
-    answer.cached_share =
-        prompts == 0 ? 0 : static_cast<double>(cached) / static_cast<double>(prompts);
+    return prompts == 0 ? 0 : static_cast<double>(cached) / static_cast<double>(prompts);
+}
+
+// The use of a pool whose instances begin at `first`.
+ServingAnswer::Pool use_of(const ServingResult& result,
+                           const ServingPool& pool,
+                           PoolRole role,
+                           std::size_t first,
+                           double makespan_s) {
+    ServingAnswer::Pool use{.role = role,
+                            .instances = static_cast<std::int64_t>(pool.num_instances),
+                            .cache_tokens = pool.limits.num_blocks * pool.limits.block_size};
     std::int64_t tokens = 0;
     Time busy;
-    for (const InstanceTotals& totals : result.instances) {
-        answer.batches += totals.batches;
+    for (std::size_t i = first; i < first + pool.num_instances; ++i) {
+        const InstanceTotals& totals = result.instances[i];
+        use.batches += totals.batches;
         tokens += totals.computed_tokens;
         busy += totals.busy;
-        answer.most_cache_tokens =
-            std::max(answer.most_cache_tokens, totals.most_blocks * block_size);
+        use.most_cache_tokens =
+            std::max(use.most_cache_tokens, totals.most_blocks * pool.limits.block_size);
     }
-    if (answer.batches > 0) {
-        answer.mean_batch = static_cast<double>(tokens) / static_cast<double>(answer.batches);
-        answer.busy = busy.seconds() / answer.makespan.seconds() /
-                      static_cast<double>(result.instances.size());
+    if (use.batches > 0) {
+        use.mean_batch = static_cast<double>(tokens) / static_cast<double>(use.batches);
+        use.busy = busy.seconds() / makespan_s / static_cast<double>(pool.num_instances);
     }
+    return use;
+}
+
+// The objects that a run of a spec needs.
+struct Serving {
+    std::vector<std::unique_ptr<ServingPrices>> prices;
+    std::vector<std::unique_ptr<RequestRouter>> routers;
+    std::vector<ServingPool> pools;
+    std::unique_ptr<FabricTransport> transport;  // of two pools
+};
+
+Result<void> add_pool(const Scenario& scenario,
+                      const ServingSpec& spec,
+                      const ServingPoolSpec& pool,
+                      std::int64_t first_rank,
+                      Serving& serving) {
+    auto prices = ServingPrices::make(scenario, scenario.model, pool.plan, spec.engine, first_rank);
+    if (!prices) {
+        return tl::unexpected(prices.error());
+    }
+    const BatchingRules* rules = find_batching_rules(spec.scheduler);
+    if (rules == nullptr) {
+        return fail("", fmt::format("no scheduler '{}'", spec.scheduler));
+    }
+    serving.routers.push_back(make_request_router(pool.router, spec.seed));
+    if (serving.routers.back() == nullptr) {
+        return fail("", fmt::format("no router '{}'", pool.router));
+    }
+    SchedulerLimits limits = pool.limits;
+    if (limits.num_blocks == 0) {
+        const auto blocks = cache_blocks(spec, pool, scenario.model, scenario.device);
+        if (!blocks) {
+            return tl::unexpected(blocks.error());
+        }
+        limits.num_blocks = *blocks;
+    }
+    serving.pools.push_back({.num_instances = static_cast<std::size_t>(pool.instances),
+                             .rules = *rules,
+                             .limits = limits,
+                             .cost = prices->get()});
+    serving.prices.push_back(std::move(*prices));
+    return {};
+}
+
+Result<Serving> serving_of(const Scenario& scenario, const ServingSpec& spec) {
+    const std::int64_t gpus = scenario.cluster.num_ranks();
+    if (spec.num_gpus() > gpus) {
+        return fail(
+            scenario.cluster_where,
+            fmt::format(
+                "the instances take {} GPUs, and the cluster has {}", spec.num_gpus(), gpus),
+            "more nodes, fewer instances, or a smaller tensor or pipeline size");
+    }
+    Serving serving;
+    std::vector<PlacedPool> placed;
+    std::int64_t first_rank = 0;
+    for (const ServingPoolSpec& pool : spec.pools) {
+        if (const auto added = add_pool(scenario, spec, pool, first_rank, serving); !added) {
+            return tl::unexpected(added.error());
+        }
+        placed.push_back({.plan = pool.plan, .first_rank = first_rank});
+        first_rank += pool.instances * placed.back().ranks_of_instance();
+    }
+    if (placed.size() > 1) {
+        auto transport = FabricTransport::make(scenario, scenario.model, placed[0], placed[1]);
+        if (!transport) {
+            return tl::unexpected(transport.error());
+        }
+        serving.transport = std::move(*transport);
+    }
+    return serving;
+}
+
+ServingResult run(Serving& serving, const std::vector<Request>& requests, const ServingLoad& load) {
+    if (serving.transport == nullptr) {
+        return serve(requests, load, serving.pools.front(), *serving.routers.front());
+    }
+    const SplitPools pools{.prompts = serving.pools[0],
+                           .generation = serving.pools[1],
+                           .transport = serving.transport.get()};
+    return serve(requests, load, pools, *serving.routers[0], *serving.routers[1]);
 }
 
 }  // namespace
@@ -121,18 +210,19 @@ std::vector<Request> synthetic_requests(const WorkloadSpec& workload) {
 }
 
 Result<std::int64_t> cache_blocks(const ServingSpec& spec,
+                                  const ServingPoolSpec& pool,
                                   const Transformer& model,
                                   const DeviceSpec& device) {
     std::int64_t least = -1;
-    for (std::int64_t stage = 0; stage < spec.plan.pipeline_model_parallel_size; ++stage) {
-        const Bytes weights = serving_weight_bytes(model, spec.plan, stage);
+    for (std::int64_t stage = 0; stage < pool.plan.pipeline_model_parallel_size; ++stage) {
+        const Bytes weights = serving_weight_bytes(model, pool.plan, stage);
         const std::int64_t used = weights.count() + spec.engine.reserved_memory.count();
         const std::int64_t shared = device.memory.count() - (spec.share_of_rest ? used : 0);
         const std::int64_t left =
             static_cast<std::int64_t>(spec.memory_share * static_cast<double>(shared)) -
             (spec.share_of_rest ? 0 : used);
         const std::int64_t block =
-            key_value_bytes_of_rank(model, spec.plan, stage).count() * spec.limits.block_size;
+            key_value_bytes_of_rank(model, pool.plan, stage).count() * pool.limits.block_size;
         if (left < block) {
             return fail("",
                         fmt::format("{:.1f} GB of weights on a GPU of stage {} leave no room for a "
@@ -153,34 +243,28 @@ Result<ServingAnswer> serve_scenario(const Scenario& scenario,
                                      const ServingLoad& load,
                                      ServingResult* result) {
     const auto begin = std::chrono::steady_clock::now();
-    auto prices = ServingPrices::make(scenario, scenario.model, spec.plan, spec.engine);
-    if (!prices) {
-        return tl::unexpected(prices.error());
+    auto serving = serving_of(scenario, spec);
+    if (!serving) {
+        return tl::unexpected(serving.error());
     }
-    const BatchingRules* rules = find_batching_rules(spec.scheduler);
-    const std::unique_ptr<RequestRouter> router = make_request_router(spec.router, spec.seed);
-    if (rules == nullptr || router == nullptr) {
-        return fail("",
-                    rules == nullptr ? fmt::format("no scheduler '{}'", spec.scheduler)
-                                     : fmt::format("no router '{}'", spec.router));
-    }
-    ServingPool pool{.num_instances = static_cast<std::size_t>(spec.instances),
-                     .rules = *rules,
-                     .limits = spec.limits,
-                     .cost = prices->get()};
-    if (pool.limits.num_blocks == 0) {
-        const auto blocks = cache_blocks(spec, scenario.model, scenario.device);
-        if (!blocks) {
-            return tl::unexpected(blocks.error());
-        }
-        pool.limits.num_blocks = *blocks;
-    }
-    ServingResult served = serve(requests, load, pool, *router);
+    ServingResult served = run(*serving, requests, load);
     ServingAnswer answer;
     answer.seed = spec.seed;
-    answer.cache_tokens = pool.limits.num_blocks * pool.limits.block_size;
     add_latencies(served, answer);
-    add_use(served, requests, pool.limits.block_size, answer);
+    answer.cached_share = cached_share(served, requests);
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < serving->pools.size(); ++i) {
+        const ServingPool& pool = serving->pools[i];
+        answer.pools.push_back(
+            use_of(served, pool, spec.pools[i].role, first, answer.makespan.seconds()));
+        first += pool.num_instances;
+    }
+    if (const FabricTransport* transport = serving->transport.get();
+        transport != nullptr && transport->ended() > 0) {
+        answer.transfers = transport->ended();
+        answer.transferred = transport->moved();
+        answer.transfer_s = transport->total().seconds() / static_cast<double>(transport->ended());
+    }
     answer.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (result != nullptr) {
         *result = std::move(served);

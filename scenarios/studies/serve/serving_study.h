@@ -22,7 +22,7 @@ struct LatencySummary {
 };
 
 struct ServingAnswer {
-    std::int64_t requests = 0;
+    std::int64_t requests = 0;  // that were served
     std::int64_t refused = 0;
     std::int64_t preemptions = 0;
     LatencySummary ttft_s;
@@ -31,13 +31,22 @@ struct ServingAnswer {
     LatencySummary queued_s;  // from arrival to the first step
     double output_tokens_per_s = 0;
     double requests_per_s = 0;
-    Time makespan;                       // from the first arrival to the last token
-    double cached_share = 0;             // of all prompt tokens
-    std::int64_t cache_tokens = 0;       // that the cache of an instance holds
-    std::int64_t most_cache_tokens = 0;  // in use at once, of the fullest instance
-    double busy = 0;                     // share of the makespan in which the first stages computed
-    double mean_batch = 0;               // computed tokens a step
-    std::int64_t batches = 0;
+    Time makespan;            // from the first arrival to the last token
+    double cached_share = 0;  // of all prompt tokens
+    struct Pool {
+        PoolRole role = PoolRole::aggregated;
+        std::int64_t instances = 0;
+        double busy = 0;        // share of the makespan in which the first stages computed
+        double mean_batch = 0;  // computed tokens a step
+        std::int64_t batches = 0;
+        std::int64_t cache_tokens = 0;       // that the cache of an instance holds
+        std::int64_t most_cache_tokens = 0;  // in use at once, of the fullest instance
+    };
+    std::vector<Pool> pools;
+    // Keys and values that moved from one pool to the other.
+    std::int64_t transfers = 0;
+    Bytes transferred;
+    double transfer_s = 0;  // mean, from the decision to the last byte
     double wall_s = 0;
     std::uint64_t seed = 0;
 };
@@ -47,6 +56,7 @@ std::vector<Request> synthetic_requests(const WorkloadSpec& workload);
 // Blocks of an instance's cache: what the fullest GPU has left beside its weights. An Error if that
 // is not a block, with the figures.
 Result<std::int64_t> cache_blocks(const ServingSpec& spec,
+                                  const ServingPoolSpec& pool,
                                   const Transformer& model,
                                   const DeviceSpec& device);
 

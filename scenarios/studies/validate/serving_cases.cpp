@@ -212,13 +212,14 @@ Result<ServingSetUp> set_up_of(const ServingCase& row) {
     }
     ServingSetUp set_up{.workload = *workload};
     ServingSpec& spec = set_up.spec;
-    spec.plan.tensor_model_parallel_size = row.tensor_parallel;
-    spec.plan.pipeline_model_parallel_size = row.pipeline_parallel;
-    if (const auto set = set_precision(row, spec.plan); !set) {
+    ServingPoolSpec& pool = spec.pools.front();
+    pool.plan.tensor_model_parallel_size = row.tensor_parallel;
+    pool.plan.pipeline_model_parallel_size = row.pipeline_parallel;
+    if (const auto set = set_precision(row, pool.plan); !set) {
         return tl::unexpected(set.error());
     }
     if (!row.gpu.starts_with("a100")) {
-        spec.plan.attention = AttentionGeneration::flash_3_or_cudnn;
+        pool.plan.attention = AttentionGeneration::flash_3_or_cudnn;
     }
     spec.engine = engine->engine;
     spec.scheduler = row.load == "static" || row.load == "single" ? "static" : engine->scheduler;
@@ -227,11 +228,11 @@ Result<ServingSetUp> set_up_of(const ServingCase& row) {
     const auto stated = [](std::int64_t value, std::int64_t otherwise) {
         return value > 0 ? value : otherwise;
     };
-    spec.limits.max_num_seqs = stated(row.max_num_seqs, engine->max_num_seqs);
-    spec.limits.max_num_batched_tokens =
+    pool.limits.max_num_seqs = stated(row.max_num_seqs, engine->max_num_seqs);
+    pool.limits.max_num_batched_tokens =
         stated(row.max_num_batched_tokens, engine->max_num_batched_tokens);
     if (spec.scheduler == "static") {
-        spec.limits.max_num_batched_tokens =
+        pool.limits.max_num_batched_tokens =
             std::max<std::int64_t>(1, std::llround(row.input_tokens)) *
             set_up.workload.num_requests;
     }

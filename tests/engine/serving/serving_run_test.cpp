@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "engine/counter_random.h"
 
@@ -168,6 +169,96 @@ TEST(ServingRun, APipelineKeepsABatchOnEachStage) {
                   1_ms * static_cast<std::int64_t>(std::max(users, kStages) * 100 +
                                                    std::min(users, kStages) - 1))
             << users;
+    }
+}
+
+// Every transfer takes as long as its tokens, however many there are.
+class UnsharedTransport : public CacheTransport {
+public:
+    explicit UnsharedTransport(Time of_token) : of_token_(of_token) {}
+    void start(Time now, RequestId request, std::size_t, std::size_t, std::int64_t tokens) override {
+        ends_.emplace(now + of_token_ * tokens, request);
+        ++started;
+    }
+    Time next_end() const override { return ends_.empty() ? Time::max() : ends_.begin()->first; }
+    void pop_ended(Time now, std::vector<RequestId>& ended) override {
+        while (next_end() == now) {
+            ended.push_back(ends_.begin()->second);
+            ends_.erase(ends_.begin());
+        }
+    }
+    int started = 0;
+
+private:
+    Time of_token_;
+    std::multimap<Time, RequestId> ends_;
+};
+
+ServingResult run_split(const std::vector<Request>& requests,
+                        const SplitPools& pools,
+                        std::int64_t users = 0) {
+    const auto router = make_request_router("round_robin", 1);
+    const auto other = make_request_router("least_tokens", 1);
+    ServingResult result = serve(requests, {.users = users}, pools, *router, *other);
+    for (const RequestRecord& record : result.records) {
+        EXPECT_TRUE(record.finished() || record.refused);
+    }
+    return result;
+}
+
+TEST(ServingRun, APromptMovesBeforeTheRestIsGenerated) {
+    LinearCost prompts(30_ms, Time{});
+    LinearCost generation(10_ms, Time{});
+    UnsharedTransport transport(1_us);
+    const SplitPools pools{pool_of(prompts), pool_of(generation), &transport};
+    const std::vector<Request> requests{{.prompt_tokens = 500, .output_tokens = 5},
+                                        {.prompt_tokens = 100, .output_tokens = 1}};
+    const ServingResult result = run_split(requests, pools);
+    EXPECT_EQ(result.records[0].time_to_first_token(), 30_ms);
+    EXPECT_EQ(result.records[0].end_to_end(), 30_ms + 500_us + 10_ms * 4);
+    // A single token needs no other instance.
+    EXPECT_EQ(result.records[1].end_to_end(), 30_ms);
+    EXPECT_EQ(transport.started, 1);
+    ASSERT_EQ(result.instances.size(), 2U);
+    EXPECT_EQ(result.instances[0].computed_tokens, 600);
+    EXPECT_EQ(result.instances[1].computed_tokens, 4);
+}
+
+// A full decode instance leaves the prompt's blocks where they are, and the prompt instance stalls.
+TEST(ServingRun, APromptKeepsItsBlocksUntilTheyAreRead) {
+    LinearCost cost(10_ms, Time{});
+    UnsharedTransport transport(1_us);
+    SplitPools pools{pool_of(cost), pool_of(cost), &transport};
+    pools.prompts.limits = {.max_num_seqs = 8, .block_size = 4, .num_blocks = 2};
+    pools.generation.limits = {.max_num_seqs = 1, .block_size = 4, .num_blocks = 4};
+    const std::vector<Request> requests(3, Request{.prompt_tokens = 8, .output_tokens = 3});
+    const ServingResult result = run_split(requests, pools);
+    EXPECT_EQ(result.records[0].end_to_end(), 10_ms + 8_us + 20_ms);
+    // The second prompt begins when the first one was read, and waits for the first one's place.
+    EXPECT_EQ(result.records[1].first_token, 20_ms + 8_us);
+    EXPECT_EQ(result.records[1].last_token, 30_ms + 8_us + 8_us + 20_ms);
+    EXPECT_EQ(result.records[2].first_scheduled, 30_ms + 16_us);
+}
+
+TEST(ServingRun, SplitPoolsServeEveryRequestUnderPressure) {
+    LinearCost prompts(3_ms, 1_ms);
+    LinearCost generation(1_ms, Time::picoseconds(100'000'000));
+    CounterRandom random(21, 0, 1);
+    for (const std::int64_t users : {0, 7, 40}) {
+        std::vector<Request> requests = poisson(300, 100, 1);
+        for (Request& request : requests) {
+            request.prompt_tokens = 1 + static_cast<std::int64_t>(random.next() % 60);
+            request.output_tokens = 1 + static_cast<std::int64_t>(random.next() % 60);
+        }
+        UnsharedTransport transport(20_us);
+        SplitPools pools{pool_of(prompts, 8, 2), pool_of(generation, 16, 3), &transport};
+        pools.prompts.limits.block_size = pools.generation.limits.block_size = 4;
+        pools.prompts.limits.num_blocks = 60;
+        pools.generation.limits.num_blocks = 60;
+        const ServingResult result = run_split(requests, pools, users);
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            EXPECT_EQ(result.records[i].output_tokens, requests[i].output_tokens);
+        }
     }
 }
 

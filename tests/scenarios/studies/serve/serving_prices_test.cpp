@@ -86,7 +86,7 @@ TEST(ServingPrices, AnInstanceFitsIntoTheCluster) {
     const auto prices = ServingPrices::make(
         h100_server(), llama(80, 8192, 28672, 8, 128256), {.tensor_model_parallel_size = 16}, {});
     ASSERT_FALSE(prices);
-    EXPECT_EQ(prices.error().what, "an instance takes 16 GPUs, and the cluster has 8");
+    EXPECT_EQ(prices.error().what, "the instances take 16 GPUs, and the cluster has 8");
 }
 
 }  // namespace

@@ -50,13 +50,13 @@ TEST(ServingStudy, TheCacheIsWhatWeightsAndTheEngineLeave) {
     device.memory = Bytes{25'250'627'584};
     ServingSpec spec;
     spec.engine.reserved_memory = Bytes{1'240'000'000};
-    const auto blocks = cache_blocks(spec, server().model, device);
+    const auto blocks = cache_blocks(spec, spec.pools.front(), server().model, device);
     ASSERT_TRUE(blocks);
     EXPECT_NEAR(static_cast<double>(*blocks), 2588, 4);
     spec.share_of_rest = true;
-    EXPECT_GT(cache_blocks(spec, server().model, device).value(), *blocks);
+    EXPECT_GT(cache_blocks(spec, spec.pools.front(), server().model, device).value(), *blocks);
     device.memory = Bytes{16'000'000'000};
-    const auto none = cache_blocks(spec, server().model, device);
+    const auto none = cache_blocks(spec, spec.pools.front(), server().model, device);
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().what,
               "16.1 GB of weights on a GPU of stage 0 leave no room for a key-value cache in "
@@ -88,11 +88,39 @@ TEST(ServingStudy, TwoInstancesShareALoad) {
     ServingSpec spec;
     const WorkloadSpec load{.num_requests = 400, .request_rate = 40, .output_tokens = 64};
     const auto one = serve_scenario(server(), spec, synthetic_requests(load), {});
-    spec.instances = 2;
+    spec.pools.front().instances = 2;
     const auto two = serve_scenario(server(), spec, synthetic_requests(load), {});
     ASSERT_TRUE(one && two);
     EXPECT_LT(two->ttft_s.p99, one->ttft_s.p99);
     EXPECT_LT(two->tpot_s.mean, one->tpot_s.mean);
+}
+
+TEST(ServingStudy, PromptsElsewhereDoNotDisturbGeneration) {
+    ServingSpec together;
+    together.pools.front().instances = 4;
+    ServingSpec apart;
+    apart.pools = {{.role = PoolRole::prefill, .instances = 2},
+                   {.role = PoolRole::decode, .instances = 2}};
+    const WorkloadSpec load{
+        .num_requests = 400, .request_rate = 15, .input_tokens = 4000, .output_tokens = 100};
+    const auto requests = synthetic_requests(load);
+    const auto one = serve_scenario(server(), together, requests, {});
+    const auto two = serve_scenario(server(), apart, requests, {});
+    ASSERT_TRUE(one && two);
+    EXPECT_LT(two->tpot_s.p99, one->tpot_s.p99);
+    ASSERT_EQ(two->pools.size(), 2U);
+    EXPECT_EQ(two->transfers, 400);
+    EXPECT_EQ(two->transferred, Bytes{400 * std::int64_t{4000} * 131'072});
+    // 524 MB over NVLink, of which one GPU has 450 GB/s.
+    EXPECT_GT(two->transfer_s, 524e6 / 450e9);
+    EXPECT_LT(two->transfer_s, 10 * 524e6 / 450e9);
+}
+
+TEST(ServingStudy, InstancesFitIntoTheCluster) {
+    ServingSpec spec;
+    spec.pools.front().instances = 9;
+    EXPECT_EQ(serve_scenario(server(), spec, {}, {}).error().what,
+              "the instances take 9 GPUs, and the cluster has 8");
 }
 
 TEST(ServingStudy, UnknownPoliciesAreErrors) {
@@ -100,7 +128,7 @@ TEST(ServingStudy, UnknownPoliciesAreErrors) {
     spec.scheduler = "magic";
     EXPECT_EQ(serve_scenario(server(), spec, {}, {}).error().what, "no scheduler 'magic'");
     spec = {};
-    spec.router = "magic";
+    spec.pools.front().router = "magic";
     EXPECT_EQ(serve_scenario(server(), spec, {}, {}).error().what, "no router 'magic'");
 }
 

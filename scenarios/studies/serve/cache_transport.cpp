@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/serve/cache_transport.h"
+
+#include <algorithm>
+
+#include "engine/check.h"
+#include "network/fabric.h"
+#include "scenarios/format/specs/node_devices.h"
+#include "scenarios/studies/network/network_rates.h"
+
+namespace orrery {
+
+namespace {
+
+// Layers [first, end) of a stage.
+struct Layers {
+    std::int64_t first = 0;
+    std::int64_t end = 0;
+};
+
+Layers layers_at(const Transformer& model, const ServingPlan& plan, std::int64_t stage) {
+    Layers layers;
+    for (std::int64_t before = 0; before < stage; ++before) {
+        layers.first += layers_of_stage(model, plan, before);
+    }
+    layers.end = layers.first + layers_of_stage(model, plan, stage);
+    return layers;
+}
+
+std::int64_t overlap(std::int64_t a, std::int64_t a_end, std::int64_t b, std::int64_t b_end) {
+    return std::max<std::int64_t>(0, std::min(a_end, b_end) - std::max(a, b));
+}
+
+// The first head of a rank, and how many ranks hold the same.
+std::int64_t first_head(const Transformer& model, std::int64_t tp, std::int64_t rank) {
+    return rank * model.num_query_groups / tp;
+}
+std::int64_t heads_of_rank(const Transformer& model, std::int64_t tp) {
+    return (model.num_query_groups + tp - 1) / tp;
+}
+
+}  // namespace
+
+std::vector<CachePiece> cache_pieces(const Transformer& model,
+                                     const ServingPlan& from,
+                                     const ServingPlan& to) {
+    const std::int64_t source_tp = from.tensor_model_parallel_size;
+    const std::int64_t target_tp = to.tensor_model_parallel_size;
+    const std::int64_t source_heads = heads_of_rank(model, source_tp);
+    const std::int64_t target_heads = heads_of_rank(model, target_tp);
+    const std::int64_t bytes_of_head = 2 * model.kv_channels * size_bytes(from.key_value_precision);
+    std::vector<CachePiece> pieces;
+    for (std::int64_t to_stage = 0; to_stage < to.pipeline_model_parallel_size; ++to_stage) {
+        const Layers wanted = layers_at(model, to, to_stage);
+        for (std::int64_t from_stage = 0; from_stage < from.pipeline_model_parallel_size;
+             ++from_stage) {
+            const Layers there = layers_at(model, from, from_stage);
+            const std::int64_t layers = overlap(wanted.first, wanted.end, there.first, there.end);
+            for (std::int64_t target = 0; layers > 0 && target < target_tp; ++target) {
+                const std::int64_t head = first_head(model, target_tp, target);
+                std::int64_t known_end = head;
+                for (std::int64_t source = 0; source < source_tp; ++source) {
+                    const std::int64_t at = first_head(model, source_tp, source);
+                    const std::int64_t heads =
+                        overlap(known_end, head + target_heads, at, at + source_heads);
+                    if (heads > 0) {
+                        pieces.push_back({.from = from_stage * source_tp + source,
+                                          .to = to_stage * target_tp + target,
+                                          .bytes = layers * heads * bytes_of_head});
+                        known_end = at + source_heads;
+                    }
+                }
+            }
+        }
+    }
+    return pieces;
+}
+
+Result<std::unique_ptr<FabricTransport>> FabricTransport::make(const Scenario& cluster,
+                                                               const Transformer& model,
+                                                               const PlacedPool& prompts,
+                                                               const PlacedPool& generation) {
+    Result<Fabric> fabric = build_fabric(cluster.cluster);
+    if (!fabric) {
+        return tl::unexpected(fabric.error());
+    }
+    return std::unique_ptr<FabricTransport>(
+        new FabricTransport(cluster, std::move(*fabric), model, prompts, generation));
+}
+
+FabricTransport::FabricTransport(const Scenario& cluster,
+                                 Fabric fabric,
+                                 const Transformer& model,
+                                 const PlacedPool& prompts,
+                                 const PlacedPool& generation)
+    : prompts_(prompts),
+      generation_(generation),
+      pieces_(cache_pieces(model, prompts.plan, generation.plan)),
+      network_(std::move(fabric), nccl_options(cluster)),
+      rates_(make_rates(NetworkFidelity::fluid, network_.links())) {}
+
+FootprintId FabricTransport::footprint_of(const std::vector<LinkShare>& links) {
+    const auto known = std::find_if(footprints_.begin(), footprints_.end(), [&](const auto& one) {
+        return one.first == links;
+    });
+    if (known != footprints_.end()) {
+        return known->second;
+    }
+    return footprints_.emplace_back(links, rates_->add_footprint(links)).second;
+}
+
+void FabricTransport::start(
+    Time now, RequestId request, std::size_t from, std::size_t to, std::int64_t tokens) {
+    std::size_t number = transfers_.size();
+    if (unused_.empty()) {
+        transfers_.emplace_back();
+    } else {
+        number = unused_.back();
+        unused_.pop_back();
+    }
+    transfers_[number] = {.request = request, .began = now};
+    for (const CachePiece& piece : pieces_) {
+        const auto rank = [](const PlacedPool& pool, std::size_t instance, std::int64_t of) {
+            return to_id<RankId>(static_cast<std::size_t>(
+                pool.first_rank + static_cast<std::int64_t>(instance) * pool.ranks_of_instance() +
+                of));
+        };
+        const std::vector<RankId> members{rank(prompts_, from, piece.from),
+                                          rank(generation_, to, piece.to)};
+        const Bytes bytes{piece.bytes * tokens};
+        moved_ += bytes;
+        const TransferPlan plan = network_.plan(SendCall{bytes}, members);
+        ORRERY_CHECK(plan.phases.size() == 1);
+        for (const TransferPart& part : plan.phases.front().parts) {
+            starts_.emplace(now + plan.phases.front().latency,
+                            Start{.transfer = number, .part = part});
+            ++transfers_[number].open;
+        }
+    }
+    ORRERY_CHECK(transfers_[number].open > 0);
+}
+
+Time FabricTransport::next_end() const {
+    const Time flows = rates_->next_completion();
+    return starts_.empty() ? flows : std::min(flows, starts_.begin()->first);
+}
+
+void FabricTransport::pop_ended(Time now, std::vector<RequestId>& ended) {
+    popped_.clear();
+    rates_->pop_completed(now, popped_);
+    for (const FlowId flow : popped_) {
+        const auto found = transfer_of_.find(flow);
+        Transfer& transfer = transfers_[found->second];
+        if (--transfer.open == 0) {
+            ended.push_back(transfer.request);
+            total_ += now - transfer.began;
+            ++ended_;
+            unused_.push_back(found->second);
+        }
+        transfer_of_.erase(found);
+    }
+    while (!starts_.empty() && starts_.begin()->first == now) {
+        const Start& start = starts_.begin()->second;
+        const FlowId flow = rates_->start(
+            now, footprint_of(start.part.footprint), start.part.bytes, start.part.rate_max);
+        transfer_of_.emplace(flow, start.transfer);
+        starts_.erase(starts_.begin());
+    }
+    rates_->settle(now);
+}
+
+}  // namespace orrery
