@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "scenarios/format/catalogue/catalogue.h"
+#include "scenarios/format/read/scenario_keys.h"
 #include "scenarios/program/exit_status.h"
 
 namespace orrery {
@@ -53,11 +55,40 @@ std::string words_of(const std::vector<Command>& commands) {
     return words;
 }
 
+// Keys that --set takes; of a list's items the program knows no numbers.
+std::string keys_to_set() {
+    std::string words;
+    for (const ScenarioKey& key : scenario_keys()) {
+        const bool one = key.shape != KeyShape::map && key.shape != KeyShape::map_list;
+        if (one && key.use != FieldUse::derived && key.key.find('[') == std::string::npos) {
+            words += (words.empty() ? "" : " ") + key.key;
+        }
+    }
+    return words;
+}
+
+// Of all entries of the catalogue, behind those of its sections.
+std::string catalogue_names() {
+    const Catalogue catalogue{default_catalogue()};
+    std::string sections;
+    std::string names;
+    for (const FileKind& kind : file_kinds()) {
+        if (!kind.catalogue.empty()) {
+            sections += (sections.empty() ? "" : " ") + std::string{kind.catalogue};
+            for (const std::string& name : catalogue.names(kind.catalogue)) {
+                names += " " + name;
+            }
+        }
+    }
+    return sections + names;
+}
+
 constexpr const char* kBashHead =
     R"sh(# orrery: completion for bash. In ~/.bashrc: eval "$(orrery completion bash)"
-_orrery() {
-    local current=${COMP_WORDS[COMP_CWORD]} command= words= word
-    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+_orrery() {{
+    local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
+    local command= words= word names= keys='{}' entries='{}'
+    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
         case $word in
         -*) ;;
         *) command=$word; break ;;
@@ -68,7 +99,12 @@ _orrery() {
 constexpr const char* kBashTail =
     R"sh(    esac
     COMPREPLY=()
-    if [[ -z $command || $current == -* ]]; then
+    if [[ $previous == --set ]]; then
+        COMPREPLY=($(compgen -S = -W "$keys" -- "$current"))
+        compopt -o nospace 2>/dev/null
+    elif [[ -n $names && $current != -* ]]; then
+        COMPREPLY=($(compgen -W "$names" -- "$current"))
+    elif [[ -z $command || $current == -* ]]; then
         COMPREPLY=($(compgen -W "$words" -- "$current"))
     else
         local IFS=$'\n'
@@ -85,11 +121,12 @@ std::string bash_script(const std::vector<Command>& commands) {
         for (const Flag& flag : flags_of(command)) {
             words += (words.empty() ? "" : " ") + flag.name;
         }
-        cases += fmt::format("    {}) words={} ;;\n", command.name, shell_quoted(words));
+        const char* names = command.name == "catalogue" ? " names=$entries" : "";
+        cases += fmt::format("    {}) words={}{} ;;\n", command.name, shell_quoted(words), names);
     }
     const std::string first = words_of(commands) + " --help --version";
-    return kBashHead + fmt::format("    '') words={} ;;\n", shell_quoted(first)) + cases +
-           kBashTail;
+    return fmt::format(kBashHead, keys_to_set(), catalogue_names()) +
+           fmt::format("    '') words={} ;;\n", shell_quoted(first)) + cases + kBashTail;
 }
 
 // In a zsh description brackets and colons have a meaning.
@@ -102,10 +139,12 @@ std::string for_zsh(const std::string& text) {
     return out;
 }
 
-constexpr const char* kZshHead =
+constexpr const char* kZshStart =
     R"sh(#compdef orrery
 # orrery: completion for zsh. In ~/.zshrc, after compinit: eval "$(orrery completion zsh)"
-_orrery() {
+)sh";
+constexpr const char* kZshHead =
+    R"sh(_orrery() {
     local -a commands
     commands=(
 )sh";
@@ -134,13 +173,19 @@ std::string zsh_script(const std::vector<Command>& commands) {
             fmt::format("        {}\n", shell_quoted(command.name + ":" + for_zsh(command.help)));
         cases += fmt::format("    {})\n        _arguments", command.name);
         for (const Flag& flag : flags_of(command)) {
-            const std::string value = flag.has_value ? ":value:_files" : "";
+            const std::string value = flag.name == "--set" ? ":key:_orrery_keys"
+                                      : flag.has_value     ? ":value:_files"
+                                                           : "";
             cases += " \\\n            " +
                      shell_quoted("*" + flag.name + "[" + for_zsh(flag.help) + "]" + value);
         }
-        cases += " \\\n            '*:file:_files'\n        ;;\n";
+        const bool named = command.name == "catalogue";
+        cases += fmt::format(" \\\n            '*:{}'\n        ;;\n",
+                             named ? "name:(" + catalogue_names() + ")" : "file:_files");
     }
-    return kZshHead + list + kZshMiddle + cases + kZshTail;
+    return kZshStart +
+           fmt::format("_orrery_keys() {{\n    compadd -S = -- {}\n}}\n", keys_to_set()) +
+           kZshHead + list + kZshMiddle + cases + kZshTail;
 }
 
 std::string fish_script(const std::vector<Command>& commands) {
@@ -154,12 +199,17 @@ std::string fish_script(const std::vector<Command>& commands) {
         for (const Flag& flag : flags_of(command)) {
             const bool is_long = flag.name.starts_with("--");
             text += fmt::format(
-                "complete -c orrery -n '__fish_seen_subcommand_from {}' {} {}{} -d {}\n",
+                "complete -c orrery -n '__fish_seen_subcommand_from {}' {} {}{}{} -d {}\n",
                 command.name,
                 is_long ? "-l" : "-s",
                 flag.name.substr(is_long ? 2 : 1),
                 flag.has_value ? " -r" : "",
+                flag.name == "--set" ? " -f -a " + shell_quoted(keys_to_set()) : "",
                 shell_quoted(flag.help));
+        }
+        if (command.name == "catalogue") {
+            text += "complete -c orrery -n '__fish_seen_subcommand_from catalogue' -f -a " +
+                    shell_quoted(catalogue_names()) + "\n";
         }
     }
     return text;

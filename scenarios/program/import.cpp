@@ -152,6 +152,7 @@ int hugging_face(const ImportArguments& arguments) {
     const auto set = [&](const std::string& key, std::string value, const char* where) {
         put(scenario, key, scalar_node(std::move(value), "", where));
     };
+    set("kind", "scenario", file.c_str());
     set("cluster.nodes", fmt::format("{}", nodes), "--nodes");
     set("cluster.node", arguments.node, "--node");
     if (nodes > 1) {

@@ -4,44 +4,86 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "scenarios/format/document/key_synonyms.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/report/keys_report.h"
+#include "scenarios/report/keys_schema.h"
 #include "scenarios/report/provenance_report.h"
 
 namespace orrery {
 
-int keys_command(const KeysArguments& arguments) {
-    const std::string& name = arguments.name;
-    std::vector<ScenarioKey> chosen;
-    std::vector<std::string> known;
-    bool one = false;
-    for (ScenarioKey& key : scenario_keys()) {
-        const std::string own = key.key.substr(key.key.find('.') + 1);
-        for (const std::string& word : {key.section(), key.key}) {
-            if (std::ranges::find(known, word) == known.end()) {
-                known.push_back(word);
-            }
-        }
-        const bool named =
-            !name.empty() && (name == key.key || name == own || name == key.short_name);
-        if (named || name.empty() || name == key.section()) {
-            one = named;
-            chosen.push_back(std::move(key));
+namespace {
+
+using Keys = std::vector<ScenarioKey>;
+
+// By its path, else by its own name.
+Keys keys_named(const Keys& all, const std::string& name) {
+    Keys found;
+    std::ranges::copy_if(
+        all, std::back_inserter(found), [&](const auto& key) { return key.key == name; });
+    if (found.empty()) {
+        std::ranges::copy_if(all, std::back_inserter(found), [&](const ScenarioKey& key) {
+            return key.name() == name || (!name.empty() && key.short_name == name);
+        });
+        // A search has keys of the plan under their own names.
+        if (found.size() > 1) {
+            std::erase_if(found, [](const ScenarioKey& key) { return key.section() == "search"; });
         }
     }
+    return found;
+}
+
+int unknown_name(const Keys& all, const std::string& name) {
+    std::vector<std::string> known;
+    for (const ScenarioKey& key : all) {
+        known.push_back(key.key);
+    }
+    const bool near = !nearest_names(name, known, 1).empty();
+    const std::string called = key_called(name);
+    return report_error({"keys",
+                         fmt::format("'{}' is no key or section", name),
+                         near             ? nearest_hint(name, known)
+                         : called.empty() ? "orrery keys lists all"
+                                          : called});
+}
+
+int print_schema(const std::string& name) {
+    const FileKind* kind = file_kind(name.empty() ? "scenario" : name);
+    if (kind != nullptr) {
+        return print_output(keys_schema(*kind, Catalogue{default_catalogue()}));
+    }
+    std::vector<std::string> words;
+    for (const FileKind& known : file_kinds()) {
+        words.emplace_back(known.word);
+    }
+    return report_error(
+        {"keys", fmt::format("'{}' is no kind of file", name), nearest_hint(name, words)});
+}
+
+}  // namespace
+
+int keys_command(const KeysArguments& arguments) {
+    const std::string& name = arguments.name;
+    if (arguments.schema) {
+        return print_schema(name);
+    }
+    const Keys all = scenario_keys();
+    Keys chosen = name.empty() ? all : keys_named(all, name);
+    const FileKind* kind = file_kind(name);
+    if (chosen.empty() && kind != nullptr) {
+        chosen = all_keys(*kind->keys);
+    }
     if (chosen.empty()) {
-        const bool near = !nearest_names(name, known, 1).empty();
-        const std::string called = key_called(name);
-        return report_error({"keys",
-                             fmt::format("'{}' is no key or section that is described", name),
-                             near ? nearest_hint(name, known)
-                             : called.empty()
-                                 ? "orrery keys lists all; other sections are not described yet"
-                                 : called});
+        return unknown_name(all, name);
+    }
+    bool one = chosen.size() == 1;
+    if (one && chosen.front().inner != nullptr) {
+        chosen = all_keys(*chosen.front().inner, chosen.front().key);
+        one = false;
     }
     if (arguments.json) {
         return print_output(with_provenance(keys_json(chosen), provenance_of("keys")));
@@ -54,9 +96,12 @@ Command describe_keys() {
     return {
         .name = "keys",
         .help = "List keys of a scenario: their values, defaults and meanings",
-        .options = {{"name", &arguments->name, "A section or a key: that one alone", "NAME"},
-                    {"--json", &arguments->json, "Print one JSON object instead of a report"}},
-        .examples = {"keys plan", "keys plan.schedule"},
+        .options = {{"name", &arguments->name, "A section, a key or a kind of file", "NAME"},
+                    {"--json", &arguments->json, "Print one JSON object instead of a report"},
+                    {"--schema",
+                     &arguments->schema,
+                     "Print the JSON Schema of a kind of file, NAME [scenario]"}},
+        .examples = {"keys plan", "keys plan.schedule", "keys --schema sweep"},
         .run = [arguments] { return keys_command(*arguments); },
     };
 }

@@ -11,6 +11,7 @@ namespace orrery {
 struct KeysArguments {
     std::string name;  // "plan", "plan.micro_batch_size", "micro_batch_size", "mbs"; empty: all
     bool json = false;
+    bool schema = false;  // of the kind of file `name`
 };
 
 int keys_command(const KeysArguments& arguments);

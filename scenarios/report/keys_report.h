@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of a scenario (format/specs/scenario_keys.h) as text or JSON.
+// Keys of a scenario (format/read/scenario_keys.h) as text or JSON.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "scenarios/format/specs/scenario_keys.h"
+#include "scenarios/format/read/scenario_keys.h"
 
 namespace orrery {
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "scenarios/format/document/nearest.h"
+#include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/yaml_document.h"
 
 namespace orrery {
@@ -26,6 +27,26 @@ std::filesystem::path displayed(const std::filesystem::path& path) {
 
 std::string singular(std::string_view section) {
     return std::string{section.substr(0, section.size() - 1)};
+}
+
+// Takes the key `kind` out of an entry's file; an error if it is of another section. Of a fabric,
+// the key is its topology and stays.
+bool take_kind(DocumentNode& map, std::string_view section, Errors& errors) {
+    const DocumentNode* kind = map.is_map() && section != "fabrics" ? map.find("kind") : nullptr;
+    if (kind == nullptr) {
+        return true;
+    }
+    const std::string due = section == "faults" ? "faults" : singular(section);
+    if (kind->text != due) {
+        errors.push_back(
+            {kind->where(),
+             fmt::format(
+                 "this is a file of kind {}, and one of kind {} is due", kind->describe(), due),
+             fmt::format("kind: {}", due)});
+        return false;
+    }
+    erase_key(map, "kind");
+    return true;
 }
 
 }  // namespace
@@ -111,6 +132,9 @@ DocumentNode Catalogue::entry(const DocumentNode& name,
         errors.insert(errors.end(), map.error().begin(), map.error().end());
         return {};
     }
+    if (!take_kind(*map, section, errors)) {
+        return {};
+    }
     DocumentNode resolved = resolve_at(*map, section, path, depth + 1, errors);
     if (resolved.is_map()) {
         DocumentNode key = name;
@@ -155,9 +179,7 @@ DocumentNode Catalogue::resolve_at(const DocumentNode& value,
         return base;
     }
     DocumentNode own = value;
-    const auto at = static_cast<std::ptrdiff_t>(key_position(own, "base"));
-    own.keys.erase(own.keys.begin() + at);
-    own.items.erase(own.items.begin() + at);
+    erase_key(own, "base");
     return overlaid(std::move(base), own);
 }
 

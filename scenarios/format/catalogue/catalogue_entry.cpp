@@ -78,7 +78,10 @@ CatalogueEntry parse_catalogue_entry(std::string_view section,
             above.clear();
         }
     }
-    std::erase_if(entry.figures, [](const CatalogueFigure& f) { return f.key == "name"; });
+    // The kind of a fabric is its topology.
+    std::erase_if(entry.figures, [&](const CatalogueFigure& figure) {
+        return figure.key == "name" || (figure.key == "kind" && section != "fabrics");
+    });
     return entry;
 }
 

@@ -24,6 +24,24 @@ bool parse_scalar(const std::string& text, T& value) {
     return error == std::errc{} && stop == end && !text.empty();
 }
 
+// "'micro_batch_size' belongs to plan:", if it is a key of other maps than the one at `path`.
+std::string place_of_key(const std::string& key, const std::string& path) {
+    constexpr std::size_t kPlacesMost = 3;
+    std::string own;
+    for (const char c : path) {
+        own += c >= '0' && c <= '9' && own.ends_with('[') ? "" : std::string(1, c);
+    }
+    std::vector<std::string> places = maps_with_key(key);
+    if (places.empty() || places.size() > kPlacesMost ||
+        std::find(places.begin(), places.end(), own) != places.end()) {
+        return {};
+    }
+    for (std::string& place : places) {
+        place = place.empty() ? "the top of the file" : place + ":";
+    }
+    return fmt::format("'{}' belongs to {}", key, fmt::join(places, " or "));
+}
+
 }  // namespace
 
 MapReader::MapReader(const DocumentNode& map, std::string path, Errors& errors)
@@ -33,6 +51,10 @@ MapReader::MapReader(const DocumentNode& map, std::string path, Errors& errors)
 
 std::string MapReader::full_name(std::string_view key) const {
     return path_.empty() ? std::string{key} : fmt::format("{}.{}", path_, key);
+}
+
+bool MapReader::good(std::string_view key) const {
+    return std::find(good_.begin(), good_.end(), key) != good_.end();
 }
 
 const DocumentNode* MapReader::find(std::string_view key, Presence presence) {
@@ -290,8 +312,12 @@ void MapReader::complain(std::string_view key, std::string what, std::string hin
         {i == kNoKey ? map_.where() : map_.keys[i].where(), std::move(what), std::move(hint)});
 }
 
-// The key as other programs call it, else the nearest of the known ones.
+// The map that the key belongs to, else the key as other programs call it, else the nearest of the
+// known ones.
 std::string MapReader::hint_at(const std::string& unknown) const {
+    if (const std::string place = place_of_key(unknown, path_); !place.empty()) {
+        return place;
+    }
     const std::string called = key_called(unknown);
     if (called.empty()) {
         return nearest_hint(unknown, known_);

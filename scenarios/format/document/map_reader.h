@@ -90,6 +90,12 @@ public:
     void finish();
 
     std::string full_name(std::string_view key) const;
+    Errors& errors() { return errors_; }
+    const DocumentNode& map() const { return map_; }
+    // The key was there with a good value; `good` tells it later.
+    void took(std::string_view key) { good_.emplace_back(key); }
+    bool good(std::string_view key) const;
+    bool has(std::string_view key) const { return map_.find(key) != nullptr; }
     // The node as a finite number, in the C locale; nothing if it is none, or in quotes.
     static std::optional<double> number(const DocumentNode& node);
 
@@ -110,6 +116,7 @@ private:
     std::string path_;
     Errors& errors_;
     std::vector<std::string> known_;
+    std::vector<std::string> good_;
     std::vector<std::string> refused_;  // complained about, and never a suggestion
 };
 

@@ -141,4 +141,11 @@ void apply_override(DocumentNode& root, const std::string& assignment, Errors& e
     }
 }
 
+void erase_key(DocumentNode& map, std::string_view key) {
+    if (const std::size_t at = key_position(map, key); at != kNoKey) {
+        map.keys.erase(map.keys.begin() + static_cast<std::ptrdiff_t>(at));
+        map.items.erase(map.items.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+}
+
 }  // namespace orrery

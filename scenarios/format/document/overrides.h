@@ -14,4 +14,7 @@ namespace orrery {
 // Complains with the place "--set plan.global_batch_size".
 void apply_override(DocumentNode& root, const std::string& assignment, Errors& errors);
 
+// Removes the key of a map, if it has it.
+void erase_key(DocumentNode& map, std::string_view key);
+
 }  // namespace orrery

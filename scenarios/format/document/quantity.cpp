@@ -7,6 +7,8 @@
 #include <limits>
 #include <span>
 
+#include "scenarios/format/document/unit_names.h"
+
 namespace orrery {
 namespace {
 
@@ -166,7 +168,31 @@ std::string three_digits(double value) {
     return value >= 9.995 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
 }
 
+std::vector<std::string_view> names_of(std::span<const Unit> units) {
+    std::vector<std::string_view> names;
+    for (const Unit& unit : units) {
+        names.push_back(unit.name);
+    }
+    return names;
+}
+
 }  // namespace
+
+std::vector<std::string_view> bandwidth_units() {
+    return names_of(kBandwidthUnits);
+}
+
+std::vector<std::string_view> bytes_units() {
+    return names_of(kBytesUnits);
+}
+
+std::vector<std::string_view> time_units() {
+    return names_of(kTimeUnits);
+}
+
+std::vector<std::string_view> flop_rate_units() {
+    return names_of(kFlopUnits);
+}
 
 Result<Bandwidth> parse_bandwidth(std::string_view text) {
     return parse_quantity(text, "a bandwidth", "200 Gbps", kBandwidthUnits).map([](std::int64_t v) {

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "scenarios/format/document/unit_names.h"
+
 namespace orrery {
 namespace {
 
@@ -74,6 +76,25 @@ Result<WallTime> parse_wall_time(std::string_view text) {
         return wrong("is too long");
     }
     return WallTime::microseconds(std::llround(total));
+}
+
+std::vector<std::string_view> wall_time_units() {
+    std::vector<std::string_view> names;
+    for (const WallTimeUnit& unit : kUnits) {
+        names.push_back(unit.name);
+    }
+    return names;
+}
+
+std::string to_text(WallTime time) {
+    const std::int64_t us = time.microseconds();
+    for (const WallTimeUnit& unit : kUnits) {
+        const auto scale = static_cast<std::int64_t>(unit.microseconds);
+        if (us != 0 && us % scale == 0) {
+            return fmt::format("{} {}", us / scale, unit.name);
+        }
+    }
+    return "0 s";
 }
 
 std::string to_short_text(WallTime time) {

@@ -441,6 +441,7 @@ private:
         list("left out, as the step does not depend on it", result_.without_effect);
         list("not in the command line", result_.assumed);
         DocumentNode& document = result_.document;
+        put(document, "kind", scalar_node("scenario"));
         put(document, "name", scalar_node(options_.name));
         put(document, "software", keys_.at("software"));
         put(document,

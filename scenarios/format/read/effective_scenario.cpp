@@ -4,20 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/yaml_document.h"
 
 namespace orrery {
 namespace {
 
 namespace fs = std::filesystem;
-
-void erase_key(DocumentNode& map, std::string_view key) {
-    const std::size_t at = key_position(map, key);
-    if (at != kNoKey) {
-        map.keys.erase(map.keys.begin() + static_cast<std::ptrdiff_t>(at));
-        map.items.erase(map.items.begin() + static_cast<std::ptrdiff_t>(at));
-    }
-}
 
 DocumentNode named_scalar(const DocumentNode& place, std::string text) {
     DocumentNode scalar = place;
@@ -64,6 +57,7 @@ bool are_digits(std::string_view text) {
 DocumentNode effective_scenario(DocumentNode document,
                                 const std::string& name,
                                 const fs::path& folder) {
+    erase_key(document, "kind");
     document.set(named_scalar(document, "name"), named_scalar(document, name));
     if (DocumentNode* cluster = inner_map(document, "cluster")) {
         if (DocumentNode* node = inner_map(*cluster, "node")) {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster section: nodes, node and fabric. Their keys are the fields of NodeSpec and FabricSpec
-// (network/cluster_spec.h) under their own names.
+// The cluster section: nodes, node and fabric.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "network/fabric.h"
-#include "scenarios/format/document/map_reader.h"
+#include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_kinds.h"
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/format/read/topology_keys.h"
@@ -46,23 +44,6 @@ void place_across_leaf_sets(ClusterSpec& cluster) {
                 cluster.gpu_of_rank.push_back(node * cluster.node.gpus_per_node + gpu);
             }
         }
-    }
-}
-
-void check_bandwidths(const DocumentNode& map,
-                      const std::string& path,
-                      const NodeSpec& node,
-                      Errors& errors) {
-    const bool pcie = node.intra_node == IntraNodeKind::pcie;
-    if (!pcie && node.gpus_per_node > 1 && node.nvlink_bandwidth.bits_per_second() == 0) {
-        errors.push_back({map.where(),
-                          path + " has NVLink but no nvlink_bandwidth",
-                          "add 'nvlink_bandwidth: 300 GB/s' (per GPU and direction)"});
-    }
-    if (node.pcie_bandwidth.bits_per_second() == 0) {
-        errors.push_back({map.where(),
-                          path + ".pcie_bandwidth must not be zero",
-                          "add 'pcie_bandwidth: 32 GB/s' (per GPU and direction)"});
     }
 }
 
@@ -109,7 +90,7 @@ void count_nics_of_trays(DocumentNode& section, ClusterSpec& cluster, Errors& er
 void read_job_size(MapReader& reader, ClusterSpec& cluster) {
     const std::uint32_t per_node = cluster.node.gpus_per_node;
     std::uint32_t gpus = 0;
-    if (!reader.integer("gpus", gpus, {1, kGpusMax})) {
+    if (!reader.integer("gpus", gpus, row_of(kClusterKeys, "gpus").integers)) {
         return;
     }
     const std::uint32_t nodes = (gpus + per_node - 1) / per_node;
@@ -166,86 +147,158 @@ void check_fits(const DocumentNode& section, const ClusterSpec& cluster, Errors&
     }
 }
 
+constexpr Key kNodeRows[] = {
+    key<&NodeSpec::name>("name", "What reports call the node.").by("the entry's name"),
+    plain("nccl_topology",
+          KeyShape::path,
+          "File of NCCL_TOPO_DUMP_FILE that the other keys' defaults come from."),
+    entry("device", "devices", kDeviceKeys, "GPU of the node.").required(),
+    key<&NodeSpec::gpus_per_node>("gpus_per_node", "GPUs of a node.").range(1, 1024).required(),
+    key<&NodeSpec::trays>("trays", "Servers that share one NVLink domain, which is the node.")
+        .range(1, 1024),
+    key<&NodeSpec::nics_per_tray>("nics_per_tray", "NICs of a tray.")
+        .range(1, 1024)
+        .by("the fabric's"),
+    choice<kIntraNodeKinds, &NodeSpec::intra_node>("intra_node", "Links between the node's GPUs.")
+        .required(),
+    key<&NodeSpec::nvlink_bandwidth>(
+        "nvlink_bandwidth", "NVLink bandwidth of a GPU and direction; required with NVLink."),
+    key<&NodeSpec::nvlink_efficiency>("nvlink_efficiency", "Usable share of it.").range(0.01, 1),
+    key<&NodeSpec::nvls>("nvls", "The NVSwitch reduces (NVLink SHARP)."),
+    key<&NodeSpec::pcie_bandwidth>("pcie_bandwidth", "PCIe bandwidth of a GPU and direction.")
+        .required(),
+    key<&NodeSpec::pcie_efficiency>("pcie_efficiency", "Usable share of it.").range(0.01, 1),
+    key<&NodeSpec::nvlink_latency>("nvlink_latency", "Latency of one NVLink."),
+    key<&NodeSpec::pcie_latency>("pcie_latency",
+                                 "Latency of the link from GPU or NIC to the host."),
+    key<&NodeSpec::num_sockets>("num_sockets", "CPU sockets.").range(1, 2),
+    key<&NodeSpec::socket_bandwidth>(
+        "socket_bandwidth", "Bandwidth between the sockets and direction; 0 Gbps: no limit."),
+    key<&NodeSpec::c2c_bandwidth>(
+        "c2c_bandwidth", "Chip-to-chip bandwidth of GPU and CPU; 0 Gbps: copies take PCIe."),
+    key<&NodeSpec::host_memory>("host_memory", "Memory of a server."),
+    key<&NodeSpec::host_memory_bandwidth>("host_memory_bandwidth",
+                                          "Bandwidth of that memory, reads and writes together."),
+    key<&NodeSpec::nvme_drives>("nvme_drives", "NVMe drives of a server.").range(0, 1024),
+    key<&NodeSpec::nvme_read_bandwidth>("nvme_read_bandwidth", "Read bandwidth of a drive."),
+    key<&NodeSpec::nvme_write_bandwidth>("nvme_write_bandwidth", "Write bandwidth of a drive."),
+    key<&NodeSpec::amd_cpu>("amd_cpu", "The CPUs are AMD's: NCCL's tuning differs."),
+};
+
+void check_bandwidths(MapReader& reader, NodeSpec& node) {
+    const bool links = node.intra_node != IntraNodeKind::pcie && node.gpus_per_node > 1;
+    const std::string path = reader.full_name("");
+    if (links && reader.good("intra_node") && node.nvlink_bandwidth == Bandwidth{}) {
+        reader.errors().push_back(
+            {reader.map().where(),
+             path.substr(0, path.size() - 1) + " has NVLink but no nvlink_bandwidth",
+             "add 'nvlink_bandwidth: 300 GB/s' (per GPU and direction)"});
+    }
+    if (reader.good("pcie_bandwidth") && node.pcie_bandwidth == Bandwidth{}) {
+        reader.errors().push_back({reader.map().where(),
+                                   path + "pcie_bandwidth must not be zero",
+                                   "add 'pcie_bandwidth: 32 GB/s' (per GPU and direction)"});
+    }
+}
+
+constexpr Key kFabricRows[] = {
+    key<&FabricSpec::name>("name", "What reports call the fabric.").by("the entry's name"),
+    choice<kFabricKinds, &FabricSpec::kind>("kind", "Topology.").required(),
+    plain("file", KeyShape::path, "kind file: table of the cables: from, to, bandwidth."),
+    key<&FabricSpec::nics_per_node>("nics_per_node", "NICs of a node.").range(1, 1024),
+    key<&FabricSpec::nic_bandwidth>("nic_bandwidth",
+                                    "Line rate of a NIC and direction; required but of kind file.")
+        .above_zero("400 Gbps"),
+    key<&FabricSpec::efficiency>("efficiency", "Usable share of every cable.").range(0.01, 1),
+    key<&FabricSpec::nic_latency>("nic_latency", "Latency of NIC and host software at each end."),
+    key<&FabricSpec::message_latency>(
+        "message_latency", "Latency of NCCL's messages, where it is above NCCL's constants."),
+    key<&FabricSpec::link_latency>("link_latency", "Latency of a cable and the switch at its end."),
+    key<&FabricSpec::tiers>("tiers", "Tiers of switches.").range(2, 3),
+    key<&FabricSpec::nodes_per_leaf_set>("nodes_per_leaf_set",
+                                         "Servers that share one set of leaf switches.")
+        .range(1, kNodesMax),
+    key<&FabricSpec::multi_rail>("multi_rail",
+                                 "NIC i of a server goes to leaf switch i of its set."),
+    key<&FabricSpec::uplink_bandwidth>("uplink_bandwidth", "Bandwidth of a leaf switch's uplink.")
+        .by("nic_bandwidth"),
+    key<&FabricSpec::oversubscription>("oversubscription", "Bandwidth below a leaf / above it.")
+        .range(0.01, 1000),
+    key<&FabricSpec::uplink_cables>("uplink_cables",
+                                    "Cables between a leaf and each switch above it.")
+        .range(1, 1024),
+    key<&FabricSpec::leaf_sets_per_pod>("leaf_sets_per_pod",
+                                        "Leaf sets of a pod, with three tiers.")
+        .range(1, kNodesMax),
+    key<&FabricSpec::core_bandwidth>("core_bandwidth", "Bandwidth of a spine switch's uplink.")
+        .by("uplink_bandwidth"),
+    key<&FabricSpec::spine_oversubscription>("spine_oversubscription",
+                                             "Bandwidth below a spine / above it.")
+        .range(0.01, 1000),
+    key<&FabricSpec::core_cables>("core_cables", "Cables between a spine and each core switch.")
+        .range(1, 1024),
+    key<&FabricSpec::switch_radix>("switch_radix", "Ports of a switch; 0: any number.")
+        .range(0, 100'000),
+    choice<kRoutingKinds, &FabricSpec::routing>("routing", "Choice among equal paths."),
+    key<&FabricSpec::qps_per_connection>("qps_per_connection", "Queue pairs of a connection.")
+        .range(1, 1024),
+    key<&FabricSpec::hash_seed>("hash_seed", "Seed of ECMP's hash.").range(0, kLongMost),
+    choice<kHashSeeds, &FabricSpec::hash_seeds>(
+        "hash_seeds", "Switches hash differently, or all alike (polarisation)."),
+};
+
+void check_fabric(MapReader& reader, FabricSpec& fabric) {
+    const bool listed = fabric.kind == FabricKind::file;
+    reader.find(listed ? "file" : "nic_bandwidth", Presence::required);
+    for (const char* key : {"nodes_per_leaf_set", "leaf_sets_per_pod", "tiers", "multi_rail"}) {
+        if (listed && reader.has(key)) {
+            reader.refuse(key, "a fabric of kind file has the switches that its file lists", "");
+        }
+    }
+    if (!listed && reader.has("file")) {
+        reader.complain(
+            "file", reader.full_name("file") + " is for kind: file", "kind: file, or no file");
+    }
+}
+
+constexpr Key kClusterRows[] = {
+    plain("nodes", KeyShape::integer, "Number of nodes; required without kinds.")
+        .range(1, kNodesMax)
+        .of("nodes"),
+    entry("node", "nodes", kNodeKeys, "A node; required without kinds."),
+    nested("kinds", KeyShape::map_list, kKindKeys, "Nodes of several kinds."),
+    entry("fabric", "fabrics", kFabricKeys, "Network between the nodes; required with several."),
+    entry("ethernet",
+          "fabrics",
+          kFabricKeys,
+          "Network of nodes whose adapters cannot reach each other otherwise."),
+    key<&ClusterSpec::slow_node_share>("slow_node_share", "Share of nodes that compute slower.")
+        .range(0, 1),
+    key<&ClusterSpec::slow_node_slowdown>("slow_node_slowdown",
+                                          "Time that a kernel takes longer there.")
+        .range(0, 10),
+    plain_choice<kPlacements>("placement", "Order in which ranks take nodes.").by("packed"),
+    plain("gpus", KeyShape::integer, "GPUs of the job, which may leave some of the last node out.")
+        .range(1, kGpusMax)
+        .of("GPUs")
+        .by("all"),
+};
+
 }  // namespace
 
+const KeyTable<NodeSpec> kNodeKeys = key_table<NodeSpec, check_bandwidths>("node", kNodeRows);
+const KeyTable<FabricSpec> kFabricKeys = key_table<FabricSpec, check_fabric>("fabric", kFabricRows);
+const KeyTable<ClusterSpec> kClusterKeys = key_table<ClusterSpec>("cluster", kClusterRows);
+
 void read_node(const DocumentNode& map, const std::string& path, NodeSpec& node, Errors& errors) {
-    const std::size_t errors_before = errors.size();
-    MapReader reader{map, path, errors};
-    reader.word("name", node.name);
-    reader.find("nccl_topology");  // scenarios/format/read/topology_keys.h
-    reader.find("device", Presence::required);
-    reader.integer("gpus_per_node", node.gpus_per_node, {1, 1024}, Presence::required);
-    reader.integer("trays", node.trays, {1, 1024});
-    reader.integer("nics_per_tray", node.nics_per_tray, {1, 1024});
-    reader.choice("intra_node", node.intra_node, kIntraNodeKinds, Presence::required);
-    reader.quantity("nvlink_bandwidth", node.nvlink_bandwidth);
-    reader.real("nvlink_efficiency", node.nvlink_efficiency, 0.01, 1);
-    reader.boolean("nvls", node.nvls);
-    reader.quantity("pcie_bandwidth", node.pcie_bandwidth, Presence::required);
-    reader.real("pcie_efficiency", node.pcie_efficiency, 0.01, 1);
-    reader.quantity("nvlink_latency", node.nvlink_latency);
-    reader.quantity("pcie_latency", node.pcie_latency);
-    reader.integer("num_sockets", node.num_sockets, {1, 2});
-    reader.quantity("socket_bandwidth", node.socket_bandwidth);
-    reader.quantity("c2c_bandwidth", node.c2c_bandwidth);
-    reader.quantity("host_memory", node.host_memory);
-    reader.quantity("host_memory_bandwidth", node.host_memory_bandwidth);
-    reader.integer("nvme_drives", node.nvme_drives, {0, 1024});
-    reader.quantity("nvme_read_bandwidth", node.nvme_read_bandwidth);
-    reader.quantity("nvme_write_bandwidth", node.nvme_write_bandwidth);
-    reader.boolean("amd_cpu", node.amd_cpu);
-    reader.finish();
-    if (errors.size() == errors_before) {
-        check_bandwidths(map, path, node, errors);
-    }
+    read_map(map, path, kNodeKeys, node, errors);
 }
 
 void read_fabric(const DocumentNode& map,
                  const std::string& path,
                  FabricSpec& fabric,
                  Errors& errors) {
-    MapReader reader{map, path, errors};
-    reader.word("name", fabric.name);
-    reader.choice("kind", fabric.kind, kFabricKinds, Presence::required);
-    const bool listed = fabric.kind == FabricKind::file;
-    reader.find("file", listed ? Presence::required : Presence::optional);
-    for (const char* key : {"nodes_per_leaf_set", "leaf_sets_per_pod", "tiers", "multi_rail"}) {
-        if (listed && map.find(key) != nullptr) {
-            reader.refuse(key, "a fabric of kind file has the switches that its file lists", "");
-        }
-    }
-    if (!listed && map.find("file") != nullptr) {
-        reader.complain("file", path + ".file is for kind: file", "kind: file, or no file");
-    }
-    reader.integer("nics_per_node", fabric.nics_per_node, {1, 1024});
-    const Presence nic = listed ? Presence::optional : Presence::required;
-    if (reader.quantity("nic_bandwidth", fabric.nic_bandwidth, nic) &&
-        fabric.nic_bandwidth.bits_per_second() == 0) {
-        reader.complain("nic_bandwidth", path + ".nic_bandwidth must not be zero");
-    }
-    reader.real("efficiency", fabric.efficiency, 0.01, 1);
-    reader.quantity("nic_latency", fabric.nic_latency);
-    reader.quantity("message_latency", fabric.message_latency);
-    reader.quantity("link_latency", fabric.link_latency);
-    reader.integer("tiers", fabric.tiers, {2, 3});
-    reader.integer("nodes_per_leaf_set", fabric.nodes_per_leaf_set, {1, kNodesMax});
-    reader.boolean("multi_rail", fabric.multi_rail);
-    reader.quantity("uplink_bandwidth", fabric.uplink_bandwidth);
-    reader.real("oversubscription", fabric.oversubscription, 0.01, 1000);
-    reader.integer("uplink_cables", fabric.uplink_cables, {1, 1024});
-    reader.integer("leaf_sets_per_pod", fabric.leaf_sets_per_pod, {1, kNodesMax});
-    reader.quantity("core_bandwidth", fabric.core_bandwidth);
-    reader.real("spine_oversubscription", fabric.spine_oversubscription, 0.01, 1000);
-    reader.integer("core_cables", fabric.core_cables, {1, 1024});
-    reader.integer("switch_radix", fabric.switch_radix, {0, 100'000});
-    reader.choice("routing", fabric.routing, kRoutingKinds);
-    reader.integer("qps_per_connection", fabric.qps_per_connection, {1, 1024});
-    std::int64_t seed = 0;
-    if (reader.integer("hash_seed", seed, {0, std::numeric_limits<std::int64_t>::max()})) {
-        fabric.hash_seed = static_cast<std::uint64_t>(seed);
-    }
-    reader.choice("hash_seeds", fabric.hash_seeds, kHashSeeds);
-    reader.finish();
+    read_map(map, path, kFabricKeys, fabric, errors);
 }
 
 namespace {
@@ -323,6 +376,7 @@ std::vector<DeviceSpec> read_cluster(DocumentNode& section,
     const std::size_t errors_before = errors.size();
     const NodeSources sources{catalogue, folder, errors};
     MapReader reader{section, "cluster", errors};
+    read_keys(reader, kClusterKeys, cluster);
     std::optional<NcclTopology> topology;
     bool sized = false;
     if (section.find("kinds") != nullptr) {
@@ -330,19 +384,16 @@ std::vector<DeviceSpec> read_cluster(DocumentNode& section,
         sized = errors.size() == errors_before;
         device = devices.empty() ? device : devices.front();
     } else {
-        sized = reader.integer("nodes", cluster.num_nodes, {1, kNodesMax}, Presence::required);
+        const IntegerRange& range = row_of(kClusterKeys, "nodes").integers;
+        sized = reader.integer("nodes", cluster.num_nodes, range, Presence::required);
         reader.find("node", Presence::required);
         topology = read_node_of(section, "cluster.node", cluster.node, device, sources);
     }
-    reader.find("kinds");
     // One server has no other to talk to.
     const bool needed = !sized || needs_fabric(cluster);
     read_networks(section, reader, topology, needed, cluster, sources);
-    reader.real("slow_node_share", cluster.slow_node_share, 0, 1);
-    reader.real("slow_node_slowdown", cluster.slow_node_slowdown, 0, 10);
     NodePlacement placement = NodePlacement::packed;
     reader.choice("placement", placement, kPlacements);
-    reader.find("gpus");
     reader.finish();
     check_size(section, cluster, errors);
     if (errors.size() == errors_before) {

@@ -5,8 +5,10 @@
 //   ring, all_to_all, point_to_point    {efficiency, queueing_delay}
 #include <fmt/format.h>
 
-#include "scenarios/format/document/map_reader.h"
+#include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/yaml_document.h"
+#include "scenarios/format/read/file_kind.h"
+#include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/format/specs/network_words.h"
 
@@ -16,23 +18,44 @@ namespace {
 constexpr std::string_view kSection = "congestion_controls";
 constexpr const char* kPath = "network.congestion";
 
-void read_factor(MapReader& entry, std::string_view key, CongestionFactor& factor, Errors& errors) {
-    const DocumentNode* map = entry.find(key, Presence::required);
-    if (map == nullptr) {
-        return;
-    }
-    if (!map->is_map()) {
-        entry.complain(key,
-                       entry.full_name(key) + " must be a map, not " + map->describe(),
-                       "{efficiency: 0.9, queueing_delay: 10 us}");
-        return;
-    }
-    MapReader reader{*map, entry.full_name(key), errors};
-    reader.find("efficiency", Presence::required);
-    reader.real("efficiency", factor.efficiency, 0.01, 1.5);
-    reader.quantity("queueing_delay", factor.queueing_delay, Presence::required);
-    reader.finish();
+constexpr Key kFactorRows[] = {
+    key<&CongestionFactor::efficiency>("efficiency", "Rates of packets / fair shares.")
+        .range(0.01, 1.5)
+        .required(),
+    key<&CongestionFactor::queueing_delay>("queueing_delay", "Delay of each transfer.").required(),
+};
+constexpr auto kFactorKeys =
+    key_table<CongestionFactor>("factor", kFactorRows, "{efficiency: 0.9, queueing_delay: 10 us}");
+
+template <auto kMember>
+constexpr Key factor(std::string_view name, std::string_view meaning) {
+    return part<kMember>(name, kFactorKeys, meaning).required();
 }
+
+constexpr Key algorithm() {
+    Key row = plain_choice<kCongestionKinds>("algorithm", "Congestion control that was measured.");
+    row.read = [](MapReader& reader, const Key& of, void* object) {
+        packet::CongestionKind kind{};
+        const bool good = reader.choice(of.name, kind, kCongestionKinds, of.presence());
+        if (good) {
+            static_cast<CongestionFactors*>(object)->algorithm = word_of(kind, kCongestionKinds);
+        }
+        return good;
+    };
+    return row.required();
+}
+
+constexpr Key kCongestionRows[] = {
+    key<&CongestionFactors::name>("name", "What reports call the factors.").by("the entry's name"),
+    algorithm(),
+    part<&CongestionFactors::measured_on>(
+        "measured_on", kFabricKeys, "Shape of the fabric of the measurement.")
+        .required(),
+    factor<&CongestionFactors::ring>("ring", "Factors of rings and trees over nodes."),
+    factor<&CongestionFactors::all_to_all>("all_to_all", "Factors of all-to-all."),
+    factor<&CongestionFactors::point_to_point>("point_to_point",
+                                               "Factors of messages between two nodes."),
+};
 
 // The map that `value` stands for: a name of the catalogue, a file, or itself.
 DocumentNode entry_of(const DocumentNode& value,
@@ -47,10 +70,18 @@ DocumentNode entry_of(const DocumentNode& value,
         errors.insert(errors.end(), file.error().begin(), file.error().end());
         return {};
     }
+    if (Error other = of_another_kind(*file, {"congestion_control"}); !other.what.empty()) {
+        errors.push_back(std::move(other));
+        return {};
+    }
+    erase_key(*file, "kind");
     return std::move(*file);
 }
 
 }  // namespace
+
+const KeyTable<CongestionFactors> kCongestionKeys =
+    key_table<CongestionFactors>("congestion_control", kCongestionRows);
 
 void read_congestion(const DocumentNode& value,
                      const Catalogue& catalogue,
@@ -68,29 +99,11 @@ void read_congestion(const DocumentNode& value,
         return;
     }
     CongestionFactors factors;
-    factors.name = value.is_scalar() ? value.text : "inline";
-    MapReader reader{map, kPath, errors};
+    factors.name = "inline";
+    read_map(map, kPath, kCongestionKeys, factors, errors);
     if (value.is_scalar()) {
-        reader.find("name");
-    } else {
-        reader.word("name", factors.name);
+        factors.name = value.text;
     }
-    packet::CongestionKind kind{};
-    if (reader.choice("algorithm", kind, kCongestionKinds, Presence::required)) {
-        factors.algorithm = word_of(kind, kCongestionKinds);
-    }
-    if (const DocumentNode* shape = reader.find("measured_on", Presence::required);
-        shape != nullptr && shape->is_map()) {
-        read_fabric(*shape, std::string{kPath} + ".measured_on", factors.measured_on, errors);
-    } else if (shape != nullptr) {
-        reader.complain("measured_on",
-                        std::string{kPath} + ".measured_on must be a map, not " + shape->describe(),
-                        "the keys of a fabric");
-    }
-    read_factor(reader, "ring", factors.ring, errors);
-    read_factor(reader, "all_to_all", factors.all_to_all, errors);
-    read_factor(reader, "point_to_point", factors.point_to_point, errors);
-    reader.finish();
     settings.congestion_where = value.where();
     settings.congestion = std::move(factors);
 }

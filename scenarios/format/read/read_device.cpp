@@ -1,33 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of a device: the fields of DeviceSpec under their own names.
+// The keys of a device.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "models/plan_words.h"
-#include "scenarios/format/document/map_reader.h"
+#include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
 
 namespace orrery {
 namespace {
 
 void read_attention_kernels(MapReader& reader, DeviceSpec& device) {
-    const DocumentNode* list = reader.find("attention_kernels");
+    constexpr std::string_view kKey = "attention_kernels";
+    const DocumentNode* list = reader.find(kKey);
     if (list == nullptr) {
         return;
     }
-    std::vector<std::string> words;
-    for (const auto& kernel : kAttentionKernels) {
-        words.emplace_back(kernel.word);
-    }
+    const std::vector<std::string> words = row_of(kDeviceKeys, kKey).words(false);
     const auto known = [&](const DocumentNode& item) {
         return item.is_scalar() && std::ranges::find(words, item.text) != words.end();
     };
     if (!list->is_sequence() || list->items.empty() || !std::ranges::all_of(list->items, known)) {
-        reader.complain(
-            "attention_kernels",
-            fmt::format("{} can't be {}", reader.full_name("attention_kernels"), list->describe()),
-            fmt::format("a list out of {}", fmt::join(words, ", ")));
+        reader.complain(kKey,
+                        fmt::format("{} can't be {}", reader.full_name(kKey), list->describe()),
+                        fmt::format("a list out of {}", fmt::join(words, ", ")));
         return;
     }
     device.attention_kernels.clear();
@@ -36,41 +33,52 @@ void read_attention_kernels(MapReader& reader, DeviceSpec& device) {
     }
 }
 
+constexpr Key kDeviceRows[] = {
+    key<&DeviceSpec::name>("name", "What reports call the device.").by("the entry's name"),
+    key<&DeviceSpec::generation>("generation",
+                                 "Architecture: volta, ampere, ada, hopper, blackwell, cpu.")
+        .required(),
+    key<&DeviceSpec::compute_capability>("compute_capability",
+                                         "NVIDIA's compute capability times ten.")
+        .range(0, 1000)
+        .required(),
+    key<&DeviceSpec::num_sms>("num_sms", "Streaming multiprocessors.").range(1, 100'000).required(),
+    key<&DeviceSpec::peak_fp32>("peak_fp32",
+                                "Peak rate in fp32, on TF32 tensor cores where they exist.")
+        .required()
+        .above_zero(),
+    key<&DeviceSpec::peak_fp16>("peak_fp16", "Dense peak rate in fp16 and bf16.")
+        .required()
+        .above_zero(),
+    key<&DeviceSpec::bf16>("bf16", "The device computes in bf16."),
+    key<&DeviceSpec::peak_fp8>("peak_fp8", "Dense peak rate in fp8; zero: no fp8."),
+    plain_choice<kAttentionKernels>("attention_kernels",
+                                    "Attention kernels that exist for the device.")
+        .or_list()
+        .by("all"),
+    key<&DeviceSpec::memory_bandwidth>("memory_bandwidth", "Bandwidth of the device's memory.")
+        .required()
+        .above_zero(),
+    key<&DeviceSpec::memory>("memory", "Capacity of the device's memory.").required().above_zero(),
+    key<&DeviceSpec::kernel_latency>("kernel_latency", "Time of an empty kernel on the device.")
+        .required(),
+    key<&DeviceSpec::launch_cost>("launch_cost", "Host time of one launch in an eager framework.")
+        .required(),
+    key<&DeviceSpec::graph_launch_cost>("graph_launch_cost",
+                                        "Host time of one kernel that a CUDA graph launches.")
+        .required(),
+};
+
 }  // namespace
+
+const KeyTable<DeviceSpec> kDeviceKeys =
+    key_table<DeviceSpec, read_attention_kernels>("device", kDeviceRows);
 
 void read_device(const DocumentNode& map,
                  const std::string& path,
                  DeviceSpec& device,
                  Errors& errors) {
-    const std::size_t errors_before = errors.size();
-    MapReader reader{map, path, errors};
-    const auto required = Presence::required;
-    reader.word("name", device.name);
-    reader.word("generation", device.generation, required);
-    reader.integer("compute_capability", device.compute_capability, {0, 1000}, required);
-    reader.integer("num_sms", device.num_sms, {1, 100'000}, required);
-    reader.quantity("peak_fp32", device.peak_fp32, required);
-    reader.quantity("peak_fp16", device.peak_fp16, required);
-    reader.boolean("bf16", device.bf16);
-    reader.quantity("peak_fp8", device.peak_fp8);
-    read_attention_kernels(reader, device);
-    reader.quantity("memory_bandwidth", device.memory_bandwidth, required);
-    reader.quantity("memory", device.memory, required);
-    reader.quantity("kernel_latency", device.kernel_latency, required);
-    reader.quantity("launch_cost", device.launch_cost, required);
-    reader.quantity("graph_launch_cost", device.graph_launch_cost, required);
-    const auto positive = [&](const char* key, bool is_zero) {
-        if (is_zero && map.find(key) != nullptr) {
-            reader.complain(key, reader.full_name(key) + " must not be zero");
-        }
-    };
-    if (errors.size() == errors_before) {
-        positive("peak_fp32", device.peak_fp32.per_second() <= 0);
-        positive("peak_fp16", device.peak_fp16.per_second() <= 0);
-        positive("memory_bandwidth", device.memory_bandwidth.bits_per_second() == 0);
-        positive("memory", device.memory.count() == 0);
-    }
-    reader.finish();
+    read_map(map, path, kDeviceKeys, device, errors);
 }
 
 }  // namespace orrery

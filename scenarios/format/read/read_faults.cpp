@@ -19,14 +19,101 @@
 #include <algorithm>
 
 #include "scenarios/format/document/nearest.h"
-#include "scenarios/format/document/wall_time_text.h"
 #include "scenarios/format/read/effective_scenario.h"
-#include "scenarios/format/read/read_distribution.h"
+#include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_fault_trace.h"
 #include "scenarios/format/read/read_sections.h"
 
 namespace orrery {
 namespace {
+
+enum class How : std::uint8_t { once, exponential, weibull, lognormal, trace };
+constexpr Choice<How> kHow[] = {{"exponential", How::exponential},
+                                {"weibull", How::weibull},
+                                {"lognormal", How::lognormal},
+                                {"trace", How::trace}};
+
+std::vector<std::string> fault_words(bool) {
+    std::vector<std::string> names;
+    for (const FaultKindInfo& known : fault_kinds()) {
+        names.emplace_back(known.name);
+    }
+    return names;
+}
+
+constexpr Key fault_kind() {
+    Key row = plain("kind", KeyShape::choice, "Kind of the fault.");
+    row.words = fault_words;
+    return row.by("required");
+}
+constexpr Key place() {
+    return plain("at", KeyShape::word, "Component: \"node:17/gpu:3\", \"gpu:*\", \"job\".")
+        .by("each of the kind's components");
+}
+
+constexpr Key kEscalationRows[] = {
+    fault_kind(),
+    place(),
+    key<&Escalation::probability>("p", "Probability of the second fault.").range(0, 1),
+    key<&Escalation::mean_delay>("after", "Mean time until the second fault."),
+};
+constexpr auto kEscalationKeys = key_table<Escalation>("escalation", kEscalationRows);
+
+constexpr Key kFaultRows[] = {
+    fault_kind(),
+    place(),
+    key<&FaultProcess::name>("name", "Class of the fault in reports.").by("its kind"),
+    plain("t", KeyShape::wall_time, "Time of one fault.").by("from the start on"),
+    key<&FaultProcess::once_step>("step",
+                                  "Step after which one fault comes, in the middle of the next.")
+        .range(0, 1'000'000'000'000)
+        .by("none"),
+    plain("time", KeyShape::wall_time, "Time of one fault after a step's begin."),
+    plain("link", KeyShape::word, "Link of the fabric, of a fault with `time`."),
+    plain("every", KeyShape::wall_time, "Time between the repetitions of one fault."),
+    plain("cycles", KeyShape::integer, "Number of these repetitions.").range(1, 10'000).by("1"),
+    plain_choice<kHow>("process", "Distribution of the times between a component's faults."),
+    plain("mtbf", KeyShape::wall_time, "Mean time between faults of one component."),
+    plain("count", KeyShape::real, "Faults in `window`, in place of mtbf.").range(1e-6, 1e9),
+    plain("window", KeyShape::wall_time, "Time in which `count` faults were seen."),
+    plain("over", KeyShape::real, "Components on which they were seen.")
+        .range(1e-6, 1e9)
+        .by("those of the cluster"),
+    plain("shape", KeyShape::real, "Weibull's shape.").range(0.05, 10).by("1"),
+    plain("sigma", KeyShape::real, "The log-normal distribution's sigma.").range(0.05, 10).by("1"),
+    plain("file", KeyShape::path, "Table of the faults of a trace."),
+    key<&FaultProcess::probability>("p", "Probability that a component has the fault at all.")
+        .range(0, 1),
+    key<&FaultProcess::frailty>("frailty", "Gamma shape of the nodes' different rates.")
+        .range(0.01, 1000)
+        .by("all alike"),
+    key<&FaultProcess::factor>("factor",
+                               "Time of a kernel or transfer / its time without the fault.")
+        .range(1, 1000)
+        .by("the kind's"),
+    key<&FaultProcess::notice>("notice", "Warning time before the fault."),
+    key<&FaultProcess::duration>("duration", "Time until the fault ends.").by("the kind's"),
+    nested("escalates", KeyShape::map, kEscalationKeys, "A second fault that may follow."),
+    plain("catalogue", KeyShape::word, "Classes of faults with published counts."),
+    plain("scale", KeyShape::real, "Their rates / the published ones.").range(0, 1000).by("1"),
+    plain("daily_variance", KeyShape::real, "Variance / mean of the daily count of all faults.")
+        .range(1, 1000)
+        .by("1"),
+};
+
+constexpr Key kClassRows[] = {
+    key<&FaultProcess::name>("name", "Class of the fault in reports.").by("its kind"),
+    fault_kind().required(),
+    place(),
+    plain("count", KeyShape::real, "Faults in the window.").range(0, 1e9).required(),
+};
+constexpr KeyMap kClassKeys = key_map("fault_class", kClassRows);
+constexpr Key kFaultCatalogueRows[] = {
+    plain("name", KeyShape::word, "What reports call the catalogue.").by("the entry's name"),
+    plain("window", KeyShape::wall_time, "Time in which the faults were seen.").required(),
+    plain("nodes", KeyShape::real, "Nodes on which they were seen.").range(1, 1e8).required(),
+    nested("classes", KeyShape::map_list, kClassKeys, "Classes of faults.").required(),
+};
 
 class FaultsReader {
 public:
@@ -65,7 +152,7 @@ private:
         if (reader.find("catalogue") != nullptr) {
             from_catalogue(reader);
         } else if (reader.find("daily_variance") != nullptr) {
-            reader.real("daily_variance", plan_.daily_variance, 1, 1000);
+            read_real(reader, kFaultKeys, "daily_variance", plan_.daily_variance);
         } else {
             process(reader, path);
         }
@@ -110,7 +197,7 @@ private:
         const DocumentNode map = catalogue_.resolve(
             *reader.find("catalogue"), "faults", reader.full_name("catalogue"), errors_);
         double scale = 1;
-        reader.real("scale", scale, 0, 1000);
+        read_real(reader, kFaultKeys, "scale", scale);
         if (!map.is_map()) {
             return;
         }
@@ -120,7 +207,7 @@ private:
         WallTime window;
         double over = 0;
         read_wall_time(entry, "window", window, WallTime::seconds(1), Presence::required);
-        entry.real("nodes", over, 1, 1e8);
+        read_real(entry, kFaultCatalogueKeys, "nodes", over);
         const DocumentNode* classes = entry.find("classes", Presence::required);
         entry.finish();
         if (classes == nullptr || !classes->is_sequence() || scale <= 0 || over <= 0) {
@@ -142,8 +229,8 @@ private:
             return;
         }
         double count = 0;
-        reader.real("count", count, 0, 1e9);
-        reader.word("name", process.name);
+        read_real(reader, kClassKeys, "count", count);
+        read_key(reader, kFaultKeys, "name", process);
         if (count <= 0) {
             return;
         }
@@ -164,13 +251,9 @@ private:
         }
         const std::optional<FaultKind> kind = fault_kind_of(word);
         if (!kind) {
-            std::vector<std::string> names;
-            for (const FaultKindInfo& known : fault_kinds()) {
-                names.emplace_back(known.name);
-            }
             reader.complain("kind",
                             fmt::format("{} can't be '{}'", reader.full_name("kind"), word),
-                            nearest_hint(word, names));
+                            nearest_hint(word, fault_words(true)));
             reader.find("at");
             return false;
         }
@@ -206,11 +289,6 @@ private:
     }
 
     void process(MapReader& reader, const std::string& path) {
-        enum class How : std::uint8_t { once, exponential, weibull, lognormal, trace };
-        static constexpr Choice<How> kHow[] = {{"exponential", How::exponential},
-                                               {"weibull", How::weibull},
-                                               {"lognormal", How::lognormal},
-                                               {"trace", How::trace}};
         How how = How::once;
         if (!reader.choice("process", how, kHow) && reader.find("process") != nullptr) {
             return silence(reader);
@@ -220,7 +298,7 @@ private:
         }
         FaultProcess process;
         const bool placed = kind_and_place(reader, process);
-        reader.word("name", process.name);
+        read_key(reader, kFaultKeys, "name", process);
         options(reader, path, process);
         if (how == How::once) {
             once(reader, process, placed);
@@ -236,11 +314,8 @@ private:
 
     // All keys are known, although none is used: there is a worse error.
     static void silence(MapReader& reader) {
-        for (const char* key :
-             {"kind",  "at",   "mtbf",   "count",   "window", "over",     "shape", "file",
-              "sigma", "p",    "factor", "frailty", "notice", "duration", "name",  "escalates",
-              "t",     "step", "every",  "cycles",  "time",   "link"}) {
-            reader.find(key);
+        for (const Key& key : kFaultRows) {
+            reader.find(key.name);
         }
     }
 
@@ -252,11 +327,12 @@ private:
         double count = 0;
         double over = population(process, shape_);
         WallTime window;
-        const bool has_count = reader.real("count", count, 1e-6, 1e9);
+        const bool has_count = read_real(reader, kFaultKeys, "count", count);
         const bool has_window = read_wall_time(reader, "window", window, least);
-        reader.real("over", over, 1e-6, 1e9);
+        read_real(reader, kFaultKeys, "over", over);
         double shape = 1;
-        reader.real(kind == DistributionKind::lognormal ? "sigma" : "shape", shape, 0.05, 10);
+        const char* own = kind == DistributionKind::lognormal ? "sigma" : "shape";
+        read_real(reader, kFaultKeys, own, shape);
         if (errors_.size() != before) {
             return false;
         }
@@ -275,13 +351,8 @@ private:
     }
 
     void options(MapReader& reader, const std::string& path, FaultProcess& process) {
-        reader.real("p", process.probability, 0, 1);
-        reader.real("frailty", process.frailty, 0.01, 1000);
-        reader.real("factor", process.factor, 1, 1000);
-        read_wall_time(reader, "notice", process.notice);
-        Distribution duration;
-        if (read_distribution(reader, "duration", duration, errors_)) {
-            process.duration = duration;
+        for (const char* option : {"p", "frailty", "factor", "notice", "duration"}) {
+            read_key(reader, kFaultKeys, option, process);
         }
         const DocumentNode* node = reader.find("escalates");
         if (node == nullptr) {
@@ -296,8 +367,8 @@ private:
         FaultProcess next;
         kind_and_place(map, next);
         escalation.kind = next.kind;
-        map.real("p", escalation.probability, 0, 1);
-        read_wall_time(map, "after", escalation.mean_delay);
+        read_key(map, kEscalationKeys, "p", escalation);
+        read_key(map, kEscalationKeys, "after", escalation);
         map.finish();
         process.escalation = escalation;
     }
@@ -331,7 +402,7 @@ private:
         }
         WallTime time;
         const bool at_time = read_wall_time(reader, "t", time);
-        if (reader.integer("step", process.once_step, {0, 1'000'000'000'000})) {
+        if (read_key(reader, kFaultKeys, "step", process)) {
             if (at_time) {
                 reader.complain("step", "a fault comes at a time or at a step", "one of them");
             }
@@ -342,7 +413,7 @@ private:
         }
         WallTime every;
         std::int64_t cycles = 1;
-        reader.integer("cycles", cycles, {1, 10'000});
+        reader.integer("cycles", cycles, row_of(kFaultKeys, "cycles").integers);
         if (!read_wall_time(reader, "every", every) && cycles > 1) {
             reader.complain("cycles", reader.full_name("cycles") + " needs 'every'", "every: 20 s");
         }
@@ -387,6 +458,9 @@ private:
 };
 
 }  // namespace
+
+const KeyTable<FaultProcess> kFaultKeys = key_table<FaultProcess>("fault", kFaultRows);
+const KeyMap kFaultCatalogueKeys = key_map("faults", kFaultCatalogueRows);
 
 void read_faults(const DocumentNode& section,
                  const Catalogue& catalogue,

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <optional>
 
-#include "scenarios/format/document/map_reader.h"
+#include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
 
 namespace orrery {
@@ -17,6 +17,19 @@ enum class JobPlacement : std::uint8_t { packed, interleaved };
 constexpr Choice<JobPlacement> kJobPlacements[] = {
     {"packed", JobPlacement::packed},
     {"interleaved", JobPlacement::interleaved},
+};
+
+constexpr Key kClusterJobRows[] = {
+    plain("name", KeyShape::word, "What reports call the job.").required(),
+    plain("software", KeyShape::word, "Software that runs the job: nemo-24.05."),
+    key<&ClusterJob::start>("start", "Begin of the job."),
+    entry("model", "models", kModelKeys, "Model of the job.").required(),
+    nested("plan", KeyShape::map, kPlanKeys, "Plan of the job.").required(),
+    plain_choice<kJobPlacements>("placement", "How the job takes free nodes.").by("packed"),
+    plain("nodes", KeyShape::integer, "Number of nodes; required without on_nodes.")
+        .range(1, 1'000'000)
+        .of("nodes"),
+    plain("on_nodes", KeyShape::nodes, "Numbers of the nodes: [0-3, 6].").by("free nodes"),
 };
 
 using NodeList = std::vector<std::uint32_t>;
@@ -85,10 +98,10 @@ private:
         scenario.document = nullptr;
         scenario.name.clear();
         MapReader reader{item, path, errors_};
-        reader.word("name", scenario.name, Presence::required);
+        reader.word("name", scenario.name);
         reader.word("software", scenario.software);
-        reader.quantity("start", job.start);
-        if (reader.find("model", Presence::required) != nullptr) {
+        read_keys(reader, kClusterJobKeys, job);
+        if (reader.has("model")) {
             read_model(*item.find("model"),
                        catalogue_,
                        folder_,
@@ -96,7 +109,7 @@ private:
                        scenario.model_remarks,
                        errors_);
         }
-        if (reader.find("plan", Presence::required) != nullptr) {
+        if (reader.has("plan")) {
             read_plan(*item.find("plan"), scenario.plan, errors_);
         }
         if (std::ranges::find(names_, scenario.name) != names_.end()) {
@@ -216,6 +229,8 @@ private:
 };
 
 }  // namespace
+
+const KeyTable<ClusterJob> kClusterJobKeys = key_table<ClusterJob>("cluster_job", kClusterJobRows);
 
 void read_jobs(DocumentNode& section,
                const Catalogue& catalogue,

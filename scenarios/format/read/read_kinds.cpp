@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/format/read/topology_keys.h"
 #include "scenarios/format/specs/network_words.h"
@@ -13,8 +14,25 @@ namespace orrery {
 namespace {
 
 constexpr std::int64_t kNodesOfKindMax = 1'000'000;
-constexpr const char* kKindKeys =
+constexpr const char* kKindExample =
     "{nodes: 4, node: dgx-h100}, with nic_class, nics_per_node and nic_bandwidth where they differ";
+
+constexpr Key kKindRows[] = {
+    key<&NodeKind::num_nodes>("nodes", "Number of nodes of the kind.")
+        .range(1, kNodesOfKindMax)
+        .of("nodes")
+        .required(),
+    entry("node", "nodes", kNodeKeys, "A node of the kind.").required(),
+    choice<kNicClasses, &NodeKind::nic_class>(
+        "nic_class", "What the adapters speak: RDMA reaches adapters of the same class.")
+        .by("that of all nodes"),
+    key<&NodeKind::nics_per_node>("nics_per_node", "NICs of a node.")
+        .range(1, 1024)
+        .by("the fabric's"),
+    key<&NodeKind::nic_bandwidth>("nic_bandwidth", "Line rate of a NIC and direction.")
+        .above_zero("400 Gbps")
+        .by("the fabric's"),
+};
 
 void read_kind(DocumentNode& item,
                const std::string& path,
@@ -23,18 +41,16 @@ void read_kind(DocumentNode& item,
                const NodeSources& sources) {
     if (!item.is_map()) {
         sources.errors.push_back(
-            {item.where(), path + " must be a map, not " + item.describe(), kKindKeys});
+            {item.where(), path + " must be a map, not " + item.describe(), kKindExample});
         return;
     }
     MapReader reader{item, path, sources.errors};
-    reader.integer("nodes", kind.num_nodes, {1, kNodesOfKindMax}, Presence::required);
-    reader.find("node", Presence::required);
     const auto topology = read_node_of(item, path + ".node", kind.node, device, sources);
     if (topology && topology->nics_per_node > 0) {
         kind.nics_per_node = topology->nics_per_node;
         kind.nic_bandwidth = topology->nic_bandwidth;
     }
-    reader.choice("nic_class", kind.nic_class, kNicClasses);
+    read_keys(reader, kKindKeys, kind);
     const bool rdma = kind.nic_class != NicClass::ethernet;
     for (const char* key : {"nics_per_node", "nic_bandwidth"}) {
         if (!rdma && item.find(key) != nullptr) {
@@ -43,15 +59,12 @@ void read_kind(DocumentNode& item,
                           "cluster.ethernet.nic_bandwidth changes it");
         }
     }
-    reader.integer("nics_per_node", kind.nics_per_node, {1, 1024});
-    if (reader.quantity("nic_bandwidth", kind.nic_bandwidth) &&
-        kind.nic_bandwidth.bits_per_second() == 0) {
-        reader.complain("nic_bandwidth", path + ".nic_bandwidth must not be zero");
-    }
     reader.finish();
 }
 
 }  // namespace
+
+const KeyTable<NodeKind> kKindKeys = key_table<NodeKind>("kind", kKindRows);
 
 // Replaces the catalogue name under `key` by what it stands for. Null if that failed.
 const DocumentNode* resolved(DocumentNode& parent,
@@ -112,7 +125,7 @@ std::vector<DeviceSpec> read_kinds(DocumentNode& section,
     if (!list.is_sequence() || list.items.empty()) {
         const std::string found = list.is_sequence() ? "an empty list" : list.describe();
         sources.errors.push_back(
-            {list.where(), "cluster.kinds must be a list of nodes, not " + found, kKindKeys});
+            {list.where(), "cluster.kinds must be a list of nodes, not " + found, kKindExample});
         return {};
     }
     std::vector<DeviceSpec> devices(list.items.size());

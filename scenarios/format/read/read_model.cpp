@@ -10,6 +10,7 @@
 
 #include "models/transformer_fields.h"
 #include "scenarios/format/document/map_reader.h"
+#include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/read_field.h"
 #include "scenarios/format/read/hf_config.h"
 #include "scenarios/format/read/read_sections.h"
@@ -47,9 +48,7 @@ bool replace_hf_config(DocumentNode& section,
         remarks.push_back("model.hf_config: " + remark);
     }
     DocumentNode own = section;
-    const auto at = static_cast<std::ptrdiff_t>(key_position(own, "hf_config"));
-    own.keys.erase(own.keys.begin() + at);
-    own.items.erase(own.items.begin() + at);
+    erase_key(own, "hf_config");
     section = overlaid(std::move(base->section), own);
     return true;
 }

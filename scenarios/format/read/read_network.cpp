@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network section: a fidelity, or a map
-//   fidelity     analytic | fluid | packet | simgrid
-//   convergence  from a link's failure until switches avoid it
-//   timeout      how long a flow may stand still before it gives up
-//   batch        completions closer together than this are taken together
-//   seed         of random patterns
-//   events       a list of {link, at, state: down | up, bandwidth, for, one_way}, or of
-//                {nic, at, state: paused | up, for}: a NIC that pauses its switch (PFC)
-//   packet       PacketParameters                                     (read_packet.cpp)
-//   window       of a step that moves as packets: {of, micro_batch, from, for, packets_max}
-//   congestion   measured factors of a congestion control             (read_congestion.cpp)
+// The network section: a fidelity, or a map.
 #include <fmt/format.h>
 
-#include "scenarios/format/document/map_reader.h"
+#include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
-#include "scenarios/format/specs/network_settings.h"
+#include "scenarios/format/specs/network_words.h"
 
 namespace orrery {
 namespace {
 
-constexpr Choice<NetworkFidelity> kFidelities[] = {
-    {"analytic", NetworkFidelity::analytic},
-    {"fluid", NetworkFidelity::fluid},
-    {"packet", NetworkFidelity::packet},
-    {"simgrid", NetworkFidelity::simgrid},
-};
 constexpr Choice<StepTraffic> kTraffics[] = {
     {"all", StepTraffic::all},
     {"tensor", StepTraffic::tensor},
@@ -37,6 +21,19 @@ enum class LinkWord : std::uint8_t { down, up, paused };
 constexpr Choice<LinkWord> kStates[] = {
     {"down", LinkWord::down}, {"up", LinkWord::up}, {"paused", LinkWord::paused}};
 
+constexpr Key kEventRows[] = {
+    key<&LinkEvent::nic>("nic", "NIC that pauses its switch: \"node 3 nic 0\".").by("none"),
+    key<&LinkEvent::link>("link", "Cable that changes: \"leaf 0 -> spine 1\".").by("none"),
+    key<&LinkEvent::at>("at", "Time of the change.").required(),
+    key<&LinkEvent::one_way>("one_way", "One direction of the cable changes."),
+    plain_choice<kStates>("state", "State of the link, or paused of a NIC."),
+    key<&LinkEvent::bandwidth>("bandwidth", "Bandwidth of the link, in place of a state.")
+        .by("none"),
+    plain("for", KeyShape::time, "Time until the fault ends.").by("to the end"),
+};
+constexpr auto kEventKeys = key_table<LinkEvent>(
+    "link_event", kEventRows, "{link: leaf 0 -> spine 1, at: 1 ms, state: down}");
+
 void read_event(const DocumentNode& map,
                 const std::string& path,
                 std::vector<LinkEvent>& events,
@@ -44,20 +41,21 @@ void read_event(const DocumentNode& map,
     if (!map.is_map()) {
         errors.push_back({map.where(),
                           path + " must be a map, not " + map.describe(),
-                          "{link: leaf 0 -> spine 1, at: 1 ms, state: down}"});
+                          std::string{kEventKeys.example}});
         return;
     }
     MapReader reader{map, path, errors};
     LinkEvent event;
     event.where = map.where();
-    const bool of_nic = reader.word("nic", event.nic);
-    reader.word("link", event.link, of_nic ? Presence::optional : Presence::required);
-    reader.quantity("at", event.at, Presence::required);
-    reader.boolean("one_way", event.one_way);
+    read_keys(reader, kEventKeys, event);
+    const bool of_nic = reader.good("nic");
+    if (!of_nic) {
+        reader.find("link", Presence::required);
+    }
     LinkWord state = LinkWord::down;
     const bool has_state = reader.choice("state", state, kStates);
     const bool up = state == LinkWord::up;
-    const bool has_bandwidth = reader.quantity("bandwidth", event.bandwidth);
+    const bool has_bandwidth = reader.good("bandwidth");
     if (has_state == has_bandwidth && map.find("state") == nullptr &&
         map.find("bandwidth") == nullptr) {
         reader.complain("state",
@@ -87,27 +85,38 @@ void read_event(const DocumentNode& map,
     }
 }
 
-void read_window(const DocumentNode& map, StepWindow& window, Errors& errors) {
-    window.where = map.where();
-    if (!map.is_map()) {
-        errors.push_back({map.where(),
-                          "network.window must be a map, not " + map.describe(),
-                          "{from: 10 ms, for: 2 ms} or {of: gradients}"});
-        return;
-    }
-    MapReader reader{map, "network.window", errors};
-    reader.choice("of", window.of, kTraffics);
-    std::int64_t micro_batch = -1;
-    if (reader.integer("micro_batch", micro_batch, {0, 1'000'000'000})) {
-        window.micro_batch = static_cast<std::int32_t>(micro_batch);
-    }
-    reader.quantity("from", window.from);
-    if (reader.quantity("for", window.lasts) && window.lasts == Time{}) {
-        reader.complain("for", "network.window.for must not be zero", "5 ms");
-    }
-    reader.integer("packets_max", window.packets_max, {1, std::int64_t{1} << 40});
-    reader.finish();
-}
+constexpr Key kWindowRows[] = {
+    choice<kTraffics, &StepWindow::of>("of", "Traffic that moves as packets."),
+    key<&StepWindow::micro_batch>("micro_batch", "Micro-batch of that traffic.")
+        .range(0, 1'000'000'000)
+        .by("all"),
+    key<&StepWindow::from>("from", "Begin of the window."),
+    key<&StepWindow::lasts>("for", "Length of the window.").above_zero("5 ms").by("to the end"),
+    key<&StepWindow::packets_max>("packets_max", "Most packets of a window.")
+        .range(1, std::int64_t{1} << 40)
+        .of("packets"),
+};
+constexpr auto kWindowKeys =
+    key_table<StepWindow>("window", kWindowRows, "{from: 10 ms, for: 2 ms} or {of: gradients}");
+
+constexpr Key kNetworkRows[] = {
+    plain_choice<kFidelities>("base", "The fidelity, where --set made a map of it.").by("none"),
+    plain_choice<kFidelities>("fidelity", "How closely the network is simulated.").by("fluid"),
+    key<&NetworkSettings::convergence>("convergence",
+                                       "Time until switches avoid a link that is down."),
+    key<&NetworkSettings::timeout>("timeout", "A flow gives up after standing still this long.")
+        .above_zero("30 s"),
+    key<&NetworkSettings::batch>("batch",
+                                 "Completions closer together than this count as one; 0 s: exact."),
+    key<&NetworkSettings::seed>("seed", "Seed of random patterns.").range(0, kLongMost),
+    nested("events", KeyShape::map_list, kEventKeys, "Changes of links, for `orrery network`."),
+    part<&NetworkSettings::packet>("packet", kPacketKeys, "Numbers of the packet model."),
+    part<&NetworkSettings::window>("window", kWindowKeys, "Part of a step that moves as packets."),
+    entry("congestion",
+          "congestion_controls",
+          kCongestionKeys,
+          "Measured factors of a congestion control: also a file like one of the catalogue's."),
+};
 
 }  // namespace
 
@@ -130,6 +139,8 @@ Result<NetworkFidelity> parse_fidelity(std::string_view word) {
     return fail("--fidelity", fmt::format("no fidelity '{}'", word), words);
 }
 
+const KeyTable<NetworkSettings> kNetworkKeys = key_table<NetworkSettings>("network", kNetworkRows);
+
 void read_network(const DocumentNode& section,
                   NetworkFidelity& fidelity,
                   NetworkSettings& settings,
@@ -150,19 +161,9 @@ void read_network(const DocumentNode& section,
     }
     MapReader reader{section, "network", errors};
     // --set network.packet.congestion=dcqcn on `network: fluid` makes {base: fluid, packet: …}.
-    if (section.find("base") != nullptr) {
-        reader.choice("base", fidelity, kFidelities);
-    }
+    reader.choice("base", fidelity, kFidelities);
     reader.choice("fidelity", fidelity, kFidelities);
-    reader.quantity("convergence", settings.convergence);
-    if (reader.quantity("timeout", settings.timeout) && settings.timeout == Time{}) {
-        reader.complain("timeout", "network.timeout must not be zero", "30 s");
-    }
-    reader.quantity("batch", settings.batch);
-    std::int64_t seed = 0;
-    if (reader.integer("seed", seed, {0, std::int64_t{1} << 62})) {
-        settings.seed = static_cast<std::uint64_t>(seed);
-    }
+    read_keys(reader, kNetworkKeys, settings);
     if (const DocumentNode* events = reader.find("events")) {
         if (!events->is_sequence()) {
             reader.complain("events", "network.events must be a list");
@@ -172,11 +173,8 @@ void read_network(const DocumentNode& section,
             read_event(events->items[i], path, settings.events, errors);
         }
     }
-    if (const DocumentNode* packets = reader.find("packet")) {
-        read_packet(*packets, settings.packet, errors);
-    }
     if (const DocumentNode* window = reader.find("window")) {
-        read_window(*window, settings.window, errors);
+        settings.window.where = window->where();
         if (fidelity != NetworkFidelity::packet) {
             reader.complain(
                 "window",
@@ -184,7 +182,6 @@ void read_network(const DocumentNode& section,
                 "fidelity: packet");
         }
     }
-    reader.find("congestion");
     reader.finish();
 }
 

@@ -2,9 +2,7 @@
 // network.packet: which congestion control, and every number of the packet model that a scenario
 // may change (network/packet/parameters.h). What is not given is the published set-up of that
 // congestion control.
-#include <limits>
-
-#include "scenarios/format/document/map_reader.h"
+#include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_control.h"
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/format/specs/network_words.h"
@@ -35,27 +33,9 @@ constexpr Choice<PfcKind> kPfcKinds[] = {
     {"dynamic", PfcKind::dynamic},
 };
 
-void packet_size(MapReader& reader, std::string_view key, std::uint32_t& value) {
-    Bytes size;
-    if (!reader.quantity(key, size)) {
-        return;
-    }
-    if (size.count() < 1 || size.count() > 65'535) {
-        reader.complain(key, reader.full_name(key) + " can't be so", "1 B to 65535 B");
-        return;
-    }
-    value = static_cast<std::uint32_t>(size.count());
-}
-
-void read_ecn(const DocumentNode& map, packet::EcnParameters& ecn, Errors& errors) {
-    MapReader reader{map, "network.packet.ecn", errors};
-    reader.boolean("on", ecn.on);
-    const bool least = reader.quantity("kmin", ecn.kmin);
-    const bool most = reader.quantity("kmax", ecn.kmax);
-    reader.real("pmax", ecn.pmax, 0, 1);
-    reader.boolean("last_hop", ecn.last_hop);
-    reader.finish();
-    if (least != most) {
+void check_ecn(MapReader& reader, packet::EcnParameters& ecn) {
+    const bool least = reader.good("kmin");
+    if (least != reader.good("kmax")) {
         reader.complain(least ? "kmin" : "kmax",
                         "ECN needs both thresholds, or none for the published ones",
                         "kmin: 100 KB and kmax: 400 KB");
@@ -66,17 +46,7 @@ void read_ecn(const DocumentNode& map, packet::EcnParameters& ecn, Errors& error
     }
 }
 
-void read_pfc(const DocumentNode& map, packet::PfcParameters& pfc, Errors& errors) {
-    MapReader reader{map, "network.packet.pfc", errors};
-    reader.choice("kind", pfc.kind, kPfcKinds);
-    reader.integer("xoff_packets", pfc.xoff_packets, {1, 1'000'000});
-    reader.integer("xon_packets", pfc.xon_packets, {0, 1'000'000});
-    reader.quantity("buffer", pfc.buffer);
-    reader.quantity("reserve", pfc.reserve);
-    reader.quantity("headroom", pfc.headroom);
-    reader.quantity("resume_offset", pfc.resume_offset);
-    reader.integer("shift", pfc.shift, {0, 30});
-    reader.finish();
+void check_pfc(MapReader& reader, packet::PfcParameters& pfc) {
     if (pfc.xon_packets > pfc.xoff_packets) {
         reader.complain("xon_packets",
                         "PFC would resume above the length at which it pauses",
@@ -84,46 +54,123 @@ void read_pfc(const DocumentNode& map, packet::PfcParameters& pfc, Errors& error
     }
 }
 
+constexpr std::string_view kDerived = "derived from the network";
+
+constexpr Key kEcnRows[] = {
+    key<&packet::EcnParameters::on>("on", "Switches mark packets."),
+    key<&packet::EcnParameters::kmin>(
+        "kmin", "Queue of a port at the NIC's rate up to which no packet is marked.")
+        .by(kDerived),
+    key<&packet::EcnParameters::kmax>("kmax", "Such a queue above which all packets are marked.")
+        .by(kDerived),
+    key<&packet::EcnParameters::pmax>("pmax", "Probability of a mark just below kmax.")
+        .range(0, 1)
+        .by(kDerived),
+    key<&packet::EcnParameters::last_hop>("last_hop", "The last switch marks, too."),
+};
+constexpr auto kEcnKeys =
+    key_table<packet::EcnParameters, check_ecn>("ecn", kEcnRows, "{kmin: 100 KB, kmax: 400 KB}");
+
+constexpr Key kPfcRows[] = {
+    choice<kPfcKinds, &packet::PfcParameters::kind>("kind", "Thresholds of Priority Flow Control."),
+    key<&packet::PfcParameters::xoff_packets>("xoff_packets",
+                                              "fixed: packets from which an ingress port pauses.")
+        .range(1, 1'000'000),
+    key<&packet::PfcParameters::xon_packets>("xon_packets", "fixed: packets from which it resumes.")
+        .range(0, 1'000'000),
+    key<&packet::PfcParameters::buffer>("buffer", "dynamic: shared buffer of a switch.")
+        .by(kDerived),
+    key<&packet::PfcParameters::reserve>("reserve",
+                                         "dynamic: part of the buffer that each ingress port has."),
+    key<&packet::PfcParameters::headroom>("headroom", "dynamic: buffer of a port after its pause.")
+        .by(kDerived),
+    key<&packet::PfcParameters::resume_offset>("resume_offset",
+                                               "dynamic: a port resumes this far below its pause."),
+    key<&packet::PfcParameters::shift>("shift",
+                                       "dynamic: a port may use the free buffer / 2^shift.")
+        .range(0, 30),
+};
+constexpr auto kPfcKeys =
+    key_table<packet::PfcParameters, check_pfc>("pfc", kPfcRows, "{kind: dynamic}");
+
+// First of its table: the other keys change what it sets.
+constexpr Key congestion() {
+    Key row = plain_choice<kCongestionKinds>("congestion", "Congestion control.").by("nscc");
+    row.read = [](MapReader& reader, const Key& of, void* object) {
+        PacketParameters& p = static_cast<PacketSettings*>(object)->parameters;
+        CongestionKind kind = p.congestion;
+        const bool good = reader.choice(of.name, kind, kCongestionKinds);
+        p = packet::published_parameters(kind);
+        return good;
+    };
+    return row;
+}
+
+void check_packet(MapReader& reader, PacketSettings& settings) {
+    settings.where = reader.map().where();
+    settings.spray_given = reader.good("spray");
+}
+
+template <auto kMember>
+constexpr Key parameter(std::string_view name, std::string_view meaning) {
+    return key<&PacketSettings::parameters, kMember>(name, meaning);
+}
+
+constexpr Key kPacketRows[] = {
+    congestion(),
+    choice<kSprays, &PacketSettings::parameters, &PacketParameters::spray>(
+        "spray", "Choice of a packet's path.")
+        .by("the fabric's routing"),
+    choice<kRecoveries, &PacketSettings::parameters, &PacketParameters::recovery>(
+        "recovery", "Repair of lost packets."),
+    bytes<&PacketSettings::parameters, &PacketParameters::packet_bytes>(
+        "packet_size", "A packet on the wire, with header.")
+        .range(1, 65'535),
+    bytes<&PacketSettings::parameters, &PacketParameters::header_bytes>("header_size",
+                                                                        "Header of a packet.")
+        .range(1, 65'535),
+    parameter<&PacketParameters::num_paths>("num_paths", "Paths that a flow's packets may take.")
+        .range(1, 32'768),
+    parameter<&PacketParameters::trimming>("trimming",
+                                           "A full queue cuts the payload off; false: it drops."),
+    parameter<&PacketParameters::queue>("queue", "Data queue of a port.").by(kDerived),
+    parameter<&PacketParameters::window>("window", "First and largest window of a flow.")
+        .by(kDerived),
+    parameter<&PacketParameters::base_rtt>("base_rtt", "RTT of the empty network.").by(kDerived),
+    parameter<&PacketParameters::retransmit_timeout>("retransmit_timeout",
+                                                     "A packet is lost after a silence this long.")
+        .by(kDerived),
+    parameter<&PacketParameters::retry_exponent>("retry_exponent",
+                                                 "go_back_n: the time-out is 4.096 us * 2^this.")
+        .range(0, 31),
+    parameter<&PacketParameters::retries_max>("retries_max",
+                                              "A flow fails after this many time-outs.")
+        .range(0, 1'000),
+    parameter<&PacketParameters::time_max>("time_max", "Stop at this time.").by("none"),
+    part<&PacketSettings::parameters, &PacketParameters::ecn>(
+        "ecn", kEcnKeys, "Explicit congestion notification."),
+    part<&PacketSettings::parameters, &PacketParameters::pfc>(
+        "pfc", kPfcKeys, "Priority flow control."),
+    control<CongestionKind::dcqcn, &PacketParameters::dcqcn>(
+        "dcqcn", kDcqcnKeys, "Numbers of DCQCN."),
+    control<CongestionKind::dctcp, &PacketParameters::dctcp>(
+        "dctcp", kDctcpKeys, "Numbers of DCTCP."),
+    control<CongestionKind::swift, &PacketParameters::swift>(
+        "swift", kSwiftKeys, "Numbers of Swift."),
+    control<CongestionKind::hpcc, &PacketParameters::hpcc>("hpcc", kHpccKeys, "Numbers of HPCC."),
+    control<CongestionKind::nscc, &PacketParameters::nscc>(
+        "nscc", kNsccKeys, "Numbers of UEC's NSCC."),
+    control<CongestionKind::megascale, &PacketParameters::megascale>(
+        "megascale", kMegascaleKeys, "Numbers of MegaScale's control."),
+};
+
 }  // namespace
 
+const KeyTable<PacketSettings> kPacketKeys =
+    key_table<PacketSettings, check_packet>("packet", kPacketRows, "{congestion: dcqcn}");
+
 void read_packet(const DocumentNode& map, PacketSettings& settings, Errors& errors) {
-    if (!map.is_map()) {
-        errors.push_back({map.where(),
-                          "network.packet must be a map, not " + map.describe(),
-                          "{congestion: dcqcn}"});
-        return;
-    }
-    MapReader reader{map, "network.packet", errors};
-    PacketParameters& p = settings.parameters;
-    CongestionKind kind = p.congestion;
-    reader.choice("congestion", kind, kCongestionKinds);
-    p = packet::published_parameters(kind);
-    settings.where = map.where();
-    settings.spray_given = reader.choice("spray", p.spray, kSprays);
-    reader.choice("recovery", p.recovery, kRecoveries);
-    packet_size(reader, "packet_size", p.packet_bytes);
-    packet_size(reader, "header_size", p.header_bytes);
-    reader.integer("num_paths", p.num_paths, {1, 32'768});
-    reader.boolean("trimming", p.trimming);
-    reader.quantity("queue", p.queue);
-    reader.quantity("window", p.window);
-    reader.quantity("base_rtt", p.base_rtt);
-    reader.quantity("retransmit_timeout", p.retransmit_timeout);
-    reader.integer("retry_exponent", p.retry_exponent, {0, 31});
-    reader.integer("retries_max", p.retries_max, {0, 1'000});
-    reader.quantity("time_max", p.time_max);
-    if (const DocumentNode* ecn = reader.find("ecn"); ecn != nullptr && ecn->is_map()) {
-        read_ecn(*ecn, p.ecn, errors);
-    } else if (ecn != nullptr) {
-        reader.complain("ecn", "network.packet.ecn must be a map", "{kmin: 100 KB, kmax: 400 KB}");
-    }
-    if (const DocumentNode* pfc = reader.find("pfc"); pfc != nullptr && pfc->is_map()) {
-        read_pfc(*pfc, p.pfc, errors);
-    } else if (pfc != nullptr) {
-        reader.complain("pfc", "network.packet.pfc must be a map", "{kind: dynamic}");
-    }
-    read_control(reader, p, errors);
-    reader.finish();
+    read_map(map, "network.packet", kPacketKeys, settings, errors);
 }
 
 }  // namespace orrery

@@ -4,31 +4,207 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "scenarios/format/document/nearest.h"
-#include "scenarios/format/document/wall_time_text.h"
-#include "scenarios/format/read/read_distribution.h"
+#include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
 
 namespace orrery {
 namespace {
 
-const std::vector<std::string>& known_policies() {
-    static const std::vector<std::string> known{"in_place",
-                                                "spares",
-                                                "elastic",
-                                                "reroute",
-                                                "peer_checkpoint",
-                                                "drain",
-                                                "over_eviction",
-                                                "rollback",
-                                                "replay",
-                                                "preflight",
-                                                "redundant",
-                                                "rail_failover"};
-    return known;
+constexpr Choice<Scope> kScopes[] = {
+    {"rack", Scope::rack}, {"leaf", Scope::leaf}, {"pdu", Scope::pdu}, {"pod", Scope::pod}};
+constexpr Choice<PeerPlacementKind> kPeerKinds[] = {
+    {"group", PeerPlacementKind::group},
+    {"ring", PeerPlacementKind::ring},
+    {"cross_dp", PeerPlacementKind::cross_data_parallel}};
+constexpr Choice<CheckpointMode> kModes[] = {{"blocking", CheckpointMode::blocking},
+                                             {"async", CheckpointMode::async}};
+constexpr Choice<IntervalRule> kRules[] = {{"young", IntervalRule::young},
+                                           {"daly", IntervalRule::daly},
+                                           {"exact", IntervalRule::exact},
+                                           {"adaptive", IntervalRule::adaptive}};
+
+constexpr Key kInPlaceRows[] = {
+    key<&InPlaceRestart::attempts>("attempts", "Restarts in place before nodes are replaced.")
+        .range(1, 100),
+};
+constexpr auto kInPlaceKeys = key_table<InPlaceRestart>("in_place", kInPlaceRows);
+
+void check_spares(MapReader& reader, RecoveryPlan& plan) {
+    const bool fixed = reader.good("count");
+    const bool sized = reader.good("quantile");
+    if (fixed && sized) {
+        reader.complain("quantile", "spares have a count and a quantile", "one of them");
+    }
+    if (!fixed && !sized) {
+        plan.spares_quantile = 0.99;  // ByteRobust
+    }
+    plan.policies.emplace_back(HotSpares{});
 }
+constexpr Key kSparesRows[] = {
+    key<&RecoveryPlan::spares>("count", "Number of spare nodes.")
+        .range(0, 1'000'000)
+        .of("nodes")
+        .by("from quantile"),
+    key<&RecoveryPlan::spares_quantile>("quantile", "Probability with which the spares are enough.")
+        .range(0.5, 0.999999)
+        .by("0.99"),
+    key<&RecoveryPlan::spares_window>("window", "Time for which the spares are enough.")
+        .by("a repair"),
+};
+constexpr auto kSparesKeys = key_table<RecoveryPlan, check_spares>("spares", kSparesRows);
+
+constexpr Key kElasticRows[] = {
+    key<&ElasticDataParallel::units_min>("units_min", "Least number of data-parallel replicas.")
+        .range(1, 1'000'000)
+        .of("replicas"),
+};
+constexpr auto kElasticKeys = key_table<ElasticDataParallel>("elastic", kElasticRows);
+constexpr auto kRerouteKeys = key_table<PipelineRerouting>("reroute", {});
+
+constexpr Key kPeerRows[] = {
+    key<&PeerCheckpoint::placement, &PeerPlacement::copies>("copies",
+                                                            "Copies of a state, with its own.")
+        .range(2, 16),
+    choice<kPeerKinds, &PeerCheckpoint::placement, &PeerPlacement::kind>(
+        "placement", "Nodes that hold a node's copies."),
+};
+constexpr auto kPeerKeys = key_table<PeerCheckpoint>("peer_checkpoint", kPeerRows);
+
+constexpr Key kDrainRows[] = {
+    key<&PreemptiveDrain::slow>("slow", "Slow nodes leave, too."),
+};
+constexpr auto kDrainKeys = key_table<PreemptiveDrain>("drain", kDrainRows);
+
+constexpr Key kEvictionRows[] = {
+    choice<kScopes, &OverEviction::scope>("domain", "Domain whose nodes leave with a suspect."),
+};
+constexpr auto kEvictionKeys = key_table<OverEviction>("over_eviction", kEvictionRows);
+
+constexpr Key kRollbackRows[] = {
+    key<&RollbackAndSkip::checkpoints>("checkpoints", "Checkpoints to go back.").range(1, 1000),
+};
+constexpr auto kRollbackKeys = key_table<RollbackAndSkip>("rollback", kRollbackRows);
+
+constexpr Key kReplayRows[] = {
+    key<&ReplayCheck::share>("share", "Share of the steps that are computed twice.").range(1e-9, 1),
+};
+constexpr auto kReplayKeys = key_table<ReplayCheck>("replay", kReplayRows);
+
+constexpr Key kPreflightRows[] = {
+    key<&PreflightCheck::rounds>("rounds", "Rounds of tests before a restart.").range(1, 100),
+    key<&PreflightCheck::duration>("duration", "Time of a round."),
+    key<&PreflightCheck::finds>("finds", "Probability that a test finds a faulty node.")
+        .range(0, 1),
+    key<&PreflightCheck::localises>("localises", "Probability that it names the right node.")
+        .range(0, 1),
+    key<&PreflightCheck::false_positive>("false_positive",
+                                         "Probability that it accuses a healthy node.")
+        .range(0, 1),
+};
+constexpr auto kPreflightKeys = key_table<PreflightCheck>("preflight", kPreflightRows);
+
+constexpr Key kRedundantRows[] = {
+    key<&RedundantComputation::failover>("failover", "Time until the other node has taken over."),
+    key<&RedundantComputation::overhead>("overhead", "Share by which every step is longer.")
+        .range(0, 10)
+        .by("from the plan's bubbles"),
+};
+constexpr auto kRedundantKeys = key_table<RedundantComputation>("redundant", kRedundantRows);
+
+constexpr Key kRailRows[] = {
+    key<&RailFailover::stall>("stall", "Time until traffic has moved."),
+    key<&RailFailover::bandwidth>("bandwidth", "Share of the bandwidth that is left.")
+        .range(0.01, 1),
+    key<&RailFailover::slowdown>("slowdown", "Time of a step / its time on all rails.")
+        .range(1, 1000)
+        .by("from the network's share of the step"),
+};
+constexpr auto kRailKeys = key_table<RailFailover>("rail_failover", kRailRows);
+
+// A policy of the ladder, with its knobs.
+template <class Policy>
+constexpr Key policy(std::string_view name,
+                     const KeyTable<Policy>& table,
+                     std::string_view meaning) {
+    Key row = nested(name, KeyShape::map, table, meaning);
+    row.read = [](MapReader& reader, const Key& of, void* plan) {
+        Policy knobs;
+        const bool good = read_part(reader, of, &knobs);
+        static_cast<RecoveryPlan*>(plan)->policies.emplace_back(knobs);
+        return good;
+    };
+    return row;
+}
+
+constexpr Key kPolicyRows[] = {
+    policy("in_place", kInPlaceKeys, "Restart processes on the same nodes first."),
+    part_of_same("spares", kSparesKeys, "Ready nodes take the places of lost ones."),
+    policy("elastic", kElasticKeys, "Go on with fewer data-parallel replicas."),
+    policy("reroute", kRerouteKeys, "Data-parallel peers compute a dead stage's micro-batches."),
+    policy("peer_checkpoint", kPeerKeys, "Copy each step to other nodes' memories."),
+    policy("drain", kDrainKeys, "Nodes with warnings leave after a checkpoint."),
+    policy("over_eviction", kEvictionKeys, "All nodes of the suspects' domain leave."),
+    policy("rollback", kRollbackKeys, "Wrong numbers: go back and skip batches."),
+    policy("replay", kReplayKeys, "Compute steps twice and compare."),
+    policy("preflight", kPreflightKeys, "Test all nodes before a restart."),
+    policy("redundant", kRedundantKeys, "Each node computes the next stage's work, too."),
+    policy("rail_failover", kRailKeys, "Go on through another adapter."),
+};
+constexpr KeyMap kPolicyKeys = key_map("policies", kPolicyRows);
+
+void check_interval(MapReader& reader, CheckpointPlan& plan) {
+    const DocumentNode* node = reader.find("interval");
+    if (node == nullptr) {
+        return;
+    }
+    for (const auto& [word, rule] : kRules) {
+        if (node->is_scalar() && node->text == word) {
+            plan.rule = rule;
+            return;
+        }
+    }
+    plan.rule = IntervalRule::fixed;
+    const Result<WallTime> time =
+        node->is_scalar() ? parse_wall_time(node->text) : Result<WallTime>{WallTime{}};
+    if (!time || *time <= WallTime{}) {
+        reader.complain(
+            "interval",
+            fmt::format("{} can't be {}", reader.full_name("interval"), node->describe()),
+            "a span of time, young, daly, exact or adaptive");
+        return;
+    }
+    plan.interval = *time;
+}
+
+constexpr std::string_view kFromSizes = "from sizes and bandwidths";
+constexpr Key kCheckpointRows[] = {
+    plain("interval", KeyShape::wall_time, "Time between checkpoints, or the rule for it.")
+        .or_words<kRules>()
+        .by("exact"),
+    choice<kModes, &CheckpointPlan::mode>("mode", "Training waits for a checkpoint, or not."),
+    key<&CheckpointPlan::stall>("stall", "Time that training waits for a checkpoint.")
+        .by(kFromSizes),
+    key<&CheckpointPlan::write>("write", "Time until a checkpoint is durable.").by(kFromSizes),
+    key<&CheckpointPlan::load>("load", "Time to load a checkpoint.").by(kFromSizes),
+};
+constexpr auto kCheckpointKeys =
+    key_table<CheckpointPlan, check_interval>("checkpoint", kCheckpointRows);
+
+constexpr Key kRecoveryRows[] = {
+    key<&RecoveryPlan::name>("name", "What reports call the plan.").by("recovery, or plan 1, 2 …"),
+    key<&RecoveryPlan::attempts_max>("attempts", "Restarts in a row after which the job fails.")
+        .range(1, 1000),
+    nested("policies", KeyShape::ladder, kPolicyKeys, "The ladder: the first that fits decides."),
+    part<&RecoveryPlan::checkpoint>("checkpoint", kCheckpointKeys, "Checkpoints in the store."),
+    nested("detection",
+           KeyShape::map,
+           kDetectionKeys,
+           "Detection of faults, where it differs from campaign.detection."),
+};
 
 class PlanReader {
 public:
@@ -36,13 +212,9 @@ public:
 
     void read(const DocumentNode& map, const std::string& path, const DetectionSpec& detection) {
         MapReader reader{map, path, errors_};
-        reader.word("name", plan_.name);
-        reader.integer("attempts", plan_.attempts_max, {1, 1000});
+        read_keys(reader, kRecoveryKeys, plan_);
         if (const DocumentNode* list = reader.find("policies")) {
             policies(*list, path + ".policies");
-        }
-        if (const DocumentNode* node = reader.find("checkpoint")) {
-            checkpoint(*node, path + ".checkpoint");
         }
         if (const DocumentNode* node = reader.find("detection")) {
             plan_.detection = detection;
@@ -52,6 +224,7 @@ public:
     }
 
 private:
+    // Each item as a map of its word to its knobs.
     void policies(const DocumentNode& list, const std::string& path) {
         if (!list.is_sequence()) {
             errors_.push_back({list.where(),
@@ -76,22 +249,7 @@ private:
                                    "name it once: the first that fits decides"});
                 continue;
             }
-            DocumentNode none;
-            none.kind = DocumentNode::Kind::map;
-            none.source = word.source;
-            none.line = word.line;
-            none.column = word.column;
-            const DocumentNode& knobs = single ? item.items[0] : none;
-            if (!knobs.is_map()) {
-                errors_.push_back({knobs.where(),
-                                   fmt::format("{}.{} must be a map of its knobs, not {}",
-                                               path,
-                                               word.text,
-                                               knobs.describe()),
-                                   {}});
-                continue;
-            }
-            policy(word, knobs, path);
+            policy(word, single ? item.items[0] : none_at(word), path);
         }
         contradictions(list, path, seen);
     }
@@ -111,143 +269,35 @@ private:
         }
     }
 
+    static DocumentNode none_at(const DocumentNode& word) {
+        DocumentNode none = word;
+        none.kind = DocumentNode::Kind::map;
+        none.text.clear();
+        return none;
+    }
+
     void policy(const DocumentNode& word, const DocumentNode& knobs, const std::string& path) {
-        const std::string& name = word.text;
-        MapReader reader{knobs, path + "." + name, errors_};
-        if (name == "in_place") {
-            InPlaceRestart policy;
-            reader.integer("attempts", policy.attempts, {1, 100});
-            plan_.policies.emplace_back(policy);
-        } else if (name == "spares") {
-            spares(reader);
-        } else if (name == "elastic") {
-            ElasticDataParallel policy;
-            reader.integer("units_min", policy.units_min, {1, 1'000'000});
-            plan_.policies.emplace_back(policy);
-        } else if (name == "reroute") {
-            plan_.policies.emplace_back(PipelineRerouting{});
-        } else if (name == "peer_checkpoint") {
-            peers(reader);
-        } else if (name == "drain") {
-            PreemptiveDrain policy;
-            reader.boolean("slow", policy.slow);
-            plan_.policies.emplace_back(policy);
-        } else if (name == "over_eviction") {
-            static constexpr Choice<Scope> kScopes[] = {{"rack", Scope::rack},
-                                                        {"leaf", Scope::leaf},
-                                                        {"pdu", Scope::pdu},
-                                                        {"pod", Scope::pod}};
-            OverEviction policy;
-            reader.choice("domain", policy.scope, kScopes);
-            plan_.policies.emplace_back(policy);
-        } else if (name == "rollback") {
-            RollbackAndSkip policy;
-            reader.integer("checkpoints", policy.checkpoints, {1, 1000});
-            plan_.policies.emplace_back(policy);
-        } else if (name == "replay") {
-            ReplayCheck policy;
-            reader.real("share", policy.share, 1e-9, 1);
-            plan_.policies.emplace_back(policy);
-        } else if (name == "preflight") {
-            preflight(reader);
-        } else if (name == "redundant") {
-            RedundantComputation policy;
-            read_wall_time(reader, "failover", policy.failover);
-            plan_.redundant_overhead_given = reader.real("overhead", policy.overhead, 0, 10);
-            plan_.policies.emplace_back(policy);
-        } else if (name == "rail_failover") {
-            RailFailover policy;
-            read_wall_time(reader, "stall", policy.stall);
-            reader.real("bandwidth", policy.bandwidth, 0.01, 1);
-            plan_.rail_slowdown_given = reader.real("slowdown", policy.slowdown, 1, 1000);
-            plan_.policies.emplace_back(policy);
-        } else {
+        const auto row = std::ranges::find(kPolicyRows, word.text, &Key::name);
+        if (row == std::end(kPolicyRows)) {
+            std::vector<std::string> known;
+            for (const Key& policy : kPolicyRows) {
+                known.emplace_back(policy.name);
+            }
             errors_.push_back({word.where(),
                                fmt::format("{} can't have {}", path, word.describe()),
-                               nearest_hint(name, known_policies())});
+                               nearest_hint(word.text, known)});
             return;
         }
-        reader.finish();
+        DocumentNode item = none_at(word);
+        item.set(word, knobs);
+        MapReader reader{item, path, errors_};
+        row->read(reader, *row, &plan_);
+        plan_.redundant_overhead_given |= row->inner == &kRedundantKeys && has(knobs, "overhead");
+        plan_.rail_slowdown_given |= row->inner == &kRailKeys && has(knobs, "slowdown");
     }
 
-    void spares(MapReader& reader) {
-        std::uint32_t count = 0;
-        const bool fixed = reader.integer("count", count, {0, 1'000'000});
-        const bool sized = reader.real("quantile", plan_.spares_quantile, 0.5, 0.999999);
-        read_wall_time(reader, "window", plan_.spares_window);
-        if (fixed && sized) {
-            reader.complain("quantile", "spares have a count and a quantile", "one of them");
-        }
-        if (fixed) {
-            plan_.spares = count;
-        } else if (!sized) {
-            plan_.spares_quantile = 0.99;  // ByteRobust
-        }
-        plan_.policies.emplace_back(HotSpares{});
-    }
-
-    void preflight(MapReader& reader) {
-        PreflightCheck policy;
-        reader.integer("rounds", policy.rounds, {1, 100});
-        read_wall_time(reader, "duration", policy.duration);
-        reader.real("finds", policy.finds, 0, 1);
-        reader.real("localises", policy.localises, 0, 1);
-        reader.real("false_positive", policy.false_positive, 0, 1);
-        plan_.policies.emplace_back(policy);
-    }
-
-    void peers(MapReader& reader) {
-        static constexpr Choice<PeerPlacementKind> kKinds[] = {
-            {"group", PeerPlacementKind::group},
-            {"ring", PeerPlacementKind::ring},
-            {"cross_dp", PeerPlacementKind::cross_data_parallel}};
-        PeerCheckpoint policy;
-        reader.integer("copies", policy.placement.copies, {2, 16});
-        reader.choice("placement", policy.placement.kind, kKinds);
-        plan_.policies.emplace_back(policy);
-    }
-
-    void checkpoint(const DocumentNode& map, const std::string& path) {
-        if (!map.is_map()) {
-            errors_.push_back({map.where(), path + " must be a map, not " + map.describe(), {}});
-            return;
-        }
-        MapReader reader{map, path, errors_};
-        if (const DocumentNode* node = reader.find("interval")) {
-            interval(reader, *node);
-        }
-        static constexpr Choice<CheckpointMode> kModes[] = {{"blocking", CheckpointMode::blocking},
-                                                            {"async", CheckpointMode::async}};
-        reader.choice("mode", plan_.checkpoint.mode, kModes);
-        read_wall_time(reader, "stall", plan_.checkpoint.stall);
-        read_wall_time(reader, "write", plan_.checkpoint.write);
-        read_wall_time(reader, "load", plan_.checkpoint.load);
-        reader.finish();
-    }
-
-    void interval(MapReader& reader, const DocumentNode& node) {
-        static constexpr std::pair<std::string_view, IntervalRule> kRules[] = {
-            {"young", IntervalRule::young},
-            {"daly", IntervalRule::daly},
-            {"exact", IntervalRule::exact},
-            {"adaptive", IntervalRule::adaptive}};
-        for (const auto& [word, rule] : kRules) {
-            if (node.is_scalar() && node.text == word) {
-                plan_.checkpoint.rule = rule;
-                return;
-            }
-        }
-        plan_.checkpoint.rule = IntervalRule::fixed;
-        const Result<WallTime> time =
-            node.is_scalar() ? parse_wall_time(node.text) : Result<WallTime>{WallTime{}};
-        if (!time || *time <= WallTime{}) {
-            reader.complain(
-                "interval",
-                fmt::format("{} can't be {}", reader.full_name("interval"), node.describe()),
-                "a span of time, young, daly, exact or adaptive");
-            return;
-        }
-        plan_.checkpoint.interval = *time;
+    static bool has(const DocumentNode& knobs, std::string_view key) {
+        return knobs.is_map() && knobs.find(key) != nullptr;
     }
 
     RecoveryPlan& plan_;
@@ -255,6 +305,8 @@ private:
 };
 
 }  // namespace
+
+const KeyTable<RecoveryPlan> kRecoveryKeys = key_table<RecoveryPlan>("recovery", kRecoveryRows);
 
 void read_recovery(const DocumentNode& section,
                    const DetectionSpec& detection,

@@ -6,9 +6,8 @@
 #include <algorithm>
 
 #include "models/plan_fields.h"
-#include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/document/overrides.h"
-#include "scenarios/format/document/quantity.h"
+#include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/format/specs/node_devices.h"
 
@@ -31,81 +30,117 @@ constexpr Choice<StageSplit> kStageSplits[] = {
 };
 constexpr Choice<bool> kSwitch[] = {{"true", true}, {"false", false}};
 
-class SearchReader {
-public:
-    SearchReader(const DocumentNode& section, Errors& errors)
-        : reader_(section, "search", errors), errors_(errors) {}
-
-    MapReader& reader() { return reader_; }
-
-    // A list of a field's values, or one of them.
-    template <auto kMember, class T>
-    void field(std::vector<T>& values) {
-        const auto& row = plan_field<kMember>;
-        if constexpr (std::is_same_v<T, std::int64_t>) {
-            reader_.integers(row.name, values, row.values);
-        } else if constexpr (std::is_same_v<T, bool>) {
-            words(row.name, values, kSwitch);
-        } else {
-            words(row.name, values, row.values);
+// A list of a plan field's values, or one of them.
+template <class T>
+bool read_listed(MapReader& reader, const Key& row, std::vector<T>& values, Choices<T> choices) {
+    const DocumentNode* node = reader.find(row.name);
+    if (node != nullptr && node->is_sequence() && node->items.empty()) {
+        reader.complain(row.name, reader.full_name(row.name) + " is empty", "leave it out for all");
+        return false;
+    }
+    std::vector<T> read;
+    const bool good = reader.choices(row.name, read, choices);
+    for (const T value : read) {  // two words may mean the same
+        if (std::ranges::find(values, value) == values.end()) {
+            values.push_back(value);
         }
     }
-
-    template <class T>
-    void words(std::string_view key,
-               std::vector<T>& values,
-               std::type_identity_t<Choices<T>> choices) {
-        const DocumentNode* node = reader_.find(key);
-        if (node == nullptr) {
-            return;
-        }
-        const std::vector<DocumentNode> items =
-            node->is_sequence() ? node->items : std::vector<DocumentNode>{*node};
-        if (items.empty()) {
-            reader_.complain(key, reader_.full_name(key) + " is empty", "leave it out for all");
-        }
-        for (const DocumentNode& item : items) {
-            const auto known = std::ranges::find_if(choices, [&](const Choice<T>& choice) {
-                return item.is_scalar() && item.text == choice.word;
-            });
-            if (known == choices.end()) {
-                std::string all;
-                for (const Choice<T>& choice : choices) {
-                    all += (all.empty() ? "" : ", ") + std::string{choice.word};
-                }
-                errors_.push_back(
-                    {item.where(),
-                     fmt::format("{} can't be {}", reader_.full_name(key), item.describe()),
-                     "a list out of " + all});
-                continue;
-            }
-            if (std::ranges::find(values, known->value) == values.end()) {
-                values.push_back(known->value);
-            }
-        }
-    }
-
-private:
-    MapReader reader_;
-    Errors& errors_;
-};
-
-void read_space(SearchReader& search, PlanSpace& space) {
-    using Plan = ParallelPlan;
-    search.field<&Plan::tensor_model_parallel_size>(space.tensor_model_parallel_size);
-    search.field<&Plan::pipeline_model_parallel_size>(space.pipeline_model_parallel_size);
-    search.field<&Plan::virtual_pipeline_model_parallel_size>(
-        space.virtual_pipeline_model_parallel_size);
-    search.field<&Plan::context_parallel_size>(space.context_parallel_size);
-    search.field<&Plan::micro_batch_size>(space.micro_batch_size);
-    search.field<&Plan::data_parallel_sharding_strategy>(space.sharding);
-    search.field<&Plan::recompute_granularity>(space.recompute);
-    search.field<&Plan::schedule>(space.schedules);
-    search.words("overlap", space.overlap, kSwitch);
-    search.field<&Plan::sequence_parallel>(space.sequence_parallel);
-    search.field<&Plan::rank_order>(space.rank_orders);
-    search.words(plan_field<&Plan::pipeline_layout>.name, space.splits, kStageSplits);
+    return good;
 }
+
+template <auto kMember, const auto& kWords>
+constexpr Key listed_words(std::string_view name, std::string_view meaning) {
+    Key row = plain_choice<kWords>(name, meaning).or_list();
+    row.read = [](MapReader& reader, const Key& of, void* object) {
+        auto& values = key_detail::value_of<&SearchSpec::space, kMember>(object);
+        using T = typename std::remove_cvref_t<decltype(values)>::value_type;
+        return read_listed<T>(reader, of, values, kWords);
+    };
+    return row;
+}
+
+template <auto kField>
+std::vector<std::string> words_of_field(bool first) {
+    constexpr auto choices = plan_field<kField>.values;
+    std::vector<std::string> words;
+    for (const auto& choice : choices) {
+        if (!first || word_of(choice.value, choices) == choice.word) {
+            words.emplace_back(choice.word);
+        }
+    }
+    return words;
+}
+
+// The values of a field of the plan, under its own name.
+template <auto kField, auto kMember>
+constexpr Key varied(std::string_view default_words = "all that fit") {
+    constexpr const auto& field = plan_field<kField>;
+    using T = typename MemberValue<decltype(field.member)>::Type;
+    if constexpr (std::is_same_v<T, std::int64_t>) {
+        Key row = plain(field.name, KeyShape::integer, field.meaning);
+        row.integers = field.values;
+        row.read = [](MapReader& reader, const Key& of, void* object) {
+            auto& values = key_detail::value_of<&SearchSpec::space, kMember>(object);
+            const DocumentNode* node = reader.find(of.name);
+            std::int64_t one = 0;
+            if (node == nullptr || !node->is_scalar()) {
+                return reader.integers(of.name, values, of.integers);
+            }
+            const bool good = reader.integer(of.name, one, of.integers);
+            values = good ? std::vector{one} : values;
+            return good;
+        };
+        return row.or_list().by(default_words);
+    } else if constexpr (std::is_same_v<T, bool>) {
+        return listed_words<kMember, kSwitch>(field.name, field.meaning).by(default_words);
+    } else {
+        Key row = plain(field.name, KeyShape::choice, field.meaning);
+        row.words = words_of_field<kField>;
+        row.read = [](MapReader& reader, const Key& of, void* object) {
+            auto& values = key_detail::value_of<&SearchSpec::space, kMember>(object);
+            return read_listed<T>(reader, of, values, plan_field<kField>.values);
+        };
+        return row.or_list().by(default_words);
+    }
+}
+
+constexpr Key kSearchRows[] = {
+    varied<&ParallelPlan::tensor_model_parallel_size, &PlanSpace::tensor_model_parallel_size>(
+        "within a node"),
+    varied<&ParallelPlan::pipeline_model_parallel_size, &PlanSpace::pipeline_model_parallel_size>(),
+    varied<&ParallelPlan::virtual_pipeline_model_parallel_size,
+           &PlanSpace::virtual_pipeline_model_parallel_size>(),
+    varied<&ParallelPlan::context_parallel_size, &PlanSpace::context_parallel_size>("1 to 16"),
+    varied<&ParallelPlan::micro_batch_size, &PlanSpace::micro_batch_size>("1 to 16"),
+    varied<&ParallelPlan::data_parallel_sharding_strategy, &PlanSpace::sharding>(),
+    varied<&ParallelPlan::recompute_granularity, &PlanSpace::recompute>(),
+    varied<&ParallelPlan::schedule, &PlanSpace::schedules>(),
+    listed_words<&PlanSpace::overlap, kSwitch>("overlap",
+                                               "The plan's four overlap switches together.")
+        .by("true and false"),
+    varied<&ParallelPlan::sequence_parallel, &PlanSpace::sequence_parallel>("true and false"),
+    varied<&ParallelPlan::rank_order, &PlanSpace::rank_orders>(),
+    listed_words<&PlanSpace::splits, kStageSplits>(plan_field<&ParallelPlan::pipeline_layout>.name,
+                                                   "How layers are dealt to stages.")
+        .by("all"),
+    choice<kObjectives, &SearchSpec::objective>("objective", "What the best plan is best at."),
+    plain("price_per_gpu_hour", KeyShape::device_real, "Price of a GPU for an hour."),
+    plain("busy_watts", KeyShape::device_real, "Power of a GPU, with its share of the server."),
+    plain("idle_watts", KeyShape::device_real, "The same while no kernel runs."),
+    key<&SearchSpec::tokens>("tokens", "Tokens to train on.").range(0, 1e18).of("tokens"),
+    key<&SearchSpec::deadline_days>("deadline_days", "Time for these tokens; 0: any.")
+        .range(0, 1e6)
+        .of("days"),
+    key<&SearchSpec::budget>("budget", "Money for these tokens; 0: any.").range(0, 1e15),
+    key<&SearchSpec::simulations>("simulations", "Most plans that are simulated.")
+        .range(1, 10'000'000)
+        .of("plans"),
+    key<&SearchSpec::keep>("keep", "Best plans that are simulated with contention and listed.")
+        .range(1, 10'000)
+        .of("plans"),
+    key<&SearchSpec::seeds>("seeds", "goodput: campaigns of each plan.").range(1, 100'000),
+    plain("cluster", KeyShape::any, "Clusters to compare: lists under keys of the cluster."),
+};
 
 // A number for every device, or a map of device names.
 double of_device(const DocumentNode* node, const std::string& device) {
@@ -253,6 +288,8 @@ void check_objective(MapReader& reader, const SearchSpec& spec) {
 
 }  // namespace
 
+const KeyTable<SearchSpec> kSearchKeys = key_table<SearchSpec>("search", kSearchRows);
+
 void read_search(const DocumentNode& section,
                  const DocumentNode& root,
                  const Catalogue& catalogue,
@@ -264,19 +301,11 @@ void read_search(const DocumentNode& section,
         return;
     }
     const std::size_t before = errors.size();
-    SearchReader search{section, errors};
-    read_space(search, spec.space);
-    MapReader& reader = search.reader();
-    reader.choice("objective", spec.objective, kObjectives);
+    MapReader reader{section, "search", errors};
+    read_keys(reader, kSearchKeys, spec);
     for (const char* key : {"price_per_gpu_hour", "busy_watts", "idle_watts"}) {
         check_numbers(reader, key, errors);
     }
-    reader.real("tokens", spec.tokens, 0, 1e18);
-    reader.real("deadline_days", spec.deadline_days, 0, 1e6);
-    reader.real("budget", spec.budget, 0, 1e15);
-    reader.integer("simulations", spec.simulations, {1, 10'000'000});
-    reader.integer("keep", spec.keep, {1, 10'000});
-    reader.integer("seeds", spec.seeds, {1, 100'000});
     const Prices prices{
         reader.find("price_per_gpu_hour"), reader.find("busy_watts"), reader.find("idle_watts")};
     const DocumentNode* clusters = reader.find("cluster");

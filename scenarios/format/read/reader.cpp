@@ -14,12 +14,14 @@
 #include "models/validate_plan.h"
 #include "network/memory_tiers.h"
 #include "runtime/trainable.h"
-#include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/effective_scenario.h"
+#include "scenarios/format/read/file_kind.h"
+#include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
 #include "scenarios/format/specs/cluster_shape.h"
+#include "scenarios/format/specs/network_words.h"
 #include "scenarios/format/specs/node_devices.h"
 
 namespace orrery {
@@ -266,6 +268,26 @@ void check_together(const DocumentNode& root,
     }
 }
 
+constexpr Choice<int> kScenarioWords[] = {{"scenario", 0}, {"network", 1}};
+
+constexpr Key kScenarioRows[] = {
+    plain_choice<kScenarioWords>("kind", "Kind of the file.").by("from its keys"),
+    key<&Scenario::name>("name", "What reports call the scenario.").by("the file's name"),
+    key<&Scenario::software>("software", "Software that runs the job: nemo-24.05."),
+    nested("cluster", KeyShape::map, kClusterKeys, "Nodes and networks.").required(),
+    entry("model", "models", kModelKeys, "The model; required without jobs."),
+    nested("plan", KeyShape::map, kPlanKeys, "Parallelism and batch; required without jobs."),
+    nested("network", KeyShape::map, kNetworkKeys, "How the network is simulated.")
+        .or_words<kFidelities>()
+        .by("fluid"),
+    nested("job", KeyShape::map, kJobKeys, "Steps to simulate, or a training."),
+    nested("jobs", KeyShape::map_list, kClusterJobKeys, "Several jobs on the cluster."),
+    nested("search", KeyShape::map, kSearchKeys, "What `orrery search` varies."),
+    nested("faults", KeyShape::map_list, kFaultKeys, "Faults."),
+    nested("recovery", KeyShape::map_or_list, kRecoveryKeys, "Recovery plans."),
+    nested("campaign", KeyShape::map, kCampaignKeys, "A training over days or weeks."),
+};
+
 Scenario read_root(DocumentNode& root,
                    const std::filesystem::path& folder,
                    const ReadOptions& options,
@@ -274,14 +296,13 @@ Scenario read_root(DocumentNode& root,
     Scenario scenario;
     scenario.document = std::make_shared<DocumentNode>(root);
     MapReader reader{root, "", errors};
-    reader.word("name", scenario.name);
-    reader.word("software", scenario.software);
+    read_keys(reader, kScenarioKeys, scenario);
     const auto cluster_of = [&](DocumentNode& section) {
         scenario.devices =
             read_cluster(section, catalogue, folder, scenario.cluster, scenario.device, errors);
     };
     const bool cluster =
-        read_section(root, reader, "cluster", Presence::required, errors, cluster_of);
+        read_section(root, reader, "cluster", Presence::optional, errors, cluster_of);
     scenario.cluster_where =
         where_of_path(root, scenario.cluster.kinds.empty() ? "cluster.nodes" : "cluster.kinds");
     const bool jobs = reader.find("jobs") != nullptr && !options.network_only;
@@ -327,40 +348,16 @@ Scenario read_root(DocumentNode& root,
     return scenario;
 }
 
-// One error for a file of another kind, instead of one for each of its keys; empty if it is none.
-Error of_another_kind(const DocumentNode& root) {
-    const auto has = [&](const char* key) { return root.find(key) != nullptr; };
-    if (!root.is_map()) {
-        const bool table = root.is_scalar() && root.text.find(',') != std::string::npos;
-        return {root.where(),
-                table ? "this is a table (CSV), and a scenario is due"
-                      : "a scenario must be a map, not " + root.describe(),
-                "its keys are cluster, model and plan"};
-    }
-    if (has("cluster") || has("model") || has("plan") || has("jobs")) {
-        return {};
-    }
-    if (has("scenario")) {
-        return has("checksum") ? Error{root.where(),
-                                       "this describes a recorded run, and a scenario is due",
-                                       "orrery compare FOLDER"}
-                               : Error{root.where(),
-                                       "this is a study of scenarios, and a scenario is due",
-                                       "orrery sweep FILE"};
-    }
-    return {};
-}
-
 // Whether the document describes a network without a mistake, and nothing else: no other key can be
 // a misspelt model or plan.
 bool is_network(DocumentNode root,
                 const std::filesystem::path& folder,
                 const ReadOptions& options) {
-    const bool only =
-        root.is_map() && root.find("cluster") != nullptr &&
-        std::ranges::all_of(root.keys, [](const DocumentNode& key) {
-            return key.text == "name" || key.text == "cluster" || key.text == "network";
-        });
+    const bool only = root.is_map() && root.find("cluster") != nullptr &&
+                      std::ranges::all_of(root.keys, [](const DocumentNode& key) {
+                          return key.text == "kind" || key.text == "name" ||
+                                 key.text == "cluster" || key.text == "network";
+                      });
     if (options.network_only || !only) {
         return false;
     }
@@ -383,7 +380,11 @@ ResultOrErrors<Scenario> read_document(DocumentNode root,
             apply_override(root, assignment, errors);
         }
     }
-    if (Error other = of_another_kind(root); errors.empty() && !other.what.empty()) {
+    // A file without `kind` that describes a network is recognised below, once it has no mistake.
+    const bool network = options.network_only || root.find("kind") == nullptr;
+    Error other = network ? of_another_kind(root, {"scenario", "network"})
+                          : of_another_kind(root, {"scenario"});
+    if (errors.empty() && !other.what.empty()) {
         return unexpected<Errors>(Errors{std::move(other)});
     }
     if (errors.empty() && is_network(root, folder, options)) {
@@ -407,6 +408,8 @@ ResultOrErrors<Scenario> read_document(DocumentNode root,
 }
 
 }  // namespace
+
+const KeyTable<Scenario> kScenarioKeys = key_table<Scenario>("scenario", kScenarioRows);
 
 ResultOrErrors<Scenario> read_scenario_document(DocumentNode root,
                                                 const std::string& source,

@@ -5,11 +5,19 @@
 
 #include <string_view>
 
+#include "engine/field.h"
 #include "network/cluster_spec.h"
 #include "network/packet/parameters.h"
-#include "scenarios/format/document/map_reader.h"
+#include "scenarios/format/specs/network_settings.h"
 
 namespace orrery {
+
+inline constexpr Choice<NetworkFidelity> kFidelities[] = {
+    {"analytic", NetworkFidelity::analytic},
+    {"fluid", NetworkFidelity::fluid},
+    {"packet", NetworkFidelity::packet},
+    {"simgrid", NetworkFidelity::simgrid},
+};
 
 inline constexpr Choice<FabricKind> kFabricKinds[] = {
     {"clos", FabricKind::clos},

@@ -8,6 +8,9 @@
 #include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/read_field.h"
 #include "scenarios/format/document/yaml_document.h"
+#include "scenarios/format/read/effective_scenario.h"
+#include "scenarios/format/read/key_tables.h"
+#include "scenarios/format/read/scenario_keys.h"
 #include "scenarios/format/specs/plan_key.h"
 
 namespace orrery {
@@ -19,14 +22,6 @@ void set(DocumentNode& document, const std::string& key, std::string_view value)
     ORRERY_CHECK(errors.empty());
 }
 
-void erase(DocumentNode& map, std::string_view key) {
-    const std::size_t at = key_position(map, key);
-    if (at != kNoKey) {
-        map.keys.erase(map.keys.begin() + static_cast<std::ptrdiff_t>(at));
-        map.items.erase(map.items.begin() + static_cast<std::ptrdiff_t>(at));
-    }
-}
-
 void move_path(DocumentNode& node,
                const std::filesystem::path& from,
                const std::filesystem::path& to) {
@@ -34,13 +29,34 @@ void move_path(DocumentNode& node,
         for (DocumentNode& item : node.items) {
             move_path(item, from, to);
         }
-    } else if (node.is_scalar() && std::filesystem::path{node.text}.is_relative()) {
+    } else if (node.is_scalar() && !node.text.empty() && !is_table_text(node.text) &&
+               std::filesystem::path{node.text}.is_relative()) {
         std::error_code ignored;
         const auto target = std::filesystem::absolute(from / node.text, ignored);
         const auto folder = std::filesystem::absolute(to, ignored);
         const auto relative =
             target.lexically_normal().lexically_relative((folder / "").lexically_normal());
         node.text = (relative.empty() ? target : relative).string();
+    }
+}
+
+// All keys of a map that are paths.
+void move_paths(DocumentNode& node,
+                const KeyMap& map,
+                const std::filesystem::path& from,
+                const std::filesystem::path& to) {
+    if (node.is_sequence()) {
+        for (DocumentNode& item : node.items) {
+            move_paths(item, map, from, to);
+        }
+    }
+    for (const ScenarioKey& key : node.is_map() ? keys_of(map, "") : std::vector<ScenarioKey>{}) {
+        DocumentNode* value = node.find(key.key);
+        if (value != nullptr && key.shape == KeyShape::path) {
+            move_path(*value, from, to);
+        } else if (value != nullptr && key.inner != nullptr) {
+            move_paths(*value, *key.inner, from, to);
+        }
     }
 }
 
@@ -51,7 +67,7 @@ std::string scenario_with_plan(DocumentNode document,
                                const std::vector<std::pair<std::string, std::string>>& cluster,
                                const std::filesystem::path& from,
                                const std::filesystem::path& to) {
-    erase(document, "search");
+    erase_key(document, "search");
     for (const auto& [key, value] : cluster) {
         set(document, "cluster." + key, value);
     }
@@ -64,21 +80,12 @@ std::string scenario_with_plan(DocumentNode document,
         const DocumentNode& keys = *document.find("plan");
         const bool written = field.searched || keys.find(field.name) != nullptr;
         if (written && !given) {
-            erase(*document.find("plan"), field.name);
+            erase_key(*document.find("plan"), field.name);
         } else if (written) {
             set(document, plan_key(field), field_text(field, value));
         }
     });
-    for (const auto& [section, key] : {std::pair{"model", "hf_config"},
-                                       {"job", "dataset"},
-                                       {"job", "checkpoint_folder"},
-                                       {"job", "initial_weights"}}) {
-        DocumentNode* map = document.find(section);
-        DocumentNode* path = map != nullptr && map->is_map() ? map->find(key) : nullptr;
-        if (path != nullptr) {
-            move_path(*path, from, to);
-        }
-    }
+    move_paths(document, kScenarioKeys, from, to);
     return to_yaml(document);
 }
 

@@ -291,6 +291,7 @@ Result<CongestionStudy> measure_congestion(const Scenario& scenario,
 std::string congestion_entry(const CongestionStudy& study) {
     const FabricSpec& f = study.factors.measured_on;
     DocumentNode entry;
+    put(entry, "kind", scalar_node("congestion_control"));
     put(entry, "algorithm", scalar_node(study.factors.algorithm));
     const auto set = [&](const char* key, std::string value) {
         put(entry, std::string{"measured_on."} + key, scalar_node(std::move(value)));

@@ -6,8 +6,9 @@
 #include <algorithm>
 
 #include "engine/check.h"
-#include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/document/yaml_document.h"
+#include "scenarios/format/read/file_kind.h"
+#include "scenarios/format/read/key_tables.h"
 
 namespace orrery {
 namespace {
@@ -83,7 +84,7 @@ void read_names(MapReader& reader,
                 const std::filesystem::path& folder,
                 Study& study,
                 Errors& errors) {
-    const DocumentNode* names = reader.find("scenario", Presence::required);
+    const DocumentNode* names = reader.find("scenario");
     if (names == nullptr) {
         return;
     }
@@ -134,20 +135,13 @@ ResultOrErrors<Study> study_of(const DocumentNode& root,
                                const std::string& source,
                                const std::filesystem::path& folder) {
     Errors errors;
-    if (!root.is_map()) {
-        return unexpected<Errors>(
-            {{root.where(), "a study must be a map", "see scenarios/sweep-70b-plans.yaml"}});
-    }
-    if (root.find("scenario") == nullptr &&
-        (root.find("cluster") != nullptr || root.find("model") != nullptr)) {
-        return unexpected<Errors>({{root.where(),
-                                    "this is a scenario, and a study is due",
-                                    "orrery simulate FILE; a study names scenarios and says what "
-                                    "to vary, like scenarios/sweep-70b-plans.yaml"}});
+    if (Error other = of_another_kind(root, {"sweep"}); !other.what.empty()) {
+        return unexpected<Errors>({std::move(other)});
     }
     Study study;
     study.name = std::filesystem::path{source}.stem().string();
     MapReader reader{root, "", errors};
+    read_rows(reader, kSweepKeys, nullptr);
     reader.word("name", study.name);
     read_names(reader, folder, study, errors);
     if (const DocumentNode* common = reader.find("set")) {

@@ -36,6 +36,17 @@ TEST(Completion, BashOffersACommandsOptionsAndFiles) {
     EXPECT_EQ(offered(folder, "orrery simulate my", 2), "my scenario.yaml\n");
 }
 
+TEST(Completion, BashOffersKeysAndNamesOfTheCatalogue) {
+    const TestFolder folder;
+    EXPECT_EQ(offered(folder, "orrery simulate a.yaml --set plan.micro", 4),
+              "plan.micro_batch_size=\n");
+    EXPECT_EQ(offered(folder, "orrery explain --set campaign.repair.cr", 3),
+              "campaign.repair.crews=\n");
+    EXPECT_EQ(offered(folder, "orrery catalogue dgx-a100", 2), "dgx-a100-40g\ndgx-a100-80g\n");
+    EXPECT_EQ(offered(folder, "orrery catalogue devi", 2), "devices\n");
+    EXPECT_EQ(offered(folder, "orrery catalogue --j", 2), "--json\n");
+}
+
 TEST(Completion, ScriptsAreGoodForTheirShells) {
     const TestFolder folder;
     for (const char* shell : {"bash", "zsh", "fish"}) {

@@ -31,7 +31,7 @@ TEST(KeySynonyms, StandInTheHintsOfUnknownKeys) {
         {"plan.expert_parallel=2", "mixture-of-experts"},
         {"plan.ep=2", "mixture-of-experts"},
         {"plan.vpp=2", "did you mean 'virtual_pipeline_model_parallel_size'?"},
-        {"plan.dropout=0.1", "model.dropout"},
+        {"plan.dropout=0.1", "'dropout' belongs to model:"},
         {"model.hidden_dropout=0.1", "did you mean 'dropout'?"},
         {"search={tp: [2]}", "did you mean 'tensor_model_parallel_size'?"},
         {"faults=[{kind: gpu_lost, mtbf: 50000 h}]", "add process: exponential"},

@@ -47,7 +47,8 @@ TEST(ReadCluster, ErrorsOfAllItsPartsComeAtOnce) {
               "s.yaml:2:68: error: cluster.node.nvls must be true or false, not 'maybe'\n"
               "s.yaml:3:16: error: cluster.fabric.kind can't be 'tree' (hint: one of clos, rail, "
               "single_switch, file)\n"
-              "s.yaml:3:22: error: cluster.fabric.nic_bandwidth must not be zero\n"
+              "s.yaml:3:22: error: cluster.fabric.nic_bandwidth must not be zero (hint: 400 "
+              "Gbps)\n"
               "s.yaml:4:1: error: unknown key 'rack' in 'cluster' (hint: one of nodes, node, "
               "kinds, fabric, ethernet, slow_node_share, slow_node_slowdown, placement, gpus)\n");
 }

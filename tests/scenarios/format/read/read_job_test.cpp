@@ -41,7 +41,7 @@ TEST(ReadJob, ReadsTheDevice) {
     EXPECT_EQ(job_of("steps: 5\n").training.device, DeviceChoice::automatic);
     EXPECT_EQ(job_of("device: auto\n").training.device, DeviceChoice::automatic);
     EXPECT_EQ(job_of("device: cpu\n").training.device, DeviceChoice::cpu);
-    EXPECT_NE(errors_of("device: tpu\n").find("auto, cpu or cuda"), std::string::npos);
+    EXPECT_NE(errors_of("device: tpu\n").find("one of auto, cpu, cuda"), std::string::npos);
 }
 
 TEST(ReadJob, FillsEveryKeyOfATrainingJob) {

@@ -78,7 +78,7 @@ TEST(ReadRecovery, EveryMistakeIsTold) {
           std::pair{"policies: [sparse]", "did you mean 'spares'"},
           std::pair{"policies: [{spares: {count: 3, quantile: 0.9}}]", "a count and a quantile"},
           std::pair{"policies: [{replay: {share: 1.5}}]", "out of range"},
-          std::pair{"policies: [{spares: 3}]", "must be a map of its knobs"},
+          std::pair{"policies: [{spares: 3}]", "recovery.policies.spares must be a map, not '3'"},
           std::pair{"policies: [[spares]]", "holds words and maps"},
           std::pair{"policies: spares", "must be a list"},
           std::pair{"checkpoint: {interval: often}", "young, daly, exact or adaptive"},

@@ -64,9 +64,20 @@ TEST(ReadSearch, MakesEveryCombinationOfTheClustersValues) {
     EXPECT_EQ(last.cluster.fabric.nic_bandwidth, Bandwidth::bits_per_second(200'000'000'000));
 }
 
+TEST(ReadSearch, OneValueStandsForAListOfIt) {
+    const Read got = read(
+        "tensor_model_parallel_size: 2\nschedule: 1f1b\nsequence_parallel: true\n"
+        "rank_order: [tp-cp-dp-pp, tp-cp-ep-dp-pp]\n");
+    EXPECT_EQ(got.errors, "");
+    EXPECT_EQ(got.spec.space.tensor_model_parallel_size, std::vector<std::int64_t>{2});
+    EXPECT_EQ(got.spec.space.schedules, std::vector{ScheduleKind::one_f_one_b});
+    EXPECT_EQ(got.spec.space.sequence_parallel, std::vector{true});
+    EXPECT_EQ(got.spec.space.rank_orders.size(), 1u) << "two words for one order";
+}
+
 TEST(ReadSearch, ComplainsAboutEachMistakeAtItsPlace) {
     const Read got = read(
-        "tensor_model_parallel_size: 2\n"
+        "tensor_model_parallel_size: two\n"
         "recompute_granularity: [some]\n"
         "objective: speed\n"
         "price_per_gpu_hour: cheap\n"

@@ -288,17 +288,16 @@ TEST(Reader, WrongTypesAreErrorsNotCrashes) {
 TEST(Reader, AFileOfAnotherKindIsOneErrorThatNamesItsCommand) {
     EXPECT_EQ(
         errors_of_file("scenario: a.yaml\ngrid: {plan.micro_batch_size: [1, 2]}\n"),
-        "s.yaml:1:1: error: this is a study of scenarios, and a scenario is due (hint: orrery "
-        "sweep FILE)\n");
+        "s.yaml:1:1: error: this is a sweep, and a scenario is due (hint: orrery sweep FILE)\n");
     EXPECT_EQ(errors_of_file("cluster: {nodes: 2, node: dgx-h100, fabric: ndr400-rail}\n"),
               "s.yaml:1:1: error: there is no model and no plan: this describes a network (hint: "
               "orrery network FILE, or add model and plan)\n");
     EXPECT_EQ(errors_of_file("case,family,gpu\na,b,c\n"),
-              "s.yaml:1:1: error: this is a table (CSV), and a scenario is due (hint: its keys are "
-              "cluster, model and plan)\n");
+              "s.yaml:1:1: error: this is a table (CSV), and a scenario is due (hint: orrery keys "
+              "--schema scenario lists its keys)\n");
     EXPECT_EQ(
         errors_of_file("scenario: \"a\"\nchecksum: 3\n"),
-        "s.yaml:1:1: error: this describes a recorded run, and a scenario is due (hint: orrery "
+        "s.yaml:1:1: error: this is a recorded run, and a scenario is due (hint: orrery "
         "compare FOLDER)\n");
 }
 
@@ -308,8 +307,8 @@ TEST(Reader, MissingSectionsAreAllNamed) {
               "s.yaml:1:1: error: the scenario lacks the key 'model' (hint: add 'model: …')\n"
               "s.yaml:1:1: error: the scenario lacks the key 'plan' (hint: add 'plan: …')\n");
     EXPECT_EQ(errors_of_file("just words\n"),
-              "s.yaml:1:1: error: a scenario must be a map, not 'just words' (hint: its keys are "
-              "cluster, model and plan)\n");
+              "s.yaml:1:1: error: a scenario must be a map, not 'just words' (hint: orrery keys "
+              "--schema scenario lists its keys)\n");
 }
 
 TEST(Reader, OneServerNeedsNoFabric) {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of all maps that files may have, by the file that defines them; model and plan have
+// theirs in models/transformer_fields.h and models/plan_fields.h.
+#pragma once
+
+#include "engine/faults/detection.h"
+#include "kernels/device_spec.h"
+#include "network/cluster_spec.h"
+#include "network/congestion_factors.h"
+#include "scenarios/format/read/key_table.h"
+#include "scenarios/format/specs/campaign_plan.h"
+#include "scenarios/format/specs/network_settings.h"
+#include "scenarios/format/specs/scenario.h"
+
+namespace orrery {
+
+extern const KeyTable<Scenario> kScenarioKeys;    // reader.cpp
+extern const KeyMap kModelKeys;                   // read_model.cpp
+extern const KeyMap kPlanKeys;                    // read_plan.cpp
+extern const KeyTable<ClusterSpec> kClusterKeys;  // read_cluster.cpp
+extern const KeyTable<NodeSpec> kNodeKeys;
+extern const KeyTable<FabricSpec> kFabricKeys;
+extern const KeyTable<NodeKind> kKindKeys;                 // read_kinds.cpp
+extern const KeyTable<DeviceSpec> kDeviceKeys;             // read_device.cpp
+extern const KeyTable<NetworkSettings> kNetworkKeys;       // read_network.cpp
+extern const KeyTable<PacketSettings> kPacketKeys;         // read_packet.cpp
+extern const KeyTable<CongestionFactors> kCongestionKeys;  // read_congestion.cpp
+extern const KeyTable<Job> kJobKeys;                       // read_job.cpp
+extern const KeyTable<ClusterJob> kClusterJobKeys;         // read_jobs.cpp
+extern const KeyTable<SearchSpec> kSearchKeys;             // read_search.cpp
+extern const KeyTable<FaultProcess> kFaultKeys;            // read_faults.cpp
+extern const KeyMap kFaultCatalogueKeys;
+extern const KeyTable<RecoveryPlan> kRecoveryKeys;    // read_recovery.cpp
+extern const KeyTable<CampaignPlan> kCampaignKeys;    // read_campaign.cpp
+extern const KeyTable<DetectionSpec> kDetectionKeys;  // read_detection.cpp
+extern const KeyMap kSweepKeys;                       // file_kind.cpp
+
+}  // namespace orrery
