@@ -17,6 +17,11 @@ list(FILTER examples EXCLUDE REGEX "CMakeLists.txt$")
 install(FILES ${examples} ${CMAKE_SOURCE_DIR}/scenarios/README.md
         DESTINATION share/orrery/scenarios)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/schema DESTINATION share/orrery)
+# Manual pages, by the program itself (scenarios/program/man.h).
+install(CODE "execute_process(
+    COMMAND ${CMAKE_BINARY_DIR}/bin/orrery man -o
+            \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/man/man1\"
+    COMMAND_ERROR_IS_FATAL ANY)")
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION share/doc/orrery RENAME copyright)
 
 set(CPACK_GENERATOR DEB)

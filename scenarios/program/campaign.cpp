@@ -2,20 +2,18 @@
 #include "scenarios/program/campaign.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <thread>
 
-#include "scenarios/format/document/output_file.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
-#include "scenarios/program/page_file.h"
+#include "scenarios/program/run_study.h"
 #include "scenarios/report/campaign_report.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/perfetto_campaign.h"
-#include "scenarios/report/progress.h"
-#include "scenarios/report/provenance_report.h"
-#include "scenarios/report/study_pages.h"
+#include "scenarios/report/study_sections.h"
 #include "scenarios/studies/campaign/recorded_events.h"
 #include "scenarios/studies/campaign/run_campaign.h"
 #include "scenarios/studies/campaign/supervised_job.h"
@@ -51,6 +49,24 @@ int replay(const std::string& file, const Scenario& scenario) {
     return print_output(again + "the same actions, byte for byte\n");
 }
 
+ResultOrErrors<StudyOutput> campaign_output(const Scenario& scenario,
+                                            std::uint32_t jobs,
+                                            const std::function<void(double)>& progress) {
+    const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
+    const Result<CampaignAnswer> answer = run_campaign_scenario(
+        scenario, {.threads = jobs == 0 ? cores : jobs, .progress = progress});
+    if (!answer) {
+        return unexpected<Errors>(Errors{answer.error()});
+    }
+    return StudyOutput{.report = campaign_sections(*answer),
+                       .json = json_report(*answer),
+                       .provenance = provenance_of("campaign", scenario),
+                       .text = campaign_report(*answer),
+                       .write_trace = [answer](const std::string& file) {
+                           return write_campaign_trace(file, *answer);
+                       }};
+}
+
 }  // namespace
 
 int campaign_command(const CampaignArguments& arguments) {
@@ -69,40 +85,11 @@ int campaign_command(const CampaignArguments& arguments) {
                              "campaign: {days: 30, seeds: 30}, and faults: […]"});
     }
     note_faults_left_out(*scenario, FaultUser::campaign);
-    if (!arguments.trace_file.empty()) {
-        // Tell an unwritable place now, not after the simulation.
-        if (const auto writable = OutputFile::open(arguments.trace_file); !writable) {
-            return report_error(writable.error());
-        }
-    }
-    auto page = PageFile::open(arguments.html_file);
-    if (!page) {
-        return report_error(page.error());
-    }
-    ProgressBar bar{"simulating"};
-    const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
-    const CampaignRunOptions options{.threads = arguments.threads == 0 ? cores : arguments.threads,
-                                     .progress = [&bar](double share) { bar.show(share); }};
-    const Result<CampaignAnswer> answer = run_campaign_scenario(*scenario, options);
-    bar.finish();
-    if (!answer) {
-        Error error = answer.error();
-        error.where = error.where.empty() ? arguments.file : error.where;
-        return report_error(error);
-    }
-    if (!arguments.trace_file.empty()) {
-        if (const auto written = write_campaign_trace(arguments.trace_file, *answer); !written) {
-            return report_error(written.error());
-        }
-    }
-    const Provenance provenance = provenance_of("campaign", *scenario);
-    if (page->wanted()) {
-        if (const auto written = page->write(campaign_page(*answer), provenance); !written) {
-            return report_error(written.error());
-        }
-    }
-    return print_output(arguments.json ? with_provenance(json_report(*answer), provenance)
-                                       : campaign_report(*answer));
+    return run_study(
+        arguments,
+        {.source = arguments.file, .label = "simulating", .study = [&](const auto& progress) {
+             return campaign_output(*scenario, arguments.jobs, progress);
+         }});
 }
 
 Command describe_campaign() {
@@ -110,26 +97,20 @@ Command describe_campaign() {
     return {
         .name = "campaign",
         .help = "Weeks of training with faults and recovery: goodput, lost work, spares",
-        .options = {{"file", &arguments->file, "Scenario file (YAML)", "FILE", true},
-                    override_option(arguments->overrides),
-                    {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
-                    {"--json", &arguments->json, "Print one JSON object instead of a report"},
-                    {"--trace",
-                     &arguments->trace_file,
-                     "Write a Perfetto trace of the first seed's run, one process a plan",
-                     "FILE"},
-                    {"--replay",
-                     &arguments->replayed_events,
-                     "Tell the policies what a supervised run saw (orrery train --events) and "
-                     "compare what they order",
-                     "FILE"},
-                    {"--threads",
-                     &arguments->threads,
-                     "Seeds at a time (as many as cores if 0); the answer is the same",
-                     "N",
-                     false,
-                     0,
-                     1024}},
+        .options = joined(
+            {{scenario_option(arguments->file), override_option(arguments->overrides)},
+             view_options(*arguments,
+                          {.html = kPageHelp,
+                           .csv = "Write the recovery plans as a table",
+                           .trace = "Write a Perfetto trace of the first seed's run, one process a "
+                                    "plan"}),
+             {{"--replay",
+               &arguments->replayed_events,
+               "Tell the policies what a supervised run saw (orrery train --events) and "
+               "compare what they order",
+               "FILE"},
+              jobs_option(arguments->jobs),
+              old_option("--threads", "--jobs", jobs_option(arguments->jobs))}}),
         .examples = {"campaign scenarios/llama3-405b-54-days.yaml",
                      "campaign scenarios/recovery-plans.yaml --set campaign.seeds=100 --json"},
         .run = [arguments] { return campaign_command(*arguments); },

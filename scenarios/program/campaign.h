@@ -6,17 +6,15 @@
 #include <vector>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/common_options.h"
 
 namespace orrery {
 
-struct CampaignArguments {
+struct CampaignArguments : ViewArguments {
     std::string file;
     std::vector<std::string> overrides;
-    bool json = false;
-    std::string html_file;
-    std::string trace_file;
     std::string replayed_events;  // of a supervised run; empty: none
-    std::uint32_t threads = 0;    // 0: one a core
+    std::uint32_t jobs = 0;       // seeds at a time; 0: one a core
 };
 
 // Returns the exit status.

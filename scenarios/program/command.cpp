@@ -4,15 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/program/calibrate.h"
 #include "scenarios/program/campaign.h"
 #include "scenarios/program/catalogue.h"
+#include "scenarios/program/check.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/compare.h"
 #include "scenarios/program/completion.h"
 #include "scenarios/program/diagnose.h"
+#include "scenarios/program/diff.h"
 #include "scenarios/program/discover.h"
 #include "scenarios/program/explain.h"
 #include "scenarios/program/explain_error.h"
@@ -21,11 +25,14 @@
 #include "scenarios/program/generate.h"
 #include "scenarios/program/gpu_bench.h"
 #include "scenarios/program/import.h"
+#include "scenarios/program/init.h"
 #include "scenarios/program/keys.h"
+#include "scenarios/program/man.h"
 #include "scenarios/program/network.h"
 #include "scenarios/program/profile.h"
 #include "scenarios/program/replay.h"
 #include "scenarios/program/search.h"
+#include "scenarios/program/show.h"
 #include "scenarios/program/simulate.h"
 #include "scenarios/program/sweep.h"
 #include "scenarios/program/tokenize.h"
@@ -34,34 +41,95 @@
 
 namespace orrery {
 
-std::vector<Command> all_commands() {
+namespace {
+
+using Describe = Command (*)();
+
+struct GroupedCommands {
+    CommandGroup group;
+    std::vector<Describe> commands;
+};
+
+std::vector<GroupedCommands> grouped_commands() {
     return {
-        describe_simulate(),      describe_network(),   describe_explain(),   describe_search(),
-        describe_sweep(),         describe_merge(),     describe_campaign(),  describe_validate(),
-        describe_explain_error(), describe_fit(),       describe_train(),     describe_tokenize(),
-        describe_generate(),      describe_export(),    describe_gpu_bench(), describe_discover(),
-        describe_profile(),       describe_calibrate(), describe_compare(),   describe_diagnose(),
-        describe_import(),        describe_replay(),    describe_catalogue(), describe_keys(),
-        describe_completion(),
+        {CommandGroup::scenarios,
+         {describe_init,
+          describe_check,
+          describe_show,
+          describe_diff,
+          describe_keys,
+          describe_catalogue}},
+        {CommandGroup::predict,
+         {describe_simulate,
+          describe_explain,
+          describe_search,
+          describe_sweep,
+          describe_merge,
+          describe_campaign,
+          describe_network}},
+        {CommandGroup::train,
+         {describe_train, describe_tokenize, describe_generate, describe_export}},
+        {CommandGroup::measure,
+         {describe_discover,
+          describe_profile,
+          describe_calibrate,
+          describe_compare,
+          describe_diagnose,
+          describe_gpu_bench}},
+        {CommandGroup::exchange, {describe_import, describe_replay}},
+        {CommandGroup::judge, {describe_validate, describe_explain_error, describe_fit}},
+        {CommandGroup::help, {describe_man, describe_completion}},
     };
 }
 
-namespace {
+}  // namespace
 
-// "-o,--output" as two names, "!--no-x" as --no-x; none of a word in its place.
-void add_flags(const std::string& names, std::vector<std::string>& flags) {
-    for (std::size_t begin = 0; begin < names.size();) {
-        const std::size_t comma = std::min(names.find(',', begin), names.size());
-        std::string name = names.substr(begin, comma - begin);
+std::string_view title_of(CommandGroup group) {
+    switch (group) {
+        case CommandGroup::scenarios:
+            return "Scenarios";
+        case CommandGroup::predict:
+            return "Predict";
+        case CommandGroup::train:
+            return "Train";
+        case CommandGroup::measure:
+            return "Measure";
+        case CommandGroup::exchange:
+            return "Exchange with other tools";
+        case CommandGroup::judge:
+            return "Judge the simulator";
+        case CommandGroup::help:
+            break;
+    }
+    return "Help";
+}
+
+std::vector<Command> all_commands() {
+    std::vector<Command> commands;
+    for (const GroupedCommands& group : grouped_commands()) {
+        for (const Describe describe : group.commands) {
+            Command& command = commands.emplace_back(describe());
+            command.group = group.group;
+            add_format_option(command);
+            add_general_options(command);
+        }
+    }
+    return commands;
+}
+
+std::vector<std::string> flags_of(const CommandOption& option) {
+    std::vector<std::string> flags;
+    for (std::size_t begin = 0; begin < option.names.size();) {
+        const std::size_t comma = std::min(option.names.find(',', begin), option.names.size());
+        std::string name = option.names.substr(begin, comma - begin);
         name.erase(0, name.starts_with('!') ? 1 : 0);
         if (name.starts_with('-')) {
             flags.push_back(std::move(name));
         }
         begin = comma + 1;
     }
+    return flags;
 }
-
-}  // namespace
 
 Error command_line_error(const std::vector<Command>& commands,
                          const std::vector<std::string>& words,
@@ -87,7 +155,7 @@ Error command_line_error(const std::vector<Command>& commands,
     const std::string own = fmt::format("see orrery {} --help", command->name);
     std::vector<std::string> flags{"--help"};
     for (const CommandOption& option : command->options) {
-        add_flags(option.names, flags);
+        std::ranges::copy(flags_of(option), std::back_inserter(flags));
     }
     for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
         const std::string flag = words[i].substr(0, words[i].find('='));
@@ -98,23 +166,6 @@ Error command_line_error(const std::vector<Command>& commands,
         }
     }
     return {"command line", what, own};
-}
-
-CommandOption override_option(std::vector<std::string>& overrides) {
-    return {"--set",
-            &overrides,
-            "Change one key, e.g. --set plan.micro_batch_size=2; can be repeated; a path in it is "
-            "relative to the scenario's folder, as in the scenario",
-            "KEY=VALUE"};
-}
-
-CommandOption jobs_option(std::uint32_t& jobs) {
-    return {.names = "-j,--jobs",
-            .target = &jobs,
-            .help = "Simulations at a time (as many as cores if 0); the answer is the same",
-            .type_name = "N",
-            .least = 0,
-            .most = 1024};
 }
 
 }  // namespace orrery

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -30,7 +31,21 @@ struct CommandOption {
     bool required = false;
     std::int64_t least = 0;  // of a whole number, where most > least
     std::int64_t most = 0;
+    std::string now = {};  // of an old spelling: the option that replaced it
+    bool general = false;  // every command has it
 };
+
+// What a command is for, in the order of `orrery --help`.
+enum class CommandGroup : std::uint8_t {
+    scenarios,
+    predict,
+    train,
+    measure,
+    exchange,
+    judge,
+    help
+};
+std::string_view title_of(CommandGroup group);
 
 struct Command {
     std::string name;
@@ -38,20 +53,20 @@ struct Command {
     std::vector<CommandOption> options;
     std::vector<std::string> examples;  // what follows "orrery "
     std::function<int()> run;           // returns the exit status; owns what the options set
+    CommandGroup group = CommandGroup::help;
 };
 
-// In the order of `orrery --help`. Each call gives commands with variables of their own.
+// In the order of `orrery --help`, with the options of every command. Each call gives commands with
+// variables of their own.
 std::vector<Command> all_commands();
+
+// "-o" and "--output" of "-o,--output", "--no-x" of "!--no-x"; none of a word in its place.
+std::vector<std::string> flags_of(const CommandOption& option);
 
 // What is wrong with words that the command line does not take: an unknown command or option with
 // the nearest that is known, else `what`.
 Error command_line_error(const std::vector<Command>& commands,
                          const std::vector<std::string>& words,
                          const std::string& what);
-
-// The option --set of every command that reads a scenario.
-CommandOption override_option(std::vector<std::string>& overrides);
-// The option --jobs of commands that simulate many things in one process.
-CommandOption jobs_option(std::uint32_t& jobs);
 
 }  // namespace orrery

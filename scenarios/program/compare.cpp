@@ -3,39 +3,41 @@
 
 #include <memory>
 
-#include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
-#include "scenarios/program/page_file.h"
-#include "scenarios/report/provenance_report.h"
-#include "scenarios/report/study_pages.h"
+#include "scenarios/program/run_study.h"
+#include "scenarios/report/study_sections.h"
 #include "scenarios/studies/measure/run_comparison.h"
 
 namespace orrery {
 
-int compare_command(const CompareArguments& arguments) {
-    auto page = PageFile::open(arguments.html_file);
-    if (!page) {
-        return report_error(page.error());
-    }
+namespace {
+
+ResultOrErrors<StudyOutput> compare_output(const CompareArguments& arguments) {
     const auto run = read_recorded_run(arguments.run);
     if (!run) {
-        return report_errors(run.error());
+        return unexpected<Errors>(run.error());
     }
     note_faults_left_out(run->scenario, FaultUser::recorded_run);
     const Result<RunComparison> comparison = compare_run(*run, arguments.profile_file);
     if (!comparison) {
-        return report_error(comparison.error());
+        return unexpected<Errors>(Errors{comparison.error()});
     }
-    Provenance provenance = provenance_of("compare", run->scenario);
-    provenance.recorded_by = run->description.build;
-    provenance.add_input(arguments.profile_file);
-    if (page->wanted()) {
-        if (const auto written = page->write(comparison_page(*comparison), provenance); !written) {
-            return report_error(written.error());
-        }
-    }
-    return print_output(arguments.json ? with_provenance(comparison_json(*comparison), provenance)
-                                       : comparison_report(*comparison));
+    StudyOutput output{.report = comparison_sections(*comparison),
+                       .json = comparison_json(*comparison),
+                       .provenance = provenance_of("compare", run->scenario),
+                       .text = comparison_report(*comparison)};
+    output.provenance.recorded_by = run->description.build;
+    output.provenance.add_input(arguments.profile_file);
+    return output;
+}
+
+}  // namespace
+
+int compare_command(const CompareArguments& arguments) {
+    return run_study(arguments,
+                     {.source = arguments.run, .label = "comparing", .study = [&](const auto&) {
+                          return compare_output(arguments);
+                      }});
 }
 
 Command describe_compare() {
@@ -43,13 +45,13 @@ Command describe_compare() {
     return {
         .name = "compare",
         .help = "Show a recorded run beside its prediction: step, kernels, communication, memory",
-        .options = {{"run", &arguments->run, "Folder of orrery train --record", "RUN", true},
-                    {"--profile",
-                     &arguments->profile_file,
-                     "Measured times (CSV) to predict with, of orrery profile or calibrate",
-                     "FILE"},
-                    {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
-                    {"--json", &arguments->json, "Print one JSON object instead of a report"}},
+        .options = joined(
+            {{{"run", &arguments->run, "Folder of orrery train --record", "RUN", true},
+              {"--profile",
+               &arguments->profile_file,
+               "Measured times (CSV) to predict with, of orrery profile or calibrate",
+               "FILE"}},
+             view_options(*arguments, {.html = kPageHelp, .csv = "Write the parts as a table"})}),
         .examples = {"compare build/run", "compare build/run --profile build/machine.csv --json"},
         .run = [arguments] { return compare_command(*arguments); },
     };

@@ -5,14 +5,13 @@
 #include <string>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/common_options.h"
 
 namespace orrery {
 
-struct CompareArguments {
+struct CompareArguments : ViewArguments {
     std::string run;           // folder
     std::string profile_file;  // measured times to predict with; empty: none
-    bool json = false;
-    std::string html_file;
 };
 
 // Returns the exit status.

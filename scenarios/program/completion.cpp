@@ -22,7 +22,8 @@ struct Flag {
 std::vector<Flag> flags_of(const Command& command) {
     std::vector<Flag> flags;
     for (const CommandOption& option : command.options) {
-        if (!option.names.starts_with('-') && !option.names.starts_with('!')) {
+        const bool is_word = !option.names.starts_with('-') && !option.names.starts_with('!');
+        if (is_word || !option.now.empty()) {
             continue;
         }
         const std::string names = option.names.substr(option.names[0] == '!' ? 1 : 0);

@@ -9,9 +9,11 @@
 #include "runtime/measure/node_checks.h"
 #include "runtime/world.h"
 #include "scenarios/format/read/reader.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/page_file.h"
+#include "scenarios/report/heat_map_report.h"
 #include "scenarios/report/node_checks_report.h"
 #include "scenarios/report/provenance_report.h"
 #include "scenarios/studies/diagnose/heat_map.h"
@@ -20,17 +22,16 @@
 namespace orrery {
 namespace {
 
-constexpr int kExitSuspects = 1;
-
 // Prints a report, and says whether somebody is sick.
 int tell(const std::string& text, bool sick) {
     const int printed = print_output(text);
-    return printed == kExitOk && sick ? kExitSuspects : printed;
+    return printed == kExitOk && sick ? kExitFinding : printed;
 }
 
 int write_page(PageFile& page, const HeatMap& map, const Provenance& provenance) {
     if (page.wanted()) {
-        if (const auto written = page.write(heat_map_page(map), provenance); !written) {
+        if (const auto written = page.write(to_html(heat_map_sections(map)), provenance);
+            !written) {
             return report_error(written.error());
         }
     }
@@ -151,13 +152,8 @@ Command describe_diagnose() {
                      "WHAT",
                      true},
                     override_option(arguments->overrides),
-                    {"--nproc",
-                     &arguments->num_processes,
-                     "Check the connections between N processes here",
-                     "N",
-                     false,
-                     1,
-                     64},
+                    processes_option(arguments->num_processes,
+                                     "Check the connections between N processes here"),
                     {"--html", &arguments->html_file, "Write the heat map as a page", "FILE"},
                     {"--json", &arguments->json, "Print one JSON object instead of a report"}},
         .examples = {"diagnose build/run --html heat.html",

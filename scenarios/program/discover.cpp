@@ -7,6 +7,7 @@
 
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/format/document/yaml_document.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/report/provenance_report.h"
 #include "scenarios/studies/measure/discovered_cluster.h"
@@ -114,10 +115,8 @@ Command describe_discover() {
         .name = "discover",
         .help = "Write the cluster part of a scenario from this machine: GPUs, or else CPU cores",
         .options = {{"-o,--output", &arguments->output, "File to write (YAML)", "FILE"},
-                    {"--device",
-                     &arguments->device,
-                     "cpu or cuda (if not given: GPUs if there are any)",
-                     "KIND"},
+                    device_option(arguments->device,
+                                  "cpu or cuda (if not given: GPUs if there are any)"),
                     {"--nccl-topology",
                      &arguments->topology_file,
                      "What NCCL found of the node (NCCL_TOPO_DUMP_FILE)",

@@ -7,15 +7,20 @@
 namespace orrery {
 
 inline constexpr int kExitOk = 0;
+inline constexpr int kExitFinding = 1;  // the answer is a finding: a suspect, a difference
 inline constexpr int kExitUserError = 2;
+inline constexpr int kExitDefect = 70;        // of the program itself (EX_SOFTWARE of sysexits.h)
 inline constexpr int kExitInterrupted = 130;  // as a shell says of what Ctrl-C has ended
 
 // One line each on standard error. Returns kExitUserError.
 int report_errors(const Errors& errors);
 int report_error(const Error& error);
 
-// Writes to standard output and makes sure that it arrived: a full disk or a closed pipe is an
-// error.
+// One line on standard error for what no input may cause. Returns kExitDefect.
+int report_defect(const std::string& what);
+
+// Writes to standard output and makes sure that it arrived: a full disk is an error. A reader that
+// has closed its pipe is none.
 int print_output(const std::string& text);
 
 }  // namespace orrery

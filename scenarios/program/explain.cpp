@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 
 #include "engine/program_text.h"
@@ -10,10 +11,10 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
+#include "scenarios/program/run_study.h"
 #include "scenarios/report/explain_report.h"
 #include "scenarios/report/layouts_report.h"
-#include "scenarios/report/progress.h"
-#include "scenarios/report/provenance_report.h"
+#include "scenarios/report/study_sections.h"
 #include "scenarios/studies/explain/explain.h"
 #include "scenarios/studies/explain/layouts.h"
 
@@ -53,6 +54,23 @@ int print_program(const ExplainArguments& arguments) {
             : to_text(program, to_id<RoleId>(static_cast<std::size_t>(arguments.stage))));
 }
 
+ResultOrErrors<StudyOutput> explain_output(const ExplainArguments& arguments,
+                                           const std::function<void(double)>& progress) {
+    const auto explanation = explain_scenario(arguments.file,
+                                              {.overrides = arguments.overrides,
+                                               .keep = static_cast<std::size_t>(arguments.keep),
+                                               .jobs = arguments.jobs,
+                                               .progress = progress});
+    if (!explanation) {
+        return unexpected<Errors>(explanation.error());
+    }
+    note_faults_left_out(explanation->answer.faults_left_out);
+    return StudyOutput{.report = explain_sections(*explanation),
+                       .json = explain_json(*explanation),
+                       .provenance = explanation->provenance,
+                       .text = explain_report(*explanation)};
+}
+
 }  // namespace
 
 int explain_command(const ExplainArguments& arguments) {
@@ -65,31 +83,17 @@ int explain_command(const ExplainArguments& arguments) {
         return report_errors(
             {{"--layouts", "the program's text has the layouts too", "leave one out"}});
     }
-    if (arguments.program && arguments.json) {
+    if (arguments.program && (arguments.json || !arguments.format.empty())) {
         return report_errors({{"--json", "a program is printed as text only", "leave one out"}});
     }
     if (lowered) {
         return print_program(arguments);
     }
-    ProgressBar bar{"trying changes"};
-    const auto explanation =
-        explain_scenario(arguments.file,
-                         {.overrides = arguments.overrides,
-                          .keep = static_cast<std::size_t>(arguments.keep),
-                          .jobs = arguments.jobs,
-                          .progress = [&bar](double share) { bar.show(share); }});
-    bar.finish();
-    if (!explanation) {
-        Errors errors = explanation.error();
-        for (Error& error : errors) {
-            error.where = error.where.empty() ? arguments.file : error.where;
-        }
-        return report_errors(errors);
-    }
-    note_faults_left_out(explanation->answer.faults_left_out);
-    return print_output(arguments.json
-                            ? with_provenance(explain_json(*explanation), explanation->provenance)
-                            : explain_report(*explanation));
+    return run_study(
+        arguments,
+        {.source = arguments.file, .label = "trying changes", .study = [&](const auto& progress) {
+             return explain_output(arguments, progress);
+         }});
 }
 
 Command describe_explain() {
@@ -97,31 +101,31 @@ Command describe_explain() {
     return {
         .name = "explain",
         .help = "Say what limits a scenario, and which change would help most",
-        .options = {{"file", &arguments->file, "Scenario file (YAML)", "FILE", true},
-                    override_option(arguments->overrides),
-                    {.names = "--keep",
-                     .target = &arguments->keep,
-                     .help = "Changes to tell, of each kind",
-                     .type_name = "N",
-                     .least = 1,
-                     .most = 1000},
-                    jobs_option(arguments->jobs),
-                    {"--json", &arguments->json, "Print one JSON object instead of words"},
-                    {"--program",
-                     &arguments->program,
-                     "Print what the GPUs do in a step instead: every operation with its tensors, "
-                     "and the order of the schedule"},
-                    {"--layouts",
-                     &arguments->layouts,
-                     "Print how the tensors of a step lie on the GPUs instead, and the transfers "
-                     "that follow from it"},
-                    {.names = "--stage",
-                     .target = &arguments->stage,
-                     .help =
-                         "With --program or --layouts: of this pipeline stage only, the first is 0",
-                     .type_name = "N",
-                     .least = 0,
-                     .most = 65535}},
+        .options = joined(
+            {{scenario_option(arguments->file),
+              override_option(arguments->overrides),
+              {.names = "--keep",
+               .target = &arguments->keep,
+               .help = "Changes to tell, of each kind",
+               .type_name = "N",
+               .least = 1,
+               .most = 1000},
+              jobs_option(arguments->jobs),
+              {"--program",
+               &arguments->program,
+               "Print what the GPUs do in a step instead: every operation with its tensors, "
+               "and the order of the schedule"},
+              {"--layouts",
+               &arguments->layouts,
+               "Print how the tensors of a step lie on the GPUs instead, and the transfers "
+               "that follow from it"},
+              {.names = "--stage",
+               .target = &arguments->stage,
+               .help = "With --program or --layouts: of this pipeline stage only, the first is 0",
+               .type_name = "N",
+               .least = 0,
+               .most = 65535}},
+             view_options(*arguments, {.html = kPageHelp, .csv = "Write the changes as a table"})}),
         .examples = {"explain scenarios/llama3-70b-h100.yaml",
                      "explain scenarios/gpt3-175b-1024-a100.yaml --keep 10",
                      "explain scenarios/gpt2-124m-1gpu.yaml --program --stage 0",

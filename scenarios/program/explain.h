@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/common_options.h"
 
 namespace orrery {
 
-struct ExplainArguments {
+struct ExplainArguments : ViewArguments {
     std::string file;
     std::vector<std::string> overrides;
     std::uint64_t keep = 5;
-    bool json = false;
     bool program = false;     // the Program's text instead (engine/program_text.h)
     bool layouts = false;     // how its tensors lie instead (scenarios/studies/explain/layouts.h)
     std::int64_t stage = -1;  // of this pipeline stage only; -1: of all

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/program/fault_note.h"
 
-#include <fmt/format.h>
+#include "scenarios/report/terminal.h"
 
 namespace orrery {
 
@@ -11,7 +11,7 @@ void note_faults_left_out(const Scenario& scenario, FaultUser user) {
 
 void note_faults_left_out(const std::vector<FaultLeftOut>& left_out) {
     if (!left_out.empty()) {
-        fmt::print(stderr, "orrery: {}\n", faults_left_out_line(left_out));
+        print_note(faults_left_out_line(left_out));
     }
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "scenarios/format/document/output_file.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/studies/validate/call_fit.h"
 #include "scenarios/studies/validate/kernel_fit.h"

@@ -19,6 +19,7 @@
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/format/read/device_names.h"
 #include "scenarios/format/read/reader.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/studies/measure/discovered_cluster.h"
 #include "scenarios/studies/measure/kernel_comparison.h"
@@ -411,10 +412,8 @@ Command describe_gpu_bench() {
                      &arguments->first_comparison,
                      "Comparisons that --only checks leaves out at the begin",
                      "N"},
-                    {"--device",
-                     &arguments->device,
-                     "cuda (if not given), or cpu for a rehearsal without a GPU",
-                     "KIND"},
+                    device_option(arguments->device,
+                                  "cuda (if not given), or cpu for a rehearsal without a GPU"),
                     {"--checks-only", &arguments->checks_only, "Check the kernels, train nothing"},
                     {"!--no-torch", &arguments->torch, "Don't compare with PyTorch"},
                     {"--torch-eager", &arguments->torch_eager, "PyTorch without torch.compile"},

@@ -15,6 +15,7 @@
 #include "scenarios/format/read/hf_config.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/format/specs/plan_key.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/studies/simulate/step_efficiency.h"
 
@@ -233,6 +234,8 @@ int import_command(const ImportArguments& arguments) {
 
 Command describe_import() {
     const auto arguments = std::make_shared<ImportArguments>();
+    const CommandOption device{
+        "--gpu", &arguments->device, "nccl-tests: the catalogue's device", "NAME"};
     return {
         .name = "import",
         .help = "Make a scenario or a profile of what other programs write",
@@ -255,7 +258,8 @@ Command describe_import() {
               &arguments->seq_length,
               "hf: tokens of a sequence; as many as the model takes if absent",
               "N"},
-             {"--device", &arguments->device, "nccl-tests: the catalogue's device", "NAME"},
+             device,
+             old_option("--device", "--gpu", device),
              {"--collective", &arguments->collective, "nccl-tests: all_reduce, …", "KIND"},
              {"--ranks", &arguments->ranks, "nccl-tests: of the group", "N"}},
         .examples =

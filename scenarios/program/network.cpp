@@ -13,14 +13,12 @@
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
-#include "scenarios/program/page_file.h"
+#include "scenarios/program/run_study.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/network_report.h"
 #include "scenarios/report/perfetto_network.h"
-#include "scenarios/report/progress.h"
-#include "scenarios/report/provenance_report.h"
 #include "scenarios/report/simgrid_platform.h"
-#include "scenarios/report/study_pages.h"
+#include "scenarios/report/study_sections.h"
 #include "scenarios/studies/network/congestion_study.h"
 #include "scenarios/studies/network/network_study.h"
 
@@ -91,7 +89,7 @@ Result<std::vector<Bytes>> parse_sizes(std::string_view text) {
 namespace {
 
 Result<void> write_topology(const Scenario& scenario, const std::string& file) {
-    if (Result<void> one = check_one_kind(scenario, "--write-nccl-topology"); !one) {
+    if (Result<void> one = check_one_kind(scenario, "--export-nccl-topology"); !one) {
         return one;
     }
     const auto output = OutputFile::open(file);
@@ -201,6 +199,23 @@ ResultOrErrors<std::vector<MeasuredTransfer>> measured_transfers(const std::stri
     return rows;
 }
 
+ResultOrErrors<StudyOutput> network_output(const NetworkArguments& arguments,
+                                           const Scenario& scenario,
+                                           const NetworkRequest& request) {
+    const auto trace = std::make_shared<NetworkTrace>();
+    const Result<NetworkAnswer> answer = study_network(scenario, request, *trace);
+    if (!answer) {
+        return unexpected<Errors>(Errors{answer.error()});
+    }
+    return StudyOutput{.report = network_sections(*answer),
+                       .json = json_report(*answer),
+                       .provenance = made_of(arguments, scenario),
+                       .text = network_report(*answer),
+                       .write_trace = [trace](const std::string& file) {
+                           return write_network_trace(file, *trace);
+                       }};
+}
+
 }  // namespace
 
 int network_command(const NetworkArguments& arguments) {
@@ -226,50 +241,24 @@ int network_command(const NetworkArguments& arguments) {
     if (!arguments.store_file.empty()) {
         return store_congestion(*scenario, arguments);
     }
-    if (!arguments.trace_file.empty()) {
-        if (const auto writable = OutputFile::open(arguments.trace_file); !writable) {
-            return report_error(writable.error());
-        }
-    }
     if (const auto written = write_exports(arguments, *scenario); !written) {
         return report_error(written.error());
-    }
-    auto page = PageFile::open(arguments.html_file);
-    if (!page) {
-        return report_error(page.error());
     }
     auto measured = measured_transfers(arguments.profile_file, scenario->device.name);
     if (!measured) {
         return report_errors(measured.error());
     }
-    NetworkTrace trace;
-    ProgressBar bar{"simulating"};
-    const NetworkRequest request{.pattern = arguments.pattern,
-                                 .sizes = *sizes,
-                                 .ranks = arguments.ranks,
-                                 .trace = !arguments.trace_file.empty(),
-                                 .measured = std::move(*measured),
-                                 .progress = [&](double share) { bar.show(share); }};
-    const Result<NetworkAnswer> answer = study_network(*scenario, request, trace);
-    bar.finish();
-    if (!answer) {
-        Error error = answer.error();
-        error.where = error.where.empty() ? arguments.file : error.where;
-        return report_error(error);
-    }
-    if (!arguments.trace_file.empty()) {
-        if (const auto written = write_network_trace(arguments.trace_file, trace); !written) {
-            return report_error(written.error());
-        }
-    }
-    const Provenance provenance = made_of(arguments, *scenario);
-    if (page->wanted()) {
-        if (const auto written = page->write(network_page(*answer), provenance); !written) {
-            return report_error(written.error());
-        }
-    }
-    return print_output(arguments.json ? with_provenance(json_report(*answer), provenance)
-                                       : network_report(*answer));
+    NetworkRequest request{.pattern = arguments.pattern,
+                           .sizes = *sizes,
+                           .ranks = arguments.ranks,
+                           .trace = !arguments.trace_file.empty(),
+                           .measured = std::move(*measured)};
+    return run_study(
+        arguments,
+        {.source = arguments.file, .label = "simulating", .study = [&](const auto& progress) {
+             request.progress = progress;
+             return network_output(arguments, *scenario, request);
+         }});
 }
 
 Command describe_network() {
@@ -278,45 +267,48 @@ Command describe_network() {
     for (const std::string& pattern : network_patterns()) {
         patterns += (patterns.empty() ? "" : ", ") + pattern;
     }
+    const CommandOption store{"--export-congestion",
+                              &arguments->store_file,
+                              "Measure the congestion control of network.packet on packets, and "
+                              "write its factors for network.congestion",
+                              "FILE"};
+    const CommandOption topology{"--export-nccl-topology",
+                                 &arguments->topology_file,
+                                 "Write a server as XML for NCCL_TOPO_FILE",
+                                 "FILE"};
     return {
         .name = "network",
         .help = "Run a collective or a flow pattern alone on a scenario's network",
-        .options =
-            {{"file", &arguments->file, "Scenario file (YAML); cluster is enough", "FILE", true},
-             override_option(arguments->overrides),
-             {"--pattern", &arguments->pattern, patterns, "NAME"},
-             {"--size",
-              &arguments->sizes,
-              "Bytes of the vector, or of each flow: 1MiB..1GiB (doubling), 64KiB,1MiB",
-              "SIZES"},
-             {"--fidelity",
-              &arguments->fidelity,
-              "analytic, fluid, packet or simgrid, in place of the scenario's",
-              "NAME"},
-             {"--ranks", &arguments->ranks, "Only the first N ranks", "N", false, 2, 4'000'000},
-             {"--profile",
-              &arguments->profile_file,
-              "Compare with the collectives of a profile, inside a server (import nccl-tests)",
-              "FILE"},
-             {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
-             {"--json", &arguments->json, "Print one JSON object instead of a report"},
-             {"--trace",
-              &arguments->trace_file,
-              "Write a Perfetto trace of the last size: flows, and load of links",
-              "FILE"},
-             {"--export-simgrid",
-              &arguments->simgrid_file,
-              "Write the fabric as a platform file of SimGrid",
-              "FILE"},
-             {"--store",
-              &arguments->store_file,
-              "Measure the congestion control of network.packet on packets, and write its factors "
-              "for network.congestion",
-              "FILE"},
-             {"--write-nccl-topology",
-              &arguments->topology_file,
-              "Write a server as XML for NCCL_TOPO_FILE",
-              "FILE"}},
+        .options = joined(
+            {{scenario_option(arguments->file, "a cluster is enough"),
+              override_option(arguments->overrides),
+              {"--pattern", &arguments->pattern, patterns, "NAME"},
+              {"--size",
+               &arguments->sizes,
+               "Bytes of the vector, or of each flow: 1MiB..1GiB (doubling), 64KiB,1MiB",
+               "SIZES"},
+              {"--fidelity",
+               &arguments->fidelity,
+               "analytic, fluid, packet or simgrid, in place of the scenario's",
+               "NAME"},
+              {"--ranks", &arguments->ranks, "Only the first N ranks", "N", false, 2, 4'000'000},
+              {"--profile",
+               &arguments->profile_file,
+               "Compare with the collectives of a profile, inside a server (import nccl-tests)",
+               "FILE"}},
+             view_options(*arguments,
+                          {.html = kPageHelp,
+                           .csv = "Write the times by size as a table",
+                           .trace = "Write a Perfetto trace of the last size: flows, and load of "
+                                    "links"}),
+             {{"--export-simgrid",
+               &arguments->simgrid_file,
+               "Write the fabric as a platform file of SimGrid",
+               "FILE"},
+              store,
+              topology,
+              old_option("--store", "--export-congestion", store),
+              old_option("--write-nccl-topology", "--export-nccl-topology", topology)}}),
         .examples = {"network scenarios/network-clos-64.yaml --pattern all_reduce",
                      "network scenarios/network-clos-64.yaml --pattern permutation --size 16MiB"},
         .run = [arguments] { return network_command(*arguments); },

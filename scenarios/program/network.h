@@ -9,10 +9,11 @@
 #include "engine/result.h"
 #include "engine/units.h"
 #include "scenarios/program/command.h"
+#include "scenarios/program/common_options.h"
 
 namespace orrery {
 
-struct NetworkArguments {
+struct NetworkArguments : ViewArguments {
     std::string file;
     std::vector<std::string> overrides;
     std::string pattern = "all_reduce";
@@ -20,9 +21,6 @@ struct NetworkArguments {
     std::string fidelity;  // empty: the scenario's
     std::string profile_file;
     std::uint32_t ranks = 0;
-    bool json = false;
-    std::string html_file;
-    std::string trace_file;
     std::string simgrid_file;
     std::string topology_file;  // to write
     std::string store_file;     // congestion-control factors, to write

@@ -9,29 +9,18 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/provenance/fingerprint.h"
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/program/command.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
+#include "scenarios/program/help.h"
 
 namespace orrery {
 namespace {
-
-std::string examples_of(const std::vector<Command>& commands) {
-    std::string text =
-        commands.size() == 1 && commands[0].examples.size() == 1 ? "Example:" : "Examples:";
-    for (const Command& command : commands) {
-        for (const std::string& example : command.examples) {
-            text += "\n  orrery " + example;
-            if (commands.size() > 1) {
-                break;  // of every command the first
-            }
-        }
-    }
-    return text + "\n";
-}
 
 std::string version_text() {
     const BuildIdentity& build = build_identity();
@@ -51,7 +40,7 @@ std::string version_text() {
     return text;
 }
 
-void add_option(CLI::App& app, const CommandOption& option) {
+CLI::Option* add_option(CLI::App& app, const CommandOption& option) {
     CLI::Option* added = std::visit(
         [&](auto* target) {
             if constexpr (std::is_same_v<decltype(target), bool*>) {
@@ -76,30 +65,61 @@ void add_option(CLI::App& app, const CommandOption& option) {
             return std::string{name.empty() ? "the name is empty" : ""};
         });
     }
-    added->required(option.required);
+    return added->required(option.required);
+}
+
+// The options that are spelt as in an earlier release.
+using OldOptions = std::vector<std::pair<const CLI::Option*, const CommandOption*>>;
+
+void add_command(CLI::App& app, const Command& command, OldOptions& old) {
+    CLI::App* added = app.add_subcommand(command.name, command.help);
+    added->formatter_fn([&command](const CLI::App*, const std::string&, CLI::AppFormatMode) {
+        return command_help(command);
+    });
+    for (const CommandOption& option : command.options) {
+        const CLI::Option* parsed = add_option(*added, option);
+        if (!option.now.empty()) {
+            old.emplace_back(parsed, &option);
+        }
+    }
+}
+
+// `orrery help COMMAND` is `orrery COMMAND --help`.
+std::vector<std::string> words_of_line(int argc, char** argv) {
+    std::vector<std::string> words{argv + 1, argv + argc};
+    if (!words.empty() && words.front() == "help") {
+        words.erase(words.begin());
+        words.emplace_back("--help");
+    }
+    return words;
 }
 
 int run(int argc, char** argv) {
     set_build_identity(identity_of_this_program());
-    CLI::App app{"Orrery simulates GPU clusters that train transformers.", "orrery"};
+    CLI::App app{"", "orrery"};
     const std::vector<Command> commands = all_commands();
-    app.footer(examples_of(commands));
+    app.formatter_fn([&commands](const CLI::App*, const std::string&, CLI::AppFormatMode) {
+        return program_help(commands);
+    });
     app.set_version_flag("--version", version_text());
     app.require_subcommand(1);
+    OldOptions old;
     for (const Command& command : commands) {
-        CLI::App* added = app.add_subcommand(command.name, command.help);
-        added->footer(examples_of({command}));
-        for (const CommandOption& option : command.options) {
-            add_option(*added, option);
-        }
+        add_command(app, command, old);
     }
+    const std::vector<std::string> words = words_of_line(argc, argv);
     try {
-        app.parse(argc, argv);
+        app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) {
             return app.exit(error);  // --help and --version
         }
-        return report_error(command_line_error(commands, {argv + 1, argv + argc}, error.what()));
+        return report_error(command_line_error(commands, words, error.what()));
+    }
+    for (const auto& [parsed, option] : old) {
+        if (parsed->count() > 0) {
+            note_old_spelling(*option);
+        }
     }
     for (const Command& command : commands) {
         if (app.got_subcommand(command.name)) {
@@ -145,6 +165,6 @@ int main(int argc, char** argv) {
     } catch (const std::bad_alloc&) {
         orrery::end_without_memory();
     } catch (const std::exception& error) {
-        return orrery::report_error({"", error.what(), "this is a defect of orrery"});
+        return orrery::report_defect(error.what());
     }
 }

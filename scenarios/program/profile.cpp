@@ -16,6 +16,7 @@
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/reader.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/report/progress.h"
@@ -308,10 +309,12 @@ int profile_command(const ProfileArguments& arguments) {
 
 Command describe_profile() {
     const auto arguments = std::make_shared<ProfileArguments>();
+    const CommandOption processes = processes_option(
+        arguments->ranks_max, "Most processes side by side (as many as there are cores, or GPUs)");
     return {
         .name = "profile",
         .help = "Measure this machine's kernels and communication, in real training steps",
-        .options = {{"--device", &arguments->device, "cpu (if not given) or cuda", "KIND"},
+        .options = {device_option(arguments->device, "cpu (if not given) or cuda"),
                     {"-o,--output", &arguments->output, "Profile to write (CSV)", "FILE", true},
                     {"--for",
                      &arguments->scenario,
@@ -319,13 +322,8 @@ Command describe_profile() {
                      "devices",
                      "SCENARIO"},
                     override_option(arguments->overrides),
-                    {"--ranks",
-                     &arguments->ranks_max,
-                     "Most processes side by side (as many as there are cores, or GPUs)",
-                     "N",
-                     false,
-                     1,
-                     64},
+                    processes,
+                    old_option("--ranks", "--nproc", processes),
                     {"--json", &arguments->json, "Print one JSON object instead of a line"}},
         .examples = {"profile --device cpu -o build/machine.csv",
                      "profile --for scenarios/train-tiny-cpu.yaml -o build/tiny.csv",

@@ -6,6 +6,7 @@
 
 #include "engine/input_file.h"
 #include "scenarios/format/read/reader.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/report/provenance_report.h"

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "runtime/supervisor/stop_signals.h"
 #include "scenarios/format/document/output_file.h"
@@ -13,11 +15,10 @@
 #include "scenarios/format/write/write_plan.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
-#include "scenarios/program/page_file.h"
+#include "scenarios/program/run_study.h"
 #include "scenarios/report/progress.h"
-#include "scenarios/report/provenance_report.h"
 #include "scenarios/report/search_report.h"
-#include "scenarios/report/study_pages.h"
+#include "scenarios/report/study_sections.h"
 #include "scenarios/studies/search/search.h"
 
 namespace orrery {
@@ -70,28 +71,56 @@ private:
     bool come_ = false;
 };
 
-// The page, and then the JSON or the report.
-int print_search(const SearchArguments& arguments,
-                 const Scenario& scenario,
-                 const SearchResult& result,
-                 const std::vector<SensitiveFigure>& figures,
-                 PageFile& page) {
+StudyOutput output_of(const SearchArguments& arguments,
+                      const Scenario& scenario,
+                      const SearchResult& result,
+                      const std::vector<SensitiveFigure>& figures) {
     Provenance provenance = provenance_of("search", scenario);
     if (arguments.sensitivity) {
         provenance.add_option("sensitivity", "true");
     }
-    if (page.wanted()) {
-        const auto drawn = page.write(search_page(scenario, result, figures), provenance);
-        if (!drawn) {
-            return report_error(drawn.error());
+    std::string text = search_report(scenario, result);
+    if (!figures.empty()) {
+        text += sensitivity_report(figures, SensitivityOptions{}.factor);
+    }
+    return {.report = search_sections(scenario, result, figures),
+            .json = search_json(scenario, result, figures),
+            .provenance = std::move(provenance),
+            .text = std::move(text),
+            .status = result.interrupted ? kExitInterrupted : kExitOk};
+}
+
+// Searches, and writes the winner as a scenario where `file` is open.
+ResultOrErrors<StudyOutput> search_output(const SearchArguments& arguments,
+                                          const Scenario& scenario,
+                                          OutputFile* file,
+                                          InterruptedByUser& interruption,
+                                          const std::function<void(double)>& progress) {
+    const auto most = static_cast<double>(scenario.search.simulations);
+    const SearchOptions how{.jobs = arguments.jobs,
+                            .progress =
+                                [&](const SearchProgress& done) {
+                                    progress(static_cast<double>(done.simulated) / most);
+                                },
+                            .stop = [&] { return interruption.come(); }};
+    const Result<SearchResult> result = search_plans(scenario, scenario.search, how);
+    if (!result) {
+        Error error = result.error();
+        error.where = error.where.empty() ? arguments.file : arguments.file + ": " + error.where;
+        return unexpected<Errors>(Errors{std::move(error)});
+    }
+    if (file != nullptr) {
+        const Result<void> written = write_winner(
+            *file, arguments.write_file, arguments.file, scenario, result->best.front());
+        if (!written) {
+            return unexpected<Errors>(Errors{written.error()});
         }
     }
-    if (arguments.json) {
-        return print_output(with_provenance(search_json(scenario, result, figures), provenance));
+    const auto figures = ask_sensitivity(arguments, scenario, *result);
+    if (!figures) {
+        return unexpected<Errors>(Errors{figures.error()});
     }
-    return print_output(
-        search_report(scenario, result) +
-        (figures.empty() ? "" : sensitivity_report(figures, SensitivityOptions{}.factor)));
+    return output_of(arguments, scenario, *result, *figures);
 }
 
 }  // namespace
@@ -123,40 +152,13 @@ int search_command(const SearchArguments& arguments) {
         }
         file = std::move(*opened);
     }
-    auto page = PageFile::open(arguments.html_file);
-    if (!page) {
-        return report_error(page.error());
-    }
-    ProgressBar bar{"searching"};
-    const auto most = static_cast<double>(scenario->search.simulations);
     InterruptedByUser interruption;
-    const SearchOptions how{.jobs = arguments.jobs,
-                            .progress =
-                                [&](const SearchProgress& progress) {
-                                    bar.show(static_cast<double>(progress.simulated) / most);
-                                },
-                            .stop = [&] { return interruption.come(); }};
-    const Result<SearchResult> result = search_plans(*scenario, scenario->search, how);
-    bar.finish();
-    if (!result) {
-        Error error = result.error();
-        error.where = error.where.empty() ? arguments.file : arguments.file + ": " + error.where;
-        const int status = report_error(error);
-        return interruption.come() ? kExitInterrupted : status;
-    }
-    if (file) {
-        const Result<void> written = write_winner(
-            *file, arguments.write_file, arguments.file, *scenario, result->best.front());
-        if (!written) {
-            return report_error(written.error());
-        }
-    }
-    const auto figures = ask_sensitivity(arguments, *scenario, *result);
-    if (!figures) {
-        return report_error(figures.error());
-    }
-    const int status = print_search(arguments, *scenario, *result, *figures, *page);
-    return status == kExitOk && result->interrupted ? kExitInterrupted : status;
+    const int status = run_study(
+        arguments,
+        {.source = arguments.file, .label = "searching", .study = [&](const auto& progress) {
+             return search_output(arguments, *scenario, file.get(), interruption, progress);
+         }});
+    return status == kExitUserError && interruption.come() ? kExitInterrupted : status;
 }
 
 Command describe_search() {
@@ -164,20 +166,20 @@ Command describe_search() {
     return {
         .name = "search",
         .help = "Find the best plan on one or several clusters; Ctrl-C: the best so far",
-        .options = {{"file", &arguments->file, "Scenario file (YAML)", "FILE", true},
-                    override_option(arguments->overrides),
-                    {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
-                    jobs_option(arguments->jobs),
-                    {"--json", &arguments->json, "Print one JSON object instead of a report"},
-                    {"--sensitivity",
-                     &arguments->sensitivity,
-                     "Say which figures of the catalogue the answer hinges on"},
-                    {"--write",
-                     &arguments->write_file,
-                     "Write the best plan as a scenario that simulate and train accept",
-                     "FILE"}},
+        .options = joined(
+            {{scenario_option(arguments->file),
+              override_option(arguments->overrides),
+              jobs_option(arguments->jobs),
+              output_option(arguments->write_file,
+                            "Write the best plan as a scenario that simulate and train accept"),
+              {"--sensitivity",
+               &arguments->sensitivity,
+               "Say which figures of the catalogue the answer hinges on"},
+              old_option("--write", "--output", output_option(arguments->write_file, ""))},
+             view_options(*arguments,
+                          {.html = kPageHelp, .csv = "Write the best plans as a table"})}),
         .examples = {"search scenarios/search-175b-1024-a100.yaml",
-                     "search scenarios/llama3-70b-h100.yaml --write best.yaml",
+                     "search scenarios/llama3-70b-h100.yaml -o best.yaml",
                      "search scenarios/llama3-8b-h100.yaml --set "
                      "search.micro_batch_size=[1,2,4]"},
         .run = [arguments] { return search_command(*arguments); },

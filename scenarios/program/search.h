@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/common_options.h"
 
 namespace orrery {
 
-struct SearchArguments {
+struct SearchArguments : ViewArguments {
     std::string file;
     std::vector<std::string> overrides;
-    bool json = false;
-    std::string html_file;
     bool sensitivity = false;
     std::uint32_t jobs = 0;  // simulations at a time; 0: one a core
     std::string write_file;  // the winner as a scenario; empty: none

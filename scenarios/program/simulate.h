@@ -7,17 +7,15 @@
 #include <vector>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/common_options.h"
 
 namespace orrery {
 
-struct SimulateArguments {
+struct SimulateArguments : ViewArguments {
     std::string file;
     std::string result_file;  // repeat this result, in place of `file`
     std::vector<std::string> overrides;
-    bool json = false;
     bool fold = true;
-    std::string trace_file;
-    std::string html_file;
     std::string chakra_folder;
     std::string profile_file;  // measured kernel times
 };

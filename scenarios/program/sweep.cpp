@@ -11,12 +11,13 @@
 #include "scenarios/format/read/reader.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
-#include "scenarios/program/page_file.h"
+#include "scenarios/program/run_study.h"
 #include "scenarios/report/json_report.h"
 #include "scenarios/report/progress.h"
 #include "scenarios/report/provenance_report.h"
-#include "scenarios/report/study_pages.h"
+#include "scenarios/report/study_sections.h"
 #include "scenarios/report/sweep_report.h"
+#include "scenarios/report/terminal.h"
 #include "scenarios/studies/sweep/sweep.h"
 
 namespace orrery {
@@ -80,26 +81,17 @@ Provenance made_of(const SweepArguments& arguments, const Study& study) {
 
 int print_outcome(const SweepArguments& arguments,
                   const Study& study,
-                  const SweepOutcome& outcome,
-                  OutputFile* csv,
-                  PageFile& page) {
-    const Provenance provenance = made_of(arguments, study);
-    if (const Result<void> written = write_csv(csv, outcome.results); !written) {
-        return report_error(written.error());
-    }
-    if (page.wanted()) {
-        if (const auto written = page.write(sweep_page(study.name, outcome), provenance);
-            !written) {
-            return report_error(written.error());
-        }
-    }
+                  const SweepOutcome& outcome) {
     if (no_answers(outcome)) {
         return tell_no_answers(outcome);
     }
-    const int printed =
-        print_output(arguments.json ? with_provenance(sweep_json(study.name, outcome), provenance)
-                                    : sweep_report(study.name, outcome));
-    return outcome.crashed.empty() ? printed : kExitUserError;
+    return show_output(arguments,
+                       {.report = sweep_sections(study.name, outcome),
+                        .json = sweep_json(study.name, outcome),
+                        .provenance = made_of(arguments, study),
+                        .text = sweep_report(study.name, outcome),
+                        .csv = sweep_csv(outcome.results),
+                        .status = outcome.crashed.empty() ? kExitOk : kExitUserError});
 }
 
 // Of the scenarios as they are; a point that changes them says so in its own answer.
@@ -128,12 +120,11 @@ int sweep_command(const SweepArguments& arguments) {
         return report_error(mpi.error());
     }
     const bool leader = *mpi == nullptr || (*mpi)->rank() == 0;
-    const auto csv = open_if_named(leader ? arguments.csv_file : "");
-    auto page = PageFile::open(leader ? arguments.html_file : "");
-    const bool well = csv.has_value() && page.has_value();
+    const Result<void> views = leader ? check_views(arguments) : Result<void>{};
+    const bool well = views.has_value();
     const bool all_well = *mpi == nullptr ? well : (*mpi)->all_well(well);
     if (!well) {
-        return report_error(csv ? page.error() : csv.error());
+        return report_error(views.error());
     }
     if (!all_well) {
         return kExitUserError;  // rank 0 tells
@@ -159,17 +150,17 @@ int sweep_command(const SweepArguments& arguments) {
         return report_error(outcome.error());
     }
     if (*outcome && (*outcome)->outdated > 0) {
-        fmt::print(stderr,
-                   "{}: note: another build of Orrery had finished {} of the points; they were run "
-                   "again\n",
-                   options.results.string(),
-                   (*outcome)->outdated);
+        print_note(
+            fmt::format("{}: another build of Orrery had finished {} of the points; they "
+                        "were run again",
+                        options.results.string(),
+                        (*outcome)->outdated));
     }
     // Nothing is kept of a mistaken study; the parts of a divided one are for orrery merge.
     if (*outcome && !was_there && shard->of == 1 && no_answers(**outcome)) {
         remove_results(options.results);
     }
-    return *outcome ? print_outcome(arguments, *study, **outcome, csv->get(), *page) : kExitOk;
+    return *outcome ? print_outcome(arguments, *study, **outcome) : kExitOk;
 }
 
 int merge_command(const MergeArguments& arguments) {
@@ -201,25 +192,26 @@ int merge_command(const MergeArguments& arguments) {
 
 Command describe_sweep() {
     const auto arguments = std::make_shared<SweepArguments>();
+    const CommandOption results{"-o,--output",
+                                &arguments->results,
+                                "Results (SQLite); STUDY.sqlite in this folder if not given",
+                                "FILE"};
     return {
         .name = "sweep",
         .help = "Simulate the points of a study that have no result yet; can be stopped any time",
-        .options = {{"file", &arguments->file, "Study file (YAML)", "FILE", true},
-                    {"-r,--results",
-                     &arguments->results,
-                     "Results (SQLite); STUDY.sqlite in this folder if not given",
-                     "FILE"},
-                    {"-j,--jobs",
-                     &arguments->jobs,
-                     "Processes; one for each core if not given. Under mpirun each rank is one",
-                     "N"},
-                    {"--shard",
-                     &arguments->shard,
-                     "Only the I-th of N shards; in a Slurm job array each task is one",
-                     "I/N"},
-                    {"--csv", &arguments->csv_file, "Write the points as a table", "FILE"},
-                    {"--html", &arguments->html_file, "Write a page with pictures", "FILE"},
-                    {"--json", &arguments->json, "Print one JSON object instead of a report"}},
+        .options = joined(
+            {{{"file", &arguments->file, "Study file (YAML)", "FILE", true},
+              results,
+              {"-j,--jobs",
+               &arguments->jobs,
+               "Processes; 0 (if not given): one for each core. Under mpirun each rank is one",
+               "N"},
+              {"--shard",
+               &arguments->shard,
+               "Only the I-th of N shards; in a Slurm job array each task is one",
+               "I/N"},
+              old_option("-r,--results", "--output", results)},
+             view_options(*arguments, {.html = kPageHelp, .csv = "Write the points as a table"})}),
         .examples = {"sweep scenarios/sweep-70b-plans.yaml",
                      "sweep scenarios/sweep-70b-plans.yaml --shard 1/4 --csv first.csv"},
         .run = [arguments] { return sweep_command(*arguments); },

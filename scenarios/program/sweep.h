@@ -8,17 +8,15 @@
 #include <vector>
 
 #include "scenarios/program/command.h"
+#include "scenarios/program/common_options.h"
 
 namespace orrery {
 
-struct SweepArguments {
+struct SweepArguments : ViewArguments {
     std::string file;
     std::string results;  // empty: <study>.sqlite in the current folder
     std::string shard;
-    std::string csv_file;
     std::uint32_t jobs = 0;  // 0: all cores
-    bool json = false;
-    std::string html_file;
 };
 
 struct MergeArguments {

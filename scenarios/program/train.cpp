@@ -22,6 +22,7 @@
 #include "scenarios/format/document/output_file.h"
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/format/read/reader.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/program/fault_note.h"
 #include "scenarios/program/run_recorder.h"
@@ -433,31 +434,26 @@ int train_command(const TrainArguments& arguments) {
 
 Command describe_train() {
     const auto arguments = std::make_shared<TrainArguments>();
+    const CommandOption profile{"--export-profile",
+                                &arguments->written_profile,
+                                "Write the measured kernel times of rank 0 (CSV)",
+                                "FILE"};
     return {
         .name = "train",
         .help = "Train a scenario's model for real, on this machine's GPUs or CPU",
         .options =
             {{"file", &arguments->file, "Scenario file (YAML) with job.dataset", "FILE", true},
              override_option(arguments->overrides),
-             {"--nproc",
-              &arguments->num_processes,
-              "Start N processes here, one a device of the cluster",
-              "N",
-              false,
-              1,
-              64},
+             processes_option(arguments->num_processes,
+                              "Start N processes here, one a device of the cluster"),
              {"--profile",
               &arguments->profile_file,
               "Measured times (CSV) that the prediction beside the measured times uses",
               "FILE"},
-             {"--device",
-              &arguments->device,
-              "auto (a GPU for a cluster of GPUs, if one answers), cpu or cuda",
-              "DEVICE"},
-             {"--write-profile",
-              &arguments->written_profile,
-              "Write the measured kernel times of rank 0 (CSV)",
-              "FILE"},
+             device_option(arguments->device,
+                           "auto (a GPU for a cluster of GPUs, if one answers), cpu or cuda"),
+             profile,
+             old_option("--write-profile", "--export-profile", profile),
              {"--record",
               &arguments->record_folder,
               "Write down when every rank ran every op, for orrery compare and calibrate",
@@ -466,7 +462,7 @@ Command describe_train() {
               &arguments->trace_file,
               "Write a Perfetto trace of a measured step, with the predicted one above it",
               "FILE"},
-             {"--quiet", &arguments->quiet, "Print nothing but errors"},
+             {"-q,--quiet", &arguments->quiet, "Print nothing but errors"},
              {"--resume",
               &arguments->resume,
               "Go on after the latest checkpoint in job.checkpoint_folder"},

@@ -13,6 +13,7 @@
 
 #include "engine/parallel.h"
 #include "scenarios/format/document/nearest.h"
+#include "scenarios/program/common_options.h"
 #include "scenarios/program/exit_status.h"
 #include "scenarios/report/collective_report.h"
 #include "scenarios/report/json_report.h"

@@ -85,6 +85,13 @@ std::string heading(const Answer& a) {
                      counted(a.seq_length, "token"),
                      a.micro_batches == 1 ? "1 micro-batch"
                                           : thousands(a.micro_batches) + " micro-batches"));
+    if (const std::string assumed = assumed_words(a); !assumed.empty()) {
+        const std::string lines = wrapped(assumed, kReportColumns, 12);
+        text += "  assumed   " + lines.substr(12);
+    }
+    if (!a.memory.fits) {
+        text += "\n" + wrapped(does_not_fit_line(a.memory), kReportColumns - 2, 2);
+    }
     for (const std::string& remark : a.remarks) {
         text += "\n" + wrapped(remark, kReportColumns - 2, 2);
     }
@@ -451,6 +458,23 @@ std::string words_for(Cause cause) {
         default:
             return words(name(cause));
     }
+}
+
+std::string does_not_fit_line(const MemoryUse& m) {
+    return fmt::format("DOES NOT FIT: the fullest GPU needs {} and has {} (rank {}, {})",
+                       to_short_text(m.peak),
+                       to_short_text(m.device),
+                       index(m.rank),
+                       m.role);
+}
+
+std::string assumed_words(const Answer& answer) {
+    std::string text;
+    for (const auto& [key, value] : answer.assumed) {
+        text +=
+            fmt::format("{}{} {}", text.empty() ? "" : ", ", key.substr(key.find('.') + 1), value);
+    }
+    return text;
 }
 
 std::string console_report(const Answer& answer) {

@@ -161,6 +161,14 @@ std::string suggestions_text(const Explanation& explanation, ChangeKind kind, co
 
 }  // namespace
 
+std::vector<Limit> limits(const Answer& answer) {
+    std::vector<Limit> list;
+    for (const LostMfu& part : losses(answer)) {
+        list.push_back({part.cause, part.mfu, part.time, words_of(part.cause)->words});
+    }
+    return list;
+}
+
 std::string explain_report(const Explanation& explanation) {
     const Answer& answer = explanation.answer;
     std::string text = fmt::format(

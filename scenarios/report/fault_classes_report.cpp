@@ -54,10 +54,10 @@ std::string fault_classes_text(const std::vector<FaultClass>& classes, const std
     return text;
 }
 
-PageSection fault_classes_section(const std::vector<FaultClass>& classes, const std::string& of) {
+ReportSection fault_classes_section(const std::vector<FaultClass>& classes, const std::string& of) {
     return {.title = "What can fail",
             .note = assumption_of(classes),
-            .table = fault_class_rows(classes, of)};
+            .table = words_table(fault_class_rows(classes, of), 3)};
 }
 
 std::string fault_classes_json(const std::vector<FaultClass>& classes) {

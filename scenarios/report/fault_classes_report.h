@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/report/study_page.h"
+#include "scenarios/report/report.h"
 #include "scenarios/studies/campaign/fault_classes.h"
 
 namespace orrery {
@@ -14,7 +14,7 @@ namespace orrery {
 // there are no faults.
 std::string fault_classes_text(const std::vector<FaultClass>& classes, const std::string& of);
 // The same for a page, with all classes.
-PageSection fault_classes_section(const std::vector<FaultClass>& classes, const std::string& of);
+ReportSection fault_classes_section(const std::vector<FaultClass>& classes, const std::string& of);
 // A list.
 std::string fault_classes_json(const std::vector<FaultClass>& classes);
 

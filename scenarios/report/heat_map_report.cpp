@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/heat_map_report.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +9,6 @@
 
 #include "scenarios/format/provenance/version.h"
 #include "scenarios/report/json_text.h"
-#include "scenarios/report/study_page.h"
-#include "scenarios/studies/diagnose/heat_map.h"
 
 namespace orrery {
 namespace {
@@ -92,14 +92,15 @@ std::string heat_map_json(const HeatMap& map) {
     return json_text(json);
 }
 
-std::string heat_map_page(const HeatMap& map) {
-    StudyPage page{.title = map.title};
-    page.lines = {
+Report heat_map_sections(const HeatMap& map) {
+    Report report{.title = map.title};
+    report.lines = {
         fmt::format("Kernel times of {} ranks over the median of their role; a row is a "
                     "node, from white (the median) to full (a tenth above it and more).",
                     map.relative.size())};
-    page.cards.push_back({map.slow.empty() ? "none" : map.slow.front(), "slow", !map.slow.empty()});
-    PageSection section{.title = "Heat map"};
+    report.cards.push_back(
+        {map.slow.empty() ? "none" : map.slow.front(), "slow", !map.slow.empty()});
+    ReportSection section{.title = "Heat map"};
     for (const std::size_t node : shown_nodes(map, kRowsOfPage)) {
         PageHeatRow row{.name = fmt::format("node {}", node), .values = {}};
         const std::size_t first = node * map.ranks_per_node;
@@ -110,17 +111,17 @@ std::string heat_map_page(const HeatMap& map) {
         }
         section.heat.push_back(std::move(row));
     }
-    page.sections = {std::move(section)};
-    PageSection slow{.title = "Slow", .table = {{"where", ""}}};
+    report.sections = {std::move(section)};
+    ReportSection slow{.title = "Slow", .table = {.columns = {{"where"}, {"slow"}}}};
     for (const std::string& line : map.slow) {
         const std::size_t colon = line.find(": ");
-        slow.table.push_back({line.substr(0, colon), line.substr(colon + 2)});
+        slow.table.rows.push_back({line.substr(0, colon), line.substr(colon + 2)});
     }
     if (!map.slow.empty()) {
-        page.sections.push_back(std::move(slow));
+        report.sections.push_back(std::move(slow));
     }
-    page.footer = fmt::format("Orrery {}.", kVersion);
-    return study_html(page);
+    report.footer = fmt::format("Orrery {}.", kVersion);
+    return report;
 }
 
 }  // namespace orrery

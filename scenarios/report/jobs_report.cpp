@@ -9,14 +9,14 @@
 #include "scenarios/format/document/quantity.h"
 #include "scenarios/report/console_report.h"
 #include "scenarios/report/json_text.h"
-#include "scenarios/report/study_page.h"
+#include "scenarios/report/report.h"
 
 namespace orrery {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kWidth = 98;
+constexpr std::size_t kJobColumns = 98;
 
 double mfu_together(const JobAnswer& job) {
     return job.alone.mfu / job.slowdown();
@@ -80,11 +80,11 @@ constexpr const char* kLinksNote =
     "A job's share of the busiest link that several jobs use is what it carries there, over what "
     "the link could carry in the job's step.";
 
-PageSection steps_of_jobs(const JobsAnswer& answer) {
-    PageSection section{.title = "Steps",
-                        .note =
-                            "A bar is a step. What a job loses to the others shows as longer "
-                            "bars while they run."};
+ReportSection steps_of_jobs(const JobsAnswer& answer) {
+    ReportSection section{.title = "Steps",
+                          .note =
+                              "A bar is a step. What a job loses to the others shows as longer "
+                              "bars while they run."};
     PageTimeline timeline{.scale = 1e-9, .kinds = {"first step", "step", "next step"}};
     const auto ns = [](Time time) { return time.picoseconds() / 1000; };
     for (const JobAnswer& job : answer.jobs) {
@@ -159,9 +159,9 @@ std::string jobs_report(const JobsAnswer& answer) {
                                 to_short_text(job.alone.memory.device));
         }
     }
-    text += "\n" + text_table(link_rows(answer), 2) + "\n" + wrapped(kLinksNote, kWidth, 2);
+    text += "\n" + text_table(link_rows(answer), 2) + "\n" + wrapped(kLinksNote, kJobColumns, 2);
     for (const std::string& remark : answer.remarks) {
-        text += "\n" + wrapped(remark, kWidth, 2);
+        text += "\n" + wrapped(remark, kJobColumns, 2);
     }
     return text;
 }
@@ -191,34 +191,33 @@ std::string jobs_json(const JobsAnswer& answer) {
                           {"version", answer.version}});
 }
 
-std::string jobs_page(const JobsAnswer& answer) {
-    StudyPage page{.title = answer.scenario, .lines = {heading_of_jobs(answer)}};
+Report jobs_sections(const JobsAnswer& answer) {
+    Report report{.title = answer.scenario, .lines = {heading_of_jobs(answer)}};
     for (const std::string& remark : answer.remarks) {
-        page.lines.push_back(remark);
+        report.lines.push_back(remark);
     }
     for (const JobAnswer& job : answer.jobs) {
-        page.cards.push_back(
+        report.cards.push_back(
             {.value = to_short_text(job.iteration),
              .what = fmt::format(
                  "a step of {}, {:.1f} % longer than alone", job.name, 100 * (job.slowdown() - 1)),
              .bad = !job.alone.memory.fits});
     }
-    page.sections.push_back({.title = "Jobs", .table = job_rows(answer), .left_columns = 2});
-    page.sections.push_back(steps_of_jobs(answer));
-    page.sections.push_back({.title = "Links that several jobs use",
-                             .note = kLinksNote,
-                             .table = link_rows(answer),
-                             .left_columns = 2});
-    PageSection heat{.title = "Use of the links",
-                     .note =
-                         "A cell is a link; its colour the share of its capacity that all jobs "
-                         "together use."};
+    report.sections.push_back({.title = "Jobs", .table = words_table(job_rows(answer), 2)});
+    report.sections.push_back(steps_of_jobs(answer));
+    report.sections.push_back({.title = "Links that several jobs use",
+                               .note = kLinksNote,
+                               .table = words_table(link_rows(answer), 2)});
+    ReportSection heat{.title = "Use of the links",
+                       .note =
+                           "A cell is a link; its colour the share of its capacity that all jobs "
+                           "together use."};
     for (const LinkHeat& each : answer.heat) {
         heat.heat.push_back({each.link_class, each.utilisation});
     }
-    page.sections.push_back(std::move(heat));
-    page.footer = fmt::format("Orrery {}, seed {}", answer.version, answer.seed);
-    return study_html(page);
+    report.sections.push_back(std::move(heat));
+    report.footer = fmt::format("Orrery {}, seed {}", answer.version, answer.seed);
+    return report;
 }
 
 }  // namespace orrery

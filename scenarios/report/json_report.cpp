@@ -136,6 +136,10 @@ std::string json_report(const Answer& a) {
     json["global_batch_size"] = a.global_batch_size;
     json["seq_length"] = a.seq_length;
     json["micro_batches"] = a.micro_batches;
+    json["assumed"] = Json::object();
+    for (const auto& [key, value] : a.assumed) {
+        json["assumed"][key] = value;
+    }
     json["remarks"] = a.remarks;
     json["iteration_s"] = a.iteration.seconds();
     json["tokens_per_s"] = a.tokens_per_s;

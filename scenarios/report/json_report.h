@@ -17,7 +17,7 @@ std::string json_report(const Answer& answer);
 std::string json_report(const Validation& validation);
 std::string json_report(const CollectiveValidation& validation);
 std::string json_report(const CampaignAnswer& campaign);
-// Keys rows, flows, packets and links; times there are in microseconds.
+// Keys rows, flows, packets and links; seconds, bytes and bytes a second.
 std::string json_report(const NetworkAnswer& answer);
 
 }  // namespace orrery

@@ -17,11 +17,11 @@ Json flows_json(const NetworkAnswer& a) {
                          {"finished", f.finished},
                          {"moved", f.moved},
                          {"stalled", f.stalled},
-                         {"stalled_max_us", f.stalled_max.microseconds()},
-                         {"min_us", f.min.microseconds()},
-                         {"median_us", f.median.microseconds()},
-                         {"p99_us", f.p99.microseconds()},
-                         {"max_us", f.max.microseconds()},
+                         {"stalled_max_s", f.stalled_max.seconds()},
+                         {"min_s", f.min.seconds()},
+                         {"median_s", f.median.seconds()},
+                         {"p99_s", f.p99.seconds()},
+                         {"max_s", f.max.seconds()},
                          {"slowdown_median", f.slowdown_median},
                          {"slowdown_p99", f.slowdown_p99},
                          {"slowdown_max", f.slowdown_max}});
@@ -39,7 +39,7 @@ Json packets_json(const NetworkAnswer& a) {
                            {"trimmed", p.trimmed},
                            {"dropped", p.dropped},
                            {"pauses", p.pauses},
-                           {"paused_max_us", p.paused_max.microseconds()},
+                           {"paused_max_s", p.paused_max.seconds()},
                            {"queue_max_bytes", p.queue_max.count()},
                            {"queue_at", p.queue_at},
                            {"events", p.events}});
@@ -59,13 +59,13 @@ std::string json_report(const NetworkAnswer& a) {
                         {"algorithm", row.algorithm},
                         {"protocol", row.protocol},
                         {"channels", row.channels},
-                        {"time_us", row.time.microseconds()},
-                        {"algbw_GBps", row.algbw},
-                        {"busbw_GBps", row.busbw},
-                        {"nccl_estimate_us", row.nccl_us > 0 ? Json(row.nccl_us) : Json()},
+                        {"time_s", row.time.seconds()},
+                        {"algbw_bytes_per_s", row.algbw * 1e9},
+                        {"busbw_bytes_per_s", row.busbw * 1e9},
+                        {"nccl_estimate_s", row.nccl_us > 0 ? Json(row.nccl_us * 1e-6) : Json()},
                         {"finished", row.finished}});
         if (row.measured > Time{}) {
-            rows.back()["measured_us"] = row.measured.microseconds();
+            rows.back()["measured_s"] = row.measured.seconds();
         }
     }
     Json links = {{"size_bytes", a.links_size.count()},

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "scenarios/report/terminal.h"
+
 namespace orrery {
 namespace {
 
@@ -31,7 +33,9 @@ std::string progress_line(const std::string& label, double share, double elapsed
     return line;
 }
 
-ProgressBar::ProgressBar(std::string label) : ProgressBar(std::move(label), isatty(2) != 0) {}
+ProgressBar::ProgressBar(std::string label)
+    : ProgressBar(std::move(label),
+                  isatty(2) != 0 && !terminal().quiet && !terminal().no_progress) {}
 
 ProgressBar::ProgressBar(std::string label, bool terminal)
     : label_(std::move(label)),

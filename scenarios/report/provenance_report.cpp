@@ -96,6 +96,10 @@ std::string sources_line(const Provenance& provenance) {
 
 }  // namespace
 
+std::string document_text(const DocumentNode& document) {
+    return json_text(document_json(document));
+}
+
 std::string provenance_json(const Provenance& provenance) {
     return json_text(block_json(provenance));
 }

@@ -8,6 +8,9 @@
 
 namespace orrery {
 
+// A document as JSON.
+std::string document_text(const DocumentNode& document);
+
 // {command, build, catalogue, scenario: {file, effective}, overrides, seed, options, inputs}, of
 // several scenarios `scenarios`: a list. Parts that there are none of are left out.
 std::string provenance_json(const Provenance& provenance);

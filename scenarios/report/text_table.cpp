@@ -10,6 +10,12 @@
 namespace orrery {
 
 std::string text_table(const std::vector<TextRow>& rows, std::size_t left_columns) {
+    std::vector<bool> right(rows.empty() ? 0 : rows[0].size(), true);
+    std::fill_n(right.begin(), std::min(left_columns, right.size()), false);
+    return text_table(rows, right);
+}
+
+std::string text_table(const std::vector<TextRow>& rows, const std::vector<bool>& right) {
     std::vector<std::size_t> widths(rows.empty() ? 0 : rows[0].size(), 0);
     for (const TextRow& row : rows) {
         ORRERY_CHECK(row.size() == widths.size());
@@ -22,7 +28,7 @@ std::string text_table(const std::vector<TextRow>& rows, std::size_t left_column
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) {
             const std::string fill(widths[i] - num_characters(row[i]), ' ');
-            line += "  " + (i < left_columns ? row[i] + fill : fill + row[i]);
+            line += "  " + (right[i] ? fill + row[i] : row[i] + fill);
         }
         line.erase(line.find_last_not_of(' ') + 1);
         text += line + "\n";

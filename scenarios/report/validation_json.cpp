@@ -90,8 +90,8 @@ std::string json_report(const CollectiveValidation& validation) {
     for (const ValidatedCollective& row : validation.rows) {
         rows.push_back({{"family", row.of.family()},
                         {"size_bytes", row.of.bytes.count()},
-                        {"measured_us", row.of.measured_us},
-                        {"predicted_us", row.predicted_us},
+                        {"measured_s", row.of.measured_us * 1e-6},
+                        {"predicted_s", row.predicted_us * 1e-6},
                         {"error", row.error()},
                         {"algorithm", row.algorithm},
                         {"protocol", row.protocol}});

@@ -45,6 +45,9 @@ class Installed(unittest.TestCase):
         self.assertGreater(answer["iteration_s"], 0)
         self.assertTrue((share / "schema" / "simulate.schema.json").is_file())
         self.assertTrue((prefix / "share" / "doc" / "orrery" / "copyright").is_file())
+        pages = prefix / "share" / "man" / "man1"
+        self.assertIn("orrery\\-simulate", (pages / "orrery.1").read_text())
+        self.assertIn(".SH OPTIONS", (pages / "orrery-simulate.1").read_text())
 
         devices = catalogue / "devices"
         (devices / "rtx-4090.yaml").rename(devices / "moved-gpu.yaml")

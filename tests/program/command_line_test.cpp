@@ -2,6 +2,7 @@
 // The program as its users meet it: exit statuses, and what goes to which stream.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/program/run_program.h"
@@ -26,6 +27,50 @@ TEST(CommandLine, HelpNamesTheCommands) {
     EXPECT_EQ(ran.status, 0);
     EXPECT_NE(ran.out.find("simulate"), std::string::npos);
     EXPECT_NE(ran.out.find("validate"), std::string::npos);
+}
+
+TEST(CommandLine, HelpOfACommandIsTheSameInBothSpellings) {
+    const Ran ran = run_orrery("help simulate");
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_NE(ran.out.find("Usage: orrery simulate [OPTIONS] [file]"), std::string::npos);
+    EXPECT_EQ(ran.out, run_orrery("simulate --help").out);
+}
+
+TEST(CommandLine, ADashIsStandardInputAndOutput) {
+    const TemporaryFolder folder;
+    const Ran ran = run_shell(
+        "$ORRERY init - --model gpt-2-124m --node laptop-2gpu | $ORRERY simulate - --json --csv -",
+        folder.path());
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(ran.out.substr(0, 14), "scenario,gpus,") << ran.out;
+    EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 2);
+    const Ran wrong = run_shell("echo 'cluster: {nodse: 1}' | $ORRERY check -", folder.path());
+    EXPECT_EQ(wrong.status, 2);
+    EXPECT_NE(wrong.err.find("standard input:1:11: error: "), std::string::npos) << wrong.err;
+    const Ran appended = run_shell(
+        "echo first > all.yaml; $ORRERY init - --model gpt-2-124m --node laptop-2gpu >> all.yaml; "
+        "head -2 all.yaml",
+        folder.path());
+    EXPECT_EQ(appended.out.substr(0, 7), "first\n#") << appended.out;
+}
+
+TEST(CommandLine, AReaderThatHasSeenEnoughIsNoError) {
+    const TemporaryFolder folder;
+    const Ran ran = run_shell(
+        "trap '' PIPE; { $ORRERY catalogue --json; echo $? > status; } | "
+        "true; cat status",
+        folder.path());
+    EXPECT_EQ(ran.out, "0\n");
+    EXPECT_EQ(ran.err, "");
+}
+
+TEST(CommandLine, AnOldSpellingWorksAndSaysSo) {
+    const Ran ran = run_orrery(
+        "network scenarios/network-clos-64.yaml --size 1MiB --write-nccl-topology /dev/null");
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_EQ(ran.err,
+              "orrery: --write-nccl-topology is now --export-nccl-topology; the old spelling will "
+              "go with the next release\n");
 }
 
 TEST(CommandLine, WrongUseEndsWithStatusTwoAndNothingOnStandardOutput) {
@@ -54,7 +99,7 @@ TEST(CommandLine, ASignalEndsASearchWithTheBestPlanSoFar) {
             "set -m\n"  // or the shell has it ignore SIGINT
             "$ORRERY search '" ORRERY_SOURCE_DIR
             "/scenarios/llama3-70b-h100.yaml' --json --jobs 1 "
-            "--write best.yaml --set search.simulations=1000000 & search=$!\n"
+            "-o best.yaml --set search.simulations=1000000 & search=$!\n"
             "until grep -q '^SigBlk:.*4003$' /proc/$search/status; do "
             "kill -0 $search || exit 99; sleep 0.02; done\n"
             "kill -" +

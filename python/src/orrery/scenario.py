@@ -76,7 +76,7 @@ class Scenario:
 
     def campaign(self, *, threads: int | None = None) -> Campaign:
         """Weeks of training with faults and recovery; `threads` seeds at a time."""
-        return Campaign.read(*answer("campaign", *self._arguments(), *_jobs("--threads", threads)))
+        return Campaign.read(*answer("campaign", *self._arguments(), *_jobs("--jobs", threads)))
 
     def sweep(self, grid: Mapping[str, Iterable] | None = None,
               points: Iterable[Mapping[str, object]] | None = None, *,
@@ -148,7 +148,7 @@ def sweep(study: str | os.PathLike, *, results: str | os.PathLike | None = None,
     """The points of a study file; Scenario.sweep makes one of a scenario."""
     with tempfile.TemporaryDirectory(prefix="orrery-") as folder:
         kept = os.fspath(results) if results else os.path.join(folder, "results.sqlite")
-        options = ["--results", kept, *_jobs("--jobs", jobs)]
+        options = ["--output", kept, *_jobs("--jobs", jobs)]
         return Sweep.read(*answer("sweep", os.fspath(study), *options))
 
 

@@ -66,9 +66,14 @@ void keep_when_interrupted(const fs::path& temporary) {
 OutputFile::OutputFile(fs::path path, fs::path temporary)
     : path_(std::move(path)),
       temporary_(std::move(temporary)),
-      stream_(temporary_.empty() ? path_ : temporary_, std::ios::binary | std::ios::trunc) {}
+      stream_(temporary_.empty() ? path_ : temporary_,
+              std::ios::binary | (path_ == "/dev/stdout" ? std::ios::app : std::ios::trunc)) {}
 
 Result<std::unique_ptr<OutputFile>> OutputFile::open(const fs::path& name) {
+    if (name == "-") {
+        // What standard output has already is kept.
+        return std::unique_ptr<OutputFile>{new OutputFile{"/dev/stdout", {}}};
+    }
     const fs::path path = behind_links(name);
     std::error_code ignored;
     if (path.empty() || fs::is_directory(path, ignored) || fs::is_symlink(path, ignored)) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iostream>
 #include <sstream>
 #include <utility>
 
@@ -250,23 +251,40 @@ void emit(YAML::Emitter& out, const DocumentNode& node) {
 
 }  // namespace
 
-Result<std::string> read_text_file(const std::filesystem::path& path) {
-    auto stream = open_input(path);
-    if (!stream) {
-        return unexpected<Error>(stream.error());
-    }
+namespace {
+
+Result<std::string> text_of(std::istream& stream, const std::string& name) {
     std::string text(kDocumentBytesMax + 1, '\0');
-    stream->read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(stream->gcount()));
-    if (stream->bad()) {
-        return fail(path.string(), "can't be read", {});
+    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(stream.gcount()));
+    if (stream.bad()) {
+        return fail(name, "can't be read", {});
     }
     if (text.size() > kDocumentBytesMax) {
-        return fail(path.string() + ":1:1",
+        return fail(name + ":1:1",
                     fmt::format("larger than {} KiB", kDocumentBytesMax >> 10),
                     "a scenario or catalogue file has a few KiB");
     }
     return text;
+}
+
+}  // namespace
+
+std::string source_name(const std::filesystem::path& path) {
+    return path == kStandardInput ? std::string{kStandardInputName} : path.string();
+}
+
+Result<std::string> read_text_file(const std::filesystem::path& path) {
+    if (path == kStandardInput) {
+        // Once for all readers: what was read from a pipe is gone from it.
+        static const Result<std::string> text = text_of(std::cin, kStandardInputName);
+        return text;
+    }
+    auto stream = open_input(path);
+    if (!stream) {
+        return unexpected<Error>(stream.error());
+    }
+    return text_of(*stream, path.string());
 }
 
 Error check_text(std::string_view text, const std::string& source) {
@@ -303,7 +321,7 @@ ResultOrErrors<DocumentNode> read_yaml_file(const std::filesystem::path& path) {
     if (!text) {
         return unexpected<Errors>(Errors{text.error()});
     }
-    return parse_yaml(*text, path.string());
+    return parse_yaml(*text, source_name(path));
 }
 
 std::string to_yaml(const DocumentNode& node, const std::vector<std::string>& heading) {

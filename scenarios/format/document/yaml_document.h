@@ -19,6 +19,11 @@ namespace orrery {
 inline constexpr std::size_t kDocumentBytesMax = std::size_t{1} << 20;
 inline constexpr int kDocumentDepthMax = 32;
 
+// The name of a file that stands for standard input, and its name in errors.
+inline constexpr const char* kStandardInput = "-";
+inline constexpr const char* kStandardInputName = "standard input";
+std::string source_name(const std::filesystem::path& path);
+
 // The whole file, at most kDocumentBytesMax. An unreadable one, a directory or a larger file is an
 // error whose place is `path`.
 Result<std::string> read_text_file(const std::filesystem::path& path);

@@ -445,7 +445,7 @@ ResultOrErrors<Scenario> read_scenario(const std::filesystem::path& file,
     if (!text) {
         return unexpected<Errors>(Errors{text.error()});
     }
-    return read_scenario_text(*text, file.string(), file.parent_path(), options);
+    return read_scenario_text(*text, source_name(file), file.parent_path(), options);
 }
 
 }  // namespace orrery

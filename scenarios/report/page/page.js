@@ -17,6 +17,10 @@ function heading() {
   card(thousands(data.tokens_per_s), "tokens a second");
   card(bytes(data.peak_memory_bytes), data.fits ? "peak memory of a GPU" : "peak memory: does not fit", !data.fits);
   page.append(cards, ...data.remarks.map((remark) => element("p", {}, remark)));
+  const assumed = Object.entries(data.assumed || {});
+  if (assumed.length)
+    page.append(element("p", {}, "Assumed, as the scenario does not say: " +
+      assumed.map(([key, value]) => `${key} ${value}`).join(", ") + "."));
 }
 
 // What was wrong with the cluster in this step, what it cost, and who waited for whom.

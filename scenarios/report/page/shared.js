@@ -54,7 +54,7 @@ function legendOf(names, colours) {
 }
 
 function tableOf(table) {
-  const cell = (tag, text, i) => element(tag, i >= table.left ? { class: "number" } : {}, text);
+  const cell = (tag, text, i) => element(tag, (table.right ? table.right[i] : i >= table.left) ? { class: "number" } : {}, text);
   return element("div", { class: "wide" }, element("table", {},
     element("thead", {}, element("tr", {}, ...table.head.map((word, i) => cell("th", word, i)))),
     element("tbody", {}, ...table.rows.map((row) => element("tr", {}, ...row.map((text, i) => cell("td", text, i)))))));

@@ -34,8 +34,4 @@ HeatMap heat_map(std::string title,
 Result<HeatMap> heat_map_of(const Scenario& scenario);  // of its simulated step
 HeatMap heat_map_of(const RecordedRun& run);
 
-std::string heat_map_text(const HeatMap& map);
-std::string heat_map_json(const HeatMap& map);
-std::string heat_map_page(const HeatMap& map);
-
 }  // namespace orrery

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/cause.h"
@@ -179,6 +180,9 @@ struct Answer {
     double wall_s = 0;
     std::int64_t peak_rss_bytes = 0;
     std::string version;
+
+    // Keys that the scenario does not give, with the values that were taken for them.
+    std::vector<std::pair<std::string, std::string>> assumed{};
 };
 
 }  // namespace orrery

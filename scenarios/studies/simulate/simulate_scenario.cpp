@@ -25,6 +25,7 @@
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/network/link_use.h"
 #include "scenarios/studies/network/network_rates.h"
+#include "scenarios/studies/simulate/assumed_settings.h"
 #include "scenarios/studies/simulate/measured_costs.h"
 #include "scenarios/studies/simulate/packet_step.h"
 #include "scenarios/studies/simulate/program_order.h"
@@ -296,7 +297,7 @@ void ScenarioRun::describe(Answer& answer) const {
     answer.model = scenario_.model.name;
     answer.device = device_names(scenario_);
     answer.cluster = words_of(cluster);
-    if (cluster.num_nodes > 1 && cluster.fabric.name != "none") {
+    if (cluster.num_nodes > 1 && cluster.fabric.name != "none" && !cluster.fabric.name.empty()) {
         answer.cluster += ", " + cluster.fabric.name;
     }
     if (cluster.has_ethernet()) {
@@ -308,6 +309,7 @@ void ScenarioRun::describe(Answer& answer) const {
                               plan.virtual_pipeline_model_parallel_size,
                               plan.context_parallel_size,
                               plan.data_parallel_size);
+    answer.assumed = assumed_settings(scenario_);
     answer.remarks = scenario_.model_remarks;
     std::ranges::move(fabric_remarks(cluster), std::back_inserter(answer.remarks));
     std::ranges::move(kind_remarks(program_, scenario_), std::back_inserter(answer.remarks));

@@ -17,7 +17,7 @@ CampaignArguments llama() {
     CampaignArguments arguments;
     arguments.file = ORRERY_SOURCE_DIR "/scenarios/llama3-405b-54-days.yaml";
     arguments.overrides = {"campaign.step_time=6 s", "campaign.seeds=8"};
-    arguments.threads = 2;
+    arguments.jobs = 2;
     return arguments;
 }
 
@@ -61,7 +61,7 @@ TEST(CampaignCommand, ToldTwiceItSaysTheSameOnAnyNumberOfThreads) {
     CampaignArguments arguments = llama();
     arguments.json = true;
     auto one = nlohmann::json::parse(campaign(arguments).out);
-    arguments.threads = 5;
+    arguments.jobs = 5;
     auto other = nlohmann::json::parse(campaign(arguments).out);
     one.erase("wall_s");
     other.erase("wall_s");

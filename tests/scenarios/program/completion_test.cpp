@@ -30,8 +30,8 @@ TEST(Completion, BashOffersTheCommands) {
 TEST(Completion, BashOffersACommandsOptionsAndFiles) {
     const TestFolder folder;
     folder.write("my scenario.yaml", "");
-    EXPECT_EQ(offered(folder, "orrery search --wr", 2), "--write\n");
-    EXPECT_EQ(offered(folder, "orrery simulate --no", 2), "--no-fold\n");
+    EXPECT_EQ(offered(folder, "orrery search --sens", 2), "--sensitivity\n");
+    EXPECT_EQ(offered(folder, "orrery simulate --no-f", 2), "--no-fold\n");
     EXPECT_EQ(offered(folder, "orrery merge -o", 2), "-o\n");
     EXPECT_EQ(offered(folder, "orrery simulate my", 2), "my scenario.yaml\n");
 }

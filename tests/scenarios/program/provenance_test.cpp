@@ -129,7 +129,7 @@ protected:
             {{"explain", small_, "--keep", "1"}},
             {{"search", search_}, true},
             {{"sweep", study_, "-r", (folder_ / "r.sqlite").string(), "-j", "1"}, true},
-            {{"campaign", weeks_, "--threads", "1"}, true},
+            {{"campaign", weeks_, "--jobs", "1"}, true},
             {{"validate", table_}, false, false},
             {{"calibrate", run_, "-o", (folder_ / "c.csv").string()}},
             {{"compare", run_}, true},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
+#include "scenarios/report/heat_map_report.h"
 
-#include "scenarios/studies/diagnose/heat_map.h"
+#include <gtest/gtest.h>
 
 namespace orrery {
 namespace {
@@ -20,7 +20,7 @@ TEST(HeatMapReport, OfManyNodesTheHottestAreShown) {
 TEST(HeatMapReport, PageAndJsonNameTheSlowToo) {
     const HeatMap map = heat_map("few", {1, 1, 1.5}, {0, 0, 0}, {}, 1);
     EXPECT_NE(heat_map_json(map).find("node 2: 1.50 times its peers"), std::string::npos);
-    EXPECT_NE(heat_map_page(map).find("1.50 times its peers"), std::string::npos);
+    EXPECT_NE(to_html(heat_map_sections(map)).find("1.50 times its peers"), std::string::npos);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST(JobsReport, JsonFollowsItsSchema) {
 }
 
 TEST(JobsReport, PageHasALaneOfStepsForEachJob) {
-    const std::string page = jobs_page(sample_jobs());
+    const std::string page = to_html(jobs_sections(sample_jobs()));
     EXPECT_NE(page.find("Links that several jobs use"), std::string::npos);
     EXPECT_NE(page.find("a step of gpt, 50.0 % longer than alone"), std::string::npos);
     EXPECT_NE(page.find("leaf 0 -> spine 1"), std::string::npos);

@@ -19,11 +19,11 @@ TEST(NetworkJson, HasRowsFlowsPacketsAndLinksInMicroseconds) {
     const auto json = nlohmann::json::parse(json_report(a));
     ASSERT_EQ(json["rows"].size(), 1U);
     EXPECT_EQ(json["rows"][0]["size_bytes"], 4096);
-    EXPECT_DOUBLE_EQ(json["rows"][0]["time_us"], 100);
-    EXPECT_DOUBLE_EQ(json["rows"][0]["algbw_GBps"], 41.94);
-    EXPECT_DOUBLE_EQ(json["rows"][0]["busbw_GBps"], 73.4);
+    EXPECT_DOUBLE_EQ(json["rows"][0]["time_s"], 100e-6);
+    EXPECT_DOUBLE_EQ(json["rows"][0]["algbw_bytes_per_s"], 41.94e9);
+    EXPECT_DOUBLE_EQ(json["rows"][0]["busbw_bytes_per_s"], 73.4e9);
     EXPECT_EQ(json["flows"][0]["finished"], 7);
-    EXPECT_DOUBLE_EQ(json["flows"][0]["max_us"], 5000);
+    EXPECT_DOUBLE_EQ(json["flows"][0]["max_s"], 5000e-6);
     EXPECT_EQ(json["packets"][0]["pauses"], 77);
     EXPECT_NE(json["links"].dump().find("leaf 0 -> spine 1"), std::string::npos);
 }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/report/search_report.h"
-#include "scenarios/report/study_pages.h"
+#include "scenarios/report/study_sections.h"
 #include "tests/scenarios/report/search_answer.h"
 
 namespace orrery {
@@ -71,7 +71,7 @@ TEST(SearchClusters, WordsAreOfWhatTheSearchAsksFor) {
 
 TEST(SearchClusters, ThePageAndTheReportHaveThem) {
     const SearchedPlans searched = two_clusters();
-    const std::string page = search_page(searched.scenario, searched.result, {});
+    const std::string page = to_html(search_sections(searched.scenario, searched.result, {}));
     EXPECT_NE(page.find("The best plan of each cluster"), std::string::npos);
     EXPECT_NE(page.find("node dgx-h100"), std::string::npos);
     EXPECT_NE(page.find("500,000"), std::string::npos);
@@ -91,7 +91,7 @@ TEST(SearchClusters, ANetworkThatIsNotQuiteAsAskedForIsRemarkedUpon) {
     const std::string text = search_report(searched.scenario, searched.result);
     EXPECT_NE(text.find("node dgx-h100: all 2 nodes"), std::string::npos) << text;
     EXPECT_NE(search_json(searched.scenario, searched.result).find(remarks[0]), std::string::npos);
-    EXPECT_NE(search_page(searched.scenario, searched.result, {}).find(remarks[0]),
+    EXPECT_NE(to_html(search_sections(searched.scenario, searched.result, {})).find(remarks[0]),
               std::string::npos);
 }
 

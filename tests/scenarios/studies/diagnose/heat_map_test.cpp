@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "scenarios/report/heat_map_report.h"
 #include "tests/scenarios/small_scenarios.h"
 
 namespace orrery {
@@ -44,7 +45,7 @@ TEST(HeatMap, FindsTheSlowHostOfASimulatedStep) {
     ASSERT_EQ(map->slow.size(), 1u);
     EXPECT_TRUE(map->slow[0].starts_with("node 1: 1.1")) << map->slow[0];
     EXPECT_NE(heat_map_text(*map).find("node 1"), std::string::npos);
-    EXPECT_NE(heat_map_page(*map).find("node 1"), std::string::npos);
+    EXPECT_NE(to_html(heat_map_sections(*map)).find("node 1"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a scenario for commands that take every kind: of a step, of several jobs, or of a network
+// alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "scenarios/format/specs/scenario.h"
+
+namespace orrery {
+
+// A file with a cluster and neither a model, a plan nor jobs is a network alone.
+ResultOrErrors<Scenario> read_any_scenario(const std::string& file,
+                                           const std::vector<std::string>& overrides);
+
+// Whether there is no step to simulate.
+bool is_network_alone(const Scenario& scenario);
+
+}  // namespace orrery

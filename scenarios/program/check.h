@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery check FILE...`: reads and validates scenarios and studies without running them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/program/command.h"
+#include "scenarios/program/common_options.h"
+
+namespace orrery {
+
+struct CheckArguments {
+    std::vector<std::string> files;
+    std::vector<std::string> overrides;
+    bool json = false;
+};
+
+int check_command(const CheckArguments& arguments);
+Command describe_check();
+
+}  // namespace orrery

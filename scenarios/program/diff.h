@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery diff A B`: two scenarios, or two results of --json.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/program/command.h"
+#include "scenarios/program/common_options.h"
+
+namespace orrery {
+
+struct DiffArguments : ViewArguments {
+    std::string before;
+    std::string after;
+    std::vector<std::string> overrides;  // of `after`
+    bool run = false;                    // also simulate both
+};
+
+int diff_command(const DiffArguments& arguments);
+Command describe_diff();
+
+}  // namespace orrery

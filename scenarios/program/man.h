@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// `orrery man`: manual pages, made of what commands say about themselves. `cmake --install` writes
+// all of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/program/command.h"
+
+namespace orrery {
+
+struct ManArguments {
+    std::string command;  // empty: the program's own page
+    std::string folder;   // where to write all pages; empty: print one
+};
+
+// The text of a page for man(1): orrery(1), and orrery-COMMAND(1).
+std::string program_page(const std::vector<Command>& commands);
+std::string command_page(const Command& command);
+
+int man_command(const ManArguments& arguments);
+Command describe_man();
+
+}  // namespace orrery

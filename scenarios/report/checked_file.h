@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `orrery check` tells of a file: its errors, or a line about what it says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/result.h"
+#include "scenarios/format/specs/scenario.h"
+
+namespace orrery {
+
+struct CheckedFile {
+    std::string file;
+    std::string kind;  // "scenario", "network", "study"
+    Errors errors;
+    std::string summary;  // one line; empty if there are errors
+};
+
+// "llama-3-8b on 8 GPUs (1 x dgx-h100), tp 1, pp 1, cp 1, dp 8; with campaign of 30 d"
+std::string summary_of(const Scenario& scenario, bool network_alone);
+
+// {"right": …, "files": [{"file", "kind", "right", "summary", "errors": [{"where", "what",
+// "hint"}]}]}
+std::string checked_json(const std::vector<CheckedFile>& files);
+
+}  // namespace orrery

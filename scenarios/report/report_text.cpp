@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/format/document/utf8.h"
+#include "scenarios/report/console_report.h"
+#include "scenarios/report/report.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kTrack = 42;
+
+// A bar in whole characters; a gain, which ends before it begins, is drawn light.
+std::string bar_text(const ReportBar& bar) {
+    const auto at = [](double share) {
+        return static_cast<std::size_t>(
+            std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(kTrack)));
+    };
+    if (bar.begin == bar.share) {
+        return {};
+    }
+    const std::size_t first = std::min(at(std::min(bar.begin, bar.share)), kTrack - 1);
+    const std::size_t last = at(std::max(bar.begin, bar.share));
+    std::string text(first, ' ');
+    if (last <= first) {
+        return text + "▏";
+    }
+    for (std::size_t i = first; i < last; ++i) {
+        text += bar.begin < bar.share ? "█" : "░";
+    }
+    return text;
+}
+
+std::vector<TextRow> bar_rows(const std::vector<ReportBar>& bars) {
+    std::vector<TextRow> rows;
+    for (const ReportBar& bar : bars) {
+        rows.push_back({cut(bar.name, 30), bar.text, bar.more, bar_text(bar)});
+    }
+    return rows;
+}
+
+std::vector<bool> right_columns(const ReportTable& table) {
+    std::vector<bool> right;
+    for (const Column& column : table.columns) {
+        right.push_back(is_right(column));
+    }
+    return right;
+}
+
+std::string section_text(const ReportSection& section) {
+    std::string text;
+    if (!section.bars.empty()) {
+        text += text_table(bar_rows(section.bars), {false, true, true, false});
+    }
+    if (!section.table.empty() && !section.table.rows.empty()) {
+        text += text_table(text_rows(section.table), right_columns(section.table));
+    }
+    if (text.empty()) {
+        return {};  // only a picture
+    }
+    for (const std::string& line : section.after) {
+        text += wrapped(line, kReportColumns - 2, 2);
+    }
+    const std::string note = wrapped(section.note, kReportColumns - 2, 2);
+    return fmt::format("\n{}\n\n{}{}", section.title, text, note);
+}
+
+std::string escaped_cell(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+        out += c == '|' ? "\\|" : std::string(1, c);
+    }
+    return out;
+}
+
+std::string markdown_row(const TextRow& row) {
+    std::string text = "|";
+    for (const std::string& cell : row) {
+        text += " " + escaped_cell(cell) + " |";
+    }
+    return text + "\n";
+}
+
+std::string markdown_table(const std::vector<TextRow>& rows, const std::vector<bool>& right) {
+    std::string text = markdown_row(rows.front()) + "|";
+    for (const bool one : right) {
+        text += one ? "---:|" : "---|";
+    }
+    text += "\n";
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        text += markdown_row(rows[i]);
+    }
+    return text;
+}
+
+std::string markdown_section(const ReportSection& section) {
+    std::string text;
+    if (!section.bars.empty()) {
+        std::vector<TextRow> rows{{"", "share", ""}};
+        for (const ReportBar& bar : section.bars) {
+            rows.push_back({bar.name, bar.text, bar.more});
+        }
+        text += "\n" + markdown_table(rows, {false, true, true});
+    }
+    if (!section.table.empty() && !section.table.rows.empty()) {
+        text += "\n" + markdown_table(text_rows(section.table), right_columns(section.table));
+    }
+    if (text.empty()) {
+        return {};
+    }
+    for (const std::string& line : section.after) {
+        text += "\n" + line + "\n";
+    }
+    return fmt::format("\n## {}\n{}{}",
+                       section.title,
+                       text,
+                       section.note.empty() ? "" : "\n" + section.note + "\n");
+}
+
+std::string quoted_field(const std::string& field) {
+    if (field.find_first_of(",\"\n\r") == std::string::npos) {
+        return field;
+    }
+    std::string text = "\"";
+    for (const char c : field) {
+        text += c == '"' ? "\"\"" : std::string(1, c);
+    }
+    return text + "\"";
+}
+
+std::string csv_head(const Column& column) {
+    switch (column.unit) {
+        case Unit::seconds:
+        case Unit::wall_time:
+            return column.title + " [s]";
+        case Unit::bytes:
+            return column.title + " [bytes]";
+        case Unit::rate:
+            return column.title + " [bytes/s]";
+        case Unit::words:
+        case Unit::number:
+        case Unit::count:
+        case Unit::share:
+        case Unit::change:
+            break;
+    }
+    return column.title;
+}
+
+}  // namespace
+
+std::string to_text(const Report& report) {
+    std::string text = cut(report.title, kReportColumns) + "\n\n";
+    for (const std::string& line : report.lines) {
+        text += wrapped(line, kReportColumns - 2, 2);
+    }
+    std::vector<TextRow> figures;
+    for (const Figure& figure : report.cards) {
+        figures.push_back({figure.what, (figure.bad ? "! " : "") + figure.value});
+    }
+    if (!figures.empty()) {
+        text += (report.lines.empty() ? "" : "\n") + text_table(figures, 2);
+    }
+    for (const ReportSection& section : report.sections) {
+        text += section_text(section);
+    }
+    return report.footer.empty() ? text : text + "\n" + report.footer + "\n";
+}
+
+std::string to_markdown(const Report& report) {
+    std::string text = "# " + report.title + "\n";
+    for (const std::string& line : report.lines) {
+        text += "\n" + line + "\n";
+    }
+    std::vector<TextRow> figures{{"figure", "value"}};
+    for (const Figure& figure : report.cards) {
+        figures.push_back({figure.what, figure.value});
+    }
+    if (figures.size() > 1) {
+        text += "\n" + markdown_table(figures, {false, true});
+    }
+    for (const ReportSection& section : report.sections) {
+        text += markdown_section(section);
+    }
+    return report.footer.empty() ? text : text + "\n" + report.footer + "\n";
+}
+
+std::string to_csv(const ReportTable& table) {
+    std::string text;
+    for (const Column& column : table.columns) {
+        text += (text.empty() ? "" : ",") + quoted_field(csv_head(column));
+    }
+    text += "\n";
+    for (const std::vector<Cell>& row : table.rows) {
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const auto* number = std::get_if<double>(&row[i].value);
+            const bool whole = table.columns[i].unit == Unit::count;
+            const std::string field = number == nullptr ? cell_text(row[i], Unit::words)
+                                      : whole           ? fmt::format("{:.0f}", *number)
+                                                        : fmt::format("{}", *number);
+            text += (i == 0 ? "" : ",") + quoted_field(field);
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+std::string to_csv(const Report& report) {
+    if (!report.result.empty()) {
+        return to_csv(report.result);
+    }
+    for (const ReportSection& section : report.sections) {
+        if (!section.table.empty()) {
+            return to_csv(section.table);
+        }
+    }
+    return {};
+}
+
+}  // namespace orrery

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/studies/simulate/assumed_settings.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "models/plan_fields.h"
+#include "models/transformer_fields.h"
+#include "scenarios/format/document/read_field.h"
+#include "scenarios/format/read/effective_scenario.h"
+
+namespace orrery {
+namespace {
+
+// The settings that change time or memory most and have a default: another value of one of these is
+// the first thing to look for where a prediction surprises.
+constexpr std::string_view kShaping[] = {"sequence_parallel",
+                                         "data_parallel_sharding_strategy",
+                                         "precision",
+                                         "recompute_granularity",
+                                         "schedule",
+                                         "attention_kernel",
+                                         "optimizer",
+                                         "overlap_grad_reduce",
+                                         "overlap_param_gather",
+                                         "tp_comm_overlap",
+                                         "overlap_p2p",
+                                         "cuda_graphs",
+                                         "ffn_hidden_size",
+                                         "num_query_groups",
+                                         "normalization",
+                                         "activation"};
+
+bool is_shaping(std::string_view key) {
+    return std::ranges::find(kShaping, key) != std::end(kShaping);
+}
+
+bool gives(const DocumentNode& document, std::string_view section, std::string_view key) {
+    const DocumentNode* map = document.find(section);
+    return map == nullptr || !map->is_map() || map->find(key) != nullptr;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> assumed_settings(const Scenario& scenario) {
+    std::vector<std::pair<std::string, std::string>> assumed;
+    if (scenario.origin == nullptr) {
+        return assumed;
+    }
+    const DocumentNode& document = scenario.origin->effective;
+    for_each_model_field([&](const auto& field) {
+        if (is_shaping(field.name) && !gives(document, "model", field.name)) {
+            assumed.emplace_back("model." + std::string{field.name},
+                                 field_text(field, scenario.model.*field.member));
+        }
+    });
+    for_each_plan_field([&](const auto& field) {
+        if (is_shaping(field.name) && !gives(document, "plan", field.name)) {
+            assumed.emplace_back("plan." + std::string{field.name},
+                                 field_text(field, scenario.plan.*field.member));
+        }
+    });
+    return assumed;
+}
+
+}  // namespace orrery

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "scenarios/report/report.h"
+#include "scenarios/report/study_sections.h"
+#include "tests/scenarios/report/sample_answer.h"
+
+namespace orrery {
+namespace {
+
+TEST(ExplainSections, NameLimitsAndChangesWithTheirOverrides) {
+    Explanation explanation{.answer = sample_answer("small"), .tried = 9, .refused = 2};
+    explanation.suggestions = {{.change = {.kind = ChangeKind::plan,
+                                           .words = "half the tensor parallelism",
+                                           .overrides = {"plan.tensor_model_parallel_size=2"}},
+                                .gain = 0.125,
+                                .iteration = Time::seconds(5),
+                                .mfu = 0.6,
+                                .peak_memory = Bytes{std::int64_t{70} << 30}}};
+    const Report report = explain_sections(explanation);
+    const std::string text = to_text(report);
+    for (const char* due : {"DOES NOT FIT",
+                            "GEMM inefficiency",
+                            "What would fit, simulated",
+                            "+12.5 %",
+                            "70.0 GiB",
+                            "plan.tensor_model_parallel_size=2",
+                            "Tried 9 changes"}) {
+        EXPECT_NE(text.find(due), std::string::npos) << due << "\n" << text;
+    }
+    EXPECT_EQ(to_csv(report),
+              "change,tokens/s,step [s],MFU,memory [bytes],--set\n"
+              "half the tensor parallelism,0.125,5,0.6,75161927680,"
+              "plan.tensor_model_parallel_size=2\n");
+}
+
+}  // namespace
+}  // namespace orrery
