@@ -31,7 +31,7 @@ const TrafficLane& lane_of(Traffic traffic) {
         {kForwardSendStream, Cause::exposed_pipeline, 20},
         {kBackwardReceiveStream, Cause::exposed_pipeline, 21},
         {kBackwardSendStream, Cause::exposed_pipeline, 21},
-        {kExpertStream, Cause::exposed_expert, 0},
+        {kExpertStream, Cause::exposed_expert, 30},
     }};
     return kLanes[static_cast<std::size_t>(traffic)];
 }

@@ -41,7 +41,7 @@ bool layers_recompute_alike(const ParallelPlan& plan) {
 
 namespace {
 
-// Of the linear products of latent attention those that make heads.
+// The part of latent attention's linear products that makes heads.
 double latent_up_share(const Transformer& m) {
     if (!m.multi_latent_attention) {
         return 0;

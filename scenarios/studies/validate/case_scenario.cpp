@@ -231,7 +231,7 @@ void set_plan(const PublishedCase& row,
                                          : TokenDispatcher::alltoall;
 }
 
-// The modules of a row that names them; those that its model has nothing of change nothing.
+// The modules that a row names. A module that its model lacks changes nothing.
 void set_recomputation(const PublishedCase& row, ParallelPlan& plan) {
     const std::vector<std::string> modules = split(row.recompute_modules, ';');
     if (plan.recompute_granularity != Recompute::selective || modules.empty()) {
