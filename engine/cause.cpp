@@ -12,6 +12,7 @@ std::string_view name(Cause cause) {
                                                                      "optimizer",
                                                                      "exposed_tensor",
                                                                      "exposed_context",
+                                                                     "exposed_expert",
                                                                      "exposed_data",
                                                                      "exposed_pipeline",
                                                                      "exposed_other",

@@ -20,6 +20,7 @@ enum class Cause : std::uint8_t {
     optimizer,               // optimizer step, gradient norm and casts
     exposed_tensor,          // tensor-parallel communication that nothing hides
     exposed_context,         // context-parallel communication
+    exposed_expert,          // dispatch of tokens to experts and their way back
     exposed_data,            // data-parallel communication (gradients, parameters)
     exposed_pipeline,        // pipeline sends
     exposed_other,           // tied embeddings, gradient norm
@@ -33,7 +34,7 @@ enum class Cause : std::uint8_t {
     stage_imbalance,       // the busiest rank computes longer than the mean
     counted_not_executed,  // FLOPs that the MFU convention counts and no kernel does (negative)
 };
-inline constexpr std::size_t kNumCauses = 19;
+inline constexpr std::size_t kNumCauses = 20;
 
 std::string_view name(Cause cause);
 

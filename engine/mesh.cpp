@@ -62,6 +62,10 @@ std::uint32_t Mesh::combined_coordinate(RankId rank, std::uint32_t digits) const
 }
 
 std::string Mesh::name_of(std::uint32_t digits) const {
+    const auto exact = std::ranges::find(axes_, digits, &MeshAxis::digits);
+    if (exact != axes_.end()) {
+        return exact->name;
+    }
     std::string name;
     const auto add = [&](const std::string& text) { name += (name.empty() ? "" : "-") + text; };
     for (std::uint32_t d = 0; d < digits_.size(); ++d) {

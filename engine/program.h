@@ -197,8 +197,9 @@ std::string_view name(Lifetime lifetime);
 
 // How the ranks along a mesh digit hold a tensor: all of it each, a part of one dimension, terms of
 // a sum, or a part of its elements in memory order (ZeRO's flat shards: what the other digits leave
-// a rank, cut into equal parts of which the last is padded).
-enum class Placement : std::uint8_t { replicate, shard, partial, flat };
+// a rank, cut into equal parts of which the last is padded), or, of rows that belong to experts,
+// the rows whose experts the rank has (`dim` then is the dimension of the rows).
+enum class Placement : std::uint8_t { replicate, shard, partial, flat, routed };
 struct DigitPlacement {
     Placement placement = Placement::replicate;
     std::int8_t dim = -1;  // tensor dimension if sharded

@@ -184,7 +184,7 @@ private:
                 continue;
             }
             text += (text.empty() ? "" : " ") + digit(a, party);
-            constexpr std::array<std::string_view, 4> kMarks{"=", "/", "+", "/flat"};
+            constexpr std::array<std::string_view, 5> kMarks{"=", "/", "+", "/flat", "/routed"};
             text += kMarks[static_cast<std::size_t>(one.placement)];
             text += one.dim == -1 ? "" : std::to_string(one.dim);
             text += one.mirrored ? "m" : "";

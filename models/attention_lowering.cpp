@@ -44,10 +44,11 @@ AttentionShape local_shape(const BlockBuilder& b, std::int64_t layer, const Layo
             .seq_kv = seq,
             .heads = heads,
             .kv_heads = b.local_extent(b.key_value_heads(), kWidth, query),
-            .head_dim = m.kv_channels,
+            .head_dim = m.query_head(),
             .causal = true,
             .window = m.layer_has_window(layer) ? m.sliding_window : 0,
-            .generation = generation(b.plan.attention_kernel)};
+            .generation = generation(b.plan.attention_kernel),
+            .value_dim = m.value_head() == m.query_head() ? 0 : m.value_head()};
 }
 
 // A step of the ring beyond the first: half of the block's query-key pairs are visible (each rank
@@ -61,7 +62,8 @@ AttentionShape ring_step_shape(AttentionShape own) {
 
 // In place; `back` rotates a gradient by the negative angle, the rotation's transpose.
 void rotate(BlockBuilder& b, std::string_view name, const Value& qkv, bool back) {
-    if (b.model.position_embedding != PositionEmbedding::rope) {
+    // Latent attention rotates a part of each head where it makes Q and K.
+    if (b.model.position_embedding != PositionEmbedding::rope || b.model.multi_latent_attention) {
         return;
     }
     const std::int64_t heads = b.local_extent(b.model.num_attention_heads, kWidth, qkv.layout) +
@@ -357,7 +359,7 @@ public:
         BlockBuilder& b = pass.b;
         const Value& qkv = qkv_.value;
         made_ = {};
-        made_.context = b.value("attention output", b.model.query_size(), qkv.layout, saved());
+        made_.context = b.value("attention output", b.model.context_size(), qkv.layout, saved());
         made_.statistics = b.value("attention statistics",
                                    b.model.num_attention_heads,
                                    qkv.layout,
@@ -417,7 +419,11 @@ private:
 
 }  // namespace
 
-Edge& add_attention(Tape& tape, const LayerRecompute& recompute, std::int64_t layer, Edge& qkv) {
+Edge& add_attention(Tape& tape,
+                    const LayerRecompute& recompute,
+                    std::int64_t layer,
+                    Edge& qkv,
+                    std::vector<Node*> makers) {
     Edge& exchanged_qkv = tape.edge();
     Edge& exchanged_context = tape.edge();
     Edge& context = tape.edge();
@@ -425,11 +431,17 @@ Edge& add_attention(Tape& tape, const LayerRecompute& recompute, std::int64_t la
     const Lifetime internals = recompute.whole || again ? Lifetime::slot : Lifetime::micro_batch;
     tape.add<SharedHeadsNode>(qkv);
     tape.add<RotaryNode>(qkv);
-    tape.add<HeadExchangeNode>(qkv, exchanged_qkv);
+    auto& head_exchange = tape.add<HeadExchangeNode>(qkv, exchanged_qkv);
     auto& core = tape.add<CoreAttentionNode>(layer, internals, exchanged_qkv, exchanged_context);
     auto& exchange = tape.add<ContextExchangeNode>(qkv, exchanged_context, context);
+    if (!makers.empty()) {
+        makers.push_back(&head_exchange);
+    }
     if (again) {
-        tape.run_again_before(exchange, {&core});
+        makers.push_back(&core);
+    }
+    if (!makers.empty()) {
+        tape.run_again_before(exchange, std::move(makers));
     }
     return context;
 }

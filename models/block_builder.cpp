@@ -72,6 +72,10 @@ std::int64_t BlockBuilder::local_output(const Parameter& p) const {
     return local_extent(p.shape[kOutput], kOutput, p.layout);
 }
 
+std::int64_t BlockBuilder::local_experts(const Parameter& p) const {
+    return p.of_experts() ? local_extent(p.shape[kExpert], kExpert, p.layout) : 1;
+}
+
 Value BlockBuilder::value(std::string_view name,
                           std::int64_t width,
                           const Layout& layout,
@@ -88,17 +92,60 @@ Value BlockBuilder::value(std::string_view name,
                           Dtype dtype,
                           TensorKind kind,
                           std::size_t pieces) {
+    // Of what is gathered over the ranks that share the residual stream's sequence.
+    const std::int64_t blocks = local_extent(model.seq_length, kSequence, layout) /
+                                local_extent(model.seq_length, kSequence, layouts.residual);
+    const std::vector<std::int64_t> shape{model.seq_length, batch_of_all_ranks(), width};
+    Value v = shaped_value(name, shape, layout, lifetime, dtype, kind, blocks);
+    v.pieces = pieces;
+    return v;
+}
+
+std::int64_t BlockBuilder::batch_of_all_ranks() const {
     std::int64_t batch = plan.micro_batch_size;
-    for (std::uint32_t digit = 0; digit < layout.size(); ++digit) {
+    for (std::uint32_t digit = 0; digit < layouts.tokens.size(); ++digit) {
         if (layouts.tokens[digit] == sharded(kBatch)) {
             batch *= layouts.mesh.size(digit);
         }
     }
-    Value v{.tensor = {},
-            .pieces = pieces,
-            .layout = layout,
-            .shape = {model.seq_length, batch, width},
-            .dtype = dtype};
+    return batch;
+}
+
+Value BlockBuilder::rows_value(std::string_view name,
+                               TokenRows rows,
+                               std::int64_t width,
+                               const Layout& layout,
+                               Lifetime lifetime,
+                               Dtype dtype,
+                               TensorKind kind) {
+    const bool with_experts = digits_with(layout, Placement::routed) != 0;
+    const std::int64_t extent = with_experts ? rows.with_experts : rows.with_tokens;
+    const std::vector<std::int64_t> shape{extent, batch_of_all_ranks(), width};
+    Value v = shaped_value(name, shape, layout, lifetime, dtype, kind, 1);
+    v.rows = rows;
+    return v;
+}
+
+Value BlockBuilder::value_like(const Value& x,
+                               std::string_view name,
+                               std::int64_t width,
+                               const Layout& layout,
+                               Lifetime lifetime,
+                               Dtype dtype,
+                               TensorKind kind,
+                               std::size_t pieces) {
+    return x.of_experts() ? rows_value(name, x.rows, width, layout, lifetime, dtype, kind)
+                          : value(name, width, layout, lifetime, dtype, kind, pieces);
+}
+
+Value BlockBuilder::shaped_value(std::string_view name,
+                                 std::vector<std::int64_t> shape,
+                                 const Layout& layout,
+                                 Lifetime lifetime,
+                                 Dtype dtype,
+                                 TensorKind kind,
+                                 std::int64_t sequence_blocks) {
+    Value v{.tensor = {}, .pieces = 1, .layout = layout, .shape = std::move(shape), .dtype = dtype};
     const std::int64_t elements = local_elements(v.shape, layout, layouts.mesh);
     v.tensor = ops.tables().tensor({
         .name = std::string{name},
@@ -109,9 +156,7 @@ Value BlockBuilder::value(std::string_view name,
         .global_shape = v.shape,
         .layout = layout,
         .column_parts = {},
-        // Of what is gathered over the ranks that share the residual stream's sequence.
-        .sequence_blocks = local_extent(model.seq_length, kSequence, layout) /
-                           local_extent(model.seq_length, kSequence, layouts.residual),
+        .sequence_blocks = sequence_blocks,
         .bytes = Bytes{elements * size_bytes(dtype)},
     });
     return v;
@@ -155,7 +200,7 @@ void BlockBuilder::kernel(std::string_view name,
 }
 
 Traffic BlockBuilder::traffic_over(std::uint32_t digits) const {
-    if ((digits & ~(1u << layouts.context_digit)) == 0) {
+    if ((digits & ~layouts.mesh.axis("cp")) == 0) {
         return Traffic::context;
     }
     return (digits & layouts.state.data_digits) != 0 ? Traffic::data : Traffic::tensor;
@@ -179,21 +224,34 @@ Value BlockBuilder::relayout(std::string_view name,
                              std::size_t pieces,
                              Reduction reduction) {
     const auto elements = [&](const Layout& layout) {
-        return local_elements(v.shape, layout, layouts.mesh);
+        std::vector<std::int64_t> shape = v.shape;
+        if (v.of_experts()) {
+            const bool with_experts = digits_with(layout, Placement::routed) != 0;
+            shape[kSequence] = with_experts ? v.rows.with_experts : v.rows.with_tokens;
+        }
+        return local_elements(shape, layout, layouts.mesh);
     };
     Value now = v;
     for (const RelayoutStep& step : relayout_steps(v.layout, to, elements)) {
         // An exchange of heads wants all tokens.
         const bool exchange = step.step.kind == CollectiveKind::all_to_all;
         const std::size_t chunks = exchange ? 1 : std::max(pieces, now.pieces);
-        Value moved = value(
-            name, v.shape[kWidth], step.to, lifetime, v.dtype, TensorKind::communication, chunks);
-        moved.shape = v.shape;
+        Value moved = value_like(v,
+                                 name,
+                                 v.shape[kWidth],
+                                 step.to,
+                                 lifetime,
+                                 v.dtype,
+                                 TensorKind::communication,
+                                 chunks);
+        if (!v.of_experts()) {
+            moved.shape = v.shape;
+        }
         set_column_parts(moved, v.column_parts);
         for (std::size_t i = 0; i < chunks; ++i) {
             emit(ops,
                  step,
-                 {.traffic = traffic_over(step.step.digits),
+                 {.traffic = v.of_experts() ? Traffic::expert : traffic_over(step.step.digits),
                   .wire = v.dtype,
                   .pieces = static_cast<std::int64_t>(chunks),
                   .mover = chunks == 1 ? Mover{} : mover_of_pieces(step.step.kind),
@@ -215,7 +273,7 @@ Value BlockBuilder::relayout(std::string_view name,
 
 Dtype BlockBuilder::gemm_dtype(const Parameter& w) const {
     // FP8 recipes keep the embedding and the output layer in 16 bits.
-    const bool inside_block = w.layer >= 0 && w.layer < model.num_layers;
+    const bool inside_block = w.layer >= 0 && w.layer < model.num_layers && !w.in_16_bits;
     return inside_block ? plan.precision : activation_dtype();
 }
 
@@ -227,7 +285,7 @@ Value BlockBuilder::quantised(std::string_view name,
         return x;
     }
     const std::string text = std::string{name} + " cast";
-    Value y = value(text, x.shape[kWidth], x.layout, lifetime, Dtype::fp8, TensorKind::activations);
+    Value y = value_like(x, text, x.shape[kWidth], x.layout, lifetime, Dtype::fp8);
     kernel(text,
            cast_transpose(local_tokens(x), local_width(x), x.dtype, Dtype::fp8),
            Cause::memory_bound_kernels,
@@ -250,10 +308,11 @@ void BlockBuilder::chunked_gemm(std::string_view name,
     const Value x = quantised(name, given, w);
     const std::size_t chunks = std::max(x.pieces, y.pieces);
     const auto count = static_cast<std::int64_t>(chunks);
-    const KernelCall call = gemm((local_tokens(x) + count - 1) / count,
+    const std::int64_t groups = count * local_experts(w);
+    const KernelCall call = gemm((local_tokens(x) + groups - 1) / groups,
                                  extent.n,
                                  extent.k,
-                                 1,
+                                 local_experts(w),
                                  gemm_dtype(w),
                                  GemmEpilogue::none,
                                  activation_dtype());
@@ -287,11 +346,14 @@ Value BlockBuilder::product(std::string_view name,
                             const Value* into,
                             const Parameter* bias) {
     Value y = into != nullptr ? *into
-                              : value(name,
-                                      w.shape[kOutput],
-                                      gemm_output(x.layout, w.layout),
-                                      lifetime,
-                                      std::max(output_pieces, x.pieces));
+                              : value_like(x,
+                                           name,
+                                           w.shape[kOutput],
+                                           gemm_output(x.layout, w.layout),
+                                           lifetime,
+                                           activation_dtype(),
+                                           TensorKind::activations,
+                                           std::max(output_pieces, x.pieces));
     if (into == nullptr) {
         set_column_parts(y, w.column_parts);
     }
@@ -310,11 +372,14 @@ Value BlockBuilder::gradient_product(std::string_view name,
                                      const Parameter& w,
                                      const Value* into) {
     const Value dx = into != nullptr ? *into
-                                     : value(name,
-                                             w.shape[kInput],
-                                             gemm_gradient_output(dy.layout, w.layout),
-                                             Lifetime::slot,
-                                             dy.pieces);
+                                     : value_like(dy,
+                                                  name,
+                                                  w.shape[kInput],
+                                                  gemm_gradient_output(dy.layout, w.layout),
+                                                  Lifetime::slot,
+                                                  activation_dtype(),
+                                                  TensorKind::activations,
+                                                  dy.pieces);
     chunked_gemm(
         name,
         dy,
@@ -333,10 +398,11 @@ void BlockBuilder::weight_product(std::string_view name,
     const std::int64_t rows = local_input(w);
     const std::int64_t columns = local_output(w);
     const bool fused = plan.gradient_accumulation_fusion && plan.gradient_dtype == Dtype::fp32;
+    const std::int64_t experts = local_experts(w);
     const KernelCall call = gemm(rows,
                                  columns,
-                                 local_tokens(dy),
-                                 1,
+                                 (local_tokens(dy) + experts - 1) / experts,
+                                 experts,
                                  gemm_dtype(w),
                                  fused ? GemmEpilogue::accumulate_fp32 : GemmEpilogue::none,
                                  activation_dtype());
@@ -356,15 +422,15 @@ void BlockBuilder::weight_product(std::string_view name,
         ops.kernel(call, spec);
         return;
     }
-    const TensorId product =
-        ops.tables().tensor({.name = text,
-                             .parameter = {},
-                             .dtype = activation_dtype(),
-                             .kind = TensorKind::gradients,
-                             .lifetime = Lifetime::slot,
-                             .global_shape = w.shape,
-                             .layout = w.gradient_layout,
-                             .bytes = Bytes{rows * columns * size_bytes(activation_dtype())}});
+    const TensorId product = ops.tables().tensor(
+        {.name = text,
+         .parameter = {},
+         .dtype = activation_dtype(),
+         .kind = TensorKind::gradients,
+         .lifetime = Lifetime::slot,
+         .global_shape = w.shape,
+         .layout = w.gradient_layout,
+         .bytes = Bytes{experts * rows * columns * size_bytes(activation_dtype())}});
     const Value dw{.tensor = product,
                    .pieces = 1,
                    .layout = w.layout,
@@ -376,7 +442,7 @@ void BlockBuilder::weight_product(std::string_view name,
     }
     ops.kernel(call, spec);
     kernel(text + " accumulate",
-           gradient_accumulate(rows * columns, activation_dtype(), plan.gradient_dtype),
+           gradient_accumulate(experts * rows * columns, activation_dtype(), plan.gradient_dtype),
            Cause::memory_bound_kernels,
            {&dw},
            {},

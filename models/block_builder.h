@@ -18,6 +18,14 @@
 
 namespace orrery {
 
+// Rows of tokens, each as often as it has experts: of the value in all, while they lie with their
+// tokens and while they lie with their experts, of which all ranks then are taken to have as many
+// as the one with most.
+struct TokenRows {
+    std::int64_t with_tokens = 0;
+    std::int64_t with_experts = 0;
+};
+
 // An activation.
 struct Value {
     TensorId tensor{};
@@ -28,6 +36,8 @@ struct Value {
     std::vector<std::int64_t> shape;  // global (sequence, batch, width)
     Dtype dtype = Dtype::bf16;
     std::vector<std::int64_t> column_parts{};  // of the width (engine/program.h, Tensor)
+    TokenRows rows{};  // of what experts work on, whose sequence has these instead of the model's
+    bool of_experts() const { return rows.with_tokens > 0; }
     bool empty() const { return pieces == 0; }
 };
 
@@ -36,7 +46,7 @@ struct Parameter {
     std::string name;
     std::int64_t layer = 0;           // -1 embedding, num_layers: output side
     Layout layout;                    // along the model digits
-    std::vector<std::int64_t> shape;  // global (input, output); vectors (1, n)
+    std::vector<std::int64_t> shape;  // global (input, output); vectors (1, n); experts third
     Layout gradient_layout;  // as the backward pass produces it: partial along token digits
     std::int64_t elements = 0;        // of one rank, all data ranks together
     bool transposed = false;          // stored as (output, input): a tied output layer
@@ -47,7 +57,13 @@ struct Parameter {
     TensorId secondary{};       // what a forward pass keeps for the backward pass, if anything
     TensorId gradient{};        // what the backward pass adds to
     TensorId gradient_shard{};  // what persists of it: the same tensor, or a shard
+    bool in_16_bits = false;    // FP8 recipes keep its products in 16 bits, too
+    bool of_experts() const { return shape.size() > kExpert; }
 };
+
+inline const StateLayouts& state_of(const LayoutAssignment& layouts, const Parameter& p) {
+    return p.of_experts() ? layouts.expert_state : layouts.state;
+}
 
 class BlockBuilder {
 public:
@@ -73,6 +89,9 @@ public:
     // Rank-local extents of a parameter.
     std::int64_t local_input(const Parameter& p) const;
     std::int64_t local_output(const Parameter& p) const;
+    // Matrices of it side by side on a rank: 1 but of experts. A product with it is one grouped
+    // product, whose rows the groups have equally many of.
+    std::int64_t local_experts(const Parameter& p) const;
 
     // A new activation, to be made in `pieces` pieces of its tokens.
     Value value(std::string_view name,
@@ -87,6 +106,23 @@ public:
                 Dtype dtype,
                 TensorKind kind,
                 std::size_t pieces = 1);
+    // Rows of tokens on their way to experts.
+    Value rows_value(std::string_view name,
+                     TokenRows rows,
+                     std::int64_t width,
+                     const Layout& layout,
+                     Lifetime lifetime,
+                     Dtype dtype,
+                     TensorKind kind = TensorKind::activations);
+    // Of the tokens, or of the rows, that `x` has.
+    Value value_like(const Value& x,
+                     std::string_view name,
+                     std::int64_t width,
+                     const Layout& layout,
+                     Lifetime lifetime,
+                     Dtype dtype,
+                     TensorKind kind = TensorKind::activations,
+                     std::size_t pieces = 1);
 
     // Heads of Q, K and V, …: every shard of the width has its part of each.
     void set_column_parts(Value& v, std::vector<std::int64_t> parts);
@@ -99,9 +135,7 @@ public:
 
     // Key-value heads of all tensor-parallel ranks, one that several share counted for each, and
     // their columns in packed Q, K and V as attention reads them.
-    std::int64_t key_value_heads() const {
-        return model.num_query_groups * layouts.ranks_of_head();
-    }
+    std::int64_t key_value_heads() const { return model.key_heads() * layouts.ranks_of_head(); }
     std::int64_t key_value_size() const { return model.kv_size() * layouts.ranks_of_head(); }
     // Of a product of slices of such heads, which is not needed once the heads are whole.
     Lifetime of_slices(Lifetime of_whole) const {
@@ -163,6 +197,14 @@ public:
     Traffic traffic_over(std::uint32_t digits) const;
 
 private:
+    std::int64_t batch_of_all_ranks() const;
+    Value shaped_value(std::string_view name,
+                       std::vector<std::int64_t> shape,
+                       const Layout& layout,
+                       Lifetime lifetime,
+                       Dtype dtype,
+                       TensorKind kind,
+                       std::int64_t sequence_blocks);
     struct GemmExtent {
         std::int64_t n;  // of one rank
         std::int64_t k;

@@ -334,6 +334,7 @@ void ChunkLowering::forward() {
             add_pending(b, stream, Lifetime::micro_batch);  // the checkpoint is one tensor
         }
         tapes_.push_back(layer_tape(model_,
+                                    plan_,
                                     recompute,
                                     chunk_.layers[i],
                                     chunk_.shape.first_layer + static_cast<std::int64_t>(i)));

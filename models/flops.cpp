@@ -17,24 +17,47 @@ struct ForwardFlops {
     double logits = 0;
 };
 
+double attention_weights(const Transformer& model) {
+    const auto hidden = static_cast<double>(model.hidden_size);
+    const auto query = static_cast<double>(model.query_size());
+    const auto context = static_cast<double>(model.context_size());
+    if (!model.multi_latent_attention) {
+        return hidden * (query + 2.0 * static_cast<double>(model.kv_size())) + query * hidden;
+    }
+    const auto latent = static_cast<double>(model.kv_lora_rank);
+    const auto query_latent = static_cast<double>(model.q_lora_rank);
+    const auto heads = static_cast<double>(model.num_attention_heads);
+    const double queries = model.q_lora_rank > 0 ? query_latent * (hidden + query) : hidden * query;
+    return queries + hidden * (latent + static_cast<double>(model.qk_pos_emb_head_dim)) +
+           latent * heads * static_cast<double>(model.qk_head_dim + model.v_head_dim) +
+           context * hidden;
+}
+
+double mlp_weights_of_token(const Transformer& model, std::int64_t layer) {
+    const std::int64_t width = model.layer_has_experts(layer)
+                                   ? model.moe_router_topk * model.expert_ffn_size() +
+                                         model.moe_shared_expert_intermediate_size
+                                   : model.ffn_hidden_size;
+    return (model.gated_mlp() ? 3.0 : 2.0) * static_cast<double>(model.hidden_size) *
+           static_cast<double>(width);
+}
+
 ForwardFlops forward_flops(const Transformer& model) {
     const auto layers = static_cast<double>(model.num_layers);
     const auto hidden = static_cast<double>(model.hidden_size);
-    const auto query = static_cast<double>(model.query_size());
-    const auto key_value = static_cast<double>(model.kv_size());
     const auto tokens = static_cast<double>(model.seq_length);
-    const double mlp_weights =
-        (model.gated_mlp() ? 3.0 : 2.0) * hidden * static_cast<double>(model.ffn_hidden_size);
-    const double attention_weights = hidden * (query + 2.0 * key_value) + query * hidden;
     double visible = 0;
+    double mlp_weights = 0;  // of all layers, that a token meets
     for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
         visible += static_cast<double>(visible_attention_pairs(model, layer));
+        mlp_weights += mlp_weights_of_token(model, layer);
     }
-    // Scores and their product with the values: two products of 2 FLOP a pair and query channel.
-    return {.attention_linear = 2.0 * layers * tokens * attention_weights,
-            .mlp = 2.0 * layers * tokens * mlp_weights,
-            .full_attention = 4.0 * layers * tokens * tokens * query,
-            .causal_attention = 4.0 * visible * query,
+    // Scores and their product with the values: two products of 2 FLOP a pair and channel.
+    const auto channels = static_cast<double>(model.query_size() + model.context_size());
+    return {.attention_linear = 2.0 * layers * tokens * attention_weights(model),
+            .mlp = 2.0 * tokens * mlp_weights,
+            .full_attention = 2.0 * layers * tokens * tokens * channels,
+            .causal_attention = 2.0 * visible * channels,
             .logits = 2.0 * tokens * hidden * static_cast<double>(model.vocab_size)};
 }
 

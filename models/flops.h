@@ -8,7 +8,9 @@
 // *Model* FLOPs (MFU; Chowdhery et al., PaLM, 2022, appendix B) leave recomputation out, *hardware*
 // FLOPs (HFU) add what activation recomputation runs again: selective the attention core
 // (Korthikanti et al., 2022) or other modules, full whole layers. What a fused attention kernel
-// recomputes inside itself is not counted.
+// recomputes inside itself is not counted. A layer with experts counts the moe_router_topk experts
+// of each token and the shared expert; its router's product does not count (Megatron-LM,
+// training.py, num_floating_point_operations).
 #pragma once
 
 #include <cstdint>

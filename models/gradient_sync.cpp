@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/random.h"
@@ -50,22 +52,36 @@ std::vector<Bucket> make_buckets(Chunk& chunk,
     // Megatron-LM makes one bucket of each chunk if a chunk's weights are gathered at once.
     const bool overlaps = (plan.overlap_grad_reduce || plan.overlap_param_gather) &&
                           !plan.overlap_param_gather_with_optimizer_step;
-    std::int64_t size = plan.ddp_bucket_size;
-    if (size == 0) {
-        size = std::max(
-            kBucketElementsMin,
-            kBucketElementsPerRank * layouts.mesh.combined_size(layouts.state.data_digits));
-    }
     std::vector<Parameter*> order = chunk.parameters();
     std::reverse(order.begin(), order.end());
     std::vector<Bucket> buckets;
-    for (Parameter* p : order) {
-        if (buckets.empty() || (overlaps && buckets.back().elements >= size)) {
-            buckets.emplace_back();
+    // Experts have buckets of their own. A bucket's place is where its last gradient is made.
+    std::array<Bucket, 2> open;
+    const auto close = [&](Bucket& bucket) {
+        if (!bucket.parameters.empty()) {
+            buckets.push_back(std::exchange(bucket, {}));
         }
-        buckets.back().parameters.push_back(p);
-        buckets.back().elements += p->elements;
+    };
+    for (Parameter* p : order) {
+        const StateLayouts& state = state_of(layouts, *p);
+        if (state.by_unit()) {
+            continue;  // in the passes
+        }
+        Bucket& bucket = open[p->of_experts() ? 1 : 0];
+        const std::int64_t size =
+            plan.ddp_bucket_size != 0
+                ? plan.ddp_bucket_size
+                : std::max<std::int64_t>(
+                      kBucketElementsMin,
+                      kBucketElementsPerRank * layouts.mesh.combined_size(state.data_digits));
+        if (overlaps && bucket.elements >= size) {
+            close(bucket);
+        }
+        bucket.parameters.push_back(p);
+        bucket.elements += p->elements;
     }
+    close(open[1]);
+    close(open[0]);
     return buckets;
 }
 
@@ -82,8 +98,8 @@ OpSpec spec_of(Cause cause) {
 void reduce_gradients(SegmentBuilder& ops,
                       const std::vector<Bucket>& buckets,
                       const LayoutAssignment& layouts) {
-    const StateLayouts& state = layouts.state;
     for (const Bucket& bucket : buckets) {
+        const StateLayouts& state = state_of(layouts, *bucket.parameters.front());
         OpSpec spec = spec_of(Cause::exposed_data);
         for (const Parameter* p : bucket.parameters) {
             spec.accumulates.push_back(p->gradient);
@@ -102,9 +118,9 @@ void reduce_gradients(SegmentBuilder& ops,
 void gather_parameters(SegmentBuilder& ops,
                        const std::vector<Bucket>& buckets,
                        const LayoutAssignment& layouts) {
-    const StateLayouts& state = layouts.state;
-    const std::int64_t parts = StateLayouts::parts(state.optimizer, layouts.mesh);
     for (const Bucket& bucket : buckets) {
+        const StateLayouts& state = state_of(layouts, *bucket.parameters.front());
+        const std::int64_t parts = StateLayouts::parts(state.optimizer, layouts.mesh);
         OpSpec spec = spec_of(Cause::exposed_data);
         for (const Parameter* p : bucket.parameters) {
             spec.writes.push_back(p->weight);
@@ -129,7 +145,7 @@ void reduce_model_partials(SegmentBuilder& ops, Chunk& chunk, const LayoutAssign
     std::uint32_t digits = 0;
     OpSpec spec = spec_of(Cause::exposed_tensor);
     for (const Parameter* p : chunk.parameters()) {
-        const std::uint32_t partial_digits = model_partial_digits(*p, layouts.state);
+        const std::uint32_t partial_digits = model_partial_digits(*p, state_of(layouts, *p));
         if (partial_digits != 0) {
             const Tensor& kept = ops.tables().program().tensors[index(p->gradient_shard)];
             digits |= partial_digits;
@@ -159,13 +175,11 @@ SyncSegments lower_sync(ProgramTables& tables,
         fmt::format("stage {} chunk {} ", chunk.shape.stage, chunk.shape.chunk);
     SegmentBuilder gradients{tables, where + "gradient sync"};
     SegmentBuilder parameters{tables, where + "parameter sync"};
-    if (!layouts.state.by_unit()) {
-        std::vector<Bucket> buckets = make_buckets(chunk, plan, layouts);
-        reduce_gradients(gradients, buckets, layouts);
-        // The forward pass needs the first layers first.
-        std::reverse(buckets.begin(), buckets.end());
-        gather_parameters(parameters, buckets, layouts);
-    }
+    std::vector<Bucket> buckets = make_buckets(chunk, plan, layouts);
+    reduce_gradients(gradients, buckets, layouts);
+    // The forward pass needs the first layers first.
+    std::reverse(buckets.begin(), buckets.end());
+    gather_parameters(parameters, buckets, layouts);
     reduce_model_partials(gradients, chunk, layouts);
     if (gradients.size() > 0) {
         result.gradients = gradients.finish();
@@ -218,10 +232,13 @@ TensorId fp32_tensor(ProgramTables& tables,
                           .tier = tier});
 }
 
-// The digits whose ranks step other parameters: each adds its part of the norm.
+// The digits whose ranks step other parameters: each adds its part of the norm. Ranks that have the
+// same dense parameters may have other experts: then they add their share of what is the same.
 std::uint32_t gradient_norm_digits(const LayoutAssignment& layouts) {
-    const std::uint32_t copies =
-        layouts.state.data_digits & ~digits_with(layouts.state.optimizer, Placement::flat);
+    const auto copies_of = [](const StateLayouts& state) {
+        return state.data_digits & ~digits_with(state.optimizer, Placement::flat);
+    };
+    const std::uint32_t copies = copies_of(layouts.state) & copies_of(layouts.expert_state);
     std::uint32_t digits = 0;
     for (std::uint32_t digit = 0; digit < layouts.mesh.digits().size(); ++digit) {
         digits |= layouts.mesh.size(digit) > 1 ? 1u << digit : 0u;
@@ -230,8 +247,11 @@ std::uint32_t gradient_norm_digits(const LayoutAssignment& layouts) {
 }
 
 KernelCall update_of(const ParallelPlan& plan, const StateLayouts& state, std::int64_t elements) {
-    const auto update = plan.optimizer == Optimizer::lamb ? lamb : adamw;
-    return update(elements, state.weight_dtype, state.gradient_dtype, master_copy_of(plan));
+    const Dtype weight = state.weight_dtype;
+    const Dtype gradient = state.gradient_dtype;
+    return plan.optimizer == Optimizer::lamb
+               ? lamb(elements, weight, gradient, master_copy_of(plan))
+               : adamw(elements, weight, gradient, master_copy_of(plan), plan.moments_dtype);
 }
 
 void round_stochastically(ProgramTables& tables, const std::vector<TensorId>& weights) {
@@ -257,7 +277,8 @@ OptimizerOperands operands_of(ProgramTables& tables,
     OptimizerOperands out;
     for (Chunk* chunk : chunks) {
         for (const Parameter* p : chunk->parameters()) {
-            out.elements += local_elements({p->elements}, layouts.state.optimizer, layouts.mesh);
+            const StateLayouts& state = state_of(layouts, *p);
+            out.elements += local_elements({p->elements}, state.optimizer, layouts.mesh);
             out.gradients.push_back(p->gradient_shard);
             out.weights.push_back(p->stored);
         }
@@ -271,7 +292,7 @@ OptimizerOperands operands_of(ProgramTables& tables,
                             Lifetime::persistent,
                             TensorKind::optimizer,
                             layouts.state.optimizer,
-                            out.elements * optimizer_states(update),
+                            out.elements * optimizer_state_bytes(update) / size_bytes(Dtype::fp32),
                             layouts.state.optimizer_tier);
     return out;
 }

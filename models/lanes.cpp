@@ -13,11 +13,12 @@ std::vector<std::string> stream_names() {
             "receive forward",
             "send forward",
             "receive backward",
-            "send backward"};
+            "send backward",
+            "expert parallel"};
 }
 
 const TrafficLane& lane_of(Traffic traffic) {
-    static constexpr std::array<TrafficLane, 12> kLanes{{
+    static constexpr std::array<TrafficLane, 13> kLanes{{
         {kTensorStream, Cause::exposed_tensor, 0},
         {kContextStream, Cause::exposed_context, 0},
         {kContextStream, Cause::exposed_context, 10},
@@ -30,6 +31,7 @@ const TrafficLane& lane_of(Traffic traffic) {
         {kForwardSendStream, Cause::exposed_pipeline, 20},
         {kBackwardReceiveStream, Cause::exposed_pipeline, 21},
         {kBackwardSendStream, Cause::exposed_pipeline, 21},
+        {kExpertStream, Cause::exposed_expert, 30},
     }};
     return kLanes[static_cast<std::size_t>(traffic)];
 }

@@ -21,8 +21,9 @@ inline constexpr StreamId kForwardReceiveStream{4};
 inline constexpr StreamId kForwardSendStream{5};
 inline constexpr StreamId kBackwardReceiveStream{6};
 inline constexpr StreamId kBackwardSendStream{7};
+inline constexpr StreamId kExpertStream{8};
 
-// Their names, in StreamId order.
+// Their names, in StreamId order. The last one is of models with experts only.
 std::vector<std::string> stream_names();
 
 enum class Traffic : std::uint8_t {
@@ -38,6 +39,7 @@ enum class Traffic : std::uint8_t {
     send_forward,
     receive_backward,
     send_backward,
+    expert,  // rows of tokens between the ranks that share a layer's experts
 };
 
 struct TrafficLane {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/layer_lowering.h"
 
+#include "models/expert_nodes.h"
+#include "models/latent_attention.h"
 #include "models/layer_nodes.h"
 
 namespace orrery {
@@ -8,11 +10,29 @@ namespace orrery {
 std::vector<Parameter*> LayerParameters::present() {
     std::vector<Parameter*> found;
     for (Parameter* p : {&norm1,
+                         &query_down,
+                         &query_latent_norm,
+                         &query_up,
+                         &key_value_down,
+                         &key_value_latent_norm,
+                         &key_value_up,
                          &qkv,
                          &qkv_bias,
+                         &query_norm,
+                         &key_norm,
                          &projection,
                          &projection_bias,
                          &norm2,
+                         &shared_fc1,
+                         &shared_fc1_bias,
+                         &shared_fc2,
+                         &shared_fc2_bias,
+                         &router,
+                         &router_bias,
+                         &expert_fc1,
+                         &expert_fc1_bias,
+                         &expert_fc2,
+                         &expert_fc2_bias,
                          &fc1,
                          &fc1_bias,
                          &fc2,
@@ -29,15 +49,35 @@ namespace {
 // The nodes of a layer between which recomputation chooses.
 struct LayerNodes {
     NormNode* norm1 = nullptr;
-    ColumnInputNode* attention_input = nullptr;
+    Node* attention_reader = nullptr;  // the first on the way back to read norm 1's output
+    std::vector<Node*> latent_heads;   // that make heads from latent vectors
     BranchOutputNode* attention_output = nullptr;  // not in a parallel block
     NormNode* norm2 = nullptr;                     // not in a parallel block
-    ColumnInputNode* mlp_input = nullptr;          // in a parallel block attention's
+    // Of a layer with one MLP.
+    ColumnInputNode* mlp_input = nullptr;  // in a parallel block attention's
     ColumnProductNode* fc1 = nullptr;
     ActivationNode* activation = nullptr;
     RowProductNode* fc2 = nullptr;
+    ExpertNodes experts;
     BranchOutputNode* output = nullptr;
+
+    const Node* mlp_reader() const { return mlp_input != nullptr ? mlp_input : experts.reader; }
 };
+
+void choose_expert_modules(Tape& tape,
+                           const LayerRecompute& recompute,
+                           const ExpertNodes& experts,
+                           const BranchOutputNode& output) {
+    if (recompute.has(RecomputeModule::moe)) {
+        for (Node* node : experts.all) {
+            node->set_saved(Lifetime::slot);
+        }
+        tape.run_again_before(output, experts.all);
+    } else if (recompute.has(RecomputeModule::moe_act)) {
+        experts.activation->set_saved(Lifetime::slot);
+        tape.run_again_before(*experts.fc2, {experts.activation});
+    }
+}
 
 void choose_modules(Tape& tape, const LayerRecompute& recompute, const LayerNodes& nodes) {
     if (recompute.has(RecomputeModule::every_second_product)) {
@@ -57,16 +97,18 @@ void choose_modules(Tape& tape, const LayerRecompute& recompute, const LayerNode
         NormNode* const mlp_norm = nodes.norm2 != nullptr ? nodes.norm2 : nodes.norm1;
         mlp_norm->discard_output();
         // An MLP that runs again is the first to read its norm's output.
-        const Node* reader = recompute.has(RecomputeModule::mlp)
-                                 ? static_cast<const Node*>(nodes.output)
-                                 : nodes.mlp_input;
+        const RecomputeModule all =
+            nodes.fc1 != nullptr ? RecomputeModule::mlp : RecomputeModule::moe;
+        const Node* reader = recompute.has(all) ? nodes.output : nodes.mlp_reader();
         tape.run_again_before(*reader, {mlp_norm});
         if (mlp_norm != nodes.norm1) {
             nodes.norm1->discard_output();
-            tape.run_again_before(*nodes.attention_input, {nodes.norm1});
+            tape.run_again_before(*nodes.attention_reader, {nodes.norm1});
         }
     }
-    if (recompute.has(RecomputeModule::mlp)) {
+    if (nodes.fc1 == nullptr) {
+        choose_expert_modules(tape, recompute, nodes.experts, *nodes.output);
+    } else if (recompute.has(RecomputeModule::mlp)) {
         nodes.fc1->set_saved(Lifetime::slot);
         nodes.activation->set_saved(Lifetime::slot);
         std::vector<Node*> again{nodes.mlp_input, nodes.fc1, nodes.activation};
@@ -80,31 +122,107 @@ void choose_modules(Tape& tape, const LayerRecompute& recompute, const LayerNode
     }
 }
 
+// Everything up to attention's output as the projection reads it.
+Edge& add_attention_branch(Tape& tape,
+                           const Transformer& model,
+                           const LayerRecompute& recompute,
+                           LayerParameters& p,
+                           std::int64_t layer,
+                           LayerNodes& nodes) {
+    Edge& norm1 = tape.edge();
+    if (model.multi_latent_attention) {
+        nodes.norm1 = &tape.add<NormNode>("norm 1", p.norm1, norm1);
+        LatentHeads heads = add_latent_heads(tape, model, p, norm1);
+        nodes.attention_reader = heads.reader;
+        if (!recompute.has(RecomputeModule::mla_up_proj)) {
+            heads.makers.clear();
+        }
+        for (Node* node : heads.makers) {
+            node->set_saved(Lifetime::slot);
+        }
+        return add_attention(tape, recompute, layer, *heads.qkv, std::move(heads.makers));
+    }
+    Edge& qkv = tape.edge();
+    nodes.norm1 = &tape.add<NormNode>("norm 1", p.norm1, norm1);
+    auto& input = tape.add<ColumnInputNode>("qkv", p.qkv, norm1);
+    nodes.attention_reader = &input;
+    nodes.mlp_input = &input;
+    tape.add<ColumnProductNode>("qkv", input, p.qkv, p.qkv_bias, qkv, true);
+    Edge& heads = model.qk_layernorm ? add_head_norms(tape, p, qkv) : qkv;
+    return add_attention(tape, recompute, layer, heads);
+}
+
+struct MlpProduct {
+    RowProduct product;
+    RowProductNode* node = nullptr;
+};
+
+// The shared expert: an MLP like any other. Returns its nodes.
+std::vector<Node*> add_shared_expert(Tape& tape, LayerParameters& p, Edge& x, MlpProduct& out) {
+    Edge& fc1 = tape.edge();
+    Edge& activated = tape.edge();
+    auto& input = tape.add<ColumnInputNode>("shared fc1", p.shared_fc1, x);
+    auto& product =
+        tape.add<ColumnProductNode>("shared fc1", input, p.shared_fc1, p.shared_fc1_bias, fc1);
+    auto& activation = tape.add<ActivationNode>(fc1, activated);
+    out.node = &tape.add<RowProductNode>();
+    out.product = {"shared fc2", &p.shared_fc2, &p.shared_fc2_bias, &activated};
+    return {&input, &product, &activation};
+}
+
+// Of a layer with experts: everything from the second norm's output on.
+void add_expert_branch(Tape& tape,
+                       const ParallelPlan& plan,
+                       LayerParameters& p,
+                       std::int64_t layer,
+                       Edge& x,
+                       LayerNodes& nodes) {
+    MlpProduct shared;
+    const ExpertBranch branch = add_experts(tape, plan, p, layer, x, [&] {
+        return p.shared_fc1.elements > 0 ? add_shared_expert(tape, p, x, shared)
+                                         : std::vector<Node*>{};
+    });
+    nodes.experts = branch.nodes;
+    std::vector<RowProduct> products;
+    if (shared.node != nullptr) {
+        products.push_back(shared.product);
+    }
+    nodes.output = &tape.add<BranchOutputNode>(
+        "experts", std::move(products), RandomPurpose::mlp_dropout, layer, branch.routed);
+    if (shared.node != nullptr) {
+        shared.node->set_output(*nodes.output, 0);
+    }
+}
+
 }  // namespace
 
 Tape layer_tape(const Transformer& model,
+                const ParallelPlan& plan,
                 const LayerRecompute& recompute,
                 LayerParameters& p,
                 std::int64_t layer) {
     Tape tape{recompute.whole ? Lifetime::slot : Lifetime::micro_batch};
     LayerNodes nodes;
-    Edge& norm1 = tape.edge();
-    Edge& qkv = tape.edge();
-    nodes.norm1 = &tape.add<NormNode>("norm 1", p.norm1, norm1);
-    nodes.attention_input = &tape.add<ColumnInputNode>("qkv", p.qkv, norm1);
-    tape.add<ColumnProductNode>("qkv", *nodes.attention_input, p.qkv, p.qkv_bias, qkv, true);
-    Edge& context = add_attention(tape, recompute, layer, qkv);
+    Edge& context = add_attention_branch(tape, model, recompute, p, layer, nodes);
     auto& projection = tape.add<RowProductNode>();
     const RowProduct project{"projection", &p.projection, &p.projection_bias, &context};
-    nodes.mlp_input = nodes.attention_input;
+    Edge* mlp_input = nullptr;
     if (!model.parallel_block) {
         const auto purpose = RandomPurpose::projection_dropout;
         nodes.attention_output =
             &tape.add<BranchOutputNode>("projection", std::vector{project}, purpose, layer);
         projection.set_output(*nodes.attention_output, 0);
-        Edge& norm2 = tape.edge();
-        nodes.norm2 = &tape.add<NormNode>("norm 2", p.norm2, norm2);
-        nodes.mlp_input = &tape.add<ColumnInputNode>("fc1", p.fc1, norm2);
+        mlp_input = &tape.edge();
+        nodes.norm2 = &tape.add<NormNode>("norm 2", p.norm2, *mlp_input);
+    }
+    if (model.layer_has_experts(layer)) {
+        nodes.mlp_input = nullptr;
+        add_expert_branch(tape, plan, p, layer, *mlp_input, nodes);
+        choose_modules(tape, recompute, nodes);
+        return tape;
+    }
+    if (!model.parallel_block) {
+        nodes.mlp_input = &tape.add<ColumnInputNode>("fc1", p.fc1, *mlp_input);
     }
     Edge& fc1 = tape.edge();
     Edge& activated = tape.edge();

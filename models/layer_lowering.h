@@ -23,18 +23,46 @@ struct LayerParameters {
     Parameter fc2;
     Parameter fc2_bias;
 
+    // Norms of the heads of queries and keys.
+    Parameter query_norm;
+    Parameter key_norm;
+    // Latent attention, instead of qkv; queries without a latent vector have query_up alone.
+    Parameter query_down;
+    Parameter query_latent_norm;
+    Parameter query_up;
+    Parameter key_value_down;
+    Parameter key_value_latent_norm;
+    Parameter key_value_up;
+    // A layer with experts, instead of fc1 and fc2.
+    Parameter router;
+    Parameter router_bias;
+    Parameter expert_fc1;
+    Parameter expert_fc1_bias;
+    Parameter expert_fc2;
+    Parameter expert_fc2_bias;
+    Parameter shared_fc1;
+    Parameter shared_fc1_bias;
+    Parameter shared_fc2;
+    Parameter shared_fc2_bias;
+
     // Those that the model has, in forward order.
     std::vector<Parameter*> present();
 };
 
 // The parameters must stay where they are as long as the tape is used.
 Tape layer_tape(const Transformer& model,
+                const ParallelPlan& plan,
                 const LayerRecompute& recompute,
                 LayerParameters& parameters,
                 std::int64_t layer);
 
 // Adds attention proper, between the QKV product and the projection (attention_lowering.cpp).
-// Returns the edge of its output as the projection reads it.
-Edge& add_attention(Tape& tape, const LayerRecompute& recompute, std::int64_t layer, Edge& qkv);
+// Returns the edge of its output as the projection reads it. `makers`: nodes that make qkv and run
+// again before it is read on the way back.
+Edge& add_attention(Tape& tape,
+                    const LayerRecompute& recompute,
+                    std::int64_t layer,
+                    Edge& qkv,
+                    std::vector<Node*> makers = {});
 
 }  // namespace orrery

@@ -2,6 +2,7 @@
 #include "models/layer_nodes.h"
 
 #include "kernels/activation/activation.h"
+#include "kernels/elementwise/elementwise.h"
 #include "kernels/residual/residual.h"
 
 namespace orrery {
@@ -40,23 +41,45 @@ void gate_activation_ops(BlockBuilder& b,
                   .read_parts = {kUp}});
 }
 
-Value activation_forward(BlockBuilder& b, const Value& fc1, Lifetime lifetime) {
-    Value y = b.value("activation", b.model.ffn_hidden_size, fc1.layout, lifetime);
+void weigh_rows(BlockBuilder& b, const Value& y, const Value* weights) {
+    if (weights != nullptr) {
+        b.kernel("activation weights",
+                 transpose(b.local_tokens(y), b.local_width(y), y.dtype),
+                 kMemoryBound,
+                 {weights},
+                 {},
+                 {},
+                 {y.tensor});
+    }
+}
+
+// `weights`: a number for each row that its output is multiplied by, or null.
+Value activation_forward(BlockBuilder& b,
+                         const Value& fc1,
+                         const Value* weights,
+                         Lifetime lifetime) {
+    const std::int64_t width = fc1.shape[kWidth] / (b.model.gated_mlp() ? 2 : 1);
+    Value y = b.value_like(fc1, "activation", width, fc1.layout, lifetime, b.activation_dtype());
     const std::int64_t tokens = b.local_tokens(fc1);
     const std::int64_t ffn = b.local_width(y);
     const bool variant =
         b.model.activation == Activation::squared_relu || b.model.activation == Activation::geglu;
     const bool fused = b.plan.fused_activation || b.plan.compiled;
+    std::vector<const Value*> reads{&fc1};
+    if (weights != nullptr) {
+        reads.push_back(weights);
+    }
     if (b.model.gated_mlp() && !fused) {
         const Cause cause = b.recomputing ? Cause::recomputation : kMemoryBound;
         gate_activation_ops(b, swiglu_forward(tokens, ffn, fc1.dtype, variant), {}, fc1, y, cause);
+        weigh_rows(b, y, weights);
         return y;
     }
     if (b.model.gated_mlp()) {
         b.kernel("activation",
                  swiglu_forward(tokens, ffn, fc1.dtype, variant),
                  kMemoryBound,
-                 {&fc1},
+                 reads,
                  {&y});
         return y;
     }
@@ -68,12 +91,25 @@ Value activation_forward(BlockBuilder& b, const Value& fc1, Lifetime lifetime) {
                  {&y});
     }
     b.kernel(
-        "activation", gelu_forward(tokens, ffn, fc1.dtype, variant), kMemoryBound, {&fc1}, {&y});
+        "activation", gelu_forward(tokens, ffn, fc1.dtype, variant), kMemoryBound, reads, {&y});
     return y;
 }
 
-Value activation_backward(BlockBuilder& b, const Value& dy, const Value& fc1, Lifetime lifetime) {
-    Value dx = b.value("activation backward", fc1.shape[kWidth], fc1.layout, lifetime);
+// `weights` and `dweights`: null without.
+Value activation_backward(BlockBuilder& b,
+                          const Value& dy,
+                          const Value& fc1,
+                          const Value* weights,
+                          const Value* dweights,
+                          Lifetime lifetime) {
+    Value dx = b.value_like(
+        dy, "activation backward", fc1.shape[kWidth], fc1.layout, lifetime, b.activation_dtype());
+    std::vector<const Value*> reads{&dy, &fc1};
+    std::vector<const Value*> writes{&dx};
+    if (weights != nullptr) {
+        reads.push_back(weights);
+        writes.push_back(dweights);
+    }
     const std::int64_t tokens = b.local_tokens(dy);
     const std::int64_t ffn = b.local_width(dy);
     const bool variant =
@@ -82,9 +118,16 @@ Value activation_backward(BlockBuilder& b, const Value& dy, const Value& fc1, Li
                                                 : gelu_backward(tokens, ffn, fc1.dtype, variant);
     if (b.model.gated_mlp() && !b.plan.fused_activation && !b.plan.compiled) {
         gate_activation_ops(b, call, dy, fc1, dx, kMemoryBound);
+        if (weights != nullptr) {
+            b.kernel("activation weights backward",
+                     transpose(tokens, ffn, fc1.dtype),
+                     kMemoryBound,
+                     {&dy, weights},
+                     {dweights});
+        }
         return dx;
     }
-    b.kernel("activation backward", call, kMemoryBound, {&dy, &fc1}, {&dx});
+    b.kernel("activation backward", call, kMemoryBound, reads, writes);
     return dx;
 }
 
@@ -109,25 +152,6 @@ Value gather_gradient(BlockBuilder& b,
                       needed,
                       lifetime,
                       b.overlap_pieces(dy.layout, needed));
-}
-
-void weight_gradient_op(BlockBuilder& b,
-                        std::string_view name,
-                        const Value& x,
-                        const Value& dy,
-                        Parameter& w,
-                        Deferred* deferred) {
-    if (deferred == nullptr) {
-        b.weight_product(name, x, dy, w);
-        return;
-    }
-    w.gradient_layout = weight_gradient(x.layout, dy.layout);
-    b.outlive_slot(x);
-    b.outlive_slot(dy);
-    const auto run = [name = std::string{name}, x, dy, &w](BlockBuilder& later) {
-        later.weight_product(name, x, dy, w);
-    };
-    deferred->push_back({.weights = {&w}, .run = run});
 }
 
 // The weight products of column_backward(), for later: x is gathered again then.
@@ -208,6 +232,39 @@ Value branch_gradient(BlockBuilder& b,
 
 }  // namespace
 
+void add_gradient(BlockBuilder& b, Edge& edge, const Value& gradient) {
+    if (edge.gradient.empty()) {
+        edge.gradient = gradient;
+        return;
+    }
+    b.kernel("gradient sum",
+             residual_add(b.local_tokens(gradient), b.local_width(gradient), gradient.dtype),
+             kMemoryBound,
+             {&gradient},
+             {},
+             {},
+             {edge.gradient.tensor});
+}
+
+void weight_gradient_op(BlockBuilder& b,
+                        std::string_view name,
+                        const Value& x,
+                        const Value& dy,
+                        Parameter& w,
+                        Deferred* deferred) {
+    if (deferred == nullptr) {
+        b.weight_product(name, x, dy, w);
+        return;
+    }
+    w.gradient_layout = weight_gradient(x.layout, dy.layout);
+    b.outlive_slot(x);
+    b.outlive_slot(dy);
+    const auto run = [name = std::string{name}, x, dy, &w](BlockBuilder& later) {
+        later.weight_product(name, x, dy, w);
+    };
+    deferred->push_back({.weights = {&w}, .run = run});
+}
+
 Value column_backward(BlockBuilder& b,
                       const Value& x,
                       const std::vector<ColumnBranch>& branches,
@@ -282,7 +339,8 @@ void ColumnInputNode::forward(ForwardPass& pass) {
 }
 
 void ColumnInputNode::backward(BackwardPass& pass) {
-    x_.gradient = column_backward(pass.b, x_.value, branches_, pass.deferred);
+    const Value dx = column_backward(pass.b, x_.value, branches_, pass.deferred);
+    add_gradient(pass.b, x_, dx);
 }
 
 void ColumnProductNode::forward(ForwardPass& pass) {
@@ -295,14 +353,37 @@ void ColumnProductNode::backward(BackwardPass&) {
 }
 
 void ActivationNode::forward(ForwardPass& pass) {
-    y_.value = activation_forward(pass.b, x_.value, saved());
+    const Value* const weights = weights_ == nullptr ? nullptr : &weights_->value;
+    y_.value = activation_forward(pass.b, x_.value, weights, saved());
 }
 
 void ActivationNode::backward(BackwardPass& pass) {
-    x_.gradient = activation_backward(pass.b, y_.gradient, x_.value, pass.read_later());
+    const Value* weights = nullptr;
+    const Value* dweights = nullptr;
+    if (weights_ != nullptr) {
+        weights = &weights_->value;
+        Layout terms = weights->layout;  // where ranks with parts of x have the same weights
+        for (std::size_t digit = 0; digit < terms.size(); ++digit) {
+            const bool same =
+                terms[digit] == replicated() && x_.value.layout[digit] != replicated();
+            terms[digit] = same ? partial() : terms[digit];
+        }
+        weights_->gradient = pass.b.value_like(*weights,
+                                               "activation weights gradient",
+                                               weights->shape[kWidth],
+                                               terms,
+                                               Lifetime::slot,
+                                               weights->dtype);
+        dweights = &weights_->gradient;
+    }
+    x_.gradient =
+        activation_backward(pass.b, y_.gradient, x_.value, weights, dweights, pass.read_later());
 }
 
 Value BranchOutputNode::add_up(BlockBuilder& b) const {
+    if (products_.empty()) {
+        return beside_->value;
+    }
     const RowProduct& first = products_.front();
     const std::size_t pieces = b.overlap_pieces(
         gemm_output(first.x->value.layout, first.weight->layout), b.layouts.residual);
@@ -315,7 +396,17 @@ Value BranchOutputNode::add_up(BlockBuilder& b) const {
                         pieces,
                         sum.empty() ? nullptr : &sum);
     }
-    return b.relayout(name_ + " reduce", sum, b.layouts.residual);
+    const Value reduced = b.relayout(name_ + " reduce", sum, b.layouts.residual);
+    if (beside_ != nullptr) {
+        b.kernel(name_ + " sum",
+                 residual_add(b.local_tokens(reduced), b.local_width(reduced), reduced.dtype),
+                 kMemoryBound,
+                 {&beside_->value},
+                 {},
+                 {},
+                 {reduced.tensor});
+    }
+    return reduced;
 }
 
 void BranchOutputNode::forward(ForwardPass& pass) {
@@ -338,6 +429,12 @@ void BranchOutputNode::backward(BackwardPass& pass) {
     const char* const name =
         purpose_ == RandomPurpose::mlp_dropout ? "dropout 2 backward" : "dropout 1 backward";
     dy_ = branch_gradient(pass.b, name, pass.stream_gradient, mask_);
+    if (beside_ != nullptr) {
+        beside_->gradient = dy_;
+    }
+    if (products_.empty()) {
+        return;
+    }
     const RowProduct& last = products_.back();
     gathered_ =
         gather_gradient(pass.b, last.name + " backward", dy_, *last.weight, pass.read_later());

@@ -25,6 +25,17 @@ Value column_backward(BlockBuilder& b,
                       const std::vector<ColumnBranch>& branches,
                       Deferred* deferred);
 
+// Of an edge that several nodes read, each adds its gradient in the order of the backward pass.
+void add_gradient(BlockBuilder& b, Edge& edge, const Value& gradient);
+
+// dw += x^T dy, now or later.
+void weight_gradient_op(BlockBuilder& b,
+                        std::string_view name,
+                        const Value& x,
+                        const Value& dy,
+                        Parameter& w,
+                        Deferred* deferred);
+
 // y = norm(stream), where a pending branch is added to the stream first.
 class NormNode : public Node {
 public:
@@ -100,7 +111,8 @@ private:
 
 class ActivationNode : public Node {
 public:
-    ActivationNode(Edge& x, Edge& y) : x_(x), y_(y) {}
+    // `weights`: of the rows of y, if given.
+    ActivationNode(Edge& x, Edge& y, Edge* weights = nullptr) : x_(x), y_(y), weights_(weights) {}
 
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
@@ -108,6 +120,7 @@ public:
 private:
     Edge& x_;
     Edge& y_;
+    Edge* weights_;
 };
 
 struct RowProduct {
@@ -119,14 +132,19 @@ struct RowProduct {
 
 // Row-parallel products of one sum, brought to the residual layout, and the sum left to be added to
 // the stream. In a parallel block both branches' products are added before one reduction: half the
-// tensor-parallel communication.
+// tensor-parallel communication. `beside`: something in the residual layout that is added, too.
 class BranchOutputNode : public Node {
 public:
     BranchOutputNode(std::string_view name,
                      std::vector<RowProduct> products,
                      RandomPurpose purpose,
-                     std::int64_t layer)
-        : name_(name), products_(std::move(products)), purpose_(purpose), layer_(layer) {}
+                     std::int64_t layer,
+                     Edge* beside = nullptr)
+        : name_(name),
+          products_(std::move(products)),
+          purpose_(purpose),
+          layer_(layer),
+          beside_(beside) {}
 
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
@@ -142,6 +160,7 @@ private:
     std::vector<RowProduct> products_;
     RandomPurpose purpose_;
     std::int64_t layer_;
+    Edge* beside_;
     Value mask_;
     Value dy_;
     Value gathered_;

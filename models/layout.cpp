@@ -20,7 +20,7 @@ bool is_token_shard(DigitPlacement p) {
 
 Layout transposed(Layout weight) {
     for (DigitPlacement& p : weight) {
-        if (p.placement == Placement::shard) {
+        if (p.placement == Placement::shard && p.dim != kExpert) {
             p = sharded(p.dim == kInput ? kOutput : kInput);
         }
     }
@@ -89,7 +89,8 @@ std::vector<LayoutStep> transition(const Layout& from, const Layout& to) {
                                      {CollectiveKind::all_to_all, 0},
                                      {CollectiveKind::all_gather, 0}}};
     const auto cut = [](DigitPlacement p) {
-        return p.placement == Placement::shard || p.placement == Placement::flat;
+        return p.placement == Placement::shard || p.placement == Placement::flat ||
+               p.placement == Placement::routed;
     };
     for (std::size_t digit = 0; digit < from.size(); ++digit) {
         const DigitPlacement a = from[digit];
@@ -114,7 +115,7 @@ std::vector<LayoutStep> transition(const Layout& from, const Layout& to) {
 
 std::int64_t local_extent(std::int64_t extent, int dim, const Layout& layout, const Mesh& mesh) {
     for (std::uint32_t digit = 0; digit < layout.size(); ++digit) {
-        if (is_shard(layout[digit], dim)) {
+        if (is_shard(layout[digit], dim) || layout[digit] == routed(dim)) {
             const std::int64_t size = mesh.size(digit);
             extent = (extent + size - 1) / size;
         }
@@ -176,7 +177,10 @@ Layout weight_gradient(const Layout& x, const Layout& dy) {
     ORRERY_CHECK(x.size() == dy.size());
     Layout dw(x.size());
     for (std::size_t digit = 0; digit < x.size(); ++digit) {
-        if (is_token_shard(x[digit])) {
+        if (x[digit].placement == Placement::routed) {
+            ORRERY_CHECK(x[digit] == dy[digit]);
+            dw[digit] = sharded(kExpert);
+        } else if (is_token_shard(x[digit])) {
             ORRERY_CHECK(x[digit] == dy[digit]);
             dw[digit] = partial();
         } else if (is_shard(x[digit], kWidth)) {

@@ -28,17 +28,23 @@ constexpr DigitPlacement sharded_mirrored(int dim) {
 constexpr DigitPlacement partial() {
     return {.placement = Placement::partial, .dim = -1};
 }
+// Rows that belong to experts, at the ranks of these (engine/program.h).
+constexpr DigitPlacement routed(int dim) {
+    return {.placement = Placement::routed, .dim = static_cast<std::int8_t>(dim)};
+}
 // Equal parts of the elements in memory order.
 constexpr DigitPlacement flat() {
     return {.placement = Placement::flat};
 }
 
-// Dimensions of activations: (sequence, batch, width); of weights: (input width, output width).
+// Dimensions of activations: (sequence, batch, width); of weights: (input width, output width), and
+// of the weights of experts side by side (input width, output width, experts).
 inline constexpr int kSequence = 0;
 inline constexpr int kBatch = 1;
 inline constexpr int kWidth = 2;
 inline constexpr int kInput = 0;
 inline constexpr int kOutput = 1;
+inline constexpr int kExpert = 2;
 
 // One collective of a transition: over the group that spans `digits`.
 struct LayoutStep {
@@ -84,7 +90,8 @@ Layout gemm_output(const Layout& x, const Layout& weight);
 // The same for the gradient with respect to x: dx = dy w^T.
 Layout gemm_gradient_input(const Layout& dy, const Layout& weight);
 Layout gemm_gradient_output(const Layout& dy, const Layout& weight);
-// dw = x^T dy sums over the tokens: partial along every digit that shards them.
+// dw = x^T dy sums over the tokens: partial along every digit that shards them. Rows of experts are
+// summed expert by expert.
 Layout weight_gradient(const Layout& x, const Layout& dy);
 
 }  // namespace orrery

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/layout_assignment.h"
 
+#include <bit>
+
 #include "models/rank_mesh.h"
 
 namespace orrery {
@@ -17,7 +19,7 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan,
     const std::uint32_t cp = mesh.axis("cp");
     a.pipeline_digit = mesh.digit("pp");
     a.chunks = static_cast<std::int32_t>(plan.virtual_pipeline_model_parallel_size);
-    a.context_digit = mesh.digit("cp");
+    a.context_digit = static_cast<std::uint32_t>(std::countr_zero(cp));
     a.state = state_layouts(plan, ranks);
 
     // A ring's blocks are balanced; a head exchange gathers the sequence, in its order.
@@ -39,6 +41,20 @@ LayoutAssignment assign_layouts(const ParallelPlan& plan,
         a.query = combined(exchanged, heads);
         a.key_value = combined(exchanged, key_value_heads);
     }
+
+    const std::uint32_t ep = a.expert_digits = ranks.expert_digits;
+    const std::uint32_t etp = a.expert_tensor_digits = ranks.expert_tensor_digits;
+    a.expert_state = state_layouts(plan, ranks, StateOf::experts);
+    a.expert_tokens = a.residual;
+    for (std::uint32_t digit = 0; digit < a.expert_tokens.size(); ++digit) {
+        const bool shares = ((ep | etp) >> digit & 1u) != 0;
+        a.expert_tokens[digit] = shares ? replicated() : a.expert_tokens[digit];
+    }
+    a.expert_rows = combined(along(mesh, ep, routed(kSequence)), a.expert_tokens);
+    const Layout experts = along(mesh, ep, sharded(kExpert));
+    a.expert_column_weight = combined(experts, along(mesh, etp, sharded(kOutput)));
+    a.expert_row_weight = combined(experts, along(mesh, etp, sharded(kInput)));
+    a.expert_vector_weight = experts;
 
     a.column_weight = along(mesh, tp, sharded(kOutput));
     a.row_weight = a.embedding = along(mesh, tp, sharded(kInput));

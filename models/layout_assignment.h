@@ -17,7 +17,7 @@ struct LayoutAssignment {
     Mesh mesh;
     std::uint32_t pipeline_digit = 0;
     std::int32_t chunks = 1;  // model chunks of each pipeline stage
-    std::uint32_t context_digit = 0;
+    std::uint32_t context_digit = 0;  // the first, where experts cut the axis into several
     std::uint32_t head_digits = 0;  // ranks that share a key-value head
 
     // Activations (sequence, batch, width).
@@ -37,6 +37,17 @@ struct LayoutAssignment {
 
     // How the digits that replicate the model hold its state, in addition to the above.
     StateLayouts state;
+
+    // Rows of tokens as their experts read them, and all tokens of the ranks that share the
+    // experts; the weights of experts (input width, output width, experts), and their state.
+    Layout expert_rows;
+    Layout expert_tokens;
+    Layout expert_column_weight;
+    Layout expert_row_weight;
+    Layout expert_vector_weight;  // biases of row-sharded products
+    StateLayouts expert_state;
+    std::uint32_t expert_digits = 0;         // ranks that share the experts
+    std::uint32_t expert_tensor_digits = 0;  // ranks that split each expert
 
     // K and V arrive as a ring of blocks while attention works (instead of one all-gather).
     bool stream_key_value = false;

@@ -295,6 +295,9 @@ Program lower(const Transformer& model, const ParallelPlan& plan) {
              .continues_job = party.first_stage > 0});
     }
     program.stream_names = stream_names();
+    if (model.num_experts == 0) {
+        program.stream_names.pop_back();
+    }
     ProgramTables tables{program};
     const std::vector<std::int64_t> split = layers_of_stages(model, plan);
     for (std::size_t p = 0; p < parties.size(); ++p) {

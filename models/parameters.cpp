@@ -6,14 +6,20 @@
 namespace orrery {
 namespace {
 
+// Experts come first in memory: each one's matrix is whole.
 std::vector<std::int64_t> stored_shape(const Parameter& p) {
+    if (p.of_experts()) {
+        return {p.shape[kExpert], p.shape[kInput], p.shape[kOutput]};
+    }
     return p.transposed ? std::vector<std::int64_t>{p.shape[kOutput], p.shape[kInput]} : p.shape;
 }
 
 Layout stored_layout(const Parameter& p) {
     Layout layout = p.layout;
     for (DigitPlacement& placement : layout) {
-        if (p.transposed && placement.placement == Placement::shard) {
+        if (p.of_experts() && placement.placement == Placement::shard) {
+            placement = sharded((placement.dim + 1) % 3);
+        } else if (p.transposed && placement.placement == Placement::shard) {
             placement = sharded(placement.dim == kInput ? kOutput : kInput);
         }
     }
@@ -32,15 +38,35 @@ public:
                    const Layout& layout,
                    bool transposed = false,
                    std::vector<std::int64_t> column_parts = {}) {
+        return make_of_shape(
+            std::move(name), layer, {input, output}, layout, transposed, std::move(column_parts));
+    }
+
+    // Of all experts of the model.
+    Parameter make_experts(std::string name,
+                           std::int64_t layer,
+                           std::vector<std::int64_t> shape,
+                           const Layout& layout,
+                           std::vector<std::int64_t> column_parts = {}) {
+        return make_of_shape(
+            std::move(name), layer, std::move(shape), layout, false, std::move(column_parts));
+    }
+
+    Parameter make_of_shape(std::string name,
+                            std::int64_t layer,
+                            std::vector<std::int64_t> shape,
+                            const Layout& layout,
+                            bool transposed,
+                            std::vector<std::int64_t> column_parts) {
         Parameter p{.name = std::move(name),
                     .layer = layer,
                     .layout = layout,
-                    .shape = {input, output},
+                    .shape = std::move(shape),
                     .gradient_layout = {},
                     .transposed = transposed,
                     .column_parts = std::move(column_parts)};
         p.elements = local_elements(p.shape, layout, layouts_.mesh);
-        const StateLayouts& state = layouts_.state;
+        const StateLayouts& state = state_of(layouts_, p);
         p.stored = weight(p, "", TensorKind::weights, Lifetime::persistent, state.weights);
         p.weight = p.stored;
         if (state.by_unit()) {
@@ -70,7 +96,7 @@ public:
 
     // What one backward pass adds to: whole, even where only a shard of it persists.
     TensorId gradient(const Parameter& p, std::string_view use) {
-        const StateLayouts& state = layouts_.state;
+        const StateLayouts& state = state_of(layouts_, p);
         return tensor(p,
                       fmt::format(" {}gradient", use),
                       state.gradient_dtype,
@@ -98,7 +124,7 @@ private:
         const Layout model = stored_layout(p);
         const Layout layout = combined(model, held);
         // Of what is whole, but stepped by parts.
-        const Layout& optimizer = layouts_.state.optimizer;
+        const Layout& optimizer = state_of(layouts_, p).optimizer;
         const bool steps =
             lifetime != Lifetime::slot && kind != TensorKind::communication && held != optimizer;
         const std::vector<std::int64_t> shape = stored_shape(p);
@@ -119,44 +145,174 @@ private:
     const LayoutAssignment& layouts_;
 };
 
-LayerParameters layer_parameters_of(ParameterFactory& make,
-                                    const Transformer& m,
-                                    const LayoutAssignment& l,
-                                    std::int64_t layer) {
-    LayerParameters p;
-    const auto named = [&](std::string_view text) {
-        return fmt::format("layers.{}.{}", layer, text);
-    };
-    const std::int64_t h = m.hidden_size;
-    const std::int64_t qkv = m.query_size() + 2 * m.kv_size();
-    const std::int64_t fc1 = m.ffn_hidden_size * (m.gated_mlp() ? 2 : 1);
-    const std::int64_t norm = m.normalization == Normalization::layernorm ? 2 * h : h;
-    p.norm1 = make.make(named("input_layernorm"), layer, 1, norm, l.vector_weight);
-    const std::vector<std::int64_t> heads{m.query_size(), m.kv_size(), m.kv_size()};
-    const std::vector<std::int64_t> halves =
-        m.gated_mlp() ? std::vector<std::int64_t>{m.ffn_hidden_size, m.ffn_hidden_size}
-                      : std::vector<std::int64_t>{};
-    p.qkv = make.make(
-        named("self_attention.linear_qkv.weight"), layer, h, qkv, l.column_weight, false, heads);
-    p.projection = make.make(
-        named("self_attention.linear_proj.weight"), layer, m.query_size(), h, l.row_weight);
-    if (!m.parallel_block) {
-        p.norm2 = make.make(named("pre_mlp_layernorm"), layer, 1, norm, l.vector_weight);
+class LayerParameterFactory {
+public:
+    LayerParameterFactory(ParameterFactory& make,
+                          const Transformer& model,
+                          const LayoutAssignment& layouts,
+                          std::int64_t layer)
+        : make_(make), m_(model), l_(layouts), layer_(layer) {}
+
+    // In forward order, but for the biases, which come last.
+    LayerParameters all() {
+        const std::int64_t h = m_.hidden_size;
+        const std::int64_t norm = m_.normalization == Normalization::layernorm ? 2 * h : h;
+        p_.norm1 = vector("input_layernorm", norm);
+        if (m_.multi_latent_attention) {
+            latent_attention();
+        } else {
+            attention();
+        }
+        p_.projection = row("self_attention.linear_proj.weight", m_.context_size());
+        if (!m_.parallel_block) {
+            p_.norm2 = vector("pre_mlp_layernorm", norm);
+        }
+        if (m_.layer_has_experts(layer_)) {
+            experts();
+        } else {
+            mlp();
+        }
+        if (m_.add_bias_linear) {
+            biases();
+        }
+        return std::move(p_);
     }
-    p.fc1 =
-        make.make(named("mlp.linear_fc1.weight"), layer, h, fc1, l.column_weight, false, halves);
-    p.fc2 = make.make(named("mlp.linear_fc2.weight"), layer, m.ffn_hidden_size, h, l.row_weight);
-    if (m.add_bias_linear) {
-        p.qkv_bias = make.make(
-            named("self_attention.linear_qkv.bias"), layer, 1, qkv, l.column_weight, false, heads);
-        p.projection_bias =
-            make.make(named("self_attention.linear_proj.bias"), layer, 1, h, l.vector_weight);
-        p.fc1_bias =
-            make.make(named("mlp.linear_fc1.bias"), layer, 1, fc1, l.column_weight, false, halves);
-        p.fc2_bias = make.make(named("mlp.linear_fc2.bias"), layer, 1, h, l.vector_weight);
+
+private:
+    std::string named(std::string_view text) const {
+        return fmt::format("layers.{}.{}", layer_, text);
     }
-    return p;
-}
+    Parameter vector(std::string_view name, std::int64_t elements) {
+        return make_.make(named(name), layer_, 1, elements, l_.vector_weight);
+    }
+    Parameter column(std::string_view name,
+                     std::int64_t input,
+                     std::int64_t output,
+                     const std::vector<std::int64_t>& parts) {
+        return make_.make(named(name), layer_, input, output, l_.column_weight, false, parts);
+    }
+    Parameter row(std::string_view name, std::int64_t input) {
+        return make_.make(named(name), layer_, input, m_.hidden_size, l_.row_weight);
+    }
+    // On every tensor-parallel rank.
+    Parameter whole(std::string_view name, std::int64_t input, std::int64_t output) {
+        return make_.make(named(name), layer_, input, output, l_.vector_weight);
+    }
+    std::vector<std::int64_t> halves(std::int64_t ffn) const {
+        return m_.gated_mlp() ? std::vector<std::int64_t>{ffn, ffn} : std::vector<std::int64_t>{};
+    }
+    std::int64_t fc1_size(std::int64_t ffn) const { return ffn * (m_.gated_mlp() ? 2 : 1); }
+
+    void attention() {
+        const std::vector<std::int64_t> heads = query_key_value();
+        const std::int64_t qkv = heads[0] + heads[1] + heads[2];
+        p_.qkv = column("self_attention.linear_qkv.weight", m_.hidden_size, qkv, heads);
+        if (m_.qk_layernorm) {
+            p_.query_norm = vector("self_attention.q_layernorm", m_.kv_channels);
+            p_.key_norm = vector("self_attention.k_layernorm", m_.kv_channels);
+        }
+    }
+
+    void latent_attention() {
+        const std::int64_t h = m_.hidden_size;
+        const std::int64_t latent = m_.kv_lora_rank;
+        const std::int64_t heads = m_.num_attention_heads;
+        if (m_.q_lora_rank > 0) {
+            p_.query_down = whole("self_attention.linear_q_down_proj.weight", h, m_.q_lora_rank);
+            p_.query_latent_norm = vector("self_attention.q_layernorm", m_.q_lora_rank);
+        }
+        p_.query_up = column("self_attention.linear_q_up_proj.weight",
+                             m_.q_lora_rank > 0 ? m_.q_lora_rank : h,
+                             m_.query_size(),
+                             {});
+        p_.key_value_down =
+            whole("self_attention.linear_kv_down_proj.weight", h, latent + m_.qk_pos_emb_head_dim);
+        p_.key_value_latent_norm = vector("self_attention.kv_layernorm", latent);
+        p_.key_value_up = column("self_attention.linear_kv_up_proj.weight",
+                                 latent,
+                                 heads * (m_.qk_head_dim + m_.v_head_dim),
+                                 {heads * m_.qk_head_dim, heads * m_.v_head_dim});
+    }
+
+    void mlp() {
+        const std::int64_t ffn = m_.ffn_hidden_size;
+        p_.fc1 = column("mlp.linear_fc1.weight", m_.hidden_size, fc1_size(ffn), halves(ffn));
+        p_.fc2 = row("mlp.linear_fc2.weight", ffn);
+    }
+
+    std::vector<std::int64_t> query_key_value() const {
+        return {m_.query_size(), m_.kv_size(), m_.kv_size()};
+    }
+
+    void biases() {
+        const std::int64_t ffn = m_.ffn_hidden_size;
+        if (!m_.multi_latent_attention) {
+            const std::vector<std::int64_t> heads = query_key_value();
+            const std::int64_t qkv = heads[0] + heads[1] + heads[2];
+            p_.qkv_bias = column("self_attention.linear_qkv.bias", 1, qkv, heads);
+            p_.projection_bias = vector("self_attention.linear_proj.bias", m_.hidden_size);
+        }
+        if (!m_.layer_has_experts(layer_)) {
+            p_.fc1_bias = column("mlp.linear_fc1.bias", 1, fc1_size(ffn), halves(ffn));
+            p_.fc2_bias = vector("mlp.linear_fc2.bias", m_.hidden_size);
+        }
+    }
+
+    void experts() {
+        const std::int64_t h = m_.hidden_size;
+        const std::int64_t ffn = m_.expert_ffn_size();
+        const std::int64_t count = m_.num_experts;
+        const auto of_experts = [&](std::string_view name,
+                                    std::int64_t input,
+                                    std::int64_t output,
+                                    const Layout& layout,
+                                    std::vector<std::int64_t> parts) {
+            return make_.make_experts(
+                named(name), layer_, {input, output, count}, layout, std::move(parts));
+        };
+        p_.router = whole("mlp.router.weight", h, count);
+        p_.router.in_16_bits = true;
+        p_.expert_fc1 = of_experts("mlp.experts.linear_fc1.weight",
+                                   h,
+                                   fc1_size(ffn),
+                                   l_.expert_column_weight,
+                                   halves(ffn));
+        p_.expert_fc2 =
+            of_experts("mlp.experts.linear_fc2.weight", ffn, h, l_.expert_row_weight, {});
+        if (m_.add_bias_linear) {
+            p_.router_bias = vector("mlp.router.bias", count);
+            p_.expert_fc1_bias = of_experts("mlp.experts.linear_fc1.bias",
+                                            1,
+                                            fc1_size(ffn),
+                                            l_.expert_column_weight,
+                                            halves(ffn));
+            p_.expert_fc2_bias =
+                of_experts("mlp.experts.linear_fc2.bias", 1, h, l_.expert_vector_weight, {});
+        }
+        shared_expert();
+    }
+
+    void shared_expert() {
+        const std::int64_t ffn = m_.moe_shared_expert_intermediate_size;
+        if (ffn == 0) {
+            return;
+        }
+        p_.shared_fc1 = column(
+            "mlp.shared_experts.linear_fc1.weight", m_.hidden_size, fc1_size(ffn), halves(ffn));
+        p_.shared_fc2 = row("mlp.shared_experts.linear_fc2.weight", ffn);
+        if (m_.add_bias_linear) {
+            p_.shared_fc1_bias =
+                column("mlp.shared_experts.linear_fc1.bias", 1, fc1_size(ffn), halves(ffn));
+            p_.shared_fc2_bias = vector("mlp.shared_experts.linear_fc2.bias", m_.hidden_size);
+        }
+    }
+
+    ParameterFactory& make_;
+    const Transformer& m_;
+    const LayoutAssignment& l_;
+    std::int64_t layer_;
+    LayerParameters p_;
+};
 
 }  // namespace
 
@@ -180,7 +336,8 @@ void create_parameters(ProgramTables& tables,
         }
     }
     for (std::int64_t i = 0; i < shape.num_layers; ++i) {
-        chunk.layers.push_back(layer_parameters_of(factory, model, layouts, shape.first_layer + i));
+        chunk.layers.push_back(
+            LayerParameterFactory{factory, model, layouts, shape.first_layer + i}.all());
     }
     if (shape.has_head) {
         const std::int64_t norm = model.normalization == Normalization::layernorm ? 2 * h : h;

@@ -24,10 +24,13 @@ enum class RecomputeMethod : std::uint8_t { uniform, block, every };
 enum class RecomputeModule : std::uint32_t {
     core_attn = 1,   // everything between Q, K, V and attention's output
     layernorm = 2,   // outputs of the norms
-    activation = 4,  // output of the activation function
-    mlp = 8,         // the MLP, between its norm and the residual stream
+    activation = 4,  // output of the MLP's activation function
+    mlp = 8,         // the MLP, between its norm and the residual stream; not experts
     // Everything but attention and each second product, the first kept (torchtitan's "op" option).
     every_second_product = 16,
+    moe_act = 32,      // output of the experts' activation function
+    mla_up_proj = 64,  // queries, keys and values made from their latent vectors
+    moe = 128,         // the experts, from the router on
 };
 enum class ScheduleKind : std::uint8_t {
     gpipe,
@@ -46,6 +49,11 @@ constexpr std::string_view name(AttentionKernel kernel) {
         "unfused", "flash_1", "flash_2", "flash_3", "cudnn"};
     return kNames[static_cast<std::size_t>(kernel)];
 }
+// How rows of tokens get to the ranks of their experts: each row to its rank, or all tokens to all
+// ranks (Megatron-LM's dispatchers of these names).
+enum class TokenDispatcher : std::uint8_t { alltoall, allgather };
+// Which experts tokens are sent to (models/router_load.h).
+enum class RouterLoad : std::uint8_t { balanced, uniform, zipf };
 enum class RankOrder : std::uint8_t {
     tp_cp_dp_pp,  // Megatron-LM's default; data-parallel groups before pipeline groups
     tp_cp_pp_dp,
@@ -136,6 +144,19 @@ struct ParallelPlan {
     std::int64_t ddp_bucket_size = 0;  // elements; 0: Megatron's default
     // Layers of each (chunk, stage) if not the even split, chunk-major; empty: even.
     std::vector<std::int64_t> pipeline_layout{};
+    // Ranks that share a layer's experts, and ranks that split each expert (0: as many as
+    // tensor_model_parallel_size). Experts read the ranks of a pipeline stage as etp x ep x edp,
+    // the rest of the layer as tp x cp x dp (Megatron-Core's parallel folding, Liu et al., arXiv
+    // 2504.14960).
+    std::int64_t expert_model_parallel_size = 1;
+    std::int64_t expert_tensor_parallel_size = 0;
+    TokenDispatcher moe_token_dispatcher_type = TokenDispatcher::alltoall;
+    // The shared expert works while tokens are on their way to the other experts.
+    bool moe_shared_expert_overlap = false;
+    RouterLoad moe_router_load = RouterLoad::balanced;
+    double moe_router_load_alpha = 1;  // exponent of RouterLoad::zipf
+    std::int64_t moe_router_load_seed = 1;
+    Dtype moments_dtype = Dtype::fp32;  // of the optimizer's two moments
 
     std::int64_t num_micro_batches() const {
         return global_batch_size / (micro_batch_size * data_parallel_size);
@@ -148,6 +169,10 @@ struct ParallelPlan {
         const std::vector<std::int64_t>& sizes = stage_tensor_model_parallel_sizes;
         return sizes.empty() ? tensor_model_parallel_size * pipeline_model_parallel_size
                              : std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+    }
+    std::int64_t expert_tensor_size() const {
+        return expert_tensor_parallel_size > 0 ? expert_tensor_parallel_size
+                                               : tensor_model_parallel_size;
     }
     // Neither a compiler nor a graph stands between the framework and its ops.
     bool ops_are_calls() const { return eager_framework && !compiled && !cuda_graphs; }

@@ -246,6 +246,35 @@ inline constexpr std::tuple kPlanFields{
         .meaning = "Layers of each virtual stage, the stages of the first chunk first; "
                    "empty: evenly.",
         .values = {0, 100'000}, .unit = "layers", .searched = true),
+    ORRERY_PLAN_FIELD(expert_model_parallel_size, pass,
+        .meaning = "Ranks that share the experts of a layer between them.",
+        .values = kPlanSizes, .unit = "ranks", .short_name = "ep",
+        .flags = {"--expert-model-parallel-size"}),
+    ORRERY_PLAN_FIELD(expert_tensor_parallel_size, pass,
+        .meaning = "Ranks that split the weight matrices of each expert between them; 0: as "
+                   "tensor_model_parallel_size.",
+        .values = {0, 4'000'000}, .unit = "ranks", .short_name = "etp",
+        .flags = {"--expert-tensor-parallel-size"}),
+    ORRERY_PLAN_FIELD(moe_token_dispatcher_type, pass,
+        .meaning = "How tokens get to their experts: each row to its rank, or all tokens to all "
+                   "ranks.",
+        .values = kTokenDispatchers, .flags = {"--moe-token-dispatcher-type"}),
+    ORRERY_PLAN_FIELD(moe_shared_expert_overlap, pass,
+        .meaning = "The shared expert works while tokens travel to the other experts.",
+        .flags = {"--moe-shared-expert-overlap"}),
+    ORRERY_PLAN_FIELD(moe_router_load, pass,
+        .meaning = "Experts that tokens are sent to: equally many to each, drawn uniformly, or "
+                   "drawn by Zipf's law.",
+        .values = kRouterLoads, .translated_flags = {"--moe-router-force-load-balancing"}),
+    ORRERY_PLAN_FIELD(moe_router_load_alpha, pass,
+        .meaning = "Exponent of Zipf's law with moe_router_load zipf.",
+        .values = {0, 10}),
+    ORRERY_PLAN_FIELD(moe_router_load_seed, pass,
+        .meaning = "Seed of the drawn loads of experts.",
+        .values = {0, 1'000'000'000}),
+    ORRERY_PLAN_FIELD(moments_dtype, chunk,
+        .meaning = "Type of the optimizer's two moments.",
+        .values = kMainParamsDtypes, .flags = {"--exp-avg-dtype", "--exp-avg-sq-dtype"}),
 };
 // clang-format on
 #undef ORRERY_PLAN_FIELD

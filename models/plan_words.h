@@ -33,6 +33,9 @@ inline constexpr Choice<std::uint32_t> kRecomputeModules[] = {
     {"activation", static_cast<std::uint32_t>(RecomputeModule::activation)},
     {"mlp", static_cast<std::uint32_t>(RecomputeModule::mlp)},
     {"every_second_product", static_cast<std::uint32_t>(RecomputeModule::every_second_product)},
+    {"moe_act", static_cast<std::uint32_t>(RecomputeModule::moe_act)},
+    {"mla_up_proj", static_cast<std::uint32_t>(RecomputeModule::mla_up_proj)},
+    {"moe", static_cast<std::uint32_t>(RecomputeModule::moe)},
 };
 
 inline constexpr Choice<ScheduleKind> kSchedules[] = {
@@ -63,6 +66,17 @@ inline constexpr Choice<ContextParallelComm> kContextParallelComms[] = {
     {"all_to_all", ContextParallelComm::all_to_all},
     {"p2p", ContextParallelComm::ring},  // Megatron-LM's --cp-comm-type
     {"a2a", ContextParallelComm::all_to_all},
+};
+
+inline constexpr Choice<TokenDispatcher> kTokenDispatchers[] = {
+    {"alltoall", TokenDispatcher::alltoall},
+    {"allgather", TokenDispatcher::allgather},
+};
+
+inline constexpr Choice<RouterLoad> kRouterLoads[] = {
+    {"balanced", RouterLoad::balanced},
+    {"uniform", RouterLoad::uniform},
+    {"zipf", RouterLoad::zipf},
 };
 
 inline constexpr Choice<Optimizer> kOptimizers[] = {

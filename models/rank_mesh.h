@@ -9,6 +9,10 @@
 //       (plan.zero_hpz_partition_size), "dps", the rest of the ranks that share one copy of the
 //       state (plan.hsdp_shard_size), and "dpr", the copies
 //
+// Experts read the ranks of a pipeline stage another way, as axes "etp", "ep" and "edp", again the
+// first varying fastest (Megatron-Core's parallel_state.py, two RankGenerators over one world). A
+// digit that ends inside one of theirs is cut there: "dp0", "dp1", ….
+//
 // The only digit of an axis has the name of the axis.
 #pragma once
 
@@ -27,7 +31,19 @@ struct RankMesh {
     std::uint32_t head_digits = 0;       // ranks that share a key-value head
     std::uint32_t shard_digits = 0;      // data-parallel ranks that share one copy of the state
     std::uint32_t secondary_digits = 0;  // of these, ranks that share a secondary shard
+    // Of a stage's ranks as experts read them.
+    std::uint32_t expert_tensor_digits = 0;
+    std::uint32_t expert_digits = 0;
+    std::uint32_t expert_data_digits = 0;
 };
+
+// Two sizes of which neither divides the other, though both count consecutive ranks: of the axes of
+// the experts up to one, and of the other axes. Zeros if there are none.
+struct RankMisfit {
+    std::int64_t experts = 0;
+    std::int64_t others = 0;
+};
+RankMisfit expert_misfit(const ParallelPlan& plan, std::int64_t ranks_of_head = 1);
 
 // Of a plan whose stages are alike (models/stage_parties.h makes such plans). Uses
 // plan.data_parallel_size. A plan that check() (models/validate_plan.h) rejects asserts.

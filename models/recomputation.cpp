@@ -39,9 +39,28 @@ bool layers_recompute_alike(const ParallelPlan& plan) {
            (plan.recompute_method == RecomputeMethod::uniform && plan.recompute_num_layers == 1);
 }
 
+namespace {
+
+// The part of latent attention's linear products that makes heads.
+double latent_up_share(const Transformer& m) {
+    if (!m.multi_latent_attention) {
+        return 0;
+    }
+    const std::int64_t query_input = m.q_lora_rank > 0 ? m.q_lora_rank : m.hidden_size;
+    const std::int64_t up = query_input * m.query_size() +
+                            m.kv_lora_rank * m.num_attention_heads * (m.qk_head_dim + m.v_head_dim);
+    const std::int64_t rest =
+        m.hidden_size * (m.q_lora_rank + m.kv_lora_rank + m.qk_pos_emb_head_dim + m.context_size());
+    return static_cast<double>(up) / static_cast<double>(up + rest);
+}
+
+}  // namespace
+
 RecomputedShare recomputed_share(const Transformer& model, const ParallelPlan& plan) {
+    // A module of a layer that is only part of its linear products, as a share of these.
     const double projection = static_cast<double>(model.query_size()) /
                               static_cast<double>(2 * (model.query_size() + model.kv_size()));
+    const double up = latent_up_share(model);
     RecomputedShare share;
     double visible = 0;
     std::int64_t number = 0;  // of a layer in the model
@@ -54,11 +73,15 @@ RecomputedShare recomputed_share(const Transformer& model, const ParallelPlan& p
             share.attention += attention;
             share.visible_attention += attention * pairs;
             visible += pairs;
-            share.attention_linear +=
-                one.whole ? 1 : (products && !model.parallel_block ? projection : 0);
+            share.attention_linear += one.whole                               ? 1
+                                      : products && !model.parallel_block     ? projection
+                                      : one.has(RecomputeModule::mla_up_proj) ? up
+                                                                              : 0;
             // In a parallel block the second product is part of the sum with attention's.
             const double mlp = model.parallel_block ? (model.gated_mlp() ? 2.0 / 3 : 0.5) : 1;
-            share.mlp += one.whole ? 1 : (one.has(RecomputeModule::mlp) ? mlp : 0);
+            const RecomputeModule module =
+                model.layer_has_experts(number) ? RecomputeModule::moe : RecomputeModule::mlp;
+            share.mlp += one.whole ? 1 : (one.has(module) ? mlp : 0);
         }
     }
     const auto all = static_cast<double>(model.num_layers);

@@ -30,16 +30,19 @@ constexpr std::array<StrategyRow, 4> kStrategies{{
 
 }  // namespace
 
-StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks) {
+StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, StateOf of) {
     const Mesh& mesh = ranks.mesh;
     const StrategyRow& row =
         kStrategies[static_cast<std::size_t>(plan.data_parallel_sharding_strategy)];
-    const std::uint32_t shard_digits = mesh.axis("cp") | ranks.shard_digits;
+    const bool experts = of == StateOf::experts;
+    const std::uint32_t copies = mesh.axis("dp") & ~ranks.shard_digits;
+    const std::uint32_t shard_digits =
+        experts ? ranks.expert_data_digits & ~copies : mesh.axis("cp") | ranks.shard_digits;
     const auto held = [&](Held how) {
         return along(mesh, how == Held::shard ? shard_digits : 0, flat());
     };
     StateLayouts s;
-    s.data_digits = mesh.axis("cp") | mesh.axis("dp");
+    s.data_digits = experts ? ranks.expert_data_digits : mesh.axis("cp") | mesh.axis("dp");
     s.whole = held(Held::whole);
     s.weights = held(row.weights);
     s.secondary_weights = s.weights;

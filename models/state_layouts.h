@@ -53,6 +53,12 @@ struct StateLayouts {
     }
 };
 
-StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks);
+// Of the parameters of experts, which fewer ranks have than the others: along the expert
+// data-parallel digits.
+enum class StateOf : std::uint8_t { dense, experts };
+
+StateLayouts state_layouts(const ParallelPlan& plan,
+                           const RankMesh& ranks,
+                           StateOf of = StateOf::dense);
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dense transformer by its dimensions. Names are Megatron-LM's.
+// A transformer by its dimensions. Names are Megatron-LM's.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +33,50 @@ struct Transformer {
     std::int64_t sliding_window = 0;
     std::int64_t sliding_window_every = 1;
 
+    // Mixture of experts (Shazeer et al., arXiv 1701.06538): a router sends each token to
+    // `moe_router_topk` of `num_experts` MLPs. 0: every layer has one MLP.
+    std::int64_t num_experts = 0;
+    std::int64_t moe_router_topk = 2;
+    std::int64_t moe_ffn_hidden_size = 0;  // of an expert; 0: ffn_hidden_size
+    // Of an MLP that all tokens pass besides, all shared experts together; 0: none.
+    std::int64_t moe_shared_expert_intermediate_size = 0;
+    std::int64_t first_k_dense_replace = 0;  // leading layers with one MLP
+    std::int64_t moe_layer_freq = 1;         // behind these every n-th layer has experts
+
+    // Multi-head latent attention (DeepSeek-AI, DeepSeek-V2, arXiv 2405.04434, section 2.1): keys
+    // and values, and queries where q_lora_rank > 0, come from a vector of few dimensions.
+    // kv_channels and num_query_groups have no effect then.
+    bool multi_latent_attention = false;
+    std::int64_t q_lora_rank = 0;
+    std::int64_t kv_lora_rank = 512;
+    std::int64_t qk_head_dim = 128;         // of a head, without position
+    std::int64_t qk_pos_emb_head_dim = 64;  // of a head, rotated; all heads share one such key
+    std::int64_t v_head_dim = 128;
+    bool qk_layernorm = false;  // a norm on each head of queries and keys
+
     bool gated_mlp() const {
         return activation == Activation::swiglu || activation == Activation::geglu;
     }
-    std::int64_t query_size() const { return num_attention_heads * kv_channels; }
-    std::int64_t kv_size() const { return num_query_groups * kv_channels; }
+    // A head of queries and keys, and one of values and of attention's output.
+    std::int64_t query_head() const {
+        return multi_latent_attention ? qk_head_dim + qk_pos_emb_head_dim : kv_channels;
+    }
+    std::int64_t value_head() const { return multi_latent_attention ? v_head_dim : kv_channels; }
+    // Heads of keys and values as attention reads them.
+    std::int64_t key_heads() const {
+        return multi_latent_attention ? num_attention_heads : num_query_groups;
+    }
+    std::int64_t query_size() const { return num_attention_heads * query_head(); }
+    std::int64_t kv_size() const { return key_heads() * query_head(); }  // of the keys
+    std::int64_t value_size() const { return key_heads() * value_head(); }
+    std::int64_t context_size() const { return num_attention_heads * value_head(); }
+    bool layer_has_experts(std::int64_t layer) const {
+        return num_experts > 0 && layer >= first_k_dense_replace &&
+               (layer - first_k_dense_replace) % moe_layer_freq == 0;
+    }
+    std::int64_t expert_ffn_size() const {
+        return moe_ffn_hidden_size > 0 ? moe_ffn_hidden_size : ffn_hidden_size;
+    }
     bool layer_has_window(std::int64_t layer) const {
         return sliding_window > 0 && sliding_window < seq_length &&
                (layer + 1) % sliding_window_every == 0;
@@ -45,11 +84,13 @@ struct Transformer {
     bool operator==(const Transformer&) const = default;
 };
 
-// Parameters, each once: of one layer, of embedding + positions, of final norm + output layer (no
-// output weight if tied).
-std::int64_t layer_parameters(const Transformer& model);
+// Parameters, each once: of layer `layer`, of embedding + positions, of final norm + output layer
+// (no output weight if tied).
+std::int64_t layer_parameters(const Transformer& model, std::int64_t layer = 0);
 std::int64_t embedding_parameters(const Transformer& model);
 std::int64_t output_parameters(const Transformer& model);
 std::int64_t num_parameters(const Transformer& model);
+// The parameters that one token meets: moe_router_topk of the experts.
+std::int64_t active_parameters(const Transformer& model);
 
 }  // namespace orrery

@@ -22,16 +22,25 @@ auto elements_of(const BlockBuilder& b, const ParameterSet& parameters) {
     };
 }
 
-// What one collective moves: all parameters of a unit, or one.
+// What one collective moves: all parameters of a unit, but experts apart, or one. Nothing of
+// parameters that persist whole.
 std::vector<ParameterSet> collectives_of(const BlockBuilder& b, const ParameterSet& parameters) {
-    if (b.plan.fsdp_unit_layers > 0) {
-        return {parameters};
+    std::vector<ParameterSet> sets;
+    for (const bool experts : {false, true}) {
+        ParameterSet alike;
+        for (Parameter* p : parameters) {
+            const bool moves = p->of_experts() == experts && state_of(b.layouts, *p).by_unit();
+            if (moves && b.plan.fsdp_unit_layers > 0) {
+                alike.push_back(p);
+            } else if (moves) {
+                sets.push_back({p});
+            }
+        }
+        if (!alike.empty()) {
+            sets.push_back(std::move(alike));
+        }
     }
-    std::vector<ParameterSet> single;
-    for (Parameter* p : parameters) {
-        single.push_back({p});
-    }
-    return single;
+    return sets;
 }
 
 OpSpec named(std::string_view name) {
@@ -39,8 +48,10 @@ OpSpec named(std::string_view name) {
 }
 
 // One micro-batch's gradients between two steps of their reduction.
-TensorId scattered_gradients(BlockBuilder& b, const RelayoutStep& step, std::int64_t elements) {
-    const StateLayouts& state = b.layouts.state;
+TensorId scattered_gradients(BlockBuilder& b,
+                             const StateLayouts& state,
+                             const RelayoutStep& step,
+                             std::int64_t elements) {
     return b.ops.tables().tensor({.name = "gradients scattered",
                                   .parameter = {},
                                   .dtype = state.gradient_dtype,
@@ -52,7 +63,7 @@ TensorId scattered_gradients(BlockBuilder& b, const RelayoutStep& step, std::int
 }
 
 void reduce(BlockBuilder& b, const ParameterSet& parameters) {
-    const StateLayouts& state = b.layouts.state;
+    const StateLayouts& state = state_of(b.layouts, *parameters.front());
     const auto elements = elements_of(b, parameters);
     std::vector<TensorId> source;
     std::vector<TensorId> shards;
@@ -67,7 +78,7 @@ void reduce(BlockBuilder& b, const ParameterSet& parameters) {
         if (step.last) {
             spec.accumulates = shards;
         } else {
-            source = {scattered_gradients(b, step, elements(step.to))};
+            source = {scattered_gradients(b, state, step, elements(step.to))};
             spec.writes = source;
         }
         emit(b.ops, step, {.traffic = Traffic::data, .wire = state.gradient_dtype}, spec);
@@ -122,7 +133,7 @@ UnitWeights::UnitWeights(BlockBuilder& b,
                          std::vector<ParameterSet> sets,
                          std::vector<bool> layers)
     : b_(b), pass_(pass) {
-    if (!b.layouts.state.by_unit()) {
+    if (!b.layouts.state.by_unit() && !b.layouts.expert_state.by_unit()) {
         return;
     }
     const auto unit_layers =
@@ -158,13 +169,10 @@ void UnitWeights::gather(std::size_t unit) {
     }
     ORRERY_CHECK(unit == gathered_);
     ++gathered_;
-    const StateLayouts& state = b_.layouts.state;
-    const bool secondary = pass_ == For::backward && state.keeps_secondary();
-    const Layout& from = pass_ == For::backward ? state.secondary_weights : state.weights;
-    if (units_[unit].parameters.empty()) {
-        return;
-    }
     for (const ParameterSet& moved : collectives_of(b_, units_[unit].parameters)) {
+        const StateLayouts& state = state_of(b_.layouts, *moved.front());
+        const bool secondary = pass_ == For::backward && state.keeps_secondary();
+        const Layout& from = pass_ == For::backward ? state.secondary_weights : state.weights;
         for (const RelayoutStep& step : relayout_steps(from, state.whole, elements_of(b_, moved))) {
             OpSpec spec = named("weights gather");
             for (const Parameter* p : moved) {
@@ -231,13 +239,11 @@ void UnitWeights::end(const ParameterSet& without) {
 }
 
 void reduce_to_shards(BlockBuilder& b, const ParameterSet& parameters) {
-    if (!b.layouts.state.by_unit() || parameters.empty()) {
-        return;
-    }
-    for (const ParameterSet& moved : collectives_of(b, parameters)) {
+    const std::vector<ParameterSet> sets = collectives_of(b, parameters);
+    for (const ParameterSet& moved : sets) {
         reduce(b, moved);
     }
-    if (!b.plan.overlap_grad_reduce) {
+    if (!sets.empty() && !b.plan.overlap_grad_reduce) {
         b.ops.next_waits_for(b.ops.size() - 1);
     }
 }

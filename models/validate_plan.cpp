@@ -10,13 +10,13 @@
 #include "models/divisors.h"
 #include "models/pipeline_split.h"
 #include "models/stage_parties.h"
+#include "models/validate_experts.h"
 
 namespace orrery {
 namespace {
 
 constexpr std::int64_t kSizeMax = 1'000'000'000;    // of any count: products of two stay in range
 constexpr std::int64_t kMicroBatchesMax = 100'000;  // each is simulated: beyond, for minutes
-
 std::string list(const std::vector<std::int64_t>& values) {
     return fmt::format("{}", fmt::join(values, ", "));
 }
@@ -161,7 +161,7 @@ void Rules::tensor_parallel() {
     require_divides("num_attention_heads", model.num_attention_heads);
     require_divides("ffn_hidden_size", model.ffn_hidden_size);
     require_divides("hidden_size", model.hidden_size);
-    const std::int64_t groups = model.num_query_groups;
+    const std::int64_t groups = model.key_heads();
     if (groups % tp != 0 && tp % groups != 0) {
         reject(tensor_key,
                fmt::format(
@@ -222,7 +222,7 @@ void Rules::context_parallel_heads() {
     }
     // Heads are exchanged for tokens, so each rank needs whole heads of Q, K and V.
     const std::int64_t heads = std::max<std::int64_t>(model.num_attention_heads / tp, 1);
-    const std::int64_t groups = std::max<std::int64_t>(model.num_query_groups / tp, 1);
+    const std::int64_t groups = std::max<std::int64_t>(model.key_heads() / tp, 1);
     if (heads % cp != 0 || groups % cp != 0) {
         reject("plan.context_parallel_size",
                fmt::format("{} does not divide the {} query heads and {} key-value heads of a rank",
@@ -411,6 +411,9 @@ void Rules::number_formats() {
                fmt::format("{} can't be what the optimizer steps", name(plan.main_params_dtype)),
                "fp32 or bf16");
     }
+    if (plan.moments_dtype != Dtype::fp32 && plan.optimizer != Optimizer::adam) {
+        reject("plan.moments_dtype", "LAMB's moments are fp32", "fp32, or plan.optimizer: adam");
+    }
     if (plan.optimizer_cpu_offload && plan.optimizer != Optimizer::adam) {
         reject("plan.optimizer_cpu_offload", "the host steps with Adam only", "false, or adam");
     }
@@ -462,6 +465,7 @@ Errors check(const Transformer& model, const ParallelPlan& plan, std::int64_t nu
     rules.data_parallel_sharding();
     rules.gather_with_optimizer_step();
     rules.recomputation();
+    std::ranges::move(check_experts(model, plan, num_gpus), std::back_inserter(rules.errors));
     return rules.errors;
 }
 

@@ -22,6 +22,18 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
         fmt::format(
             "training runs on up to {} devices, and this cluster has {}", kMostGpuRanks, num_ranks),
         "a smaller cluster");
+    require(model.num_experts == 0,
+            "model.num_experts",
+            "training has no experts yet: they can be simulated",
+            "0");
+    require(!model.multi_latent_attention && !model.qk_layernorm,
+            model.qk_layernorm ? "model.qk_layernorm" : "model.multi_latent_attention",
+            "training has plain attention only: the model can be simulated",
+            "false");
+    require(plan.moments_dtype == Dtype::fp32,
+            "plan.moments_dtype",
+            "training keeps fp32 moments",
+            "fp32");
     require(model.kv_size() % plan.tensor_model_parallel_size == 0,
             "plan.tensor_model_parallel_size",
             fmt::format("ranks that share a key-value head of {} columns make equal parts of it",

@@ -11,10 +11,13 @@ namespace orrery {
 namespace {
 
 constexpr std::int64_t kWindowUnit = kHeadDimMax + 1;
+constexpr std::int64_t kWindowMax = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kValueDimUnit = kWindowUnit * (kWindowMax + 1);
 constexpr std::int64_t kStatisticsSize = 4;  // log-sum-exp and row sums are fp32
 
 KernelCall attention(const AttentionShape& shape, Dtype dtype) {
     ORRERY_CHECK(shape.head_dim > 0 && shape.head_dim < kWindowUnit);
+    ORRERY_CHECK(shape.window <= kWindowMax && shape.value_dim < kWindowUnit);
     ORRERY_CHECK(shape.heads > 0 && shape.kv_heads > 0 && shape.batch > 0);
     const double pairs =
         static_cast<double>(visible_pairs(shape)) * static_cast<double>(shape.heads * shape.batch);
@@ -27,8 +30,8 @@ KernelCall attention(const AttentionShape& shape, Dtype dtype) {
                      shape.seq_kv,
                      shape.heads,
                      shape.kv_heads,
-                     shape.head_dim + kWindowUnit * shape.window},
-            .flop = 4.0 * static_cast<double>(shape.head_dim) * pairs};
+                     shape.head_dim + kWindowUnit * shape.window + kValueDimUnit * shape.value_dim},
+            .flop = 2.0 * static_cast<double>(shape.head_dim + shape.value_head_dim()) * pairs};
 }
 
 }  // namespace
@@ -41,8 +44,9 @@ AttentionShape attention_shape(const KernelCall& call) {
             .kv_heads = call.dims[4],
             .head_dim = call.dims[5] % kWindowUnit,
             .causal = call.variant >= 8,
-            .window = call.dims[5] / kWindowUnit,
-            .generation = static_cast<AttentionGeneration>(call.variant % 8)};
+            .window = call.dims[5] / kWindowUnit % (kWindowMax + 1),
+            .generation = static_cast<AttentionGeneration>(call.variant % 8),
+            .value_dim = call.dims[5] / kValueDimUnit};
 }
 
 std::int64_t visible_pairs(const AttentionShape& shape) {
@@ -64,20 +68,24 @@ std::int64_t visible_pairs(const AttentionShape& shape) {
 KernelCall attention_forward(const AttentionShape& shape, Dtype dtype) {
     KernelCall call = attention(shape, dtype);
     const std::int64_t rows = shape.batch * shape.heads * shape.seq_q;
-    const std::int64_t kv = shape.batch * shape.kv_heads * shape.seq_kv * shape.head_dim;
-    call.bytes = (2 * rows * shape.head_dim + 2 * kv) * size_bytes(dtype) + rows * kStatisticsSize;
+    const std::int64_t kv = shape.batch * shape.kv_heads * shape.seq_kv;
+    const std::int64_t both = shape.head_dim + shape.value_head_dim();
+    call.bytes = (rows + kv) * both * size_bytes(dtype) + rows * kStatisticsSize;
     return call;
 }
 
 KernelCall attention_backward(const AttentionShape& shape, Dtype dtype) {
     KernelCall call = attention(shape, dtype);
     call.kind = KernelKind::attention_backward;
-    call.flop *= 2.5;
+    // Scores, dQ and dK in heads of queries, dP and dV in heads of values.
+    const auto head = static_cast<double>(shape.head_dim);
+    const auto value = static_cast<double>(shape.value_head_dim());
+    call.flop *= shape.value_dim == 0 ? 2.5 : (3 * head + 2 * value) / (head + value);
     const std::int64_t rows = shape.batch * shape.heads * shape.seq_q;
-    const std::int64_t kv = shape.batch * shape.kv_heads * shape.seq_kv * shape.head_dim;
+    const std::int64_t kv = shape.batch * shape.kv_heads * shape.seq_kv;
+    const std::int64_t both = shape.head_dim + shape.value_head_dim();
     // Q, O, dO read, dQ written; K, V read, dK, dV written; log-sum-exp and rowsum(dO * O).
-    call.bytes =
-        (4 * rows * shape.head_dim + 4 * kv) * size_bytes(dtype) + 2 * rows * kStatisticsSize;
+    call.bytes = 2 * (rows + kv) * both * size_bytes(dtype) + 2 * rows * kStatisticsSize;
     return call;
 }
 

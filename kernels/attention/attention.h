@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fused (flash) attention. Scores are never stored, blocks that a mask hides are skipped.
-// FLOP = 4 head_dim (visible query-key pairs) heads batch forward; the backward pass recomputes
-// the scores: five products instead of two, 2.5 times the forward (Dao, arXiv 2307.08691, 4.1).
-// Unfused attention is batched gemm() + softmax (kernels/softmax/softmax.h).
-//   dims = {batch, seq_q, seq_kv, heads, kv_heads, head_dim + 2^16 * window}; dtype = of Q, K, V;
-//   variant = generation + 8 * causal.
+// FLOP = 2 (head_dim + value_dim) (visible query-key pairs) heads batch forward; the backward pass
+// recomputes the scores: five products instead of two, 2.5 times the forward (Dao, arXiv
+// 2307.08691, 4.1). Unfused attention is batched gemm() + softmax (kernels/softmax/softmax.h).
+//   dims = {batch, seq_q, seq_kv, heads, kv_heads, head_dim + 2^16 * window + 2^47 * value_dim},
+//   value_dim 0 if it is head_dim; dtype = of Q, K, V; variant = generation + 8 * causal.
 #pragma once
 
 #include "engine/kernel_call.h"
@@ -25,6 +25,8 @@ struct AttentionShape {
     bool causal = true;       // the last query sees the last key (aligned at the end)
     std::int64_t window = 0;  // causal: at most this many keys back, itself included; 0: no window
     AttentionGeneration generation = AttentionGeneration::flash_2;
+    std::int64_t value_dim = 0;  // head size of V and of the output; 0: head_dim
+    std::int64_t value_head_dim() const { return value_dim > 0 ? value_dim : head_dim; }
     bool operator==(const AttentionShape&) const = default;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of a step over `n` parameters of this rank, all tensors in one (multi-tensor) kernel.
-// States m and v and the master copy are fp32. Bytes a parameter with bf16 parameters and fp32
-// gradients: AdamW 4 + 8 + 8 + 8 + 2 = 30 (gradient read; m, v, master read and written; parameter
-// written). fp32 parameters are their own master, others may be.
+// States m and v are fp32, or bf16 for AdamW; the master copy is fp32. Bytes a parameter with bf16
+// parameters and fp32 gradients: AdamW 4 + 8 + 8 + 8 + 2 = 30 (gradient read; m, v, master read and
+// written; parameter written). fp32 parameters are their own master, others may be.
 //   dims = {n}; dtype = of the parameters (adamw, lamb_update, lamb) or gradients; variant of these
-//   three = dtype of the gradients (+ 8 without a master copy of parameters that are not fp32), of
-//   gradient_accumulate = dtype of the sum.
+//   three = dtype of the gradients (+ 8 without a master copy of parameters that are not fp32, + 16
+//   with bf16 moments), of gradient_accumulate = dtype of the sum.
 #pragma once
 
 #include "kernels/memory_bound.h"
@@ -16,21 +16,34 @@ namespace orrery {
 enum class MasterCopy : std::uint8_t { fp32, none };
 
 inline constexpr int kWithoutMaster = 8;  // more than any Dtype
+inline constexpr int kSmallMoments = 16;
 
-inline int optimizer_variant(Dtype parameter, Dtype gradient, MasterCopy master) {
+inline int optimizer_variant(Dtype parameter,
+                             Dtype gradient,
+                             MasterCopy master,
+                             Dtype moments = Dtype::fp32) {
     const bool own = parameter != Dtype::fp32 && master == MasterCopy::none;
-    return static_cast<int>(gradient) + (own ? kWithoutMaster : 0);
+    return static_cast<int>(gradient) + (own ? kWithoutMaster : 0) +
+           (moments == Dtype::fp32 ? 0 : kSmallMoments);
 }
 inline Dtype gradient_of_optimizer(const KernelCall& call) {
     return static_cast<Dtype>(call.variant % kWithoutMaster);
 }
 // Of adamw, lamb_update and lamb.
 inline bool has_master(const KernelCall& call) {
-    return call.dtype != Dtype::fp32 && call.variant < kWithoutMaster;
+    return call.dtype != Dtype::fp32 && call.variant % kSmallMoments < kWithoutMaster;
+}
+inline Dtype moments_of_optimizer(const KernelCall& call) {
+    return call.variant < kSmallMoments ? Dtype::fp32 : Dtype::bf16;
 }
 // fp32 values a parameter in the optimizer's state: both moments and the master.
 inline std::int64_t optimizer_states(const KernelCall& call) {
     return has_master(call) ? 3 : 2;
+}
+// Bytes a parameter of it.
+inline std::int64_t optimizer_state_bytes(const KernelCall& call) {
+    return 2 * size_bytes(moments_of_optimizer(call)) +
+           (has_master(call) ? size_bytes(Dtype::fp32) : 0);
 }
 
 // Of what is stepped on and, beside a master copy, of the parameters made from it.
@@ -44,14 +57,16 @@ inline std::int64_t parameter_copy_size(Dtype parameter, MasterCopy master) {
 inline KernelCall adamw(std::int64_t n,
                         Dtype parameter = Dtype::bf16,
                         Dtype gradient = Dtype::fp32,
-                        MasterCopy master = MasterCopy::fp32) {
-    return memory_bound_call(KernelKind::adamw,
-                             parameter,
-                             optimizer_variant(parameter, gradient, master),
-                             {n},
-                             14.0 * static_cast<double>(n),
-                             n * (size_bytes(gradient) + 16 + 2 * stepped_size(parameter, master) +
-                                  parameter_copy_size(parameter, master)));
+                        MasterCopy master = MasterCopy::fp32,
+                        Dtype moments = Dtype::fp32) {
+    return memory_bound_call(
+        KernelKind::adamw,
+        parameter,
+        optimizer_variant(parameter, gradient, master, moments),
+        {n},
+        14.0 * static_cast<double>(n),
+        n * (size_bytes(gradient) + 4 * size_bytes(moments) + 2 * stepped_size(parameter, master) +
+             parameter_copy_size(parameter, master)));
 }
 
 // LAMB (You et al., arXiv 1904.00962) in two kernels, with the sum of the norms over the ranks that

@@ -231,7 +231,8 @@ std::string faults(const Answer& a) {
                             to_short_text(of[Cause::exposed_tensor]),
                             to_short_text(of[Cause::exposed_pipeline]),
                             to_short_text(of[Cause::exposed_data]),
-                            to_short_text(of[Cause::exposed_context] + of[Cause::exposed_other]));
+                            to_short_text(of[Cause::exposed_context] + of[Cause::exposed_expert] +
+                                          of[Cause::exposed_other]));
     }
     return text;
 }
@@ -449,6 +450,8 @@ std::string words_for(Cause cause) {
             return "exposed tensor-parallel";
         case Cause::exposed_context:
             return "exposed context-parallel";
+        case Cause::exposed_expert:
+            return "exposed expert-parallel";
         case Cause::exposed_data:
             return "exposed data-parallel";
         case Cause::exposed_other:

@@ -62,6 +62,27 @@ void replicate_activations(Scenario& s) {
     s.plan.sequence_parallel = false;
 }
 
+void give_experts(Scenario& s) {
+    s.model.num_experts = 4;
+    s.model.moe_ffn_hidden_size = 256;
+    s.model.moe_shared_expert_intermediate_size = 128;
+    s.model.qk_layernorm = true;
+}
+
+void spread_experts(Scenario& s) {
+    give_experts(s);
+    s.plan.expert_model_parallel_size = 2;
+}
+
+void give_latent_attention(Scenario& s) {
+    s.model.multi_latent_attention = true;
+    s.model.q_lora_rank = 64;
+    s.model.kv_lora_rank = 64;
+    s.model.qk_head_dim = 32;
+    s.model.qk_pos_emb_head_dim = 32;
+    s.model.v_head_dim = 32;
+}
+
 const Row kPlanRows[] = {
     {"tensor_model_parallel_size",
      [](Scenario& s) { s.plan.tensor_model_parallel_size = 1; },
@@ -204,6 +225,34 @@ const Row kPlanRows[] = {
      [](Scenario& s) {
          s.plan.pipeline_layout = {1, 3};
      }},
+    {"expert_model_parallel_size",
+     [](Scenario& s) { s.plan.expert_model_parallel_size = 2; },
+     give_experts},
+    {"expert_tensor_parallel_size",
+     [](Scenario& s) { s.plan.expert_tensor_parallel_size = 1; },
+     give_experts},
+    {"moe_token_dispatcher_type",
+     [](Scenario& s) { s.plan.moe_token_dispatcher_type = TokenDispatcher::allgather; },
+     give_experts},
+    {"moe_shared_expert_overlap",
+     [](Scenario& s) { s.plan.moe_shared_expert_overlap = true; },
+     spread_experts},
+    {"moe_router_load",
+     [](Scenario& s) { s.plan.moe_router_load = RouterLoad::uniform; },
+     spread_experts},
+    {"moe_router_load_alpha",
+     [](Scenario& s) { s.plan.moe_router_load_alpha = 2; },
+     [](Scenario& s) {
+         spread_experts(s);
+         s.plan.moe_router_load = RouterLoad::zipf;
+     }},
+    {"moe_router_load_seed",
+     [](Scenario& s) { s.plan.moe_router_load_seed = 2; },
+     [](Scenario& s) {
+         spread_experts(s);
+         s.plan.moe_router_load = RouterLoad::zipf;
+     }},
+    {"moments_dtype", [](Scenario& s) { s.plan.moments_dtype = Dtype::bf16; }},
 };
 
 TEST(PlanFields, ChangeTheProgramOrTheAnswer) {
@@ -235,6 +284,27 @@ TEST(PlanFields, OfTheModelChangeTheProgramOrTheAnswer) {
         {"sliding_window_every",
          [](Scenario& s) { s.model.sliding_window_every = 2; },
          [](Scenario& s) { s.model.sliding_window = 256; }},
+        {"num_experts", [](Scenario& s) { s.model.num_experts = 4; }},
+        {"moe_router_topk", [](Scenario& s) { s.model.moe_router_topk = 1; }, give_experts},
+        {"moe_ffn_hidden_size",
+         [](Scenario& s) { s.model.moe_ffn_hidden_size = 128; },
+         give_experts},
+        {"moe_shared_expert_intermediate_size",
+         [](Scenario& s) { s.model.moe_shared_expert_intermediate_size = 256; },
+         give_experts},
+        {"first_k_dense_replace",
+         [](Scenario& s) { s.model.first_k_dense_replace = 1; },
+         give_experts},
+        {"moe_layer_freq", [](Scenario& s) { s.model.moe_layer_freq = 2; }, give_experts},
+        {"multi_latent_attention", [](Scenario& s) { s.model.multi_latent_attention = true; }},
+        {"q_lora_rank", [](Scenario& s) { s.model.q_lora_rank = 32; }, give_latent_attention},
+        {"kv_lora_rank", [](Scenario& s) { s.model.kv_lora_rank = 32; }, give_latent_attention},
+        {"qk_head_dim", [](Scenario& s) { s.model.qk_head_dim = 64; }, give_latent_attention},
+        {"qk_pos_emb_head_dim",
+         [](Scenario& s) { s.model.qk_pos_emb_head_dim = 64; },
+         give_latent_attention},
+        {"v_head_dim", [](Scenario& s) { s.model.v_head_dim = 64; }, give_latent_attention},
+        {"qk_layernorm", [](Scenario& s) { s.model.qk_layernorm = true; }},
     };
     expect_effects<Transformer>(rows, base(), kAnswers);
 }

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "tests/models/expert_models.h"
 #include "tests/models/known_models.h"
 
 namespace orrery {
@@ -38,6 +39,29 @@ void for_random_gpts(Check&& check) {
                           static_cast<double>(s),
                           static_cast<double>(B)};
         check(gpt(L, h, h / 64, s, V), B, sizes);
+    }
+}
+
+// GFLOP a token at a sequence of 4096, with half of the scores and with all of them. Megatron-LM's
+// count halves them exactly and counts the norms of latent vectors: 1 in 10,000 is allowed.
+TEST(ModelFlops, AreThoseOfReleasedModelsWithExperts) {
+    struct Row {
+        Transformer model;
+        double causal;
+        double full;
+    };
+    const Row rows[] = {
+        {mixtral_8x7b(), 79.706, 82.928},
+        {mixtral_8x22b(), 242.196, 250.652},
+        {qwen3_30b_a3b(), 23.006, 27.838},
+        {moonlight_16b(), 17.153, 18.852},
+        {deepseek_v3(), 249.812, 280.514},
+        {kimi_k2(), 204.477, 219.829},
+    };
+    for (const Row& row : rows) {
+        const ModelFlops flops = model_flops(row.model, 1);
+        EXPECT_NEAR(flops.causal_attention.count() / 4096e9 / row.causal, 1, 1e-4) << row.causal;
+        EXPECT_NEAR(flops.full_attention.count() / 4096e9 / row.full, 1, 1e-4) << row.full;
     }
 }
 

@@ -116,5 +116,65 @@ TEST(RankMeshDeathTest, AssertsThatAShardGroupDividesTheRanks) {
     EXPECT_DEATH(rank_mesh({.data_parallel_size = 12, .hsdp_shard_size = 8}), "hsdp_shard_size");
 }
 
+// Megatron-Core's two rank generators over 16 GPUs (parallel_state.py).
+TEST(RankMesh, ExpertsReadTheRanksOfAStageAnotherWay) {
+    ParallelPlan plan{.tensor_model_parallel_size = 2,
+                      .pipeline_model_parallel_size = 2,
+                      .context_parallel_size = 2,
+                      .data_parallel_size = 2,
+                      .expert_model_parallel_size = 4,
+                      .expert_tensor_parallel_size = 1};
+    const Mesh mesh = rank_mesh(plan);
+    EXPECT_EQ(
+        groups_along(mesh, {"tp"}),
+        (std::set<Ranks>{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}}));
+    EXPECT_EQ(
+        groups_along(mesh, {"cp"}),
+        (std::set<Ranks>{{0, 2}, {1, 3}, {4, 6}, {5, 7}, {8, 10}, {9, 11}, {12, 14}, {13, 15}}));
+    EXPECT_EQ(
+        groups_along(mesh, {"dp"}),
+        (std::set<Ranks>{{0, 4}, {1, 5}, {2, 6}, {3, 7}, {8, 12}, {9, 13}, {10, 14}, {11, 15}}));
+    EXPECT_EQ(groups_along(mesh, {"dp", "cp"}),
+              (std::set<Ranks>{{0, 2, 4, 6}, {1, 3, 5, 7}, {8, 10, 12, 14}, {9, 11, 13, 15}}));
+    EXPECT_EQ(
+        groups_along(mesh, {"pp"}),
+        (std::set<Ranks>{{0, 8}, {1, 9}, {2, 10}, {3, 11}, {4, 12}, {5, 13}, {6, 14}, {7, 15}}));
+    EXPECT_EQ(groups_along(mesh, {"ep"}),
+              (std::set<Ranks>{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}}));
+    const std::set<Ranks> edp{{0, 4}, {1, 5}, {2, 6}, {3, 7}, {8, 12}, {9, 13}, {10, 14}, {11, 15}};
+    EXPECT_EQ(groups_along(mesh, {"edp"}), edp);
+    plan.expert_tensor_parallel_size = 2;
+    plan.expert_model_parallel_size = 2;
+    const Mesh tensor = rank_mesh(plan);
+    EXPECT_EQ(
+        groups_along(tensor, {"etp"}),
+        (std::set<Ranks>{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}}));
+    EXPECT_EQ(
+        groups_along(tensor, {"ep"}),
+        (std::set<Ranks>{{0, 2}, {1, 3}, {4, 6}, {5, 7}, {8, 10}, {9, 11}, {12, 14}, {13, 15}}));
+    EXPECT_EQ(groups_along(tensor, {"edp"}), edp);
+}
+
+// The digits of the data-parallel axis are cut where the experts end.
+TEST(RankMesh, ExpertsCutDigits) {
+    const ParallelPlan plan{.tensor_model_parallel_size = 4,
+                            .data_parallel_size = 8,
+                            .expert_model_parallel_size = 2,
+                            .expert_tensor_parallel_size = 1};
+    const RankMesh ranks = digits_of_plan(plan);
+    EXPECT_EQ(groups_along(ranks.mesh, {"ep"}).size(), 16u);
+    EXPECT_TRUE(groups_along(ranks.mesh, {"ep"}).contains(Ranks{2, 3}));
+    EXPECT_EQ(ranks.mesh.combined_size(ranks.expert_data_digits), 16u);
+    EXPECT_EQ(ranks.expert_tensor_digits, 0u);
+    EXPECT_EQ(ranks.mesh.combined_size(ranks.mesh.axis("tp")), 4u);
+    EXPECT_EQ(expert_misfit(plan).experts, 0);
+    const ParallelPlan odd{.tensor_model_parallel_size = 2,
+                           .data_parallel_size = 3,
+                           .expert_model_parallel_size = 3,
+                           .expert_tensor_parallel_size = 1};
+    EXPECT_EQ(expert_misfit(odd).experts, 3);
+    EXPECT_EQ(expert_misfit(odd).others, 2);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "tests/models/expert_models.h"
 #include "tests/models/known_models.h"
 
 namespace orrery {
@@ -18,6 +19,42 @@ TEST(Transformer, CountsTheParametersOfReleasedModels) {
     EXPECT_EQ(num_parameters(llama3_8b()), 8'030'261'248);
     EXPECT_EQ(num_parameters(llama3_70b()), 70'553'706'496);
     EXPECT_EQ(num_parameters(llama3_405b()), 405'853'388'800);
+}
+
+// Of the released checkpoints, without the module that predicts a second token and the router's
+// selection bias; and the part of them that one token meets.
+TEST(Transformer, CountsTheParametersOfReleasedModelsWithExperts) {
+    struct Row {
+        Transformer model;
+        std::int64_t all;
+        std::int64_t active;
+    };
+    const Row rows[] = {
+        {mixtral_8x7b(), 46'702'792'704, 12'879'925'248},
+        {mixtral_8x22b(), 140'630'071'296, 39'161'468'928},
+        {qwen3_30b_a3b(), 30'532'122'624, 3'353'032'704},
+        {moonlight_16b(), 15'960'108'544, 2'914'774'528},
+        {deepseek_v3(), 671'026'404'352, 37'552'282'624},
+        {kimi_k2(), 1'026'408'209'408, 32'861'477'888},
+    };
+    for (const Row& row : rows) {
+        EXPECT_EQ(num_parameters(row.model), row.all);
+        EXPECT_EQ(active_parameters(row.model), row.active);
+    }
+    EXPECT_EQ(active_parameters(llama3_8b()), num_parameters(llama3_8b()));
+}
+
+TEST(Transformer, LeadingLayersAndEveryNthHaveNoExperts) {
+    Transformer model = mixtral_8x7b();
+    EXPECT_TRUE(model.layer_has_experts(0));
+    model.first_k_dense_replace = 1;
+    model.moe_layer_freq = 2;
+    EXPECT_FALSE(model.layer_has_experts(0));
+    EXPECT_TRUE(model.layer_has_experts(1));
+    EXPECT_FALSE(model.layer_has_experts(2));
+    EXPECT_TRUE(model.layer_has_experts(3));
+    model.num_experts = 0;
+    EXPECT_FALSE(model.layer_has_experts(1));
 }
 
 // GPT-3 175B has 174,600 million (Brown et al., 2020, appendix D).

@@ -25,7 +25,6 @@ constexpr std::string_view kZero1 = "plan.data_parallel_sharding_strategy: optim
 constexpr std::string_view kFsdp = "plan.data_parallel_sharding_strategy: optim_grads_params";
 constexpr std::string_view kFlash = "plan.attention_kernel: flash_2";
 constexpr std::string_view kRecomputeKey = "plan.recompute_granularity: full";
-constexpr std::string_view kExperts = "mixture-of-experts models are not supported yet";
 constexpr std::string_view kReplicas =
     "it follows: the number of GPUs / (tensor * pipeline * context)";
 constexpr std::string_view kAccumulation =
@@ -53,11 +52,14 @@ constexpr Synonym kSynonyms[] = {
     {"gpus", "cluster.nodes and cluster.node.gpus_per_node"},
     {"num_gpus", "cluster.nodes and cluster.node.gpus_per_node"},
     {"gpu", "cluster.node.device"},
-    {"ep", kExperts},
-    {"expert_parallel", kExperts},
-    {"expert_parallel_size", kExperts},
-    {"num_local_experts", kExperts},
-    {"moe", kExperts},
+    {"expert_parallel", "plan.expert_model_parallel_size"},
+    {"expert_parallel_size", "plan.expert_model_parallel_size"},
+    {"num_local_experts", "model.num_experts"},
+    {"n_routed_experts", "model.num_experts"},
+    {"num_moe_experts", "model.num_experts"},
+    {"num_experts_per_tok", "model.moe_router_topk"},
+    {"moe_intermediate_size", "model.moe_ffn_hidden_size"},
+    {"moe", "model.num_experts"},
     {"zero", kZero},
     {"zero_stage", kZero},
     {"sharding", kZero},

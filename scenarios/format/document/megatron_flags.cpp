@@ -68,7 +68,17 @@ constexpr std::array<std::string_view, 22> kNoEffectBeginnings{
     "--wandb-",     "--rdzv",       "--use-rot",      "--use-checkpoint", "--dist-ckpt",
     "--start-weig", "--end-weight",
 };
-constexpr std::array<std::string_view, 42> kNoEffect{
+constexpr std::array<std::string_view, 52> kNoEffect{
+    "--moe-grouped-gemm",  // always
+    "--moe-router-load-balancing-type",
+    "--moe-aux-loss-coeff",
+    "--moe-z-loss-coeff",
+    "--moe-router-score-function",
+    "--moe-router-enable-expert-bias",
+    "--moe-router-bias-update-rate",
+    "--moe-router-num-groups",
+    "--moe-router-group-topk",
+    "--moe-router-topk-scaling-factor",
     "--split",
     "--vocab-file",
     "--merge-file",
@@ -113,12 +123,10 @@ constexpr std::array<std::string_view, 42> kNoEffect{
     "--no-create-attention-mask-in-dataloader",
 };
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kRefused{{
-    {"--num-experts", "mixture-of-experts models can't be said yet"},
-    {"--expert-tensor-parallel-size", "mixture-of-experts models can't be said yet"},
-    {"--moe-router-topk", "mixture-of-experts models can't be said yet"},
-    {"--moe-grouped-gemm", "mixture-of-experts models can't be said yet"},
-    {"--multi-latent-attention", "latent attention can't be said yet"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kRefused{{
+    {"--moe-expert-capacity-factor", "a capacity of experts can't be said yet"},
+    {"--moe-enable-deepep", "this dispatcher of tokens can't be said yet"},
+    {"--overlap-moe-expert-parallel-comm", "this overlap can't be said yet"},
     {"--encoder-num-layers", "encoders can't be said yet"},
     {"--decoder-num-layers", "models of an encoder and a decoder can't be said yet"},
     {"--pipeline-model-parallel-layout", "give plan.pipeline_layout in the scenario instead"},

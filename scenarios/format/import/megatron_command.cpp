@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <map>
 #include <optional>
 
@@ -59,6 +60,7 @@ public:
             translate(flag);
         }
         activation();
+        experts();
         precision();
         vocabulary();
         virtual_stages();
@@ -168,11 +170,8 @@ private:
     }
 
     static bool is_special(std::string_view name) {
-        static constexpr std::array<std::string_view, 5> kOthers{"--nnodes",
-                                                                 "--nproc-per-node",
-                                                                 "--expert-model-parallel-size",
-                                                                 "--deepspeed",
-                                                                 "--use-legacy-models"};
+        static constexpr std::array<std::string_view, 4> kOthers{
+            "--nnodes", "--nproc-per-node", "--deepspeed", "--use-legacy-models"};
         return is_translated_flag(name) || std::ranges::find(kOthers, name) != kOthers.end();
     }
 
@@ -205,10 +204,21 @@ private:
         } else if (find("--squared-relu") != nullptr) {
             set("model.activation", "squared_relu", "--squared-relu");
         }
-        const CommandFlag* experts = find("--expert-model-parallel-size");
-        if (experts != nullptr && number_of(*experts) > 1) {
-            complain(experts->where,
-                     "--expert-model-parallel-size: mixture-of-experts models can't be said yet");
+    }
+
+    // Every n-th layer has experts, or a list says which: leading ones have none, all others have.
+    void experts() {
+        const bool forced = find("--moe-router-force-load-balancing") != nullptr;
+        if (find("--num-experts") != nullptr && !forced) {
+            assume_field<&Plan::moe_router_load>(RouterLoad::balanced);
+        }
+        const CommandFlag* flag = find("--moe-layer-freq");
+        const auto value = flag == nullptr ? std::nullopt : value_of(*flag);
+        int leading = 0;  // "([0]*3+[1]*58)"
+        if (value && std::sscanf(value->text.c_str(), "([0]*%d+[1]*", &leading) == 1) {
+            set("model.first_k_dense_replace", fmt::format("{}", leading), *flag);
+        } else if (value) {
+            set("model.moe_layer_freq", fmt::format("{}", number_of(*flag)), *flag);
         }
     }
 
@@ -345,11 +355,9 @@ private:
         }
         std::vector<std::string> names;
         for (const CommandWord& module : modules->values) {
-            if (module.text != "core_attn" && module.text != "layernorm" && module.text != "mlp") {
-                complain(module.where,
-                         "--recompute-modules: " + module.text + " can't be said yet",
-                         "core_attn, layernorm, mlp");
-                return;
+            const auto is = [&](const auto& known) { return known.word == module.text; };
+            if (std::ranges::none_of(kRecomputeModules, is)) {
+                return complain(module.where, "--recompute-modules: no module " + module.text);
             }
             names.push_back(module.text);
         }

@@ -17,6 +17,9 @@ constexpr std::string_view kClassifier = "of classifiers built on the model";
 constexpr std::string_view kOutputs = "what the Python module returns";
 constexpr std::string_view kTrainedIn = "plan.precision says how to train";
 constexpr std::string_view kPositions = "positions of another length cost the same";
+constexpr std::string_view kChoice =
+    "which experts, not how many; plan.moe_router_load says the load";
+constexpr std::string_view kLoss = "a term of the loss on few numbers";
 constexpr std::string_view kInBlocks = "how the Python module splits its work";
 
 struct Irrelevant {
@@ -102,6 +105,24 @@ constexpr Irrelevant kIrrelevant[] = {
     {"_attn_implementation", "plan.attention_kernel says it"},
     {"_attn_implementation_autoset", "plan.attention_kernel says it"},
     {"gradient_checkpointing", "plan.recompute_granularity says it"},
+    {"norm_topk_prob", kConstant},
+    {"routed_scaling_factor", kConstant},
+    {"scoring_func", kConstant},
+    {"swiglu_limit", kConstant},
+    {"attn_scale", kConstant},
+    {"floor_scale", kConstant},
+    {"attn_temperature_tuning", kConstant},
+    {"attention_multiplier", kConstant},
+    {"n_group", kChoice},
+    {"topk_group", kChoice},
+    {"topk_method", kChoice},
+    {"aux_loss_alpha", kLoss},
+    {"seq_aux", kLoss},
+    {"router_aux_loss_coef", kLoss},
+    {"router_jitter_noise", kLoss},
+    {"output_router_logits", kOutputs},
+    {"ep_size", "plan.expert_model_parallel_size says it"},
+    {"initial_context_length", kPositions},
     {"quantization_config", "of the released weights; plan.precision says how to train"},
 };
 

@@ -121,9 +121,6 @@ void read_model(DocumentNode& section,
     MapReader reader{section, "model", errors};
     const GivenKeys given = read_fields(reader, model);
     derive_sizes(reader, given, model);
-    for (const char* key : {"num_experts", "num_moe_experts"}) {
-        reader.refuse(key, "mixture-of-experts models are not supported yet", "a dense model");
-    }
     reader.finish();
 }
 

@@ -12,13 +12,6 @@ namespace orrery {
 namespace {
 
 void refuse_others(MapReader& reader) {
-    std::int64_t expert_parallel = 1;
-    if (reader.integer("expert_model_parallel_size", expert_parallel, kPlanSizes) &&
-        expert_parallel != 1) {
-        reader.complain("expert_model_parallel_size",
-                        "expert parallelism is not supported yet",
-                        "1, or leave it out");
-    }
     reader.refuse(plan_field<&ParallelPlan::data_parallel_size>.name,
                   "data_parallel_size is derived, never given",
                   "remove it: it is the number of GPUs / (tensor * pipeline * context)");

@@ -18,7 +18,9 @@ constexpr const char* kBetweenSteps = "between steps";
 
 std::string dimension_name(const Tensor& tensor, int dim) {
     if (!tensor.parameter.empty()) {
-        return dim == kInput ? "rows" : "columns";
+        return tensor.global_shape.size() > 2 && dim == 0   ? "experts"
+               : dim + 2 == std::ssize(tensor.global_shape) ? "rows"
+                                                            : "columns";
     }
     return dim == kSequence ? "sequence" : dim == kBatch ? "batch" : "width";
 }
@@ -42,6 +44,9 @@ std::string placement_text(const Tensor& tensor, const Layout& layout, const Mes
                 break;
             case Placement::partial:
                 text += "+sum";
+                break;
+            case Placement::routed:
+                text += "/experts";
                 break;
             case Placement::replicate:
                 break;

@@ -157,6 +157,9 @@ tl::expected<PlanTimer::Parts, std::string_view> PlanTimer::parts_of(
     if (layouts.state.by_unit()) {
         return tl::unexpected(std::string_view{"parameters are gathered layer by layer"});
     }
+    if (model_.num_experts > 0) {
+        return tl::unexpected(std::string_view{"layers exchange tokens with experts"});
+    }
     if (plan.overlap_param_gather_with_optimizer_step) {
         return tl::unexpected(std::string_view{"steps overlap"});
     }

@@ -105,6 +105,11 @@ Result<void> Search::enumerate(std::size_t cluster) {
 }
 
 Result<void> Search::enumerate() {
+    if (scenario_.model.num_experts > 0) {
+        return fail("model.num_experts",
+                    "search has no bounds for layers with experts",
+                    "sweep the sizes that matter: orrery sweep");
+    }
     Result<CostTables> costs = CostTables::read();
     if (!costs) {
         return tl::unexpected(costs.error());

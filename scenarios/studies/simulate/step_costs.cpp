@@ -93,6 +93,7 @@ double relative_sigma(const SimulationResult& result, const StepCosts& costs) {
     Time communication;
     for (const Cause c : {Cause::exposed_tensor,
                           Cause::exposed_context,
+                          Cause::exposed_expert,
                           Cause::exposed_data,
                           Cause::exposed_pipeline,
                           Cause::exposed_other,

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "models/plan_words.h"
 #include "models/validate_plan.h"
 #include "scenarios/format/document/nearest.h"
 #include "scenarios/format/read/read_sections.h"
@@ -81,7 +82,10 @@ constexpr std::string_view kWordsWithoutEffect[] = {
     "fp8_params",
     "fp8_current_scaling",
     "float8_dynamic_tensorwise",
-    "async_tp",  // tp_comm_overlap says it
+    "async_tp",                // tp_comm_overlap says it
+    "force_balanced_routing",  // plan.moe_router_load's default
+    "natural_routing",         // a trained router's loads are not published
+    "token_drop",              // with a capacity of the mean load: balanced
 };
 constexpr std::string_view kWordsOfOptions[] = {
     "parallel_block",
@@ -97,6 +101,9 @@ constexpr std::string_view kWordsOfOptions[] = {
     "geglu",
     "torch_compile",
     "xla",
+    "bf16_grads",
+    "bf16_moments",
+    "shared_expert_overlap",
 };
 constexpr std::string_view kKeysOfOptions[] = {
     "sliding_window",
@@ -104,6 +111,7 @@ constexpr std::string_view kKeysOfOptions[] = {
     "flash_attn",
     "dropout",
     "hsdp_shard",
+    "method",  // the sizes say it
 };
 
 template <std::size_t N>
@@ -152,6 +160,7 @@ void set_model(const PublishedCase& row,
     model.tied_embeddings =
         has(words, "tied_embeddings") || (!llama_style && !has(words, "untied_embeddings"));
     model.parallel_block = has(words, "parallel_block");
+    model.qk_layernorm = row.model.name.starts_with("qwen3");
     model.sliding_window = integer_of(words, "sliding_window");
     model.sliding_window_every = std::max<std::int64_t>(1, integer_of(words, "swa_every"));
     const std::string dropout = value_of(words, "dropout");
@@ -178,7 +187,7 @@ AttentionKernel attention_of(const PublishedCase& row,
 
 Dtype gradient_dtype_of(const PublishedCase& row) {
     if (starts(row, "nemo") || starts(row, "mb") || starts(row, "llm-foundry") ||
-        starts(row, "llm.c")) {
+        starts(row, "llm.c") || starts(row, "megatron-bridge")) {
         return Dtype::bf16;
     }
     return row.plan.precision == Dtype::fp16 ? Dtype::fp16 : Dtype::fp32;
@@ -212,6 +221,44 @@ void set_plan(const PublishedCase& row,
     plan.compiled = has(words, "torch_compile") || has(words, "xla");
     plan.embedding_and_loss_as_layers = has(words, "embedding_and_loss_as_layers");
     plan.hsdp_shard_size = integer_of(words, "hsdp_shard");
+    if (has(words, "bf16_grads")) {
+        plan.gradient_dtype = Dtype::bf16;
+    }
+    plan.moments_dtype = has(words, "bf16_moments") ? Dtype::bf16 : Dtype::fp32;
+    plan.moe_shared_expert_overlap = has(words, "shared_expert_overlap");
+    plan.moe_token_dispatcher_type = row.token_dispatcher == "allgather"
+                                         ? TokenDispatcher::allgather
+                                         : TokenDispatcher::alltoall;
+}
+
+// The modules that a row names. A module that its model lacks changes nothing.
+void set_recomputation(const PublishedCase& row, ParallelPlan& plan) {
+    const std::vector<std::string> modules = split(row.recompute_modules, ';');
+    if (plan.recompute_granularity != Recompute::selective || modules.empty()) {
+        return;
+    }
+    plan.recompute_modules = 0;
+    for (const auto& [word, bit] : kRecomputeModules) {
+        plan.recompute_modules |= has(modules, word) ? bit : 0;
+    }
+}
+
+// What a row has and no scenario can say, or nothing.
+std::string beyond_words(const PublishedCase& row) {
+    if (!row.token_dispatcher.empty() && row.token_dispatcher != "alltoall" &&
+        row.token_dispatcher != "allgather") {
+        return fmt::format("token dispatcher '{}'", row.token_dispatcher);
+    }
+    if (row.overlap_moe_expert_parallel_comm) {
+        return "exchange of tokens beside another micro-batch's passes";
+    }
+    if (row.mtp_num_layers > 0) {
+        return "prediction of further tokens";
+    }
+    return !row.offload.empty() ? "offload " + row.offload
+           : !row.quantized_communication.empty()
+               ? "quantised communication " + row.quantized_communication
+               : "";
 }
 
 struct GpuNode {
@@ -388,8 +435,8 @@ Result<FabricSpec> fabric_of(const PublishedCase& row, const Catalogue& catalogu
 
 Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogue) {
     const std::vector<std::string> words = split(row.features, ';');
-    if (row.num_experts > 0) {
-        return fail(row.where, "mixture-of-experts models are not expressible yet");
+    if (const std::string beyond = beyond_words(row); !beyond.empty()) {
+        return fail(row.where, beyond + " is not expressible");
     }
     if (const std::string word = unknown_word(words); !word.empty()) {
         return fail(row.where, fmt::format("feature '{}' is not expressible", word));
@@ -404,6 +451,7 @@ Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogu
     set_model(row, words, scenario.model);
     scenario.plan = row.plan;
     set_plan(row, words, scenario.device, scenario.plan);
+    set_recomputation(row, scenario.plan);
     scenario.plan.data_parallel_size =
         std::max<std::int64_t>(1, row.num_gpus / scenario.plan.model_parallel_size());
     Errors errors = check(scenario.model, scenario.plan, row.num_gpus);

@@ -38,6 +38,26 @@ using CasePlan = PlanColumns<&Plan::tensor_model_parallel_size,
                              &Plan::tp_comm_overlap,
                              &Plan::overlap_p2p>;
 
+constexpr std::string_view kExpertColumns[] = {"moe_router_topk",
+                                               "expert_model_parallel_size",
+                                               "expert_tensor_parallel_size",
+                                               "num_dense_layers",
+                                               "dense_ffn_hidden_size",
+                                               "moe_layer_freq",
+                                               "shared_expert_ffn_hidden_size",
+                                               "q_lora_rank",
+                                               "kv_lora_rank",
+                                               "qk_head_dim",
+                                               "qk_pos_emb_head_dim",
+                                               "v_head_dim",
+                                               "mtp_num_layers",
+                                               "router_balance",
+                                               "token_dispatcher",
+                                               "overlap_moe_expert_parallel_comm",
+                                               "recompute_modules",
+                                               "offload",
+                                               "quantized_communication"};
+
 const std::vector<std::string>& case_columns() {
     static const std::vector<std::string> columns = [] {
         std::vector<std::string> all{"case",
@@ -63,9 +83,20 @@ const std::vector<std::string>& case_columns() {
                                      "features",
                                      "measured_iteration_s"};
         CasePlan::visit([&](const auto& field) { all.emplace_back(field.name); });
+        for (const std::string_view column : kExpertColumns) {
+            all.push_back(std::string{column} + "=");  // tables of dense models have none
+        }
         return all;
     }();
     return columns;
+}
+
+// The position of the column with this name.
+std::size_t column_position(std::string_view name) {
+    const auto found = std::ranges::find_if(case_columns(), [&](std::string_view column) {
+        return column.substr(0, column.find('=')) == name;
+    });
+    return static_cast<std::size_t>(found - case_columns().begin());
 }
 
 // Reads the fields of one row by name and collects what is wrong with them.
@@ -74,8 +105,7 @@ public:
     FieldReader(const CsvRow& row, Errors& errors) : row_(row), errors_(errors) {}
 
     const std::string& text(std::string_view column) const {
-        const auto at = std::ranges::find(case_columns(), column) - case_columns().begin();
-        return row_.fields[static_cast<std::size_t>(at)];
+        return row_.fields[column_position(column)];
     }
     std::int64_t integer(std::string_view column, std::int64_t otherwise) {
         const std::string& field = text(column);
@@ -136,6 +166,28 @@ private:
     Errors& errors_;
 };
 
+// The table's ffn_hidden_size is that of an expert.
+void read_experts(FieldReader& read, Transformer& model) {
+    model.num_experts = read.integer("num_experts", 0);
+    if (model.num_experts > 0) {
+        model.moe_router_topk = read.integer("moe_router_topk", 1);
+        model.moe_ffn_hidden_size = model.ffn_hidden_size;
+        model.first_k_dense_replace = read.integer("num_dense_layers", 0);
+        model.ffn_hidden_size = read.integer("dense_ffn_hidden_size", model.ffn_hidden_size);
+        model.moe_layer_freq = std::max<std::int64_t>(read.integer("moe_layer_freq", 1), 1);
+        model.moe_shared_expert_intermediate_size =
+            read.integer("shared_expert_ffn_hidden_size", 0);
+    }
+    if (!read.text("kv_lora_rank").empty()) {
+        model.multi_latent_attention = true;
+        model.q_lora_rank = read.integer("q_lora_rank", 0);
+        model.kv_lora_rank = read.integer("kv_lora_rank", 0);
+        model.qk_head_dim = read.integer("qk_head_dim", 0);
+        model.qk_pos_emb_head_dim = read.integer("qk_pos_emb_head_dim", 0);
+        model.v_head_dim = read.integer("v_head_dim", 0);
+    }
+}
+
 void read_model(FieldReader& read, PublishedCase& row) {
     Transformer& model = row.model;
     model.name = read.text("model");
@@ -149,7 +201,7 @@ void read_model(FieldReader& read, PublishedCase& row) {
     model.seq_length = read.integer("seq_length", 0);
     model.vocab_size = read.integer("vocab_size", 0);
     model.activation = read.flag("gated_mlp") ? Activation::swiglu : Activation::gelu;
-    row.num_experts = read.integer("num_experts", 0);
+    read_experts(read, model);
 }
 
 void read_plan(FieldReader& read, PublishedCase& row) {
@@ -158,6 +210,15 @@ void read_plan(FieldReader& read, PublishedCase& row) {
     plan.schedule = plan.virtual_pipeline_model_parallel_size > 1 ? ScheduleKind::interleaved_1f1b
                                                                   : ScheduleKind::one_f_one_b;
     row.flash_attention = read.flag("flash_attention");
+    plan.expert_model_parallel_size = read.integer("expert_model_parallel_size", 1);
+    plan.expert_tensor_parallel_size = read.integer("expert_tensor_parallel_size", 0);
+    row.token_dispatcher = read.text("token_dispatcher");
+    row.router_balance = read.text("router_balance");
+    row.recompute_modules = read.text("recompute_modules");
+    row.offload = read.text("offload");
+    row.quantized_communication = read.text("quantized_communication");
+    row.mtp_num_layers = read.integer("mtp_num_layers", 0);
+    row.overlap_moe_expert_parallel_comm = read.flag("overlap_moe_expert_parallel_comm");
 }
 
 PublishedCase read_row(const CsvRow& csv, Errors& errors) {
@@ -216,8 +277,8 @@ std::optional<Error> assume(const std::filesystem::path& file,
                             const AssumedValue& instead,
                             const std::vector<std::vector<std::string>>& assumed,
                             std::vector<CsvRow>& table) {
-    const auto column = std::ranges::find(case_columns(), instead.column);
-    if (column == case_columns().end()) {
+    const std::size_t column = column_position(instead.column);
+    if (column == case_columns().size()) {
         return Error{"--assume",
                      "a table has no column '" + instead.column + "'",
                      nearest_hint(instead.column, case_columns())};
@@ -225,8 +286,7 @@ std::optional<Error> assume(const std::filesystem::path& file,
     bool any = false;
     for (std::size_t i = 0; i < table.size(); ++i) {
         if (std::ranges::find(assumed[i], instead.column) != assumed[i].end()) {
-            table[i].fields[static_cast<std::size_t>(column - case_columns().begin())] =
-                instead.value;
+            table[i].fields[column] = instead.value;
             any = true;
         }
     }

@@ -25,13 +25,20 @@ struct PublishedCase {
     double nic_gbps_per_gpu = 0;  // 0: not stated
     std::int64_t num_gpus = 0;
     std::int64_t gpus_per_node = 0;
-    std::int64_t num_experts = 0;
     Transformer model;
     ParallelPlan plan;
     bool flash_attention = false;
     double measured_s = 0;
     std::vector<std::string> assumed;  // columns that the source does not state, if the table says
     std::string where;                 // "training.csv:12"
+    // Of models with experts, and of other techniques that tables of them have.
+    std::string token_dispatcher;
+    std::string router_balance;
+    std::string recompute_modules;  // words: "mla_up_proj;mlp"
+    std::string offload;
+    std::string quantized_communication;
+    std::int64_t mtp_num_layers = 0;
+    bool overlap_moe_expert_parallel_comm = false;
 };
 
 // What a column says in every row whose source does not state it (that lists it as `assumed`).

@@ -69,7 +69,7 @@ TEST(ValidateCommand, ComparesEveryRowAndSkipsWithAReason) {
     const std::string file =
         folder.write("cases.csv",
                      header_line() + row_line({{"case", "A"}}) +
-                         row_line({{"case", "B"}, {"num_experts", "8"}}) +
+                         row_line({{"case", "B"}, {"features", "unheard_of"}}) +
                          row_line({{"case", "C"}, {"tensor_model_parallel_size", "7"}}));
     const CommandRun run = validate(file, true);
     ASSERT_EQ(run.status, kExitOk) << run.err;
@@ -192,7 +192,7 @@ TEST(ValidateCommand, TheBytesDoNotDependOnTheNumberOfJobs) {
         rows += row_line({{"case", "case " + std::to_string(i)},
                           {"family", i % 2 == 0 ? "even" : "odd"},
                           {"num_layers", std::to_string(2 + i % 4)},
-                          {"num_experts", i == 4 ? "8" : "0"}});
+                          {"features", i == 4 ? "unheard_of" : ""}});
     }
     const std::string file = folder.write("cases.csv", header_line() + rows);
     const auto printed = [&](std::uint32_t jobs, bool json) {

@@ -77,9 +77,12 @@ TEST(ReadModel, EveryMissingSizeIsNamedAtOnce) {
     }
 }
 
-TEST(ReadModel, MixturesOfExpertsAreRefusedByName) {
-    EXPECT_NE(errors_of(kModel + "num_experts: 8\n").find("mixture-of-experts models are not"),
-              std::string::npos);
+TEST(ReadModel, MixturesOfExperts) {
+    Transformer model;
+    ASSERT_EQ(errors_of(kModel + "num_experts: 8\nmoe_router_topk: 3\n", &model), "");
+    EXPECT_EQ(model.num_experts, 8);
+    EXPECT_EQ(model.moe_router_topk, 3);
+    EXPECT_EQ(model.expert_ffn_size(), model.ffn_hidden_size);
 }
 
 TEST(ReadModel, AConfigAndABaseAreOneTooMany) {

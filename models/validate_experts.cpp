@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/validate_experts.h"
+
+#include <fmt/format.h>
+
+#include "models/divisors.h"
+#include "models/rank_mesh.h"
+#include "models/validate_plan.h"
+
+namespace orrery {
+namespace {
+
+constexpr auto kExpertModules = static_cast<std::uint32_t>(RecomputeModule::moe_act) |
+                                static_cast<std::uint32_t>(RecomputeModule::moe);
+
+struct ExpertRules {
+    const Transformer& model;
+    const ParallelPlan& plan;
+    std::int64_t num_gpus;
+    Errors errors{};
+
+    void reject(std::string key, std::string what, std::string hint) {
+        errors.push_back({std::move(key), std::move(what), std::move(hint)});
+    }
+    bool recomputes(RecomputeModule module) const {
+        return plan.recompute_granularity == Recompute::selective &&
+               (plan.recompute_modules & static_cast<std::uint32_t>(module)) != 0;
+    }
+    void require_divides(const char* key, std::int64_t size, const char* what, std::int64_t n) {
+        if (size < 1 || n % size != 0) {
+            reject(key,
+                   fmt::format("{} does not divide {} {}", size, what, n),
+                   fmt::format("{}", fmt::join(divisors(n), ", ")));
+        }
+    }
+
+    void without_experts();
+    void of_model();
+    void of_ranks();
+    void of_state();
+    void latent_attention();
+};
+
+void ExpertRules::without_experts() {
+    const auto needless = [&](bool given, std::string key, std::string hint) {
+        if (given) {
+            reject("plan." + std::move(key), "the model has no experts", std::move(hint));
+        }
+    };
+    needless(plan.expert_model_parallel_size != 1, "expert_model_parallel_size", "1");
+    needless(plan.expert_tensor_parallel_size != 0, "expert_tensor_parallel_size", "0");
+    needless(plan.moe_token_dispatcher_type != TokenDispatcher::alltoall,
+             "moe_token_dispatcher_type",
+             "alltoall");
+    needless(plan.moe_router_load != RouterLoad::balanced, "moe_router_load", "balanced");
+    needless(plan.moe_shared_expert_overlap, "moe_shared_expert_overlap", "false");
+    needless(plan.recompute_granularity == Recompute::selective &&
+                 (plan.recompute_modules & kExpertModules) != 0,
+             "recompute_modules",
+             "without moe and moe_act");
+}
+
+void ExpertRules::of_model() {
+    if (model.moe_router_topk > model.num_experts) {
+        reject("model.moe_router_topk",
+               fmt::format("{} of {} experts", model.moe_router_topk, model.num_experts),
+               fmt::format("1 to {}", model.num_experts));
+    }
+    if (model.first_k_dense_replace >= model.num_layers) {
+        reject("model.first_k_dense_replace",
+               fmt::format("{} layers without experts of {} leave none",
+                           model.first_k_dense_replace,
+                           model.num_layers),
+               "less, or model.num_experts: 0");
+    }
+    if (model.parallel_block) {
+        reject("model.parallel_block", "experts need their own norm and branch", "false");
+    }
+    if (plan.moe_shared_expert_overlap && model.moe_shared_expert_intermediate_size == 0) {
+        reject("plan.moe_shared_expert_overlap", "the model has no shared expert", "false");
+    }
+    if (recomputes(RecomputeModule::every_second_product)) {
+        reject("plan.recompute_modules",
+               "every_second_product is of layers with one MLP",
+               "core_attn, layernorm, mlp, moe_act, moe");
+    }
+}
+
+void ExpertRules::of_ranks() {
+    const std::int64_t tp = plan.tensor_model_parallel_size;
+    const std::int64_t etp = plan.expert_tensor_size();
+    const std::int64_t ep = plan.expert_model_parallel_size;
+    if (tp > 1 && !plan.sequence_parallel) {
+        reject("plan.sequence_parallel",
+               "tensor-parallel ranks would route the same tokens twice",
+               "true, or tensor_model_parallel_size 1");
+    }
+    if (!plan.stage_tensor_model_parallel_sizes.empty()) {
+        reject("plan.stage_tensor_model_parallel_sizes",
+               "stages of a model with experts have one tensor-parallel size",
+               "leave it out");
+        return;
+    }
+    require_divides("plan.expert_model_parallel_size", ep, "num_experts", model.num_experts);
+    require_divides(
+        "plan.expert_tensor_parallel_size", etp, "the experts' width", model.expert_ffn_size());
+    if (model.moe_shared_expert_intermediate_size > 0) {
+        require_divides("plan.tensor_model_parallel_size",
+                        tp,
+                        "moe_shared_expert_intermediate_size",
+                        model.moe_shared_expert_intermediate_size);
+    }
+    ParallelPlan whole = plan;
+    whole.data_parallel_size = derived_data_parallel_size(plan, num_gpus);
+    if (whole.data_parallel_size == 0 || !errors.empty()) {
+        return;
+    }
+    const std::int64_t stage = tp * plan.context_parallel_size * whole.data_parallel_size;
+    if (stage % (etp * ep) != 0) {
+        reject("plan.expert_model_parallel_size",
+               fmt::format("expert tensor {} x expert {} does not divide the {} ranks of a stage",
+                           etp,
+                           ep,
+                           stage),
+               fmt::format("a product out of {}", fmt::join(divisors(stage), ", ")));
+        return;
+    }
+    const RankMisfit misfit = expert_misfit(whole, ranks_of_key_value_head(model, whole));
+    if (misfit.experts != 0) {
+        reject(
+            "plan.expert_model_parallel_size",
+            fmt::format("experts take {} consecutive ranks together and other layers {}: neither "
+                        "divides the other",
+                        misfit.experts,
+                        misfit.others),
+            "sizes of which one divides the other, such as powers of two");
+        return;
+    }
+    const std::int64_t model_ranks = tp * plan.context_parallel_size;
+    if (plan.rank_order == RankOrder::tp_cp_pp_dp && model_ranks % (etp * ep) != 0 &&
+        plan.pipeline_model_parallel_size > 1) {
+        reject("plan.rank_order",
+               "ranks that share experts would be on several pipeline stages' sides",
+               "tp-cp-dp-pp");
+    }
+    const auto inside = [&](std::int64_t end) { return tp < end && end < model_ranks; };
+    if ((inside(etp) || inside(etp * ep)) &&
+        plan.context_parallel_comm == ContextParallelComm::ring) {
+        reject("plan.context_parallel_comm",
+               fmt::format("experts cut a ring of {} context-parallel ranks at {} ranks",
+                           plan.context_parallel_size,
+                           etp * ep),
+               "all_to_all, or an expert_model_parallel_size that ends elsewhere");
+    }
+}
+
+void ExpertRules::of_state() {
+    if (plan.zero_hpz_partition_size > 1 && plan.expert_model_parallel_size > 1) {
+        reject("plan.zero_hpz_partition_size",
+               "experts have no secondary copy of their own",
+               "0, or expert_model_parallel_size 1");
+    }
+    if (plan.optimizer == Optimizer::lamb) {
+        reject("plan.optimizer", "LAMB has no norms of experts", "adam");
+    }
+}
+
+void ExpertRules::latent_attention() {
+    if (!model.multi_latent_attention) {
+        if (recomputes(RecomputeModule::mla_up_proj)) {
+            reject("plan.recompute_modules",
+                   "mla_up_proj is of latent attention",
+                   "without it, or model.multi_latent_attention");
+        }
+        return;
+    }
+    if (plan.context_parallel_size > 1) {
+        reject("plan.context_parallel_size", "latent attention's sequences can't be split", "1");
+    }
+    if (plan.attention_kernel == AttentionKernel::unfused) {
+        reject("plan.attention_kernel",
+               "latent attention needs a flash attention kernel",
+               "flash_2, flash_3 or cudnn");
+    }
+    if (model.parallel_block) {
+        reject("model.parallel_block", "latent attention has a branch of its own", "false");
+    }
+    if (model.qk_layernorm) {
+        reject("model.qk_layernorm", "latent attention norms its latent vectors instead", "false");
+    }
+    if (recomputes(RecomputeModule::every_second_product)) {
+        reject("plan.recompute_modules", "every_second_product is of plain attention", "others");
+    }
+}
+
+}  // namespace
+
+Errors check_experts(const Transformer& model, const ParallelPlan& plan, std::int64_t num_gpus) {
+    ExpertRules rules{.model = model, .plan = plan, .num_gpus = num_gpus};
+    rules.latent_attention();
+    if (model.num_experts == 0) {
+        rules.without_experts();
+        return rules.errors;
+    }
+    rules.of_model();
+    rules.of_ranks();
+    rules.of_state();
+    return rules.errors;
+}
+
+}  // namespace orrery
