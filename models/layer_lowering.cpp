@@ -37,20 +37,52 @@ struct LayerNodes {
     ActivationNode* activation = nullptr;
     RowProductNode* fc2 = nullptr;
     BranchOutputNode* output = nullptr;
+    ColumnProductNode* qkv = nullptr;
+    std::vector<Node*> before_attention{};  // what makes Q, K and V of the product
 };
 
-void choose_modules(Tape& tape, const LayerRecompute& recompute, const LayerNodes& nodes) {
-    if (recompute.has(RecomputeModule::every_second_product)) {
-        std::vector<Node*> again{nodes.norm1};
-        nodes.norm1->discard();
-        if (nodes.norm2 != nullptr) {
-            nodes.attention_output->set_saved(Lifetime::slot);
-            nodes.norm2->discard();
-            again.insert(again.end(), {nodes.attention_output, nodes.norm2});
+// Keeps attention's output, and of the products none, the first of each two, or, where Q, K, V,
+// gate and up are products of their own, all but K and up. All else of the layer runs again.
+void choose_products(Tape& tape, const LayerRecompute& recompute, const LayerNodes& nodes) {
+    const bool none = recompute.has(RecomputeModule::linear);
+    const bool apart = recompute.has(RecomputeModule::every_second_projection);
+    std::vector<Node*> again{nodes.norm1};
+    nodes.norm1->discard();
+    if (none || apart) {
+        again.insert(again.end(), {nodes.attention_input, nodes.qkv});
+    }
+    if (none) {
+        nodes.qkv->set_saved(Lifetime::slot);
+        for (Node* const node : nodes.before_attention) {
+            node->set_saved(Lifetime::slot);
+            again.push_back(node);
         }
-        nodes.activation->set_saved(Lifetime::slot);
-        again.push_back(nodes.activation);
-        tape.run_again_before(*nodes.output, std::move(again));
+        nodes.fc1->set_saved(Lifetime::slot);
+    } else if (apart) {
+        constexpr std::int8_t kKey = 1;
+        constexpr std::int8_t kUp = 1;
+        nodes.qkv->run_part_again(kKey);
+        nodes.fc1->run_part_again(kUp);
+    }
+    if (nodes.norm2 != nullptr) {
+        nodes.attention_output->set_saved(Lifetime::slot);
+        nodes.norm2->discard();
+        again.insert(again.end(), {nodes.attention_output, nodes.norm2});
+        if (none || apart) {
+            again.push_back(nodes.mlp_input);
+        }
+    }
+    if (none || apart) {
+        again.push_back(nodes.fc1);
+    }
+    nodes.activation->set_saved(Lifetime::slot);
+    again.push_back(nodes.activation);
+    tape.run_again_before(*nodes.output, std::move(again));
+}
+
+void choose_modules(Tape& tape, const LayerRecompute& recompute, const LayerNodes& nodes) {
+    if ((recompute.modules & kWholeLayerModules) != 0) {
+        choose_products(tape, recompute, nodes);
         return;
     }
     if (recompute.has(RecomputeModule::layernorm)) {
@@ -92,8 +124,9 @@ Tape layer_tape(const Transformer& model,
     Edge& qkv = tape.edge();
     nodes.norm1 = &tape.add<NormNode>("norm 1", p.norm1, norm1);
     nodes.attention_input = &tape.add<ColumnInputNode>("qkv", p.qkv, norm1);
-    tape.add<ColumnProductNode>("qkv", *nodes.attention_input, p.qkv, p.qkv_bias, qkv, true);
-    Edge& context = add_attention(tape, recompute, layer, qkv);
+    nodes.qkv =
+        &tape.add<ColumnProductNode>("qkv", *nodes.attention_input, p.qkv, p.qkv_bias, qkv, true);
+    Edge& context = add_attention(tape, recompute, layer, qkv, nodes.before_attention);
     auto& projection = tape.add<RowProductNode>();
     const RowProduct project{"projection", &p.projection, &p.projection_bias, &context};
     nodes.mlp_input = nodes.attention_input;

@@ -34,7 +34,12 @@ Tape layer_tape(const Transformer& model,
                 std::int64_t layer);
 
 // Adds attention proper, between the QKV product and the projection (attention_lowering.cpp).
-// Returns the edge of its output as the projection reads it.
-Edge& add_attention(Tape& tape, const LayerRecompute& recompute, std::int64_t layer, Edge& qkv);
+// Returns the edge of its output as the projection reads it; `before` gets the nodes that stand
+// before the kernels.
+Edge& add_attention(Tape& tape,
+                    const LayerRecompute& recompute,
+                    std::int64_t layer,
+                    Edge& qkv,
+                    std::vector<Node*>& before);
 
 }  // namespace orrery

@@ -33,6 +33,16 @@ inline constexpr Choice<std::uint32_t> kRecomputeModules[] = {
     {"activation", static_cast<std::uint32_t>(RecomputeModule::activation)},
     {"mlp", static_cast<std::uint32_t>(RecomputeModule::mlp)},
     {"every_second_product", static_cast<std::uint32_t>(RecomputeModule::every_second_product)},
+    {"every_second_projection",
+     static_cast<std::uint32_t>(RecomputeModule::every_second_projection)},
+    {"linear", static_cast<std::uint32_t>(RecomputeModule::linear)},
+};
+
+inline constexpr Choice<Fp8Recipe> kFp8Recipes[] = {
+    {"delayed", Fp8Recipe::delayed},
+    {"tensorwise", Fp8Recipe::tensorwise},
+    {"rowwise", Fp8Recipe::rowwise},
+    {"mxfp8", Fp8Recipe::mxfp8},
 };
 
 inline constexpr Choice<ScheduleKind> kSchedules[] = {

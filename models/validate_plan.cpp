@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 #include "kernels/attention/attention.h"
@@ -376,11 +377,12 @@ void Rules::gather_with_optimizer_step() {
 }
 
 void Rules::recomputation() {
-    constexpr auto kAlone = static_cast<std::uint32_t>(RecomputeModule::every_second_product);
-    if ((plan.recompute_modules & kAlone) != 0 && plan.recompute_modules != kAlone) {
+    if ((plan.recompute_modules & kWholeLayerModules) != 0 &&
+        !std::has_single_bit(plan.recompute_modules)) {
         reject("plan.recompute_modules",
-               "every_second_product leaves no choice of other modules",
-               "it alone, or the others");
+               "every_second_product, every_second_projection and linear leave no choice of other "
+               "modules",
+               "one of them alone, or the others");
     }
     const bool units = plan.recompute_granularity == Recompute::full &&
                        plan.recompute_method == RecomputeMethod::uniform &&

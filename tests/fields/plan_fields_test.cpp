@@ -204,6 +204,18 @@ const Row kPlanRows[] = {
      [](Scenario& s) {
          s.plan.pipeline_layout = {1, 3};
      }},
+    {"fp8_recipe",
+     [](Scenario& s) { s.plan.fp8_recipe = Fp8Recipe::tensorwise; },
+     [](Scenario& s) { s.plan.precision = Dtype::fp8; }},
+    {"fp8_param_gather",
+     [](Scenario& s) { s.plan.fp8_param_gather = true; },
+     [](Scenario& s) {
+         set_strategy(s, ShardingStrategy::optim_grads_params);
+         s.plan.precision = Dtype::fp8;
+     }},
+    {"fsdp_copy_out",
+     [](Scenario& s) { s.plan.fsdp_copy_out = true; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},
 };
 
 TEST(PlanFields, ChangeTheProgramOrTheAnswer) {
