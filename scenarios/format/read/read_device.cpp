@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "models/plan_words.h"
 #include "scenarios/format/document/map_reader.h"
@@ -36,6 +37,26 @@ void read_attention_kernels(MapReader& reader, DeviceSpec& device) {
     }
 }
 
+// "500 W".
+void read_watts(MapReader& reader, std::string_view key, std::int64_t& watts) {
+    const DocumentNode* node = reader.find(key);
+    if (node == nullptr) {
+        return;
+    }
+    std::int64_t value = 0;
+    const std::string& text = node->text;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (!node->is_scalar() || error != std::errc{} || std::string_view{stop, end} != " W" ||
+        value < 1 || value > 1'000'000) {
+        reader.complain(key,
+                        fmt::format("{} can't be {}", reader.full_name(key), node->describe()),
+                        "a whole number of watts: 500 W");
+        return;
+    }
+    watts = value;
+}
+
 }  // namespace
 
 void read_device(const DocumentNode& map,
@@ -59,6 +80,14 @@ void read_device(const DocumentNode& map,
     reader.quantity("kernel_latency", device.kernel_latency, required);
     reader.quantity("launch_cost", device.launch_cost, required);
     reader.quantity("graph_launch_cost", device.graph_launch_cost, required);
+    read_watts(reader, "power", device.power);
+    read_watts(reader, "power_limit", device.power_limit);
+    if (device.power_limit > 0 && device.power == 0) {
+        reader.complain("power_limit",
+                        reader.full_name("power_limit") + " says nothing without the power of the "
+                                                          "product",
+                        "add 'power: 700 W'");
+    }
     const auto positive = [&](const char* key, bool is_zero) {
         if (is_zero && map.find(key) != nullptr) {
             reader.complain(key, reader.full_name(key) + " must not be zero");
