@@ -9,6 +9,7 @@
 
 #include "scenarios/format/document/map_reader.h"
 #include "scenarios/format/read/read_sections.h"
+#include "scenarios/format/read/read_stack.h"
 
 namespace orrery {
 namespace {
@@ -96,7 +97,19 @@ private:
                        scenario.model_remarks,
                        errors_);
         }
+        const DocumentNode* const stack = reader.find("stack");
+        if (stack != nullptr && stack->is_scalar() && scenario.software.empty()) {
+            scenario.software = stack->text;
+        }
         if (reader.find("plan", Presence::required) != nullptr) {
+            if (stack != nullptr) {
+                const DocumentNode named = *stack;
+                add_stack_defaults(*item.find("plan"),
+                                   named,
+                                   catalogue_,
+                                   scenario.device.generation,
+                                   errors_);
+            }
             read_plan(*item.find("plan"), scenario.plan, errors_);
         }
         if (std::ranges::find(names_, scenario.name) != names_.end()) {

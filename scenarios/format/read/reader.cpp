@@ -19,6 +19,7 @@
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/effective_scenario.h"
 #include "scenarios/format/read/read_sections.h"
+#include "scenarios/format/read/read_stack.h"
 #include "scenarios/format/specs/cluster_shape.h"
 #include "scenarios/format/specs/node_devices.h"
 
@@ -182,7 +183,7 @@ void read_all_jobs(DocumentNode& root,
                    Scenario& scenario,
                    Errors& errors) {
     for (const char* key :
-         {"model", "plan", "software", "search", "faults", "recovery", "campaign"}) {
+         {"model", "plan", "software", "stack", "search", "faults", "recovery", "campaign"}) {
         if (root.find(key) != nullptr) {
             reader.refuse(key,
                           "a scenario with jobs has none of its own",
@@ -290,8 +291,16 @@ Scenario read_root(DocumentNode& root,
         !jobs && read_section(root, reader, "model", rest, errors, [&](DocumentNode& section) {
             read_model(section, catalogue, folder, scenario.model, scenario.model_remarks, errors);
         });
+    const DocumentNode* const stack = reader.find("stack");
+    if (stack != nullptr && stack->is_scalar() && scenario.software.empty()) {
+        scenario.software = stack->text;
+    }
     const bool plan =
         !jobs && read_section(root, reader, "plan", rest, errors, [&](DocumentNode& section) {
+            if (const DocumentNode* const named = root.find("stack")) {
+                const DocumentNode name = *named;
+                add_stack_defaults(section, name, catalogue, scenario.device.generation, errors);
+            }
             read_plan(section, scenario.plan, errors);
         });
     if (const DocumentNode* section = reader.find("network")) {
