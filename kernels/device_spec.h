@@ -31,6 +31,8 @@ struct DeviceSpec {
     Time kernel_latency;     // smallest time of an empty kernel on the device
     Time launch_cost;        // host time of one launch in an eager framework
     Time graph_launch_cost;  // of one kernel replayed from a CUDA graph
+    std::int64_t power = 0;        // watts that the product may draw; 0: not known
+    std::int64_t power_limit = 0;  // watts that it is limited to (nvidia-smi -pl); 0: no limit
 
     FlopRate peak(Dtype dtype) const {
         switch (dtype) {

@@ -160,6 +160,15 @@ AttentionCurve attention_curve(const EfficiencyTable& table,
 
 }  // namespace
 
+double clock_under_limit(const DeviceSpec& device) {
+    constexpr double kExponent = 0.6;
+    if (device.power_limit <= 0 || device.power_limit >= device.power) {
+        return 1;
+    }
+    return std::pow(static_cast<double>(device.power_limit) / static_cast<double>(device.power),
+                    kExponent);
+}
+
 std::string attention_prefix(AttentionGeneration generation) {
     static constexpr std::array<const char*, kNumAttentionGenerations> kNames{
         "attention.flash_1", "attention.flash_2", "attention.flash_3"};
@@ -167,7 +176,7 @@ std::string attention_prefix(AttentionGeneration generation) {
 }
 
 EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpec& device)
-    : device_(device) {
+    : device_(device), clock_(clock_under_limit(device)) {
     const std::string& generation = device.generation;
     for (std::size_t c = 0; c < kNumDtypeClasses; ++c) {
         const auto read = [&](const char* name, double& value) {
@@ -228,7 +237,8 @@ CurveTime EfficiencyCurves::gemm_time(const KernelCall& call) const {
     const auto [m, n, k, batch, unused_0, unused_1] = call.dims;
     ORRERY_CHECK(m > 0 && n > 0 && k > 0 && batch > 0);
     const double num_sms = std::max<double>(device_.num_sms, 1);
-    const double sm_rate = device_.peak(call.dtype).per_second() * curve.asymptote / num_sms;
+    const double sm_rate =
+        device_.peak(call.dtype).per_second() * clock_ * curve.asymptote / num_sms;
     const double bandwidth =
         static_cast<double>(device_.memory_bandwidth.bits_per_second()) / 8 * memory_.fraction;
     std::array<CurveTime, kTiles.size() * kSplits.size()> choices{};
@@ -274,7 +284,7 @@ CurveTime EfficiencyCurves::attention_time(const KernelCall& call) const {
     const double blocks =
         static_cast<double>(shape.batch * shape.heads) * ceil_div(shape.seq_q, 128);
     const double occupancy = std::min(1.0, blocks / std::max<double>(device_.num_sms, 1));
-    const double rate = device_.peak(call.dtype).per_second() * occupancy *
+    const double rate = device_.peak(call.dtype).per_second() * clock_ * occupancy *
                         fraction_at(curve.fraction, width) /
                         (backward ? curve.backward_ratio : 1.0);
     const double bandwidth =

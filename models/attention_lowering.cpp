@@ -423,19 +423,20 @@ Edge& add_attention(Tape& tape,
                     const LayerRecompute& recompute,
                     std::int64_t layer,
                     Edge& qkv,
+                    std::vector<Node*>& before,
                     std::vector<Node*> makers) {
     Edge& exchanged_qkv = tape.edge();
     Edge& exchanged_context = tape.edge();
     Edge& context = tape.edge();
     const bool again = recompute.has(RecomputeModule::core_attn);
     const Lifetime internals = recompute.whole || again ? Lifetime::slot : Lifetime::micro_batch;
-    tape.add<SharedHeadsNode>(qkv);
-    tape.add<RotaryNode>(qkv);
-    auto& head_exchange = tape.add<HeadExchangeNode>(qkv, exchanged_qkv);
+    before = {&tape.add<SharedHeadsNode>(qkv),
+              &tape.add<RotaryNode>(qkv),
+              &tape.add<HeadExchangeNode>(qkv, exchanged_qkv)};
     auto& core = tape.add<CoreAttentionNode>(layer, internals, exchanged_qkv, exchanged_context);
     auto& exchange = tape.add<ContextExchangeNode>(qkv, exchanged_context, context);
     if (!makers.empty()) {
-        makers.push_back(&head_exchange);
+        makers.push_back(before.back());
     }
     if (again) {
         makers.push_back(&core);

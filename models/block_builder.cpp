@@ -286,6 +286,30 @@ Value BlockBuilder::quantised(std::string_view name,
     }
     const std::string text = std::string{name} + " cast";
     Value y = value_like(x, text, x.shape[kWidth], x.layout, lifetime, Dtype::fp8);
+    const std::int64_t elements = local_tokens(x) * local_width(x);
+    // The maximum has to be known before the first value is cast; a compiler takes it where x is
+    // made.
+    if (plan.fp8_recipe == Fp8Recipe::tensorwise && !plan.compiled) {
+        const Value maximum = value(std::string{name} + " maximum",
+                                    1,
+                                    x.layout,
+                                    Lifetime::slot,
+                                    Dtype::fp32,
+                                    TensorKind::workspace);
+        kernel(std::string{name} + " maximum",
+               gradient_norm(elements, x.dtype),
+               Cause::memory_bound_kernels,
+               {&x},
+               {&maximum});
+    }
+    // Rows and columns have scales of their own, and are cast apart.
+    if (plan.fp8_recipe == Fp8Recipe::rowwise) {
+        const KernelCall half = cast(elements, x.dtype, Dtype::fp8);
+        kernel(text + " of rows", half, Cause::memory_bound_kernels, {&x}, {&y});
+        kernel(
+            text + " of columns", half, Cause::memory_bound_kernels, {&x}, {}, {}, {y.tensor});
+        return y;
+    }
     kernel(text,
            cast_transpose(local_tokens(x), local_width(x), x.dtype, Dtype::fp8),
            Cause::memory_bound_kernels,
@@ -365,6 +389,36 @@ Value BlockBuilder::product(std::string_view name,
         {.n = local_output(w), .k = local_input(w), .transposed = w.transposed, .bias = bias},
         into != nullptr);
     return y;
+}
+
+void BlockBuilder::product_part(std::string_view name,
+                                const Value& given,
+                                const Parameter& w,
+                                std::int8_t part) {
+    const Value x = quantised(name, given, w);
+    const std::int64_t columns = w.column_parts[static_cast<std::size_t>(part)];
+    const std::string text = std::string{name} + " part";
+    const Value y = value(text, columns, gemm_output(x.layout, w.layout), Lifetime::slot);
+    ops.kernel(gemm(local_tokens(x),
+                    local_output(w) * columns / w.shape[kOutput],
+                    local_input(w),
+                    1,
+                    gemm_dtype(w),
+                    GemmEpilogue::none,
+                    activation_dtype()),
+               {.name = text,
+                .stream = kComputeStream,
+                .cause = recomputing ? Cause::recomputation : Cause::gemm_inefficiency,
+                .reads = {x.tensor, w.weight},
+                .writes = {y.tensor},
+                .accumulates = {},
+                .read_parts = {-1, part}});
+}
+
+void BlockBuilder::keep_without(const Value& v, std::int8_t part) {
+    Tensor& tensor = ops.tables().program().tensors[index(v.tensor)];
+    const std::int64_t columns = v.column_parts[static_cast<std::size_t>(part)];
+    tensor.bytes = Bytes{tensor.bytes.count() * (v.shape[kWidth] - columns) / v.shape[kWidth]};
 }
 
 Value BlockBuilder::gradient_product(std::string_view name,

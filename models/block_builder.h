@@ -174,6 +174,10 @@ public:
                   std::size_t output_pieces = 1,
                   const Value* into = nullptr,
                   const Parameter* bias = nullptr);
+    // The columns of one part of w's output once more (Parameter::column_parts).
+    void product_part(std::string_view name, const Value& x, const Parameter& w, std::int8_t part);
+    // Of what lives until the backward pass, the value's tensor no longer counts this part.
+    void keep_without(const Value& v, std::int8_t part);
     // dx = dy w^T.
     Value gradient_product(std::string_view name,
                            const Value& dy,

@@ -67,6 +67,8 @@ private:
     void embed_backward(BlockBuilder& b, const Value& dsum);
     void head(BlockBuilder& b, ResidualStream& stream);
     void loss(BlockBuilder& b);
+    // A compiler fuses the loss as well (torch.compile of the loss function, XLA).
+    bool fused_loss() const { return plan_.fused_cross_entropy || plan_.compiled; }
     TensorId mean_loss();
     Value head_backward(BlockBuilder& b, Deferred* deferred);
     LayerRecompute recompute_of_layer(std::size_t i) const;
@@ -229,7 +231,7 @@ TensorId ChunkLowering::mean_loss() {
 void ChunkLowering::loss(BlockBuilder& b) {
     const std::int64_t tokens = b.local_tokens(head_.logits);
     const std::int64_t vocab = b.local_width(head_.logits);
-    const bool fused = plan_.fused_cross_entropy;
+    const bool fused = fused_loss();
     // Each rank of a sharded vocabulary has a part of a token's statistics (Megatron-LM's
     // vocab_parallel_cross_entropy).
     Layout parts = head_.logits.layout;
@@ -301,7 +303,7 @@ Value ChunkLowering::head_backward(BlockBuilder& b, Deferred* deferred) {
         reads.push_back(&head_.probabilities);
     }
     b.kernel("loss backward",
-             cross_entropy_backward(tokens, vocab, head_.logits.dtype, plan_.fused_cross_entropy),
+             cross_entropy_backward(tokens, vocab, head_.logits.dtype, fused_loss()),
              kElementwise,
              reads,
              {},

@@ -132,7 +132,7 @@ void gather_parameters(SegmentBuilder& ops,
                 .to = state.whole,
                 // The shards are equally long: the last one is padded.
                 .elements = (bucket.elements + parts - 1) / parts * parts,
-                .dtype = state.weight_dtype},
+                .dtype = state.gathered_weights.dtype},
                spec);
     }
 }

@@ -60,6 +60,8 @@ struct LayerNodes {
     RowProductNode* fc2 = nullptr;
     ExpertNodes experts;
     BranchOutputNode* output = nullptr;
+    ColumnProductNode* qkv = nullptr;
+    std::vector<Node*> before_attention{};  // what makes Q, K and V of the product
 
     const Node* mlp_reader() const { return mlp_input != nullptr ? mlp_input : experts.reader; }
 };
@@ -79,18 +81,48 @@ void choose_expert_modules(Tape& tape,
     }
 }
 
-void choose_modules(Tape& tape, const LayerRecompute& recompute, const LayerNodes& nodes) {
-    if (recompute.has(RecomputeModule::every_second_product)) {
-        std::vector<Node*> again{nodes.norm1};
-        nodes.norm1->discard();
-        if (nodes.norm2 != nullptr) {
-            nodes.attention_output->set_saved(Lifetime::slot);
-            nodes.norm2->discard();
-            again.insert(again.end(), {nodes.attention_output, nodes.norm2});
+// Keeps attention's output, and of the products none, the first of each two, or, where Q, K, V,
+// gate and up are products of their own, all but K and up. All else of the layer runs again.
+void choose_products(Tape& tape, const LayerRecompute& recompute, const LayerNodes& nodes) {
+    const bool none = recompute.has(RecomputeModule::linear);
+    const bool apart = recompute.has(RecomputeModule::every_second_projection);
+    std::vector<Node*> again{nodes.norm1};
+    nodes.norm1->discard();
+    if (none || apart) {
+        again.insert(again.end(), {nodes.attention_reader, nodes.qkv});
+    }
+    if (none) {
+        nodes.qkv->set_saved(Lifetime::slot);
+        for (Node* const node : nodes.before_attention) {
+            node->set_saved(Lifetime::slot);
+            again.push_back(node);
         }
-        nodes.activation->set_saved(Lifetime::slot);
-        again.push_back(nodes.activation);
-        tape.run_again_before(*nodes.output, std::move(again));
+        nodes.fc1->set_saved(Lifetime::slot);
+    } else if (apart) {
+        constexpr std::int8_t kKey = 1;
+        constexpr std::int8_t kUp = 1;
+        nodes.qkv->run_part_again(kKey);
+        nodes.fc1->run_part_again(kUp);
+    }
+    if (nodes.norm2 != nullptr) {
+        nodes.attention_output->set_saved(Lifetime::slot);
+        nodes.norm2->discard();
+        again.insert(again.end(), {nodes.attention_output, nodes.norm2});
+        if (none || apart) {
+            again.push_back(nodes.mlp_input);
+        }
+    }
+    if (none || apart) {
+        again.push_back(nodes.fc1);
+    }
+    nodes.activation->set_saved(Lifetime::slot);
+    again.push_back(nodes.activation);
+    tape.run_again_before(*nodes.output, std::move(again));
+}
+
+void choose_modules(Tape& tape, const LayerRecompute& recompute, const LayerNodes& nodes) {
+    if ((recompute.modules & kWholeLayerModules) != 0) {
+        choose_products(tape, recompute, nodes);
         return;
     }
     if (recompute.has(RecomputeModule::layernorm)) {
@@ -140,16 +172,17 @@ Edge& add_attention_branch(Tape& tape,
         for (Node* node : heads.makers) {
             node->set_saved(Lifetime::slot);
         }
-        return add_attention(tape, recompute, layer, *heads.qkv, std::move(heads.makers));
+        return add_attention(
+            tape, recompute, layer, *heads.qkv, nodes.before_attention, std::move(heads.makers));
     }
     Edge& qkv = tape.edge();
     nodes.norm1 = &tape.add<NormNode>("norm 1", p.norm1, norm1);
     auto& input = tape.add<ColumnInputNode>("qkv", p.qkv, norm1);
     nodes.attention_reader = &input;
     nodes.mlp_input = &input;
-    tape.add<ColumnProductNode>("qkv", input, p.qkv, p.qkv_bias, qkv, true);
+    nodes.qkv = &tape.add<ColumnProductNode>("qkv", input, p.qkv, p.qkv_bias, qkv, true);
     Edge& heads = model.qk_layernorm ? add_head_norms(tape, p, qkv) : qkv;
-    return add_attention(tape, recompute, layer, heads);
+    return add_attention(tape, recompute, layer, heads, nodes.before_attention);
 }
 
 struct MlpProduct {

@@ -346,6 +346,18 @@ void ColumnInputNode::backward(BackwardPass& pass) {
 void ColumnProductNode::forward(ForwardPass& pass) {
     const Lifetime lifetime = shared_heads_ ? pass.b.of_slices(saved()) : saved();
     y_.value = pass.b.product(name_, input_.gathered(), weight_, lifetime, 1, nullptr, &bias_);
+    if (part_ >= 0 && !weight_.column_parts.empty()) {
+        pass.b.keep_without(y_.value, part_);
+    }
+}
+
+void ColumnProductNode::run_again(ForwardPass& pass) {
+    if (part_ < 0) {
+        return forward(pass);
+    }
+    if (!weight_.column_parts.empty()) {
+        pass.b.product_part(name_, input_.gathered(), weight_, part_);
+    }
 }
 
 void ColumnProductNode::backward(BackwardPass&) {

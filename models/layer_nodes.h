@@ -99,6 +99,11 @@ public:
 
     void forward(ForwardPass& pass) override;
     void backward(BackwardPass& pass) override;
+    void run_again(ForwardPass& pass) override;
+
+    // Of its columns this part (engine/program.h, Tensor::column_parts) is not kept and runs again;
+    // nothing if it has no parts.
+    void run_part_again(std::int8_t part) { part_ = part; }
 
 private:
     std::string name_;
@@ -107,6 +112,7 @@ private:
     Parameter& bias_;
     Edge& y_;
     bool shared_heads_;  // y has slices of key-value heads that ranks share
+    std::int8_t part_ = -1;
 };
 
 class ActivationNode : public Node {

@@ -31,7 +31,20 @@ enum class RecomputeModule : std::uint32_t {
     moe_act = 32,      // output of the experts' activation function
     mla_up_proj = 64,  // queries, keys and values made from their latent vectors
     moe = 128,         // the experts, from the router on
+    // The same where Q, K, V, gate and up are products of their own, as in torchtitan's and Hugging
+    // Face's Llama: K, attention's output and up run again.
+    every_second_projection = 256,
+    linear = 512,  // everything but attention: no product is kept
 };
+// The modules that say everything about a layer, and stand alone.
+inline constexpr std::uint32_t kWholeLayerModules =
+    static_cast<std::uint32_t>(RecomputeModule::every_second_product) |
+    static_cast<std::uint32_t>(RecomputeModule::every_second_projection) |
+    static_cast<std::uint32_t>(RecomputeModule::linear);
+// How FP8 values get their scales: from the maxima of earlier steps, from the tensor itself, from
+// each row and each column, or by blocks of 32 (Megatron-LM's --fp8-recipe has the first, second
+// and last; torchao has the others).
+enum class Fp8Recipe : std::uint8_t { delayed, tensorwise, rowwise, mxfp8 };
 enum class ScheduleKind : std::uint8_t {
     gpipe,
     one_f_one_b,
@@ -157,6 +170,14 @@ struct ParallelPlan {
     double moe_router_load_alpha = 1;  // exponent of RouterLoad::zipf
     std::int64_t moe_router_load_seed = 1;
     Dtype moments_dtype = Dtype::fp32;  // of the optimizer's two moments
+    Fp8Recipe fp8_recipe = Fp8Recipe::delayed;
+    // Weights of layers travel as FP8 to where they are used (Megatron-LM's --fp8-param-gather,
+    // torchao's enable_fsdp_float8_all_gather).
+    bool fp8_param_gather = false;
+    // ZeRO 3: a unit is gathered into one buffer, and copied into its parameters (PyTorch's
+    // fully_shard, whose parameters are shards of their own; its predecessor's are views of the
+    // buffer).
+    bool fsdp_copy_out = false;
 
     std::int64_t num_micro_batches() const {
         return global_batch_size / (micro_batch_size * data_parallel_size);

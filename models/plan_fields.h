@@ -275,6 +275,16 @@ inline constexpr std::tuple kPlanFields{
     ORRERY_PLAN_FIELD(moments_dtype, chunk,
         .meaning = "Type of the optimizer's two moments.",
         .values = kMainParamsDtypes, .flags = {"--exp-avg-dtype", "--exp-avg-sq-dtype"}),
+    ORRERY_PLAN_FIELD(fp8_recipe, pass,
+        .meaning = "Where the scales of FP8 values come from: earlier steps, the tensor, each "
+                   "row and column, or blocks of 32.",
+        .values = kFp8Recipes, .flags = {"--fp8-recipe"}),
+    ORRERY_PLAN_FIELD(fp8_param_gather, chunk,
+        .meaning = "Sharded weights of layers are gathered in FP8.",
+        .flags = {"--fp8-param-gather"}),
+    ORRERY_PLAN_FIELD(fsdp_copy_out, chunk,
+        .meaning = "ZeRO 3: gathered weights are copied from the collective's buffer into the "
+                   "parameters."),
 };
 // clang-format on
 #undef ORRERY_PLAN_FIELD

@@ -36,6 +36,16 @@ inline constexpr Choice<std::uint32_t> kRecomputeModules[] = {
     {"moe_act", static_cast<std::uint32_t>(RecomputeModule::moe_act)},
     {"mla_up_proj", static_cast<std::uint32_t>(RecomputeModule::mla_up_proj)},
     {"moe", static_cast<std::uint32_t>(RecomputeModule::moe)},
+    {"every_second_projection",
+     static_cast<std::uint32_t>(RecomputeModule::every_second_projection)},
+    {"linear", static_cast<std::uint32_t>(RecomputeModule::linear)},
+};
+
+inline constexpr Choice<Fp8Recipe> kFp8Recipes[] = {
+    {"delayed", Fp8Recipe::delayed},
+    {"tensorwise", Fp8Recipe::tensorwise},
+    {"rowwise", Fp8Recipe::rowwise},
+    {"mxfp8", Fp8Recipe::mxfp8},
 };
 
 inline constexpr Choice<ScheduleKind> kSchedules[] = {

@@ -54,34 +54,63 @@ double latent_up_share(const Transformer& m) {
     return static_cast<double>(up) / static_cast<double>(up + rest);
 }
 
+// Of a layer's linear products around attention, and of its MLP's.
+struct LinearShare {
+    double attention = 0;
+    double mlp = 0;
+};
+
+LinearShare linear_share(const Transformer& model,
+                         const LayerRecompute& one,
+                         std::int64_t layer) {
+    if (one.whole) {
+        return {1, 1};
+    }
+    const auto all = static_cast<double>(2 * (model.query_size() + model.kv_size()));
+    // In a parallel block the projection is part of one sum with the second product.
+    const double projection =
+        model.parallel_block ? 0 : static_cast<double>(model.query_size()) / all;
+    const double before_last = model.gated_mlp() ? 2.0 / 3 : 0.5;
+    if (one.has(RecomputeModule::linear)) {
+        return {(static_cast<double>(model.query_size() + 2 * model.kv_size()) / all) + projection,
+                before_last};
+    }
+    if (one.has(RecomputeModule::every_second_projection)) {
+        return {static_cast<double>(model.kv_size()) / all + projection,
+                model.gated_mlp() ? 1.0 / 3 : 0.0};
+    }
+    if (one.has(RecomputeModule::every_second_product)) {
+        return {projection, 0};
+    }
+    const RecomputeModule mlp =
+        model.layer_has_experts(layer) ? RecomputeModule::moe : RecomputeModule::mlp;
+    LinearShare share;
+    if (one.has(mlp)) {
+        share.mlp = model.parallel_block ? before_last : 1;
+    }
+    if (one.has(RecomputeModule::mla_up_proj)) {
+        share.attention = latent_up_share(model);
+    }
+    return share;
+}
+
 }  // namespace
 
 RecomputedShare recomputed_share(const Transformer& model, const ParallelPlan& plan) {
-    // A module of a layer that is only part of its linear products, as a share of these.
-    const double projection = static_cast<double>(model.query_size()) /
-                              static_cast<double>(2 * (model.query_size() + model.kv_size()));
-    const double up = latent_up_share(model);
     RecomputedShare share;
     double visible = 0;
     std::int64_t number = 0;  // of a layer in the model
     for (const std::int64_t layers : layers_of_stages(model, plan)) {
         for (std::int64_t layer = 0; layer < layers; ++layer, ++number) {
             const LayerRecompute one = recompute_of_layer(plan, layer, layers);
-            const bool products = one.has(RecomputeModule::every_second_product);
+            const LinearShare linear = linear_share(model, one, number);
             const double attention = one.whole || one.has(RecomputeModule::core_attn) ? 1 : 0;
             const auto pairs = static_cast<double>(visible_attention_pairs(model, number));
             share.attention += attention;
             share.visible_attention += attention * pairs;
             visible += pairs;
-            share.attention_linear += one.whole                               ? 1
-                                      : products && !model.parallel_block     ? projection
-                                      : one.has(RecomputeModule::mla_up_proj) ? up
-                                                                              : 0;
-            // In a parallel block the second product is part of the sum with attention's.
-            const double mlp = model.parallel_block ? (model.gated_mlp() ? 2.0 / 3 : 0.5) : 1;
-            const RecomputeModule module =
-                model.layer_has_experts(number) ? RecomputeModule::moe : RecomputeModule::mlp;
-            share.mlp += one.whole ? 1 : (one.has(module) ? mlp : 0);
+            share.attention_linear += linear.attention;
+            share.mlp += linear.mlp;
         }
     }
     const auto all = static_cast<double>(model.num_layers);

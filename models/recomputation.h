@@ -24,7 +24,7 @@ struct LayerRecompute {
     }
     // What came in is kept as one tensor, for its layer or its unit to begin with.
     bool keeps_input() const {
-        return (whole && begins_unit) || has(RecomputeModule::every_second_product);
+        return (whole && begins_unit) || (modules & kWholeLayerModules) != 0;
     }
 };
 

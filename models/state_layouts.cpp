@@ -61,6 +61,8 @@ StateLayouts state_layouts(const ParallelPlan& plan, const RankMesh& ranks, Stat
     s.weight_dtype = plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
     s.gathered_weights = plan.zero_quantized_weights && s.by_unit()
                              ? Codec{Dtype::int8, kQuantisedBlock}
+                         : plan.fp8_param_gather && plan.precision == Dtype::fp8
+                             ? Codec{Dtype::fp8}
                              : Codec{s.weight_dtype};
     s.gradient_dtype = plan.gradient_dtype;
     return s;

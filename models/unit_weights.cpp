@@ -5,6 +5,7 @@
 
 #include "engine/check.h"
 #include "kernels/cast/cast.h"
+#include "kernels/optimizer/optimizer.h"
 #include "models/relayout.h"
 
 namespace orrery {
@@ -118,12 +119,70 @@ void gather_quantised(BlockBuilder& b,
     spec.reads = {encoded};
     spec.writes = {gathered};
     emit(b.ops, step, {.traffic = Traffic::data, .wire = state.gathered_weights}, spec);
-    spec = named("weights dequantise");
+    // FP8 products read FP8 weights, of which the one pass needs a transposed copy.
+    const bool fp8 = state.gathered_weights.dtype == Dtype::fp8;
+    spec = named(fp8 ? "weights transpose" : "weights dequantise");
     spec.reads = {gathered};
     spec.writes = gather.writes;
-    b.ops.kernel(
-        cast(elements_of(b, parameters)(step.to), state.gathered_weights.dtype, state.weight_dtype),
-        spec);
+    b.ops.kernel(cast(elements_of(b, parameters)(step.to),
+                      state.gathered_weights.dtype,
+                      fp8 ? Dtype::fp8 : state.weight_dtype),
+                 spec);
+}
+
+// Recipes of FP8 are for the layers' products alone.
+bool in_layer(const BlockBuilder& b, const ParameterSet& parameters) {
+    return std::ranges::all_of(parameters, [&](const Parameter* p) {
+        return p->layer >= 0 && p->layer < b.model.num_layers;
+    });
+}
+
+// Weights that were gathered in 16 bits become FP8 anew for each use: after their maximum is known
+// (tensorwise), or rows and columns apart. Delayed scaling casts them once a step (Transformer
+// Engine keeps them from the first micro-batch on), with what the optimizer writes.
+void cast_weights(BlockBuilder& b, const ParameterSet& parameters) {
+    const StateLayouts& state = b.layouts.state;
+    const Fp8Recipe recipe = b.plan.fp8_recipe;
+    if (b.plan.precision != Dtype::fp8 || recipe == Fp8Recipe::delayed ||
+        state.gathered_weights.dtype == Dtype::fp8 || !in_layer(b, parameters)) {
+        return;
+    }
+    const std::int64_t elements = elements_of(b, parameters)(state.whole);
+    const TensorId quantised = b.ops.tables().tensor({.name = "weights in fp8",
+                                                      .parameter = {},
+                                                      .dtype = Dtype::fp8,
+                                                      .kind = TensorKind::communication,
+                                                      .lifetime = Lifetime::slot,
+                                                      .global_shape = {},
+                                                      .layout = state.whole,
+                                                      .bytes = Bytes{elements}});
+    OpSpec spec = named("weights cast");
+    for (const Parameter* p : parameters) {
+        spec.reads.push_back(p->weight);
+    }
+    if (recipe == Fp8Recipe::tensorwise) {
+        OpSpec maximum = spec;
+        maximum.name = "weights maximum";
+        maximum.writes = {quantised};
+        b.ops.kernel(gradient_norm(elements, state.weight_dtype), maximum);
+    }
+    spec.writes = {quantised};
+    b.ops.kernel(cast(elements, state.weight_dtype, Dtype::fp8), spec);
+}
+
+void copy_out(BlockBuilder& b, const ParameterSet& parameters) {
+    if (!b.plan.fsdp_copy_out) {
+        return;
+    }
+    const Dtype dtype = b.layouts.state.gathered_weights.dtype == Dtype::fp8 &&
+                                in_layer(b, parameters)
+                            ? Dtype::fp8
+                            : b.layouts.state.weight_dtype;
+    OpSpec spec = named("weights copy out");
+    for (const Parameter* p : parameters) {
+        spec.accumulates.push_back(p->weight);
+    }
+    b.ops.kernel(cast(elements_of(b, parameters)(b.layouts.state.whole), dtype, dtype), spec);
 }
 
 }  // namespace
@@ -183,7 +242,8 @@ void UnitWeights::gather(std::size_t unit) {
             if (!ends_.empty()) {
                 b_.ops.next_waits_for(ends_.back());
             }
-            if (state.quantises_weights()) {
+            const bool travels = state.gathered_weights.dtype != Dtype::fp8 || in_layer(b_, moved);
+            if (state.quantises_weights() && travels) {
                 gather_quantised(b_, from, step, moved, spec);
             } else {
                 emit(b_.ops, step, {.traffic = Traffic::data, .wire = state.weight_dtype}, spec);
@@ -216,6 +276,11 @@ void UnitWeights::begin() {
     }
     if (pass_ == For::forward && b_.layouts.state.keeps_secondary()) {
         keep_secondary(unit_in_use());
+    }
+    const bool kept = pass_ == For::backward && b_.layouts.state.keeps_gathered();
+    if (!kept && !unit_in_use().parameters.empty()) {
+        copy_out(b_, unit_in_use().parameters);
+        cast_weights(b_, unit_in_use().parameters);
     }
 }
 

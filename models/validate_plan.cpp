@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 #include "kernels/attention/attention.h"
@@ -376,11 +377,25 @@ void Rules::gather_with_optimizer_step() {
 }
 
 void Rules::recomputation() {
-    constexpr auto kAlone = static_cast<std::uint32_t>(RecomputeModule::every_second_product);
-    if ((plan.recompute_modules & kAlone) != 0 && plan.recompute_modules != kAlone) {
+    if ((plan.recompute_modules & kWholeLayerModules) != 0 &&
+        !std::has_single_bit(plan.recompute_modules)) {
         reject("plan.recompute_modules",
-               "every_second_product leaves no choice of other modules",
-               "it alone, or the others");
+               "every_second_product, every_second_projection and linear leave no choice of other "
+               "modules",
+               "one of them alone, or the others");
+    }
+    const bool projections = (plan.recompute_modules & kWholeLayerModules) != 0;
+    if (projections && (model.num_experts > 0 || model.multi_latent_attention)) {
+        reject("plan.recompute_modules",
+               "every_second_product, every_second_projection and linear are of layers with one MLP "
+               "and heads made by one product",
+               "core_attn, layernorm, moe_act, mla_up_proj or moe");
+    }
+    if ((plan.recompute_modules & static_cast<std::uint32_t>(RecomputeModule::linear)) != 0 &&
+        model.qk_layernorm) {
+        reject("plan.recompute_modules",
+               "linear does not keep the norms of queries and keys",
+               "every_second_product, or core_attn");
     }
     const bool units = plan.recompute_granularity == Recompute::full &&
                        plan.recompute_method == RecomputeMethod::uniform &&

@@ -68,10 +68,20 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.zero_quantized_weights",
             "training gathers weights as they are",
             "false");
+    require(!plan.fsdp_copy_out,
+            "plan.fsdp_copy_out",
+            "training gathers weights where they are used",
+            "false");
     require(!plan.optimizer_cpu_offload,
             "plan.optimizer_cpu_offload",
             "training keeps the optimizer's state in the devices' memory",
             "false");
+    constexpr auto kApart = static_cast<std::uint32_t>(RecomputeModule::every_second_projection);
+    require(plan.recompute_granularity != Recompute::selective ||
+                (plan.recompute_modules & kApart) == 0,
+            "plan.recompute_modules",
+            "training has Q, K and V in one product, and gate and up in another",
+            "every_second_product");
     require(plan.loss_metrics == 0,
             "plan.loss_metrics",
             "training computes no losses for reports",

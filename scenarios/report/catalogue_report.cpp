@@ -22,6 +22,7 @@ std::vector<std::string> columns_of(const std::string& section) {
         {"fabrics", {"kind", "nics_per_node", "nic_bandwidth", "tiers", "oversubscription"}},
         {"models",
          {"num_layers", "hidden_size", "num_attention_heads", "seq_length", "vocab_size"}},
+        {"stacks", {"base", "attention_kernel", "gradient_dtype"}},
         {"congestion_controls", {"algorithm", "ring", "point_to_point"}},
     };
     const auto found = kColumns.find(section);

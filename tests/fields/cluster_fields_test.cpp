@@ -283,6 +283,12 @@ TEST(ClusterFields, OfADevice) {
         {"graph_launch_cost",
          [&](Scenario& s) { s.device.graph_launch_cost = microseconds(900); },
          [](Scenario& s) { s.plan.cuda_graphs = true; }},
+        {"power",
+         [](Scenario& s) { s.device.power = 700; },
+         [](Scenario& s) { s.device.power_limit = 500; }},
+        {"power_limit",
+         [](Scenario& s) { s.device.power_limit = 500; },
+         [](Scenario& s) { s.device.power = 700; }},
     };
     expect_effects<DeviceSpec>(rows, base(), kAnswers);
 }

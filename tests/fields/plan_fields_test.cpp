@@ -253,6 +253,18 @@ const Row kPlanRows[] = {
          s.plan.moe_router_load = RouterLoad::zipf;
      }},
     {"moments_dtype", [](Scenario& s) { s.plan.moments_dtype = Dtype::bf16; }},
+    {"fp8_recipe",
+     [](Scenario& s) { s.plan.fp8_recipe = Fp8Recipe::tensorwise; },
+     [](Scenario& s) { s.plan.precision = Dtype::fp8; }},
+    {"fp8_param_gather",
+     [](Scenario& s) { s.plan.fp8_param_gather = true; },
+     [](Scenario& s) {
+         set_strategy(s, ShardingStrategy::optim_grads_params);
+         s.plan.precision = Dtype::fp8;
+     }},
+    {"fsdp_copy_out",
+     [](Scenario& s) { s.plan.fsdp_copy_out = true; },
+     [](Scenario& s) { set_strategy(s, ShardingStrategy::optim_grads_params); }},
 };
 
 TEST(PlanFields, ChangeTheProgramOrTheAnswer) {

@@ -211,5 +211,44 @@ TEST(Efficiency, LargeGemmsReachWhatTrainingRunsReach) {
     EXPECT_LT(fraction(measured_devices().at("h100-80g"), kBf16) * 989.4, 830);
 }
 
+// Products go at the clock that the limit leaves, copies at that of the memory.
+TEST(Efficiency, APowerLimitSlowsProductsAlone) {
+    DeviceSpec limited = measured_devices().at("h100-80g");
+    limited.power = 700;
+    const EfficiencyCurves whole(committed(), limited);
+    limited.power_limit = 500;
+    const EfficiencyCurves capped(committed(), limited);
+    const KernelCall call = product(8192, 8192, 8192);
+    const double ratio = capped.time(call).seconds / whole.time(call).seconds;
+    EXPECT_NEAR(ratio, std::pow(700.0 / 500.0, 0.6), 0.01);
+    EXPECT_EQ(capped.time(adamw(1'000'000)).seconds, whole.time(adamw(1'000'000)).seconds);
+    limited.power_limit = 900;  // more than the product may draw is no limit
+    EXPECT_EQ(clock_under_limit(limited), 1);
+}
+
+// The rule against published speeds under limits, where the table is: products of one card, and
+// training steps and a prefill of others, down to 60 % of the power. It is a rule for all cards:
+// within 17 % of each.
+TEST(Efficiency, ThePowerRuleIsNearPublishedSpeeds) {
+    struct Published {
+        double share;  // of the power
+        double speed;  // of that at the whole power
+    };
+    // RTX PRO 6000, a product; RTX 3090, a prefill; V100 and RTX 6000, BERT (mean over batches).
+    for (const Published& row : {Published{0.80, 0.818},
+                                 Published{0.67, 0.686},
+                                 Published{0.80, 0.936},
+                                 Published{0.71, 0.864},
+                                 Published{0.60, 0.635},
+                                 Published{0.80, 0.948},
+                                 Published{0.60, 0.829},
+                                 Published{0.67, 0.860}}) {
+        DeviceSpec device;
+        device.power = 1000;
+        device.power_limit = static_cast<std::int64_t>(1000 * row.share);
+        EXPECT_NEAR(clock_under_limit(device) / row.speed, 1, 0.17) << row.share;
+    }
+}
+
 }  // namespace efficiency_test
 }  // namespace orrery

@@ -25,7 +25,7 @@ inline std::vector<double> other_values(double value) {
 }
 // Of recompute_modules.
 inline std::vector<std::uint32_t> other_values(std::uint32_t) {
-    return {1, 2, 4, 8, 16, 3, 6, 32, 64, 128};
+    return {1, 2, 4, 8, 16, 3, 6, 32, 64, 128, 256, 512};
 }
 inline std::vector<std::vector<std::int64_t>> other_values(const std::vector<std::int64_t>&) {
     return {{1, 3, 3, 1}, {3, 5}, {5, 3}, {1, 2, 2, 3}, {2, 1}, {1, 2}, {2, 1, 1}};

@@ -65,7 +65,9 @@ TEST(Recomputation, MoreOfItTakesLessMemory) {
     for (const RecomputeModule one : {RecomputeModule::layernorm,
                                       RecomputeModule::activation,
                                       RecomputeModule::mlp,
-                                      RecomputeModule::every_second_product}) {
+                                      RecomputeModule::every_second_product,
+                                      RecomputeModule::every_second_projection,
+                                      RecomputeModule::linear}) {
         EXPECT_LT(module(one), peak({})) << static_cast<int>(one);
     }
     EXPECT_LT(module(RecomputeModule::mlp), module(RecomputeModule::activation));
@@ -100,6 +102,15 @@ TEST(Recomputation, RunsTheKernelsOfTheModuleAgain) {
     EXPECT_EQ(again(RecomputeModule::mlp), (Names{"fc1", "activation", "fc2"}));
     EXPECT_EQ(again(RecomputeModule::every_second_product),
               (Names{"norm 1", "projection", "norm 2", "activation"}));
+    EXPECT_EQ(again(RecomputeModule::linear),
+              (Names{"norm 1", "qkv", "projection", "norm 2", "fc1", "activation"}));
+    // A layer without a gate: of the MLP's two products the first is kept.
+    EXPECT_EQ(again(RecomputeModule::every_second_projection),
+              (Names{"norm 1", "qkv part", "projection", "norm 2", "activation"}));
+    Transformer gated = six_layers();
+    gated.activation = Activation::swiglu;
+    EXPECT_EQ(kernels_again(gated, 32),
+              (Names{"norm 1", "qkv part", "projection", "norm 2", "fc1 part", "activation"}));
     Transformer parallel = six_layers();
     parallel.parallel_block = true;
     EXPECT_EQ(kernels_again(parallel, 8), (Names{"fc1", "activation"}));
@@ -120,6 +131,27 @@ TEST(Recomputation, ShareIsOfTheStepsLayers) {
     EXPECT_DOUBLE_EQ(recomputed_share(model, full(RecomputeMethod::every, 3)).attention_linear,
                      1.0 / 3);
     EXPECT_DOUBLE_EQ(recomputed_share(model, {}).mlp, 0);
+}
+
+// 36 % of the forward products of Llama 3 8B, as torchtitan's policy has it: wk, wo and w3 of
+// wq, wk, wv, wo, w1, w2 and w3.
+TEST(Recomputation, EverySecondProjectionOfLlama) {
+    Transformer llama = six_layers();
+    llama.hidden_size = 4096;
+    llama.ffn_hidden_size = 14336;
+    llama.num_attention_heads = 32;
+    llama.num_query_groups = 8;
+    llama.kv_channels = 128;
+    llama.activation = Activation::swiglu;
+    constexpr auto kModule = static_cast<std::uint32_t>(RecomputeModule::every_second_projection);
+    const RecomputedShare share = recomputed_share(
+        llama, {.recompute_granularity = Recompute::selective, .recompute_modules = kModule});
+    const double attention = 4096.0 * (4096 + 1024 + 1024 + 4096);
+    const double mlp = 3.0 * 4096 * 14336;
+    EXPECT_NEAR((share.attention_linear * attention + share.mlp * mlp) / (attention + mlp),
+                0.365,
+                0.002);
+    EXPECT_EQ(share.attention, 0);
 }
 
 }  // namespace

@@ -171,5 +171,48 @@ TEST(UnitWeights, QuantisedWeightsTravelAsOneByteEach) {
     EXPECT_EQ(errors[0].where, "plan.zero_quantized_weights");
 }
 
+// FP8 on the wire is for the layers: embedding and head travel in 16 bits.
+TEST(UnitWeights, OfLayersTravelAsFp8) {
+    ParallelPlan plan = sharded_plan();
+    plan.precision = Dtype::fp8;
+    plan.fp8_recipe = Fp8Recipe::tensorwise;
+    const Program cast = lower(layered_model(), plan);
+    plan.fp8_param_gather = true;
+    const Program travelling = lower(layered_model(), plan);
+    for (const std::string_view pass : {"forward", "backward"}) {
+        const Segment& before = segment(cast, pass);
+        EXPECT_EQ(ops_named(cast, before, "weights maximum").size(), kModelLayers + 0u);
+        EXPECT_EQ(ops_named(cast, before, "weights cast").size(), kModelLayers + 0u);
+        const Segment& after = segment(travelling, pass);
+        EXPECT_EQ(ops_named(travelling, after, "weights cast").size(), 0u);
+        EXPECT_EQ(ops_named(travelling, after, "weights quantise").size(), kModelLayers + 0u);
+        std::size_t narrow = 0;
+        for (const std::size_t i : ops_named(travelling, after, "weights gather")) {
+            narrow += travelling.collective(after.ops[i]).wire == Dtype::fp8 ? 1u : 0u;
+        }
+        EXPECT_EQ(narrow, kModelLayers + 0u);
+    }
+    // Delayed scaling has what it needs from the step before.
+    plan.fp8_recipe = Fp8Recipe::delayed;
+    plan.fp8_param_gather = false;
+    const Program delayed = lower(layered_model(), plan);
+    EXPECT_EQ(ops_named(delayed, segment(delayed, "forward"), "weights cast").size(), 0u);
+}
+
+// PyTorch's fully_shard copies each unit out of the buffer that it was gathered into.
+TEST(UnitWeights, AreCopiedOutOnceAUnit) {
+    ParallelPlan plan = sharded_plan();
+    const auto copies = [&](std::string_view pass) {
+        const Program program = lower(layered_model(), plan);
+        return ops_named(program, segment(program, pass), "weights copy out").size();
+    };
+    EXPECT_EQ(copies("forward"), 0u);
+    plan.fsdp_copy_out = true;
+    EXPECT_EQ(copies("forward"), kModelLayers + 2u);
+    EXPECT_EQ(copies("backward"), kModelLayers + 2u);
+    plan.reshard_after_forward = false;
+    EXPECT_EQ(copies("backward"), 0u);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -113,8 +113,13 @@ DocumentNode Catalogue::entry(const DocumentNode& name,
     const std::vector<std::string> known = names(section);
     // Only listed names are opened: a name is never a path.
     if (!std::binary_search(known.begin(), known.end(), name.text)) {
-        const std::string hint = known.empty() ? fmt::format("no {} in {}", section, root_.string())
-                                               : nearest_hint(name.text, known);
+        std::string hint = known.empty() ? fmt::format("no {} in {}", section, root_.string())
+                                         : nearest_hint(name.text, known);
+        if (section == "devices" && !known.empty()) {
+            const std::vector<std::string> near = nearest_names(name.text, known, 1);
+            hint += fmt::format("; or your own: {{base: {}, peak_fp16: 100 TFLOPS}}",
+                                near.empty() ? known.front() : near.front());
+        }
         errors.push_back(
             {name.where(),
              fmt::format(

@@ -19,10 +19,16 @@ struct GpuName {
 // catalogue's: fewer SMs (H100 PCIe, RTX 4090 D and Laptop), other memory (H100 NVL, V100 of 16 GB)
 // or a lower power limit (H200 NVL).
 constexpr std::array kGpuNames{
+    GpuName{{"GB300"}, 0, "gb300"},
+    GpuName{{"B300"}, 0, "b300"},
+    GpuName{{"GH200"}, 120, ""},
+    GpuName{{"GH200"}, 0, "gh200"},
     GpuName{{"GB200"}, 0, "gb200"},
     GpuName{{"B200"}, 0, "b200"},
     GpuName{{"H200", "NVL"}, 0, ""},
     GpuName{{"H200"}, 0, "h200"},
+    GpuName{{"H20"}, 120, ""},
+    GpuName{{"H20"}, 0, "h20"},
     GpuName{{"H800", "PCIE"}, 0, ""},
     GpuName{{"H800", "NVL"}, 0, ""},
     GpuName{{"H800"}, 0, "h800"},
@@ -38,6 +44,12 @@ constexpr std::array kGpuNames{
     GpuName{{"RTX", "4090", "LAPTOP"}, 0, ""},
     GpuName{{"RTX", "4090", "D"}, 0, ""},
     GpuName{{"RTX", "4090"}, 0, "rtx-4090"},
+    GpuName{{"RTX", "3090", "TI"}, 0, ""},
+    GpuName{{"RTX", "3090"}, 0, "rtx-3090"},
+    GpuName{{"RTX", "PRO", "6000"}, 0, "rtx-pro-6000"},
+    GpuName{{"L40S"}, 0, "l40s"},
+    GpuName{{"MI300X"}, 0, "mi300x"},
+    GpuName{{"MI325X"}, 0, "mi325x"},
 };
 
 // In capitals, split at everything that is neither a letter nor a digit.

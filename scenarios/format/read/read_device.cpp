@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "models/plan_words.h"
 #include "scenarios/format/read/key_tables.h"
@@ -67,12 +68,48 @@ constexpr Key kDeviceRows[] = {
     key<&DeviceSpec::graph_launch_cost>("graph_launch_cost",
                                         "Host time of one kernel that a CUDA graph launches.")
         .required(),
+    plain("power", KeyShape::word, "Power that the product may draw, in whole watts: 700 W.")
+        .by("not known"),
+    plain("power_limit", KeyShape::word, "Power limit that is set, in whole watts: 500 W.")
+        .by("the product's power"),
 };
+
+// "500 W".
+void read_watts(MapReader& reader, std::string_view key, std::int64_t& watts) {
+    const DocumentNode* node = reader.find(key);
+    if (node == nullptr) {
+        return;
+    }
+    std::int64_t value = 0;
+    const std::string& text = node->text;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (!node->is_scalar() || error != std::errc{} || std::string_view{stop, end} != " W" ||
+        value < 1 || value > 1'000'000) {
+        reader.complain(key,
+                        fmt::format("{} can't be {}", reader.full_name(key), node->describe()),
+                        "a whole number of watts: 500 W");
+        return;
+    }
+    watts = value;
+}
+
+void read_special(MapReader& reader, DeviceSpec& device) {
+    read_attention_kernels(reader, device);
+    read_watts(reader, "power", device.power);
+    read_watts(reader, "power_limit", device.power_limit);
+    if (device.power_limit > 0 && device.power == 0) {
+        reader.complain("power_limit",
+                        reader.full_name("power_limit") + " says nothing without the power of the "
+                                                          "product",
+                        "add 'power: 700 W'");
+    }
+}
 
 }  // namespace
 
 const KeyTable<DeviceSpec> kDeviceKeys =
-    key_table<DeviceSpec, read_attention_kernels>("device", kDeviceRows);
+    key_table<DeviceSpec, read_special>("device", kDeviceRows);
 
 void read_device(const DocumentNode& map,
                  const std::string& path,

@@ -9,6 +9,7 @@
 
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
+#include "scenarios/format/read/read_stack.h"
 
 namespace orrery {
 namespace {
@@ -22,6 +23,7 @@ constexpr Choice<JobPlacement> kJobPlacements[] = {
 constexpr Key kClusterJobRows[] = {
     plain("name", KeyShape::word, "What reports call the job.").required(),
     plain("software", KeyShape::word, "Software that runs the job: nemo-24.05."),
+    plain("stack", KeyShape::word, "Software of the catalogue whose defaults the plan takes: nemo."),
     key<&ClusterJob::start>("start", "Begin of the job."),
     entry("model", "models", kModelKeys, "Model of the job.").required(),
     nested("plan", KeyShape::map, kPlanKeys, "Plan of the job.").required(),
@@ -109,7 +111,19 @@ private:
                        scenario.model_remarks,
                        errors_);
         }
+        const DocumentNode* const stack = reader.find("stack");
+        if (stack != nullptr && stack->is_scalar() && scenario.software.empty()) {
+            scenario.software = stack->text;
+        }
         if (reader.has("plan")) {
+            if (stack != nullptr) {
+                const DocumentNode named = *stack;
+                add_stack_defaults(*item.find("plan"),
+                                   named,
+                                   catalogue_,
+                                   scenario.device.generation,
+                                   errors_);
+            }
             read_plan(*item.find("plan"), scenario.plan, errors_);
         }
         if (std::ranges::find(names_, scenario.name) != names_.end()) {

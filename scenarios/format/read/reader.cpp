@@ -20,6 +20,7 @@
 #include "scenarios/format/read/file_kind.h"
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
+#include "scenarios/format/read/read_stack.h"
 #include "scenarios/format/specs/cluster_shape.h"
 #include "scenarios/format/specs/network_words.h"
 #include "scenarios/format/specs/node_devices.h"
@@ -184,7 +185,7 @@ void read_all_jobs(DocumentNode& root,
                    Scenario& scenario,
                    Errors& errors) {
     for (const char* key :
-         {"model", "plan", "software", "search", "faults", "recovery", "campaign"}) {
+         {"model", "plan", "software", "stack", "search", "faults", "recovery", "campaign"}) {
         if (root.find(key) != nullptr) {
             reader.refuse(key,
                           "a scenario with jobs has none of its own",
@@ -274,6 +275,7 @@ constexpr Key kScenarioRows[] = {
     plain_choice<kScenarioWords>("kind", "Kind of the file.").by("from its keys"),
     key<&Scenario::name>("name", "What reports call the scenario.").by("the file's name"),
     key<&Scenario::software>("software", "Software that runs the job: nemo-24.05."),
+    plain("stack", KeyShape::word, "Software of the catalogue whose defaults the plan takes: nemo."),
     nested("cluster", KeyShape::map, kClusterKeys, "Nodes and networks.").required(),
     entry("model", "models", kModelKeys, "The model; required without jobs."),
     nested("plan", KeyShape::map, kPlanKeys, "Parallelism and batch; required without jobs."),
@@ -311,8 +313,16 @@ Scenario read_root(DocumentNode& root,
         !jobs && read_section(root, reader, "model", rest, errors, [&](DocumentNode& section) {
             read_model(section, catalogue, folder, scenario.model, scenario.model_remarks, errors);
         });
+    const DocumentNode* const stack = reader.find("stack");
+    if (stack != nullptr && stack->is_scalar() && scenario.software.empty()) {
+        scenario.software = stack->text;
+    }
     const bool plan =
         !jobs && read_section(root, reader, "plan", rest, errors, [&](DocumentNode& section) {
+            if (const DocumentNode* const named = root.find("stack")) {
+                const DocumentNode name = *named;
+                add_stack_defaults(section, name, catalogue, scenario.device.generation, errors);
+            }
             read_plan(section, scenario.plan, errors);
         });
     if (const DocumentNode* section = reader.find("network")) {

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the words of a published row mean as a scenario. Sources of the stacks' facts: Megatron-LM's
-// defaults (bias and activation fused, gradients accumulated in the GEMM, in fp32 with bf16), the
-// table's README for feature words, MegaScale's section 3.2 (fused LayerNorm and GELU are its own
-// addition), llm-foundry's benchmark scripts (Triton port of FlashAttention 1, PyTorch FSDP with
-// bf16 reductions), NeMo's performance recipes (Transformer Engine with cuDNN attention on Hopper,
-// gradients reduced in bf16), llm.c's README (cuDNN attention, bf16 gradients).
+// What the words of a published row mean as a cluster and a model; case_plan.cpp has the plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,34 +17,12 @@
 namespace orrery {
 namespace {
 
-std::vector<std::string> split(std::string_view text, char separator) {
-    std::vector<std::string> words;
-    while (!text.empty()) {
-        const std::size_t end = text.find(separator);
-        if (end != 0) {
-            words.emplace_back(text.substr(0, end));
-        }
-        text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-    }
-    return words;
-}
-
 bool has(const std::vector<std::string>& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Value of "key=value" among the words, or nothing.
-std::string value_of(const std::vector<std::string>& words, std::string_view key) {
-    for (const std::string& word : words) {
-        if (word.size() > key.size() && word.starts_with(key) && word[key.size()] == '=') {
-            return word.substr(key.size() + 1);
-        }
-    }
-    return {};
-}
-
 std::int64_t integer_of(const std::vector<std::string>& words, std::string_view key) {
-    const std::string value = value_of(words, key);
+    const std::string value = value_of_word(words, key);
     std::int64_t number = 0;
     for (const char c : value.substr(0, 12)) {
         if (c < '0' || c > '9') {
@@ -62,75 +35,6 @@ std::int64_t integer_of(const std::vector<std::string>& words, std::string_view 
 
 bool starts(const PublishedCase& row, std::string_view stack) {
     return row.stack.starts_with(stack);
-}
-
-// Megatron-LM before its third version, and Microsoft's fork of it with DeepSpeed: gradients are
-// accumulated in a kernel of their own, input gradients reduced before the weight gradient starts.
-bool second_megatron(const PublishedCase& row) {
-    return row.stack == "megatron-lm-v2" || starts(row, "megatron-deepspeed");
-}
-
-// Words that say something which is modelled elsewhere or changes nothing about the step's cost.
-constexpr std::string_view kWordsWithoutEffect[] = {
-    "async_data_pipeline",              // data loading is not part of the simulated step
-    "no_perturbation",                  // nor is what it removes
-    "sequence_parallel_fused_overlap",  // tp_comm_overlap says it
-    "scatter_gather",  // pipeline sends are always split over the tensor-parallel ranks
-    "fsdp_prefetch",   // overlap_param_gather says it
-    "deferred_embedding_wgrad",
-    "fp8_hybrid",
-    "fp8_params",
-    "fp8_current_scaling",
-    "float8_dynamic_tensorwise",
-    "async_tp",                // tp_comm_overlap says it
-    "force_balanced_routing",  // plan.moe_router_load's default
-    "natural_routing",         // a trained router's loads are not published
-    "token_drop",              // with a capacity of the mean load: balanced
-};
-constexpr std::string_view kWordsOfOptions[] = {
-    "parallel_block",
-    "lamb",
-    "fused_norm_gelu",
-    "fused_gelu",
-    "untied_embeddings",
-    "tied_embeddings",
-    "embedding_and_loss_as_layers",
-    "cuda_graphs",
-    "no_gradient_accumulation_fusion",
-    "squared_relu",
-    "geglu",
-    "torch_compile",
-    "xla",
-    "bf16_grads",
-    "bf16_moments",
-    "shared_expert_overlap",
-};
-constexpr std::string_view kKeysOfOptions[] = {
-    "sliding_window",
-    "swa_every",
-    "flash_attn",
-    "dropout",
-    "hsdp_shard",
-    "method",  // the sizes say it
-};
-
-template <std::size_t N>
-bool among(std::string_view word, const std::string_view (&words)[N]) {
-    return std::find(std::begin(words), std::end(words), word) != std::end(words);
-}
-
-// The first word that this version can't express, or nothing.
-std::string unknown_word(const std::vector<std::string>& words) {
-    for (const std::string& word : words) {
-        const std::string key = word.substr(0, word.find('='));
-        const bool known = key == word
-                               ? among(word, kWordsWithoutEffect) || among(word, kWordsOfOptions)
-                               : among(key, kKeysOfOptions);
-        if (!known) {
-            return word;
-        }
-    }
-    return {};
 }
 
 // Dropout of a row that doesn't say: the default of Megatron-LM's arguments (and of its fork's) and
@@ -163,102 +67,9 @@ void set_model(const PublishedCase& row,
     model.qk_layernorm = row.model.name.starts_with("qwen3");
     model.sliding_window = integer_of(words, "sliding_window");
     model.sliding_window_every = std::max<std::int64_t>(1, integer_of(words, "swa_every"));
-    const std::string dropout = value_of(words, "dropout");
+    const std::string dropout = value_of_word(words, "dropout");
     model.dropout =
         dropout.empty() ? default_dropout(row) : std::clamp(std::atof(dropout.c_str()), 0.0, 0.999);
-}
-
-AttentionKernel attention_of(const PublishedCase& row,
-                             const std::vector<std::string>& words,
-                             std::uint32_t compute_capability) {
-    if (!row.flash_attention) {
-        return AttentionKernel::unfused;
-    }
-    const std::int64_t version = integer_of(words, "flash_attn");
-    if (version == 1 || starts(row, "llm-foundry")) {
-        return AttentionKernel::flash_1;
-    }
-    if (version == 2) {
-        return AttentionKernel::flash_2;
-    }
-    const bool hopper = compute_capability >= 90;
-    return hopper || starts(row, "llm.c") ? AttentionKernel::cudnn : AttentionKernel::flash_2;
-}
-
-Dtype gradient_dtype_of(const PublishedCase& row) {
-    if (starts(row, "nemo") || starts(row, "mb") || starts(row, "llm-foundry") ||
-        starts(row, "llm.c") || starts(row, "megatron-bridge")) {
-        return Dtype::bf16;
-    }
-    return row.plan.precision == Dtype::fp16 ? Dtype::fp16 : Dtype::fp32;
-}
-
-void set_plan(const PublishedCase& row,
-              const std::vector<std::string>& words,
-              const DeviceSpec& device,
-              ParallelPlan& plan) {
-    plan.attention_kernel = attention_of(row, words, device.compute_capability);
-    plan.optimizer = has(words, "lamb") ? Optimizer::lamb : Optimizer::adam;
-    plan.gradient_dtype = gradient_dtype_of(row);
-    // PyTorch FSDP accumulates in a kernel of its own, too.
-    plan.gradient_accumulation_fusion = !starts(row, "llm-foundry") && !second_megatron(row) &&
-                                        !has(words, "no_gradient_accumulation_fusion");
-    const bool unfused = starts(row, "llm-foundry") || starts(row, "megatron-lm-285068c8");
-    const bool both = has(words, "fused_norm_gelu");
-    // Bias, dropout and addition are one kernel in Megatron-LM, the norm after them another.
-    plan.fused_norm = both;
-    plan.async_tensor_model_parallel_allreduce = !second_megatron(row);
-    plan.fused_activation = both || has(words, "fused_gelu") ||
-                            (!unfused && !starts(row, "llm.c") && !starts(row, "megascale"));
-    // Megatron-LM's loss works on fp32 logits kernel by kernel unless --cross-entropy-loss-fusion.
-    plan.fused_cross_entropy = !starts(row, "megatron-");
-    // Composer recomputes MPT's two training metrics (cross entropy, perplexity) for each
-    // micro-batch, and prefetches weights behind the backward pass of a unit.
-    plan.loss_metrics = starts(row, "llm-foundry") ? 2 : 0;
-    plan.prefetch_behind_backward = starts(row, "llm-foundry");
-    plan.cuda_graphs = has(words, "cuda_graphs");
-    plan.eager_framework = !starts(row, "llm.c");  // C++
-    plan.compiled = has(words, "torch_compile") || has(words, "xla");
-    plan.embedding_and_loss_as_layers = has(words, "embedding_and_loss_as_layers");
-    plan.hsdp_shard_size = integer_of(words, "hsdp_shard");
-    if (has(words, "bf16_grads")) {
-        plan.gradient_dtype = Dtype::bf16;
-    }
-    plan.moments_dtype = has(words, "bf16_moments") ? Dtype::bf16 : Dtype::fp32;
-    plan.moe_shared_expert_overlap = has(words, "shared_expert_overlap");
-    plan.moe_token_dispatcher_type = row.token_dispatcher == "allgather"
-                                         ? TokenDispatcher::allgather
-                                         : TokenDispatcher::alltoall;
-}
-
-// The modules that a row names. A module that its model lacks changes nothing.
-void set_recomputation(const PublishedCase& row, ParallelPlan& plan) {
-    const std::vector<std::string> modules = split(row.recompute_modules, ';');
-    if (plan.recompute_granularity != Recompute::selective || modules.empty()) {
-        return;
-    }
-    plan.recompute_modules = 0;
-    for (const auto& [word, bit] : kRecomputeModules) {
-        plan.recompute_modules |= has(modules, word) ? bit : 0;
-    }
-}
-
-// What a row has and no scenario can say, or nothing.
-std::string beyond_words(const PublishedCase& row) {
-    if (!row.token_dispatcher.empty() && row.token_dispatcher != "alltoall" &&
-        row.token_dispatcher != "allgather") {
-        return fmt::format("token dispatcher '{}'", row.token_dispatcher);
-    }
-    if (row.overlap_moe_expert_parallel_comm) {
-        return "exchange of tokens beside another micro-batch's passes";
-    }
-    if (row.mtp_num_layers > 0) {
-        return "prediction of further tokens";
-    }
-    return !row.offload.empty() ? "offload " + row.offload
-           : !row.quantized_communication.empty()
-               ? "quantised communication " + row.quantized_communication
-               : "";
 }
 
 struct GpuNode {
@@ -276,6 +87,16 @@ constexpr GpuNode kNodes[] = {
     {"h800", "hgx-h800"},
     {"b200", "hgx-b200"},
     {"gb200", "gb200-nvl72"},
+    {"b300", "hgx-b300"},
+    {"gb300", "gb300-nvl72"},
+    {"gh200", "gh200"},
+    {"h20", "hgx-h20"},
+    {"l40s", "pcie-l40s-8gpu"},
+    {"rtx3090", "pcie-rtx3090-8gpu"},
+    {"rtx4090", "pcie-rtx4090-8gpu"},
+    {"rtxpro6000", "pcie-rtx-pro-6000-8gpu"},
+    {"mi300x", "mi300x-8gpu"},
+    {"mi325x", "mi325x-8gpu"},
 };
 
 DocumentNode word_node(std::string_view text) {
@@ -312,10 +133,14 @@ std::string_view fabric_entry(const std::vector<std::string>& words) {
         return hdr ? "dgx-superpod-hdr200" : "ndr400-rail";
     }
     if (link.starts_with("eth")) {
-        const bool three_tiers = has(words, "clos3") || !link.starts_with("eth200");
+        const bool slow = link.starts_with("eth200") || link.starts_with("eth100");
+        const bool three_tiers = has(words, "clos3") || !slow;
         return link.starts_with("eth400") ? "eth400-clos"
                : three_tiers              ? "megascale-clos"
                                           : "eth200-clos";
+    }
+    if (link.starts_with("efa")) {
+        return "efa-400";
     }
     return link.starts_with("opa") ? "opa100-fattree" : "ndr400-rail";
 }
@@ -380,7 +205,7 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
     cluster.fabric = *fabric;
     // Every tray of a rack brings its NICs.
     cluster.fabric.nics_per_node *= cluster.node.trays;
-    if (has(split(row.fabric, '-'), "clos3") && fabric->name == "megascale-clos") {
+    if (has(words_between(row.fabric, '-'), "clos3") && fabric->name == "megascale-clos") {
         // Jiang et al., section 6.3 and 5: 0.5 % of that cluster's machines took 10 % longer for
         // the same forward computation.
         cluster.slow_node_share = 0.005;
@@ -392,7 +217,7 @@ Result<void> set_cluster(const PublishedCase& row, const Catalogue& catalogue, S
 }  // namespace
 
 Result<FabricSpec> fabric_of(const PublishedCase& row, const Catalogue& catalogue) {
-    const std::vector<std::string> words = split(row.fabric, '-');
+    const std::vector<std::string> words = words_between(row.fabric, '-');
     const GpuNode* known = node_of(row);
     ClusterSpec cluster;
     DeviceSpec device;
@@ -434,13 +259,7 @@ Result<FabricSpec> fabric_of(const PublishedCase& row, const Catalogue& catalogu
 }
 
 Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogue) {
-    const std::vector<std::string> words = split(row.features, ';');
-    if (const std::string beyond = beyond_words(row); !beyond.empty()) {
-        return fail(row.where, beyond + " is not expressible");
-    }
-    if (const std::string word = unknown_word(words); !word.empty()) {
-        return fail(row.where, fmt::format("feature '{}' is not expressible", word));
-    }
+    const std::vector<std::string> words = words_between(row.features, ';');
     Scenario scenario;
     scenario.name = row.name;
     scenario.software = row.stack;
@@ -450,8 +269,9 @@ Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogu
     scenario.model = row.model;
     set_model(row, words, scenario.model);
     scenario.plan = row.plan;
-    set_plan(row, words, scenario.device, scenario.plan);
-    set_recomputation(row, scenario.plan);
+    if (const auto set = set_case_plan(row, catalogue, scenario.device, scenario.plan); !set) {
+        return fail(row.where, set.error().what, set.error().hint);
+    }
     scenario.plan.data_parallel_size =
         std::max<std::int64_t>(1, row.num_gpus / scenario.plan.model_parallel_size());
     Errors errors = check(scenario.model, scenario.plan, row.num_gpus);

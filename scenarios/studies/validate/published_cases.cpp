@@ -261,15 +261,51 @@ std::vector<std::string> words_of(std::string_view text) {
     return words;
 }
 
-// Of each row. The column is optional: a user's own table has nothing to assume.
+// Of each row, empty where the table has no such column.
+std::vector<std::string> optional_column(const std::filesystem::path& file,
+                                         const std::string& name,
+                                         std::size_t rows) {
+    std::vector<std::string> column(rows);
+    const auto table = read_csv(file.string(), {name}, true);
+    for (std::size_t i = 0; table && i < rows; ++i) {
+        column[i] = (*table)[i].fields[0];
+    }
+    return column;
+}
+
+// A user's own table has nothing to assume.
 std::vector<std::vector<std::string>> assumed_columns(const std::filesystem::path& file,
                                                       std::size_t rows) {
-    std::vector<std::vector<std::string>> assumed(rows);
-    const auto table = read_csv(file.string(), {"assumed"}, true);
-    for (std::size_t i = 0; table && i < rows; ++i) {
-        assumed[i] = words_of((*table)[i].fields[0]);
+    std::vector<std::vector<std::string>> assumed;
+    for (const std::string& text : optional_column(file, "assumed", rows)) {
+        assumed.push_back(words_of(text));
     }
     return assumed;
+}
+
+void read_details(const std::filesystem::path& file,
+                  std::vector<PublishedCase>& rows,
+                  Errors& errors) {
+    const auto fill = [&](const char* name, std::string PublishedCase::*member) {
+        const std::vector<std::string> column = optional_column(file, name, rows.size());
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            rows[i].*member = column[i];
+        }
+    };
+    fill("attention_kernel", &PublishedCase::attention_kernel);
+    fill("optimizer", &PublishedCase::optimizer);
+    fill("recompute_detail", &PublishedCase::recompute_detail);
+    fill("compile", &PublishedCase::compile);
+    const std::vector<std::string> watts = optional_column(file, "power_cap_w", rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::optional<std::int64_t> value = parse_integer(watts[i]);
+        if (!watts[i].empty() && (!value || *value < 1)) {
+            errors.push_back({rows[i].where,
+                              fmt::format("power_cap_w '{}' must be a whole number", watts[i]),
+                              "watts a GPU"});
+        }
+        rows[i].power_cap_w = value.value_or(0);
+    }
 }
 
 // Puts the value into each row that assumes the column.
@@ -329,6 +365,7 @@ ResultOrErrors<std::vector<PublishedCase>> read_published_cases(
         rows.push_back(read_row((*table)[i], errors));
         rows.back().assumed = assumed[i];
     }
+    read_details(file, rows, errors);
     if (!errors.empty()) {
         return unexpected<Errors>(std::move(errors));
     }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/result.h"
@@ -39,6 +40,12 @@ struct PublishedCase {
     std::string quantized_communication;
     std::int64_t mtp_num_layers = 0;
     bool overlap_moe_expert_parallel_comm = false;
+    // Optional columns, empty where the table has none or the row does not say.
+    std::string attention_kernel{};  // "te_fused"
+    std::string optimizer{};         // "adamw_fused"
+    std::string recompute_detail{};  // "op_every_second_matmul"
+    std::string compile{};           // "true", "false"
+    std::int64_t power_cap_w = 0;    // of a GPU; 0: not stated
 };
 
 // What a column says in every row whose source does not state it (that lists it as `assumed`).
@@ -53,6 +60,18 @@ Result<AssumedValue> read_assumed_value(const std::string& text);
 // All errors of the table at once; also where no row assumes a column that `instead` names.
 ResultOrErrors<std::vector<PublishedCase>> read_published_cases(
     const std::filesystem::path& file, const std::vector<AssumedValue>& instead = {});
+
+// The row's words about its features: "parallel_block;sliding_window=768" are two.
+std::vector<std::string> words_between(std::string_view text, char separator);
+// What follows "key=" in one of the words, or nothing.
+std::string value_of_word(const std::vector<std::string>& words, std::string_view key);
+
+// Fills the plan from the row's software (the catalogue's stacks), columns and features, and the
+// limit of the device's power. The error says what can't be expressed.
+Result<void> set_case_plan(const PublishedCase& row,
+                           const Catalogue& catalogue,
+                           DeviceSpec& device,
+                           ParallelPlan& plan);
 
 // The error says why the row is not expressible.
 Result<Scenario> scenario_of(const PublishedCase& row, const Catalogue& catalogue);

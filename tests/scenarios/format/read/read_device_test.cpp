@@ -57,6 +57,19 @@ TEST(ReadDevice, EveryKeyReachesItsField) {
     EXPECT_EQ(d.graph_launch_cost, 2_us);
 }
 
+TEST(ReadDevice, PowerIsInWatts) {
+    DeviceSpec d;
+    ASSERT_EQ(errors_of(kDevice + "power: 700 W\npower_limit: 500 W\n", &d), "");
+    EXPECT_EQ(d.power, 700);
+    EXPECT_EQ(d.power_limit, 500);
+    EXPECT_EQ(errors_of(kDevice + "power: 700\n"),
+              "s.yaml:15:8: error: it.power can't be '700' (hint: a whole number of watts: 500 "
+              "W)\n");
+    EXPECT_EQ(errors_of(kDevice + "power_limit: 500 W\n"),
+              "s.yaml:15:14: error: it.power_limit says nothing without the power of the product "
+              "(hint: add 'power: 700 W')\n");
+}
+
 TEST(ReadDevice, OnlyItsNameAndFp8MayBeAbsent) {
     EXPECT_EQ(errors_of(without_key(without_key(kDevice, "name"), "peak_fp8")), "");
     for (const char* key : {"generation",

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/format/read/read_stack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "models/plan_fields.h"
+#include "scenarios/format/document/map_reader.h"
+#include "scenarios/format/document/nearest.h"
+#include "scenarios/format/document/read_field.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::string_view kSection = "stacks";
+constexpr std::array<std::string_view, 6> kGenerations{
+    "volta", "ampere", "ada", "hopper", "blackwell", "cpu"};
+
+bool is_selector(std::string_view word) {
+    const bool precision = std::ranges::any_of(
+        kPrecisions, [&](const Choice<Dtype>& choice) { return choice.word == word; });
+    return precision || word == "otherwise" || std::ranges::count(kGenerations, word) > 0;
+}
+
+// The value for these devices and this precision: precisions come before generations. Null without
+// one.
+const DocumentNode* chosen_value(const DocumentNode& value,
+                                 std::string_view generation,
+                                 std::string_view precision,
+                                 Errors& errors) {
+    if (!value.is_map()) {
+        return &value;
+    }
+    for (const DocumentNode& key : value.keys) {
+        if (!is_selector(key.text)) {
+            errors.push_back({key.where(),
+                              fmt::format("'{}' is no precision and no generation", key.text),
+                              fmt::format("otherwise, a precision, or one of {}",
+                                          fmt::join(kGenerations, ", "))});
+            return nullptr;
+        }
+    }
+    for (const std::string_view word : {precision, generation, std::string_view{"otherwise"}}) {
+        if (const DocumentNode* found = value.find(word)) {
+            return found;
+        }
+    }
+    return nullptr;
+}
+
+DocumentNode name_node(const DocumentNode& at, std::string text) {
+    DocumentNode node = at;
+    node.text = std::move(text);
+    return node;
+}
+
+std::string precision_of(const DocumentNode& plan) {
+    const DocumentNode* precision = plan.find(plan_field<&ParallelPlan::precision>.name);
+    return precision != nullptr && precision->is_scalar() ? precision->text
+                                                          : std::string{name(Dtype::bf16)};
+}
+
+}  // namespace
+
+std::string stack_entry(std::string_view stack, const Catalogue& catalogue) {
+    std::string wanted{stack};
+    std::ranges::transform(wanted, wanted.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    const std::vector<std::string> known = catalogue.names(kSection);
+    while (!wanted.empty()) {
+        if (std::binary_search(known.begin(), known.end(), wanted)) {
+            return wanted;
+        }
+        // "nemo24.07": a version without a dash.
+        const std::size_t letters = wanted.find_last_not_of("0123456789.");
+        const bool versioned = letters != std::string::npos && letters + 1 < wanted.size();
+        const std::size_t dash = wanted.rfind('-');
+        if (versioned && (dash == std::string::npos || letters > dash)) {
+            wanted.resize(letters + 1);
+        } else {
+            wanted.resize(dash == std::string::npos ? 0 : dash);
+        }
+    }
+    return {};
+}
+
+DocumentNode stack_defaults(const DocumentNode& stack,
+                            const Catalogue& catalogue,
+                            std::string_view generation,
+                            std::string_view precision,
+                            Errors& errors) {
+    DocumentNode defaults;
+    defaults.kind = DocumentNode::Kind::map;
+    const std::string entry = stack_entry(stack.text, catalogue);
+    if (!stack.is_scalar() || entry.empty()) {
+        errors.push_back({stack.where(),
+                          fmt::format("the catalogue has no stack {}", stack.describe()),
+                          nearest_hint(stack.text, catalogue.names(kSection))});
+        return defaults;
+    }
+    const DocumentNode map =
+        catalogue.resolve(name_node(stack, entry), kSection, std::string{kSection}, errors);
+    for (std::size_t i = 0; i < map.keys.size(); ++i) {
+        if (map.keys[i].text == "name") {
+            continue;
+        }
+        if (const auto* value = chosen_value(map.items[i], generation, precision, errors)) {
+            defaults.set(map.keys[i], *value);
+        }
+    }
+    return defaults;
+}
+
+void read_given(const DocumentNode& map, ParallelPlan& plan, Errors& errors) {
+    MapReader reader{map, "plan", errors};
+    for_each_plan_field([&](const auto& field) {
+        if (field.use != FieldUse::derived && map.find(field.name) != nullptr) {
+            read_field(reader, field, plan.*field.member);
+        }
+    });
+    reader.finish();
+}
+
+void add_stack_defaults(DocumentNode& plan,
+                        const DocumentNode& stack,
+                        const Catalogue& catalogue,
+                        std::string_view generation,
+                        Errors& errors) {
+    if (!plan.is_map()) {
+        return;
+    }
+    const DocumentNode defaults =
+        stack_defaults(stack, catalogue, generation, precision_of(plan), errors);
+    for (std::size_t i = 0; i < defaults.keys.size(); ++i) {
+        if (plan.find(defaults.keys[i].text) == nullptr) {
+            plan.set(defaults.keys[i], defaults.items[i]);
+        }
+    }
+}
+
+}  // namespace orrery

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the words of a published row mean as a plan: the software's defaults (the catalogue's
+// stacks, with their sources), then the row's columns, then its features (the table's README).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "models/plan_fields.h"
+#include "models/plan_words.h"
+#include "scenarios/format/read/read_stack.h"
+#include "scenarios/studies/validate/published_cases.h"
+
+namespace orrery {
+namespace {
+
+// Words that say something which is modelled elsewhere or changes nothing about the step's cost.
+constexpr std::string_view kWordsWithoutEffect[] = {
+    "async_data_pipeline",              // data loading is not part of the simulated step
+    "no_perturbation",                  // nor is what it removes
+    "sequence_parallel_fused_overlap",  // tp_comm_overlap says it
+    "scatter_gather",  // pipeline sends are always split over the tensor-parallel ranks
+    "fsdp_prefetch",   // overlap_param_gather says it
+    "deferred_embedding_wgrad",
+    "fp8_hybrid",             // the gradients' format has the speed of the activations'
+    "async_tp",               // tp_comm_overlap says it
+    "transformer_engine",     // attention_kernel says it
+    "triton_quant_kernels",   // a cast is one kernel
+    "packed_samples",         // the sequences are full
+    "document_mask",          // sources do not state how long the documents are
+    "optimizer_in_backward",  // the same work at another time
+    "fused_rope",             // one kernel
+    "cp_overlap_gemm",        // the exchange of context-parallel ranks runs beside attention
+    "fp32_grad_accumulation",
+    "uneven_pipeline_stages",  // pipeline_layers, or what does not divide
+    "force_balanced_routing",  // plan.moe_router_load's default
+    "natural_routing",         // a trained router's loads are not published
+    "token_drop",              // with a capacity of the mean load: balanced
+};
+// What case_scenario.cpp and set_features() read.
+constexpr std::string_view kWordsOfOptions[] = {
+    "parallel_block",
+    "lamb",
+    "fused_norm_gelu",
+    "fused_gelu",
+    "fused_rmsnorm",
+    "untied_embeddings",
+    "tied_embeddings",
+    "embedding_and_loss_as_layers",
+    "cuda_graphs",
+    "no_gradient_accumulation_fusion",
+    "squared_relu",
+    "geglu",
+    "torch_compile",
+    "thunder_compile",
+    "xla",
+    "fp8_params",
+    "fp8_current_scaling",
+    "float8_dynamic_tensorwise",
+    "float8_dynamic_rowwise",
+    "float8_all_gather",
+    "mxfp8",
+    "sac_fp8_linears_recomputed",
+    "chunked_cross_entropy",
+    "pure_bf16",
+    "bf16_grads",
+    "bf16_moments",
+    "shared_expert_overlap",
+};
+constexpr std::string_view kKeysOfOptions[] = {
+    "sliding_window",
+    "swa_every",
+    "flash_attn",
+    "dropout",
+    "hsdp_shard",
+    "zero1_shard",
+    "pipeline_layers",
+    "method",  // the sizes say it
+};
+
+template <std::size_t N>
+bool listed(std::string_view word, const std::string_view (&words)[N]) {
+    return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+// The first word that this version can't express, or nothing.
+std::string unknown_feature(const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+        const std::string key = word.substr(0, word.find('='));
+        const bool known = key == word
+                               ? listed(word, kWordsWithoutEffect) || listed(word, kWordsOfOptions)
+                               : listed(key, kKeysOfOptions);
+        if (!known) {
+            return word;
+        }
+    }
+    return {};
+}
+
+std::int64_t whole_number(std::string_view text) {
+    std::int64_t number = 0;
+    for (const char c : text.substr(0, 9)) {
+        if (c < '0' || c > '9') {
+            return 0;
+        }
+        number = number * 10 + (c - '0');
+    }
+    return number;
+}
+
+bool says(const std::vector<std::string>& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+// The defaults of the row's software, below what the row itself states.
+Result<void> set_stack(const PublishedCase& row,
+                       const Catalogue& catalogue,
+                       const DeviceSpec& device,
+                       ParallelPlan& plan) {
+    if (stack_entry(row.stack, catalogue).empty()) {
+        return {};
+    }
+    Errors errors;
+    DocumentNode stack = scalar_node(row.stack);
+    const DocumentNode defaults = stack_defaults(
+        stack, catalogue, device.generation, name(row.plan.precision), errors);
+    if (errors.empty()) {
+        read_given(defaults, plan, errors);
+    }
+    return errors.empty() ? Result<void>{} : Result<void>{unexpected<Error>(errors.front())};
+}
+
+Result<void> set_attention(const PublishedCase& row,
+                           const std::vector<std::string>& words,
+                           const DeviceSpec& device,
+                           ParallelPlan& plan) {
+    struct Kernel {
+        std::string_view word;
+        AttentionKernel kernel;
+    };
+    // Transformer Engine takes cuDNN's kernel from Hopper on, FlashAttention before.
+    const bool hopper = device.compute_capability >= 90;
+    const Kernel kernels[] = {
+        {"flash_attn_1", AttentionKernel::flash_1},
+        {"flash_attn_2", AttentionKernel::flash_2},
+        {"sdpa_flash", AttentionKernel::flash_2},
+        {"te_fused", hopper ? AttentionKernel::cudnn : AttentionKernel::flash_2},
+        {"cudnn", AttentionKernel::cudnn},
+        {"xla", AttentionKernel::unfused},
+        {"megatron_fused_softmax", AttentionKernel::unfused},
+        {"torch_unfused", AttentionKernel::unfused},
+    };
+    const auto* const named = std::ranges::find(kernels, row.attention_kernel, &Kernel::word);
+    if (named != std::end(kernels)) {
+        plan.attention_kernel = named->kernel;
+        return {};
+    }
+    if (!row.attention_kernel.empty()) {
+        return fail({}, fmt::format("attention kernel '{}' is not known", row.attention_kernel));
+    }
+    const std::string version = value_of_word(words, "flash_attn");
+    if (!row.flash_attention) {
+        plan.attention_kernel = AttentionKernel::unfused;
+    } else if (!version.empty()) {
+        plan.attention_kernel =
+            version == "1" ? AttentionKernel::flash_1 : AttentionKernel::flash_2;
+    } else if (plan.attention_kernel == AttentionKernel::unfused) {
+        plan.attention_kernel = AttentionKernel::flash_2;
+    }
+    return {};
+}
+
+std::uint32_t bits_of(std::initializer_list<RecomputeModule> modules) {
+    std::uint32_t bits = 0;
+    for (const RecomputeModule module : modules) {
+        bits |= static_cast<std::uint32_t>(module);
+    }
+    return bits;
+}
+
+Result<void> set_recomputation(const PublishedCase& row,
+                               const std::vector<std::string>& words,
+                               ParallelPlan& plan) {
+    using Module = RecomputeModule;
+    const std::string& detail = row.recompute_detail;
+    const auto selective = [&](std::initializer_list<Module> modules) {
+        plan.recompute_granularity = Recompute::selective;
+        plan.recompute_modules = bits_of(modules);
+    };
+    if (detail.empty() || detail == "none" || detail == "full" || detail == "core_attention") {
+        return {};
+    }
+    if (detail == "every_second_layer") {
+        plan.recompute_granularity = Recompute::full;
+        plan.recompute_method = RecomputeMethod::every;
+        plan.recompute_num_layers = 2;
+    } else if (detail == "op_every_second_matmul") {
+        const bool none_kept = says(words, "sac_fp8_linears_recomputed");
+        selective({none_kept ? Module::linear : Module::every_second_projection});
+    } else if (detail == "remat=save_dot_with_no_batch_dims") {
+        // Attention's products have batch dimensions; no elementwise result is kept.
+        selective({Module::core_attn, Module::layernorm, Module::activation});
+    } else if (detail == "remat=minimal_flash" || detail == "mlp_activation_and_norm") {
+        selective({Module::layernorm, Module::activation});
+    } else {
+        return fail({}, fmt::format("recomputation '{}' is not expressible", detail));
+    }
+    return {};
+}
+
+void set_fp8(const std::vector<std::string>& words, ParallelPlan& plan) {
+    if (plan.precision != Dtype::fp8) {
+        return;
+    }
+    const bool current = says(words, "fp8_current_scaling");
+    if (current || says(words, "float8_dynamic_tensorwise")) {
+        plan.fp8_recipe = Fp8Recipe::tensorwise;
+    } else if (says(words, "float8_dynamic_rowwise")) {
+        plan.fp8_recipe = Fp8Recipe::rowwise;
+    } else if (says(words, "mxfp8")) {
+        plan.fp8_recipe = Fp8Recipe::mxfp8;
+    } else if (says(words, "fp8_hybrid")) {
+        plan.fp8_recipe = Fp8Recipe::delayed;
+    }
+    plan.fp8_param_gather = says(words, "float8_all_gather") || says(words, "fp8_params");
+}
+
+// Layers of each stage as the row lists them; without a list, what does not divide goes to the
+// first stages.
+void set_pipeline_layout(const PublishedCase& row,
+                         const std::vector<std::string>& words,
+                         ParallelPlan& plan) {
+    for (const std::string& layers :
+         words_between(value_of_word(words, "pipeline_layers"), '/')) {
+        plan.pipeline_layout.push_back(whole_number(layers));
+    }
+    const std::int64_t stages =
+        plan.pipeline_model_parallel_size * plan.virtual_pipeline_model_parallel_size;
+    const std::int64_t layers = row.model.num_layers;
+    if (says(words, "uneven_pipeline_stages") && plan.pipeline_layout.empty() && stages > 1 &&
+        layers % stages != 0) {
+        for (std::int64_t stage = 0; stage < stages; ++stage) {
+            plan.pipeline_layout.push_back(layers / stages + (stage < layers % stages ? 1 : 0));
+        }
+    }
+}
+
+void set_features(const PublishedCase& row,
+                  const std::vector<std::string>& words,
+                  ParallelPlan& plan) {
+    const bool lamb = says(words, "lamb") || row.optimizer == "lamb";
+    plan.optimizer = lamb ? Optimizer::lamb : plan.optimizer;
+    if (says(words, "no_gradient_accumulation_fusion")) {
+        plan.gradient_accumulation_fusion = false;
+    }
+    const bool both = says(words, "fused_norm_gelu");
+    plan.fused_norm = plan.fused_norm || both || says(words, "fused_rmsnorm");
+    plan.fused_activation = plan.fused_activation || both || says(words, "fused_gelu");
+    plan.fused_cross_entropy = plan.fused_cross_entropy || says(words, "chunked_cross_entropy");
+    plan.cuda_graphs = says(words, "cuda_graphs");
+    plan.compiled = plan.compiled || row.compile == "true" || says(words, "torch_compile") ||
+                    says(words, "thunder_compile") || says(words, "xla");
+    plan.embedding_and_loss_as_layers = says(words, "embedding_and_loss_as_layers");
+    for (const char* key : {"hsdp_shard", "zero1_shard"}) {
+        const std::int64_t ranks = whole_number(value_of_word(words, key));
+        plan.hsdp_shard_size = ranks > 0 ? ranks : plan.hsdp_shard_size;
+    }
+    if (says(words, "pure_bf16")) {
+        plan.gradient_dtype = Dtype::bf16;
+        plan.main_params_dtype = Dtype::bf16;
+    }
+    set_fp8(words, plan);
+    set_pipeline_layout(row, words, plan);
+}
+
+// The modules that a row of experts names. A module that its model lacks changes nothing.
+void set_modules(const PublishedCase& row, ParallelPlan& plan) {
+    const std::vector<std::string> modules = words_between(row.recompute_modules, ';');
+    if (plan.recompute_granularity != Recompute::selective || modules.empty()) {
+        return;
+    }
+    plan.recompute_modules = 0;
+    for (const auto& [word, bit] : kRecomputeModules) {
+        plan.recompute_modules |= says(modules, word) ? bit : 0;
+    }
+}
+
+void set_experts(const PublishedCase& row,
+                 const std::vector<std::string>& words,
+                 ParallelPlan& plan) {
+    if (says(words, "bf16_grads")) {
+        plan.gradient_dtype = Dtype::bf16;
+    }
+    plan.moments_dtype = says(words, "bf16_moments") ? Dtype::bf16 : Dtype::fp32;
+    plan.moe_shared_expert_overlap = says(words, "shared_expert_overlap");
+    plan.moe_token_dispatcher_type = row.token_dispatcher == "allgather"
+                                         ? TokenDispatcher::allgather
+                                         : TokenDispatcher::alltoall;
+    set_modules(row, plan);
+}
+
+// What a row has and no scenario can say, or nothing.
+std::string beyond_words(const PublishedCase& row) {
+    if (!row.token_dispatcher.empty() && row.token_dispatcher != "alltoall" &&
+        row.token_dispatcher != "allgather") {
+        return fmt::format("token dispatcher '{}'", row.token_dispatcher);
+    }
+    if (row.overlap_moe_expert_parallel_comm) {
+        return "exchange of tokens beside another micro-batch's passes";
+    }
+    if (row.mtp_num_layers > 0) {
+        return "prediction of further tokens";
+    }
+    if (!row.offload.empty()) {
+        return "offload " + row.offload;
+    }
+    return row.quantized_communication.empty()
+               ? ""
+               : "quantised communication " + row.quantized_communication;
+}
+
+// Of software that the catalogue does not know, what the row says.
+void set_unknown_stack(const PublishedCase& row, ParallelPlan& plan) {
+    plan.fused_norm = false;
+    plan.gradient_dtype = row.plan.precision == Dtype::fp16 ? Dtype::fp16 : Dtype::fp32;
+}
+
+}  // namespace
+
+std::vector<std::string> words_between(std::string_view text, char separator) {
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const std::size_t end = text.find(separator);
+        if (end != 0) {
+            words.emplace_back(text.substr(0, end));
+        }
+        text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    }
+    return words;
+}
+
+std::string value_of_word(const std::vector<std::string>& words, std::string_view key) {
+    for (const std::string& word : words) {
+        if (word.size() > key.size() && word.starts_with(key) && word[key.size()] == '=') {
+            return word.substr(key.size() + 1);
+        }
+    }
+    return {};
+}
+
+Result<void> set_case_plan(const PublishedCase& row,
+                           const Catalogue& catalogue,
+                           DeviceSpec& device,
+                           ParallelPlan& plan) {
+    if (const std::string beyond = beyond_words(row); !beyond.empty()) {
+        return fail({}, beyond + " is not expressible");
+    }
+    const std::vector<std::string> words = words_between(row.features, ';');
+    if (const std::string word = unknown_feature(words); !word.empty()) {
+        return fail({}, fmt::format("feature '{}' is not expressible", word));
+    }
+    set_unknown_stack(row, plan);
+    if (const Result<void> set = set_stack(row, catalogue, device, plan); !set) {
+        return set;
+    }
+    if (const Result<void> set = set_attention(row, words, device, plan); !set) {
+        return set;
+    }
+    set_features(row, words, plan);
+    set_experts(row, words, plan);
+    if (row.power_cap_w > 0) {
+        device.power_limit = row.power_cap_w;
+    }
+    return set_recomputation(row, words, plan);
+}
+
+}  // namespace orrery

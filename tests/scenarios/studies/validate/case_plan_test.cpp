@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a row's software, columns and features mean as a plan.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "scenarios/studies/validate/published_cases.h"
+
+namespace orrery {
+namespace {
+
+const Catalogue& with_stacks() {
+    static const Catalogue catalogue{ORRERY_SOURCE_DIR "/scenarios/catalogue"};
+    return catalogue;
+}
+
+std::map<std::string, PublishedCase> more_rows() {
+    const auto rows =
+        read_published_cases(ORRERY_SOURCE_DIR "/scenarios/catalogue/published/training_more.csv");
+    EXPECT_TRUE(rows) << rows.error().front().to_string();
+    std::map<std::string, PublishedCase> by_name;
+    for (const PublishedCase& row : *rows) {
+        by_name[row.name] = row;
+    }
+    return by_name;
+}
+
+// All but the pipelines that split the vocabulary over their stages.
+TEST(CasePlan, RowsOfOtherStacksAreExpressible) {
+    for (const auto& [name, row] : more_rows()) {
+        const auto scenario = scenario_of(row, with_stacks());
+        const bool split = row.features.find("vocabulary_parallel") != std::string::npos;
+        EXPECT_EQ(static_cast<bool>(scenario), !split)
+            << name << ": " << (scenario ? "" : scenario.error().to_string());
+    }
+}
+
+PublishedCase titan_row() {
+    PublishedCase row;
+    row.stack = "torchtitan-2024-12";
+    row.plan.precision = Dtype::fp8;
+    row.flash_attention = true;
+    row.model.num_layers = 10;
+    return row;
+}
+
+ParallelPlan plan_of_row(const PublishedCase& row, DeviceSpec device = {}) {
+    ParallelPlan plan = row.plan;
+    const auto set = set_case_plan(row, with_stacks(), device, plan);
+    EXPECT_TRUE(set) << set.error().to_string();
+    return plan;
+}
+
+std::uint32_t bits(std::initializer_list<RecomputeModule> modules) {
+    std::uint32_t all = 0;
+    for (const RecomputeModule module : modules) {
+        all |= static_cast<std::uint32_t>(module);
+    }
+    return all;
+}
+
+TEST(CasePlan, ColumnsSayWhatRunsAgain) {
+    using Module = RecomputeModule;
+    PublishedCase row = titan_row();
+    row.recompute_detail = "op_every_second_matmul";
+    EXPECT_EQ(plan_of_row(row).recompute_granularity, Recompute::selective);
+    EXPECT_EQ(plan_of_row(row).recompute_modules, bits({Module::every_second_projection}));
+    row.features = "sac_fp8_linears_recomputed";
+    EXPECT_EQ(plan_of_row(row).recompute_modules, bits({Module::linear}));
+    row.recompute_detail = "every_second_layer";
+    EXPECT_EQ(plan_of_row(row).recompute_granularity, Recompute::full);
+    EXPECT_EQ(plan_of_row(row).recompute_method, RecomputeMethod::every);
+    EXPECT_EQ(plan_of_row(row).recompute_num_layers, 2);
+    row.recompute_detail = "remat=save_dot_with_no_batch_dims";
+    EXPECT_EQ(plan_of_row(row).recompute_modules,
+              bits({Module::core_attn, Module::layernorm, Module::activation}));
+    row.recompute_detail = "remat=nothing_of_the_kind";
+    ParallelPlan plan = row.plan;
+    DeviceSpec device;
+    EXPECT_FALSE(set_case_plan(row, with_stacks(), device, plan));
+}
+
+TEST(CasePlan, FeaturesSayHowFp8IsScaledAndTravels) {
+    PublishedCase row = titan_row();
+    EXPECT_EQ(plan_of_row(row).fp8_recipe, Fp8Recipe::tensorwise);  // torchtitan's default
+    EXPECT_FALSE(plan_of_row(row).fp8_param_gather);
+    row.features = "float8_dynamic_rowwise;torch_compile";
+    EXPECT_EQ(plan_of_row(row).fp8_recipe, Fp8Recipe::rowwise);
+    EXPECT_TRUE(plan_of_row(row).compiled);
+    row.features = "mxfp8;float8_all_gather";
+    EXPECT_EQ(plan_of_row(row).fp8_recipe, Fp8Recipe::mxfp8);
+    EXPECT_TRUE(plan_of_row(row).fp8_param_gather);
+    row.stack = "nemo-24.05";
+    row.features = "fp8_hybrid";
+    EXPECT_EQ(plan_of_row(row).fp8_recipe, Fp8Recipe::delayed);
+}
+
+TEST(CasePlan, AttentionKernelsByColumnStackAndDevice) {
+    PublishedCase row = titan_row();
+    DeviceSpec hopper;
+    hopper.generation = "hopper";
+    hopper.compute_capability = 90;
+    row.attention_kernel = "te_fused";
+    EXPECT_EQ(plan_of_row(row, hopper).attention_kernel, AttentionKernel::cudnn);
+    EXPECT_EQ(plan_of_row(row).attention_kernel, AttentionKernel::flash_2);
+    row.attention_kernel = "megatron_fused_softmax";
+    EXPECT_EQ(plan_of_row(row, hopper).attention_kernel, AttentionKernel::unfused);
+    row.attention_kernel = "";
+    row.stack = "megatron-core-r0.8";
+    EXPECT_EQ(plan_of_row(row, hopper).attention_kernel, AttentionKernel::cudnn);
+    row.flash_attention = false;
+    EXPECT_EQ(plan_of_row(row, hopper).attention_kernel, AttentionKernel::unfused);
+}
+
+TEST(CasePlan, ShardsAndStagesAsTheRowHasThem) {
+    PublishedCase row = titan_row();
+    row.features = "zero1_shard=8;uneven_pipeline_stages;pipeline_layers=3/3/4/0";
+    row.plan.pipeline_model_parallel_size = 4;
+    EXPECT_EQ(plan_of_row(row).hsdp_shard_size, 8);
+    EXPECT_EQ(plan_of_row(row).pipeline_layout, (std::vector<std::int64_t>{3, 3, 4, 0}));
+    row.features = "uneven_pipeline_stages";
+    EXPECT_EQ(plan_of_row(row).pipeline_layout, (std::vector<std::int64_t>{3, 3, 2, 2}));
+}
+
+TEST(CasePlan, APowerCapLimitsTheDevice) {
+    PublishedCase row = titan_row();
+    row.power_cap_w = 500;
+    DeviceSpec device;
+    ParallelPlan plan = row.plan;
+    ASSERT_TRUE(set_case_plan(row, with_stacks(), device, plan));
+    EXPECT_EQ(device.power_limit, 500);
+}
+
+}  // namespace
+}  // namespace orrery
