@@ -32,6 +32,7 @@
 #include "scenarios/program/profile.h"
 #include "scenarios/program/replay.h"
 #include "scenarios/program/search.h"
+#include "scenarios/program/serve.h"
 #include "scenarios/program/show.h"
 #include "scenarios/program/simulate.h"
 #include "scenarios/program/sweep.h"
@@ -66,7 +67,8 @@ std::vector<GroupedCommands> grouped_commands() {
           describe_sweep,
           describe_merge,
           describe_campaign,
-          describe_network}},
+          describe_network,
+          describe_serve}},
         {CommandGroup::train,
          {describe_train, describe_tokenize, describe_generate, describe_export}},
         {CommandGroup::measure,

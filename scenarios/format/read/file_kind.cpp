@@ -27,6 +27,17 @@ constexpr Key kNetworkFileRows[] = {
 };
 constexpr KeyMap kNetworkFileKeys = key_map("network_file", kNetworkFileRows);
 
+constexpr Choice<int> kServingWord[] = {{"serving", 0}};
+constexpr Key kServingFileRows[] = {
+    plain_choice<kServingWord>("kind", "Kind of the file.").required(),
+    plain("name", KeyShape::word, "What reports call the load.").by("the file's name"),
+    nested("cluster", KeyShape::map, kClusterKeys, "Nodes and networks.").required(),
+    entry("model", "models", kModelKeys, "The model.").required(),
+    nested("serving", KeyShape::map, kServingKeys, "Instances that serve.").required(),
+    nested("workload", KeyShape::map, kWorkloadKeys, "Load that they serve.").required(),
+};
+constexpr KeyMap kServingFileKeys = key_map("serving_file", kServingFileRows);
+
 constexpr Choice<int> kSweepWord[] = {{"sweep", 0}};
 constexpr Key kSweepRows[] = {
     plain_choice<kSweepWord>("kind", "Kind of the file.").by("from its keys"),
@@ -49,12 +60,14 @@ constexpr std::string_view kInCatalogue = "a scenario names it, or orrery catalo
 constexpr FileKind kFileKinds[] = {
     {"scenario", "a scenario", "orrery simulate FILE", &kScenarioKeys, ""},
     {"network", "a network", "orrery network FILE, or add model and plan", &kNetworkFileKeys, ""},
+    {"serving", "a served load", "orrery serve FILE", &kServingFileKeys, ""},
     {"sweep", "a sweep", "orrery sweep FILE", &kSweepKeys, ""},
     {"recording", "a recorded run", "orrery compare FOLDER", &kRecordingKeys, ""},
     {"device", "a device", kInCatalogue, &kDeviceKeys, "devices"},
     {"node", "a node", kInCatalogue, &kNodeKeys, "nodes"},
     {"fabric", "a fabric", kInCatalogue, &kFabricKeys, "fabrics"},
     {"model", "a model", kInCatalogue, &kModelKeys, "models"},
+    {"engine", "an engine that serves", kInCatalogue, &kEngineKeys, "engines"},
     {"faults", "a catalogue of faults", kInCatalogue, &kFaultCatalogueKeys, "faults"},
     {"congestion_control",
      "a congestion control",

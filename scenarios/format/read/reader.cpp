@@ -20,6 +20,7 @@
 #include "scenarios/format/read/file_kind.h"
 #include "scenarios/format/read/key_tables.h"
 #include "scenarios/format/read/read_sections.h"
+#include "scenarios/format/read/read_serving.h"
 #include "scenarios/format/read/read_stack.h"
 #include "scenarios/format/specs/cluster_shape.h"
 #include "scenarios/format/specs/network_words.h"
@@ -269,13 +270,14 @@ void check_together(const DocumentNode& root,
     }
 }
 
-constexpr Choice<int> kScenarioWords[] = {{"scenario", 0}, {"network", 1}};
+constexpr Choice<int> kScenarioWords[] = {{"scenario", 0}, {"network", 1}, {"serving", 2}};
 
 constexpr Key kScenarioRows[] = {
     plain_choice<kScenarioWords>("kind", "Kind of the file.").by("from its keys"),
     key<&Scenario::name>("name", "What reports call the scenario.").by("the file's name"),
     key<&Scenario::software>("software", "Software that runs the job: nemo-24.05."),
-    plain("stack", KeyShape::word, "Software of the catalogue whose defaults the plan takes: nemo."),
+    plain(
+        "stack", KeyShape::word, "Software of the catalogue whose defaults the plan takes: nemo."),
     nested("cluster", KeyShape::map, kClusterKeys, "Nodes and networks.").required(),
     entry("model", "models", kModelKeys, "The model; required without jobs."),
     nested("plan", KeyShape::map, kPlanKeys, "Parallelism and batch; required without jobs."),
@@ -288,7 +290,34 @@ constexpr Key kScenarioRows[] = {
     nested("faults", KeyShape::map_list, kFaultKeys, "Faults."),
     nested("recovery", KeyShape::map_or_list, kRecoveryKeys, "Recovery plans."),
     nested("campaign", KeyShape::map, kCampaignKeys, "A training over days or weeks."),
+    nested("serving", KeyShape::map, kServingKeys, "Instances that serve (kind: serving)."),
+    nested("workload", KeyShape::map, kWorkloadKeys, "Load that they serve (kind: serving)."),
 };
+
+// The model, and how it is served.
+void read_served(DocumentNode& root,
+                 MapReader& reader,
+                 const Catalogue& catalogue,
+                 const std::filesystem::path& folder,
+                 Scenario& scenario,
+                 Errors& errors) {
+    const auto required = Presence::required;
+    read_section(root, reader, "model", required, errors, [&](DocumentNode& section) {
+        read_model(section, catalogue, folder, scenario.model, scenario.model_remarks, errors);
+    });
+    read_section(root, reader, "serving", required, errors, [&](DocumentNode& section) {
+        read_serving(section, catalogue, scenario.serving, errors);
+    });
+    read_section(root, reader, "workload", required, errors, [&](DocumentNode& section) {
+        read_workload(section, folder, scenario.workload, errors);
+    });
+    for (const char* key : {"plan", "jobs", "stack", "search", "faults", "recovery", "campaign"}) {
+        if (root.find(key) != nullptr) {
+            reader.refuse(key, "a file of kind serving has none", "serving.pools has the sizes");
+        }
+    }
+    reader.finish();
+}
 
 Scenario read_root(DocumentNode& root,
                    const std::filesystem::path& folder,
@@ -309,6 +338,10 @@ Scenario read_root(DocumentNode& root,
         where_of_path(root, scenario.cluster.kinds.empty() ? "cluster.nodes" : "cluster.kinds");
     const bool jobs = reader.find("jobs") != nullptr && !options.network_only;
     const Presence rest = options.network_only || jobs ? Presence::optional : Presence::required;
+    if (options.serving) {
+        read_served(root, reader, catalogue, folder, scenario, errors);
+        return scenario;
+    }
     const bool model =
         !jobs && read_section(root, reader, "model", rest, errors, [&](DocumentNode& section) {
             read_model(section, catalogue, folder, scenario.model, scenario.model_remarks, errors);
@@ -392,12 +425,13 @@ ResultOrErrors<Scenario> read_document(DocumentNode root,
     }
     // A file without `kind` that describes a network is recognised below, once it has no mistake.
     const bool network = options.network_only || root.find("kind") == nullptr;
-    Error other = network ? of_another_kind(root, {"scenario", "network"})
-                          : of_another_kind(root, {"scenario"});
+    Error other = options.serving ? of_another_kind(root, {"serving"})
+                  : network       ? of_another_kind(root, {"scenario", "network"})
+                                  : of_another_kind(root, {"scenario"});
     if (errors.empty() && !other.what.empty()) {
         return unexpected<Errors>(Errors{std::move(other)});
     }
-    if (errors.empty() && is_network(root, folder, options)) {
+    if (errors.empty() && !options.serving && is_network(root, folder, options)) {
         return unexpected<Errors>(Errors{{root.where(),
                                           "there is no model and no plan: this describes a network",
                                           "orrery network FILE, or add model and plan"}});

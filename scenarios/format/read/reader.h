@@ -30,6 +30,7 @@ struct ReadOptions {
     std::filesystem::path catalogue = default_catalogue();
     bool network_only = false;  // `cluster` is enough (`orrery network`)
     bool several_jobs = false;  // `jobs` may stand in place of model and plan
+    bool serving = false;       // the file is of kind serving (`orrery serve`)
     bool for_training = false;  // also hold what `orrery train` needs (runtime/trainable.h)
 };
 

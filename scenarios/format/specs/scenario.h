@@ -20,6 +20,7 @@
 #include "scenarios/format/specs/campaign_plan.h"
 #include "scenarios/format/specs/network_settings.h"
 #include "scenarios/format/specs/search_spec.h"
+#include "scenarios/format/specs/serving_spec.h"
 
 namespace orrery {
 
@@ -65,6 +66,8 @@ struct Scenario {
     FaultPlan faults;
     std::vector<RecoveryPlan> recovery;
     CampaignPlan campaign;
+    ServingSpec serving{};  // of a file of kind serving, with its load
+    WorkloadSpec workload{};
 
     const DeviceSpec& device_of_kind(std::uint32_t kind) const {
         return kind < devices.size() ? devices[kind] : device;

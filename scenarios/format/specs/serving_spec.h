@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -13,17 +14,22 @@
 
 namespace orrery {
 
-// Facts about the software that serves.
+// Facts about the software that serves, and its defaults: an entry of the catalogue's engines.
 struct ServingEngine {
-    std::string name;
-    Time host_per_step;      // scheduling, sampling, launching
-    Time host_per_sequence;  // of each sequence in the batch
+    std::string name{};
+    Time host_per_step{};      // scheduling, sampling, launching
+    Time host_per_sequence{};  // of each sequence in the batch
     // The host prepares the next step while the device works: a step takes the longer of the two,
     // else their sum.
     bool asynchronous = true;
     // Memory of each GPU that neither weights nor keys and values get: activations, captured
     // graphs, the CUDA context.
     Bytes reserved_memory{};
+    double memory_share = 0.9;   // of a GPU's memory that the engine may use (vLLM) ...
+    bool share_of_rest = false;  // ... or of what weights and the engine leave (TensorRT-LLM)
+    std::string scheduler = "vllm_v1";  // engine/serving/batch_scheduler.h: batching_rules()
+    std::int64_t max_num_seqs = 1024;
+    std::int64_t max_num_batched_tokens = 8192;
 };
 
 // What the instances of a pool do.
@@ -40,9 +46,6 @@ struct ServingPoolSpec {
 
 struct ServingSpec {
     ServingEngine engine;
-    std::string scheduler = "vllm_v1";  // engine/serving/batch_scheduler.h: batching_rules()
-    double memory_share = 0.9;   // of a GPU's memory that the engine may use (vLLM) ...
-    bool share_of_rest = false;  // ... or of what weights and the engine leave (TensorRT-LLM)
     // One aggregated pool, or one that computes prompts and then one that generates. Their
     // instances stand on the cluster's GPUs in this order.
     std::vector<ServingPoolSpec> pools{1};
@@ -58,8 +61,8 @@ struct ServingSpec {
     }
 };
 
-// A synthetic load. Lengths are drawn uniformly from `length_spread` times the stated length to the
-// stated length.
+// A load: a trace, or a synthetic one whose lengths are drawn uniformly from `length_spread`
+// times the stated length to the stated length.
 struct WorkloadSpec {
     std::int64_t num_requests = 1000;
     std::int64_t users = 0;   // closed: so many users, each with one request at a time
@@ -68,6 +71,7 @@ struct WorkloadSpec {
     double output_tokens = 128;
     double length_spread = 1;  // 1: all equal
     std::uint64_t seed = 0;
+    std::filesystem::path trace{};  // arrival_s,input_tokens,output_tokens; empty: synthetic
 };
 
 }  // namespace orrery

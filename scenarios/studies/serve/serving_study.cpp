@@ -9,6 +9,7 @@
 
 #include "engine/counter_random.h"
 #include "engine/statistics.h"
+#include "scenarios/format/read/read_serving.h"
 #include "scenarios/studies/serve/cache_transport.h"
 #include "scenarios/studies/serve/serving_prices.h"
 
@@ -19,7 +20,7 @@ namespace {
 constexpr std::uint32_t kArrivals = 0x41727276;  // streams of random numbers of their own
 constexpr std::uint32_t kLengths = 0x4c656e67;
 
-LatencySummary summary(std::vector<double> seconds) {
+LatencySummary latency_summary(std::vector<double> seconds) {
     if (seconds.empty()) {
         return {};
     }
@@ -57,10 +58,10 @@ void add_latencies(const ServingResult& result, ServingAnswer& answer) {
             tpot.push_back(record.time_per_output_token().seconds());
         }
     }
-    answer.ttft_s = summary(std::move(ttft));
-    answer.tpot_s = summary(std::move(tpot));
-    answer.e2e_s = summary(std::move(e2e));
-    answer.queued_s = summary(std::move(queued));
+    answer.ttft_s = latency_summary(std::move(ttft));
+    answer.tpot_s = latency_summary(std::move(tpot));
+    answer.e2e_s = latency_summary(std::move(e2e));
+    answer.queued_s = latency_summary(std::move(queued));
     if (answer.requests > 0) {
         answer.makespan = result.end - first;
         const double seconds = answer.makespan.seconds();
@@ -122,9 +123,9 @@ Result<void> add_pool(const Scenario& scenario,
     if (!prices) {
         return tl::unexpected(prices.error());
     }
-    const BatchingRules* rules = find_batching_rules(spec.scheduler);
+    const BatchingRules* rules = find_batching_rules(spec.engine.scheduler);
     if (rules == nullptr) {
-        return fail("", fmt::format("no scheduler '{}'", spec.scheduler));
+        return fail("", fmt::format("no scheduler '{}'", spec.engine.scheduler));
     }
     serving.routers.push_back(make_request_router(pool.router, spec.seed));
     if (serving.routers.back() == nullptr) {
@@ -187,6 +188,13 @@ ServingResult run(Serving& serving, const std::vector<Request>& requests, const 
 
 }  // namespace
 
+ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload) {
+    if (!workload.trace.empty()) {
+        return read_request_trace(workload.trace);
+    }
+    return synthetic_requests(workload);
+}
+
 std::vector<Request> synthetic_requests(const WorkloadSpec& workload) {
     CounterRandom arrivals(workload.seed, 0, kArrivals);
     CounterRandom lengths(workload.seed, 0, kLengths);
@@ -217,10 +225,10 @@ Result<std::int64_t> cache_blocks(const ServingSpec& spec,
     for (std::int64_t stage = 0; stage < pool.plan.pipeline_model_parallel_size; ++stage) {
         const Bytes weights = serving_weight_bytes(model, pool.plan, stage);
         const std::int64_t used = weights.count() + spec.engine.reserved_memory.count();
-        const std::int64_t shared = device.memory.count() - (spec.share_of_rest ? used : 0);
+        const std::int64_t shared = device.memory.count() - (spec.engine.share_of_rest ? used : 0);
         const std::int64_t left =
-            static_cast<std::int64_t>(spec.memory_share * static_cast<double>(shared)) -
-            (spec.share_of_rest ? 0 : used);
+            static_cast<std::int64_t>(spec.engine.memory_share * static_cast<double>(shared)) -
+            (spec.engine.share_of_rest ? 0 : used);
         const std::int64_t block =
             key_value_bytes_of_rank(model, pool.plan, stage).count() * pool.limits.block_size;
         if (left < block) {

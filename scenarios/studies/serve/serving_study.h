@@ -51,6 +51,8 @@ struct ServingAnswer {
     std::uint64_t seed = 0;
 };
 
+// The trace's requests, or synthetic ones.
+ResultOrErrors<std::vector<Request>> requests_of(const WorkloadSpec& workload);
 std::vector<Request> synthetic_requests(const WorkloadSpec& workload);
 
 // Blocks of an instance's cache: what the fullest GPU has left beside its weights. An Error if that

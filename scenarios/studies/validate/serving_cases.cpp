@@ -11,6 +11,7 @@
 
 #include "engine/statistics.h"
 #include "kernels/csv_rows.h"
+#include "scenarios/format/read/read_serving.h"
 #include "scenarios/format/read/reader.h"
 #include "scenarios/studies/serve/serving_study.h"
 
@@ -60,73 +61,24 @@ constexpr Node kNodes[] = {{"a100-40g", "dgx-a100-40g"},
                            {"h200", "hgx-h200"},
                            {"b200", "hgx-b200"}};
 
-// Facts about an engine, by the beginning of its name, the first that fits.
-//   host_per_step  of vLLM before its version 1 the scheduler, the model's launches and the sampler
-//                  followed one another on the host; version 1 and TensorRT-LLM overlap them with
-//                  the device (vLLM blog of January 2025, TensorRT-LLM's overlap scheduler).
-//   reserved       vLLM 0.19 on a 25.25 GB card leaves 1.24 GB to everything but weights and cache.
-struct EngineRow {
+// Entries of the catalogue's engines, by the beginning of a row's word: the first that fits.
+struct EngineWord {
     std::string_view begins;
-    std::string_view scheduler;
-    ServingEngine engine;
-    bool share_of_rest;
-    double memory_share;  // default
-    std::int64_t max_num_seqs;
-    std::int64_t max_num_batched_tokens;
+    std::string_view engine;
 };
-constexpr std::int64_t kReserved = 1'240'000'000;
-const EngineRow kEngines[] = {
-    {.begins = "trtllm",
-     .scheduler = "tensorrt_llm",
-     .engine = {.name = "tensorrt-llm",
-                .host_per_step = Time::seconds(300e-6),
-                .host_per_sequence = Time::seconds(2e-6),
-                .asynchronous = false,
-                .reserved_memory = Bytes{2 * kReserved}},
-     .share_of_rest = true,
-     .memory_share = 0.9,
-     .max_num_seqs = 2048,
-     .max_num_batched_tokens = 8192},
-    {.begins = "vllm-2024",
-     .scheduler = "vllm_v0",
-     .engine = {.name = "vllm-v0",
-                .host_per_step = Time::seconds(2e-3),
-                .host_per_sequence = Time::seconds(20e-6),
-                .asynchronous = false,
-                .reserved_memory = Bytes{kReserved}},
-     .share_of_rest = false,
-     .memory_share = 0.9,
-     .max_num_seqs = 256,
-     .max_num_batched_tokens = 32768},
-    {.begins = "vllm-2023",
-     .scheduler = "vllm_v0",
-     .engine = {.name = "vllm-v0",
-                .host_per_step = Time::seconds(2e-3),
-                .host_per_sequence = Time::seconds(20e-6),
-                .asynchronous = false,
-                .reserved_memory = Bytes{kReserved}},
-     .share_of_rest = false,
-     .memory_share = 0.9,
-     .max_num_seqs = 256,
-     .max_num_batched_tokens = 32768},
-    {.begins = "vllm",
-     .scheduler = "vllm_v1",
-     .engine = {.name = "vllm-v1",
-                .host_per_step = Time::seconds(1e-3),
-                .host_per_sequence = Time::seconds(5e-6),
-                .asynchronous = false,
-                .reserved_memory = Bytes{kReserved}},
-     .share_of_rest = false,
-     .memory_share = 0.9,
-     .max_num_seqs = 1024,
-     .max_num_batched_tokens = 8192},
-};
+constexpr EngineWord kEngines[] = {{"trtllm", "tensorrt-llm"},
+                                   {"vllm-2024", "vllm-v0"},
+                                   {"vllm-2023", "vllm-v0"},
+                                   {"vllm", "vllm-v1"}};
 
-const EngineRow* engine_of(std::string_view name) {
-    const auto row = std::find_if(std::begin(kEngines), std::end(kEngines), [&](const auto& each) {
-        return name.starts_with(each.begins);
+Result<ServingEngine> engine_of(const ServingCase& row, const std::filesystem::path& catalogue) {
+    const auto word = std::find_if(std::begin(kEngines), std::end(kEngines), [&](const auto& each) {
+        return row.engine.starts_with(each.begins);
     });
-    return row == std::end(kEngines) ? nullptr : &*row;
+    if (word == std::end(kEngines)) {
+        return fail(row.where, fmt::format("no facts about the engine {}", row.engine));
+    }
+    return read_engine(word->engine, catalogue);
 }
 
 // "fp8" -> 8 bits in products of fp8; int4 weights are unpacked for products in 16 bits.
@@ -192,10 +144,10 @@ Result<WorkloadSpec> workload_of(const ServingCase& row) {
     return workload;
 }
 
-Result<ServingSetUp> set_up_of(const ServingCase& row) {
-    const EngineRow* engine = engine_of(row.engine);
-    if (engine == nullptr) {
-        return fail(row.where, fmt::format("no facts about the engine {}", row.engine));
+Result<ServingSetUp> set_up_of(const ServingCase& row, const std::filesystem::path& catalogue) {
+    const Result<ServingEngine> engine = engine_of(row, catalogue);
+    if (!engine) {
+        return tl::unexpected(engine.error());
     }
     if (row.mode == "disaggregated") {
         return fail(row.where, "prefill and decode on instances of their own");
@@ -221,17 +173,20 @@ Result<ServingSetUp> set_up_of(const ServingCase& row) {
     if (!row.gpu.starts_with("a100")) {
         pool.plan.attention = AttentionGeneration::flash_3_or_cudnn;
     }
-    spec.engine = engine->engine;
-    spec.scheduler = row.load == "static" || row.load == "single" ? "static" : engine->scheduler;
-    spec.share_of_rest = engine->share_of_rest;
-    spec.memory_share = row.memory_share > 0 ? row.memory_share : engine->memory_share;
+    spec.engine = *engine;
+    if (row.load == "static" || row.load == "single") {
+        spec.engine.scheduler = "static";
+    }
+    if (row.memory_share > 0) {
+        spec.engine.memory_share = row.memory_share;
+    }
     const auto stated = [](std::int64_t value, std::int64_t otherwise) {
         return value > 0 ? value : otherwise;
     };
     pool.limits.max_num_seqs = stated(row.max_num_seqs, engine->max_num_seqs);
     pool.limits.max_num_batched_tokens =
         stated(row.max_num_batched_tokens, engine->max_num_batched_tokens);
-    if (spec.scheduler == "static") {
+    if (spec.engine.scheduler == "static") {
         pool.limits.max_num_batched_tokens =
             std::max<std::int64_t>(1, std::llround(row.input_tokens)) *
             set_up.workload.num_requests;
@@ -277,14 +232,14 @@ Result<Scenario> cluster_of(const ServingCase& row, const std::filesystem::path&
     return std::move(*scenario);
 }
 
-Result<void> predict(const ServingCase& row,
-                     const ServedModel& model,
-                     const std::filesystem::path& catalogue,
-                     ServingValidation& validation) {
+Result<void> predict_served(const ServingCase& row,
+                            const ServedModel& model,
+                            const std::filesystem::path& catalogue,
+                            ServingValidation& validation) {
     if (!model.unsupported.empty()) {
         return fail(row.where, model.unsupported);
     }
-    auto set_up = set_up_of(row);
+    auto set_up = set_up_of(row, catalogue);
     auto scenario = cluster_of(row, catalogue);
     if (!set_up || !scenario) {
         return tl::unexpected(!set_up ? set_up.error() : scenario.error());
@@ -323,7 +278,7 @@ Result<void> predict(const ServingCase& row,
     return {};
 }
 
-void summarise(ServingValidation& validation) {
+void add_families(ServingValidation& validation) {
     std::map<std::pair<std::string, std::string>, std::vector<double>> errors;
     for (const ServingMetric& row : validation.rows) {
         errors[{row.metric, row.family}].push_back(row.error());
@@ -484,11 +439,11 @@ ServingValidation validate_serving(const std::vector<ServingCase>& cases,
             validation.skipped.push_back({row.name, fmt::format("no model {}", row.model)});
             continue;
         }
-        if (const auto done = predict(row, *model, catalogue, validation); !done) {
+        if (const auto done = predict_served(row, *model, catalogue, validation); !done) {
             validation.skipped.push_back({row.name, done.error().what});
         }
     }
-    summarise(validation);
+    add_families(validation);
     return validation;
 }
 

@@ -53,7 +53,7 @@ TEST(ServingStudy, TheCacheIsWhatWeightsAndTheEngineLeave) {
     const auto blocks = cache_blocks(spec, spec.pools.front(), server().model, device);
     ASSERT_TRUE(blocks);
     EXPECT_NEAR(static_cast<double>(*blocks), 2588, 4);
-    spec.share_of_rest = true;
+    spec.engine.share_of_rest = true;
     EXPECT_GT(cache_blocks(spec, spec.pools.front(), server().model, device).value(), *blocks);
     device.memory = Bytes{16'000'000'000};
     const auto none = cache_blocks(spec, spec.pools.front(), server().model, device);
@@ -125,7 +125,7 @@ TEST(ServingStudy, InstancesFitIntoTheCluster) {
 
 TEST(ServingStudy, UnknownPoliciesAreErrors) {
     ServingSpec spec;
-    spec.scheduler = "magic";
+    spec.engine.scheduler = "magic";
     EXPECT_EQ(serve_scenario(server(), spec, {}, {}).error().what, "no scheduler 'magic'");
     spec = {};
     spec.pools.front().router = "magic";

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/format/read/read_serving.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/serving/request_router.h"
+#include "kernels/csv_rows.h"
+#include "scenarios/format/document/nearest.h"
+#include "scenarios/format/read/key_tables.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kManyTokens = 1'000'000'000;
+constexpr Choice<Dtype> kProducts[] = {
+    {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}, {"fp8", Dtype::fp8}};
+constexpr Choice<AttentionGeneration> kAttention[] = {
+    {"flash_2", AttentionGeneration::flash_2},
+    {"flash_3", AttentionGeneration::flash_3_or_cudnn},
+};
+constexpr Choice<PoolRole> kRoles[] = {
+    {"aggregated", PoolRole::aggregated},
+    {"prefill", PoolRole::prefill},
+    {"decode", PoolRole::decode},
+};
+
+constexpr Key kEngineRows[] = {
+    key<&ServingEngine::name>("name", "What reports call the engine.").by("the entry's name"),
+    key<&ServingEngine::scheduler>("scheduler", "Policy that fills a step."),
+    key<&ServingEngine::host_per_step>("host_per_step", "Host time of a step."),
+    key<&ServingEngine::host_per_sequence>("host_per_sequence",
+                                           "Host time of each sequence in a step."),
+    key<&ServingEngine::asynchronous>("asynchronous",
+                                      "The host prepares a step while the device works."),
+    key<&ServingEngine::reserved_memory>("reserved_memory",
+                                         "Memory of each GPU beside weights, keys and values."),
+    key<&ServingEngine::memory_share>("memory_share",
+                                      "Share of a GPU's memory that the engine uses.")
+        .range(0.01, 1.0),
+    key<&ServingEngine::share_of_rest>(
+        "share_of_rest", "memory_share is of the memory that weights and the engine leave."),
+    key<&ServingEngine::max_num_seqs>("max_num_seqs", "Sequences of a step at most.")
+        .range(1, 1'000'000)
+        .of("sequences"),
+    key<&ServingEngine::max_num_batched_tokens>("max_num_batched_tokens",
+                                                "Tokens of a step at most.")
+        .range(1, kManyTokens)
+        .of("tokens"),
+};
+
+constexpr Key kPoolRows[] = {
+    choice<kRoles, &ServingPoolSpec::role>("role", "Part of a request that the pool serves."),
+    key<&ServingPoolSpec::instances>("instances", "Copies of the model.")
+        .range(1, 1'000'000)
+        .of("instances"),
+    key<&ServingPoolSpec::plan, &ServingPlan::tensor_model_parallel_size>(
+        "tensor_model_parallel_size", "Ranks that share each layer of an instance.")
+        .range(1, 1024)
+        .of("ranks"),
+    key<&ServingPoolSpec::plan, &ServingPlan::pipeline_model_parallel_size>(
+        "pipeline_model_parallel_size", "Pipeline stages of an instance.")
+        .range(1, 1024)
+        .of("stages"),
+    choice<kProducts, &ServingPoolSpec::plan, &ServingPlan::precision>("precision",
+                                                                       "Type of products."),
+    key<&ServingPoolSpec::plan, &ServingPlan::weight_bits>("weight_bits",
+                                                           "Bits of a stored weight.")
+        .range(2, 16)
+        .of("bits")
+        .by("of precision"),
+    choice<kProducts, &ServingPoolSpec::plan, &ServingPlan::key_value_precision>(
+        "key_value_precision", "Type of cached keys and values."),
+    choice<kAttention, &ServingPoolSpec::plan, &ServingPlan::attention>("attention_kernel",
+                                                                        "Attention kernel."),
+    key<&ServingPoolSpec::router>("router", "Policy that sends a request to an instance."),
+    key<&ServingPoolSpec::limits, &SchedulerLimits::max_num_seqs>("max_num_seqs",
+                                                                  "Sequences of a step at most.")
+        .range(1, 1'000'000)
+        .of("sequences")
+        .by("the engine's"),
+    key<&ServingPoolSpec::limits, &SchedulerLimits::max_num_batched_tokens>(
+        "max_num_batched_tokens", "Tokens of a step at most.")
+        .range(1, kManyTokens)
+        .of("tokens")
+        .by("the engine's"),
+    key<&ServingPoolSpec::limits, &SchedulerLimits::long_prefill_token_threshold>(
+        "long_prefill_token_threshold", "Tokens of one prompt in a step at most; 0: no limit.")
+        .range(0, kManyTokens)
+        .of("tokens"),
+    key<&ServingPoolSpec::limits, &SchedulerLimits::block_size>("block_size",
+                                                                "Tokens of a block of the cache.")
+        .range(1, 65'536)
+        .of("tokens"),
+    key<&ServingPoolSpec::limits, &SchedulerLimits::num_blocks>(
+        "num_blocks", "Blocks of an instance's cache; 0: as many as the memory holds.")
+        .range(0, 1'000'000'000)
+        .of("blocks"),
+    key<&ServingPoolSpec::limits, &SchedulerLimits::enable_prefix_caching>(
+        "enable_prefix_caching", "Prompts share the blocks of equal beginnings."),
+};
+const KeyTable<ServingPoolSpec> kPoolKeys = key_table<ServingPoolSpec>(
+    "serving_pool", kPoolRows, "{instances: 4, tensor_model_parallel_size: 8}");
+
+constexpr Key kServingRows[] = {
+    entry("engine", "engines", kEngineKeys, "Software that serves.").by("vllm-v1"),
+    nested("pools", KeyShape::map_or_list, kPoolKeys, "Instances; or prefill, then decode."),
+    key<&ServingSpec::seed>("seed", "Seed of routers that draw.").range(0, kManyTokens),
+};
+
+constexpr Key kWorkloadRows[] = {
+    key<&WorkloadSpec::num_requests>("num_requests", "Requests in all.")
+        .range(1, 100'000'000)
+        .of("requests"),
+    key<&WorkloadSpec::users>(
+        "users", "Closed load: users that send a request when their last one ended; 0: open.")
+        .range(0, 10'000'000)
+        .of("users"),
+    key<&WorkloadSpec::request_rate>("request_rate",
+                                     "Open load: Poisson arrivals a second; 0: all at once.")
+        .range(0.0, 1e9)
+        .of("requests a second"),
+    key<&WorkloadSpec::input_tokens>("input_tokens", "Tokens of a prompt.")
+        .range(1.0, 1e9)
+        .of("tokens"),
+    key<&WorkloadSpec::output_tokens>("output_tokens", "Tokens that a request generates.")
+        .range(1.0, 1e9)
+        .of("tokens"),
+    key<&WorkloadSpec::length_spread>(
+        "length_spread", "Shortest length as a share of the stated one; drawn uniformly.")
+        .range(0.0, 1.0),
+    key<&WorkloadSpec::seed>("seed", "Seed of arrivals and lengths.").range(0, kManyTokens),
+    plain("trace", KeyShape::path, "Table of arrival_s, input_tokens and output_tokens.")
+        .by("synthetic"),
+};
+
+void check_router(MapReader& reader, const ServingPoolSpec& pool) {
+    const std::vector<std::string_view> names = request_router_names();
+    if (std::ranges::find(names, pool.router) == names.end()) {
+        reader.complain("router",
+                        fmt::format("{} can't be '{}'", reader.full_name("router"), pool.router),
+                        fmt::format("{}", fmt::join(names, ", ")));
+    }
+}
+
+// Keys that a pool does not have are the engine's.
+void read_pool(const DocumentNode& map,
+               const std::string& path,
+               const ServingEngine& engine,
+               ServingPoolSpec& pool,
+               Errors& errors) {
+    if (!map.is_map()) {
+        errors.push_back({map.where(),
+                          path + " must be a map, not " + map.describe(),
+                          std::string{kPoolKeys.example}});
+        return;
+    }
+    pool.limits.max_num_seqs = engine.max_num_seqs;
+    pool.limits.max_num_batched_tokens = engine.max_num_batched_tokens;
+    MapReader reader{map, path, errors};
+    read_keys(reader, kPoolKeys, pool);
+    if (map.find("weight_bits") == nullptr) {
+        pool.plan.weight_bits = size_bytes(pool.plan.precision) * 8;
+    }
+    check_router(reader, pool);
+    reader.finish();
+}
+
+void check_roles(const DocumentNode& pools, const ServingSpec& spec, Errors& errors) {
+    const bool one = spec.pools.size() == 1 && spec.pools[0].role == PoolRole::aggregated;
+    const bool two = spec.pools.size() == 2 && spec.pools[0].role == PoolRole::prefill &&
+                     spec.pools[1].role == PoolRole::decode;
+    if (!one && !two) {
+        errors.push_back({pools.where(),
+                          "serving.pools must be one aggregated pool, or prefill and decode",
+                          "[{role: prefill, …}, {role: decode, …}]"});
+    }
+}
+
+void read_engine_map(const DocumentNode& map, ServingEngine& engine, Errors& errors) {
+    MapReader reader{map, "serving.engine", errors};
+    read_keys(reader, kEngineKeys, engine);
+    if (find_batching_rules(engine.scheduler) == nullptr) {
+        std::vector<std::string_view> names;
+        for (const BatchingRules& rules : batching_rules()) {
+            names.push_back(rules.name);
+        }
+        reader.complain("scheduler",
+                        fmt::format("serving.engine.scheduler can't be '{}'", engine.scheduler),
+                        fmt::format("{}", fmt::join(names, ", ")));
+    }
+    reader.finish();
+}
+
+}  // namespace
+
+const KeyTable<ServingEngine> kEngineKeys = key_table<ServingEngine>("engine", kEngineRows);
+const KeyTable<ServingSpec> kServingKeys = key_table<ServingSpec>("serving", kServingRows);
+const KeyTable<WorkloadSpec> kWorkloadKeys = key_table<WorkloadSpec>("workload", kWorkloadRows);
+
+Result<ServingEngine> read_engine(std::string_view name, const std::filesystem::path& catalogue) {
+    Errors errors;
+    ServingEngine engine;
+    const DocumentNode map =
+        Catalogue{catalogue}.resolve(scalar_node(std::string{name}), "engines", "engine", errors);
+    if (map.is_map()) {
+        read_engine_map(map, engine, errors);
+    }
+    if (!errors.empty()) {
+        return unexpected<Error>(errors.front());
+    }
+    return engine;
+}
+
+void read_serving(DocumentNode& section,
+                  const Catalogue& catalogue,
+                  ServingSpec& spec,
+                  Errors& errors) {
+    if (!section.is_map()) {
+        errors.push_back({section.where(),
+                          "serving must be a map, not " + section.describe(),
+                          "{engine: vllm-v1, pools: {instances: 4}}"});
+        return;
+    }
+    if (section.find("engine") == nullptr) {
+        section.set(scalar_node("engine"), scalar_node("vllm-v1"));
+    }
+    DocumentNode engine =
+        catalogue.resolve(*section.find("engine"), "engines", "serving.engine", errors);
+    if (engine.is_map()) {
+        *section.find("engine") = std::move(engine);
+        read_engine_map(*section.find("engine"), spec.engine, errors);
+    }
+    MapReader reader{section, "serving", errors};
+    read_keys(reader, kServingKeys, spec);
+    if (const DocumentNode* pools = reader.find("pools")) {
+        const bool list = pools->is_sequence();
+        spec.pools.assign(list ? pools->items.size() : 1, {});
+        for (std::size_t i = 0; i < spec.pools.size(); ++i) {
+            read_pool(list ? pools->items[i] : *pools,
+                      list ? fmt::format("serving.pools[{}]", i) : "serving.pools",
+                      spec.engine,
+                      spec.pools[i],
+                      errors);
+        }
+        check_roles(*pools, spec, errors);
+    } else {
+        spec.pools.front().limits.max_num_seqs = spec.engine.max_num_seqs;
+        spec.pools.front().limits.max_num_batched_tokens = spec.engine.max_num_batched_tokens;
+    }
+    reader.finish();
+}
+
+void read_workload(const DocumentNode& section,
+                   const std::filesystem::path& folder,
+                   WorkloadSpec& workload,
+                   Errors& errors) {
+    if (!section.is_map()) {
+        errors.push_back({section.where(),
+                          "workload must be a map, not " + section.describe(),
+                          "{num_requests: 1000, request_rate: 10}"});
+        return;
+    }
+    MapReader reader{section, "workload", errors};
+    read_keys(reader, kWorkloadKeys, workload);
+    std::string trace;
+    if (reader.word("trace", trace)) {
+        workload.trace = folder / trace;
+        for (const char* key : {"num_requests", "request_rate", "input_tokens", "output_tokens"}) {
+            if (section.find(key) != nullptr) {
+                reader.complain(key,
+                                fmt::format("workload.{} is of a synthetic load, and a trace is "
+                                            "given",
+                                            key),
+                                "keep one");
+            }
+        }
+    }
+    if (workload.users > 0 && section.find("request_rate") != nullptr) {
+        reader.complain("request_rate",
+                        "users of a closed load send when their last request has ended",
+                        "users or request_rate");
+    }
+    reader.finish();
+}
+
+ResultOrErrors<std::vector<Request>> read_request_trace(const std::filesystem::path& file) {
+    const auto rows = read_csv(file.string(), {"arrival_s", "input_tokens", "output_tokens"}, true);
+    if (!rows) {
+        return unexpected<Errors>(rows.error());
+    }
+    std::vector<Request> requests;
+    Errors errors;
+    for (const CsvRow& row : *rows) {
+        const auto arrival = parse_number(row.fields[0]);
+        const auto input = parse_integer(row.fields[1]);
+        const auto output = parse_integer(row.fields[2]);
+        constexpr double kLongest_s = 1e7;
+        if (!arrival || *arrival < 0 || *arrival > kLongest_s || !input || *input < 1 ||
+            *input > kManyTokens || !output || *output < 1 || *output > kManyTokens) {
+            errors.push_back({row.where,
+                              "a request needs an arrival in seconds and tokens above zero",
+                              "0.25,1024,128"});
+            continue;
+        }
+        const Time at = Time::seconds(*arrival);
+        if (!requests.empty() && at < requests.back().arrival) {
+            errors.push_back({row.where,
+                              "this request comes before the one above it",
+                              "sort the trace by arrival_s"});
+            continue;
+        }
+        requests.push_back({.arrival = at, .prompt_tokens = *input, .output_tokens = *output});
+    }
+    if (errors.empty() && requests.empty()) {
+        errors.push_back({file.string(), "the trace has no request", {}});
+    }
+    if (!errors.empty()) {
+        return unexpected<Errors>(std::move(errors));
+    }
+    return requests;
+}
+
+}  // namespace orrery

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/serving_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "scenarios/format/document/quantity.h"
+#include "scenarios/report/console_report.h"
+#include "scenarios/report/json_text.h"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view word_of_role(PoolRole role) {
+    switch (role) {
+        case PoolRole::prefill:
+            return "prefill";
+        case PoolRole::decode:
+            return "decode";
+        case PoolRole::aggregated:
+            break;
+    }
+    return "aggregated";
+}
+
+std::string words_of_pool(const ServingPoolSpec& pool) {
+    const ServingPlan& plan = pool.plan;
+    std::string text = fmt::format("{} x tp {}", pool.instances, plan.tensor_model_parallel_size);
+    if (plan.pipeline_model_parallel_size > 1) {
+        text += fmt::format(", pp {}", plan.pipeline_model_parallel_size);
+    }
+    return text;
+}
+
+std::string words_of_load(const WorkloadSpec& load) {
+    if (!load.trace.empty()) {
+        return "requests of " + load.trace.filename().string();
+    }
+    const std::string lengths =
+        fmt::format("{:g} tokens in, {:g} out", load.input_tokens, load.output_tokens);
+    if (load.users > 0) {
+        return fmt::format("{} users, {}", load.users, lengths);
+    }
+    return load.request_rate > 0
+               ? fmt::format("{:g} requests a second, {}", load.request_rate, lengths)
+               : "all requests at once, " + lengths;
+}
+
+ReportSection latencies(const ServingAnswer& answer) {
+    ReportSection section{
+        .title = "Latencies",
+        .note =
+            "Waiting is from the arrival to the first step; the time of an output token is the "
+            "mean after the first token of a request."};
+    section.table.columns = {{""},
+                             {"mean", Unit::seconds},
+                             {"p50", Unit::seconds},
+                             {"p90", Unit::seconds},
+                             {"p99", Unit::seconds}};
+    const auto row = [&](const char* name, const LatencySummary& of) {
+        section.table.rows.push_back({name, of.mean, of.p50, of.p90, of.p99});
+    };
+    row("waiting", answer.queued_s);
+    row("first token", answer.ttft_s);
+    row("output token", answer.tpot_s);
+    row("end to end", answer.e2e_s);
+    return section;
+}
+
+ReportSection pools(const Scenario& scenario, const ServingAnswer& answer) {
+    ReportSection section{.title = "Pools",
+                          .note =
+                              "Busy: the share of the time in which the first stage of an "
+                              "instance computes. The cache is an instance's, in tokens."};
+    section.table.columns = {{"pool"},
+                             {"instances", Unit::words},
+                             {"busy", Unit::share},
+                             {"steps", Unit::count},
+                             {"tokens a step", Unit::number},
+                             {"cache", Unit::count},
+                             {"most in use", Unit::count}};
+    for (std::size_t i = 0; i < answer.pools.size(); ++i) {
+        const ServingAnswer::Pool& pool = answer.pools[i];
+        section.table.rows.push_back({word_of_role(pool.role),
+                                      words_of_pool(scenario.serving.pools[i]),
+                                      pool.busy,
+                                      pool.batches,
+                                      pool.mean_batch,
+                                      pool.cache_tokens,
+                                      pool.most_cache_tokens});
+    }
+    if (answer.transfers > 0) {
+        section.after.push_back(
+            fmt::format("{} caches of prompts moved between the pools: {} in all, {} each on "
+                        "average.",
+                        answer.transfers,
+                        to_short_text(answer.transferred),
+                        to_short_text(Time::seconds(answer.transfer_s))));
+    }
+    return section;
+}
+
+// The share of requests with at most that latency.
+ReportSection distribution(const ServingResult& result) {
+    constexpr std::size_t kPoints = 60;
+    std::vector<double> first;
+    std::vector<double> all;
+    for (const RequestRecord& record : result.records) {
+        if (record.finished()) {
+            first.push_back(record.time_to_first_token().seconds());
+            all.push_back(record.end_to_end().seconds());
+        }
+    }
+    std::sort(first.begin(), first.end());
+    std::sort(all.begin(), all.end());
+    ReportSection section{.title = "Requests by latency"};
+    PageChart chart{.x = {"latency", "s"}, .y = {"share of requests", "share"}, .log = true};
+    PageSeries to_first{.name = "first token"};
+    PageSeries to_last{.name = "end to end"};
+    const auto share = [](const std::vector<double>& sorted, double at) {
+        return static_cast<double>(std::upper_bound(sorted.begin(), sorted.end(), at) -
+                                   sorted.begin()) /
+               static_cast<double>(sorted.size());
+    };
+    if (all.size() > 1) {
+        const double least = std::max(first.front(), 1e-6);
+        for (std::size_t i = 0; i <= kPoints; ++i) {
+            const double at =
+                least * std::pow(all.back() / least, static_cast<double>(i) / kPoints);
+            chart.xs.push_back(at);
+            to_first.values.emplace_back(share(first, at));
+            to_last.values.emplace_back(share(all, at));
+        }
+        chart.series = {std::move(to_first), std::move(to_last)};
+        section.chart = std::move(chart);
+    }
+    return section;
+}
+
+Json summary_json(const LatencySummary& of) {
+    return {{"mean", of.mean}, {"p50", of.p50}, {"p90", of.p90}, {"p99", of.p99}};
+}
+
+}  // namespace
+
+Report serving_sections(const Scenario& scenario,
+                        const ServingAnswer& answer,
+                        const ServingResult& result) {
+    Report report{.title = scenario.name};
+    report.lines = {fmt::format("{} by {} on {}",
+                                scenario.model.name,
+                                scenario.serving.engine.name,
+                                words_of(scenario.cluster)),
+                    fmt::format("{}: {} requests in {}",
+                                words_of_load(scenario.workload),
+                                answer.requests,
+                                to_short_text(answer.makespan))};
+    if (answer.refused > 0) {
+        report.lines.push_back(
+            fmt::format("{} requests are refused: they never fit into the cache", answer.refused));
+    }
+    if (answer.preemptions > 0) {
+        report.lines.push_back(fmt::format(
+            "{} times a sequence gave up its cache and was computed again", answer.preemptions));
+    }
+    report.cards = {{fmt::format("{:.0f}", answer.output_tokens_per_s), "output tokens a second"},
+                    {to_short_text(Time::seconds(answer.ttft_s.p50)), "to the first token, median"},
+                    {to_short_text(Time::seconds(answer.tpot_s.p50)), "an output token, median"},
+                    {to_short_text(Time::seconds(answer.e2e_s.p99)), "end to end, 99 of 100"}};
+    report.sections = {latencies(answer), pools(scenario, answer)};
+    if (ReportSection curves = distribution(result); curves.chart) {
+        report.sections.push_back(std::move(curves));
+    }
+    return report;
+}
+
+std::string serving_json(const Scenario& scenario, const ServingAnswer& answer) {
+    Json of_pools = Json::array();
+    for (const ServingAnswer::Pool& pool : answer.pools) {
+        of_pools.push_back({{"role", word_of_role(pool.role)},
+                            {"instances", pool.instances},
+                            {"busy", pool.busy},
+                            {"steps", pool.batches},
+                            {"tokens_per_step", pool.mean_batch},
+                            {"cache_tokens", pool.cache_tokens},
+                            {"most_cache_tokens", pool.most_cache_tokens}});
+    }
+    const Json json = {{"scenario", scenario.name},
+                       {"model", scenario.model.name},
+                       {"engine", scenario.serving.engine.name},
+                       {"cluster", words_of(scenario.cluster)},
+                       {"requests", answer.requests},
+                       {"refused", answer.refused},
+                       {"preemptions", answer.preemptions},
+                       {"makespan_s", answer.makespan.seconds()},
+                       {"queued_s", summary_json(answer.queued_s)},
+                       {"ttft_s", summary_json(answer.ttft_s)},
+                       {"tpot_s", summary_json(answer.tpot_s)},
+                       {"e2e_s", summary_json(answer.e2e_s)},
+                       {"output_tokens_per_s", answer.output_tokens_per_s},
+                       {"requests_per_s", answer.requests_per_s},
+                       {"cached_share", answer.cached_share},
+                       {"pools", std::move(of_pools)},
+                       {"transfers", answer.transfers},
+                       {"transferred_bytes", answer.transferred.count()},
+                       {"transfer_s", answer.transfer_s},
+                       {"seed", answer.seed},
+                       {"wall_s", answer.wall_s}};
+    return json_text(json);
+}
+
+}  // namespace orrery

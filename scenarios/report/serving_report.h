@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `orrery serve` shows: latencies with percentiles, throughput, the use of each pool, and the
+// distributions of latencies.
+#pragma once
+
+#include <string>
+
+#include "engine/serving/serving_run.h"
+#include "scenarios/format/specs/scenario.h"
+#include "scenarios/report/report.h"
+#include "scenarios/studies/serve/serving_study.h"
+
+namespace orrery {
+
+Report serving_sections(const Scenario& scenario,
+                        const ServingAnswer& answer,
+                        const ServingResult& result);
+// Seconds, tokens and bytes; docs/schema/serve.schema.json.
+std::string serving_json(const Scenario& scenario, const ServingAnswer& answer);
+
+}  // namespace orrery
