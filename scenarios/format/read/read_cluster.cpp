@@ -161,8 +161,8 @@ constexpr Key kNodeRows[] = {
         .by("the fabric's"),
     choice<kIntraNodeKinds, &NodeSpec::intra_node>("intra_node", "Links between the node's GPUs.")
         .required(),
-    key<&NodeSpec::nvlink_bandwidth>(
-        "nvlink_bandwidth", "NVLink bandwidth of a GPU and direction; required with NVLink."),
+    key<&NodeSpec::nvlink_bandwidth>("nvlink_bandwidth", "NVLink bandwidth of a GPU and direction.")
+        .by("required with NVLink"),
     key<&NodeSpec::nvlink_efficiency>("nvlink_efficiency", "Usable share of it.").range(0.01, 1),
     key<&NodeSpec::nvls>("nvls", "The NVSwitch reduces (NVLink SHARP)."),
     key<&NodeSpec::pcie_bandwidth>("pcie_bandwidth", "PCIe bandwidth of a GPU and direction.")
@@ -206,9 +206,9 @@ constexpr Key kFabricRows[] = {
     choice<kFabricKinds, &FabricSpec::kind>("kind", "Topology.").required(),
     plain("file", KeyShape::path, "kind file: table of the cables: from, to, bandwidth."),
     key<&FabricSpec::nics_per_node>("nics_per_node", "NICs of a node.").range(1, 1024),
-    key<&FabricSpec::nic_bandwidth>("nic_bandwidth",
-                                    "Line rate of a NIC and direction; required but of kind file.")
-        .above_zero("400 Gbps"),
+    key<&FabricSpec::nic_bandwidth>("nic_bandwidth", "Line rate of a NIC and direction.")
+        .above_zero("400 Gbps")
+        .by("required but of kind file"),
     key<&FabricSpec::efficiency>("efficiency", "Usable share of every cable.").range(0.01, 1),
     key<&FabricSpec::nic_latency>("nic_latency", "Latency of NIC and host software at each end."),
     key<&FabricSpec::message_latency>(
