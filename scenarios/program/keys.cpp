@@ -37,6 +37,16 @@ Keys keys_named(const Keys& all, const std::string& name) {
     return found;
 }
 
+// Those of the map under a key.
+Keys keys_below(const Keys& all, const ScenarioKey& map) {
+    Keys found;
+    std::ranges::copy_if(all, std::back_inserter(found), [&](const ScenarioKey& key) {
+        return key.key.starts_with(map.key + ".") || key.key.starts_with(map.key + "[].");
+    });
+    // Of a map that is listed elsewhere: cluster.ethernet has the keys of cluster.fabric.
+    return found.empty() ? all_keys(*map.inner, map.key) : found;
+}
+
 int unknown_name(const Keys& all, const std::string& name) {
     std::vector<std::string> known;
     for (const ScenarioKey& key : all) {
@@ -80,10 +90,9 @@ int keys_command(const KeysArguments& arguments) {
     if (chosen.empty()) {
         return unknown_name(all, name);
     }
-    bool one = chosen.size() == 1;
-    if (one && chosen.front().inner != nullptr) {
-        chosen = all_keys(*chosen.front().inner, chosen.front().key);
-        one = false;
+    const bool one = chosen.size() == 1 && chosen.front().inner == nullptr;
+    if (chosen.size() == 1 && !one) {
+        chosen = keys_below(all, chosen.front());
     }
     if (arguments.json) {
         return print_output(with_provenance(keys_json(chosen), provenance_of("keys")));

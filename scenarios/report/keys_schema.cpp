@@ -166,6 +166,11 @@ OrderedJson SchemaMaker::entry_schema(const ScenarioKey& key) {
                 map["anyOf"].push_back({{"required", {file}}});
             }
         }
+        for (const FileKind& kind : file_kinds()) {
+            if (kind.catalogue == key.catalogue && kind.word != "fabric") {
+                map["properties"]["kind"] = {{"const", kind.word}};
+            }
+        }
         definitions_[name] = std::move(map);
     }
     return {{"anyOf", {entry_name(key.catalogue), {{"$ref", "#/$defs/" + name}}}}};

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every YAML file of scenarios/ is valid by the schema of its kind (`orrery keys --schema KIND`), and
-what drawn mistakes make of it is not. Called with the folder of the build. Exits with 77, which
-skips the test, where Python has no jsonschema."""
+"""Every YAML file of scenarios/ is valid by the schema of its kind (`orrery keys --schema KIND`).
+With a drawn mistake it is not. Called with the folder of the build. Exits with 77, which skips the
+test, where Python has no jsonschema."""
 
 import copy
 import json
@@ -86,10 +86,11 @@ def make_mistake(document, draw):
 
 
 def main():
-    program = str(pathlib.Path(sys.argv[1]).resolve() / "orrery")
+    program = str(pathlib.Path(sys.argv[1]).resolve() / "bin" / "orrery")
     files = [(file, None) for file in sorted((ROOT / "scenarios").glob("*.yaml"))]
     for section, kind in SECTIONS.items():
-        files += [(file, kind) for file in sorted((ROOT / "scenarios/catalogue" / section).glob("*.yaml"))]
+        folder = ROOT / "scenarios/catalogue" / section
+        files += [(file, kind) for file in sorted(folder.glob("*.yaml"))]
     schemas = {}
     wrong = []
     mistakes = 0

@@ -29,7 +29,7 @@ std::string singular(std::string_view section) {
     return std::string{section.substr(0, section.size() - 1)};
 }
 
-// Takes the key `kind` out of an entry's file; an error if it is of another section. Of a fabric,
+// Takes the key `kind` out of an entry; an error if it is of another section. Of a fabric,
 // the key is its topology and stays.
 bool take_kind(DocumentNode& map, std::string_view section, Errors& errors) {
     const DocumentNode* kind = map.is_map() && section != "fabrics" ? map.find("kind") : nullptr;
@@ -137,9 +137,6 @@ DocumentNode Catalogue::entry(const DocumentNode& name,
         errors.insert(errors.end(), map.error().begin(), map.error().end());
         return {};
     }
-    if (!take_kind(*map, section, errors)) {
-        return {};
-    }
     DocumentNode resolved = resolve_at(*map, section, path, depth + 1, errors);
     if (resolved.is_map()) {
         DocumentNode key = name;
@@ -171,9 +168,13 @@ DocumentNode Catalogue::resolve_at(const DocumentNode& value,
              nearest_hint("", names(section))});
         return {};
     }
+    DocumentNode own = value;
+    if (!take_kind(own, section, errors)) {
+        return {};
+    }
     const DocumentNode* base_name = value.find("base");
     if (base_name == nullptr) {
-        return value;
+        return own;
     }
     if (!base_name->is_scalar()) {
         errors.push_back({base_name->where(), path + ".base must be a name of the catalogue", {}});
@@ -183,7 +184,6 @@ DocumentNode Catalogue::resolve_at(const DocumentNode& value,
     if (!base.is_map()) {
         return base;
     }
-    DocumentNode own = value;
     erase_key(own, "base");
     return overlaid(std::move(base), own);
 }

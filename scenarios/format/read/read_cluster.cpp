@@ -161,13 +161,15 @@ constexpr Key kNodeRows[] = {
         .by("the fabric's"),
     choice<kIntraNodeKinds, &NodeSpec::intra_node>("intra_node", "Links between the node's GPUs.")
         .required(),
-    key<&NodeSpec::nvlink_bandwidth>(
-        "nvlink_bandwidth", "NVLink bandwidth of a GPU and direction; required with NVLink."),
-    key<&NodeSpec::nvlink_efficiency>("nvlink_efficiency", "Usable share of it.").range(0.01, 1),
+    key<&NodeSpec::nvlink_bandwidth>("nvlink_bandwidth", "NVLink bandwidth of a GPU and direction.")
+        .by("required with NVLink"),
+    key<&NodeSpec::nvlink_efficiency>("nvlink_efficiency", "Usable share of nvlink_bandwidth.")
+        .range(0.01, 1),
     key<&NodeSpec::nvls>("nvls", "The NVSwitch reduces (NVLink SHARP)."),
     key<&NodeSpec::pcie_bandwidth>("pcie_bandwidth", "PCIe bandwidth of a GPU and direction.")
         .required(),
-    key<&NodeSpec::pcie_efficiency>("pcie_efficiency", "Usable share of it.").range(0.01, 1),
+    key<&NodeSpec::pcie_efficiency>("pcie_efficiency", "Usable share of pcie_bandwidth.")
+        .range(0.01, 1),
     key<&NodeSpec::nvlink_latency>("nvlink_latency", "Latency of one NVLink."),
     key<&NodeSpec::pcie_latency>("pcie_latency",
                                  "Latency of the link from GPU or NIC to the host."),
@@ -178,7 +180,7 @@ constexpr Key kNodeRows[] = {
         "c2c_bandwidth", "Chip-to-chip bandwidth of GPU and CPU; 0 Gbps: copies take PCIe."),
     key<&NodeSpec::host_memory>("host_memory", "Memory of a server."),
     key<&NodeSpec::host_memory_bandwidth>("host_memory_bandwidth",
-                                          "Bandwidth of that memory, reads and writes together."),
+                                          "Bandwidth of host_memory, reads and writes together."),
     key<&NodeSpec::nvme_drives>("nvme_drives", "NVMe drives of a server.").range(0, 1024),
     key<&NodeSpec::nvme_read_bandwidth>("nvme_read_bandwidth", "Read bandwidth of a drive."),
     key<&NodeSpec::nvme_write_bandwidth>("nvme_write_bandwidth", "Write bandwidth of a drive."),
@@ -206,9 +208,9 @@ constexpr Key kFabricRows[] = {
     choice<kFabricKinds, &FabricSpec::kind>("kind", "Topology.").required(),
     plain("file", KeyShape::path, "kind file: table of the cables: from, to, bandwidth."),
     key<&FabricSpec::nics_per_node>("nics_per_node", "NICs of a node.").range(1, 1024),
-    key<&FabricSpec::nic_bandwidth>("nic_bandwidth",
-                                    "Line rate of a NIC and direction; required but of kind file.")
-        .above_zero("400 Gbps"),
+    key<&FabricSpec::nic_bandwidth>("nic_bandwidth", "Line rate of a NIC and direction.")
+        .above_zero("400 Gbps")
+        .by("required but of kind file"),
     key<&FabricSpec::efficiency>("efficiency", "Usable share of every cable.").range(0.01, 1),
     key<&FabricSpec::nic_latency>("nic_latency", "Latency of NIC and host software at each end."),
     key<&FabricSpec::message_latency>(
@@ -275,7 +277,7 @@ constexpr Key kClusterRows[] = {
     key<&ClusterSpec::slow_node_share>("slow_node_share", "Share of nodes that compute slower.")
         .range(0, 1),
     key<&ClusterSpec::slow_node_slowdown>("slow_node_slowdown",
-                                          "Time that a kernel takes longer there.")
+                                          "Share by which a kernel takes longer there.")
         .range(0, 10),
     plain_choice<kPlacements>("placement", "Order in which ranks take nodes.").by("packed"),
     plain("gpus", KeyShape::integer, "GPUs of the job, which may leave some of the last node out.")

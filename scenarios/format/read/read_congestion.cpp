@@ -5,7 +5,6 @@
 //   ring, all_to_all, point_to_point    {efficiency, queueing_delay}
 #include <fmt/format.h>
 
-#include "scenarios/format/document/overrides.h"
 #include "scenarios/format/document/yaml_document.h"
 #include "scenarios/format/read/file_kind.h"
 #include "scenarios/format/read/key_tables.h"
@@ -74,8 +73,7 @@ DocumentNode entry_of(const DocumentNode& value,
         errors.push_back(std::move(other));
         return {};
     }
-    erase_key(*file, "kind");
-    return std::move(*file);
+    return catalogue.resolve(*file, kSection, kPath, errors);
 }
 
 }  // namespace

@@ -97,9 +97,10 @@ constexpr Key kJobRows[] = {
         "distributed_timeout", "A rank gives up on another rank's message after this long."),
     plain("checkpoint_folder", KeyShape::path, "Folder of the checkpoints."),
     of_training<&TrainingJob::checkpoint_interval>("checkpoint_interval",
-                                                   "Steps between checkpoints; 0: only at the end.")
+                                                   "Steps between checkpoints.")
         .range(1, kStepsMost)
-        .of("steps"),
+        .of("steps")
+        .by("only at the end"),
     plain("initial_weights", KeyShape::path, "Safetensors file to start from.").by("random"),
     plain("tensorboard_folder", KeyShape::path, "Folder of TensorBoard's event files."),
     plain("log_file", KeyShape::path, "Log of one JSON object a line."),

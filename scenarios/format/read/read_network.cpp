@@ -105,7 +105,8 @@ constexpr Key kNetworkRows[] = {
     key<&NetworkSettings::convergence>("convergence",
                                        "Time until switches avoid a link that is down."),
     key<&NetworkSettings::timeout>("timeout", "A flow gives up after standing still this long.")
-        .above_zero("30 s"),
+        .above_zero("30 s")
+        .by("30.1 s: NCCL's retries"),
     key<&NetworkSettings::batch>("batch",
                                  "Completions closer together than this count as one; 0 s: exact."),
     key<&NetworkSettings::seed>("seed", "Seed of random patterns.").range(0, kLongMost),

@@ -146,6 +146,9 @@ constexpr Key kPacketRows[] = {
     parameter<&PacketParameters::retries_max>("retries_max",
                                               "A flow fails after this many time-outs.")
         .range(0, 1'000),
+    parameter<&PacketParameters::credit_rate>("credit_rate",
+                                              "credits: rate of a receiver's credits / its line.")
+        .range(0.01, 1),
     parameter<&PacketParameters::time_max>("time_max", "Stop at this time.").by("none"),
     part<&PacketSettings::parameters, &PacketParameters::ecn>(
         "ecn", kEcnKeys, "Explicit congestion notification."),

@@ -195,7 +195,7 @@ constexpr auto kCheckpointKeys =
     key_table<CheckpointPlan, check_interval>("checkpoint", kCheckpointRows);
 
 constexpr Key kRecoveryRows[] = {
-    key<&RecoveryPlan::name>("name", "What reports call the plan.").by("recovery, or plan 1, 2 …"),
+    key<&RecoveryPlan::name>("name", "What reports call the plan.").by("recovery, or plan 1"),
     key<&RecoveryPlan::attempts_max>("attempts", "Restarts in a row after which the job fails.")
         .range(1, 1000),
     nested("policies", KeyShape::ladder, kPolicyKeys, "The ladder: the first that fits decides."),

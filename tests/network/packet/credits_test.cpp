@@ -22,6 +22,15 @@ TEST(Credits, CreditsFillTheLineWithoutTrimmingMuch) {
     EXPECT_GT(outcome.min(), 0.6 * outcome.max());  // in turn
 }
 
+// The incast's length is the receiver's pace.
+TEST(Credits, HalfTheCreditsTakeTwiceAsLong) {
+    const Topology two = topology_of(leaf_spine(8, 8, 8, 400_Gbps, 1_us));
+    PacketParameters p = published_parameters(CongestionKind::credits);
+    const double full = run_flows(two, p, incast(64, 8, 1_MiB)).max();
+    p.credit_rate /= 2;
+    EXPECT_NEAR(run_flows(two, p, incast(64, 8, 1_MiB)).max(), 2 * full, 0.2 * full);
+}
+
 TEST(Credits, AShortFlowNeedsNoCreditToStart) {
     const Topology pair = topology_of(leaf_spine(1, 2, 1, 100_Gbps, 1_us));
     const Outcome credits = run_flows(pair,

@@ -34,6 +34,14 @@ TEST(ReadPacket, NumbersAreTaken) {
     EXPECT_EQ(p.time_max, 5_ms);
 }
 
+TEST(ReadPacket, ReceiversPaceTheirSenders) {
+    PacketSettings settings;
+    EXPECT_EQ(packet_errors("{congestion: credits, credit_rate: 0.5}", &settings), "");
+    EXPECT_EQ(settings.parameters.credit_rate, 0.5);
+    EXPECT_NE(packet_errors("{congestion: credits, credit_rate: 1.5}").find("0.01 to 1"),
+              std::string::npos);
+}
+
 TEST(ReadPacket, ImpossibleThresholdsAreErrors) {
     for (const auto& [text, error] : std::vector<std::pair<std::string, std::string>>{
              {"{ecn: {kmin: 5 KB, kmax: 1 KB}}", "kmin lies above kmax"},

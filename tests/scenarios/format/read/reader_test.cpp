@@ -295,10 +295,9 @@ TEST(Reader, AFileOfAnotherKindIsOneErrorThatNamesItsCommand) {
     EXPECT_EQ(errors_of_file("case,family,gpu\na,b,c\n"),
               "s.yaml:1:1: error: this is a table (CSV), and a scenario is due (hint: orrery keys "
               "--schema scenario lists its keys)\n");
-    EXPECT_EQ(
-        errors_of_file("scenario: \"a\"\nchecksum: 3\n"),
-        "s.yaml:1:1: error: this is a recorded run, and a scenario is due (hint: orrery "
-        "compare FOLDER)\n");
+    EXPECT_EQ(errors_of_file("scenario: \"a\"\nchecksum: 3\n"),
+              "s.yaml:1:1: error: this is a recorded run, and a scenario is due (hint: orrery "
+              "compare FOLDER)\n");
 }
 
 TEST(Reader, MissingSectionsAreAllNamed) {

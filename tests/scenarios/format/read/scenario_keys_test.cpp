@@ -56,10 +56,10 @@ TEST(ScenarioKeys, SayWhatTheTableSays) {
 TEST(ScenarioKeys, HaveTheDefaultsOfTheirStructs) {
     EXPECT_EQ(key_named("campaign.repair.time").default_value, "1 d");
     EXPECT_EQ(key_named("campaign.storage.write_bandwidth").default_value, "100 GB/s");
-    EXPECT_EQ(key_named("cluster.fabric.nic_bandwidth").default_value, "0 bps");
+    EXPECT_EQ(key_named("cluster.fabric.nic_latency").default_value, "0 ps");
     EXPECT_EQ(key_named("network.packet.dcqcn.byte_counter").default_value, "0 B");
     EXPECT_EQ(key_named("network.packet.packet_size").default_value, "4150 B");
-    EXPECT_EQ(key_named("network.timeout").default_value, "30064771072 ns");
+    EXPECT_EQ(key_named("network.convergence").default_value, "100 ms");
     EXPECT_EQ(key_named("recovery.checkpoint.mode").default_value, "async");
     EXPECT_EQ(key_named("recovery.policies[].spares.quantile").default_value, "0.99");
     EXPECT_EQ(key_named("job.learning_rate").default_value, "0.001");
