@@ -87,25 +87,36 @@ DocumentNode document_of(const InitArguments& arguments, std::int64_t batch) {
 }  // namespace
 
 ResultOrErrors<std::string> first_scenario(const InitArguments& arguments) {
-    const std::vector<std::string> heading{
-        "A first scenario, by orrery init. orrery keys lists every key.",
-        "orrery check, simulate, explain and search take it."};
-    const auto read = [&](std::int64_t batch) {
-        const std::string text = to_yaml(document_of(arguments, batch), heading);
-        return std::pair{text, read_scenario_text(text, "new scenario", "", {})};
+    const auto read = [&](std::int64_t batch, bool network_only) {
+        const std::string text = to_yaml(document_of(arguments, batch),
+                                         {"A first scenario, by orrery init. orrery keys lists "
+                                          "every key.",
+                                          "orrery check, simulate, explain and search take it."});
+        ReadOptions options;
+        options.network_only = network_only;
+        return std::pair{text, read_scenario_text(text, "new scenario", "", options)};
     };
-    // The number of replicas follows from the cluster: any batch that all of them divide tells it.
-    constexpr std::int64_t kDivisible = 5'045'040;
-    const auto probe = read(arguments.batch > 0 ? arguments.batch : kDivisible);
-    if (!probe.second) {
-        Errors errors = probe.second.error();
+    const auto give_up = [](Errors errors) {
         for (Error& error : errors) {
-            error.where = "init";
+            error.where = "init";  // the file with the place is not written
         }
         return unexpected<Errors>(std::move(errors));
+    };
+    std::int64_t batch = arguments.batch;
+    if (batch == 0) {
+        const auto cluster = read(kMicroBatches, true).second;
+        if (!cluster) {
+            return give_up(cluster.error());
+        }
+        const std::int64_t replica =
+            std::int64_t{std::max(1U, arguments.tensor)} * std::max(1U, arguments.pipeline);
+        batch = std::max<std::int64_t>(1, cluster->cluster.num_ranks() / replica) * kMicroBatches;
     }
-    const ParallelPlan& plan = probe.second->plan;
-    return arguments.batch > 0 ? probe.first : read(plan.data_parallel_size * kMicroBatches).first;
+    auto [text, scenario] = read(batch, false);
+    if (!scenario) {
+        return give_up(scenario.error());
+    }
+    return text;
 }
 
 int init_command(InitArguments arguments) {

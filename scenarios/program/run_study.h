@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every command with an answer does around its study: opens the files of its views before the
-// work, so that an unwritable place is told at once; shows a progress bar; tells errors with their
-// place; writes the views, and prints the answer in the form that was asked for.
+// What every command with an answer does around its study. It opens the files of the views before
+// the work, so that an unwritable place is reported at once. It shows a progress bar, reports
+// errors with their place, writes the views, and prints the answer in the requested form.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ struct StudyOutput {
 struct StudyRun {
     std::string source;  // the place of errors that have none: the scenario's file
     std::string label;   // of the progress bar: "simulating"
-    // The study itself; it is told how to show how far it is.
+    // The study itself; it calls `progress` with the share that is done.
     std::function<ResultOrErrors<StudyOutput>(const std::function<void(double)>& progress)> study;
 };
 

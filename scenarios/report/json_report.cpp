@@ -111,6 +111,14 @@ Json collectives_json(const Answer& answer) {
     return list;
 }
 
+Json assumed_json(const Answer& answer) {
+    Json assumed = Json::object();
+    for (const auto& [key, value] : answer.assumed) {
+        assumed[key] = value;
+    }
+    return assumed;
+}
+
 Json faults_left_out_json(const std::vector<FaultLeftOut>& left_out) {
     Json list = Json::array();
     for (const FaultLeftOut& one : left_out) {
@@ -136,10 +144,7 @@ std::string json_report(const Answer& a) {
     json["global_batch_size"] = a.global_batch_size;
     json["seq_length"] = a.seq_length;
     json["micro_batches"] = a.micro_batches;
-    json["assumed"] = Json::object();
-    for (const auto& [key, value] : a.assumed) {
-        json["assumed"][key] = value;
-    }
+    json["assumed"] = assumed_json(a);
     json["remarks"] = a.remarks;
     json["iteration_s"] = a.iteration.seconds();
     json["tokens_per_s"] = a.tokens_per_s;

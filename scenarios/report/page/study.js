@@ -8,8 +8,8 @@ function drawSection(section) {
     const bars = element("div", { class: "bars" });
     for (const bar of section.bars) {
       const track = element("i");
-      track.style.left = Math.max(0, Math.min(bar.begin, bar.share)) * 100 + "%";
-      track.style.width = Math.min(1, Math.abs(bar.share - bar.begin)) * 100 + "%";
+      track.style.left = Math.max(0, Math.min(bar.begin || 0, bar.share)) * 100 + "%";
+      track.style.width = Math.min(1, Math.abs(bar.share - (bar.begin || 0))) * 100 + "%";
       bars.append(element("span", {}, bar.name), element("span", { class: "number" }, bar.text),
         element("span", { class: "number soft" }, bar.more), element("div", { class: "track" }, track));
     }
@@ -17,7 +17,7 @@ function drawSection(section) {
   }
   if (section.timeline) page.append(...timelineOf(section.timeline, section.timeline.scale));
   if (section.table) page.append(tableOf(section.table));
-  page.append(...section.after.map((line) => element("p", {}, line)));
+  page.append(...(section.after || []).map((line) => element("p", {}, line)));
   if (section.note) page.append(element("p", {}, section.note));
 }
 
