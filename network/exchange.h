@@ -44,7 +44,7 @@ struct ExchangePhase {
 std::vector<ExchangePhase> exchange_phases(const Exchange& exchange);
 
 // What an average member sends, in bytes, over NVLink (or PCIe) inside its server and over the
-// network to others; messages are those that are not empty. What a message between servers passes
+// network to others; empty messages are not counted. What a message between servers passes
 // inside a server on its way is not counted.
 struct ExchangeTraffic {
     double inside_bytes = 0;

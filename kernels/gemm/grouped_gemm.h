@@ -52,7 +52,7 @@ KernelCall grouped_gemm(std::int64_t groups,
 // The gradient of the weights: group i adds its [k, rows[i]] x [rows[i], n] to its own k x n.
 KernelCall grouped_gemm_weights(const GroupedGemm& product);
 
-// Tiles of so many rows that a gemm call has, all its groups or matrices together; of ragged groups
+// Tiles of `tile_rows` rows that a gemm call has, all groups or matrices together; of ragged groups
 // the mean, where a group's last tile is half full.
 double row_tiles(const KernelCall& call, std::int64_t tile_rows);
 

@@ -20,7 +20,7 @@ struct UniformRouter {
     std::uint32_t servers = 1;  // of the group; divides ranks
     std::uint32_t experts = 1;  // of all ranks; ranks divides it
     std::uint32_t choices = 1;  // experts of a token
-    // A token's experts lie on at most so many servers (node-limited routing); 0: on any.
+    // Servers at most on which a token's experts lie (node-limited routing); 0: all of them.
     std::uint32_t server_limit = 0;
     double tokens = 0;  // of a rank
 };

@@ -18,7 +18,7 @@ public:
 
     std::vector<KernelCall> take() { return std::move(calls_); }
 
-    // Whatever reads and writes so many bytes.
+    // A kernel that reads and writes `bytes` in all.
     void moves(double bytes) {
         calls_.push_back(memory_bound_call(KernelKind::transpose,
                                            layer_.compute,

@@ -27,7 +27,7 @@ TEST(Dispatcher, OnlyKernelsHoldSms) {
     }
 }
 
-// Whoever allocates by counts that the device found out has to wait for them.
+// Memory sized by counts that the device found out has to wait for them.
 TEST(Dispatcher, StaticBuffersNeedNoSync) {
     for (const char* name : {"alltoall", "hierarchical", "2dh", "deepep"}) {
         EXPECT_TRUE(find_dispatcher(name)->host_sync) << name;
