@@ -32,4 +32,6 @@
     KIND(adamw)                                                                              \
     KIND(lamb_update)         /* moments, the update in the gradients' place, its norms */   \
     KIND(lamb)                /* the update times its trust ratio added to the weights */    \
-    KIND(transpose)           /* layout change in memory */
+    KIND(transpose)           /* layout change in memory */                                  \
+    KIND(router_forward)      /* experts of a token: scores, the k best, their weights */    \
+    KIND(router_backward)

@@ -16,6 +16,7 @@
 #include "kernels/residual/residual_kernels.h"
 #include "kernels/rmsnorm/rmsnorm_kernels.h"
 #include "kernels/rope/rope_kernels.h"
+#include "kernels/router/router_kernels.h"
 #include "kernels/softmax/softmax_kernels.h"
 
 namespace orrery::kernel {
@@ -53,7 +54,9 @@ using All = KernelList<Gemm,
                        Adamw,
                        LambUpdate,
                        Lamb,
-                       Transpose>;
+                       Transpose,
+                       RouterForward,
+                       RouterBackward>;
 
 // table[kind] = of<Kernel>() for every kernel.
 template <class Value, class Of, class... Kernels>

@@ -63,6 +63,10 @@ std::vector<KernelCall> some_calls(Dtype dtype) {
     return calls;
 }
 
+TEST(KernelProgram, FindsKernelsThatNoTestLists) {
+    EXPECT_GT(some_calls(Dtype::fp32).size(), listed_calls(Dtype::fp32).size());
+}
+
 TEST(KernelProgram, HasTheOperandsThatExecutorsExpect) {
     for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
         for (const KernelCall& call : some_calls(dtype)) {
