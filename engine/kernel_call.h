@@ -9,47 +9,23 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/kernel_kinds.h"
 #include "engine/memory_tier.h"
 #include "engine/units.h"
 
 namespace orrery {
 
 enum class Dtype : std::uint8_t { fp32, bf16, fp16, fp8, int32, int8, uint8 };
+inline constexpr int kNumDtypes = 7;
 std::string_view name(Dtype dtype);
 std::int64_t size_bytes(Dtype dtype);
 
-enum class KernelKind : std::uint8_t {
-    gemm,                    // cuBLASLt, optional batch and fused epilogue
-    attention_forward,       // flash attention
-    attention_backward,
-    softmax_forward,         // unfused attention: scale, mask, softmax (and dropout)
-    softmax_backward,
-    layernorm_forward,
-    layernorm_backward,
-    rmsnorm_forward,
-    rmsnorm_backward,
-    rope,                    // forward or backward, in place on Q and K
-    gelu_forward,
-    gelu_backward,
-    swiglu_forward,
-    swiglu_backward,
-    residual_add,
-    dropout,
-    bias_gradient,           // column sums
-    embedding_forward,
-    embedding_backward,
-    cross_entropy_forward,   // vocabulary-parallel pieces included
-    cross_entropy_backward,
-    cast,                    // dtype change, fp8 amax and transpose-cast
-    gradient_accumulate,     // main_grad += grad
-    gradient_norm,
-    gradient_scale,
-    adamw,
-    lamb_update,             // moments, the update in the gradients' place, norms for its trust
-    lamb,                    // the update times its trust ratio added to the weights
-    transpose,               // layout change in memory
-};
-inline constexpr std::size_t kNumKernelKinds = 29;
+#define ORRERY_ENUMERATOR(kind) kind,
+enum class KernelKind : std::uint8_t { ORRERY_KERNEL_KINDS(ORRERY_ENUMERATOR) };
+#undef ORRERY_ENUMERATOR
+#define ORRERY_ONE(kind) +1
+inline constexpr std::size_t kNumKernelKinds = 0 ORRERY_KERNEL_KINDS(ORRERY_ONE);
+#undef ORRERY_ONE
 std::string_view name(KernelKind kind);
 
 struct KernelCall {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kernel that a Program may name. One folder a family; each header documents what dims and
-// variant of the KernelCall mean and how FLOP and bytes are counted.
+// variant of the KernelCall mean and how FLOP and bytes are counted; the list of kernels
+// (kernels/kernel_list.h) names their descriptors.
 #pragma once
 
 #include <optional>
@@ -13,6 +14,7 @@
 #include "kernels/elementwise/elementwise.h"      // transpose
 #include "kernels/embedding/embedding.h"          // embedding_*
 #include "kernels/gemm/gemm.h"                    // gemm
+#include "kernels/kernel_descriptor.h"
 #include "kernels/layernorm/layernorm.h"          // layernorm_*
 #include "kernels/optimizer/optimizer.h"          // adamw, lamb, gradient_*
 #include "kernels/residual/residual.h"            // residual_add, bias_dropout_add, dropout, …
@@ -21,6 +23,8 @@
 #include "kernels/softmax/softmax.h"              // softmax_forward, softmax_backward
 
 namespace orrery {
+
+const KernelDescriptor& descriptor_of(KernelKind kind);
 
 // The call that the descriptors make for such a key, with its FLOP and bytes; nothing if a
 // dimension or the variant is out of range.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/check.h"
+#include "kernels/catalogue.h"
 
 namespace orrery {
 
@@ -16,7 +17,7 @@ ShapePosition position_of(const KernelCall& call) {
     for (std::size_t i = 0; i < call.dims.size(); ++i) {
         position[i] = std::log2(static_cast<double>(std::max<std::int64_t>(call.dims[i], 1)));
     }
-    if (call.kind == KernelKind::attention_forward || call.kind == KernelKind::attention_backward) {
+    if (descriptor_of(call.kind).efficiency == EfficiencyClass::attention) {
         const AttentionShape shape = attention_shape(call);
         position[5] = std::log2(static_cast<double>(shape.head_dim));
         position[6] = std::log2(static_cast<double>(

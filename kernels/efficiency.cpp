@@ -9,6 +9,7 @@
 #include <span>
 
 #include "engine/check.h"
+#include "kernels/catalogue.h"
 #include "kernels/gemm/block_scaled.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/grouped_gemm.h"
@@ -208,15 +209,15 @@ EfficiencyCurves::EfficiencyCurves(const EfficiencyTable& table, const DeviceSpe
 }
 
 CurveTime EfficiencyCurves::time(const KernelCall& call) const {
-    switch (call.kind) {
-        case KernelKind::gemm:
+    switch (descriptor_of(call.kind).efficiency) {
+        case EfficiencyClass::product:
             return gemm_time(call);
-        case KernelKind::attention_forward:
-        case KernelKind::attention_backward:
+        case EfficiencyClass::attention:
             return attention_time(call);
-        default:
-            return memory_time(call);
+        case EfficiencyClass::memory:
+            break;
     }
+    return memory_time(call);
 }
 
 double EfficiencyCurves::sm_sensitivity(double compute_share) const {

@@ -4,32 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/program.h"
+#include "kernels/kernel_arguments.h"
 #include "kernels/sequence_positions.h"
-#include "kernels/tensor_view.h"
 
 namespace orrery {
-
-struct BoundOperand {
-    TensorView view;
-    const Tensor* tensor = nullptr;
-    bool transposed = false;
-    int part = -1;       // of its columns; -1: all
-    bool counts = true;  // in a norm over ranks: false where another rank's copy does
-    // Of a parameter's shard, in what the rank has of the parameter.
-    std::int64_t first_element = 0;
-    // A piece of an activation's tokens: `view` spans it, blocks of elements with others in
-    // between. Anything else is one block.
-    std::int64_t blocks = 1;
-    std::int64_t block_stride = 0;
-
-    std::int64_t block_size() const { return view.size - (blocks - 1) * block_stride; }
-    TensorView block(std::int64_t i) const { return slice(view, i * block_stride, block_size()); }
-};
 
 // Narrows an operand to a piece of its tokens (engine/program.h, Tensor).
 void take_piece(BoundOperand& operand, std::int64_t piece, std::int64_t pieces);
@@ -60,6 +42,7 @@ struct BoundOp {
     LocalShape shape_of(const BoundOperand& operand) const {
         return local_shape(program, rank, *operand.tensor);
     }
+    KernelArguments arguments() const { return {call, reads, writes, accumulates}; }
     // The only tensor that the op writes or adds to.
     const BoundOperand& output() const {
         return writes.empty() ? accumulates.front() : writes.front();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "kernels/catalogue.h"
 #include "runtime/kernel_shapes.h"
 
 namespace orrery {
@@ -35,12 +36,18 @@ private:
         const Op& own = op(launch);
         return std::span{program_.operands}.subspan(own.first_operand, own.num_operands);
     }
-    bool is_kernel(std::uint32_t launch, KernelKind kind) const {
-        return op(launch).kind() == OpKind::kernel && program_.kernel(op(launch)).kind == kind;
+    const KernelDescriptor* kernel(std::uint32_t launch) const {
+        return op(launch).kind() == OpKind::kernel
+                   ? &descriptor_of(program_.kernel(op(launch)).kind)
+                   : nullptr;
+    }
+    bool becomes(std::uint32_t launch, ProductEpilogue epilogue) const {
+        return kernel(launch) != nullptr && kernel(launch)->epilogue == epilogue;
     }
     // Of whole tensors.
     bool is_plain_product(std::uint32_t launch) const {
-        return is_kernel(launch, KernelKind::gemm) &&
+        return kernel(launch) != nullptr &&
+               kernel(launch)->efficiency == EfficiencyClass::product &&
                plan_.launches[launch].begin_at_zero.empty() &&
                std::ranges::all_of(operands(launch),
                                    [](const Operand& o) { return o.part < 0 && o.pieces == 1; });
@@ -80,13 +87,13 @@ private:
             return std::nullopt;
         }
         const bool biased = operands(product).size() == 4;  // A B bias C
-        if (is_kernel(partner, KernelKind::gelu_forward) && biased) {
+        if (becomes(partner, ProductEpilogue::gelu) && biased) {
             return GemmEpilogue::gelu;
         }
         // The gradient of the GELU's result is made for its backward pass alone, and then not at
         // all.
         const bool alone = uses_in_slot(product, result.tensor) == 2;
-        return is_kernel(partner, KernelKind::gelu_backward) && !biased && alone
+        return becomes(partner, ProductEpilogue::gelu_gradient) && !biased && alone
                    ? std::optional{GemmEpilogue::dgelu}
                    : std::nullopt;
     }
@@ -94,7 +101,7 @@ private:
     // The sums of the columns of the product's B, whose rows are its inner dimension, in the type
     // of its C.
     bool is_bias_gradient_of(std::uint32_t product, std::uint32_t partner) const {
-        if (!is_kernel(partner, KernelKind::bias_gradient)) {
+        if (!becomes(partner, ProductEpilogue::column_sums)) {
             return false;
         }
         const Operand& b = operands(product)[1];

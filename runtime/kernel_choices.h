@@ -18,48 +18,6 @@ void choose_rope(const BoundOp& op, const Forward& forward, const Backward& back
     }
 }
 
-template <class GeluForward, class GeluBackward, class SwigluForward, class SwigluBackward>
-void choose_activation(const BoundOp& op,
-                       const GeluForward& gelu_forward,
-                       const GeluBackward& gelu_backward,
-                       const SwigluForward& swiglu_forward,
-                       const SwigluBackward& swiglu_backward) {
-    const cpu::ActivationShape shape = activation_shape(op.call);
-    const cpu::Ungated ungated = ungated_function(op.call);
-    const cpu::Gated gated = gated_function(op.call);
-    const ConstTensorView first = op.reads[0].view;
-    const ConstTensorView no_bias{};
-    const TensorView result = op.writes[0].view;
-    switch (op.call.kind) {
-        case KernelKind::gelu_forward:
-            return gelu_forward(shape, ungated, first, no_bias, result);
-        case KernelKind::gelu_backward:
-            return gelu_backward(shape, ungated, first, op.reads[1].view, no_bias, result);
-        case KernelKind::swiglu_forward:
-            return swiglu_forward(shape, gated, first, no_bias, result, !is_gate(op.reads[0]));
-        default:
-            return swiglu_backward(
-                shape, gated, first, op.reads[1].view, no_bias, result, !is_gate(op.reads[1]));
-    }
-}
-
-template <class Layernorm, class Rmsnorm>
-void choose_norm_backward(const BoundOp& op, const Layernorm& layernorm, const Rmsnorm& rmsnorm) {
-    const cpu::NormBackward operands{
-        .dy = op.reads[0].view,
-        .x = op.reads[1].view,
-        .weight = op.reads.back().view,
-        .dresidual = op.call.variant == 1 ? op.reads[3].view : TensorView{},
-        .statistics = op.reads[2].view,
-        .dx = op.writes[0].view,
-        .dweight = op.accumulates[0].view};
-    if (op.call.kind == KernelKind::layernorm_backward) {
-        layernorm(norm_shape(op.call), operands);
-    } else {
-        rmsnorm(norm_shape(op.call), operands);
-    }
-}
-
 // The gradient of a bias, or that of the positions.
 template <class Bias, class Position>
 void choose_bias_gradient(const BoundOp& op, const Bias& bias, const Position& position) {

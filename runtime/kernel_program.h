@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel by itself as a Program of one op, with operands as runtime/kernel_operands.h lists
+// One kernel by itself as a Program of one op, with operands as its descriptor lists
 // them and data that the kernel can take. Any executor runs it: that is how a kernel is timed alone
 // on any device (profiles), and how two devices' results are compared.
 #pragma once
@@ -11,22 +11,20 @@
 
 #include "engine/program.h"
 #include "engine/result.h"
+#include "kernels/operand_forms.h"
 #include "runtime/executor.h"
 #include "runtime/training_job.h"
 
 namespace orrery {
 
 struct KernelProgram {
-    // What values an operand begins with.
-    enum class Values : std::uint8_t { any, positive, ids, scalars };
     std::unique_ptr<Program> program;
-    std::vector<Values> values;     // by tensor
+    std::vector<OperandValues> values;     // by tensor
     std::vector<std::int64_t> ids;  // by tensor: how many there are
     std::vector<TensorId> results;  // written or added to
 };
 
-// Nothing for kinds whose operands are not known. Products that add to fp32 have A transposed, as
-// the gradients of weights do; others have not.
+// Nothing for kernels that do not run by themselves (KernelDescriptor::operands).
 std::optional<KernelProgram> kernel_program(const KernelCall& call);
 
 // Values that follow from (tensor, element), the same for every executor.

@@ -4,10 +4,9 @@
 
 #include <cmath>
 
-#include "kernels/activation/activation_cpu.h"
+#include "kernels/activation/activation_kernels.h"
 #include "kernels/cross_entropy/cross_entropy_cpu.h"
 #include "kernels/embedding/embedding_cpu.h"
-#include "kernels/norm_operands.h"
 #include "kernels/rope/rope_cpu.h"
 #include "kernels/softmax/softmax_cpu.h"
 #include "models/layout.h"
@@ -16,31 +15,6 @@
 
 namespace orrery {
 
-inline cpu::NormShape norm_shape(const KernelCall& call) {
-    return {.tokens = call.dims[0], .hidden = call.dims[1]};
-}
-
-inline cpu::ActivationShape activation_shape(const KernelCall& call) {
-    return {.tokens = call.dims[0], .ffn = call.dims[1]};
-}
-inline cpu::Ungated ungated_function(const KernelCall& call) {
-    return call.variant == 1 ? cpu::Ungated::squared_relu : cpu::Ungated::gelu;
-}
-inline cpu::Gated gated_function(const KernelCall& call) {
-    return call.variant == 1 ? cpu::Gated::geglu : cpu::Gated::swiglu;
-}
-
-inline SoftmaxShape softmax_shape(const KernelCall& call) {
-    return {.batch = call.dims[0],
-            .heads = call.dims[1],
-            .seq_q = call.dims[2],
-            .seq_kv = call.dims[3],
-            .causal = (call.variant & 1) != 0,
-            .dropout = (call.variant & 2) != 0,
-            .head_dim = call.dims[4],
-            .window = call.dims[5],
-            .unfused_steps = (call.variant & 4) != 0};
-}
 inline cpu::SoftmaxArguments softmax_arguments(const SoftmaxShape& shape) {
     return {.scale = 1.0f / std::sqrt(static_cast<float>(shape.head_dim)), .window = shape.window};
 }
@@ -96,14 +70,6 @@ inline cpu::LossStatistics loss_statistics(const std::vector<BoundOperand>& oper
 // The unfused loss's logits in fp32, or nothing.
 inline TensorView widened_logits(const std::vector<BoundOperand>& operands, std::size_t place) {
     return operands.size() > place ? operands[place].view : TensorView{};
-}
-
-// Of the two kernels of an unfused gated activation the first reads the gate, the second up.
-inline bool is_gate(const BoundOperand& fc1) {
-    return fc1.part == 0;
-}
-inline bool is_up(const BoundOperand& fc1) {
-    return fc1.part == 1;
 }
 
 // Norms and biases, which do not decay (as in Megatron-LM).

@@ -49,6 +49,20 @@ void residual_add(ConstTensorView a, ConstTensorView b, TensorView sum) {
     }
 }
 
+void residual_add_biases(std::int64_t columns,
+                         ConstTensorView a,
+                         ConstTensorView b,
+                         std::span<const ConstTensorView> biases,
+                         TensorView sum) {
+    residual_add(a, b, sum);
+    for (const ConstTensorView& bias : biases) {
+        for (std::int64_t first = 0; first < sum.size; first += columns) {
+            const TensorView row = slice(sum, first, columns);
+            residual_add(row, bias, row);
+        }
+    }
+}
+
 void bias_dropout_add(const ValueShard& shard,
                       const DropoutArguments& dropout,
                       const BiasDropoutAdd& operands) {

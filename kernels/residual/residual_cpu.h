@@ -21,6 +21,13 @@ struct DropoutArguments {
 // sum = a + b, `sum.size` elements; sum may be a or b.
 void residual_add(ConstTensorView a, ConstTensorView b, TensorView sum);
 
+// sum = a + b + biases[columns] …, each sum rounded as `sum` is.
+void residual_add_biases(std::int64_t columns,
+                         ConstTensorView a,
+                         ConstTensorView b,
+                         std::span<const ConstTensorView> biases,
+                         TensorView sum);
+
 // sum = residual + dropout(branch + bias); bias [width] or empty; mask optional. sum may be branch
 // or residual.
 struct BiasDropoutAdd {

@@ -24,6 +24,18 @@ struct SoftmaxShape {
     bool operator==(const SoftmaxShape&) const = default;
 };
 
+inline SoftmaxShape softmax_shape(const KernelCall& call) {
+    return {.batch = call.dims[0],
+            .heads = call.dims[1],
+            .seq_q = call.dims[2],
+            .seq_kv = call.dims[3],
+            .causal = (call.variant & 1) != 0,
+            .dropout = (call.variant & 2) != 0,
+            .head_dim = call.dims[4],
+            .window = call.dims[5],
+            .unfused_steps = (call.variant & 4) != 0};
+}
+
 inline std::int64_t unfused_step_bytes(const SoftmaxShape& shape, std::int64_t size) {
     return shape.unfused_steps ? 2 * size * (shape.causal ? 2 : 1) : 0;
 }

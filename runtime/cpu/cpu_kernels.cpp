@@ -3,15 +3,12 @@
 
 #include "engine/check.h"
 #include "engine/device_scalars.h"
-#include "kernels/activation/activation_cpu.h"
-#include "kernels/cast/cast_cpu.h"
+#include "kernels/cpu_kernels.h"
 #include "kernels/cross_entropy/cross_entropy_cpu.h"
 #include "kernels/embedding/embedding_cpu.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_cpu.h"
-#include "kernels/layernorm/layernorm_cpu.h"
 #include "kernels/residual/residual_cpu.h"
-#include "kernels/rmsnorm/rmsnorm_cpu.h"
 #include "kernels/rope/rope_cpu.h"
 #include "runtime/attention_operands.h"
 #include "runtime/cpu/cpu_attention.h"
@@ -53,81 +50,17 @@ void run_gemm(const BoundOp& op) {
               epilogue);
 }
 
-void norm_forward(const BoundOp& op, const cpu::NormForward& operands) {
-    if (op.call.kind == KernelKind::layernorm_forward) {
-        cpu::layernorm_forward(norm_shape(op.call), operands);
-    } else {
-        cpu::rmsnorm_forward(norm_shape(op.call), operands);
-    }
-}
-
-// sum = residual + branch + biases
-void add_with_biases(const BoundOp& op, std::size_t first_bias, TensorView sum) {
-    const std::int64_t tokens = op.call.dims[0];
-    const std::int64_t hidden = op.call.dims[1];
-    cpu::residual_add(op.reads[0].view, op.reads[1].view, sum);
-    for (std::size_t i = first_bias; i < op.reads.size(); ++i) {
-        for (std::int64_t t = 0; t < tokens; ++t) {
-            const TensorView row = slice(sum, t * hidden, hidden);
-            cpu::residual_add(row, op.reads[i].view, row);
-        }
-    }
-}
-
-void run_norm_forward(const BoundOp& op) {
-    if (op.call.variant == 0) {
-        norm_forward(op,
-                     {.x = op.reads[0].view,
-                      .weight = op.reads[1].view,
-                      .y = op.writes[0].view,
-                      .statistics = op.writes[1].view});
-        return;
-    }
-    const TensorView sum = op.writes[2].view;
-    if (op.reads.size() > 3) {
-        add_with_biases(op, 3, sum);
-        norm_forward(op,
-                     {.x = sum,
-                      .weight = op.reads[2].view,
-                      .y = op.writes[0].view,
-                      .statistics = op.writes[1].view});
-        return;
-    }
-    norm_forward(op,
-                 {.x = op.reads[1].view,
-                  .residual = op.reads[0].view,
-                  .weight = op.reads[2].view,
-                  .sum = sum,
-                  .y = op.writes[0].view,
-                  .statistics = op.writes[1].view});
-}
-
-void run_norm_backward(const BoundOp& op) {
-    choose_norm_backward(op, cpu::layernorm_backward, cpu::rmsnorm_backward);
-}
-
 void run_rope(const BoundOp& op) {
     choose_rope(op, cpu::rope_forward, cpu::rope_backward);
-}
-
-void run_activation(const BoundOp& op) {
-    choose_activation(
-        op, cpu::gelu_forward, cpu::gelu_backward, cpu::swiglu_forward, cpu::swiglu_backward);
-}
-
-void run_cast(const BoundOp& op) {
-    for (std::size_t i = 0; i < op.writes.size(); ++i) {
-        cpu::cast(op.reads[i].view, op.writes[i].view);
-    }
 }
 
 void run_residual_add(const BoundOp& op) {
     if (op.call.variant == 1) {
         return run_bias_dropout_add(op);
     }
-    if (is_up(op.reads[0])) {
+    if (kernel::is_up(op.reads[0])) {
         return cpu::gate_product(
-            activation_shape(op.call), op.reads[0].view, op.accumulates[0].view);
+            kernel::activation_shape(op.call), op.reads[0].view, op.accumulates[0].view);
     }
     if (op.writes.empty() && op.reads[0].tensor->parameter.empty()) {
         return run_gradient_sum(op);
@@ -137,7 +70,12 @@ void run_residual_add(const BoundOp& op) {
         cpu::position_forward(position_shape(op, x), op.reads[0].view, x.view);
         return;
     }
-    add_with_biases(op, 2, op.writes[0].view);
+    std::vector<ConstTensorView> biases;
+    for (std::size_t i = 2; i < op.reads.size(); ++i) {
+        biases.push_back(op.reads[i].view);
+    }
+    cpu::residual_add_biases(
+        op.call.dims[1], op.reads[0].view, op.reads[1].view, biases, op.writes[0].view);
 }
 
 void run_bias_gradient(const BoundOp& op) {
@@ -182,9 +120,10 @@ void run_cross_entropy_backward(const BoundOp& op) {
                                 op.reads.size() > 5 ? op.reads[4].view : TensorView{});
 }
 
-using Runner = void (*)(const BoundOp&);
+using Binder = void (*)(const BoundOp&);
 
-Runner runner_of(KernelKind kind) {
+// Of the kernels whose arguments depend on where a shard lies in its tensor.
+Binder binder_of(KernelKind kind) {
     switch (kind) {
         case KernelKind::gemm:
             return run_gemm;
@@ -200,23 +139,10 @@ Runner runner_of(KernelKind kind) {
             return run_key_value_block;
         case KernelKind::dropout:
             return run_dropout;
-        case KernelKind::layernorm_forward:
-        case KernelKind::rmsnorm_forward:
-            return run_norm_forward;
-        case KernelKind::layernorm_backward:
-        case KernelKind::rmsnorm_backward:
-            return run_norm_backward;
         case KernelKind::rope:
             return run_rope;
-        case KernelKind::gelu_forward:
-        case KernelKind::gelu_backward:
-        case KernelKind::swiglu_forward:
-        case KernelKind::swiglu_backward:
-            return run_activation;
         case KernelKind::residual_add:
             return run_residual_add;
-        case KernelKind::cast:
-            return run_cast;
         case KernelKind::bias_gradient:
             return run_bias_gradient;
         case KernelKind::embedding_forward:
@@ -226,8 +152,6 @@ Runner runner_of(KernelKind kind) {
             return run_cross_entropy_forward;
         case KernelKind::cross_entropy_backward:
             return run_cross_entropy_backward;
-        case KernelKind::gradient_accumulate:
-            return run_gradient_accumulate;
         case KernelKind::gradient_norm:
             return run_gradient_norm;
         case KernelKind::gradient_scale:
@@ -249,7 +173,7 @@ std::string why_not_on_cpu(const KernelCall& call) {
     if (call.dtype != Dtype::fp32 && call.dtype != Dtype::bf16) {
         return "the CPU has no kernels for " + std::string{name(call.dtype)};
     }
-    if (runner_of(call.kind) == nullptr) {
+    if (cpu_kernel(call.kind) == nullptr && binder_of(call.kind) == nullptr) {
         return std::string{name(call.kind)} + " is not connected to the CPU kernels yet";
     }
     if (call.kind == KernelKind::cast && call.variant != static_cast<std::uint8_t>(Dtype::fp32) &&
@@ -260,9 +184,12 @@ std::string why_not_on_cpu(const KernelCall& call) {
 }
 
 void run_on_cpu(const BoundOp& op) {
-    const Runner run = runner_of(op.call.kind);
-    ORRERY_CHECK(run != nullptr);
-    run(op);
+    if (const CpuKernel kernel = cpu_kernel(op.call.kind)) {
+        return kernel(op.arguments());
+    }
+    const Binder bind = binder_of(op.call.kind);
+    ORRERY_CHECK(bind != nullptr);
+    bind(op);
 }
 
 }  // namespace orrery

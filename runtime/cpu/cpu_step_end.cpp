@@ -43,10 +43,6 @@ std::uint64_t seed_of_run(ConstTensorView block) {
     return high << 32 | device_scalar_bits(block, DeviceScalar::seed_low);
 }
 
-void run_gradient_accumulate(const BoundOp& op) {
-    cpu::gradient_accumulate(op.reads[0].view, op.accumulates[0].view);
-}
-
 void run_gradient_norm(const BoundOp& op) {
     double sum = 0;
     for (const BoundOperand& gradient : op.reads) {

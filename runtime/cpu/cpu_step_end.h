@@ -12,7 +12,6 @@ float device_scalar(ConstTensorView block, DeviceScalar scalar);
 std::uint32_t device_scalar_bits(ConstTensorView block, DeviceScalar scalar);
 std::uint64_t seed_of_run(ConstTensorView block);
 
-void run_gradient_accumulate(const BoundOp& op);
 void run_gradient_norm(const BoundOp& op);
 void run_gradient_scale(const BoundOp& op);
 void run_adamw(const BoundOp& op);

@@ -14,4 +14,5 @@
 #include "kernels/residual/residual_device.h"
 #include "kernels/rmsnorm/rmsnorm_device.h"
 #include "kernels/rope/rope_device.h"
+#include "kernels/router/router_device.h"
 #include "kernels/softmax/softmax_device.h"

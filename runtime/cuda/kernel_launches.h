@@ -7,16 +7,13 @@
 
 #include "engine/check.h"
 #include "engine/device_scalars.h"
-#include "kernels/activation/activation_cuda.h"
 #include "kernels/attention/attention_cuda.h"
-#include "kernels/cast/cast_cuda.h"
 #include "kernels/cross_entropy/cross_entropy_cuda.h"
+#include "kernels/cuda/device_kernels.h"
 #include "kernels/embedding/embedding_cuda.h"
-#include "kernels/layernorm/layernorm_cuda.h"
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/optimizer/optimizer_cuda.h"
 #include "kernels/residual/residual_cuda.h"
-#include "kernels/rmsnorm/rmsnorm_cuda.h"
 #include "kernels/rope/rope_cuda.h"
 #include "kernels/softmax/softmax_cuda.h"
 #include "runtime/attention_operands.h"
@@ -112,50 +109,11 @@ void launch_gradient_sum(Queue& queue, const BoundOp& op) {
 }
 
 template <class Queue>
-void launch_norm_forward(Queue& queue, const BoundOp& op) {
-    const bool fused = op.call.variant == 1;
-    const auto bias = [&](std::size_t i) -> ConstTensorView {
-        return fused && op.reads.size() > i ? op.reads[i].view : TensorView{};
-    };
-    ORRERY_CHECK(op.reads.size() <= 5);
-    const cpu::NormForward operands{.x = op.reads[fused ? 1 : 0].view,
-                                    .residual = fused ? op.reads[0].view : TensorView{},
-                                    .weight = op.reads[fused ? 2 : 1].view,
-                                    .sum = fused ? op.writes[2].view : TensorView{},
-                                    .y = op.writes[0].view,
-                                    .statistics = op.writes[1].view};
-    const device::NormBiases biases{.first = bias(3), .second = bias(4)};
-    if (op.call.kind == KernelKind::layernorm_forward) {
-        device::layernorm_forward(queue, norm_shape(op.call), operands, biases);
-    } else {
-        device::rmsnorm_forward(queue, norm_shape(op.call), operands, biases);
-    }
-}
-
-template <class Queue>
-void launch_norm_backward(Queue& queue, const BoundOp& op) {
-    choose_norm_backward(
-        op,
-        [&](const auto&... of) { device::layernorm_backward(queue, of...); },
-        [&](const auto&... of) { device::rmsnorm_backward(queue, of...); });
-}
-
-template <class Queue>
 void launch_rope(Queue& queue, const BoundOp& op) {
     choose_rope(
         op,
         [&](const auto&... of) { device::rope_forward(queue, of...); },
         [&](const auto&... of) { device::rope_backward(queue, of...); });
-}
-
-template <class Queue>
-void launch_activation(Queue& queue, const BoundOp& op) {
-    choose_activation(
-        op,
-        [&](const auto&... of) { device::gelu_forward(queue, of...); },
-        [&](const auto&... of) { device::gelu_backward(queue, of...); },
-        [&](const auto&... of) { device::swiglu_forward(queue, of...); },
-        [&](const auto&... of) { device::swiglu_backward(queue, of...); });
 }
 
 // reads residual branch [bias ...] scalars, writes sum mask.
@@ -200,9 +158,9 @@ void launch_residual_add(Queue& queue, const BoundOp& op) {
         launch_bias_dropout_add(queue, op);
         return;
     }
-    if (is_up(op.reads[0])) {
+    if (kernel::is_up(op.reads[0])) {
         device::gate_product(
-            queue, activation_shape(op.call), op.reads[0].view, op.accumulates[0].view);
+            queue, kernel::activation_shape(op.call), op.reads[0].view, op.accumulates[0].view);
         return;
     }
     if (op.writes.empty() && op.reads[0].tensor->parameter.empty()) {
@@ -370,11 +328,12 @@ void launch_lamb(Queue& queue, const BoundOp& op) {
 }
 
 template <class Queue>
-using KernelLauncher = void (*)(Queue&, const BoundOp&);
+using LaunchBinder = void (*)(Queue&, const BoundOp&);
 
-// Null: not connected. Matrix products are cuBLASLt's (kernels/gemm).
+// Of the kernels whose arguments depend on where a shard lies in its tensor. Matrix products are
+// cuBLASLt's (kernels/gemm).
 template <class Queue>
-KernelLauncher<Queue> launcher_of(KernelKind kind) {
+LaunchBinder<Queue> launch_binder_of(KernelKind kind) {
     switch (kind) {
         case KernelKind::attention_forward:
             return launch_attention_forward<Queue>;
@@ -388,19 +347,8 @@ KernelLauncher<Queue> launcher_of(KernelKind kind) {
             return launch_key_value_block<Queue>;
         case KernelKind::dropout:
             return launch_dropout<Queue>;
-        case KernelKind::layernorm_forward:
-        case KernelKind::rmsnorm_forward:
-            return launch_norm_forward<Queue>;
-        case KernelKind::layernorm_backward:
-        case KernelKind::rmsnorm_backward:
-            return launch_norm_backward<Queue>;
         case KernelKind::rope:
             return launch_rope<Queue>;
-        case KernelKind::gelu_forward:
-        case KernelKind::gelu_backward:
-        case KernelKind::swiglu_forward:
-        case KernelKind::swiglu_backward:
-            return launch_activation<Queue>;
         case KernelKind::residual_add:
             return launch_residual_add<Queue>;
         case KernelKind::bias_gradient:
@@ -412,10 +360,6 @@ KernelLauncher<Queue> launcher_of(KernelKind kind) {
             return launch_cross_entropy_forward<Queue>;
         case KernelKind::cross_entropy_backward:
             return launch_cross_entropy_backward<Queue>;
-        case KernelKind::gradient_accumulate:
-            return [](Queue& queue, const BoundOp& op) {
-                device::gradient_accumulate(queue, op.reads[0].view, op.accumulates[0].view);
-            };
         case KernelKind::gradient_norm:
             return launch_gradient_norm<Queue>;
         case KernelKind::gradient_scale:
@@ -426,14 +370,6 @@ KernelLauncher<Queue> launcher_of(KernelKind kind) {
             return launch_lamb_update<Queue>;
         case KernelKind::lamb:
             return launch_lamb<Queue>;
-        case KernelKind::cast:
-            return [](Queue& queue, const BoundOp& op) {
-                for (std::size_t i = 0; i < op.writes.size(); ++i) {
-                    if (op.writes[i].view.size > 0) {  // else a shard of padding alone
-                        device::cast(queue, op.reads[i].view, op.writes[i].view);
-                    }
-                }
-            };
         default:
             return nullptr;
     }
@@ -441,9 +377,12 @@ KernelLauncher<Queue> launcher_of(KernelKind kind) {
 
 template <class Queue>
 void launch_kernel(Queue& queue, const BoundOp& op) {
-    const KernelLauncher<Queue> launch = launcher_of<Queue>(op.call.kind);
-    ORRERY_CHECK(launch != nullptr);
-    launch(queue, op);
+    if (const device::DeviceKernel<Queue> kernel = device::device_kernel<Queue>(op.call.kind)) {
+        return kernel(queue, op.arguments());
+    }
+    const LaunchBinder<Queue> bind = launch_binder_of<Queue>(op.call.kind);
+    ORRERY_CHECK(bind != nullptr);
+    bind(queue, op);
 }
 
 }  // namespace orrery

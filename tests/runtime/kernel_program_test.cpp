@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "kernels/catalogue.h"
@@ -12,7 +14,7 @@
 namespace orrery {
 namespace {
 
-std::vector<KernelCall> some_calls(Dtype dtype) {
+std::vector<KernelCall> listed_calls(Dtype dtype) {
     const AttentionShape attention{
         .batch = 2, .seq_q = 16, .seq_kv = 16, .heads = 4, .kv_heads = 2, .head_dim = 8};
     return {gemm(24, 16, 8, 1, dtype, GemmEpilogue::none, dtype),
@@ -41,6 +43,28 @@ std::vector<KernelCall> some_calls(Dtype dtype) {
             gradient_norm(100, dtype),
             gradient_scale(100, dtype),
             adamw(100, dtype)};
+}
+
+// One of each other kernel that runs by itself, by its key.
+std::vector<KernelCall> some_calls(Dtype dtype) {
+    std::vector<KernelCall> calls = listed_calls(dtype);
+    for (std::size_t i = 0; i < kNumKernelKinds; ++i) {
+        const auto kind = static_cast<KernelKind>(i);
+        const bool listed = std::ranges::find(calls, kind, &KernelCall::kind) != calls.end();
+        std::array<std::int64_t, 6> dims{12, 16, 8, 4, 2, 8};
+        std::fill(dims.begin() + static_cast<std::ptrdiff_t>(descriptor_of(kind).num_dims),
+                  dims.end(),
+                  0);
+        const auto call = call_from_key(kind, dtype, 0, dims);
+        if (!listed && call && kernel_program(*call)) {
+            calls.push_back(*call);
+        }
+    }
+    return calls;
+}
+
+TEST(KernelProgram, FindsKernelsThatNoTestLists) {
+    EXPECT_GT(some_calls(Dtype::fp32).size(), listed_calls(Dtype::fp32).size());
 }
 
 TEST(KernelProgram, HasTheOperandsThatExecutorsExpect) {

@@ -1,27 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/studies/search/cluster_costs.h"
 
+#include <algorithm>
 #include <bit>
 
+#include "engine/splitmix.h"
 #include "network/fabric.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/specs/node_devices.h"
 #include "scenarios/studies/simulate/kernel_timings.h"
 
 namespace orrery {
-namespace {
 
-std::vector<std::int64_t> key_of(const KernelCall& call) {
-    std::vector<std::int64_t> key{static_cast<std::int64_t>(call.kind),
-                                  static_cast<std::int64_t>(call.dtype),
-                                  call.variant,
-                                  std::bit_cast<std::int64_t>(call.flop),
-                                  call.bytes};
-    key.insert(key.end(), call.dims.begin(), call.dims.end());
+ClusterCosts::CallKey ClusterCosts::key_of(const KernelCall& call) {
+    CallKey key{static_cast<std::int64_t>(call.tier) << 24 |
+                    static_cast<std::int64_t>(call.kind) << 16 |
+                    static_cast<std::int64_t>(call.dtype) << 8 | call.variant,
+                std::bit_cast<std::int64_t>(call.flop),
+                call.bytes};
+    std::ranges::copy(call.dims, key.begin() + 3);
     return key;
 }
 
-}  // namespace
+std::size_t ClusterCosts::CallHash::operator()(const CallKey& key) const {
+    std::uint64_t hash = 0;
+    for (const std::int64_t part : key) {
+        hash = splitmix64(hash ^ static_cast<std::uint64_t>(part));
+    }
+    return hash;
+}
 
 Result<CostTables> CostTables::read() {
     const auto read = [](const char* file) {

@@ -3,9 +3,10 @@
 // Kernels of one shape are priced once.
 #pragma once
 
-#include <map>
+#include <array>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/simulation.h"
@@ -66,8 +67,15 @@ private:
     NcclNetwork network_;
     std::vector<std::unique_ptr<const Kind>> kinds_;
     double slowest_ = 1;
-    mutable std::mutex mutex_;                                       // guards what follows
-    mutable std::map<std::vector<std::int64_t>, KernelTime> known_;  // of the slowest device
+    // Tier, kind, dtype and variant; FLOP, bytes, dimensions.
+    using CallKey = std::array<std::int64_t, 9>;
+    struct CallHash {
+        std::size_t operator()(const CallKey& key) const;
+    };
+    static CallKey key_of(const KernelCall& call);
+
+    mutable std::mutex mutex_;                                         // guards what follows
+    mutable std::unordered_map<CallKey, KernelTime, CallHash> known_;  // of the slowest device
 };
 
 }  // namespace orrery

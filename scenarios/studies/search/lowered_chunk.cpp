@@ -27,6 +27,8 @@ ParallelPlan plan_of_passes(const ParallelPlan& plan) {
     passes.eager_framework = plan.ops_are_calls();  // what the next line would hide
     passes.cuda_graphs = false;
     passes.global_batch_size = passes.micro_batch_size * passes.data_parallel_size;
+    // Passes communicate along digits before those of the pipeline and the data ranks.
+    passes.rank_order = ParallelPlan{}.rank_order;
     return passes;
 }
 
@@ -40,6 +42,11 @@ LoweredChunk::LoweredChunk(const Transformer& model,
     program_.parties.front().mesh = layouts_.mesh;
     program_.parties.front().role_digit = layouts_.pipeline_digit;
     program_.stream_names = stream_names();
+    gradients_pipeline_digit_ = layouts_.pipeline_digit;
+    // Of a layer without and with recomputation, and of what stands before and behind the layers.
+    const auto units = static_cast<std::size_t>(shape.num_layers + 2);
+    program_.tensors.reserve(64 * units);
+    program_.operands.reserve(256 * units);
     chunk_ = lower_chunk(tables_, model, plan, layouts_, shape, nullptr);
     device_ = kernels(program_);
     if (layouts_.mesh.size(layouts_.pipeline_digit) == 1) {
@@ -85,8 +92,27 @@ std::uint32_t LoweredChunk::add(std::optional<SegmentId> segment) {
     return segment ? add(*segment) : kNone;
 }
 
+// The pipeline's digit stands where the plan has it: gradients are partial along the digits of that
+// plan.
+void LoweredChunk::follow_rank_order(const LayoutAssignment& layouts) {
+    const std::uint32_t digit = layouts.pipeline_digit;
+    if (digit == gradients_pipeline_digit_) {
+        return;
+    }
+    for (Parameter* p : chunk_->parameters()) {
+        Layout& layout = p->gradient_layout;
+        if (!layout.empty()) {
+            const DigitPlacement stages = layout[gradients_pipeline_digit_];
+            layout.erase(layout.begin() + gradients_pipeline_digit_);
+            layout.insert(layout.begin() + digit, stages);
+        }
+    }
+    gradients_pipeline_digit_ = digit;
+}
+
 // One micro-batch of the chunk alone as a role, so that the waits between its slots can be derived.
 void LoweredChunk::add_slots(const ParallelPlan& plan, const LayoutAssignment& layouts) {
+    follow_rank_order(layouts);
     const SyncSegments sync = lower_sync(tables_, plan, layouts, *chunk_);
     role_.slots.clear();
     slots_.parameters = add(sync.parameters);

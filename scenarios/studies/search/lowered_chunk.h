@@ -3,7 +3,8 @@
 // programs, once for all plans whose passes have the same ops: such plans differ in schedule, in
 // the sizes of the pipeline and of the data axes, in how gradients and optimizer state are sharded
 // and when they move. What they do differently (reductions, gathers and the waits for them) is
-// lowered behind that for each of them.
+// lowered behind that for each of them. The order of the ranks is one of those differences: it says
+// where groups lie, and the prices know.
 #pragma once
 
 #include <functional>
@@ -69,6 +70,7 @@ private:
     };
 
     SegmentId lower_message(StreamId stream, bool send, int delta, const Value& value);
+    void follow_rank_order(const LayoutAssignment& layouts);
     void add_slots(const ParallelPlan& plan, const LayoutAssignment& layouts);
     std::uint32_t add(SegmentId segment);
     std::uint32_t add(std::optional<SegmentId> segment);
@@ -95,6 +97,7 @@ private:
     Program program_;
     ProgramTables tables_;
     std::unique_ptr<Chunk> chunk_;
+    std::uint32_t gradients_pipeline_digit_ = 0;  // of the layouts of the parameters' gradients
     Messages messages_;
     Bytes message_bytes_;
     DeviceTimings device_;

@@ -76,6 +76,19 @@ bool StagePrices::all_alike(const CollectiveCall& call,
 
 std::optional<FixedTransfer> StagePrices::collective(const CollectiveCall& call,
                                                      const Group& group) {
+    if (!group.subset.empty()) {
+        return ask_collective(call, group);
+    }
+    const auto [found, fresh] = own_collectives_.try_emplace(
+        {group.digits, call.kind, call.communicator, call.wire, call.mover, call.bytes.count()});
+    if (fresh) {
+        found->second = ask_collective(call, group);
+    }
+    return found->second;
+}
+
+std::optional<FixedTransfer> StagePrices::ask_collective(const CollectiveCall& call,
+                                                         const Group& group) {
     if (mesh_.group_size(group) < 2) {
         return FixedTransfer{};
     }
@@ -110,6 +123,17 @@ std::optional<FixedTransfer> StagePrices::send(std::uint32_t digit,
                                                int delta,
                                                Bytes bytes,
                                                int from) {
+    const auto [found, fresh] = own_sends_.try_emplace({digit, delta, from, bytes.count()});
+    if (fresh) {
+        found->second = ask_send(digit, delta, bytes, from);
+    }
+    return found->second;
+}
+
+std::optional<FixedTransfer> StagePrices::ask_send(std::uint32_t digit,
+                                                   int delta,
+                                                   Bytes bytes,
+                                                   int from) {
     const Hop hop{{mesh_.num_ranks(), mesh_.stride(digit), mesh_.size(digit)}, delta, from};
     const auto [found, fresh] = known_->sends.try_emplace({hop, bytes.count()});
     if (!fresh) {

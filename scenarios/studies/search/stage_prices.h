@@ -49,6 +49,13 @@ private:
         std::map<std::tuple<Hop, std::string, std::uint32_t>, bool> hops_alike;
     };
 
+    // The same of this mesh, whose digits tell the geometry.
+    using OwnCall =
+        std::tuple<std::uint32_t, CollectiveKind, std::uint16_t, Dtype, Mover, std::int64_t>;
+    using OwnSend = std::tuple<std::uint32_t, int, int, std::int64_t>;
+
+    std::optional<FixedTransfer> ask_collective(const CollectiveCall& call, const Group& group);
+    std::optional<FixedTransfer> ask_send(std::uint32_t digit, int delta, Bytes bytes, int from);
     Geometry geometry_of(const Group& group) const;
     FixedTransfer price(const TransferPlan& plan) const;
     bool same_load(const TransferPlan& a, const TransferPlan& b) const;
@@ -59,6 +66,8 @@ private:
     const NetworkModel& network_;
     Mesh mesh_;
     std::shared_ptr<Known> known_;
+    std::map<OwnCall, std::optional<FixedTransfer>> own_collectives_;  // of whole digits
+    std::map<OwnSend, std::optional<FixedTransfer>> own_sends_;
 };
 
 }  // namespace orrery

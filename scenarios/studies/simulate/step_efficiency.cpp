@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/attention/attention.h"
+#include "kernels/catalogue.h"
 #include "scenarios/studies/simulate/software.h"
 
 namespace orrery {
@@ -29,8 +29,7 @@ double normal_quantile(double p) {
 constexpr std::int64_t kSmallHead = 64;
 
 bool is_attention(const KernelCall& call) {
-    return call.kind == KernelKind::attention_forward ||
-           call.kind == KernelKind::attention_backward;
+    return descriptor_of(call.kind).efficiency == EfficiencyClass::attention;
 }
 
 }  // namespace
@@ -102,7 +101,8 @@ std::string_view StepEfficiency::factor_name(const KernelCall& call) {
         return shape.head_dim <= kSmallHead ? "sustained.attention.flash_1.small_heads"
                                             : "sustained.attention.flash_1";
     }
-    return call.kind == KernelKind::gemm ? "sustained.gemm" : "sustained.memory";
+    return descriptor_of(call.kind).efficiency == EfficiencyClass::product ? "sustained.gemm"
+                                                                           : "sustained.memory";
 }
 
 std::string StepEfficiency::growth_name(std::string_view factor_name) {

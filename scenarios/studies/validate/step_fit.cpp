@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "engine/parallel.h"
-#include "kernels/attention/attention.h"
+#include "kernels/catalogue.h"
 #include "kernels/cost_model.h"
 #include "models/lowering.h"
 #include "scenarios/studies/simulate/kernel_timings.h"
@@ -102,8 +102,7 @@ StepSample decompose(const PublishedCase& row,
                         std::string{dtype_class(call.dtype)}}] += seconds;
         sample.kinds[{call.kind, std::string{dtype_class(call.dtype)}}] += seconds;
         kernel_time += seconds;
-        if (call.kind == KernelKind::attention_forward ||
-            call.kind == KernelKind::attention_backward) {
+        if (descriptor_of(call.kind).efficiency == EfficiencyClass::attention) {
             attention_time += seconds;
             sample.keys += seconds * static_cast<double>(attention_shape(call).seq_kv);
         }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The matrix product in the list of kernels (kernels/kernel_list.h).
+//   gemm   reads A B [bias], writes C; or accumulates C (+= A B)
+#pragma once
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/kernel_descriptor.h"
+
+namespace orrery::kernel {
+
+struct Gemm {
+    static bool takes(const KernelCall& key) {
+        return gemm_epilogue(key) <= GemmEpilogue::accumulate_fp32 && key.variant / 8 < kNumDtypes;
+    }
+    // Products that add to fp32 have A transposed, as the gradients of weights do; others have not.
+    static bool operands(OperandForms& forms, const KernelCall& call) {
+        const auto [m, n, k, batch] =
+            std::array{call.dims[0], call.dims[1], call.dims[2], call.dims[3]};
+        const GemmEpilogue epilogue = gemm_epilogue(call);
+        const bool adds = epilogue == GemmEpilogue::accumulate_fp32;
+        forms.add({.dtype = call.dtype, .shape = {batch, m, k}, .transposed = adds});
+        forms.read({batch, k, n});
+        if (epilogue == GemmEpilogue::bias) {
+            forms.add(Access::read, gemm_output(call), {n});
+        }
+        forms.add(adds ? Access::accumulate : Access::write, gemm_output(call), {batch, m, n});
+        return true;
+    }
+    static std::string why_not(const KernelCall& call, const OperandSizes& sizes) {
+        const auto [m, n, k, batch] =
+            std::array{call.dims[0], call.dims[1], call.dims[2], call.dims[3]};
+        if (batch != 1) {
+            return "products in batches are those of attention's heads";
+        }
+        ExpectedSizes e{.reads = {m * k, k * n}, .writes = {}, .accumulates = {}};
+        (sizes.writes.empty() ? e.accumulates : e.writes) = {m * n};
+        e.optional_reads = {n};
+        return compare(sizes, e);
+    }
+    static constexpr KernelDescriptor kDescriptor{.kind = KernelKind::gemm,
+                                                  .efficiency = EfficiencyClass::product,
+                                                  .num_dims = 4,
+                                                  .takes = takes,
+                                                  .call =
+                                                      [](const KernelCall& key) {
+                                                          return gemm(key.dims[0],
+                                                                      key.dims[1],
+                                                                      key.dims[2],
+                                                                      key.dims[3],
+                                                                      key.dtype,
+                                                                      gemm_epilogue(key),
+                                                                      gemm_output(key));
+                                                      },
+                                                  .operands = operands,
+                                                  .why_not = why_not};
+};
+
+}  // namespace orrery::kernel
