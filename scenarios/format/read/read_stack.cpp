@@ -15,14 +15,14 @@
 namespace orrery {
 namespace {
 
-constexpr std::string_view kSection = "stacks";
-constexpr std::array<std::string_view, 6> kGenerations{
+constexpr std::string_view kStackSection = "stacks";
+constexpr std::array<std::string_view, 6> kStackGenerations{
     "volta", "ampere", "ada", "hopper", "blackwell", "cpu"};
 
 bool is_selector(std::string_view word) {
     const bool precision = std::ranges::any_of(
         kPrecisions, [&](const Choice<Dtype>& choice) { return choice.word == word; });
-    return precision || word == "otherwise" || std::ranges::count(kGenerations, word) > 0;
+    return precision || word == "otherwise" || std::ranges::count(kStackGenerations, word) > 0;
 }
 
 // The value for these devices and this precision: precisions come before generations. Null without
@@ -39,7 +39,7 @@ const DocumentNode* chosen_value(const DocumentNode& value,
             errors.push_back({key.where(),
                               fmt::format("'{}' is no precision and no generation", key.text),
                               fmt::format("otherwise, a precision, or one of {}",
-                                          fmt::join(kGenerations, ", "))});
+                                          fmt::join(kStackGenerations, ", "))});
             return nullptr;
         }
     }
@@ -70,7 +70,7 @@ std::string stack_entry(std::string_view stack, const Catalogue& catalogue) {
     std::ranges::transform(wanted, wanted.begin(), [](char c) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
-    const std::vector<std::string> known = catalogue.names(kSection);
+    const std::vector<std::string> known = catalogue.names(kStackSection);
     while (!wanted.empty()) {
         if (std::binary_search(known.begin(), known.end(), wanted)) {
             return wanted;
@@ -99,11 +99,11 @@ DocumentNode stack_defaults(const DocumentNode& stack,
     if (!stack.is_scalar() || entry.empty()) {
         errors.push_back({stack.where(),
                           fmt::format("the catalogue has no stack {}", stack.describe()),
-                          nearest_hint(stack.text, catalogue.names(kSection))});
+                          nearest_hint(stack.text, catalogue.names(kStackSection))});
         return defaults;
     }
-    const DocumentNode map =
-        catalogue.resolve(name_node(stack, entry), kSection, std::string{kSection}, errors);
+    const DocumentNode map = catalogue.resolve(
+        name_node(stack, entry), kStackSection, std::string{kStackSection}, errors);
     for (std::size_t i = 0; i < map.keys.size(); ++i) {
         if (map.keys[i].text == "name") {
             continue;

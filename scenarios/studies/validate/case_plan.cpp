@@ -80,7 +80,7 @@ constexpr std::string_view kKeysOfOptions[] = {
 };
 
 template <std::size_t N>
-bool listed(std::string_view word, const std::string_view (&words)[N]) {
+bool in_list(std::string_view word, const std::string_view (&words)[N]) {
     return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
@@ -88,9 +88,9 @@ bool listed(std::string_view word, const std::string_view (&words)[N]) {
 std::string unknown_feature(const std::vector<std::string>& words) {
     for (const std::string& word : words) {
         const std::string key = word.substr(0, word.find('='));
-        const bool known = key == word
-                               ? listed(word, kWordsWithoutEffect) || listed(word, kWordsOfOptions)
-                               : listed(key, kKeysOfOptions);
+        const bool known =
+            key == word ? in_list(word, kWordsWithoutEffect) || in_list(word, kWordsOfOptions)
+                        : in_list(key, kKeysOfOptions);
         if (!known) {
             return word;
         }
@@ -98,7 +98,7 @@ std::string unknown_feature(const std::vector<std::string>& words) {
     return {};
 }
 
-std::int64_t whole_number(std::string_view text) {
+std::int64_t digits_of(std::string_view text) {
     std::int64_t number = 0;
     for (const char c : text.substr(0, 9)) {
         if (c < '0' || c > '9') {
@@ -171,7 +171,7 @@ Result<void> set_attention(const PublishedCase& row,
     return {};
 }
 
-std::uint32_t bits_of(std::initializer_list<RecomputeModule> modules) {
+std::uint32_t module_bits(std::initializer_list<RecomputeModule> modules) {
     std::uint32_t bits = 0;
     for (const RecomputeModule module : modules) {
         bits |= static_cast<std::uint32_t>(module);
@@ -186,7 +186,7 @@ Result<void> set_recomputation(const PublishedCase& row,
     const std::string& detail = row.recompute_detail;
     const auto selective = [&](std::initializer_list<Module> modules) {
         plan.recompute_granularity = Recompute::selective;
-        plan.recompute_modules = bits_of(modules);
+        plan.recompute_modules = module_bits(modules);
     };
     if (detail.empty() || detail == "none" || detail == "full" || detail == "core_attention") {
         return {};
@@ -233,7 +233,7 @@ void set_pipeline_layout(const PublishedCase& row,
                          ParallelPlan& plan) {
     for (const std::string& layers :
          words_between(value_of_word(words, "pipeline_layers"), '/')) {
-        plan.pipeline_layout.push_back(whole_number(layers));
+        plan.pipeline_layout.push_back(digits_of(layers));
     }
     const std::int64_t stages =
         plan.pipeline_model_parallel_size * plan.virtual_pipeline_model_parallel_size;
@@ -263,7 +263,7 @@ void set_features(const PublishedCase& row,
                     says(words, "thunder_compile") || says(words, "xla");
     plan.embedding_and_loss_as_layers = says(words, "embedding_and_loss_as_layers");
     for (const char* key : {"hsdp_shard", "zero1_shard"}) {
-        const std::int64_t ranks = whole_number(value_of_word(words, key));
+        const std::int64_t ranks = digits_of(value_of_word(words, key));
         plan.hsdp_shard_size = ranks > 0 ? ranks : plan.hsdp_shard_size;
     }
     if (says(words, "pure_bf16")) {

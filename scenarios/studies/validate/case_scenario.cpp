@@ -248,7 +248,10 @@ Result<FabricSpec> fabric_of(const PublishedCase& row, const Catalogue& catalogu
     }
     const auto gpus = static_cast<double>(std::min(row.num_gpus, per_server));
     if (row.nic_gbps_per_gpu > 0) {
-        fabric.nics_per_node = has(words, "x4") ? 4 : static_cast<std::uint32_t>(gpus);
+        // "opa-x4", "eth100-rocex4": four adapters a server.
+        const bool four = std::ranges::any_of(
+            words, [](const std::string& word) { return word.ends_with("x4"); });
+        fabric.nics_per_node = four ? 4 : static_cast<std::uint32_t>(gpus);
         const double nic_bps = row.nic_gbps_per_gpu * 1e9 * gpus / fabric.nics_per_node;
         const double factor = nic_bps / static_cast<double>(fabric.nic_bandwidth.bits_per_second());
         fabric.nic_bandwidth = scaled(fabric.nic_bandwidth, factor);

@@ -76,6 +76,9 @@ overlap_p2p: true
 embedding_and_loss_as_layers: false
 ddp_bucket_size: 40000000
 pipeline_layout: [16, 16, 16, 16, 16, 16]
+fp8_recipe: mxfp8
+fp8_param_gather: true
+fsdp_copy_out: true
 )";
 
 TEST(ReadPlan, EveryKeyReachesItsField) {
@@ -125,6 +128,9 @@ TEST(ReadPlan, EveryKeyReachesItsField) {
         .prefetch_behind_backward = true,
         .ddp_bucket_size = 40'000'000,
         .pipeline_layout = {16, 16, 16, 16, 16, 16},
+        .fp8_recipe = Fp8Recipe::mxfp8,
+        .fp8_param_gather = true,
+        .fsdp_copy_out = true,
     };
     EXPECT_EQ(plan_of(kWholePlan), expected);
 }
