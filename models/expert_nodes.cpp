@@ -79,7 +79,7 @@ public:
         logits_ = b.product("router", x_.value, weight_, saved(), 1, nullptr, &bias_);
         const std::int64_t tokens = b.local_tokens(logits_);
         b.kernel(
-            "router scores", scores(b, true), kMovesMemory, {&logits_}, {}, {}, {logits_.tensor});
+            "router scores", scores(b, true), kMovesMemory, {}, {}, {}, {logits_.tensor});
         weights_.value = b.rows_value(
             "expert weights", rows_of_layer(b, layer_), 1, logits_.layout, saved(), Dtype::fp32);
         OpSpec spec{.name = "router choice",
