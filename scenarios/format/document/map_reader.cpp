@@ -312,10 +312,13 @@ void MapReader::complain(std::string_view key, std::string what, std::string hin
         {i == kNoKey ? map_.where() : map_.keys[i].where(), std::move(what), std::move(hint)});
 }
 
-// The map that the key belongs to, else the key as other programs call it, else the nearest of the
-// known ones.
+// The map that the key belongs to (unless it begins a key of this one), else the key as other
+// programs call it, else the nearest of the known ones.
 std::string MapReader::hint_at(const std::string& unknown) const {
-    if (const std::string place = place_of_key(unknown, path_); !place.empty()) {
+    const bool begins_one = std::any_of(known_.begin(), known_.end(), [&](const std::string& key) {
+        return key.starts_with(unknown);
+    });
+    if (const std::string place = place_of_key(unknown, path_); !place.empty() && !begins_one) {
         return place;
     }
     const std::string called = key_called(unknown);

@@ -65,7 +65,8 @@ TEST(FileKind, OfAnEntryMustBeThatOfItsSection) {
 TEST(FileKind, AKeyOfAnotherSectionIsToldItsPlace) {
     const auto scenario = read_scenario_text(
         "cluster: {nodes: 1, node: laptop-2gpu, micro_batch_size: 1}\nmodel: gpt-2-124m\n"
-        "plan: {micro_batch_size: 1, global_batch_size: 2, num_layers: 2, faults: []}\n",
+        "plan: {micro_batch_size: 1, global_batch_size: 2, num_layers: 2, faults: [], micro_batch: "
+        "3}\n",
         "s.yaml",
         {});
     ASSERT_FALSE(scenario);
@@ -75,7 +76,9 @@ TEST(FileKind, AKeyOfAnotherSectionIsToldItsPlace) {
               "s.yaml:3:51: error: unknown key 'num_layers' in 'plan' (hint: 'num_layers' belongs "
               "to model:)\n"
               "s.yaml:3:66: error: unknown key 'faults' in 'plan' (hint: 'faults' belongs to the "
-              "top of the file)\n");
+              "top of the file)\n"
+              "s.yaml:3:78: error: unknown key 'micro_batch' in 'plan' (hint: did you mean "
+              "'micro_batch_size'?)\n");
 }
 
 }  // namespace
