@@ -290,12 +290,13 @@ Value BlockBuilder::quantised(std::string_view name,
     // The maximum has to be known before the first value is cast; a compiler takes it where x is
     // made.
     if (plan.fp8_recipe == Fp8Recipe::tensorwise && !plan.compiled) {
-        const Value maximum = value(std::string{name} + " maximum",
-                                    1,
-                                    x.layout,
-                                    Lifetime::slot,
-                                    Dtype::fp32,
-                                    TensorKind::workspace);
+        const Value maximum = value_like(x,
+                                         std::string{name} + " maximum",
+                                         1,
+                                         x.layout,
+                                         Lifetime::slot,
+                                         Dtype::fp32,
+                                         TensorKind::workspace);
         kernel(std::string{name} + " maximum",
                gradient_norm(elements, x.dtype),
                Cause::memory_bound_kernels,
