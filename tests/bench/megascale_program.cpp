@@ -31,11 +31,15 @@ public:
         sync.group = to_id<GroupId>(1);
         sync.bytes = Bytes{1'000'000'000};
         p_.collectives = {gather, sync};
-        const Bytes bytes{6'291'456};
-        p_.send_recvs = {{{{true, 2, 1, bytes, 0}}},
-                         {{{false, 2, -1, bytes, 0}}},
-                         {{{true, 2, -1, bytes, 1}}},
-                         {{{false, 2, 1, bytes, 1}}}};
+        const auto message = [](bool is_send, int delta, std::uint16_t communicator) {
+            return SendRecvCall{{{.is_send = is_send,
+                                  .digit = 2,
+                                  .delta = delta,
+                                  .bytes = Bytes{6'291'456},
+                                  .communicator = communicator}}};
+        };
+        p_.send_recvs = {
+            message(true, 1, 0), message(false, -1, 0), message(true, -1, 1), message(false, 1, 1)};
         for (std::uint32_t s = 0; s < shape_.stages; ++s) {
             add_stage(s);
         }
