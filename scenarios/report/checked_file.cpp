@@ -24,7 +24,7 @@ std::string with_plan(const Scenario& scenario) {
     const std::string& model = scenario.model.name;
     return fmt::format("{} on {} ({}){}",
                        model.empty() ? "a model" : model,
-                       counted(scenario.cluster.num_ranks(), "GPU"),
+                       counted(scenario.cluster.num_ranks(), "rank"),
                        words_of(scenario.cluster),
                        text);
 }
@@ -33,14 +33,13 @@ std::string with_plan(const Scenario& scenario) {
 
 std::string summary_of(const Scenario& scenario, bool network_alone) {
     if (network_alone) {
-        return fmt::format("network of {} ({})",
-                           counted(scenario.cluster.num_ranks(), "GPU"),
-                           words_of(scenario.cluster));
+        return fmt::format(
+            "{} ({})", counted(scenario.cluster.num_ranks(), "rank"), words_of(scenario.cluster));
     }
     if (!scenario.jobs.empty()) {
         return fmt::format("{} on {} ({})",
                            counted(static_cast<std::int64_t>(scenario.jobs.size()), "job"),
-                           counted(scenario.cluster.num_gpus(), "GPU"),
+                           counted(scenario.cluster.num_gpus(), "rank"),
                            words_of(scenario.cluster));
     }
     std::string text = with_plan(scenario);

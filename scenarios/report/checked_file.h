@@ -17,7 +17,7 @@ struct CheckedFile {
     std::string summary;  // one line; empty if there are errors
 };
 
-// "llama-3-8b on 8 GPUs (1 x dgx-h100), tp 1, pp 1, cp 1, dp 8; with campaign of 30 d"
+// "llama-3-8b on 8 ranks (1 x dgx-h100), tp 1, pp 1, cp 1, dp 8; with campaign of 30 d"
 std::string summary_of(const Scenario& scenario, bool network_alone);
 
 // {"right": …, "files": [{"file", "kind", "right", "summary", "errors": [{"where", "what",

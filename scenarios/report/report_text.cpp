@@ -153,7 +153,8 @@ std::string csv_head(const Column& column) {
 }  // namespace
 
 std::string to_text(const Report& report) {
-    std::string text = cut(report.title, kReportColumns) + "\n\n";
+    std::string text = cut(report.title, kReportColumns) + "\n";
+    text += report.lines.empty() && report.cards.empty() ? "" : "\n";
     for (const std::string& line : report.lines) {
         text += wrapped(line, kReportColumns - 2, 2);
     }

@@ -65,6 +65,9 @@ std::vector<Default> defaults_of(const Scenario& scenario, const DocumentNode& d
 }
 
 DocumentNode with_defaults(DocumentNode document, const std::vector<Default>& defaults) {
+    for (DocumentNode& key : document.keys) {
+        key.is_string = false;  // no key of a scenario needs quotes
+    }
     for (const Default& one : defaults) {
         Errors errors;
         apply_override(document, one.key + "=" + one.value, errors);

@@ -35,6 +35,22 @@ bool is_shaping(std::string_view key) {
     return std::ranges::find(kShaping, key) != std::end(kShaping);
 }
 
+// Whether the key changes this step at all.
+bool acts(const Scenario& scenario, std::string_view key) {
+    const ParallelPlan& plan = scenario.plan;
+    if (key == "sequence_parallel" || key == "tp_comm_overlap") {
+        return plan.tensor_model_parallel_size > 1;
+    }
+    if (key == "schedule" || key == "overlap_p2p") {
+        return plan.pipeline_model_parallel_size > 1;
+    }
+    if (key == "data_parallel_sharding_strategy" || key == "overlap_grad_reduce" ||
+        key == "overlap_param_gather") {
+        return plan.data_parallel_size > 1;
+    }
+    return true;
+}
+
 bool gives(const DocumentNode& document, std::string_view section, std::string_view key) {
     const DocumentNode* map = document.find(section);
     return map == nullptr || !map->is_map() || map->find(key) != nullptr;
@@ -48,14 +64,18 @@ std::vector<std::pair<std::string, std::string>> assumed_settings(const Scenario
         return assumed;
     }
     const DocumentNode& document = scenario.origin->effective;
+    // An entry of the catalogue is the model, with what it leaves out.
+    const DocumentNode* model = document.find("model");
+    const bool own_model = model != nullptr && model->is_map() && model->find("name") == nullptr;
     for_each_model_field([&](const auto& field) {
-        if (is_shaping(field.name) && !gives(document, "model", field.name)) {
+        if (own_model && is_shaping(field.name) && !gives(document, "model", field.name)) {
             assumed.emplace_back("model." + std::string{field.name},
                                  field_text(field, scenario.model.*field.member));
         }
     });
     for_each_plan_field([&](const auto& field) {
-        if (is_shaping(field.name) && !gives(document, "plan", field.name)) {
+        if (is_shaping(field.name) && acts(scenario, field.name) &&
+            !gives(document, "plan", field.name)) {
             assumed.emplace_back("plan." + std::string{field.name},
                                  field_text(field, scenario.plan.*field.member));
         }

@@ -34,7 +34,7 @@ TEST(CheckCommand, ErrorsOfOneFileComeBesideTheSummaryOfAnother) {
     const std::string wrong = folder.write("w.yaml", "cluster: {nodse: 1}\n");
     const CommandRun run = check({ORRERY_SOURCE_DIR "/scenarios/laptop-2gpu.yaml", wrong});
     EXPECT_EQ(run.status, kExitUserError);
-    EXPECT_NE(run.out.find("laptop-2gpu.yaml: scenario: gpt-2-124m on 2 GPUs"), std::string::npos)
+    EXPECT_NE(run.out.find("laptop-2gpu.yaml: scenario: gpt-2-124m on 2 ranks"), std::string::npos)
         << run.out;
     EXPECT_NE(run.err.find("w.yaml:1:11: error: "), std::string::npos) << run.err;
     const CommandRun json = check({wrong}, true);

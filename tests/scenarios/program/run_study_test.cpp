@@ -29,7 +29,7 @@ CommandRun run_small(const ViewArguments& views) {
 }
 
 TEST(RunStudy, PrintsEachForm) {
-    EXPECT_EQ(run_small({}).out, "small\n\n");
+    EXPECT_EQ(run_small({}).out, "small\n");
     EXPECT_EQ(run_small({.format = "csv"}).out, "time [s]\n1.5\n");
     EXPECT_EQ(run_small({.format = "md"}).out, "# small\n");
     const auto json = nlohmann::json::parse(run_small({.json = true}).out);

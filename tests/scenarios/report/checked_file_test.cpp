@@ -13,9 +13,9 @@ namespace {
 TEST(CheckedFile, ASummaryNamesModelGpusAndPlan) {
     const Scenario scenario = small_scenario("s", {"plan.tensor_model_parallel_size=2"});
     const std::string text = summary_of(scenario, false);
-    EXPECT_NE(text.find("8 GPUs"), std::string::npos) << text;
+    EXPECT_NE(text.find("8 ranks"), std::string::npos) << text;
     EXPECT_NE(text.find("tp 2, pp 1, cp 1, dp 4"), std::string::npos) << text;
-    EXPECT_NE(summary_of(scenario, true).find("network of 8 GPUs"), std::string::npos);
+    EXPECT_NE(summary_of(scenario, true).find("8 ranks ("), std::string::npos);
 }
 
 TEST(CheckedFile, JsonHasEveryError) {

@@ -16,8 +16,16 @@ bool is_assumed(const Scenario& scenario, const std::string& key, const std::str
 }
 
 TEST(AssumedSettings, AreTheShapingKeysThatTheScenarioLacks) {
-    EXPECT_TRUE(is_assumed(small_scenario("s", {}), "plan.schedule", "1f1b"));
-    EXPECT_FALSE(is_assumed(small_scenario("s", {"plan.schedule=1f1b"}), "plan.schedule", "1f1b"));
+    EXPECT_TRUE(is_assumed(small_scenario("s", {}), "plan.recompute_granularity", "none"));
+    EXPECT_FALSE(is_assumed(small_scenario("s", {"plan.recompute_granularity=none"}),
+                            "plan.recompute_granularity",
+                            "none"));
+}
+
+TEST(AssumedSettings, KeysWithoutEffectAreLeftOut) {
+    const std::string pipeline = "plan.pipeline_model_parallel_size=2";
+    EXPECT_FALSE(is_assumed(small_scenario("s", {}), "plan.schedule", "1f1b"));
+    EXPECT_TRUE(is_assumed(small_scenario("s", {pipeline}), "plan.schedule", "1f1b"));
 }
 
 TEST(AssumedSettings, OfAScenarioWithoutADocumentAreNone) {
