@@ -23,6 +23,7 @@ std::vector<std::string> columns_of(const std::string& section) {
         {"models",
          {"num_layers", "hidden_size", "num_attention_heads", "seq_length", "vocab_size"}},
         {"stacks", {"base", "attention_kernel", "gradient_dtype"}},
+        {"engines", {"scheduler", "host_per_step", "memory_share", "max_num_seqs"}},
         {"congestion_controls", {"algorithm", "ring", "point_to_point"}},
     };
     const auto found = kColumns.find(section);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/format/document/unit_names.h"
+#include "scenarios/format/read/read_stack.h"
 #include "scenarios/format/read/scenario_keys.h"
 #include "scenarios/report/json_text.h"
 
@@ -49,6 +50,9 @@ public:
                            {"title", fmt::format("Orrery: {}", kind.what)}};
         OrderedJson map = map_schema(*kind.keys);
         const bool of_catalogue = !kind.catalogue.empty();
+        if (kind.word == "stack") {
+            map = by_condition(std::move(map));
+        }
         if (kind.word == "fabric") {
             map["properties"]["kind"]["description"] = "Topology; it says that this is a fabric.";
         } else {
@@ -66,6 +70,20 @@ public:
 private:
     static OrderedJson reference(const KeyMap& map) {
         return {{"$ref", fmt::format("#/$defs/{}", map.name)}};
+    }
+
+    // A stack gives some keys only, and a value may depend on a precision or a generation.
+    static OrderedJson by_condition(OrderedJson map) {
+        map.erase("required");
+        for (auto& value : map["properties"]) {
+            OrderedJson description = std::move(value["description"]);
+            value.erase("description");
+            OrderedJson cases{{"type", "object"},
+                              {"propertyNames", {{"enum", stack_selectors()}}},
+                              {"additionalProperties", value}};
+            value = {{"anyOf", {value, std::move(cases)}}, {"description", std::move(description)}};
+        }
+        return map;
     }
 
     // The map's own keys; maps inside become definitions.

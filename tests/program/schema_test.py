@@ -19,7 +19,8 @@ except ImportError:
     sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SECTIONS = {"devices": "device", "nodes": "node", "fabrics": "fabric", "models": "model",
+SECTIONS = {"stacks": "stack", "engines": "engine", "devices": "device", "nodes": "node",
+            "fabrics": "fabric", "models": "model",
             "faults": "faults", "congestion_controls": "congestion_control"}
 MISTAKES_OF_A_FILE = 40
 

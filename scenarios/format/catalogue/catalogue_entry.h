@@ -31,7 +31,7 @@ struct CatalogueEntry {
 };
 
 inline constexpr std::string_view kCatalogueSections[] = {
-    "devices", "nodes", "fabrics", "models", "stacks", "faults", "congestion_controls"};
+    "devices", "nodes", "fabrics", "models", "stacks", "engines", "faults", "congestion_controls"};
 
 CatalogueEntry parse_catalogue_entry(std::string_view section,
                                      std::string_view name,

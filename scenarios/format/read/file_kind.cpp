@@ -67,6 +67,7 @@ constexpr FileKind kFileKinds[] = {
     {"node", "a node", kInCatalogue, &kNodeKeys, "nodes"},
     {"fabric", "a fabric", kInCatalogue, &kFabricKeys, "fabrics"},
     {"model", "a model", kInCatalogue, &kModelKeys, "models"},
+    {"stack", "a software stack", kInCatalogue, &kPlanKeys, "stacks"},
     {"engine", "an engine that serves", kInCatalogue, &kEngineKeys, "engines"},
     {"faults", "a catalogue of faults", kInCatalogue, &kFaultCatalogueKeys, "faults"},
     {"congestion_control",

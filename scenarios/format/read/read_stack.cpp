@@ -20,9 +20,7 @@ constexpr std::array<std::string_view, 6> kStackGenerations{
     "volta", "ampere", "ada", "hopper", "blackwell", "cpu"};
 
 bool is_selector(std::string_view word) {
-    const bool precision = std::ranges::any_of(
-        kPrecisions, [&](const Choice<Dtype>& choice) { return choice.word == word; });
-    return precision || word == "otherwise" || std::ranges::count(kStackGenerations, word) > 0;
+    return std::ranges::count(stack_selectors(), word) > 0;
 }
 
 // The value for these devices and this precision: precisions come before generations. Null without
@@ -64,6 +62,15 @@ std::string precision_of(const DocumentNode& plan) {
 }
 
 }  // namespace
+
+std::vector<std::string> stack_selectors() {
+    std::vector<std::string> words{"otherwise"};
+    for (const Choice<Dtype>& precision : kPrecisions) {
+        words.emplace_back(precision.word);
+    }
+    words.insert(words.end(), kStackGenerations.begin(), kStackGenerations.end());
+    return words;
+}
 
 std::string stack_entry(std::string_view stack, const Catalogue& catalogue) {
     std::string wanted{stack};

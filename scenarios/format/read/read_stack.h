@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/result.h"
 #include "models/plan.h"
@@ -13,6 +14,9 @@
 #include "scenarios/format/document/document_node.h"
 
 namespace orrery {
+
+// The words that a value of a stack may depend on.
+std::vector<std::string> stack_selectors();
 
 // The catalogue's entry for a stack with or without its version: "torchtitan-2024-12" is
 // torchtitan, "nemo24.07" nemo. Empty if there is none.

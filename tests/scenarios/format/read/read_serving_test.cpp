@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/format/read/read_serving.h"
+
+#include <gtest/gtest.h>
+
+#include "scenarios/format/read/reader.h"
+#include "tests/scenarios/test_folder.h"
+
+namespace orrery {
+namespace {
+
+ResultOrErrors<Scenario> read_served_text(const std::string& serving, const std::string& workload) {
+    ReadOptions options;
+    options.serving = true;
+    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
+    return read_scenario_text("kind: serving\n"
+                              "cluster: {nodes: 1, node: dgx-h100}\n"
+                              "model: llama-3-8b\n"
+                              "serving: " +
+                                  serving + "\nworkload: " + workload + "\n",
+                              "s.yaml",
+                              ".",
+                              options);
+}
+
+std::string first_error(const std::string& serving, const std::string& workload) {
+    const auto read = read_served_text(serving, workload);
+    return read ? "" : read.error().front().to_string();
+}
+
+TEST(ReadServing, WhatAPoolDoesNotSayIsTheEngines) {
+    const auto read = read_served_text("{engine: {base: vllm-v0, memory_share: 0.8}}", "{}");
+    ASSERT_TRUE(read) << read.error().front().to_string();
+    const ServingSpec& spec = read->serving;
+    EXPECT_EQ(spec.engine.name, "vllm-v0");
+    EXPECT_EQ(spec.engine.scheduler, "vllm_v0");
+    EXPECT_DOUBLE_EQ(spec.engine.memory_share, 0.8);
+    ASSERT_EQ(spec.pools.size(), 1U);
+    EXPECT_EQ(spec.pools[0].limits.max_num_seqs, 256);
+}
+
+TEST(ReadServing, PoolsHaveSizesOfTheirOwn) {
+    const auto read = read_served_text(
+        "{pools: [{role: prefill, instances: 2, precision: fp8}, {role: decode, instances: 3, "
+        "tensor_model_parallel_size: 2, max_num_seqs: 7, router: power_of_two}]}",
+        "{users: 4, input_tokens: 10}");
+    ASSERT_TRUE(read) << read.error().front().to_string();
+    const ServingSpec& spec = read->serving;
+    ASSERT_EQ(spec.pools.size(), 2U);
+    EXPECT_EQ(spec.pools[0].role, PoolRole::prefill);
+    EXPECT_EQ(spec.pools[0].plan.weight_bits, 8);
+    EXPECT_EQ(spec.pools[0].limits.max_num_seqs, 1024);
+    EXPECT_EQ(spec.pools[1].plan.tensor_model_parallel_size, 2);
+    EXPECT_EQ(spec.pools[1].limits.max_num_seqs, 7);
+    EXPECT_EQ(spec.num_gpus(), 2 + 3 * 2);
+    EXPECT_EQ(read->workload.users, 4);
+    EXPECT_EQ(read->workload.request_rate, 0);
+}
+
+TEST(ReadServing, MistakesHaveAPlaceAndAHint) {
+    EXPECT_EQ(first_error("{pools: {role: decode}}", "{}"),
+              "s.yaml:4:18: error: serving.pools must be one aggregated pool, or prefill and decode "
+              "(hint: [{role: prefill, …}, {role: decode, …}])");
+    EXPECT_EQ(first_error("{pools: {router: magic}}", "{}"),
+              "s.yaml:4:26: error: serving.pools.router can't be 'magic' (hint: round_robin, random, "
+              "least_requests, least_tokens, power_of_two, prefix_aware)");
+    EXPECT_EQ(first_error("{engine: {base: vllm-v1, scheduler: magic}}", "{}"),
+              "s.yaml:4:45: error: serving.engine.scheduler can't be 'magic' (hint: vllm_v1, vllm_v0, "
+              "sarathi, orca, tensorrt_llm, static)");
+    EXPECT_NE(first_error("{engine: vlm-v1}", "{}").find("vllm-v1"), std::string::npos);
+    EXPECT_EQ(first_error("{}", "{users: 3, request_rate: 2}"),
+              "s.yaml:5:36: error: users of a closed load send when their last request has ended "
+              "(hint: users or request_rate)");
+    EXPECT_NE(first_error("{}", "{trace: t.csv, input_tokens: 9}").find("a trace is given"),
+              std::string::npos);
+    EXPECT_NE(first_error("[]", "{}").find("serving must be a map"), std::string::npos);
+    EXPECT_NE(first_error("{}", "[]").find("workload must be a map"), std::string::npos);
+}
+
+TEST(ReadServing, AnotherKindOfFileIsNamed) {
+    ReadOptions options;
+    options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
+    const auto read = read_scenario(ORRERY_SOURCE_DIR "/scenarios/serve-llama3-70b.yaml", options);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().front().what, "this is a served load, and a scenario is due");
+    EXPECT_EQ(read.error().front().hint, "orrery serve FILE");
+    options.serving = true;
+    const auto other = read_scenario(ORRERY_SOURCE_DIR "/scenarios/laptop-2gpu.yaml", options);
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().front().what, "this is a scenario, and a served load is due");
+}
+
+TEST(ReadServing, ATraceIsInOrder) {
+    const TestFolder folder;
+    const std::string head = "arrival_s,input_tokens,output_tokens\n";
+    const auto good = read_request_trace(folder.write("t.csv", head + "0,5,6\n0.5,7,8\n"));
+    ASSERT_TRUE(good);
+    ASSERT_EQ(good->size(), 2U);
+    EXPECT_EQ((*good)[1].arrival, Time::seconds(0.5));
+    EXPECT_EQ((*good)[1].prompt_tokens, 7);
+    EXPECT_EQ((*good)[1].output_tokens, 8);
+    for (const char* wrong : {"1,5,6\n0.5,7,8\n", "-1,5,6\n", "0,0,6\n", "0,5,x\n", "nan,5,5\n", ""}) {
+        EXPECT_FALSE(read_request_trace(folder.write("t.csv", head + wrong))) << wrong;
+    }
+    EXPECT_FALSE(read_request_trace("no-such-file.csv"));
+}
+
+}  // namespace
+}  // namespace orrery

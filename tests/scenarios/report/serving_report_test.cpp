@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/report/serving_report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace orrery {
+namespace {
+
+Scenario served_scenario() {
+    Scenario scenario;
+    scenario.name = "s";
+    scenario.model.name = "m";
+    scenario.serving.engine.name = "e";
+    scenario.workload.request_rate = 2;
+    return scenario;
+}
+
+ServingAnswer served_answer() {
+    ServingAnswer answer;
+    answer.requests = 2;
+    answer.refused = 1;
+    answer.ttft_s = {.mean = 0.25, .p50 = 0.2, .p90 = 0.3, .p99 = 0.4};
+    answer.makespan = Time::seconds(10);
+    answer.pools = {{.instances = 1, .busy = 0.5, .batches = 7, .cache_tokens = 100}};
+    return answer;
+}
+
+ServingResult served_result() {
+    ServingResult result;
+    for (const double first : {0.1, 0.3}) {
+        result.records.push_back({.arrival = Time{},
+                                  .first_scheduled = Time{},
+                                  .first_token = Time::seconds(first),
+                                  .last_token = Time::seconds(2 * first),
+                                  .output_tokens = 2});
+    }
+    result.records.push_back({.refused = true});
+    return result;
+}
+
+TEST(ServingReport, SectionsAreInEveryForm) {
+    const Report report =
+        serving_sections(served_scenario(), served_answer(), served_result());
+    const std::string text = to_text(report);
+    for (const char* part : {"m by e on", "2 requests a second", "1 requests are refused",
+                             "first token", "aggregated", "50.0 %"}) {
+        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    }
+    ASSERT_EQ(report.sections.size(), 3U);
+    const PageChart& chart = *report.sections[2].chart;
+    EXPECT_EQ(chart.series.size(), 2U);
+    EXPECT_DOUBLE_EQ(*chart.series[1].values.back(), 1.0);
+    EXPECT_DOUBLE_EQ(*chart.series[0].values.front(), 0.5);
+}
+
+TEST(ServingReport, JsonHasSecondsAndTokens) {
+    const auto json =
+        nlohmann::json::parse(serving_json(served_scenario(), served_answer()));
+    EXPECT_EQ(json["requests"], 2);
+    EXPECT_EQ(json["refused"], 1);
+    EXPECT_EQ(json["ttft_s"]["p99"], 0.4);
+    EXPECT_EQ(json["pools"][0]["role"], "aggregated");
+    EXPECT_EQ(json["makespan_s"], 10.0);
+}
+
+}  // namespace
+}  // namespace orrery
