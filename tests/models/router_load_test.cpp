@@ -35,7 +35,7 @@ TEST(RouterLoad, UniformChoiceOf4096TokensIsAsSimulatedElsewhere) {
         squares += most * most / kLayers;
         ranks += max_over_mean(loads, 8) / kLayers;
     }
-    EXPECT_NEAR(experts, 1.103, 0.004);
+    EXPECT_NEAR(experts, 1.103, 0.0075);  // half of the deviation of one layer
     EXPECT_NEAR(std::sqrt(squares - experts * experts), 0.015, 0.004);
     EXPECT_NEAR(ranks, 1.021, 0.003);
 }

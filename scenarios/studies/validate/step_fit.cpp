@@ -272,6 +272,10 @@ std::vector<Parameter> minimise(const std::vector<StepSample>& samples) {
 Result<std::optional<StepSample>> sample_step(const PublishedCase& row,
                                               const Catalogue& catalogue,
                                               const EfficiencyTable& kernels) {
+    // The factors are of dense steps: routing and the products of groups have none of their own.
+    if (row.model.num_experts > 0) {
+        return std::optional<StepSample>{};
+    }
     Result<Scenario> scenario = scenario_of(row, catalogue);
     if (!scenario) {
         return std::optional<StepSample>{};

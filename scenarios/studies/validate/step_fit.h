@@ -55,7 +55,7 @@ struct StepFit {
 };
 
 // Steps without factors, in the order of the rows, whatever the number of threads (0: one a core).
-// Rows that can't be expressed are left out.
+// Rows of models with experts, and rows that can't be expressed, are left out.
 Result<std::vector<StepSample>> sample_steps(const std::vector<PublishedCase>& cases,
                                              const Catalogue& catalogue,
                                              std::uint32_t jobs = 1);
