@@ -47,10 +47,6 @@ BlockBuilder::BlockBuilder(ProgramTables& tables,
                            std::string segment_name)
     : model(model_in), plan(plan_in), layouts(layouts_in), ops(tables, std::move(segment_name)) {}
 
-Dtype BlockBuilder::activation_dtype() const {
-    return plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
-}
-
 std::int64_t BlockBuilder::local_extent(std::int64_t extent, int dim, const Layout& layout) const {
     return orrery::local_extent(extent, dim, layout, layouts.mesh);
 }
@@ -58,22 +54,6 @@ std::int64_t BlockBuilder::local_extent(std::int64_t extent, int dim, const Layo
 std::int64_t BlockBuilder::local_tokens(const Value& v) const {
     return local_extent(v.shape[kSequence], kSequence, v.layout) *
            local_extent(v.shape[kBatch], kBatch, v.layout);
-}
-
-std::int64_t BlockBuilder::local_width(const Value& v) const {
-    return local_extent(v.shape[kWidth], kWidth, v.layout);
-}
-
-std::int64_t BlockBuilder::local_input(const Parameter& p) const {
-    return local_extent(p.shape[kInput], kInput, p.layout);
-}
-
-std::int64_t BlockBuilder::local_output(const Parameter& p) const {
-    return local_extent(p.shape[kOutput], kOutput, p.layout);
-}
-
-std::int64_t BlockBuilder::local_experts(const Parameter& p) const {
-    return p.of_experts() ? local_extent(p.shape[kExpert], kExpert, p.layout) : 1;
 }
 
 Value BlockBuilder::value(std::string_view name,

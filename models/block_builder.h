@@ -82,16 +82,26 @@ public:
     // the slot only.
     bool recomputing = false;
 
-    Dtype activation_dtype() const;
+    Dtype activation_dtype() const {
+        return plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
+    }
     std::int64_t local_tokens(const Value& v) const;  // of the whole value
-    std::int64_t local_width(const Value& v) const;
+    std::int64_t local_width(const Value& v) const {
+        return local_extent(v.shape[kWidth], kWidth, v.layout);
+    }
     std::int64_t local_extent(std::int64_t extent, int dim, const Layout& layout) const;
     // Rank-local extents of a parameter.
-    std::int64_t local_input(const Parameter& p) const;
-    std::int64_t local_output(const Parameter& p) const;
+    std::int64_t local_input(const Parameter& p) const {
+        return local_extent(p.shape[kInput], kInput, p.layout);
+    }
+    std::int64_t local_output(const Parameter& p) const {
+        return local_extent(p.shape[kOutput], kOutput, p.layout);
+    }
     // Matrices of it side by side on a rank: 1 but of experts. A product with it is one grouped
     // product, whose rows the groups have equally many of.
-    std::int64_t local_experts(const Parameter& p) const;
+    std::int64_t local_experts(const Parameter& p) const {
+        return p.of_experts() ? local_extent(p.shape[kExpert], kExpert, p.layout) : 1;
+    }
 
     // A new activation, to be made in `pieces` pieces of its tokens.
     Value value(std::string_view name,

@@ -58,7 +58,8 @@ Tape layer_tape(const Transformer& model,
 
 // Adds attention proper, between the QKV product and the projection (attention_lowering.cpp).
 // Returns the edge of its output as the projection reads it; `before` gets the nodes that stand
-// before the kernels. `makers`: nodes that make qkv and run again before it is read on the way back.
+// before the kernels. `makers`: nodes that make qkv and run again before it is read on the way
+// back.
 Edge& add_attention(Tape& tape,
                     const LayerRecompute& recompute,
                     std::int64_t layer,

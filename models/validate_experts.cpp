@@ -22,6 +22,9 @@ struct ExpertRules {
     void reject(std::string key, std::string what, std::string hint) {
         errors.push_back({std::move(key), std::move(what), std::move(hint)});
     }
+    bool recomputes_whole_layers() const {
+        return (plan.recompute_modules & kWholeLayerModules) != 0;
+    }
     bool recomputes(RecomputeModule module) const {
         return plan.recompute_granularity == Recompute::selective &&
                (plan.recompute_modules & static_cast<std::uint32_t>(module)) != 0;
@@ -79,10 +82,11 @@ void ExpertRules::of_model() {
     if (plan.moe_shared_expert_overlap && model.moe_shared_expert_intermediate_size == 0) {
         reject("plan.moe_shared_expert_overlap", "the model has no shared expert", "false");
     }
-    if (recomputes(RecomputeModule::every_second_product)) {
-        reject("plan.recompute_modules",
-               "every_second_product is of layers with one MLP",
-               "core_attn, layernorm, mlp, moe_act, moe");
+    if (recomputes_whole_layers()) {
+        reject(
+            "plan.recompute_modules",
+            "every_second_product, every_second_projection and linear are of layers with one MLP",
+            "core_attn, layernorm, mlp, moe_act, moe");
     }
 }
 
@@ -188,8 +192,10 @@ void ExpertRules::latent_attention() {
     if (model.qk_layernorm) {
         reject("model.qk_layernorm", "latent attention norms its latent vectors instead", "false");
     }
-    if (recomputes(RecomputeModule::every_second_product)) {
-        reject("plan.recompute_modules", "every_second_product is of plain attention", "others");
+    if (recomputes_whole_layers()) {
+        reject("plan.recompute_modules",
+               "every_second_product, every_second_projection and linear are of plain attention",
+               "others");
     }
 }
 

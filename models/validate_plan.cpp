@@ -384,19 +384,6 @@ void Rules::recomputation() {
                "modules",
                "one of them alone, or the others");
     }
-    const bool projections = (plan.recompute_modules & kWholeLayerModules) != 0;
-    if (projections && (model.num_experts > 0 || model.multi_latent_attention)) {
-        reject("plan.recompute_modules",
-               "every_second_product, every_second_projection and linear are of layers with one MLP "
-               "and heads made by one product",
-               "core_attn, layernorm, moe_act, mla_up_proj or moe");
-    }
-    if ((plan.recompute_modules & static_cast<std::uint32_t>(RecomputeModule::linear)) != 0 &&
-        model.qk_layernorm) {
-        reject("plan.recompute_modules",
-               "linear does not keep the norms of queries and keys",
-               "every_second_product, or core_attn");
-    }
     const bool units = plan.recompute_granularity == Recompute::full &&
                        plan.recompute_method == RecomputeMethod::uniform &&
                        plan.recompute_num_layers > 1;

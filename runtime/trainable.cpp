@@ -9,19 +9,19 @@ namespace orrery {
 constexpr std::int64_t kMostCpuRanks = 64;
 constexpr std::int64_t kMostGpuRanks = 1024;
 
-Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::int64_t num_ranks) {
-    Errors errors;
-    const auto require = [&](bool good, const char* key, std::string what, std::string hint) {
+namespace {
+
+class Requirements {
+public:
+    void operator()(bool good, const char* key, std::string what, std::string hint) {
         if (!good) {
             errors.push_back({key, std::move(what), std::move(hint)});
         }
-    };
-    require(
-        num_ranks <= kMostGpuRanks,
-        "cluster.nodes",
-        fmt::format(
-            "training runs on up to {} devices, and this cluster has {}", kMostGpuRanks, num_ranks),
-        "a smaller cluster");
+    }
+    Errors errors;
+};
+
+void require_model(const Transformer& model, Requirements& require) {
     require(model.num_experts == 0,
             "model.num_experts",
             "training has no experts yet: they can be simulated",
@@ -30,6 +30,23 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             model.qk_layernorm ? "model.qk_layernorm" : "model.multi_latent_attention",
             "training has plain attention only: the model can be simulated",
             "false");
+    require(model.position_embedding != PositionEmbedding::rope || model.kv_channels % 2 == 0,
+            "model.kv_channels",
+            "rotary embedding needs an even head size",
+            "an even number");
+}
+
+}  // namespace
+
+Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::int64_t num_ranks) {
+    Requirements require;
+    require_model(model, require);
+    require(
+        num_ranks <= kMostGpuRanks,
+        "cluster.nodes",
+        fmt::format(
+            "training runs on up to {} devices, and this cluster has {}", kMostGpuRanks, num_ranks),
+        "a smaller cluster");
     require(plan.moments_dtype == Dtype::fp32,
             "plan.moments_dtype",
             "training keeps fp32 moments",
@@ -48,10 +65,6 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
                         model.seq_length,
                         plan.tp_comm_overlap_chunks),
             "a divisor of seq_length / (tensor x context parallel size)");
-    require(model.position_embedding != PositionEmbedding::rope || model.kv_channels % 2 == 0,
-            "model.kv_channels",
-            "rotary embedding needs an even head size",
-            "an even number");
     require(plan.precision == Dtype::fp32 || plan.precision == Dtype::bf16,
             "plan.precision",
             "training is in fp32 or bf16",
@@ -86,7 +99,7 @@ Errors check_trainable(const Transformer& model, const ParallelPlan& plan, std::
             "plan.loss_metrics",
             "training computes no losses for reports",
             "0");
-    return errors;
+    return std::move(require.errors);
 }
 
 Result<void> check_cpu_ranks(std::int64_t num_ranks) {

@@ -152,7 +152,9 @@ bool BatchScheduler::fill_running(Phase phase, Batch& batch) {
         const RequestId id = running_[i];
         Sequence& sequence = at(id);
         const std::int64_t left = sequence.total - sequence.computed;
-        if (left == 0 || sequence.awaits_cache || (phase != Phase::any && sequence.generates() != (phase == Phase::generation))) {
+        const bool other_phase =
+            phase != Phase::any && sequence.generates() != (phase == Phase::generation);
+        if (left == 0 || sequence.awaits_cache || other_phase) {
             continue;
         }
         // After a preemption a sequence that computes whole prompts may exceed the budget: it then

@@ -103,8 +103,8 @@ public:
     // Whether the request could run if it were alone. One that could not must not be submitted.
     bool fits(const Request& request, ServedPart part = ServedPart::whole) const;
     void submit(RequestId request, ServedPart part = ServedPart::whole);
-    // Of submitted requests whose keys and values come from elsewhere: appends the ones that have got
-    // blocks for them now, in the order of their coming. They run when arrived() says so.
+    // Of submitted requests whose keys and values come from elsewhere: appends the ones that have
+    // got blocks for them now, in the order of their coming. They run when arrived() says so.
     void accept(std::vector<RequestId>& accepted);
     void arrived(RequestId request);
     // Frees the blocks of a prompt whose keys and values have been read.

@@ -78,8 +78,8 @@ ServingResult serve(const std::vector<Request>& requests,
                     RequestRouter& router);
 
 // The same with prompts and generation on instances of their own (Zhong et al., DistServe, OSDI
-// 2024; Patel et al., Splitwise, ISCA 2024). An instance that generates pulls the keys and values of
-// a prompt as soon as it has blocks for them; until then the prompt keeps its own.
+// 2024; Patel et al., Splitwise, ISCA 2024). An instance that generates pulls the keys and values
+// of a prompt as soon as it has blocks for them; until then the prompt keeps its own.
 struct SplitPools {
     ServingPool prompts;
     ServingPool generation;

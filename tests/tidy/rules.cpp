@@ -397,7 +397,11 @@ Findings parallel_size(const SourceTree& tree) {
                                "models/plan.h",
                                "models/plan_fields.h",
                                "models/rank_mesh.cpp",
+                               "models/router_load.cpp",
+                               "models/serving_step.cpp",
+                               "models/serving_step.h",
                                "models/stage_parties.cpp",
+                               "models/validate_experts.cpp",
                                "models/validate_plan.cpp",
                                "models/validate_plan.h"};
     static const std::regex size{R"(\w+_parallel_size\b)"};

@@ -3,8 +3,6 @@
 // the families (scenarios/format/read/hf_config.cpp, hf_experts.cpp).
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <string>
@@ -46,7 +44,7 @@ public:
     void require(std::string_view from, std::string_view to) {
         if (!copy(from, to)) {
             errors_.push_back({config_.where(),
-                               fmt::format("the model lacks the key '{}'", from),
+                               "the model lacks the key '" + std::string{from} + "'",
                                "is this a config.json of Hugging Face transformers?"});
         }
     }
@@ -57,7 +55,7 @@ public:
                         std::string_view why) {
         if (!copy(from, to)) {
             constant(to, std::string{otherwise});
-            assume(fmt::format("{}: {} ({})", to, otherwise, why));
+            assume(std::string{to} + ": " + std::string{otherwise} + " (" + std::string{why} + ")");
         }
     }
     void constant(std::string_view to, std::string text) {
@@ -99,7 +97,8 @@ public:
     }
     void tie(bool otherwise) {
         if (value("tie_word_embeddings") == nullptr) {
-            assume(fmt::format("tie_word_embeddings: {} (the family's default)", otherwise));
+            assume(std::string{"tie_word_embeddings: "} + (otherwise ? "true" : "false") +
+                   " (the family's default)");
         }
         constant("untie_embeddings_and_output_weights",
                  flag("tie_word_embeddings", otherwise) ? "false" : "true");
@@ -107,12 +106,17 @@ public:
     // Complains unless the value is one of the words (or absent).
     void is_one_of(std::string_view key, std::initializer_list<std::string_view> words) {
         const DocumentNode* found = value(key);
+        std::string known;
+        for (const std::string_view word : words) {
+            known += (known.empty() ? "one of " : ", ") + std::string{word};
+        }
         if (found == nullptr) {
-            assume(fmt::format("{}: {} (the family's default)", key, *words.begin()));
+            assume(std::string{key} + ": " + std::string{*words.begin()} +
+                   " (the family's default)");
         } else if (std::ranges::find(words, found->text) == words.end()) {
             errors_.push_back({found->where(),
-                               fmt::format("{} {} is not supported", key, found->describe()),
-                               fmt::format("one of {}", fmt::join(words, ", "))});
+                               std::string{key} + " " + found->describe() + " is not supported",
+                               known});
         }
     }
 
@@ -136,12 +140,11 @@ private:
     }
     void left_out(const std::string& name, const DocumentNode& value) {
         const HfKey key = left_out_hf_key(name, value);
-        const std::string text =
-            value.is_scalar() ? fmt::format("{} {}", name, value.text.substr(0, 40)) : name;
+        const std::string text = value.is_scalar() ? name + " " + value.text.substr(0, 40) : name;
         if (key.effect == HfKeyEffect::none) {
-            result_.without_effect.push_back(fmt::format("{} ({})", name, key.why));
+            result_.without_effect.push_back(name + " (" + std::string{key.why} + ")");
         } else if (key.effect == HfKeyEffect::answer) {
-            result_.changes.push_back(fmt::format("{}: {}", text, key.why));
+            result_.changes.push_back(text + ": " + std::string{key.why});
         } else {
             result_.unknown.push_back(text);
         }

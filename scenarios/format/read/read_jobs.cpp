@@ -23,7 +23,7 @@ constexpr Choice<JobPlacement> kJobPlacements[] = {
 constexpr Key kClusterJobRows[] = {
     plain("name", KeyShape::word, "What reports call the job.").required(),
     plain("software", KeyShape::word, "Software that runs the job: nemo-24.05."),
-    plain("stack", KeyShape::word, "Software of the catalogue whose defaults the plan takes: nemo."),
+    plain("stack", KeyShape::word, "Software of the catalogue that gives the plan's defaults."),
     key<&ClusterJob::start>("start", "Begin of the job."),
     entry("model", "models", kModelKeys, "Model of the job.").required(),
     nested("plan", KeyShape::map, kPlanKeys, "Plan of the job.").required(),

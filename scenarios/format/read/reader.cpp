@@ -319,6 +319,23 @@ void read_served(DocumentNode& root,
     reader.finish();
 }
 
+// The plan's defaults by the software that the scenario names.
+void add_stack(const DocumentNode& root,
+               DocumentNode& plan,
+               const Catalogue& catalogue,
+               Scenario& scenario,
+               Errors& errors) {
+    const DocumentNode* const named = root.find("stack");
+    if (named == nullptr) {
+        return;
+    }
+    if (named->is_scalar() && scenario.software.empty()) {
+        scenario.software = named->text;
+    }
+    const DocumentNode stack = *named;
+    add_stack_defaults(plan, stack, catalogue, scenario.device.generation, errors);
+}
+
 Scenario read_root(DocumentNode& root,
                    const std::filesystem::path& folder,
                    const ReadOptions& options,
@@ -346,16 +363,9 @@ Scenario read_root(DocumentNode& root,
         !jobs && read_section(root, reader, "model", rest, errors, [&](DocumentNode& section) {
             read_model(section, catalogue, folder, scenario.model, scenario.model_remarks, errors);
         });
-    const DocumentNode* const stack = reader.find("stack");
-    if (stack != nullptr && stack->is_scalar() && scenario.software.empty()) {
-        scenario.software = stack->text;
-    }
     const bool plan =
         !jobs && read_section(root, reader, "plan", rest, errors, [&](DocumentNode& section) {
-            if (const DocumentNode* const named = root.find("stack")) {
-                const DocumentNode name = *named;
-                add_stack_defaults(section, name, catalogue, scenario.device.generation, errors);
-            }
+            add_stack(root, section, catalogue, scenario, errors);
             read_plan(section, scenario.plan, errors);
         });
     if (const DocumentNode* section = reader.find("network")) {

@@ -176,7 +176,8 @@ TEST(ServingRun, APipelineKeepsABatchOnEachStage) {
 class UnsharedTransport : public CacheTransport {
 public:
     explicit UnsharedTransport(Time of_token) : of_token_(of_token) {}
-    void start(Time now, RequestId request, std::size_t, std::size_t, std::int64_t tokens) override {
+    void start(
+        Time now, RequestId request, std::size_t, std::size_t, std::int64_t tokens) override {
         ends_.emplace(now + of_token_ * tokens, request);
         ++started;
     }

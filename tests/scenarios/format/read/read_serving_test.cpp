@@ -59,13 +59,16 @@ TEST(ReadServing, PoolsHaveSizesOfTheirOwn) {
 
 TEST(ReadServing, MistakesHaveAPlaceAndAHint) {
     EXPECT_EQ(first_error("{pools: {role: decode}}", "{}"),
-              "s.yaml:4:18: error: serving.pools must be one aggregated pool, or prefill and decode "
+              "s.yaml:4:18: error: serving.pools must be one aggregated pool, or prefill and "
+              "decode "
               "(hint: [{role: prefill, …}, {role: decode, …}])");
     EXPECT_EQ(first_error("{pools: {router: magic}}", "{}"),
-              "s.yaml:4:26: error: serving.pools.router can't be 'magic' (hint: round_robin, random, "
+              "s.yaml:4:26: error: serving.pools.router can't be 'magic' (hint: round_robin, "
+              "random, "
               "least_requests, least_tokens, power_of_two, prefix_aware)");
     EXPECT_EQ(first_error("{engine: {base: vllm-v1, scheduler: magic}}", "{}"),
-              "s.yaml:4:45: error: serving.engine.scheduler can't be 'magic' (hint: vllm_v1, vllm_v0, "
+              "s.yaml:4:45: error: serving.engine.scheduler can't be 'magic' (hint: vllm_v1, "
+              "vllm_v0, "
               "sarathi, orca, tensorrt_llm, static)");
     EXPECT_NE(first_error("{engine: vlm-v1}", "{}").find("vllm-v1"), std::string::npos);
     EXPECT_EQ(first_error("{}", "{users: 3, request_rate: 2}"),
@@ -99,7 +102,8 @@ TEST(ReadServing, ATraceIsInOrder) {
     EXPECT_EQ((*good)[1].arrival, Time::seconds(0.5));
     EXPECT_EQ((*good)[1].prompt_tokens, 7);
     EXPECT_EQ((*good)[1].output_tokens, 8);
-    for (const char* wrong : {"1,5,6\n0.5,7,8\n", "-1,5,6\n", "0,0,6\n", "0,5,x\n", "nan,5,5\n", ""}) {
+    for (const char* wrong :
+         {"1,5,6\n0.5,7,8\n", "-1,5,6\n", "0,0,6\n", "0,5,x\n", "nan,5,5\n", ""}) {
         EXPECT_FALSE(read_request_trace(folder.write("t.csv", head + wrong))) << wrong;
     }
     EXPECT_FALSE(read_request_trace("no-such-file.csv"));
