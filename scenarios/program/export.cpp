@@ -36,9 +36,7 @@ Command describe_export() {
     const auto arguments = std::make_shared<ExportArguments>();
     return {
         .name = "export",
-        .help =
-            "Write a checkpoint's weights for Hugging Face transformers, with a config.json "
-            "beside",
+        .help = "Write a checkpoint's weights and config.json for Hugging Face transformers",
         .options = {{"checkpoint",
                      &arguments->checkpoint,
                      "A run's job.checkpoint_folder, or a step",

@@ -17,6 +17,15 @@
 namespace orrery {
 namespace {
 
+// troff reads bytes: the ellipsis of a help text by its name.
+std::string without_ellipsis(std::string text) {
+    constexpr std::string_view kEllipsis = "…";
+    for (std::size_t at = 0; (at = text.find(kEllipsis, at)) != std::string::npos;) {
+        text.replace(at, kEllipsis.size(), "...");
+    }
+    return text;
+}
+
 // As man(7) takes it: a backslash and a hyphen mean themselves, no line begins a request.
 std::string in_roff(const std::string& text) {
     std::string out;
@@ -27,7 +36,7 @@ std::string in_roff(const std::string& text) {
         }
         out += c == '\\' ? "\\e" : c == '-' ? "\\-" : std::string(1, c);
     }
-    return out;
+    return without_ellipsis(std::move(out));
 }
 
 std::string heading(const std::string& name, const std::string& what) {

@@ -54,8 +54,8 @@ Command describe_serve() {
                      override_option(arguments->overrides)},
                     view_options(*arguments,
                                  {.html = kPageHelp, .csv = "Write the latencies as a table"})}),
-        .examples = {"serve scenarios/serve-llama3-70b.yaml",
-                     "serve scenarios/serve-llama3-70b.yaml --set workload.request_rate=20"},
+        .examples = {"serve scenarios/serving/llama3-70b.yaml",
+                     "serve scenarios/serving/llama3-70b.yaml --set workload.request_rate=20"},
         .run = [arguments] { return serve_command(*arguments); },
     };
 }

@@ -188,7 +188,7 @@ TEST(UnitWeights, OfLayersTravelAsFp8) {
         EXPECT_EQ(ops_named(travelling, after, "weights quantise").size(), kModelLayers + 0u);
         std::size_t narrow = 0;
         for (const std::size_t i : ops_named(travelling, after, "weights gather")) {
-            narrow += travelling.collective(after.ops[i]).wire == Dtype::fp8 ? 1u : 0u;
+            narrow += travelling.collective(after.ops[i]).wire == Dtype::uint8 ? 1u : 0u;
         }
         EXPECT_EQ(narrow, kModelLayers + 0u);
     }

@@ -89,6 +89,7 @@ def make_mistake(document, draw):
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve() / "bin" / "orrery")
     files = [(file, None) for file in sorted((ROOT / "scenarios").glob("*.yaml"))]
+    files += [(file, None) for file in sorted((ROOT / "scenarios/serving").glob("*.yaml"))]
     for section, kind in SECTIONS.items():
         folder = ROOT / "scenarios/catalogue" / section
         files += [(file, kind) for file in sorted(folder.glob("*.yaml"))]

@@ -36,8 +36,8 @@ LINES = {
     "network": ["network S/network-clos-64.yaml --size 1MiB,2MiB --json",
                 "network S/network-clos-64.yaml --pattern permutation --size 1MiB --json "
                 "--fidelity packet --ranks 8"],
-    "serve": ["serve S/serve-llama3-70b.yaml --set workload.num_requests=100 --json",
-              "serve S/serve-llama3-70b-split.yaml --set workload.num_requests=100 --json"],
+    "serve": ["serve S/serving/llama3-70b.yaml --set workload.num_requests=100 --json",
+              "serve S/serving/llama3-70b-split.yaml --set workload.num_requests=100 --json"],
     "validate": ["validate S/catalogue/published/training.csv --family llm.c --json",
                  "validate S/catalogue/published/collectives.csv --json"],
     "diagnose": ["diagnose S/drill-cpu-4.yaml --set faults=[] --json",

@@ -14,7 +14,7 @@ namespace {
 
 ServeArguments shipped() {
     ServeArguments arguments;
-    arguments.file = ORRERY_SOURCE_DIR "/scenarios/serve-llama3-70b.yaml";
+    arguments.file = ORRERY_SOURCE_DIR "/scenarios/serving/llama3-70b.yaml";
     arguments.overrides = {"workload.num_requests=200"};
     return arguments;
 }

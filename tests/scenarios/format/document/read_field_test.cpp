@@ -44,8 +44,8 @@ TEST(ReadField, SaysWhatAFieldMayBe) {
     // Megatron-LM's spellings are read, too, but not listed.
     EXPECT_EQ(values_text(plan_field<&Plan::rank_order>), "tp-cp-dp-pp, tp-cp-pp-dp");
     EXPECT_EQ(values_text(plan_field<&Plan::recompute_modules>),
-              "a list of core_attn, layernorm, activation, mlp, every_second_product, "
-              "every_second_projection, linear");
+              "a list of core_attn, layernorm, activation, mlp, every_second_product, moe_act, "
+              "mla_up_proj, moe, every_second_projection, linear");
 }
 
 TEST(ReadField, NumbersHaveTheirShortestText) {

@@ -63,10 +63,10 @@ TEST(ReadDevice, PowerIsInWatts) {
     EXPECT_EQ(d.power, 700);
     EXPECT_EQ(d.power_limit, 500);
     EXPECT_EQ(errors_of(kDevice + "power: 700\n"),
-              "s.yaml:15:8: error: it.power can't be '700' (hint: a whole number of watts: 500 "
+              "s.yaml:15:1: error: it.power can't be '700' (hint: a whole number of watts: 500 "
               "W)\n");
     EXPECT_EQ(errors_of(kDevice + "power_limit: 500 W\n"),
-              "s.yaml:15:14: error: it.power_limit says nothing without the power of the product "
+              "s.yaml:15:1: error: it.power_limit says nothing without the power of the product "
               "(hint: add 'power: 700 W')\n");
 }
 

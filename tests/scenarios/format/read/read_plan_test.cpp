@@ -164,9 +164,6 @@ TEST(ReadPlan, DerivedAndFutureKeysAreRefusedWithTheirReason) {
     EXPECT_EQ(errors_of(kPlan + "data_parallel_size: 4\n"),
               "s.yaml:3:1: error: data_parallel_size is derived, never given (hint: remove it: it "
               "is the number of GPUs / (tensor * pipeline * context))\n");
-    EXPECT_EQ(errors_of(kPlan + "expert_model_parallel_size: 8\n"),
-              "s.yaml:3:1: error: expert parallelism is not supported yet (hint: 1, or leave it "
-              "out)\n");
     EXPECT_EQ(errors_of(kPlan + "expert_model_parallel_size: 1\n"), "");
 }
 

@@ -63,16 +63,16 @@ TEST(ReadServing, MistakesHaveAPlaceAndAHint) {
               "decode "
               "(hint: [{role: prefill, …}, {role: decode, …}])");
     EXPECT_EQ(first_error("{pools: {router: magic}}", "{}"),
-              "s.yaml:4:26: error: serving.pools.router can't be 'magic' (hint: round_robin, "
+              "s.yaml:4:19: error: serving.pools.router can't be 'magic' (hint: round_robin, "
               "random, "
               "least_requests, least_tokens, power_of_two, prefix_aware)");
     EXPECT_EQ(first_error("{engine: {base: vllm-v1, scheduler: magic}}", "{}"),
-              "s.yaml:4:45: error: serving.engine.scheduler can't be 'magic' (hint: vllm_v1, "
+              "s.yaml:4:35: error: serving.engine.scheduler can't be 'magic' (hint: vllm_v1, "
               "vllm_v0, "
               "sarathi, orca, tensorrt_llm, static)");
     EXPECT_NE(first_error("{engine: vlm-v1}", "{}").find("vllm-v1"), std::string::npos);
     EXPECT_EQ(first_error("{}", "{users: 3, request_rate: 2}"),
-              "s.yaml:5:36: error: users of a closed load send when their last request has ended "
+              "s.yaml:5:22: error: users of a closed load send when their last request has ended "
               "(hint: users or request_rate)");
     EXPECT_NE(first_error("{}", "{trace: t.csv, input_tokens: 9}").find("a trace is given"),
               std::string::npos);
@@ -83,7 +83,8 @@ TEST(ReadServing, MistakesHaveAPlaceAndAHint) {
 TEST(ReadServing, AnotherKindOfFileIsNamed) {
     ReadOptions options;
     options.catalogue = ORRERY_SOURCE_DIR "/scenarios/catalogue";
-    const auto read = read_scenario(ORRERY_SOURCE_DIR "/scenarios/serve-llama3-70b.yaml", options);
+    const auto read =
+        read_scenario(ORRERY_SOURCE_DIR "/scenarios/serving/llama3-70b.yaml", options);
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().front().what, "this is a served load, and a scenario is due");
     EXPECT_EQ(read.error().front().hint, "orrery serve FILE");

