@@ -51,11 +51,6 @@ std::int64_t BlockBuilder::local_extent(std::int64_t extent, int dim, const Layo
     return orrery::local_extent(extent, dim, layout, layouts.mesh);
 }
 
-std::int64_t BlockBuilder::local_tokens(const Value& v) const {
-    return local_extent(v.shape[kSequence], kSequence, v.layout) *
-           local_extent(v.shape[kBatch], kBatch, v.layout);
-}
-
 Value BlockBuilder::value(std::string_view name,
                           std::int64_t width,
                           const Layout& layout,

@@ -85,7 +85,10 @@ public:
     Dtype activation_dtype() const {
         return plan.precision == Dtype::fp8 ? Dtype::bf16 : plan.precision;
     }
-    std::int64_t local_tokens(const Value& v) const;  // of the whole value
+    std::int64_t local_tokens(const Value& v) const {  // of the whole value
+        return local_extent(v.shape[kSequence], kSequence, v.layout) *
+               local_extent(v.shape[kBatch], kBatch, v.layout);
+    }
     std::int64_t local_width(const Value& v) const {
         return local_extent(v.shape[kWidth], kWidth, v.layout);
     }

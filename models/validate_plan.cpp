@@ -379,10 +379,7 @@ void Rules::gather_with_optimizer_step() {
 void Rules::recomputation() {
     if ((plan.recompute_modules & kWholeLayerModules) != 0 &&
         !std::has_single_bit(plan.recompute_modules)) {
-        reject("plan.recompute_modules",
-               "every_second_product, every_second_projection and linear leave no choice of other "
-               "modules",
-               "one of them alone, or the others");
+        reject("plan.recompute_modules", "linear and every_second_* stand alone", "one of them");
     }
     const bool units = plan.recompute_granularity == Recompute::full &&
                        plan.recompute_method == RecomputeMethod::uniform &&

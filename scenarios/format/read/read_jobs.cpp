@@ -111,19 +111,8 @@ private:
                        scenario.model_remarks,
                        errors_);
         }
-        const DocumentNode* const stack = reader.find("stack");
-        if (stack != nullptr && stack->is_scalar() && scenario.software.empty()) {
-            scenario.software = stack->text;
-        }
         if (reader.has("plan")) {
-            if (stack != nullptr) {
-                const DocumentNode named = *stack;
-                add_stack_defaults(*item.find("plan"),
-                                   named,
-                                   catalogue_,
-                                   scenario.device.generation,
-                                   errors_);
-            }
+            add_stack(item, *item.find("plan"), catalogue_, scenario, errors_);
             read_plan(*item.find("plan"), scenario.plan, errors_);
         }
         if (std::ranges::find(names_, scenario.name) != names_.end()) {

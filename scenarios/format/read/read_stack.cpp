@@ -149,4 +149,20 @@ void add_stack_defaults(DocumentNode& plan,
     }
 }
 
+void add_stack(const DocumentNode& owner,
+               DocumentNode& plan,
+               const Catalogue& catalogue,
+               Scenario& scenario,
+               Errors& errors) {
+    const DocumentNode* const named = owner.find("stack");
+    if (named == nullptr) {
+        return;
+    }
+    if (named->is_scalar() && scenario.software.empty()) {
+        scenario.software = named->text;
+    }
+    const DocumentNode stack = *named;
+    add_stack_defaults(plan, stack, catalogue, scenario.device.generation, errors);
+}
+
 }  // namespace orrery

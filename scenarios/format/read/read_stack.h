@@ -12,6 +12,7 @@
 #include "models/plan.h"
 #include "scenarios/format/catalogue/catalogue.h"
 #include "scenarios/format/document/document_node.h"
+#include "scenarios/format/specs/scenario.h"
 
 namespace orrery {
 
@@ -29,6 +30,13 @@ void add_stack_defaults(DocumentNode& plan,
                         const Catalogue& catalogue,
                         std::string_view generation,
                         Errors& errors);
+
+// The plan's defaults by the software that `owner`, a scenario or a job, names.
+void add_stack(const DocumentNode& owner,
+               DocumentNode& plan,
+               const Catalogue& catalogue,
+               Scenario& scenario,
+               Errors& errors);
 
 // The stack's keys as a map, resolved for these devices and this precision.
 DocumentNode stack_defaults(const DocumentNode& stack,

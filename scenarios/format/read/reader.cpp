@@ -319,23 +319,6 @@ void read_served(DocumentNode& root,
     reader.finish();
 }
 
-// The plan's defaults by the software that the scenario names.
-void add_stack(const DocumentNode& root,
-               DocumentNode& plan,
-               const Catalogue& catalogue,
-               Scenario& scenario,
-               Errors& errors) {
-    const DocumentNode* const named = root.find("stack");
-    if (named == nullptr) {
-        return;
-    }
-    if (named->is_scalar() && scenario.software.empty()) {
-        scenario.software = named->text;
-    }
-    const DocumentNode stack = *named;
-    add_stack_defaults(plan, stack, catalogue, scenario.device.generation, errors);
-}
-
 Scenario read_root(DocumentNode& root,
                    const std::filesystem::path& folder,
                    const ReadOptions& options,
