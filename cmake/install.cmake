@@ -11,6 +11,7 @@ foreach(module orrery_cuda orrery_mpi orrery_simgrid)
 endforeach()
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/scenarios/catalogue DESTINATION share/orrery/scenarios)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/scenarios/serving DESTINATION share/orrery/scenarios)
 file(GLOB examples ${CMAKE_SOURCE_DIR}/scenarios/*.yaml ${CMAKE_SOURCE_DIR}/scenarios/*.csv
      ${CMAKE_SOURCE_DIR}/scenarios/*.txt)
 list(FILTER examples EXCLUDE REGEX "CMakeLists.txt$")
