@@ -17,7 +17,7 @@ namespace orrery {
 class StepCost {
 public:
     virtual ~StepCost() = default;
-    // Pipeline stages of an instance: so many batches may be under way.
+    // Pipeline stages of an instance. Each stage may have a batch.
     virtual std::size_t num_stages() const { return 1; }
     // The time of each stage for this batch, which has steps. `stages` has num_stages() entries.
     virtual void times(const Batch& batch, std::vector<Time>& stages) = 0;
@@ -47,7 +47,7 @@ struct ServingPool {
 };
 
 struct ServingLoad {
-    // Open: requests come at their arrival times, in ascending order. Closed: so many users send
+    // Open: requests come at their arrival times, in ascending order. Closed: `users` users send
     // the requests one after the other, each user the next one when its last has ended.
     std::int64_t users = 0;  // 0: an open load
 };

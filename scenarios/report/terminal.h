@@ -14,7 +14,7 @@ struct Terminal {
     std::string colour = "auto";  // auto: where standard error is a terminal; always; never
 };
 
-// Of this process. Whoever changes it for a test puts it back.
+// Of this process. A test that changes it restores it.
 Terminal& terminal();
 
 // "error:" in red where errors are coloured: --color, and of `auto` a terminal without NO_COLOR.

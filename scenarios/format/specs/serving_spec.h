@@ -65,7 +65,7 @@ struct ServingSpec {
 // times the stated length to the stated length.
 struct WorkloadSpec {
     std::int64_t num_requests = 1000;
-    std::int64_t users = 0;   // closed: so many users, each with one request at a time
+    std::int64_t users = 0;   // of a closed load, each with one request at a time
     double request_rate = 0;  // open: Poisson arrivals a second; 0: all at once
     double input_tokens = 1024;
     double output_tokens = 128;

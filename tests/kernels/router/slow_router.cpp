@@ -31,7 +31,7 @@ std::vector<std::size_t> best_first(const Doubles& values) {
     return order;
 }
 
-// Those that may be chosen, the best first.
+// The choices, the best first.
 std::vector<std::size_t> eligible(const RouterShape& s, const Doubles& compared) {
     const auto size = static_cast<std::size_t>(s.experts / s.groups);
     Doubles sums;
